@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from peers.install import UnavailableError
-from validation.linux import kernel, results
+from validation.linux import acks, claims, kernel, results
 from validation.linux.figures import GONE, Columns, windows
 from validation.linux.scenarios import (
+    ACKS,
     LINK_LAYER_BYTES,
     RATE_BPS,
     SCENARIOS,
@@ -30,6 +33,48 @@ def test_traffic_has_the_load_that_it_says(traffic):
     bits = sum(8 * (packet.size_bytes + LINK_LAYER_BYTES) for packet in packets)
     load = bits / (traffic.seconds * RATE_BPS)
     assert load == pytest.approx(OFFERED_LOAD[traffic.name], rel=0.005)
+
+
+def test_acknowledgements_have_everything_that_the_filter_looks_at():
+    (traffic,) = ACKS
+    packets = traffic.arrivals()
+    assert all(one.at_ns <= other.at_ns for one, other in pairwise(packets))
+    bits = sum(8 * (packet.size_bytes + LINK_LAYER_BYTES) for packet in packets)
+    assert bits / (traffic.seconds * 500_000) == pytest.approx(2.5, rel=0.01)
+    headers = [packet.tcp for packet in packets if packet.tcp is not None]
+    assert len(headers) < len(packets)
+    for flag in ("syn", "fin", "ece", "cwr", "has_data"):
+        assert {getattr(header, flag) for header in headers} == {False, True}
+    assert {header.timestamps is None for header in headers} == {False, True}
+    assert {len(header.sack) for header in headers} == {0, 1, 2, 3}
+    acknowledgements = [header for header in headers if header.ack is not None]
+    assert len(acknowledgements) < len(headers)
+    assert any(start < header.ack for header in acknowledgements for start, _ in header.sack)
+
+
+def test_packets_of_acknowledgements():
+    """Fields at the places of RFC 791, RFC 9293, RFC 7323 and RFC 2018."""
+    header = acks.Header(7, fin=True, ece=True, timestamps=(5, 6), sack=((20, 30),))
+    assert header.header_bytes == 20 + 20 + 12 + 12
+    made = acks.packet(header, (b"\x01" * 4, b"\x02" * 4), 1003, 99, 100)
+    assert len(made) == 100
+    assert (made[0], made[2:4], made[9]) == (0x45, b"\0d", 6)
+    assert made[12:20] == b"\x01" * 4 + b"\x02" * 4
+    tcp = made[20:]
+    assert struct.unpack("!HHIIBB", tcp[:14]) == (5001, 1003, 99, 7, 11 << 4, 0x51)
+    assert tcp[20:32] == b"\x01\x01\x08\x0a" + struct.pack("!II", 5, 6)
+    assert tcp[32:44] == b"\x01\x01\x05\x0a" + struct.pack("!II", 20, 30)
+
+
+def test_the_filter_agrees_to_the_packet_and_is_needed_for_it():
+    one = scenario("cake ack-filter acks")
+    (kept,) = results.runs(one)
+    (ours,) = claims.ours(one)
+    assert [window.dropped for window in ours] == [window.dropped for window in kept]
+    plain = {**one.discipline.queue["cake"], "ack_filter": "no-ack-filter"}
+    queue = {**one.discipline.queue, "cake": plain}
+    (without,) = claims.ours(replace(one, discipline=replace(one.discipline, queue=queue)))
+    assert all(new.dropped < 0.8 * old.dropped for new, old in zip(without, kept, strict=True))
 
 
 def test_a_source_comes_and_goes():

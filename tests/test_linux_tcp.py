@@ -9,7 +9,7 @@ from peers.install import UnavailableError
 from validation.linux import kernel
 from validation.linux.tcp import results
 from validation.linux.tcp.__main__ import measure
-from validation.linux.tcp.paths import PATHS, path
+from validation.linux.tcp.paths import ASYMMETRIC, PATHS, path
 
 
 def test_what_is_kept_is_what_is_described():
@@ -24,6 +24,24 @@ def test_what_is_kept_is_what_is_described():
         assert int(row["queue_packets"]) == one.queue_packets
         assert float(row["rtt_ms"]) == pytest.approx(1000 * flow.rtt_s)
         assert float(row["to_s"]) in (results.BEGINNING_S, one.seconds)
+
+
+def test_each_way_back_is_kept():
+    rows = results.read(results.ACKS)
+    assert [row["path"] for row in rows] == [one.name for one in ASYMMETRIC]
+    for row, one in zip(rows, ASYMMETRIC, strict=True):
+        assert (int(row["back_bps"]), row["ack_filter"]) == (one.back_bps, one.ack_filter)
+        assert (row["congestion"], int(row["rate_bps"])) == (one.congestion, one.rate_bps)
+        assert 0 < int(row["ack_drops"]) < int(row["acks"])
+
+
+def test_figures_of_a_way_back():
+    one = ASYMMETRIC[0]
+    samples = np.array([[0.0, 0, 0, 0], [5.0, 9, 3, 1000], [60.0, 11, 8, 56_000]])
+    counted = {"tins": [{"sent_packets": 90, "ack_drops": 30, "drops": 2}]}
+    (row,) = results.acks(one, samples, counted, "6.1")
+    assert (row["goodput_bps"], row["mean_queue_packets"], row["drops"]) == (8000, 10.0, 5)
+    assert (row["acks"], row["ack_drops"], row["other_ack_drops"]) == (90, 30, 2)
 
 
 def test_windows_are_kept_of_those_that_say_so():
@@ -51,7 +69,7 @@ def test_the_kernel_does_again_what_is_kept(tmp_path):
         machine = kernel.install(tmp_path)
     except UnavailableError as reason:
         pytest.skip(f"no user-mode Linux: {reason}")
-    samples, _ = measure(machine, one)
+    samples, _, _ = measure(machine, one)
     again = list(results.figures(one, samples, machine.release))
     kept = [row for row in results.read(results.FIGURES) if row["path"] == one.name]
     for new, old in zip(again, kept, strict=True):

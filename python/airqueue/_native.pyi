@@ -23,6 +23,7 @@ from airqueue.records import (
     ServerStatsDict,
     TruthDict,
 )
+from airqueue.simulate.shaped import TcpHeader
 
 Segment = tuple[int, int, int, int, int]
 """(flow, start_ns, duration_ns, count, size_bytes)"""
@@ -89,11 +90,13 @@ def serve(
     ect: npt.NDArray[np.bool_],
     dscp: npt.NDArray[np.uint8],
     hosts: Sequence[tuple[int, int, int]],
+    tcp: Sequence[TcpHeader | None],
 ) -> FatesDict:
     """Packets through the queue of a JSON ``queue`` table behind a token bucket.
 
     Equal lengths, times that do not decrease. ``hosts`` are flows, each with its source and
-    its destination. What is wrong with the table is a `ValueError`.
+    its destination. ``tcp`` is empty, or has a value for each packet. What is wrong with the table
+    is a `ValueError`.
     """
 
 Floats = npt.NDArray[np.float64]

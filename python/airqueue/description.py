@@ -126,8 +126,9 @@ class AdaptiveTable(TypedDict, total=False):
 
 
 class CakeTable(TypedDict, total=False):
-    """CAKE, as `tc qdisc add ... cake` has it, without its ACK filter."""
+    """CAKE, as `tc qdisc add ... cake` has it."""
 
+    ack_filter: words.AckFilter
     isolation: words.Isolation
     memory_limit: words.Size
     mpu: words.Size

@@ -40,6 +40,7 @@ Bytes = str
 CodecName = Literal["g711-plc", "g729", "g729a-vad"]
 SizeDistributionName = Literal["constant", "exponential", "pareto"]
 Delays = Duration | list[Duration]
+AckFilter = Literal["no-ack-filter", "ack-filter", "ack-filter-aggressive"]
 Isolation = Literal[
     "flowblind",
     "srchost",

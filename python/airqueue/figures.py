@@ -148,6 +148,9 @@ class QueueFigures(TypedDict):
     """Dropped because the queue was full."""
     dropped_early_packets: int
     """Dropped although the queue was not full, to slow the sender down."""
+    dropped_filtered_packets: int
+    """TCP acknowledgements dropped by CAKE's ACK filter because a later acknowledgement made them
+    redundant."""
     marked_packets: int
     """Marked to slow the sender down, and not dropped."""
     taken_packets: int
@@ -287,6 +290,7 @@ QueueFigure = Literal[
     "dropped_packets",
     "dropped_full_packets",
     "dropped_early_packets",
+    "dropped_filtered_packets",
     "marked_packets",
     "taken_packets",
     "length_mean_packets",
@@ -405,6 +409,7 @@ class QueueSummary(TypedDict):
     dropped_packets: Summary
     dropped_full_packets: Summary
     dropped_early_packets: Summary
+    dropped_filtered_packets: Summary
     marked_packets: Summary
     taken_packets: Summary
     length_mean_packets: Summary

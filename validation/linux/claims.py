@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from airqueue.simulate import shaped
+from airqueue.simulate import TcpHeader, shaped
 from validation.claim import Claim, Point
 from validation.linux import results
 from validation.linux.figures import GONE, Columns, Window, windows
@@ -49,6 +49,9 @@ _TITLES = {
     "sfq": "SFQ",
     "cake": "CAKE",
     "cake shaped": "CAKE with a rate",
+    "cake ack-filter": "CAKE with ack-filter",
+    "cake ack-filter-aggressive": "CAKE with ack-filter-aggressive",
+    "cake ack-filter flows": "CAKE with ack-filter and queues of flows",
 }
 
 
@@ -91,6 +94,7 @@ def ours(scenario: Scenario, behaviour: str | None = None) -> Sequence[Sequence[
             ect=packets.ect,
             dscp=packets.dscp,
             hosts=packets.hosts,
+            tcp=[None if of is None else TcpHeader(**of._asdict()) for of in packets.tcp],
             seed=run,
         )
         left_ns = np.where(fates.dropped, GONE, fates.left_ns)

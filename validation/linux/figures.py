@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from validation.linux.acks import Header
 from validation.linux.scenarios import Arrival, Scenario
 
 GONE = -1
@@ -38,6 +39,7 @@ class Columns:
     ect: npt.NDArray[np.bool_]
     dscp: npt.NDArray[np.uint32]
     hosts: Mapping[int, tuple[int, int]]
+    tcp: Sequence[Header | None]
 
     @classmethod
     def of(cls, packets: Sequence[Arrival]) -> Columns:
@@ -50,6 +52,7 @@ class Columns:
             np.array(ect, np.bool_),
             np.array(dscp, np.uint32),
             {packet.flow: (packet.source, packet.destination) for packet in packets},
+            [packet.tcp for packet in packets],
         )
 
     def watched(self, scenario: Scenario) -> npt.NDArray[np.bool_]:

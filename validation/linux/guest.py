@@ -14,9 +14,9 @@ import socket
 import struct
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from validation.linux import inside, scenarios
+from validation.linux import acks, inside, scenarios
 from validation.linux.scenarios import Arrival, Scenario
 
 _MODULES = ("drivers/net/veth", "net/sched/sch_tbf")
@@ -24,6 +24,9 @@ _SO_TIMESTAMPNS = 35
 _ETHERNET_IP = 0x0800
 _HEADERS = 28
 """IPv4 and UDP."""
+_TCP = 6
+_SEQUENCE_NUMBER = 24
+"""Place in a TCP packet."""
 _LET_DRAIN_S = 30.0
 _ABSOLUTE = 1
 _LATE_NS = 2000
@@ -72,14 +75,12 @@ def _run(scenario: Scenario, run: int) -> None:
     receiver.setsockopt(socket.SOL_SOCKET, 33, 1 << 30)  # SO_RCVBUFFORCE
     receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     receiver.setblocking(False)
-    names_queues = scenario.discipline.names_queues
-    sockets = {(p.flow, p.ect): _sender(p, names_queues) for p in packets}
+    send = _senders(packets, names_queues=scenario.discipline.names_queues)
     received = [(-1, 0)] * len(packets)
     start_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) + 1_000_000_000
     for number, packet in enumerate(packets):
         _sleep_until(start_ns + packet.at_ns)
-        payload = struct.pack("!I", number).ljust(packet.size_bytes - _HEADERS, b"\0")
-        sockets[packet.flow, packet.ect].send(payload)
+        send(number, packet)
         if number % 200 == 0:
             _check_time(start_ns + packet.at_ns)
             _receive(receiver, start_ns, received)
@@ -97,6 +98,25 @@ def _check_time(at_ns: int) -> None:
     late_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - at_ns
     if not 0 <= late_ns <= _LATE_NS:
         raise RuntimeError(f"a packet leaves {late_ns} ns late: the clock is not a virtual one")
+
+
+def _senders(packets: Sequence[Arrival], *, names_queues: bool) -> Callable[[int, Arrival], object]:
+    """Return what sends a packet with its number."""
+    sockets = {(p.flow, p.ect): _sender(p, names_queues) for p in packets if p.tcp is None}
+    raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+    raw.setsockopt(socket.SOL_SOCKET, 32, 1 << 30)  # SO_SNDBUFFORCE
+
+    def send(number: int, packet: Arrival) -> None:
+        if packet.tcp is None:
+            payload = struct.pack("!I", number).ljust(packet.size_bytes - _HEADERS, b"\0")
+            sockets[packet.flow, packet.ect].send(payload)
+            return
+        source, destination = _source(packet.source), _destination(packet.destination)
+        addresses = (socket.inet_aton(source), socket.inet_aton(destination))
+        port, size_bytes = 1000 + packet.flow, packet.size_bytes
+        raw.sendto(acks.packet(packet.tcp, addresses, port, number, size_bytes), (destination, 0))
+
+    return send
 
 
 def _sender(packet: Arrival, names_queue: bool) -> socket.socket:
@@ -124,7 +144,8 @@ def _arrived(receiver: socket.socket) -> Iterator[tuple[bytes, int]]:
 
 def _receive(receiver: socket.socket, start_ns: int, received: list[tuple[int, int]]) -> None:
     for data, stamp_ns in _arrived(receiver):
-        (number,) = struct.unpack("!I", data[_HEADERS : _HEADERS + 4])
+        at = _SEQUENCE_NUMBER if data[9] == _TCP else _HEADERS
+        (number,) = struct.unpack("!I", data[at : at + 4])
         received[number] = (stamp_ns - start_ns, int(data[1] & 3 == 3))
 
 

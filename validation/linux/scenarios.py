@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from validation.linux import acks
+
 RATE_BPS = 10_000_000
 """Rate of the token bucket behind each discipline, with link-layer bytes."""
 BURST_BYTES = 1540
@@ -36,6 +38,34 @@ class Arrival(NamedTuple):
     source: int = 0
     destination: int = 0
     """Source and destination host."""
+    tcp: acks.Header | None = None
+    """None: the packet is UDP."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgements:
+    """The packets of the end of a TCP connection that mostly receives."""
+
+    flow: int
+    pause_s: float
+    """Mean pause between trains of packets."""
+    source: int = 0
+    destination: int = 0
+
+    def arrivals(self, seconds: float) -> list[Arrival]:
+        """Return the packets from time zero on."""
+        return [
+            Arrival(
+                round(at_s * _SECOND),
+                self.flow,
+                size_bytes,
+                ect=False,
+                source=self.source,
+                destination=self.destination,
+                tcp=header,
+            )
+            for at_s, header, size_bytes in acks.headers(self.flow, seconds, self.pause_s)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +122,7 @@ class Traffic:
 
     name: str
     title: str
-    sources: Sequence[Source]
+    sources: Sequence[Source | Acknowledgements]
     windows_s: Sequence[tuple[float, float]]
     watched: frozenset[int] | None = None
     """The flows whose packets the figures count; None: all."""
@@ -235,7 +265,46 @@ CLASSES = (
     ),
 )
 
+ACKS = (
+    Traffic(
+        "acks",
+        "six TCP connections that mostly acknowledge, and UDP, together 2.5 times the rate",
+        (
+            *(
+                Acknowledgements(flow, 0.018, source=flow % 2, destination=flow % 3)
+                for flow in range(6)
+            ),
+            Source(6, 0.012, uneven=True),
+        ),
+        ((0.0, 2.0), (2.0, 6.0), (6.0, 12.0)),
+    ),
+)
+
 _PIE_UPDATE_S = 0.03
+
+
+def _filtering(word: str, isolation: str, variant: str, runs: int = 1) -> Discipline:
+    """Return CAKE with an ACK filter, at a rate for acknowledgements."""
+    return Discipline(
+        "cake",
+        f"cake bandwidth 500kbit besteffort {isolation} raw rtt 100ms memlimit 200mb {word}",
+        {
+            "discipline": "cake",
+            "cake": {
+                "rate": "500 kb/s",
+                "tins": "besteffort",
+                "isolation": isolation,
+                "memory_limit": "209715200 B",
+                "ack_filter": word,
+            },
+            **_LINK_LAYER,
+        },
+        runs=runs,
+        variant=variant,
+        traffic=ACKS,
+        names_queues=False,
+    )
+
 
 _LINK_LAYER = {"link_layer": f"{LINK_LAYER_BYTES} B"}
 
@@ -343,6 +412,10 @@ DISCIPLINES = (
         traffic=CLASSES,
         names_queues=False,
     ),
+    # In one queue nothing is drawn, and the filter must tell connections apart.
+    _filtering("ack-filter", "flowblind", "ack-filter"),
+    _filtering("ack-filter-aggressive", "flowblind", "ack-filter-aggressive"),
+    _filtering("ack-filter", "triple-isolate", "ack-filter flows", runs=3),
 )
 
 SCENARIOS = tuple(

@@ -9,6 +9,7 @@ pub mod quantity;
 pub mod ranges;
 pub mod rate;
 pub mod rng;
+mod tcp_header;
 pub mod time;
 
 pub use packet::{Ecn, FlowKey, Hosts, NeighbourId, Packet, PacketCount, Payload};
@@ -18,4 +19,5 @@ pub use qdisc::{
 };
 pub use rate::{DataRate, Serializer};
 pub use rng::{RandomStream, Seed};
+pub use tcp_header::{EcnFlags, OctetRange, SackBlocks, TcpHeader};
 pub use time::{Span, Time};

@@ -4,7 +4,7 @@
 //! sends several packets to one neighbour together, [`LinkFeedback`] for a link that reports the fate of packets. Every
 //! discipline implements both, most of them with the defaults; all three together are a [`LinkQueue`].
 
-use crate::{DataRate, Ecn, FlowKey, Hosts, NeighbourId, Packet, Span, Time};
+use crate::{DataRate, Ecn, FlowKey, Hosts, NeighbourId, Packet, Span, TcpHeader, Time};
 use auto_impl::auto_impl;
 
 /// Decides which packets wait, in which order they leave, and which are dropped.
@@ -102,9 +102,10 @@ pub trait ByNeighbour: QueueDisc {
     }
 }
 
-/// For a link that reports the fate of packets, and for an operator who sets limits of single flows and their hosts.
+/// For a link that reports the fate of packets, and for an operator who sets limits of single flows, names their hosts and
+/// shows the headers of their packets.
 ///
-/// By default reports are ignored, and no flow has a limit of its own.
+/// By default reports and headers are ignored, and no flow has a limit of its own.
 #[auto_impl(Box)]
 pub trait LinkFeedback {
     /// The link is done with a packet that `dequeue` returned. A link that reports at all reports each packet
@@ -113,6 +114,16 @@ pub trait LinkFeedback {
 
     /// Sets the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts ignores them.
     fn set_flow_hosts(&mut self, _flow: FlowKey, _hosts: Hosts) {}
+
+    /// Whether the discipline reads TCP headers. The answer does not change, so that nobody looks for the headers that
+    /// a discipline does not read.
+    fn reads_tcp_headers(&self) -> bool {
+        false
+    }
+
+    /// Sets the TCP header of the packet with this id, which is the next packet that is enqueued. A packet without a
+    /// header counts as a packet of another protocol.
+    fn set_tcp_header(&mut self, _packet: u64, _header: &TcpHeader) {}
 
     /// Changes the limit of one queue only, by the rule of [`QueueDisc::set_limit`]: that in which packets of this flow
     /// for this neighbour wait, now or later. False: nothing changed, since this discipline has no limit per queue.
@@ -175,6 +186,8 @@ pub enum DropReason {
     Policed,
     /// Active queue management signals congestion, although there was room.
     Aqm,
+    /// A later acknowledgement of the same connection makes this acknowledgement redundant (CAKE's ACK filter).
+    AckFilter,
 }
 
 /// A packet that a queue dropped, and why.

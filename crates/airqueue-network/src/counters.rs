@@ -124,6 +124,8 @@ pub struct HopCounters {
     pub dropped: PacketCount,
     /// Dropped packets for which the queue still had room: active queue management slows senders down.
     pub dropped_early: PacketCount,
+    /// Dropped packets that were acknowledgements which later ones made redundant.
+    pub filtered_acks: u64,
     /// Packets dequeued by the MAC, or by the link behind the queue.
     pub taken: PacketCount,
     /// Time from a packet's arrival in the queue to its dequeue.
@@ -154,8 +156,10 @@ impl HopCounters {
     #[inline]
     pub(crate) fn on_dropped(&mut self, dropped: &Dropped) {
         self.dropped.add(&dropped.packet);
-        if dropped.reason == DropReason::Aqm {
-            self.dropped_early.add(&dropped.packet);
+        match dropped.reason {
+            DropReason::Aqm => self.dropped_early.add(&dropped.packet),
+            DropReason::AckFilter => self.filtered_acks += 1,
+            _ => {}
         }
     }
 
@@ -191,6 +195,7 @@ impl HopCounters {
     pub(crate) fn merge_within(&mut self, other: &HopCounters) {
         self.dropped.merge(&other.dropped);
         self.dropped_early.merge(&other.dropped_early);
+        self.filtered_acks += other.filtered_acks;
         self.taken.merge(&other.taken);
         self.waited.merge(&other.waited);
         self.given_up.merge(&other.given_up);
@@ -251,6 +256,8 @@ pub struct QueueCounters {
     pub dropped: PacketCount,
     /// Dropped packets for which the queue still had room.
     pub dropped_early: PacketCount,
+    /// Dropped packets that were acknowledgements which later ones made redundant.
+    pub filtered_acks: u64,
     /// Packets dequeued by the MAC, or by the link behind the queue.
     pub taken: PacketCount,
     /// Time from the arrival of packets to their dequeue.
@@ -265,6 +272,7 @@ impl QueueCounters {
         self.offered.merge(&hop.offered);
         self.dropped.merge(&hop.dropped);
         self.dropped_early.merge(&hop.dropped_early);
+        self.filtered_acks += hop.filtered_acks;
         self.taken.merge(&hop.taken);
         self.waited.merge(&hop.waited);
     }

@@ -2,7 +2,7 @@
 
 use airqueue_core::{
     BoxedQueue, ByNeighbour, Drops, FlowKey, Hosts, Limit, LinkFeedback, NeighbourId, Packet,
-    QueueDisc, Sent, Time,
+    QueueDisc, Sent, TcpHeader, Time,
 };
 use std::collections::VecDeque;
 use std::fmt;
@@ -145,6 +145,16 @@ impl TxQueue {
     /// Sets the ends of a flow, for the queue.
     pub fn set_flow_hosts(&mut self, flow: FlowKey, hosts: Hosts) {
         self.queue.set_flow_hosts(flow, hosts);
+    }
+
+    /// Whether the queue reads TCP headers.
+    pub fn reads_tcp_headers(&self) -> bool {
+        self.queue.reads_tcp_headers()
+    }
+
+    /// Sets the TCP header of the packet with this id, which is the next packet that arrives.
+    pub fn set_tcp_header(&mut self, packet: u64, header: &TcpHeader) {
+        self.queue.set_tcp_header(packet, header);
     }
 
     /// When a discipline that holds packets back wants to be polled again.

@@ -2,13 +2,47 @@
 
 use crate::dicts::{Column, FatesDict};
 use crate::error;
-use airqueue_core::{DataRate, Ecn, FlowKey, Hosts, Packet, Seed, Time};
+use airqueue_core::{
+    DataRate, Ecn, EcnFlags, FlowKey, Hosts, OctetRange, Packet, SackBlocks, Seed, TcpHeader, Time,
+};
 use airqueue_network::bottleneck::Outcome;
 use airqueue_probe::records::MISSING;
 use airqueue_scenario::shaped_queue;
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+/// The fields of Python's `TcpHeader`.
+#[derive(FromPyObject)]
+pub(crate) struct Header {
+    connection: u32,
+    ack: Option<u64>,
+    has_data: bool,
+    syn: bool,
+    fin: bool,
+    ece: bool,
+    cwr: bool,
+    timestamps: Option<(i64, i64)>,
+    sack: Vec<(u64, u64)>,
+}
+
+impl Header {
+    fn read(self) -> TcpHeader {
+        let (value, echo) = self.timestamps.unwrap_or_default();
+        let range = |(start, end)| OctetRange { start, end };
+        let sack: Vec<OctetRange> = self.sack.into_iter().map(range).collect();
+        TcpHeader {
+            connection: self.connection,
+            ack: self.ack,
+            syn: self.syn,
+            fin: self.fin,
+            ecn: EcnFlags { ece: self.ece, cwr: self.cwr },
+            has_data: self.has_data,
+            stamps: [value, echo].map(Time::from_nanos),
+            sack: SackBlocks::from(&sack[..]),
+        }
+    }
+}
 
 /// When each packet left, and whether it had been marked; times do not decrease.
 #[pyfunction]
@@ -25,6 +59,7 @@ pub(crate) fn serve<'py>(
     ect: PyReadonlyArray1<'py, bool>,
     dscp: PyReadonlyArray1<'py, u8>,
     hosts: Vec<(u32, u32, u32)>,
+    tcp: Vec<Option<Header>>,
 ) -> PyResult<FatesDict<'py>> {
     let rate = DataRate::from_bps(rate_bps).ok_or_else(|| error("rate_bps is 0"))?;
     let queue = shaped_queue(queue, rate, burst_bytes, Seed(seed))
@@ -36,15 +71,17 @@ pub(crate) fn serve<'py>(
     for (flow, source, destination) in hosts {
         device.set_flow_hosts(flow, Hosts { source, destination });
     }
+    // Empty: no packet has a header.
+    let mut headers = tcp.into_iter().map(|header| header.map(Header::read));
     let packets = (0..at.len()).map(|id| {
         let ecn = if ect[id] { Ecn::Ect } else { Ecn::NotEct };
         let packet = Packet::new(id as u64, FlowKey(flow[id]), size[id], Time::from_nanos(at[id]));
-        Packet { ecn, dscp: dscp[id], ..packet }
+        (Packet { ecn, dscp: dscp[id], ..packet }, headers.next().flatten())
     });
     let mut left = vec![MISSING; at.len()];
     let mut marked = vec![false; at.len()];
     py.detach(|| {
-        device.replay(packets, |now, outcome| {
+        device.replay_with_headers(packets, |now, outcome| {
             if let Outcome::Delivered(packet) = outcome {
                 left[packet.id as usize] = now.as_nanos();
                 marked[packet.id as usize] = packet.ecn == Ecn::Ce;

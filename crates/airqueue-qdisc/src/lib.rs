@@ -28,7 +28,7 @@ pub mod sfq;
 pub mod text;
 
 pub use adaptive::{Adaptive, AdaptiveParams};
-pub use cake::{Cake, CakeParams, Diffserv, Isolation};
+pub use cake::{AckFilter, Cake, CakeParams, Diffserv, Isolation};
 pub use codel::{Codel, CodelParams};
 pub use discipline::{Around, Behaviour, Facts, Link, Parameters, Place};
 pub use droptail::{DropFrom, DropTail, DropTailParams};

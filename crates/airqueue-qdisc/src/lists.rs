@@ -52,7 +52,9 @@ impl Lists {
         self.lists.push(EMPTY);
     }
 
-    pub(crate) fn push(&mut self, list: usize, packet: Packet) {
+    /// Adds a packet to the end of a list; returns the packet's place in the store, which the packet keeps until it is
+    /// taken out, and another packet has afterwards.
+    pub(crate) fn push(&mut self, list: usize, packet: Packet) -> u32 {
         let node = Node { packet, next: NONE };
         let at = self.free;
         let at = if at == NONE {
@@ -72,6 +74,34 @@ impl Lists {
         *tail = at;
         *packets += 1;
         self.packets += 1;
+        at
+    }
+
+    /// The places of the packets of a list, in order.
+    pub(crate) fn places(&self, list: usize) -> impl Iterator<Item = u32> {
+        let known = |at: u32| (at != NONE).then_some(at);
+        let next = move |&at: &u32| known(self.nodes[at as usize].next);
+        // The last node of a list leads nowhere.
+        std::iter::successors(known(self.lists[list].head), next)
+    }
+
+    /// Takes the packet at a place out of its list. `before`: the place of the packet before; `None` for the first
+    /// packet.
+    pub(crate) fn remove(&mut self, list: usize, at: u32, before: Option<u32>) -> Packet {
+        let node = self.nodes[at as usize];
+        let List { head, tail, packets } = &mut self.lists[list];
+        match before {
+            Some(before) => self.nodes[before as usize].next = node.next,
+            None => *head = node.next,
+        }
+        if *tail == at {
+            *tail = before.unwrap_or(NONE);
+        }
+        *packets -= 1;
+        self.packets -= 1;
+        self.nodes[at as usize].next = self.free;
+        self.free = at;
+        node.packet
     }
 
     pub(crate) fn pop(&mut self, list: usize) -> Option<Packet> {

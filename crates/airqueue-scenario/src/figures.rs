@@ -267,11 +267,13 @@ impl Count<'_> {
     fn queue(&mut self, queue: QueueId) -> QueueFigures {
         let counters: QueueCounters = self.network.queue(queue, self.now);
         let (waited, occupancy) = (counters.waited, counters.occupancy);
+        let (early, filtered) = (counters.dropped_early.packets, counters.filtered_acks);
         QueueFigures {
             offered_packets: counters.offered.packets,
             dropped_packets: counters.dropped.packets,
-            dropped_full_packets: counters.dropped.packets - counters.dropped_early.packets,
-            dropped_early_packets: counters.dropped_early.packets,
+            dropped_full_packets: counters.dropped.packets - early - filtered,
+            dropped_early_packets: early,
+            dropped_filtered_packets: filtered,
             marked_packets: occupancy.marked,
             taken_packets: counters.taken.packets,
             length_mean_packets: ratio(occupancy.packet_time as f64 * 1e-9, self.seconds),

@@ -12,7 +12,7 @@ from airqueue.simulate.errors import RenamedKeyWarning, ResultsError, ScenarioEr
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Interrupted, Scenario
-from airqueue.simulate.shaped import PacketOutcomes, shaped
+from airqueue.simulate.shaped import PacketOutcomes, TcpHeader, shaped
 
 __all__ = [
     "Interrupted",
@@ -23,6 +23,7 @@ __all__ = [
     "ResultsError",
     "Scenario",
     "ScenarioError",
+    "TcpHeader",
     "cell",
     "mesh",
     "shaped",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,30 @@ from airqueue.simulate.replications import MOST_SEED
 
 _MOST_BPS = 1_000_000_000_000
 _MOST_DSCP = 63
+_MOST_BLOCKS = 4
+_MOST_OCTET = 2**60
+
+
+@dataclass(frozen=True, slots=True)
+class TcpHeader:
+    """What a queue that filters acknowledgements reads of a packet's TCP header.
+
+    Sequence numbers do not wrap.
+    """
+
+    ack: int | None
+    """Acknowledgement number; None: the flag ACK is not set."""
+    has_data: bool = False
+    connection: int = 0
+    """Number of the connection within the packet's flow."""
+    syn: bool = False
+    fin: bool = False
+    ece: bool = False
+    cwr: bool = False
+    timestamps: tuple[int, int] | None = None
+    """TSval and TSecr; None: the header has no timestamps option."""
+    sack: Sequence[tuple[int, int]] = ()
+    """Up to four blocks: the first octet, and the octet after the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +65,7 @@ def shaped(
     ect: npt.ArrayLike = False,
     dscp: npt.ArrayLike = 0,
     hosts: Mapping[int, tuple[int, int]] | None = None,
+    tcp: Sequence[TcpHeader | None] | None = None,
     seed: int = 1,
 ) -> PacketOutcomes:
     """Offer packets to a queue whose head waits for tokens, as under Linux's tbf.
@@ -48,8 +73,9 @@ def shaped(
     ``queue``: the keys of a scenario's ``queue`` table. ``at_ns``: arrival times, not decreasing;
     ``size_bytes``: sizes of IP packets; ``ect``: which packets may be marked; ``dscp``: codepoints.
     A single value of ``flow``, ``size_bytes``, ``ect`` or ``dscp`` stands for all packets. ``hosts``
-    gives flows a source and a destination, for disciplines that are fair among hosts. The rate and
-    the bucket's depth include the table's ``link_layer``. Raises ScenarioError. Warns with
+    gives flows a source and a destination, for disciplines that are fair among hosts. ``tcp`` gives
+    each packet a TCP header, for CAKE's ACK filter; None: the packet is not TCP. The rate and the
+    bucket's depth include the table's ``link_layer``. Raises ScenarioError. Warns with
     RenamedKeyWarning of keys by old names.
 
     >>> fates = shaped({"limit": "2 packets"}, [0, 0, 0, 0], 1500, rate_bps=12_000_000)
@@ -75,6 +101,7 @@ def shaped(
             _column("ect", ect, at.size, np.bool_),
             _codepoints(dscp, at.size),
             _ends(hosts or {}),
+            _headers(tcp or (), at.size),
         )
     except ValueError as error:
         raise ScenarioError(str(error)) from error
@@ -88,6 +115,28 @@ def _ends(hosts: Mapping[int, tuple[int, int]]) -> list[tuple[int, int, int]]:
     for name, number in ((f"hosts[{of[0]}]", number) for of in ends for number in of):
         check_whole(name, number, 0, 2**32 - 1)
     return ends
+
+
+def _headers(tcp: Sequence[TcpHeader | None], length: int) -> list[TcpHeader | None]:
+    if tcp and len(tcp) != length:
+        raise ScenarioError(f"tcp: found {len(tcp)} values for {length} packets")
+    for at, header in enumerate(tcp):
+        if header is not None:
+            _check_header(f"tcp[{at}]", header)
+    return list(tcp)
+
+
+def _check_header(name: str, header: TcpHeader) -> None:
+    check_whole(f"{name}.connection", header.connection, 0, 2**32 - 1)
+    if header.ack is not None:
+        check_whole(f"{name}.ack", header.ack, 0, _MOST_OCTET)
+    for stamp in header.timestamps or ():
+        check_whole(f"{name}.timestamps", stamp, 0, _MOST_OCTET)
+    if len(header.sack) > _MOST_BLOCKS:
+        raise ScenarioError(f"{name}.sack: expected {_MOST_BLOCKS} blocks at most")
+    for start, end in header.sack:
+        check_whole(f"{name}.sack", start, 0, _MOST_OCTET)
+        check_whole(f"{name}.sack", end, start, _MOST_OCTET)
 
 
 def _codepoints(values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,19 +24,29 @@ def main() -> None:
         for path in paths.PATHS:
             if arguments.only in path.name:
                 print(path.name, flush=True)
-                samples, looks = measure(machine, path)
+                samples, looks, _ = measure(machine, path)
                 rows = list(results.figures(path, samples, machine.release))
                 results.store(results.FIGURES, path, rows)
                 results.store(results.WINDOWS, path, list(results.windows(path, looks)))
+        for path in paths.ASYMMETRIC:
+            if arguments.only in path.name:
+                print(path.name, flush=True)
+                samples, _, counted = measure(machine, path)
+                rows = list(results.acks(path, samples, counted, machine.release))
+                results.store(results.ACKS, path, rows)
 
 
-def measure(machine: kernel.Kernel, path: paths.Path) -> tuple[results.Table, results.Table]:
-    """Return the rows on the queue, and the rows on the windows."""
+def measure(
+    machine: kernel.Kernel, path: paths.Path
+) -> tuple[results.Table, results.Table, dict[str, Any]]:
+    """Return the rows on the queue, the rows on the windows, and the counters of a CAKE."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = {"AIRQUEUE_PATH": path.name}
         kernel.boot(machine, "validation.linux.tcp.guest", settings, folder, seed=1)
-        return np.loadtxt(folder / "samples"), np.loadtxt(folder / "windows", ndmin=2)
+        statistics = folder / "statistics.json"
+        counted = json.loads(statistics.read_text("utf-8")) if path.back_bps else {}
+        return np.loadtxt(folder / "samples"), np.loadtxt(folder / "windows", ndmin=2), counted
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ Programs take no time on the virtual clock of clock.c, so that the applications 
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import socket
@@ -43,7 +44,8 @@ def main() -> None:
     path = paths.path(os.environ["AIRQUEUE_PATH"])
     # NewReno and CUBIC are part of the kernel.
     algorithm = ("net/ipv4/tcp_bbr",) if path.congestion == "bbr" else ()
-    inside.first_process((*MODULES, *algorithm), lambda: _run(path))
+    filtering = ("net/sched/sch_cake",) if path.back_bps else ()
+    inside.first_process((*MODULES, *algorithm, *filtering), lambda: _run(path))
 
 
 def _words(text: str) -> None:
@@ -66,6 +68,11 @@ def _build(path: paths.Path) -> None:
         _words(
             f"ip netns exec router tc qdisc add dev to{number} root netem"
             f" delay {round(flow.rtt_s * 1e6)}us limit 1000000"
+        )
+    if path.back_bps:
+        _words(
+            f"ip netns exec receiver tc qdisc add dev hop root cake bandwidth {path.back_bps}bit"
+            f" besteffort triple-isolate raw rtt 100ms memlimit 200mb {path.ack_filter}"
         )
     _enter("router")
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1", encoding="ascii")
@@ -232,6 +239,16 @@ class _Transfers:
 def _run(path: paths.Path) -> None:
     _build(path)
     _Transfers(path).run()
+    if path.back_bps:
+        _write_statistics()
+
+
+def _write_statistics() -> None:
+    """What the receiver's CAKE has counted."""
+    _enter("receiver")
+    words = ("tc", "-s", "-j", "qdisc", "show", "dev", "hop")
+    shown = subprocess.run(words, check=True, capture_output=True).stdout
+    (inside.FOLDER / "statistics.json").write_bytes(json.dumps(json.loads(shown)[0]).encode())
 
 
 def _socket() -> socket.socket:

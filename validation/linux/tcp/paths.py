@@ -39,12 +39,18 @@ class Path:
     seconds: float
     trace: bool = False
     """Whether windows are kept."""
+    back_bps: int = 0
+    """The rate of a CAKE that acknowledgements pass at the receiver; 0: there is none."""
+    ack_filter: str = ""
+    """That CAKE's word for its ACK filter."""
 
     @property
     def name(self) -> str:
         """As the results call it."""
         rtts = " and ".join(f"{1000 * flow.rtt_s:g} ms" for flow in self.flows)
-        return f"{self.congestion}, {self.rate_bps / 1e6:g} Mb/s, {rtts}, {self.queue_packets}"
+        back = f", {self.back_bps // 1000} kb/s back, {self.ack_filter}" if self.back_bps else ""
+        rate = f"{self.rate_bps / 1e6:g} Mb/s"
+        return f"{self.congestion}, {rate}, {rtts}, {self.queue_packets}{back}"
 
 
 def _bdp_packets(rate_bps: int, rtt_s: float) -> float:
@@ -86,7 +92,19 @@ def _paths() -> Iterator[Path]:
 
 PATHS = tuple(_paths())
 
+ASYMMETRIC = tuple(
+    Path(congestion, 20_000_000, 100, (Flow(0.04),), 60.0, back_bps=back_bps, ack_filter=word)
+    for congestion in ("reno", "cubic")
+    for back_bps in (150_000, 300_000)
+    for word in ("ack-filter", "ack-filter-aggressive")
+)
+"""20 Mb/s of full segments, two to an acknowledgement, need 436 kb/s back.
+
+Without a filter the receiver's window would hold the sender up: acknowledgements wait, and with them
+the news that the window has grown.
+"""
+
 
 def path(name: str) -> Path:
     """Return the path of that name."""
-    return next(one for one in PATHS if one.name == name)
+    return next(one for one in (*PATHS, *ASYMMETRIC) if one.name == name)

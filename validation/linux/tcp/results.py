@@ -6,15 +6,17 @@ import csv
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from validation.linux.tcp.paths import PATHS
+from validation.linux.tcp.paths import ASYMMETRIC, PATHS
 from validation.linux.tcp.paths import Path as Bottleneck
 
 FIGURES = Path(__file__).parent / "figures.csv"
 WINDOWS = Path(__file__).parent / "windows.csv"
+ACKS = Path(__file__).parent / "acks.csv"
 BEGINNING_S = 5.0
 """End of the beginning, whose slow start has separate figures."""
 
@@ -40,6 +42,22 @@ def figures(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
                 "mean_queue_packets": round(float(inside[:, 1].mean()), 3),
                 "drops": int(gained[2]),
             }
+
+
+def acks(
+    path: Bottleneck, samples: Table, counted: Mapping[str, Any], kernel: str
+) -> Iterator[Row]:
+    """Yield the row of a path with a CAKE on its way back: from its beginning to its end."""
+    (tin,) = counted["tins"]
+    (whole,) = (row for row in figures(path, samples, kernel) if row["from_s"] == BEGINNING_S)
+    yield {
+        **whole,
+        "back_bps": path.back_bps,
+        "ack_filter": path.ack_filter,
+        "acks": tin["sent_packets"],
+        "ack_drops": tin["ack_drops"],
+        "other_ack_drops": tin["drops"],
+    }
 
 
 def windows(path: Bottleneck, looks: Table) -> Iterator[Row]:
@@ -80,7 +98,7 @@ def read(file: Path) -> list[dict[str, str]]:
 
 def store(file: Path, path: Bottleneck, new: Sequence[Row]) -> None:
     """Replace the rows of a bottleneck."""
-    order = [one.name for one in PATHS]
+    order = [one.name for one in (*PATHS, *ASYMMETRIC)]
     rows: list[Row] = [
         row for row in read(file) if row["path"] != path.name and row["path"] in order
     ]

@@ -17,7 +17,7 @@ pub use spec::{DeviceSpec, ServerSpec};
 
 use crate::tx_queue::TxQueue;
 use airqueue_core::rate::work_for;
-use airqueue_core::{BoxedQueue, DropReason, FlowKey, Hosts, Packet, Seed, Time};
+use airqueue_core::{BoxedQueue, DropReason, FlowKey, Hosts, Packet, Seed, TcpHeader, Time};
 use conditions::{DeviceChange, Schedule, ScheduledEvent, ServiceRate};
 use egress::Egress;
 use spec::Server;
@@ -62,6 +62,11 @@ impl Bottleneck {
     /// Sets the ends of a flow, for the queue.
     pub fn set_flow_hosts(&mut self, flow: u32, hosts: Hosts) {
         self.tx_queue.set_flow_hosts(FlowKey(flow), hosts);
+    }
+
+    /// Sets the TCP header of the packet with this id, which is the next packet that arrives.
+    pub fn set_tcp_header(&mut self, packet: u64, header: &TcpHeader) {
+        self.tx_queue.set_tcp_header(packet, header);
     }
 
     /// A packet arrives.

@@ -1,7 +1,7 @@
 //! Replays packets that are known in advance through a device.
 
 use super::{Bottleneck, Outcome};
-use airqueue_core::{Packet, Time};
+use airqueue_core::{Packet, TcpHeader, Time};
 
 impl Bottleneck {
     /// Offers each packet at its `created` time and reports each outcome with its time, in order; then continues until
@@ -10,12 +10,24 @@ impl Bottleneck {
     pub fn replay(
         &mut self,
         packets: impl IntoIterator<Item = Packet>,
+        report: impl FnMut(Time, Outcome),
+    ) {
+        self.replay_with_headers(packets.into_iter().map(|packet| (packet, None)), report);
+    }
+
+    /// As [`Self::replay`], with the TCP headers of packets that have one.
+    pub fn replay_with_headers(
+        &mut self,
+        packets: impl IntoIterator<Item = (Packet, Option<TcpHeader>)>,
         mut report: impl FnMut(Time, Outcome),
     ) {
-        for packet in packets {
+        for (packet, header) in packets {
             while let Some(at) = self.next_deadline().filter(|&at| at <= packet.created) {
                 self.on_deadline(at);
                 self.report_all(at, &mut report);
+            }
+            if let Some(header) = header {
+                self.set_tcp_header(packet.id, &header);
             }
             self.enqueue(packet, packet.created);
             self.report_all(packet.created, &mut report);

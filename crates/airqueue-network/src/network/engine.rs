@@ -174,6 +174,7 @@ impl Network {
             }
         }
         self.name_hosts();
+        self.show_headers();
     }
 
     /// Sets the ends of flows in the queues where their packets wait.
@@ -183,6 +184,19 @@ impl Network {
             match self.wlan.upper.hops.all[hop.index()].over {
                 Hop::Air(_) => self.wlan.set_flow_hosts(hop, hosts),
                 Hop::Wire(wire) => self.wires[wire.index()].set_flow_hosts(hop, hosts),
+            }
+        }
+    }
+
+    /// Notes which queues read TCP headers.
+    fn show_headers(&mut self) {
+        for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
+            let reads = match self.wlan.upper.hops.all[hop.index()].over {
+                Hop::Air(_) => self.wlan.reads_tcp_headers(hop),
+                Hop::Wire(wire) => self.wires[wire.index()].reads_tcp_headers(),
+            };
+            if reads {
+                self.wlan.upper.hops.show_headers(hop);
             }
         }
     }
@@ -319,7 +333,10 @@ impl Network {
             (Hop::Air(_), None) => self.offer_to_wlan(packet, queue),
             (Hop::Wire(wire), _) => {
                 let hops = &mut self.wlan.upper.hops;
-                hops.on_offered(&packet);
+                if hops.on_offered(&packet) {
+                    let header = self.store.header(packet.payload);
+                    self.wires[wire.index()].set_tcp_header(packet.id, &header);
+                }
                 self.wires[wire.index()].enter(packet, hops, queue);
                 self.collect_drops(wire);
             }
@@ -328,7 +345,10 @@ impl Network {
 
     #[inline]
     fn offer_to_wlan(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
-        self.wlan.upper.hops.on_offered(&packet);
+        if self.wlan.upper.hops.on_offered(&packet) {
+            let header = self.store.header(packet.payload);
+            self.wlan.set_tcp_header(&packet, &header);
+        }
         self.wlan.offer(packet, queue);
     }
 

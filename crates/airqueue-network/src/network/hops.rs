@@ -59,6 +59,8 @@ pub(super) struct HopState {
     pub(super) leads_on: bool,
     /// Whether losses on this hop must be reported.
     pub(super) loss_matters: bool,
+    /// Whether the packets are TCP segments whose headers the queue reads.
+    pub(super) shows_headers: bool,
     pub(super) counters: HopCounters,
     /// Deliveries at the time when counting began.
     before: Delivered,
@@ -242,10 +244,20 @@ impl Hops {
         &mut self.states[HopId::of(packet).index()]
     }
 
-    /// A packet enters the queue of its hop, or its wire.
+    /// A packet enters the queue of its hop, or its wire. True if the queue reads the packet's TCP header.
     #[inline]
-    pub(super) fn on_offered(&mut self, packet: &Packet) {
-        self.state(packet).on_offered(packet);
+    pub(super) fn on_offered(&mut self, packet: &Packet) -> bool {
+        let state = self.state(packet);
+        state.on_offered(packet);
+        state.shows_headers
+    }
+
+    /// From now on the queue of the hop's packets reads their TCP headers, if they have any.
+    pub(super) fn show_headers(&mut self, hop: HopId) {
+        let path = self.all[hop.index()].path;
+        let end = self.paths.get(path.index()).map(|path| path.end);
+        let is_tcp = matches!(end, Some(End::Receiver(_) | End::Sender(_)));
+        self.states[hop.index()].shows_headers = is_tcp;
     }
 
     /// The queue has dropped a packet offered to it.

@@ -1,6 +1,6 @@
 //! The TCP segments in transit.
 
-use airqueue_core::Payload;
+use airqueue_core::{Payload, TcpHeader};
 use airqueue_transport::tcp::Segment;
 
 /// A segment, and the number of its connection within the flow.
@@ -32,6 +32,12 @@ impl SegmentStore {
     /// Number of segments stored.
     pub(super) fn kept(&self) -> usize {
         self.places.len() - self.free.len()
+    }
+
+    /// The header of a stored segment, as queues read headers.
+    pub(super) fn header(&self, payload: Payload) -> TcpHeader {
+        let Stored { segment, connection } = &self.places[payload.0 as usize];
+        segment.tcp_header(*connection)
     }
 
     /// Takes a segment out. Each handle is used once.

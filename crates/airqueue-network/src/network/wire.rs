@@ -11,7 +11,7 @@ use crate::queue::Queue;
 use crate::timer::Timer;
 use crate::tx_queue::Framing;
 use crate::{HopId, WireId};
-use airqueue_core::{Dropped, Hosts, Packet, Seed, Span, Time};
+use airqueue_core::{Dropped, Hosts, Packet, Seed, Span, TcpHeader, Time};
 
 /// Packets enter at one end and leave at the other, in order.
 #[derive(Debug)]
@@ -71,6 +71,18 @@ impl Wire {
     pub(super) fn set_flow_hosts(&mut self, hop: HopId, hosts: Hosts) {
         if let Some(gate) = &mut self.gate {
             gate.queue.tx_queue.set_flow_hosts(hop.flow(), hosts);
+        }
+    }
+
+    /// Whether the wire's queue reads TCP headers.
+    pub(super) fn reads_tcp_headers(&self) -> bool {
+        self.gate.as_ref().is_some_and(|gate| gate.queue.tx_queue.reads_tcp_headers())
+    }
+
+    /// Sets the TCP header of the packet with this id, which is the next packet that enters.
+    pub(super) fn set_tcp_header(&mut self, packet: u64, header: &TcpHeader) {
+        if let Some(gate) = &mut self.gate {
+            gate.queue.tx_queue.set_tcp_header(packet, header);
         }
     }
 

@@ -5,7 +5,7 @@ use super::hop::Hop;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
-use airqueue_core::{Hosts, Limit};
+use airqueue_core::{Hosts, Limit, Packet, TcpHeader};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -63,6 +63,26 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn set_flow_hosts(&mut self, hop: HopId, hosts: Hosts) {
         let interface = self.hops[hop.index()].interface;
         self.interfaces[interface.index()].queue.tx_queue.set_flow_hosts(hop.flow(), hosts);
+    }
+
+    /// Whether the queue of a hop's packets reads TCP headers.
+    ///
+    /// # Panics
+    ///
+    /// If the hop does not exist.
+    pub fn reads_tcp_headers(&self, hop: HopId) -> bool {
+        let interface = self.hops[hop.index()].interface;
+        self.interfaces[interface.index()].queue.tx_queue.reads_tcp_headers()
+    }
+
+    /// Sets the TCP header of a packet, the next that is offered, for the queue of the packet's hop.
+    ///
+    /// # Panics
+    ///
+    /// If there is no hop with the number in [`Packet::flow`].
+    pub fn set_tcp_header(&mut self, packet: &Packet, header: &TcpHeader) {
+        let interface = self.hops[HopId::of(packet).index()].interface;
+        self.interfaces[interface.index()].queue.tx_queue.set_tcp_header(packet.id, header);
     }
 
     /// Changes the rate of a hop's data frames, now. Packets held by the MAC keep the rate with which they were

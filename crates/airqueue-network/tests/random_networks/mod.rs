@@ -12,9 +12,9 @@ use airqueue_network::network::{Network, OfferedPacket};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::{RateControlSpec, RttReport, StationSpec};
 use airqueue_qdisc::{
-    AdaptiveParams, CakeParams, CodelParams, Discipline, DisciplineName, DropFrom, DropTailParams,
-    DrrParams, FqCodelParams, Mac80211Params, PieParams, QueuePer, QueueSpec, RdqmParams,
-    RedParams, SfqParams,
+    AckFilter, AdaptiveParams, CakeParams, CodelParams, Discipline, DisciplineName, DropFrom,
+    DropTailParams, DrrParams, FqCodelParams, Isolation, Mac80211Params, PieParams, QueuePer,
+    QueueSpec, RdqmParams, RedParams, SfqParams,
 };
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::contention::CountdownRule;
@@ -222,6 +222,10 @@ fn discipline() -> impl Strategy<Value = Discipline> {
         beta: 125.0,
         ..PieParams::default()
     };
+    let filtering = |ack_filter| {
+        let isolation = Isolation::Blind;
+        Discipline::Cake(CakeParams { ack_filter, isolation, ..CakeParams::default() })
+    };
     let drr = |by| DrrParams { by, quantum: 500, ..DrrParams::default() };
     let given = [
         Discipline::DropTail(DropTailParams { drop_from: DropFrom::Tail }),
@@ -242,6 +246,8 @@ fn discipline() -> impl Strategy<Value = Discipline> {
             rate: DataRate::from_bps(2_000_000),
             ..CakeParams::default()
         }),
+        filtering(AckFilter::AckFilter),
+        filtering(AckFilter::AckFilterAggressive),
         Discipline::Drr(drr(QueuePer::Flow)),
         Discipline::Drr(drr(QueuePer::Link)),
         Discipline::Mac80211(Mac80211Params { codel, flows: 2, ..Mac80211Params::default() }),

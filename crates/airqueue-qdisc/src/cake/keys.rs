@@ -1,6 +1,6 @@
 //! The keys of CAKE, their checks, and what other code may rely on.
 
-use super::{Cake, CakeParams, Diffserv, Isolation};
+use super::{AckFilter, Cake, CakeParams, Diffserv, Isolation};
 use crate::discipline::{Around, Facts, LEAST_INTERVAL, Parameters, Place, memory_limit};
 use airqueue_core::keys::check::{any, least, most, plain, some};
 use airqueue_core::keys::{Layers, Result};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// As in tc.
 const MOST_OVERHEAD: u32 = 256;
 
-/// CAKE, as `tc qdisc add ... cake` has it, without its ACK filter.
+/// CAKE, as `tc qdisc add ... cake` has it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CakeTable {
@@ -32,6 +32,8 @@ pub struct CakeTable {
     pub mtu: Option<Quantity<Size>>,
     /// The most that all queues hold. The default is what the rate sends in four times `rtt`, 4 MiB at least.
     pub memory_limit: Option<Quantity<Size>>,
+    /// Which TCP acknowledgements are dropped because a later one covers them. The default is no-ack-filter.
+    pub ack_filter: Option<AckFilter>,
 }
 
 impl Parameters for CakeParams {
@@ -56,6 +58,7 @@ impl Parameters for CakeParams {
         take!(params.memory_limit, tables.memory_limit, |given| {
             memory_limit(around)(given).map(Some)
         });
+        take!(params.ack_filter, tables.ack_filter, any);
         if let Some(Limit::Bytes(bytes)) = around.limit {
             params.memory_limit = Some(bytes);
         }

@@ -1,10 +1,12 @@
 //! CAKE (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", IEEE LANMAN 2018), as in Linux's `sch_cake`: a shaper,
 //! tins by DSCP, queues for flows and fairness among hosts, each queue under COBALT.
 //!
-//! Not modelled: the ACK filter (packets carry no TCP headers), address translation (`nat`), `ingress` and
-//! `autorate-ingress`, `wash`, ATM and PTM framing, firewall marks, and the splitting of segments that the link layer
-//! would split.
+//! Packets carry no TCP headers: the ACK filter reads those that [`LinkFeedback::set_tcp_header`] sets.
+//!
+//! Not modelled: address translation (`nat`), `ingress` and `autorate-ingress`, `wash`, ATM and PTM framing, firewall
+//! marks, and the splitting of segments that the link layer would split.
 
+mod ack_filter;
 mod chains;
 mod cobalt;
 mod diffserv;
@@ -13,14 +15,16 @@ mod keys;
 mod shaper;
 mod tin;
 
+pub use ack_filter::AckFilter;
 pub use diffserv::Diffserv;
 pub use keys::CakeTable;
 
 use crate::flow_hash::FlowHash;
 use crate::lists::Lists;
+use ack_filter::Headers;
 use airqueue_core::{
     ByNeighbour, DataRate, DropReason, Drops, FlowKey, Hosts, Limit, LinkFeedback, Packet,
-    QueueDisc, RandomStream, Span, Time,
+    QueueDisc, RandomStream, Span, TcpHeader, Time,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -97,6 +101,8 @@ pub struct CakeParams {
     /// `rtt`, but at least 4 MiB and at most 10 240 packets of the largest size. (Linux counts the memory of its
     /// buffers.)
     pub memory_limit: Option<u64>,
+    /// Which acknowledgements are dropped because a later one covers them.
+    pub ack_filter: AckFilter,
 }
 
 impl Default for CakeParams {
@@ -111,6 +117,7 @@ impl Default for CakeParams {
             rtt: Span::from_millis(100),
             mtu: 1514,
             memory_limit: None,
+            ack_filter: AckFilter::default(),
         }
     }
 }
@@ -156,7 +163,8 @@ impl CakeParams {
 /// two hosts.
 ///
 /// Arrivals and departures take constant time. Only a full store searches all queues of all tins, for the longest
-/// queue. (Linux keeps a heap for this search.)
+/// queue (Linux keeps a heap for this search), and the ACK filter reads the headers of all packets that wait in the
+/// arriving packet's queue.
 #[derive(Clone, Debug)]
 pub struct Cake {
     params: CakeParams,
@@ -175,6 +183,8 @@ pub struct Cake {
     waiting: Lists,
     backlogs: Vec<u64>,
     bytes: u64,
+    /// Empty without the ACK filter.
+    headers: Headers,
     /// The packet that `peek` has decided on. Linux counts the packet as waiting, but not in its queue
     /// (`qdisc_peek_dequeued`).
     decided: Option<Packet>,
@@ -200,6 +210,7 @@ impl Cake {
             backlogs: vec![0; tins.len() * QUEUES],
             tins,
             bytes: 0,
+            headers: Headers::default(),
             decided: None,
             params,
         }
@@ -244,10 +255,7 @@ impl Cake {
     fn pop(&mut self, tin: usize, queue: usize) -> Option<Packet> {
         let at = tin * QUEUES + queue;
         let packet = self.waiting.pop(at)?;
-        let cost = self.cost(&packet);
-        self.backlogs[at] -= cost;
-        self.bytes -= cost;
-        self.tins[tin].packets -= 1;
+        self.discount(tin, at, &packet);
         Some(packet)
     }
 
@@ -313,6 +321,31 @@ impl Cake {
         }
     }
 
+    /// Drops the acknowledgement that the packet at a place, the last of its queue, makes redundant. The AQM takes no
+    /// notice.
+    fn filter_acks(
+        &mut self,
+        tin: usize,
+        at: usize,
+        packet: &Packet,
+        place: u32,
+    ) -> Option<Packet> {
+        self.headers.arrive(packet, place);
+        let aggressive = self.params.ack_filter == AckFilter::AckFilterAggressive;
+        let found = self.headers.redundant(self.waiting.places(at), place, aggressive)?;
+        let dropped = self.waiting.remove(at, found.at, found.before);
+        self.discount(tin, at, &dropped);
+        Some(dropped)
+    }
+
+    /// A packet has left its queue.
+    fn discount(&mut self, tin: usize, at: usize, packet: &Packet) {
+        let cost = self.cost(packet);
+        self.backlogs[at] -= cost;
+        self.bytes -= cost;
+        self.tins[tin].packets -= 1;
+    }
+
     fn has_room(&self) -> bool {
         self.bytes <= self.memory && self.len_packets() <= self.limit as usize
     }
@@ -330,10 +363,15 @@ impl QueueDisc for Cake {
             }
         }
         let (at, cost) = (tin * QUEUES + queue, self.cost(&packet));
-        self.waiting.push(at, packet);
+        let place = self.waiting.push(at, packet);
         self.backlogs[at] += cost;
         self.bytes += cost;
         self.tins[tin].packets += 1;
+        if self.reads_tcp_headers()
+            && let Some(dropped) = self.filter_acks(tin, at, &packet, place)
+        {
+            drops.push(dropped, DropReason::AckFilter);
+        }
         self.tins[tin].on_arrival(queue, &mut self.random);
         while !self.has_room()
             && let Some(dropped) = self.drop_from_longest(now)
@@ -381,6 +419,16 @@ impl ByNeighbour for Cake {}
 impl LinkFeedback for Cake {
     fn set_flow_hosts(&mut self, flow: FlowKey, hosts: Hosts) {
         self.hosts.insert(flow, hosts);
+    }
+
+    fn reads_tcp_headers(&self) -> bool {
+        self.params.ack_filter != AckFilter::NoAckFilter
+    }
+
+    fn set_tcp_header(&mut self, packet: u64, header: &TcpHeader) {
+        if self.reads_tcp_headers() {
+            self.headers.announce(packet, header);
+        }
     }
 }
 

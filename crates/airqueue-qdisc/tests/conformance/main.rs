@@ -7,9 +7,10 @@ mod trial;
 
 use airqueue_core::{DataRate, Limit, LinkQueue, RandomStream, Seed, Span};
 use airqueue_qdisc::{
-    Adaptive, AdaptiveParams, AqlParams, Behaviour, Cake, CakeParams, Codel, CodelParams, Diffserv,
-    DropFrom, DropTail, FqCodel, FqCodelParams, Isolation, Mac80211, Mac80211Params, PerFlow, Pie,
-    PieParams, QueuePer, Rdqm, RdqmParams, RdqmWeight, Red, RedParams, Sfq, SfqParams,
+    AckFilter, Adaptive, AdaptiveParams, AqlParams, Behaviour, Cake, CakeParams, Codel,
+    CodelParams, Diffserv, DropFrom, DropTail, FqCodel, FqCodelParams, Isolation, Mac80211,
+    Mac80211Params, PerFlow, Pie, PieParams, QueuePer, Rdqm, RdqmParams, RdqmWeight, Red,
+    RedParams, Sfq, SfqParams,
 };
 use proptest::prelude::*;
 use trial::{Full, calls, conform};
@@ -119,6 +120,8 @@ conforms! {
     fq_codel_of_nothing: FqCodel::new(FqCodelParams { limit: 0, ..FqCodelParams::default() }, &mut rng()).with_link_layer(14);
     cake: Cake::new(hasty_cake(), rng());
     cake_by_precedence: Cake::new(CakeParams { diffserv: Diffserv::Precedence, isolation: Isolation::Hosts, memory_limit: Some(6000), ..hasty_cake() }, rng()).with_link_layer(14);
+    cake_filtering: Cake::new(CakeParams { ack_filter: AckFilter::AckFilter, isolation: Isolation::Blind, ..hasty_cake() }, rng()).with_link_layer(14);
+    cake_filtering_more: Cake::new(CakeParams { ack_filter: AckFilter::AckFilterAggressive, memory_limit: Some(3000), ..hasty_cake() }, rng());
     cake_without_rate: Cake::new(CakeParams { rate: None, isolation: Isolation::Blind, ..hasty_cake() }, rng());
     cake_of_nothing: Cake::new(CakeParams { rate: DataRate::from_bps(1_000_000), overhead: Some(-2000), rtt: Span::ZERO, mtu: 0, memory_limit: Some(0), ..hasty_cake() }, rng());
     mac80211: Mac80211::new(hasty_mac80211(), &mut rng()).with_link_layer(14);

@@ -1,8 +1,8 @@
 //! Random calls of a discipline, and the checks after each call.
 
 use airqueue_core::{
-    DataRate, DropReason, Dropped, Drops, Ecn, Feedback, FlowKey, Hosts, Limit, LinkQueue,
-    NeighbourId, Packet, Sent, Span, Time,
+    DataRate, DropReason, Dropped, Drops, Ecn, EcnFlags, Feedback, FlowKey, Hosts, Limit,
+    LinkQueue, NeighbourId, OctetRange, Packet, SackBlocks, Sent, Span, TcpHeader, Time,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -206,6 +206,11 @@ impl<Q: LinkQueue> Trial<Q> {
         };
         self.next_id += 1;
         self.inside.insert(packet.id, (packet, self.now));
+        if let Some(header) = header_of(&packet)
+            && self.queue.reads_tcp_headers()
+        {
+            self.queue.set_tcp_header(packet.id, &header);
+        }
         self.queue.enqueue(packet, self.now, &mut self.drops);
         self.collect_drops();
     }
@@ -280,6 +285,12 @@ impl<Q: LinkQueue> Trial<Q> {
         match drop.reason {
             DropReason::Tail => assert!(arrives, "a packet that waited is no tail"),
             DropReason::Head => assert!(matches!(self.full, Full::Waiting | Full::Any)),
+            DropReason::AckFilter => {
+                let header = header_of(&drop.packet).expect("a filter reads headers");
+                assert!(self.queue.reads_tcp_headers());
+                assert!(!arrives && !header.has_data, "an arrival makes a bare one redundant");
+                return;
+            }
             _ => return,
         }
         assert!(!self.raised || matches!(self.full, Full::Own | Full::Any), "there was room");
@@ -319,6 +330,23 @@ impl<Q: LinkQueue> Trial<Q> {
 /// The neighbour that a flow's packets are for.
 fn hop_of(flow: u32) -> u16 {
     (flow % 3) as u16
+}
+
+/// The TCP header of a packet, drawn from the packet's number; every fourth packet is of another protocol.
+fn header_of(packet: &Packet) -> Option<TcpHeader> {
+    let draw = |shift: u32| packet.id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift & 15;
+    let ack = packet.id / 3 * 1000 + 1;
+    let block = |n| OctetRange { start: ack + 1000 * (n + 1), end: ack + 1000 * (n + 2) };
+    let blocks: Vec<OctetRange> = (0..draw(60) / 4).map(block).collect();
+    let header = TcpHeader {
+        connection: (draw(40) / 8) as u32,
+        ack: Some(ack),
+        ecn: EcnFlags { ece: draw(44) > 10, cwr: false },
+        has_data: draw(48) == 0,
+        sack: SackBlocks::from(&blocks[..]),
+        ..TcpHeader::default()
+    };
+    (!packet.id.is_multiple_of(4)).then_some(header)
 }
 
 /// Checks a discipline's guarantees in two runs of the same calls: the outcome depends on the calls alone.

@@ -19,6 +19,7 @@ mod sender;
 mod spec;
 mod tcp_ap;
 
+pub use airqueue_core::SackBlocks;
 pub use congestion::{
     AckReport, Acked, Bbr, CongestionName, Controller, Cubic, CubicBehaviour, Event, Growth,
     LinuxCubic, LossState, NewReno, RateSample, Requirements, SenderState, Unmet,
@@ -28,7 +29,7 @@ pub use ranges::Range;
 pub use receiver::{Receiver, ReceiverCounters};
 pub use recovery::LossDetection;
 pub use rto::{Estimator, RtoSpec};
-pub use segment::{HeaderSize, SackBlocks, Segment, Timestamps};
+pub use segment::{HeaderSize, Segment, Timestamps};
 pub use sender::{Sender, SenderCounters};
 pub use spec::{
     AckEvery, AckTimer, FastRecovery, Halving, IdleRestart, InitialWindow, Opening, ReceiverSpec,

@@ -1,21 +1,7 @@
 //! Sets of octets as sorted ranges: the octets that a receiver holds out of order, and the octets that a sender knows
 //! to have arrived beyond the cumulative acknowledgement.
 
-/// Octets `start` to `end` - 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Range {
-    /// The first octet.
-    pub start: u64,
-    /// The octet after the last.
-    pub end: u64,
-}
-
-impl Range {
-    /// Number of octets.
-    pub fn bytes(self) -> u64 {
-        self.end - self.start
-    }
-}
+pub use airqueue_core::OctetRange as Range;
 
 /// Disjoint, non-adjacent ranges in ascending order, each with the number of the insertion that last changed the
 /// range. The memory is kept: a set allocates only when it grows beyond its largest size so far.

@@ -3,9 +3,9 @@
 use super::handshake::{Handshake, Progress};
 use super::ranges::{Range, Ranges};
 use super::rto::smooth;
-use super::segment::{SackBlocks, Segment};
+use super::segment::Segment;
 use super::spec::{AckEvery, AckTimer, Opening, SpecError, TcpSpec, clock_value};
-use airqueue_core::{Ecn, Span, Time};
+use airqueue_core::{Ecn, SackBlocks, Span, Time};
 
 /// Receives segments, delivers their bytes in order, and acknowledges them. The receive buffer holds everything that a
 /// sender may have outstanding.

@@ -1,7 +1,6 @@
 //! The segments that the two ends exchange.
 
-use super::ranges::Range;
-use airqueue_core::{Ecn, Time};
+use airqueue_core::{Ecn, EcnFlags, SackBlocks, TcpHeader, Time};
 
 /// A TCP segment without its data. Sequence numbers are 64 bits wide and never wrap: SYN is octet 0, the first byte of
 /// data octet 1, FIN the octet after the last byte.
@@ -38,33 +37,6 @@ pub struct Timestamps {
     pub value: Time,
     /// TSecr: the value carried by the acknowledged segment; `None` in a first SYN.
     pub echo: Option<Time>,
-}
-
-/// The blocks of a SACK option (RFC 2018, section 3), the most recent first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackBlocks {
-    blocks: [Range; SackBlocks::MOST],
-    len: u8,
-}
-
-impl SackBlocks {
-    /// The number of blocks that fit into the 40 bytes of options.
-    pub const MOST: usize = 4;
-
-    /// The blocks.
-    pub fn as_slice(&self) -> &[Range] {
-        &self.blocks[..usize::from(self.len)]
-    }
-}
-
-/// Takes the first [`SackBlocks::MOST`] of the given blocks.
-impl From<&[Range]> for SackBlocks {
-    fn from(given: &[Range]) -> SackBlocks {
-        let len = given.len().min(Self::MOST);
-        let mut blocks = [Range::default(); Self::MOST];
-        blocks[..len].copy_from_slice(&given[..len]);
-        SackBlocks { blocks, len: len as u8 }
-    }
 }
 
 /// The sizes of headers.
@@ -145,6 +117,22 @@ impl Segment {
         self.seq + u64::from(self.payload_bytes) + u64::from(self.syn) + u64::from(self.fin)
     }
 
+    /// What queues may read of the segment's header. `connection`: the number of the segment's connection within its
+    /// flow.
+    pub fn tcp_header(&self, connection: u32) -> TcpHeader {
+        let stamps = self.timestamps.map(|of| [of.value, of.echo.unwrap_or_default()]);
+        TcpHeader {
+            connection,
+            ack: self.ack,
+            syn: self.syn,
+            fin: self.fin,
+            ecn: EcnFlags { ece: self.ece, cwr: self.cwr },
+            has_data: self.payload_bytes > 0,
+            stamps: stamps.unwrap_or_default(),
+            sack: self.sack,
+        }
+    }
+
     /// Length of the IP packet in bytes.
     pub fn size_bytes(&self) -> u32 {
         self.header_bytes + self.payload_bytes
@@ -153,6 +141,7 @@ impl Segment {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ranges::Range;
     use super::*;
 
     fn blocks(n: usize) -> SackBlocks {
@@ -178,6 +167,27 @@ mod tests {
         }
         let syn = Segment { syn: true, timestamps: stamped.timestamps, ..plain };
         assert_eq!(HeaderSize::Options.bytes(&syn), 60);
+    }
+
+    #[test]
+    fn queues_see_the_header() {
+        let at = |ms| Time::ZERO + airqueue_core::Span::from_millis(ms);
+        let ack = Segment {
+            timestamps: Some(Timestamps { value: at(5), echo: Some(at(3)) }),
+            sack: blocks(2),
+            ece: true,
+            ..Segment::bare(1, Some(4))
+        };
+        let header = ack.tcp_header(7);
+        assert_eq!((header.connection, header.ack, header.has_data), (7, Some(4), false));
+        assert_eq!(header.ecn, EcnFlags { ece: true, cwr: false });
+        assert_eq!(header.stamps, [at(5), at(3)]);
+        assert_eq!(header.sack, blocks(2));
+        let data = Segment { payload_bytes: 9, fin: true, cwr: true, ..Segment::bare(0, None) };
+        let header = data.tcp_header(0);
+        assert_eq!((header.ack, header.has_data, header.fin), (None, true, true));
+        assert_eq!(header.ecn, EcnFlags { ece: false, cwr: true });
+        assert_eq!((header.stamps, header.sack), ([Time::ZERO; 2], SackBlocks::default()));
     }
 
     #[test]
