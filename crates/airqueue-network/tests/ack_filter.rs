@@ -72,7 +72,7 @@ struct Outcome {
 
 struct Transferred {
     acks: HopCounters,
-    acks_under_way: u64,
+    acks_in_transit: u64,
     tcp: TcpCounters,
 }
 
@@ -88,10 +88,10 @@ fn run(ack_filter: AckFilter, flows: Vec<FlowSpec>) -> Outcome {
     let end = Time::ZERO + Span::from_secs(SECONDS);
     sim.run_until(end);
     let network = &mut sim.model;
-    let under_way = network.acknowledgements_under_way();
-    let flows = (0..).map(FlowId).zip(under_way).map(|(flow, acks_under_way)| Transferred {
+    let in_transit = network.acknowledgements_in_transit();
+    let flows = (0..).map(FlowId).zip(in_transit).map(|(flow, acks_in_transit)| Transferred {
         acks: network.acknowledgements(flow).unwrap(),
-        acks_under_way,
+        acks_in_transit,
         tcp: network.tcp(flow).unwrap(),
     });
     Outcome {
@@ -145,9 +145,9 @@ fn acknowledgements_leave_room_for_an_upload() {
 fn every_acknowledgement_is_accounted_for() {
     for filter in [FILTERS[0], FILTERS[1], AckFilter::NoAckFilter] {
         let run = run(filter, vec![download(), transfer("upload", UP, DOWN, None), download()]);
-        for Transferred { acks, acks_under_way, .. } in &run.flows {
+        for Transferred { acks, acks_in_transit, .. } in &run.flows {
             let out = acks.dropped.packets + acks.delivered.packets;
-            assert_eq!(acks.offered.packets, out + acks_under_way);
+            assert_eq!(acks.offered.packets, out + acks_in_transit);
             assert!(acks.filtered_acks + acks.dropped_early.packets <= acks.dropped.packets);
         }
         let up = &run.up;
@@ -168,11 +168,11 @@ fn filtered_acknowledgements_are_no_losses_of_data() {
     tcp.tcp.sender.window_segments = 100;
     for filter in FILTERS {
         let run = run(filter, vec![flow.clone()]);
-        let Transferred { acks, acks_under_way, tcp } = &run.flows[0];
+        let Transferred { acks, acks_in_transit, tcp } = &run.flows[0];
         assert!(acks.filtered_acks > 500, "{}", acks.filtered_acks);
         assert_eq!((tcp.delivered_bytes, tcp.sessions.took.count), (10_000_000, 1));
         assert_eq!((tcp.retransmitted, tcp.timeouts), (0, 0));
-        assert_eq!((*acks_under_way, run.waiting), (0, 0));
+        assert_eq!((*acks_in_transit, run.waiting), (0, 0));
     }
 }
 

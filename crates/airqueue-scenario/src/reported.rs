@@ -191,7 +191,7 @@ pub(super) struct QueueFigures {
     pub(super) dropped_full_packets: u64,
     /// Dropped although the queue was not full, to slow the sender down.
     pub(super) dropped_early_packets: u64,
-    /// Of the dropped ones, TCP acknowledgements that a later one made redundant: those that CAKE's ACK filter drops.
+    /// TCP acknowledgements dropped by CAKE's ACK filter because a later acknowledgement made them redundant.
     pub(super) dropped_filtered_packets: u64,
     /// Marked to slow the sender down, and not dropped.
     pub(super) marked_packets: u64,
