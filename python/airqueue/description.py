@@ -276,6 +276,7 @@ class HostTable(TypedDict, total=False):
     name: str
     queue: Queue
     rate: words.Rate
+    real: bool
 
 
 class RadioLinkTable(TypedDict, total=False):
@@ -522,6 +523,7 @@ class StationTable(TypedDict, total=False):
     random: RandomTable
     rate: words.FrameRate
     rate_control: words.RateControlName
+    real: bool
     step: list[words.Length]
 
 

@@ -25,11 +25,11 @@ class FlowFigures(TypedDict):
     closed."""
     marked_packets: int
     """Delivered with a congestion mark (CE)."""
-    queue_drops_packets: int
+    queue_dropped_packets: int
     """Dropped by a queue."""
     given_up_packets: int
     """Given up by the MAC after the last retry, or at the end of their lifetime."""
-    under_way_packets: int
+    in_transit_packets: int
     """In a queue or in a MAC at the end."""
     loss_ratio: float | None
     """Share of packets dropped or given up, among all that were dropped, given up or delivered."""
@@ -149,20 +149,20 @@ class QueueFigures(TypedDict):
     dropped_early_packets: int
     """Dropped although the queue was not full, to slow the sender down."""
     dropped_filtered_packets: int
-    """TCP acknowledgements dropped by CAKE's ACK filter because a later acknowledgement made them
-    redundant."""
+    """TCP acknowledgements dropped by CAKE's ACK filter because a later acknowledgement made
+    them redundant."""
     marked_packets: int
     """Marked to slow the sender down, and not dropped."""
-    taken_packets: int
+    dequeued_packets: int
     """Taken by the MAC, or by the wired link."""
     length_mean_packets: float | None
     """Packets waiting in queue and ring, mean over time; the packet that the MAC sends is in
     neither."""
     length_max_packets: int
     """Largest number of waiting packets."""
-    waiting_mean_s: float | None
+    sojourn_mean_s: float | None
     """Time from the arrival in the queue to the MAC, mean over the packets that the MAC took."""
-    waiting_max_s: float | None
+    sojourn_max_s: float | None
     """Longest time from the arrival in the queue to the MAC."""
 
 
@@ -228,9 +228,9 @@ FlowFigure = Literal[
     "offered_packets",
     "delivered_packets",
     "marked_packets",
-    "queue_drops_packets",
+    "queue_dropped_packets",
     "given_up_packets",
-    "under_way_packets",
+    "in_transit_packets",
     "loss_ratio",
     "data_rate_mean_bps",
     "delay_mean_s",
@@ -292,11 +292,11 @@ QueueFigure = Literal[
     "dropped_early_packets",
     "dropped_filtered_packets",
     "marked_packets",
-    "taken_packets",
+    "dequeued_packets",
     "length_mean_packets",
     "length_max_packets",
-    "waiting_mean_s",
-    "waiting_max_s",
+    "sojourn_mean_s",
+    "sojourn_max_s",
 ]
 
 
@@ -343,9 +343,9 @@ class FlowSummary(TypedDict):
     offered_packets: Summary
     delivered_packets: Summary
     marked_packets: Summary
-    queue_drops_packets: Summary
+    queue_dropped_packets: Summary
     given_up_packets: Summary
-    under_way_packets: Summary
+    in_transit_packets: Summary
     loss_ratio: Summary
     data_rate_mean_bps: Summary
     delay_mean_s: Summary
@@ -411,11 +411,11 @@ class QueueSummary(TypedDict):
     dropped_early_packets: Summary
     dropped_filtered_packets: Summary
     marked_packets: Summary
-    taken_packets: Summary
+    dequeued_packets: Summary
     length_mean_packets: Summary
     length_max_packets: Summary
-    waiting_mean_s: Summary
-    waiting_max_s: Summary
+    sojourn_mean_s: Summary
+    sojourn_max_s: Summary
 
 
 class MediumSummary(TypedDict):

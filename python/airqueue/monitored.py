@@ -52,7 +52,7 @@ class FlowSnapshot(TypedDict):
 
     delivered_bytes: int
     """IP bytes that have reached its destination."""
-    under_way_packets: int
+    in_transit_packets: int
     """Packets in a queue or in a MAC."""
     route: list[str]
     """The stations on the present route, from the first to the last."""

@@ -68,7 +68,7 @@ def test_the_filter_leaves_the_way_up_to_others():
         reasons = ("full", "early", "filtered")
         dropped = sum(queue[f"dropped_{reason}_packets"] for reason in reasons)
         assert dropped == queue["dropped_packets"]
-        assert queue["waiting_mean_s"] < plain_queue["waiting_mean_s"] / 10
+        assert queue["sojourn_mean_s"] < plain_queue["sojourn_mean_s"] / 10
         for flow in ("download", "photographs"):
             more, less = (of["flows"][flow]["throughput_bps"] for of in (run, plain))
             assert more > 1.05 * less, (word, flow)

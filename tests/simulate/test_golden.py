@@ -165,7 +165,7 @@ def figures(scenario: Scenario) -> dict[str, str]:
     waited = math.fsum((flow["delay_mean_s"] or 0) * flow["delivered_packets"] for flow in flows)
     counted = {
         "delivered_packets": delivered,
-        "lost_packets": sum(f["queue_drops_packets"] + f["given_up_packets"] for f in flows),
+        "lost_packets": sum(f["queue_dropped_packets"] + f["given_up_packets"] for f in flows),
         "delay_mean_ns": round(waited / delivered * 1e9),
         "attempts": sum(station["attempts"] for station in stations),
         "collisions": round(

@@ -243,7 +243,7 @@ def test_what_fits_is_delivered_at_the_rate_at_which_it_is_offered():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_packet_is_accounted_for(path):
     flows = shortened(path, duration="1 s", warm_up="0 s").simulate(replications=2).flows
-    ends = ("delivered", "queue_drops", "given_up", "under_way")
+    ends = ("delivered", "queue_dropped", "given_up", "in_transit")
     accounted = sum(flows[f"{end}_packets"] for end in ends)
     assert (flows["offered_packets"] == accounted).all()
     # Somebody who thinks may offer nothing in a second.

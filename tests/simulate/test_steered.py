@@ -222,7 +222,7 @@ def observe(
     *flows: tuple[int, int, list[dict]],
     routes: tuple[str, str] = ("abc", "bc"),
 ) -> dict:
-    named = ("delivered_bytes", "under_way_packets", "hops")
+    named = ("delivered_bytes", "in_transit_packets", "hops")
     seen = [dict(zip(named, flow, strict=True)) for flow in flows]
     for flow, way, elsewhere_s in zip(seen, routes, (0.02, 0.0), strict=True):
         flow |= {"route": list(way), "elsewhere_s": elsewhere_s}

@@ -169,7 +169,7 @@ impl Count<'_> {
         ratio(time.as_secs_f64(), self.seconds)
     }
 
-    fn flow(&self, id: FlowId, under_way_packets: u64) -> FlowFigures {
+    fn flow(&self, id: FlowId, in_transit_packets: u64) -> FlowFigures {
         let counters: HopCounters = self.network.flow(id);
         let lost = counters.dropped.packets + counters.given_up.packets;
         let met = lost + counters.delivered.packets;
@@ -180,9 +180,9 @@ impl Count<'_> {
             offered_packets: counters.offered.packets,
             delivered_packets: counters.delivered.packets,
             marked_packets: counters.marked,
-            queue_drops_packets: counters.dropped.packets,
+            queue_dropped_packets: counters.dropped.packets,
             given_up_packets: counters.given_up.packets,
-            under_way_packets,
+            in_transit_packets,
             loss_ratio: ratio(lost as f64, met as f64),
             data_rate_mean_bps: counters.rates.mean_bps(),
             delay_mean_s: counters.delay.mean_s(),
@@ -275,11 +275,11 @@ impl Count<'_> {
             dropped_early_packets: early,
             dropped_filtered_packets: filtered,
             marked_packets: occupancy.marked,
-            taken_packets: counters.taken.packets,
+            dequeued_packets: counters.taken.packets,
             length_mean_packets: ratio(occupancy.packet_time as f64 * 1e-9, self.seconds),
             length_max_packets: occupancy.longest,
-            waiting_mean_s: waited.mean_s(),
-            waiting_max_s: (waited.count > 0).then(|| waited.greatest.as_secs_f64()),
+            sojourn_mean_s: waited.mean_s(),
+            sojourn_max_s: (waited.count > 0).then(|| waited.greatest.as_secs_f64()),
         }
     }
 

@@ -97,7 +97,7 @@ struct FlowSnapshot<'a> {
     /// IP bytes that have reached its destination.
     delivered_bytes: u64,
     /// Packets in a queue or in a MAC.
-    under_way_packets: u64,
+    in_transit_packets: u64,
     /// The stations on the present route, from the first to the last.
     route: Vec<&'a str>,
     /// Time that a packet and its acknowledgement take in wired links.
@@ -266,7 +266,7 @@ impl Monitor {
             let monitored_route = &flow.routes[network.route_of(flow.id).index()];
             FlowSnapshot {
                 delivered_bytes: network.delivered_ever(flow.id).counters.bytes,
-                under_way_packets: in_transit[flow.id.index()],
+                in_transit_packets: in_transit[flow.id.index()],
                 route: self.passed(monitored_route),
                 elsewhere_s: monitored_route.elsewhere.as_secs_f64(),
                 hops: monitored_route.hops.iter().map(hop).collect(),

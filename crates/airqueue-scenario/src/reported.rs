@@ -72,11 +72,11 @@ pub(super) struct FlowFigures {
     /// Delivered with a congestion mark (CE).
     pub(super) marked_packets: u64,
     /// Dropped by a queue.
-    pub(super) queue_drops_packets: u64,
+    pub(super) queue_dropped_packets: u64,
     /// Given up by the MAC after the last retry, or at the end of their lifetime.
     pub(super) given_up_packets: u64,
-    /// In a queue or in a MAC at the end.
-    pub(super) under_way_packets: u64,
+    /// Packets in a queue or in a MAC at the end.
+    pub(super) in_transit_packets: u64,
     /// Share of packets dropped or given up, among all that were dropped, given up or delivered.
     pub(super) loss_ratio: Option<f64>,
     /// PHY rate of each packet's last transmission, mean over the packets that the MAC has finished.
@@ -195,16 +195,16 @@ pub(super) struct QueueFigures {
     pub(super) dropped_filtered_packets: u64,
     /// Marked to slow the sender down, and not dropped.
     pub(super) marked_packets: u64,
-    /// Taken by the MAC, or by the wired link.
-    pub(super) taken_packets: u64,
+    /// Dequeued by the MAC, or by the wired link.
+    pub(super) dequeued_packets: u64,
     /// Packets waiting in queue and ring, mean over time; the packet that the MAC sends is in neither.
     pub(super) length_mean_packets: Option<f64>,
     /// Largest number of waiting packets.
     pub(super) length_max_packets: u64,
-    /// Time from the arrival in the queue to the MAC, mean over the packets that the MAC took.
-    pub(super) waiting_mean_s: Option<f64>,
-    /// Longest time from the arrival in the queue to the MAC.
-    pub(super) waiting_max_s: Option<f64>,
+    /// Mean sojourn time in the queue, of the packets that were dequeued.
+    pub(super) sojourn_mean_s: Option<f64>,
+    /// Longest sojourn time in the queue.
+    pub(super) sojourn_max_s: Option<f64>,
 }
 
 /// Totals of all stations, and the use of the time.

@@ -117,7 +117,7 @@ fn an_overloaded_link_is_busy_and_its_queue_full() {
         let waited = (delay - 0.005) / packet_s;
         assert!(waited > LIMIT - 0.5 && waited <= LIMIT + 1.0, "{waited} packets");
     }
-    let accounted = ["delivered_packets", "queue_drops_packets"].map(figure).iter().sum::<f64>();
+    let accounted = ["delivered_packets", "queue_dropped_packets"].map(figure).iter().sum::<f64>();
     assert!((figure("offered_packets") - accounted).abs() <= LIMIT + 2.0);
 }
 
@@ -240,7 +240,7 @@ fn a_connection_is_broken_off() {
     // Two seconds at 1 Mb/s, less a round trip.
     close(figure("goodput_bps") * 10.0, 2.0 * 1e6 * 1000.0 / 1040.0, 0.05);
     assert_eq!(figure("sessions"), 0.0);
-    assert_eq!(number(&figures, "/flows/f/under_way_packets"), 0.0);
+    assert_eq!(number(&figures, "/flows/f/in_transit_packets"), 0.0);
     assert_eq!(number(&figures, "/connections/g/segments"), 0.0);
 }
 
@@ -257,7 +257,7 @@ fn nothing_happens_beyond_the_end_of_the_clock() {
     ]);
     let figures = figures("20 ms", "0 s", hosts, json!({}), flows);
     assert_eq!(number(&figures, "/flows/f/delivered_packets"), 0.0);
-    assert!(number(&figures, "/flows/f/under_way_packets") > 17_600.0);
+    assert!(number(&figures, "/flows/f/in_transit_packets") > 17_600.0);
     assert_eq!(number(&figures, "/connections/g/segments"), 0.0);
 }
 

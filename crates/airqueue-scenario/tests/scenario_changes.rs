@@ -91,7 +91,7 @@ fn limits_that_change_leave_static_queues() {
         let mut described = row("11 Mb/s", overload());
         described["stations"][0]["queue"] = json!({"limit": limit});
         let described = results(&described, 2);
-        for name in ["length_max_packets", "length_mean_packets", "waiting_mean_s"] {
+        for name in ["length_max_packets", "length_mean_packets", "sojourn_mean_s"] {
             let of = |results: &Value| figure(results, "queues", "a", name);
             close(of(&dynamic), of(&described), 0.03);
         }
@@ -112,7 +112,7 @@ fn a_lower_limit_costs_arrivals_only() {
         let (delivered, offered) =
             (both(&results, "delivered_packets"), both(&results, "offered_packets"));
         assert!(figure(&results, "queues", "a", "length_max_packets") > 50.0);
-        assert_eq!((delivered, both(&results, "queue_drops_packets")), (offered, 0.0));
+        assert_eq!((delivered, both(&results, "queue_dropped_packets")), (offered, 0.0));
     }
 }
 

@@ -104,8 +104,8 @@ fn an_overloaded_queue_is_full_and_drops_what_does_not_get_out() {
     let flow = |name| figure(&results, "flows", "sta1->ap", name);
     close(flow("loss_ratio"), 1.0 - flow("throughput_bps") / flow("offered_bps"), 0.01);
     // A packet waits until all places before it are served (Little's law).
-    let waiting_s = figure(&results, "queues", "sta1", "waiting_mean_s");
-    let taken_per_s = figure(&results, "queues", "sta1", "taken_packets") / 30.0;
+    let waiting_s = figure(&results, "queues", "sta1", "sojourn_mean_s");
+    let taken_per_s = figure(&results, "queues", "sta1", "dequeued_packets") / 30.0;
     close(waiting_s * taken_per_s, figure(&results, "queues", "sta1", "length_mean_packets"), 0.01);
 }
 
@@ -137,10 +137,10 @@ fn packets_are_conserved() {
     assert_eq!(flows.len(), 8);
     for (name, flow) in flows {
         let packets = |name: &str| flow[name].as_u64().unwrap();
-        let met = packets("queue_drops_packets")
+        let met = packets("queue_dropped_packets")
             + packets("given_up_packets")
             + packets("delivered_packets")
-            + packets("under_way_packets");
+            + packets("in_transit_packets");
         assert_eq!(packets("offered_packets"), met, "{name}");
     }
 }
@@ -231,7 +231,7 @@ fn pie_holds_its_target() {
     for target_ms in [15, 40] {
         let target = format!("{target_ms} ms");
         let waiting =
-            queue_figure(json!({"discipline": "pie", "pie": {"target": target}}), "waiting_mean_s");
+            queue_figure(json!({"discipline": "pie", "pie": {"target": target}}), "sojourn_mean_s");
         close(waiting, f64::from(target_ms) * 1e-3, 0.1);
     }
 }

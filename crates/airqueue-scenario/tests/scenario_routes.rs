@@ -89,10 +89,10 @@ fn packets_in_transit_keep_their_route() {
     usual["warm_up"] = json!("0 s");
     let changed = results(&over(&usual, json!([via("6 s", &["c", "e"])])), 1);
     let of = |name: &str| figure(&changed, "flows", "one", name);
-    assert_eq!((of("delivered_packets"), of("under_way_packets")), (of("offered_packets"), 0.0));
+    assert_eq!((of("delivered_packets"), of("in_transit_packets")), (of("offered_packets"), 0.0));
     // A packet every 3 ms, from 6 s on and before 7 s.
-    assert_eq!(figure(&changed, "queues", "c", "taken_packets"), 334.0);
-    assert_eq!(figure(&changed, "queues", "b", "taken_packets"), of("offered_packets") - 334.0);
+    assert_eq!(figure(&changed, "queues", "c", "dequeued_packets"), 334.0);
+    assert_eq!(figure(&changed, "queues", "b", "dequeued_packets"), of("offered_packets") - 334.0);
 }
 
 /// Each distinct route is built once: a flow that alternates between two routes has two, whose per-flow queues stay the

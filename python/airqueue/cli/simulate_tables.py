@@ -49,7 +49,7 @@ SHOWN: Final[_Shown] = {
     "queues": (
         "length_mean_packets",
         "length_max_packets",
-        "waiting_mean_s",
+        "sojourn_mean_s",
         "offered_packets",
         "dropped_packets",
     ),

@@ -133,7 +133,7 @@ class ObservedNetwork:
         for flow, then, of in zip(self._flows, before["flows"], now["flows"], strict=True):
             delivered = of["delivered_bytes"] - then["delivered_bytes"]
             rates_bps[flow["name"]] = 8.0 * delivered / elapsed_s
-            if is_answered(of) and (delivered or of["under_way_packets"]):
+            if is_answered(of) and (delivered or of["in_transit_packets"]):
                 active.add(flow["name"])
         busy = {
             station: min(1.0, (to_s - from_s) / elapsed_s)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from airqueue.records import SeriesDict
 
 FORMAT: Final = "airqueue-simulation"
-VERSION: Final = 2
+VERSION: Final = 3
 
 
 @dataclass(frozen=True)
