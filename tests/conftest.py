@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
 
-from airqueue.linux import preflight
-from airqueue.linux.netns import HostApError
+from airqueue.linux import preflight, privileges
+from airqueue.linux.errors import NamespaceError
 
 # A shell that runs the tests in the background has them ignore Ctrl-C, and what they start
 # inherits that.
@@ -38,12 +38,12 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
 @functools.cache
 def _why_no_bed() -> str:
     """Return why this process cannot build the bed, and what would; empty when it can."""
-    absent = preflight.missing_tools(preflight.needed_tools(policer=True))
+    absent = privileges.missing_tools(preflight.needed_tools(policer=True))
     if absent:
         return absent
     try:
-        prefix = preflight.command_prefix()
-    except HostApError as error:
+        prefix = privileges.command_prefix()
+    except NamespaceError as error:
         return str(error)
     if prefix:
         return f"not root here: run the tests as '{' '.join(prefix)} pytest'"

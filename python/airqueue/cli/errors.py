@@ -28,7 +28,7 @@ _MENDABLE = (
     ("airqueue.measure.schema", "ResultError"),
     ("airqueue.measure.mgen_log", "MgenError"),
     ("airqueue.linux.config", "ConfigError"),
-    ("airqueue.linux.netns", "HostApError"),
+    ("airqueue.linux.errors", "NamespaceError"),
     ("airqueue.models.errors", "ModelError"),
     ("airqueue.simulate.errors", "ScenarioError"),
     ("airqueue.simulate.errors", "ResultsError"),
