@@ -30,7 +30,8 @@ MAY_USE = {
         "airqueue-wifi",
         "airqueue-network",
     },
-    "airqueue-host": {"airqueue-core", "airqueue-probe", "airqueue-network"},
+    "airqueue-emulator": {"airqueue-core", "airqueue-wifi", "airqueue-network", "airqueue-scenario"},
+    "airqueue-host": {"airqueue-core", "airqueue-probe", "airqueue-network", "airqueue-emulator"},
     "airqueue-python": {
         "airqueue-core",
         "airqueue-qdisc",
@@ -39,6 +40,7 @@ MAY_USE = {
         "airqueue-transport",
         "airqueue-network",
         "airqueue-scenario",
+        "airqueue-emulator",
         "airqueue-host",
     },
 }

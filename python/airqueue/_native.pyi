@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airqueue.records import (
+    EmulationDict,
     CodecDict,
     ContentionDict,
     FatesDict,
@@ -322,6 +323,44 @@ class Scenario:
         ``pcap``: a capture of all frames, or of those at a station, with so many bytes of each.
         Raises `ValueError` for what cannot be recorded, and `OSError`.
         """
+
+def open_tun(namespace: str | PathLike[str], name: str) -> int:
+    """Create a TUN device in a network namespace (a path that setns can open).
+
+    Returns a descriptor that belongs to the caller; the device ends with the last descriptor. Raises
+    `NativeError`.
+    """
+
+class Emulation:
+    """The network of a scenario between real nodes, on the wall clock.
+
+    ``real``: nodes that are real although the scenario's JSON does not say so. ``seed`` from 0 to
+    2**64 - 1 decides every random draw. What is wrong is a `ValueError` of one sentence.
+    """
+
+    def __init__(self, json: str, real: list[str], seed: int) -> None: ...
+    @property
+    def nodes(self) -> list[tuple[str, bool]]:
+        """The real nodes in the order of the scenario, each with whether the node is a wired host."""
+    @property
+    def warm_up_s(self) -> float: ...
+    def attach(self, node: str, device: int, addresses: list[str]) -> None:
+        """Connect a node to a TUN device with these addresses; the descriptor is duplicated.
+
+        Raises `NativeError`.
+        """
+    def run(self, duration_s: float | None = None, *, priority: bool = False) -> None:
+        """Simulate the warm-up, and then follow the wall clock until `stop`, or for a duration.
+
+        Blocks. ``priority``: ask for a real-time priority for the calling thread. Raises
+        `NativeError`, for example where a node has no device.
+        """
+    def stop(self) -> None:
+        """End `run`, from any thread, also a run that has not begun."""
+    def report(self) -> EmulationDict:
+        """The counters so far, from any thread."""
+    def figures(self) -> str:
+        """The figures of simulated flows, stations and queues since the warm-up: `figures.Figures`."""
 
 class Monitor:
     """Where to look and what to set in the replications of a scenario."""

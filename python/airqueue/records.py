@@ -56,13 +56,15 @@ class ContentionDict(TypedDict):
 
 
 class FatesDict(TypedDict):
-    """What became of packets in a queue behind a token bucket: one value for each packet, in
-    their order."""
+    """What became of packets in a queue behind a token bucket: in the arrays one value for each
+    packet, in their order."""
 
     left_ns: npt.NDArray[np.int64]
     """When the packet left; the least int64 where the packet was dropped."""
     marked: npt.NDArray[np.bool_]
     """Whether the packet had a mark of congestion when it left."""
+    warnings: list[str]
+    """Warnings on the queue's table, a sentence each."""
 
 
 class FlowSeriesDict(TypedDict):

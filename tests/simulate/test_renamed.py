@@ -2,6 +2,8 @@
 
 import copy
 import re
+import subprocess
+import sys
 import tomllib
 import warnings
 from pathlib import Path
@@ -109,6 +111,55 @@ def test_an_override_warns_with_its_own_place():
     with pytest.warns(RenamedKeyWarning) as told:
         overrides.apply(BASE, {"flows.page.web.law": "pareto"})
     assert [str(each.message) for each in told] == [sentence("flows[1].web", "law", "distribution")]
+
+
+QUEUE = {"discipline": "drr", "drr": {"by": "flow"}}
+VOLUME = {"flows.up.volume": "1 kB"}
+# Each call is in one line.
+CALLS = [
+    lambda path: Scenario(tomllib.loads(path.read_text("utf-8"))),
+    lambda path: Scenario.from_toml(path),  # noqa: PLW0108 - the line counts
+    lambda path: Scenario.from_toml(path, {"duration": "2 s"}),
+    lambda path: Scenario(BASE).changed(VOLUME),
+    lambda path: overrides.apply(BASE, VOLUME),
+    lambda path: Sweep({"scenario": str(path), "parameters": {"duration": ["1 s", "2 s"]}}),
+    lambda path: shaped(QUEUE, [0], 1500, rate_bps=1_000_000),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_warning_names_the_line_outside_the_package(tmp_path, call):
+    path = tmp_path / "old.toml"
+    path.write_text(CELL.replace("[phy]", 'tcp = {like = "linux"}\n[phy]'))
+    with pytest.warns(RenamedKeyWarning) as told:
+        call(path)
+    line = call.__code__.co_firstlineno
+    assert {(each.filename, each.lineno) for each in told} == {(__file__, line)}
+
+
+def test_a_script_sees_its_own_line(tmp_path):
+    (tmp_path / "old.toml").write_text(CELL.replace("[phy]", 'tcp = {like = "linux"}\n[phy]'))
+    script = tmp_path / "script.py"
+    script.write_text('from airqueue.simulate import Scenario\n\nScenario.from_toml("old.toml")\n')
+    ran = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    warned, line = ran.stderr.splitlines()
+    assert warned == f"{script}:3: RenamedKeyWarning: {sentence('tcp', 'like', 'stack')}"
+    assert line.strip() == 'Scenario.from_toml("old.toml")'
+
+
+def test_the_command_prints_one_sentence_without_a_source_line(tmp_path):
+    (tmp_path / "old.toml").write_text(CELL.replace("[phy]", 'tcp = {like = "linux"}\n[phy]'))
+    few = ["--replications", "1", "--set", "duration=20 ms"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "airqueue", "simulate", "old.toml", *few],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stderr == f"Warning: {sentence('tcp', 'like', 'stack')}.\n"
 
 
 def test_a_table_as_value_of_an_override_has_old_keys_too():

@@ -50,6 +50,15 @@ def test_list_prints_the_points_and_simulates_nothing(invoke):
     assert sorted(path.name for path in Path().iterdir()) == ["cell.toml", "sweep.toml"]
 
 
+def test_the_table_of_a_sweep_that_delivers_nothing(invoke):
+    Path("cell.toml").write_text(CELL.replace('"40 ms"', '"100 us"').replace('"10 ms"', '"0 s"'))
+    Path("sweep.toml").write_text(SWEEP.replace("replications = 2", "replications = 1"))
+    result = invoke("sweep.toml", "--plot", "delay.svg", "--show", "flows.*.delay_mean_s")
+    assert result.exit_code == 0, result.output
+    assert len(re.findall(r"│ +\d │ +[13] │ \d+ Mb/s +│ +1 │ +– │", result.stdout)) == 4
+    assert invoke("sweep.toml").exit_code == 0
+
+
 def test_the_table_has_a_row_for_each_point_and_says_where_the_rest_is(invoke):
     result = invoke("sweep.toml")
     assert result.exit_code == 0, result.output

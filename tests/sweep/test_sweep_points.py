@@ -186,6 +186,22 @@ def test_figures_that_only_some_points_have(tmp_path):
     assert second["mean"] == pytest.approx(results.table("calls")["mos"].mean())
 
 
+# A frame of 802.11b takes longer than 100 us, so that nothing is delivered.
+@pytest.mark.parametrize("replications", [1, 2])
+def test_a_figure_that_no_replication_has_is_missing_at_every_point(tmp_path, replications):
+    given = COUNTS | {
+        "scenario": CELL_TABLE | {"duration": "100 us", "warm_up": "0 s"},
+        "replications": replications,
+    }
+    results = Sweep(given).run(tmp_path, Here())
+    missing = {"mean": None, "ci95": None}
+    assert results.over(Pattern.read("flows.*.delay_mean_s")) == [missing, missing]
+    delivered = results.over(Pattern.read("flows.*.throughput_bps"))
+    assert [each["mean"] for each in delivered] == [0, 0]
+    # No name of a flow that has the figure matches.
+    assert results.over(Pattern.read("flows.none.throughput_bps")) == [missing, missing]
+
+
 def test_a_samples_points_are_simulated(tmp_path):
     given = COUNTS | {
         "parameters": {"flows.up.size": {"from": "100 B", "to": "1500 B"}},

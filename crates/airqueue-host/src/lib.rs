@@ -9,6 +9,7 @@ pub mod capture_file;
 pub mod client;
 pub mod clock;
 pub mod driver;
+pub mod emulator;
 pub mod error;
 pub mod mmsg;
 pub mod netns;
@@ -18,6 +19,7 @@ pub mod server;
 pub mod socket;
 mod sources;
 pub mod stamps;
+pub mod tun;
 pub mod wait;
 
 pub use client::{ClientHandle, ClientOptions};

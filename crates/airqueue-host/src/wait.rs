@@ -11,6 +11,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// Most sockets of one driver.
@@ -65,17 +66,18 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// A waiter for these sockets.
-    pub fn new(ports: &[UdpPort]) -> Result<Waiter, HostError> {
+    /// A waiter for these sockets or devices.
+    pub fn new<P: AsFd>(ports: &[P]) -> Result<Waiter, HostError> {
         if ports.len() > MAX_PORTS {
-            let text = format!("{} flows are too many: give at most {MAX_PORTS}", ports.len());
+            let text =
+                format!("{} flows or devices are too many: give at most {MAX_PORTS}", ports.len());
             return Err(HostError::Request(text));
         }
         Self::assemble(ports)
             .map_err(|errno| HostError::system("make an event loop")(io::Error::from(errno)))
     }
 
-    fn assemble(ports: &[UdpPort]) -> Result<Waiter, Errno> {
+    fn assemble<P: AsFd>(ports: &[P]) -> Result<Waiter, Errno> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_deadline_ends_the_wait_in_time() {
-        let mut waiter = Waiter::new(&[]).unwrap();
+        let mut waiter = Waiter::new::<UdpPort>(&[]).unwrap();
         for ms in [3, 1, 2] {
             let at = clock::monotonic() + Span::from_millis(ms);
             waiter.wait(Some(at)).unwrap();
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_waker_ends_the_wait_even_if_it_came_first() {
-        let mut waiter = Waiter::new(&[]).unwrap();
+        let mut waiter = Waiter::new::<UdpPort>(&[]).unwrap();
         let waker = waiter.waker();
         waker.wake();
         waiter.wait(None).unwrap();

@@ -7,7 +7,8 @@ mod random_routes;
 use airqueue_core::{Payload, RandomStream, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
 use airqueue_network::network::{
-    FlowSpec, Hop, Network, NetworkSpec, Node, QueueId, TcpFlowSpec, Traffic, WireSpec, Work,
+    FlowSpec, Hop, Network, NetworkSpec, Node, OfferedPacket, QueueId, TcpFlowSpec, Traffic,
+    WireSpec, Work,
 };
 use airqueue_network::outcome::Outcome;
 use airqueue_network::run_loop::{Clock, Simulation};
@@ -61,7 +62,8 @@ impl Fates {
         for (flow, of) in spec.flows.iter().enumerate() {
             if matches!(of.traffic, Traffic::Offered { .. }) {
                 for size in [300, 1500] {
-                    model.offer(FlowId::at(flow), size, Payload(self.offered[flow]), queue);
+                    let packet = OfferedPacket::new(size, Payload(self.offered[flow]));
+                    model.offer(FlowId::at(flow), packet, queue);
                     self.offered[flow] += 1;
                 }
             }

@@ -4,7 +4,7 @@ mod cells;
 
 use airqueue_core::{Limit, Payload, Seed, Span, Time};
 use airqueue_network::FlowId;
-use airqueue_network::network::Network;
+use airqueue_network::network::{Network, OfferedPacket};
 use airqueue_network::outcome::Outcome;
 use airqueue_network::wlan::tap::{Recording, TracedFrame};
 use airqueue_qdisc::QueueSpec;
@@ -189,7 +189,8 @@ fn packets_keep_their_order_and_arrive_once() {
             for flow in 0..2 {
                 for n in 0..10 {
                     let number = Payload(10 * ms as u32 + n);
-                    sim.model.offer(FlowId::at(flow), 1000, number, &mut sim.queue);
+                    let packet = OfferedPacket::new(1000, number);
+                    sim.model.offer(FlowId::at(flow), packet, &mut sim.queue);
                 }
             }
             sim.run_until(Time::from_nanos(ms * 1_000_000));

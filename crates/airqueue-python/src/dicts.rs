@@ -292,13 +292,15 @@ pub(crate) struct ContentionDict<'py> {
     pub(crate) packets: Column<'py, u64>,
 }
 
-/// What became of packets in a queue behind a token bucket: one value for each packet, in their order.
+/// What became of packets in a queue behind a token bucket: in the arrays one value for each packet, in their order.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct FatesDict<'py> {
     /// When the packet left; the least int64 where the packet was dropped.
     pub(crate) left_ns: Column<'py, i64>,
     /// Whether the packet had a mark of congestion when it left.
     pub(crate) marked: Column<'py, bool>,
+    /// Warnings on the queue's table, a sentence each.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A codec of calls.
@@ -318,6 +320,73 @@ pub(crate) struct CodecDict {
     pub(crate) rate_bps: f64,
 }
 
+/// An emulation so far: the packets of real programs, and how well the emulation kept up with the wall clock.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct EmulationDict {
+    /// Wall-clock time since the end of the warm-up.
+    pub(crate) duration_s: f64,
+    /// Packets written to real nodes.
+    pub(crate) written_packets: u64,
+    /// Median of the lateness of packets: written minus due.
+    pub(crate) late_p50_s: Option<f64>,
+    /// 99th percentile of the lateness.
+    pub(crate) late_p99_s: Option<f64>,
+    /// Largest lateness.
+    pub(crate) late_max_s: Option<f64>,
+    /// Share of packets that were late by more than a millisecond.
+    pub(crate) late_ratio: Option<f64>,
+    /// Packets that left the network and that a device did not take.
+    pub(crate) unwritten_packets: u64,
+    /// Packets in the network now.
+    pub(crate) held_packets: u64,
+    /// CPU time of the emulation's thread, as a share of one processor.
+    pub(crate) cpu_ratio: Option<f64>,
+    /// Whether the thread had a real-time priority.
+    pub(crate) priority: bool,
+    /// The packets from each real node to each other, by `from->to`.
+    pub(crate) pairs: Named<PairDict>,
+    /// The packets that did not enter the network, by reason.
+    pub(crate) refused: Named<RefusedDict>,
+}
+
+/// The packets from one real node to another.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct PairDict {
+    /// Packets offered to the network.
+    pub(crate) offered_packets: u64,
+    /// Their IP bytes.
+    pub(crate) offered_bytes: u64,
+    /// Packets delivered by the network.
+    pub(crate) delivered_packets: u64,
+    /// Their IP bytes.
+    pub(crate) delivered_bytes: u64,
+    /// Packets dropped by queues of the network.
+    pub(crate) dropped_packets: u64,
+    /// Packets given up on the air, after the last retry.
+    pub(crate) given_up_packets: u64,
+    /// Delivered packets that a queue of the network marked with CE.
+    pub(crate) marked_packets: u64,
+    /// Mean delay in the network.
+    pub(crate) delay_mean_s: Option<f64>,
+    /// Median of the delay.
+    pub(crate) delay_p50_s: Option<f64>,
+    /// 95th percentile of the delay.
+    pub(crate) delay_p95_s: Option<f64>,
+    /// 99th percentile of the delay.
+    pub(crate) delay_p99_s: Option<f64>,
+    /// Largest delay.
+    pub(crate) delay_max_s: Option<f64>,
+}
+
+/// Packets that did not enter the network.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct RefusedDict {
+    /// Packets.
+    pub(crate) packets: u64,
+    /// Their bytes.
+    pub(crate) bytes: u64,
+}
+
 /// The JSON Schemas of these dictionaries, and of what crosses as JSON, by name under `$defs`: Python's types are made of them.
 #[pyfunction]
 pub(crate) fn result_schemas() -> (String, String) {
@@ -331,6 +400,7 @@ pub(crate) fn result_schemas() -> (String, String) {
     generator.subschema_for::<ContentionDict<'static>>();
     generator.subschema_for::<FatesDict<'static>>();
     generator.subschema_for::<CodecDict>();
+    generator.subschema_for::<EmulationDict>();
     let schemas = json_schema!({ "$defs": generator.take_definitions(true) });
     (schemas.as_value().to_string(), airqueue_scenario::reported_schema())
 }

@@ -5,6 +5,7 @@ mod client;
 mod contention;
 mod convert;
 mod dicts;
+mod emulation;
 mod grammar;
 mod path;
 mod radio;
@@ -40,6 +41,8 @@ mod _native {
     use super::contention::PyContention;
     #[pymodule_export]
     use super::dicts::result_schemas;
+    #[pymodule_export]
+    use super::emulation::{PyEmulation, open_tun};
     #[pymodule_export]
     use super::grammar::{
         PyRange, measure, parse_limit, parse_lists, parse_quantity, parse_queue, parse_values,

@@ -27,8 +27,10 @@ pub(crate) fn serve<'py>(
     hosts: Vec<(u32, u32, u32)>,
 ) -> PyResult<FatesDict<'py>> {
     let rate = DataRate::from_bps(rate_bps).ok_or_else(|| error("rate_bps is 0"))?;
-    let mut device = shaped_queue(queue, rate, burst_bytes, Seed(seed))
+    let queue = shaped_queue(queue, rate, burst_bytes, Seed(seed))
         .map_err(|problem| PyValueError::new_err(problem.to_string()))?;
+    let warnings = queue.warnings();
+    let mut device = queue.device;
     let (at, flow) = (at_ns.as_slice()?, flow.as_slice()?);
     let (size, ect, dscp) = (size_bytes.as_slice()?, ect.as_slice()?, dscp.as_slice()?);
     for (flow, source, destination) in hosts {
@@ -49,5 +51,6 @@ pub(crate) fn serve<'py>(
             }
         });
     });
-    Ok(FatesDict { left_ns: Column::new(py, left), marked: Column::new(py, marked) })
+    let (left_ns, marked) = (Column::new(py, left), Column::new(py, marked));
+    Ok(FatesDict { left_ns, marked, warnings })
 }

@@ -99,6 +99,8 @@ pub struct Facts {
     pub apart: Option<QueuePer>,
     /// [`Around::drop_from`] sets what a full queue drops.
     pub drops_from: bool,
+    /// Packets leave in the order of their arrival, and only the limit and [`Around::drop_from`] decide what is dropped.
+    pub fifo: bool,
     /// The queue finds packets for a neighbour at any position, so that a MAC that aggregates needs no ring to search
     /// in.
     pub searched: bool,
@@ -124,6 +126,7 @@ impl Default for Facts {
             queues: None,
             apart: None,
             drops_from: false,
+            fifo: false,
             searched: false,
             shares_airtime: false,
             shapes: false,

@@ -46,6 +46,7 @@ impl Parameters for DropTailParams {
         Facts {
             limit: Limit::Packets(50),
             drops_from: true,
+            fifo: true,
             searched: true,
             drops_waiting: self.drop_from == DropFrom::Head,
             ..Facts::default()

@@ -94,6 +94,11 @@ impl Run {
         self.network.now()
     }
 
+    /// The network, to offer packets from outside and to advance it event by event.
+    pub fn network(&mut self) -> &mut Simulation<Network> {
+        &mut self.network
+    }
+
     /// When counting ends.
     pub fn end(&self) -> Time {
         self.end

@@ -8,6 +8,7 @@ mod buffers;
 mod calls;
 mod capacity;
 mod changes;
+pub mod emulated;
 mod error;
 mod figures;
 mod file;
@@ -44,7 +45,7 @@ pub use monitor::Monitor;
 pub use recorders::NamedSeries;
 pub use renamed::{RenamedKey, renamed_keys};
 pub use schema::{reported_schema, schema};
-pub use shaped::shaped_queue;
+pub use shaped::{ShapedQueue, shaped_queue};
 
 use airqueue_core::keys::Table;
 use airqueue_core::{Seed, Span, Time};

@@ -4,7 +4,7 @@ use super::error::{Result, wrong};
 use super::file::{FlowTable, RttName};
 use airqueue_core::{Span, Time};
 use airqueue_network::wlan::RttReport;
-use airqueue_transport::traffic::{Asked, Carried, NOT_TCP, SourceSpec};
+use airqueue_transport::traffic::{Asked, Carried, NOT_TCP, SourceSpec, SourceTables};
 
 /// The packets of a flow that TCP does not govern.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,7 @@ pub(super) fn carried(key: &str, table: &FlowTable) -> Result<Carried> {
         packet_rate: table.packet_rate.as_ref(),
         size: table.size.as_ref(),
         transfer_size: table.transfer_size.as_ref(),
-        web: table.web.as_deref(),
-        voice: table.voice.as_deref(),
+        tables: SourceTables { web: table.web.as_deref(), voice: table.voice.as_deref() },
         start,
         start_spread: table.start_spread.as_ref().map(|spread| spread.value),
         stop: table.stop.as_ref().map(|_| stop),

@@ -44,7 +44,7 @@ fn every_key_can_be_given() {
 /// Each error names the key, what was found, and what was expected.
 #[test]
 fn errors_say_where_what_and_what_instead() {
-    let cases: [(&str, &[&str]); 27] = [
+    let cases: [(&str, &[&str]); 29] = [
         (r#"{"rat_bps": 1}"#, &["rat_bps", "expected one of", "`rate_bps`"]),
         (r#"{"rate_bps": "7mbit"}"#, &["rate_bps", "7mbit", "a number"]),
         (r#"{"rate_bps": 0}"#, &["rate_bps", "is 0", "from 1"]),
@@ -61,7 +61,13 @@ fn errors_say_where_what_and_what_instead() {
         (r#"{"repeat_s": 0}"#, &["repeat_s", "is 0", "0.001"]),
         (r#"{"queue": "pfifo"}"#, &["queue", "\"pfifo\"", "pfifo:PACKETS"]),
         (r#"{"queue": "pfifo:0"}"#, &["queue", "pfifo:0", "from 1"]),
-        (r#"{"queue": "codel:5"}"#, &["queue", "codel:5", "bfifo:BYTES"]),
+        (
+            r#"{"queue": "codel:5p"}"#,
+            &["queue", "codel:5p", "\"pfifo:PACKETS\" or \"bfifo:BYTES\" with a whole number"],
+        ),
+        // The key `drop_from` says the same.
+        (r#"{"queue": "pfifo_head_drop:5"}"#, &["queue", "pfifo_head_drop:5", "bfifo:BYTES"]),
+        (r#"{"queue": "droptail:5p"}"#, &["queue", "droptail:5p", "bfifo:BYTES"]),
         (r#"{"drop_from": "middle"}"#, &["drop_from", "middle", "\"head\""]),
         (r#"{"shaper": "htb"}"#, &["shaper", "htb", "\"token_bucket\""]),
         (

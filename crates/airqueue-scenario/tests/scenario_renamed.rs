@@ -66,14 +66,16 @@ fn both_names_of_a_key_are_refused() {
 }
 
 #[test]
-fn a_queue_on_its_own_is_read_by_old_names_too() {
+fn a_queue_on_its_own_is_read_by_old_names_with_a_warning_too() {
     let rate = DataRate::from_bps(1_000_000).unwrap();
     let queue = |key: &str| {
         let text = json!({"discipline": "drr", "drr": {key: "flow"}}).to_string();
-        shaped_queue(&text, rate, 1540, Seed(1)).map(drop)
+        shaped_queue(&text, rate, 1540, Seed(1)).map(|queue| queue.warnings())
     };
-    assert_eq!(queue("by"), Ok(()));
-    assert_eq!(queue("queue_per"), Ok(()));
+    let warning = "queue.drr.by is now called queue.drr.queue_per; the old name is read until \
+                   version 0.2";
+    assert_eq!(queue("by"), Ok(vec![warning.to_owned()]));
+    assert_eq!(queue("queue_per"), Ok(Vec::new()));
     assert!(queue("per").unwrap_err().to_string().contains("unknown key `per`"));
 }
 

@@ -12,8 +12,8 @@ fn rate() -> DataRate {
 /// time zero two find room behind it, at 10 ms the bucket is full again.
 #[test]
 fn every_packet_has_one_fate_at_its_time() {
-    let mut device =
-        shaped_queue(r#"{"limit": "2 packets"}"#, rate(), 1000, Seed(1)).expect("a queue");
+    let queue = shaped_queue(r#"{"limit": "2 packets"}"#, rate(), 1000, Seed(1)).expect("a queue");
+    let mut device = queue.device;
     let at = |ms| Time::ZERO + Span::from_millis(ms);
     let packets = [0, 0, 0, 0, 10]
         .into_iter()

@@ -70,10 +70,17 @@ def read_topology(path: str | os.PathLike[str]) -> Topology:
     Raises OSError, or TopologyError whose message names the file, the place in it, what was found
     and what was expected.
     """
-    try:
+    with naming(path):
         with _as_topology_error():
             text = toml_text.read(path)
         return parse_topology(text)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in each `TopologyError`, before the place in the file."""
+    try:
+        yield
     except TopologyError as error:
         raise TopologyError(f"{path}: {error.place}", error.found, error.expected) from error
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from airqueue.models.mesh_exchange import MeshExchange
-from airqueue.models.mesh_file import topology_of
-from airqueue.models.mesh_topology import Link, Topology, TopologyError
+from airqueue.models.mesh_file import naming, topology_of
+from airqueue.models.mesh_topology import Link, Topology
 from airqueue.models.packets import SEGMENT_BYTES
 from airqueue.simulate.controlled import ObservedNetwork, is_answered
 from airqueue.simulate.errors import ScenarioError
@@ -40,12 +40,11 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     what was found and what was expected.
     """
     try:
-        table = read_file(path)
-        return mesh_of(Scenario(table)) if "stations" in table else Mesh(topology_of(table))
+        with naming(path):
+            table = read_file(path)
+            return mesh_of(Scenario(table)) if "stations" in table else Mesh(topology_of(table))
     except ScenarioError as error:
         raise ScenarioError(f"{path}: {error}") from error
-    except TopologyError as error:
-        raise TopologyError(f"{path}: {error.place}", error.found, error.expected) from error
 
 
 def mesh_of(scenario: Scenario) -> Mesh:

@@ -7,20 +7,23 @@ new names before values in them are changed, and before they are kept or simulat
 from __future__ import annotations
 
 import json
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from airqueue import _native
 from airqueue.simulate.errors import RenamedKeyWarning, ScenarioError
 from airqueue.simulate.plain import DEEPEST
 
+_PACKAGE: Final = __name__.partition(".")[0]
+
 
 def current(description: Mapping[str, object]) -> dict[str, Any]:
     """Return the description with the new names of keys, the given one left as it is.
 
-    Warns with `RenamedKeyWarning` of each old name. Raises ScenarioError where both names of a key
-    are given.
+    Warns with `RenamedKeyWarning` of each old name, at the line outside airqueue that made the call.
+    Raises ScenarioError where both names of a key are given.
 
     >>> current({"tcp": {"stack": "linux"}})
     {'tcp': {'stack': 'linux'}}
@@ -32,8 +35,14 @@ def current(description: Mapping[str, object]) -> dict[str, Any]:
     named: dict[str, Any] = dict(description)
     for path, new, sentence in found:
         named = _with_name(named, path, new)
-        warnings.warn(sentence, RenamedKeyWarning, stacklevel=3)
+        warn([sentence])
     return named
+
+
+def warn(sentences: Iterable[str]) -> None:
+    """Warn of keys by old names, at the line outside airqueue that made the call."""
+    for sentence in sentences:
+        warnings.warn(sentence, RenamedKeyWarning, stacklevel=_frames_to_caller())
 
 
 def change(path: Sequence[str | int], value: object) -> tuple[str | int, Any]:
@@ -49,6 +58,22 @@ def change(path: Sequence[str | int], value: object) -> tuple[str | int, Any]:
         tree = tree[step]
     last = path[-1] if isinstance(path[-1], int) else next(iter(tree))
     return last, tree[last]
+
+
+def _frames_to_caller() -> int:
+    """Return the ``stacklevel`` with which the calling function warns at the user's line.
+
+    The user's line is in the innermost frame outside airqueue. `warnings.warn` has
+    ``skip_file_prefixes`` for this purpose from Python 3.12 on.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_ours(module: object) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == _PACKAGE
 
 
 def _shape(value: object, depth: int = 0) -> object:

@@ -49,7 +49,8 @@ def shaped(
     ``size_bytes``: sizes of IP packets; ``ect``: which packets may be marked; ``dscp``: codepoints.
     A single value of ``flow``, ``size_bytes``, ``ect`` or ``dscp`` stands for all packets. ``hosts``
     gives flows a source and a destination, for disciplines that are fair among hosts. The rate and
-    the bucket's depth include the table's ``link_layer``. Raises ScenarioError.
+    the bucket's depth include the table's ``link_layer``. Raises ScenarioError. Warns with
+    RenamedKeyWarning of keys by old names.
 
     >>> fates = shaped({"limit": "2 packets"}, [0, 0, 0, 0], 1500, rate_bps=12_000_000)
     >>> fates.dropped.tolist(), fates.left_ns[:3].tolist()
@@ -64,7 +65,7 @@ def shaped(
     try:
         size = _column("size_bytes", size_bytes, at.size, np.uint32)
         fates = _native.serve(
-            json.dumps(renamed.current({"queue": plain(queue)})["queue"]),
+            json.dumps(plain(queue)),
             rate_bps,
             burst_bytes,
             seed,
@@ -77,6 +78,7 @@ def shaped(
         )
     except ValueError as error:
         raise ScenarioError(str(error)) from error
+    renamed.warn(fates["warnings"])
     left = fates["left_ns"]
     return PacketOutcomes(left, left < 0, fates["marked"])
 

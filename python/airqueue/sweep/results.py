@@ -80,8 +80,10 @@ class SweepResults:
         """Return mean and interval of a figure at each point; of several names their mean.
 
         The interval is over replications; the value of a replication is the mean over the names that
-        have the figure.
+        have the figure. No value at a point gives no mean and no interval.
         """
+        import pandas as pd  # noqa: PLC0415 - slow to load
+
         noun = tables.noun_of(pattern.kind)
         columns = ["point", "replication", pattern.figure, *([noun] if noun else [])]
         table = self.table(pattern.kind)
@@ -89,7 +91,9 @@ class SweepResults:
             return [summarised([]) for _ in self.outcomes]
         rows = table[columns].dropna()
         if noun:
-            rows = rows[[pattern.matches(name) for name in rows[noun]]]
+            # With an empty list of choices pandas would choose columns, none of them.
+            chosen = pd.Series([pattern.matches(name) for name in rows[noun]], rows.index, bool)
+            rows = rows[chosen]
         means = rows.groupby(["point", "replication"])[pattern.figure].mean()
         found = {point: list(of) for point, of in means.groupby("point")}
         return [summarised(found.get(each.point.number, [])) for each in self.outcomes]

@@ -82,6 +82,26 @@ pub struct Network {
     outcomes: Vec<Outcome>,
 }
 
+/// A packet from outside, without its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfferedPacket {
+    /// Size of the IP packet in bytes.
+    pub size: u32,
+    /// Where the packet's bytes are.
+    pub payload: Payload,
+    /// The ECN field of the packet; `None`: that of the flow.
+    pub ecn: Option<Ecn>,
+    /// The differentiated services codepoint of the packet; `None`: that of the flow.
+    pub dscp: Option<u8>,
+}
+
+impl OfferedPacket {
+    /// A packet with the ECN field and the DSCP of its flow.
+    pub fn new(size: u32, payload: Payload) -> OfferedPacket {
+        OfferedPacket { size, payload, ecn: None, dscp: None }
+    }
+}
+
 /// The hops of each queue.
 #[derive(Debug, Default)]
 pub(super) struct QueueHops {
@@ -244,22 +264,18 @@ impl Network {
         self.outcomes.drain(..)
     }
 
-    /// Offers a packet from outside to a flow, now.
+    /// Offers a packet from outside to a flow, now. The packet has the DSCP of the flow unless it has one of its own.
     ///
     /// # Panics
     ///
     /// If the flow's packets do not come from outside.
-    pub fn offer(
-        &mut self,
-        flow: FlowId,
-        size: u32,
-        payload: Payload,
-        queue: &mut EventQueue<Event>,
-    ) {
+    pub fn offer(&mut self, flow: FlowId, offered: OfferedPacket, queue: &mut EventQueue<Event>) {
         let path = self.wlan.upper.hops.paths[self.flows[flow.index()].index()];
         assert!(path.end == End::Outside, "the flow has packets of its own");
+        let OfferedPacket { size, payload, ecn, dscp } = offered;
         let packet = self.wlan.upper.sources.new_packet(path.first, size, queue.now());
-        self.enter(Packet { payload, ecn: path.ecn, dscp: path.dscp, ..packet }, queue);
+        let (ecn, dscp) = (ecn.unwrap_or(path.ecn), dscp.unwrap_or(path.dscp));
+        self.enter(Packet { payload, ecn, dscp, ..packet }, queue);
         self.pass_on(queue);
     }
 

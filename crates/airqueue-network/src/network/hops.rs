@@ -126,10 +126,11 @@ impl Hops {
         let end = self.paths.get(hop.path.index()).map_or(End::Sink, |path| path.end);
         let loss_matters = end != End::Sink;
         HopState {
-            // Delays are counted for packets that have arrived.
+            // Quantiles of delays are counted for packets that have arrived. For packets from outside they are counted
+            // by whoever offers the packets, often in thousands of flows.
             counters: match hop.next {
-                None => HopCounters::default(),
-                Some(_) => HopCounters::without_delays(),
+                None if end != End::Outside => HopCounters::default(),
+                _ => HopCounters::without_delays(),
             },
             leads_on: hop.next.is_some() || loss_matters,
             loss_matters,

@@ -31,7 +31,7 @@ mod wire;
 
 pub use changes::{Change, TimedChange};
 pub use connection::{SessionCounters, TcpCounters};
-pub use engine::{Event, Network};
+pub use engine::{Event, Network, OfferedPacket};
 pub use spec::{
     AlternateRoute, FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind, TcpFlowSpec,
     Traffic, WireSpec, Work,

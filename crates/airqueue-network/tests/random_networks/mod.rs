@@ -8,7 +8,7 @@ use airqueue_core::keys::Word;
 use airqueue_core::{DataRate, Ecn, Limit, Payload, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
-use airqueue_network::network::Network;
+use airqueue_network::network::{Network, OfferedPacket};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::{RateControlSpec, RttReport, StationSpec};
 use airqueue_qdisc::{
@@ -383,7 +383,8 @@ pub fn missing(network: &Network, flows: usize) -> Vec<i128> {
 pub fn offer(sim: &mut Simulation<Network>, spec: &CellSpec) {
     let Simulation { model, queue, .. } = sim;
     for (id, flow) in spec.flows.iter().enumerate().filter(|(_, flow)| flow.offered) {
-        model.offer(FlowId::at(id), flow.source.size_bytes, Payload::default(), queue);
+        let packet = OfferedPacket::new(flow.source.size_bytes, Payload::default());
+        model.offer(FlowId::at(id), packet, queue);
     }
 }
 

@@ -138,6 +138,9 @@ pub(super) struct StationTable {
     /// Its queues, where they differ from `queue`.
     #[serde(default)]
     pub(super) queue: QueueGiven,
+    /// Real programs run at the station under `airqueue emulate`. A simulation ignores the key. The default is false.
+    #[serde(default)]
+    pub(super) real: bool,
 }
 
 /// Rows and columns.

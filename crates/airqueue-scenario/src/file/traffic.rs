@@ -29,6 +29,9 @@ pub(crate) struct HostTable {
     pub(crate) delay: Option<Delays>,
     /// Where packets wait for the wired link, at both of its ends, where it has a rate. The default is room for as many as come.
     pub(crate) queue: Option<QueueGiven>,
+    /// Real programs run at the host under `airqueue emulate`. A simulation ignores the key. The default is false.
+    #[serde(default)]
+    pub(crate) real: bool,
 }
 
 /// A delay, or one for each member of a group.

@@ -5,7 +5,7 @@ use super::config::ConfigError;
 use super::device::{Device, PathDirection};
 use airqueue_core::{DropReason, FlowKey, Packet, Seed, Time};
 use airqueue_network::FlowId;
-use airqueue_network::network::{FlowSpec, Network, NetworkSpec, Traffic};
+use airqueue_network::network::{FlowSpec, Network, NetworkSpec, OfferedPacket, Traffic};
 use airqueue_network::outcome::Outcome;
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::HopSpec;
@@ -135,7 +135,8 @@ impl Device for Cell {
             return;
         }
         let Simulation { model, queue, .. } = &mut self.network;
-        model.offer(FlowId(flow), packet.size, packet.payload, queue);
+        let offered = OfferedPacket::new(packet.size, packet.payload);
+        model.offer(FlowId(flow), offered, queue);
         self.outcomes.extend(self.network.model.outcomes());
     }
 

@@ -8,8 +8,9 @@ use airqueue_network::FlowId;
 use airqueue_network::bottleneck::conditions::DeviceChange;
 use airqueue_network::bottleneck::link::LinkSpec;
 use airqueue_network::bottleneck::{DeviceSpec, Framing, ServerSpec};
-use airqueue_qdisc::DropFrom;
+use airqueue_qdisc::discipline::{Counted, Short};
 use airqueue_qdisc::text::QueueText;
+use airqueue_qdisc::{DisciplineName, DropFrom};
 use std::fmt::Display;
 
 /// The longest time in a configuration, in seconds: thirty years.
@@ -180,15 +181,27 @@ fn quoted(text: &str) -> String {
 fn limit(queue: &str) -> Result<Limit, ConfigError> {
     let most = 1_000_000_000;
     let parsed = QueueText::parse(queue).ok().and_then(|queue| {
-        let n = u32::try_from(queue.limit?.0).ok().filter(|n| (1..=most).contains(n))?;
-        match queue.word {
-            "pfifo" => Some(Limit::Packets(n)),
-            "bfifo" => Some(Limit::Bytes(u64::from(n))),
-            _ => None,
-        }
+        fifos().find(|fifo| fifo.word == queue.word)?;
+        let (count, counted) = queue.limit?;
+        let n = u32::try_from(count).ok().filter(|n| (1..=most).contains(n))?;
+        Some(match counted {
+            Counted::Packets => Limit::Packets(n),
+            Counted::Bytes => Limit::Bytes(u64::from(n)),
+        })
     });
-    let expected = "\"pfifo:PACKETS\" or \"bfifo:BYTES\" with a whole number from 1 to 1000000000";
-    parsed.ok_or_else(|| wrong("queue", quoted(queue), expected))
+    parsed.ok_or_else(|| {
+        let form =
+            |fifo: &Short| format!("\"{}:{}\"", fifo.word, fifo.counts.word().to_uppercase());
+        let forms = fifos().map(form).collect::<Vec<_>>().join(" or ");
+        wrong("queue", quoted(queue), format_args!("{forms} with a whole number from 1 to {most}"))
+    })
+}
+
+/// The short names of FIFO queues that say what the limit counts. The key `drop_from` says what a full queue drops, so that
+/// names with an unusual choice of what to drop are left out.
+fn fifos() -> impl Iterator<Item = &'static Short> {
+    let names = DisciplineName::all().filter(|name| name.by_itself().facts().fifo);
+    names.flat_map(DisciplineName::short).filter(|short| short.drop_from == DropFrom::default())
 }
 
 fn server(c: &PathConfig) -> Result<ServerSpec, ConfigError> {

@@ -17,7 +17,7 @@ mod voice;
 mod web;
 
 pub use periodic::OnOff;
-pub use registry::{Asked, Carried, Load, NOT_TCP, PACKET_BYTES, SourceName};
+pub use registry::{Asked, Carried, Load, NOT_TCP, PACKET_BYTES, SourceName, SourceTables};
 pub use voice::{Call, CodecName, VoiceTable};
 pub use web::{Files, FilesError, FilesSpec, SizeDistribution, SizeDistributionName, WebTable};
 

@@ -1,7 +1,7 @@
 //! The list of traffic sources, one line each. Each source is defined in its own file.
 
-use super::voice::{Call, VoiceTable};
-use super::web::{FilesSpec, WebTable};
+use super::voice::Call;
+use super::web::FilesSpec;
 use super::{Arrivals, SourceSpec};
 use airqueue_core::keys::{Result, Word, error, wrong};
 use airqueue_core::quantity::{Bytes, PacketRate, Quantity, Rate, Size};
@@ -20,16 +20,17 @@ pub(super) trait Kind {
     const ABOUT: &'static str;
     /// Whether the source's packets are carried by TCP.
     const OVER_TCP: bool = false;
-    /// What only this source has, if a flow has a table of keys named after the source; for errors.
-    const TABLE_OF: Option<&'static str> = None;
+    /// What only this source has, in the words of errors, where a flow has the source's table of keys and another source.
+    const TABLE_OF: &'static str = "keys of its own";
 
     /// The traffic of a flow, from the keys of the flow. The error names the wrong key.
     fn carried(asked: &Asked<'_>) -> Result<Carried>;
 }
 
-/// Makes the words of the registry, and leads from each to its [`Kind`], which is in the module with the word's name.
+/// Makes the words of the registry, and leads from each to its [`Kind`], which is in the module with the word's name, and to
+/// its table of keys if the source has one.
 macro_rules! sources {
-    ($($word:ident: $Kind:ident;)+) => {
+    ($($word:ident: $Kind:ident $(, $Table:ty)?;)+) => {
         airqueue_core::words! {
             /// How the packets of a flow are made.
             pub enum SourceName: "How packets are made" {
@@ -51,24 +52,47 @@ macro_rules! sources {
             ///
             /// If the keys describe no valid source: which key is wrong.
             pub fn carried(self, asked: &Asked<'_>) -> Result<Carried> {
-                asked.check_tables(self, &[
-                    $((SourceName::$Kind, <super::$word::$Kind as Kind>::TABLE_OF),)+
-                ])?;
+                asked.check_tables(self)?;
                 match self {
                     $(SourceName::$Kind => <super::$word::$Kind as Kind>::carried(asked),)+
                 }
             }
+
+            fn table_of(self) -> &'static str {
+                match self {
+                    $(SourceName::$Kind => <super::$word::$Kind as Kind>::TABLE_OF,)+
+                }
+            }
+        }
+
+        /// The tables of keys in a flow, each named after its source.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct SourceTables<'a> {
+            $($(
+                #[doc = concat!("The keys of the source `", stringify!($word), "`.")]
+                pub $word: Option<&'a $Table>,
+            )?)+
+        }
+
+        impl SourceTables<'_> {
+            /// The sources whose tables the flow has.
+            fn given(&self) -> impl Iterator<Item = SourceName> {
+                let given = [$((SourceName::$Kind, sources!(@given self, $word $(, $Table)?)),)+];
+                given.into_iter().filter_map(|(name, given)| given.then_some(name))
+            }
         }
     };
+    (@given $tables:ident, $word:ident) => { false };
+    (@given $tables:ident, $word:ident, $Table:ty) => { $tables.$word.is_some() };
 }
 
 sources! {
     saturated: Saturated;
     cbr: Cbr;
     poisson: Poisson;
-    voice: Voice;
+    voice: Voice, super::voice::VoiceTable;
     tcp: Tcp;
-    web: Web;
+    web: Web, super::web::WebTable;
     external: External;
 }
 
@@ -125,10 +149,8 @@ pub struct Asked<'a> {
     pub size: Option<&'a Quantity<Size>>,
     /// Amount of data to transfer.
     pub transfer_size: Option<&'a Quantity<Bytes>>,
-    /// The web traffic of a user.
-    pub web: Option<&'a WebTable>,
-    /// The parameters of a voice call.
-    pub voice: Option<&'a VoiceTable>,
+    /// The tables of single sources.
+    pub tables: SourceTables<'a>,
     /// Earliest time of the first packet.
     pub start: Time,
     /// Range of the random delay of the first packet.
@@ -138,14 +160,12 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn given(&self) -> [(&'static str, bool); 9] {
+    fn given(&self) -> [(&'static str, bool); 7] {
         [
             ("rate", self.rate.is_some()),
             ("packet_rate", self.packet_rate.is_some()),
             ("size", self.size.is_some()),
             ("transfer_size", self.transfer_size.is_some()),
-            ("web", self.web.is_some()),
-            ("voice", self.voice.is_some()),
             ("start", self.start > Time::ZERO),
             ("start_spread", self.start_spread.is_some()),
             ("stop", self.stop.is_some()),
@@ -161,16 +181,15 @@ impl Asked<'_> {
     }
 
     /// Refuses tables of other sources than `own`.
-    fn check_tables(&self, own: SourceName, all: &[(SourceName, Option<&str>)]) -> Result<()> {
-        all.iter().filter(|(other, _)| *other != own).try_for_each(|(other, has)| {
-            let word = other.word();
-            let Some(has) = has else { return Ok(()) };
-            if other.is_over_tcp() && !own.is_over_tcp() {
-                return self.refuse(&[word], NOT_TCP);
-            }
-            let why = format!("only source = {word:?} has {has}; leave the key out");
-            self.refuse(&[word], &why)
-        })
+    fn check_tables(&self, own: SourceName) -> Result<()> {
+        let Some(other) = self.tables.given().find(|&other| other != own) else { return Ok(()) };
+        let word = other.word();
+        let key = format_args!("{}.{word}", self.key);
+        if other.is_over_tcp() && !own.is_over_tcp() {
+            return wrong(key, NOT_TCP);
+        }
+        let has = other.table_of();
+        wrong(key, format_args!("only source = {word:?} has {has}; leave the key out"))
     }
 
     /// Length of the IP packets in bytes.
@@ -212,7 +231,7 @@ impl Asked<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::Source;
+    use crate::traffic::{Source, VoiceTable, WebTable};
     use airqueue_core::Seed;
 
     fn asked() -> Asked<'static> {
@@ -222,8 +241,7 @@ mod tests {
             packet_rate: None,
             size: None,
             transfer_size: None,
-            web: None,
-            voice: None,
+            tables: SourceTables::default(),
             start: Time::ZERO,
             start_spread: None,
             stop: None,
@@ -250,11 +268,13 @@ mod tests {
     #[test]
     fn tables_are_for_their_own_sources() {
         let (web, voice) = (WebTable::default(), VoiceTable::default());
-        let tables = [
-            ("web", Asked { web: Some(&web), ..asked() }),
-            ("voice", Asked { voice: Some(&voice), ..asked() }),
+        let none = SourceTables::default();
+        let given = [
+            ("web", SourceTables { web: Some(&web), ..none }),
+            ("voice", SourceTables { voice: Some(&voice), ..none }),
         ];
-        for (word, asked) in tables {
+        for (word, tables) in given {
+            let asked = Asked { tables, ..asked() };
             for &name in SourceName::ALL {
                 let found = name.carried(&asked);
                 if name.word() == word {

@@ -72,13 +72,13 @@ pub(super) struct Voice;
 
 impl Kind for Voice {
     const ABOUT: &'static str = "One direction of a call: a packet of speech every 20 ms, with the headers of RTP, UDP and IP.";
-    const TABLE_OF: Option<&'static str> = Some("a codec");
+    const TABLE_OF: &'static str = "a codec";
 
     fn carried(asked: &Asked<'_>) -> Result<Carried> {
         let why = "the packets of a call are what its codec makes of it; leave the key out, or give source = \"cbr\"";
         asked.refuse(&["rate", "packet_rate", "size"], why)?;
         let none = VoiceTable::default();
-        let call = asked.voice.unwrap_or(&none).call(asked.key)?;
+        let call = asked.tables.voice.unwrap_or(&none).call(asked.key)?;
         let source = SourceSpec { size_bytes: call.size_bytes(), ..asked.packets(call.arrivals()) };
         Ok(Carried::Packets { source, call: Some(call) })
     }

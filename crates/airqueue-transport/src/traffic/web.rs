@@ -53,14 +53,14 @@ pub(super) struct Web;
 impl Kind for Web {
     const ABOUT: &'static str = "A user of the web: files, each over a TCP connection of its own, with pauses between them.";
     const OVER_TCP: bool = true;
-    const TABLE_OF: Option<&'static str> = Some("files");
+    const TABLE_OF: &'static str = "files";
 
     fn carried(asked: &Asked<'_>) -> keys::Result<Carried> {
         asked.refuse(&["rate", "packet_rate"], NO_RATE)?;
         let why = "the sizes of files are those of flows.web; leave the key out";
         asked.refuse(&["transfer_size"], why)?;
         let none = WebTable::default();
-        let web = asked.web.unwrap_or(&none);
+        let web = asked.tables.web.unwrap_or(&none);
         let files = FilesSpec {
             mean_bytes: web.file_size.as_ref().map_or(FILE_BYTES, |size| size.value),
             law: web.law(asked.key)?,

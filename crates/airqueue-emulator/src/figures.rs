@@ -1,0 +1,114 @@
+//! What the emulator counts: the packets of each pair of real nodes, and how late packets were written.
+
+use airqueue_core::{Ecn, PacketCount, Span};
+use airqueue_network::counters::Durations;
+use airqueue_network::histogram::Histogram;
+
+/// A packet that is written later than this is late.
+pub const LATE: Span = Span::from_millis(1);
+
+/// The packets of a pair.
+#[derive(Clone, Debug, Default)]
+pub struct PairCounters {
+    /// Packets offered to the network.
+    pub offered: PacketCount,
+    /// Packets delivered by the network.
+    pub delivered: PacketCount,
+    /// Packets dropped by a queue.
+    pub dropped: PacketCount,
+    /// Packets lost on the air, after the last retry.
+    pub lost: PacketCount,
+    /// Delivered packets that a queue of the network marked.
+    pub marked: u64,
+    /// Delays of delivered packets in the network.
+    pub delay: Durations,
+    /// These delays, for quantiles.
+    pub delays: Histogram,
+}
+
+/// Why a packet of a real program was not offered to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The bytes are not one whole IP packet.
+    Malformed,
+    /// The packet is larger than the MTU.
+    Oversize,
+    /// The source address belongs to another node, or to nobody.
+    ForeignSource,
+    /// The destination is not a single real node: multicast, broadcast, or an unknown address.
+    NoSuchNode,
+    /// The hop limit does not suffice for the routers on the route.
+    HopLimit,
+    /// The emulator holds as many packets as it may.
+    Full,
+}
+
+impl Refusal {
+    /// All of them.
+    pub const ALL: [Refusal; 6] = [
+        Refusal::Malformed,
+        Refusal::Oversize,
+        Refusal::ForeignSource,
+        Refusal::NoSuchNode,
+        Refusal::HopLimit,
+        Refusal::Full,
+    ];
+
+    /// The reason in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Refusal::Malformed => "malformed",
+            Refusal::Oversize => "oversize",
+            Refusal::ForeignSource => "foreign_source",
+            Refusal::NoSuchNode => "no_such_node",
+            Refusal::HopLimit => "hop_limit",
+            Refusal::Full => "full",
+        }
+    }
+}
+
+/// How late packets were written: written minus due.
+#[derive(Clone, Debug, Default)]
+pub struct Lateness {
+    /// Count, sum and maximum.
+    pub all: Durations,
+    /// For quantiles.
+    pub histogram: Histogram,
+    /// Packets later than [`LATE`].
+    pub late: u64,
+}
+
+impl Lateness {
+    /// A packet was written so much after it was due.
+    pub fn add(&mut self, late: Span) {
+        let late = late.max(Span::ZERO);
+        self.all.add(late);
+        self.histogram.add(late);
+        self.late += u64::from(late > LATE);
+    }
+
+    /// Share of packets later than [`LATE`]; `None` without packets.
+    pub fn late_ratio(&self) -> Option<f64> {
+        (self.all.count > 0).then(|| self.late as f64 / self.all.count as f64)
+    }
+
+    /// A quantile in seconds, at most the maximum.
+    pub fn quantile_s(&self, q: f64) -> Option<f64> {
+        Some(self.histogram.quantile_s(q)?.min(self.all.greatest.as_secs_f64()))
+    }
+}
+
+impl PairCounters {
+    pub(crate) fn on_delivered(&mut self, size: u32, delay: Span, sent: Ecn, received: Ecn) {
+        self.delivered.packets += 1;
+        self.delivered.bytes += u64::from(size);
+        self.marked += u64::from(sent != Ecn::Ce && received == Ecn::Ce);
+        self.delay.add(delay);
+        self.delays.add(delay);
+    }
+
+    /// A quantile of the delay in seconds, at most the maximum.
+    pub fn delay_s(&self, q: f64) -> Option<f64> {
+        Some(self.delays.quantile_s(q)?.min(self.delay.greatest.as_secs_f64()))
+    }
+}

@@ -1,0 +1,14 @@
+//! Packets of real programs in the network of a scenario.
+//!
+//! A state machine without I/O: [`Emulation`] takes the packets that real nodes send, each at its time, and passes on
+//! packets with the time at which they leave the network. The network is the network of a simulation; nothing here
+//! models anything. `airqueue-host` has the clock and the devices.
+
+mod category;
+mod emulation;
+mod figures;
+mod header;
+mod slots;
+
+pub use emulation::{Departure, Emulation};
+pub use figures::{LATE, Lateness, PairCounters, Refusal};

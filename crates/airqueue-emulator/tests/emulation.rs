@@ -1,0 +1,209 @@
+//! Emulations on the virtual clock: real packets take the routes of the scenario.
+
+use airqueue_core::{Seed, Span, Time};
+use airqueue_emulator::{Emulation, Refusal};
+use airqueue_scenario::Scenario;
+use airqueue_scenario::emulated::Emulated;
+use etherparse::{IpSlice, PacketBuilder};
+use std::net::{IpAddr, Ipv4Addr};
+
+const CELL: &str = r#"{
+    "warm_up": "0 s",
+    "phy": {"standard": "802.11n", "rate": "65 Mb/s"},
+    "queue": {"discipline": "pfifo", "limit": "10 packets"},
+    "stations": [{"name": "ap"}, {"name": "phone", "real": true}, {"name": "tablet"}],
+    "hosts": [{"name": "server", "link": "ap", "delay": "10 ms", "real": true}]
+}"#;
+
+fn cell(real: &[&str]) -> Emulated {
+    let real: Vec<String> = real.iter().map(|name| (*name).to_owned()).collect();
+    Scenario::emulated(CELL, &real).unwrap()
+}
+
+fn address(node: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, node as u8 + 1)
+}
+
+fn start(emulated: &Emulated) -> Emulation {
+    let mut emulation = Emulation::new(emulated, Seed(1)).unwrap();
+    for node in 0..emulated.nodes.len() {
+        emulation.set_address(node, IpAddr::V4(address(node)));
+    }
+    emulation
+}
+
+fn datagram(from: usize, to: usize, port: u16, tos: u8, size: usize) -> Vec<u8> {
+    let (from, to) = (address(from).octets(), address(to).octets());
+    let mut packet = Vec::new();
+    PacketBuilder::ipv4(from, to, 64).udp(port, 9).write(&mut packet, &vec![0; size - 28]).unwrap();
+    // The builder has no traffic class: the header's checksum is that of class 0.
+    packet[1] = tos;
+    let sum = u16::from_be_bytes([packet[10], packet[11]]) - u16::from(tos);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    packet
+}
+
+/// Runs to `until`, and returns what left the network: receiver, bytes, time.
+fn run(emulation: &mut Emulation, until: Time) -> Vec<(usize, Vec<u8>, Time)> {
+    let mut left = Vec::new();
+    while emulation.step(until, &mut |of| left.push((of.to, of.bytes.to_vec(), of.due))) {}
+    left
+}
+
+fn seconds(seconds: f64) -> Time {
+    Time::ZERO + Span::from_secs_f64(seconds)
+}
+
+#[test]
+fn nodes_are_those_of_the_file_and_those_named() {
+    let names = |emulated: &Emulated| -> Vec<(String, bool)> {
+        emulated.nodes.iter().map(|node| (node.name.clone(), node.wired)).collect()
+    };
+    let [phone, server] = [("phone".to_owned(), false), ("server".to_owned(), true)];
+    assert_eq!(names(&cell(&[])), [phone.clone(), server.clone()]);
+    assert_eq!(names(&cell(&["tablet"])), [phone, ("tablet".to_owned(), false), server]);
+    for (real, said) in [("nobody", "there is no station, host or group \"nobody\"")] {
+        let error = Scenario::emulated(CELL, &[real.to_owned()]).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+    let alone = CELL.replace(r#", "real": true"#, "");
+    let error = Scenario::emulated(&alone, &[]).unwrap_err().to_string();
+    assert!(error.contains("found 0 real nodes, expected at least 2"), "{error}");
+}
+
+#[test]
+fn stations_reach_each_other_through_the_access_point() {
+    let emulated = cell(&["tablet"]);
+    let hops = |from, to| {
+        let pair = emulated.pairs.iter().find(|pair| (pair.from, pair.to) == (from, to)).unwrap();
+        (emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len(), pair.routers)
+    };
+    // Two hops over the air without a router; a hop over the air and a wire with one.
+    assert_eq!((hops(0, 1), hops(0, 2), hops(2, 0)), ((2, 0), (2, 1), (2, 1)));
+}
+
+#[test]
+fn a_packet_takes_the_route_and_passes_the_router() {
+    let emulated = cell(&[]);
+    let mut emulation = start(&emulated);
+    let packet = datagram(0, 1, 1000, 46 << 2, 1500);
+    emulation
+        .arrive(0, &packet, Time::ZERO, &mut |_| panic!("nothing is delivered at once"))
+        .unwrap();
+    let left = run(&mut emulation, seconds(1.0));
+    let [(to, bytes, due)] = &left[..] else { panic!("{left:?}") };
+    // The wire takes 10 ms, and the exchange at 65 Mb/s less than a millisecond.
+    let delay = (*due - Time::ZERO).as_secs_f64();
+    assert!(*to == 1 && delay > 0.010 && delay < 0.011, "{delay}");
+    let IpSlice::Ipv4(ip) = IpSlice::from_slice(bytes).unwrap() else { panic!("IPv4") };
+    let header = ip.header();
+    assert_eq!((header.ttl(), header.dcp().value()), (63, 46));
+    assert_eq!(header.to_header().calc_header_checksum(), header.header_checksum());
+    assert_eq!(bytes[20..], packet[20..]);
+    assert_eq!(emulation.packets_held(), 0);
+}
+
+#[test]
+fn the_queue_of_the_scenario_is_the_only_one() {
+    let emulated = cell(&[]);
+    let mut emulation = start(&emulated);
+    for _ in 0..100 {
+        let packet = datagram(1, 0, 1000, 0, 1500);
+        emulation.arrive(1, &packet, Time::ZERO, &mut |_| {}).unwrap();
+    }
+    let left = run(&mut emulation, seconds(1.0));
+    let (_, _, counters) = emulation.pairs().find(|(from, ..)| from.wired).unwrap();
+    assert_eq!(counters.offered.packets, 100);
+    assert_eq!(counters.delivered.packets, left.len() as u64);
+    assert_eq!(counters.delivered.packets + counters.dropped.packets, 100);
+    // All come at once at the access point, whose MAC takes a batch from a queue of 10.
+    assert!((10..80).contains(&left.len()), "{}", left.len());
+}
+
+#[test]
+fn codepoints_choose_the_access_category() {
+    let text = CELL.replace(r#""queue""#, r#""mac": {"access": "edca"}, "queue""#);
+    let emulated = Scenario::emulated(&text, &[]).unwrap();
+    let mut emulation = start(&emulated);
+    // Voice overtakes the best effort that came before it.
+    for at in 0..9 {
+        let tos = if at < 8 { 0 } else { 46 << 2 };
+        emulation.arrive(0, &datagram(0, 1, at, tos, 1500), Time::ZERO, &mut |_| {}).unwrap();
+    }
+    let left = run(&mut emulation, seconds(1.0));
+    let place = left.iter().position(|(_, bytes, _)| bytes[1] == 46 << 2).unwrap();
+    assert!(place < 8 && left.len() == 9, "{place}");
+}
+
+#[test]
+fn queues_mark_real_packets() {
+    let text = CELL.replace(
+        r#"{"discipline": "pfifo", "limit": "10 packets"}"#,
+        r#"{"discipline": "codel", "limit": "1000 packets", "ecn": true}"#,
+    );
+    let emulated = Scenario::emulated(&text, &[]).unwrap();
+    let mut emulation = start(&emulated);
+    let mut left = Vec::new();
+    // 120 Mb/s at 65 Mb/s.
+    for at in 0..4000 {
+        let packet = datagram(0, 1, 1000, 2, 1500);
+        let now = seconds(f64::from(at) * 1e-4);
+        emulation.arrive(0, &packet, now, &mut |of| left.push(of.bytes[1] & 3)).unwrap();
+    }
+    left.extend(run(&mut emulation, seconds(9.0)).iter().map(|(_, bytes, _)| bytes[1] & 3));
+    let marked = left.iter().filter(|&&ecn| ecn == 3).count() as u64;
+    let (_, _, counters) = emulation.pairs().next().unwrap();
+    assert!(marked > 0 && marked < left.len() as u64);
+    assert_eq!(counters.marked, marked);
+}
+
+#[test]
+fn refused_packets_are_counted_by_reason() {
+    let emulated = cell(&[]);
+    let mut emulation = start(&emulated);
+    let mut last = datagram(0, 1, 1000, 0, 100);
+    last[8] = 1;
+    let good = datagram(0, 1, 1000, 0, 100);
+    let cases = [
+        (Refusal::Malformed, vec![]),
+        (Refusal::Malformed, good[..99].to_vec()),
+        (Refusal::Oversize, datagram(0, 1, 1000, 0, 1501)),
+        (Refusal::ForeignSource, datagram(1, 0, 1000, 0, 100)),
+        (Refusal::NoSuchNode, datagram(0, 5, 1000, 0, 100)),
+        (Refusal::NoSuchNode, datagram(0, 0, 1000, 0, 100)),
+        (Refusal::HopLimit, last),
+    ];
+    for (refusal, packet) in &cases {
+        let found = emulation.arrive(0, packet, Time::ZERO, &mut |_| {});
+        assert_eq!(found, Err(*refusal));
+    }
+    let refused: u64 = emulation.refused().map(|(_, count)| count.packets).sum();
+    assert_eq!((refused, emulation.packets_held()), (cases.len() as u64, 0));
+}
+
+#[test]
+fn real_traffic_has_the_delays_of_simulated_traffic() {
+    // Poisson traffic beside it makes the delays vary, and has the same random streams in both.
+    let beside = r#""flows": [{"name": "beside", "from": "tablet", "to": "ap", "source": "poisson", "rate": "10 Mb/s"}]"#;
+    let probe = r#", {"name": "probe", "from": "phone", "to": "server", "source": "cbr", "packet_rate": "100 /s"}]"#;
+    let with = CELL.replacen('{', &format!("{{ \"duration\": \"20 s\", {beside}, "), 1);
+    let simulated = Scenario::from_json(&with.replacen("}]", &format!("}}{probe}"), 1)).unwrap();
+    let mut simulated = simulated.start(Seed(1)).unwrap();
+    simulated.advance(Span::from_secs(20));
+    let figures: serde_json::Value = serde_json::from_str(&simulated.results()).unwrap();
+    let of_probe = &figures["flows"]["probe"];
+
+    let emulated = Scenario::emulated(&with, &[]).unwrap();
+    let mut emulation = start(&emulated);
+    for at in 0..2000 {
+        let packet = datagram(0, 1, 1000, 0, 1500);
+        emulation.arrive(0, &packet, seconds(f64::from(at) * 0.01), &mut |_| {}).unwrap();
+    }
+    run(&mut emulation, seconds(20.0));
+    let (_, _, counters) = emulation.pairs().next().unwrap();
+    assert_eq!(Some(counters.delivered.packets), of_probe["delivered_packets"].as_u64());
+    let (real, simulated) =
+        (counters.delay.mean_s().unwrap(), of_probe["delay_mean_s"].as_f64().unwrap());
+    // Arrivals, queue and air are the same; draws of backoffs need not be.
+    assert!((real / simulated - 1.0).abs() < 0.01, "{real} and {simulated}");
+}

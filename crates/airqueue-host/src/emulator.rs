@@ -1,0 +1,234 @@
+//! The wall-clock loop of an emulation: packets of TUN devices through the network of a scenario.
+//!
+//! The network's time is the wall clock's time since the start, plus the warm-up. A packet enters the network at the time
+//! at which it is read, and is written as soon as possible after the time at which it leaves the network. Lateness does
+//! not accumulate: a late write changes no time in the network.
+
+use crate::clock::monotonic;
+use crate::error::HostError;
+use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
+use airqueue_core::{Span, Time};
+use airqueue_emulator::{Departure, Emulation, Lateness};
+use nix::errno::Errno;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use std::net::IpAddr;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Most packets read from a device before packets that are due are written.
+const BATCH: usize = 64;
+/// Larger than any packet that a device with the MTU of the network passes on.
+const BUFFER_BYTES: usize = 65536;
+/// How long the loop gives way to another thread that wants the state.
+const GIVE_WAY: Duration = Duration::from_micros(20);
+
+/// An emulation and its devices. All methods may be called from any thread.
+#[derive(Debug)]
+pub struct Emulator {
+    state: Mutex<State>,
+    /// Threads that want the state.
+    wanted: AtomicU32,
+    stopped: AtomicBool,
+    waker: Mutex<Option<Arc<Waker>>>,
+}
+
+/// The network, and what the loop has measured of itself.
+#[derive(Debug)]
+pub struct State {
+    /// The network of the real nodes.
+    pub emulation: Emulation,
+    devices: Vec<Option<OwnedFd>>,
+    /// How late packets were written.
+    pub lateness: Lateness,
+    /// Packets that a device did not take.
+    pub unwritten: u64,
+    /// Wall-clock time since the end of the warm-up.
+    pub elapsed: Span,
+    /// CPU time of the loop in this time.
+    pub cpu: Span,
+    /// Whether the loop has a real-time priority.
+    pub priority: bool,
+}
+
+impl Emulator {
+    /// An emulation at time zero, without devices.
+    pub fn new(emulation: Emulation) -> Emulator {
+        let devices = emulation.nodes().iter().map(|_| None).collect();
+        let state = State {
+            emulation,
+            devices,
+            lateness: Lateness::default(),
+            unwritten: 0,
+            elapsed: Span::ZERO,
+            cpu: Span::ZERO,
+            priority: false,
+        };
+        Emulator {
+            state: Mutex::new(state),
+            wanted: AtomicU32::new(0),
+            stopped: AtomicBool::new(false),
+            waker: Mutex::new(None),
+        }
+    }
+
+    /// Connects a node to a TUN device, and gives the node the addresses of the device.
+    pub fn attach(
+        &self,
+        node: &str,
+        device: BorrowedFd<'_>,
+        addresses: &[IpAddr],
+    ) -> Result<(), HostError> {
+        let copy = device.try_clone_to_owned().map_err(HostError::system("use a TUN device"))?;
+        self.with(|state| {
+            let nodes = state.emulation.nodes();
+            let found = nodes.iter().position(|of| of.name == node);
+            let at = found.ok_or_else(|| {
+                HostError::Request(format!("there is no real node {node:?} in the scenario"))
+            })?;
+            state.devices[at] = Some(copy);
+            for &address in addresses {
+                state.emulation.set_address(at, address);
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `work` with the present state; a running loop waits meanwhile.
+    pub fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        let result = work(&mut self.lock());
+        self.wanted.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Ends [`Self::run`] at once, also a run that has not begun.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        if let Some(waker) = &*self.waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        {
+            waker.wake();
+        }
+    }
+
+    /// Simulates the warm-up, and then follows the wall clock until [`Self::stop`], or for `duration`. With `priority`
+    /// the calling thread asks for a real-time priority.
+    pub fn run(&self, duration: Option<Span>, priority: bool) -> Result<(), HostError> {
+        let devices = self.devices()?;
+        let waiter = Waiter::new(&devices)?;
+        *self.waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
+            Some(waiter.waker());
+        let warm_up = self.warm_up();
+        self.with(|state| state.priority = priority && prefer_this_thread());
+        let began = monotonic();
+        let end = duration.map_or(Time::MAX, |duration| began + duration);
+        let offset = warm_up - (began - Time::ZERO);
+        Loop { emulator: self, devices, waiter, offset, end, cpu: cpu_time() }.run(began)
+    }
+
+    fn devices(&self) -> Result<Vec<OwnedFd>, HostError> {
+        self.with(|state| {
+            let nodes = state.emulation.nodes().iter().zip(&state.devices);
+            let copies = nodes.map(|(node, device)| {
+                let device = device.as_ref().ok_or_else(|| {
+                    HostError::Request(format!("the node {:?} has no device", node.name))
+                })?;
+                device.try_clone().map_err(HostError::system("use a TUN device"))
+            });
+            copies.collect()
+        })
+    }
+
+    /// Simulates the warm-up, in parts, so that it can be stopped; returns the time of its end.
+    fn warm_up(&self) -> Span {
+        let warm_up = self.with(|state| state.emulation.warm_up());
+        let until = Time::ZERO + warm_up;
+        while !self.stopped.load(Ordering::Relaxed)
+            && self.with(|state| (0..10_000).all(|_| state.emulation.step(until, &mut |_| {})))
+        {
+        }
+        warm_up
+    }
+}
+
+/// A run on the wall clock.
+struct Loop<'a> {
+    emulator: &'a Emulator,
+    devices: Vec<OwnedFd>,
+    waiter: Waiter,
+    /// Network time minus wall-clock time.
+    offset: Span,
+    end: Time,
+    cpu: Span,
+}
+
+impl Loop<'_> {
+    fn run(mut self, began: Time) -> Result<(), HostError> {
+        let mut buffer = vec![0; BUFFER_BYTES];
+        loop {
+            let due = self.emulator.lock().emulation.next_at().map(|at| at - self.offset);
+            let ready = self.waiter.wait(Some(due.unwrap_or(Time::MAX).min(self.end)))?;
+            let mut state = self.emulator.lock();
+            self.read(&mut state, ready, &mut buffer)?;
+            self.advance(&mut state);
+            let now = monotonic();
+            (state.elapsed, state.cpu) = (now - began, cpu_time() - self.cpu);
+            drop(state);
+            if now >= self.end || self.emulator.stopped.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if self.emulator.wanted.load(Ordering::Relaxed) > 0 {
+                std::thread::sleep(GIVE_WAY);
+            }
+        }
+    }
+
+    /// Reads packets, and offers each packet at the time at which it is read.
+    fn read(&self, state: &mut State, ready: Ready, buffer: &mut [u8]) -> Result<(), HostError> {
+        for (node, device) in self.devices.iter().enumerate().filter(|&(at, _)| ready.readable(at))
+        {
+            for _ in 0..BATCH {
+                let size = match nix::unistd::read(device, buffer) {
+                    Ok(size) => size,
+                    Err(Errno::EAGAIN | Errno::EINTR) => break,
+                    Err(errno) => return Err(HostError::system("read a TUN device")(errno.into())),
+                };
+                let now = monotonic() + self.offset;
+                let State { emulation, lateness, unwritten, .. } = &mut *state;
+                let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
+                // A refused packet is counted there.
+                let _ = emulation.arrive(node, &buffer[..size], now, &mut pass_on);
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles the events that are due, and writes the packets that leave the network.
+    fn advance(&self, state: &mut State) {
+        let now = monotonic().min(self.end) + self.offset;
+        let State { emulation, lateness, unwritten, .. } = state;
+        let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
+        while emulation.step(now, &mut pass_on) {}
+    }
+
+    fn write(&self, lateness: &mut Lateness, unwritten: &mut u64, packet: &Departure<'_>) {
+        let written = nix::unistd::write(&self.devices[packet.to], packet.bytes);
+        if written == Ok(packet.bytes.len()) {
+            lateness.add(monotonic() + self.offset - packet.due);
+        } else {
+            *unwritten += 1;
+        }
+    }
+}
+
+/// CPU time of the calling thread.
+fn cpu_time() -> Span {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("Linux always counts this");
+    Span::from_nanos((usage.user_time() + usage.system_time()).num_nanoseconds())
+}

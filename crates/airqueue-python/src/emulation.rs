@@ -1,0 +1,135 @@
+//! `Emulation`: packets of real programs in the network of a scenario, on the wall clock.
+
+use crate::convert;
+use crate::dicts::{EmulationDict, Named, PairDict, RefusedDict};
+use crate::error;
+use airqueue_core::Seed;
+use airqueue_emulator::PairCounters;
+use airqueue_host::emulator::{Emulator, State};
+use airqueue_host::tun;
+use airqueue_scenario::{Scenario, ScenarioError};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::net::IpAddr;
+use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
+use std::path::PathBuf;
+
+/// A scenario is the user's input: an error in a scenario is a `ValueError`.
+fn wrong(problem: ScenarioError) -> PyErr {
+    PyValueError::new_err(problem.to_string())
+}
+
+/// Creates a TUN device in a network namespace, and returns the descriptor, which belongs to the caller.
+#[pyfunction]
+pub(crate) fn open_tun(py: Python<'_>, namespace: PathBuf, name: &str) -> PyResult<RawFd> {
+    py.detach(|| tun::create(Some(&namespace), name)).map(IntoRawFd::into_raw_fd).map_err(error)
+}
+
+/// A scenario with real nodes.
+#[pyclass(name = "Emulation", module = "airqueue._native", frozen)]
+pub(crate) struct PyEmulation(Emulator);
+
+#[pymethods]
+impl PyEmulation {
+    #[new]
+    fn new(py: Python<'_>, json: &str, real: Vec<String>, seed: u64) -> PyResult<Self> {
+        let start = || {
+            let emulated = Scenario::emulated(json, &real)?;
+            airqueue_emulator::Emulation::new(&emulated, Seed(seed))
+        };
+        py.detach(start).map(|emulation| PyEmulation(Emulator::new(emulation))).map_err(wrong)
+    }
+
+    /// The real nodes, each with whether the node is a wired host.
+    #[getter]
+    fn nodes(&self) -> Vec<(String, bool)> {
+        let of_each = |state: &mut State| {
+            state.emulation.nodes().iter().map(|node| (node.name.clone(), node.wired)).collect()
+        };
+        self.0.with(of_each)
+    }
+
+    #[getter]
+    fn warm_up_s(&self) -> f64 {
+        self.0.with(|state| state.emulation.warm_up().as_secs_f64())
+    }
+
+    /// Connects a node to a TUN device with these addresses. The descriptor is duplicated.
+    fn attach(&self, node: &str, device: RawFd, addresses: Vec<String>) -> PyResult<()> {
+        let parse = |text: &String| {
+            text.parse::<IpAddr>().map_err(|_| error(format!("{text:?} is not an IP address")))
+        };
+        let addresses = addresses.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
+        if device < 0 {
+            return Err(error(format!("{device} is not a descriptor")));
+        }
+        // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
+        let device = unsafe { BorrowedFd::borrow_raw(device) };
+        self.0.attach(node, device, &addresses).map_err(error)
+    }
+
+    /// Simulates the warm-up, and then follows the wall clock until `stop`, or for a duration.
+    #[pyo3(signature = (duration_s=None, *, priority=false))]
+    fn run(&self, py: Python<'_>, duration_s: Option<f64>, priority: bool) -> PyResult<()> {
+        let duration = duration_s.map(|s| convert::span("duration_s", s)).transpose()?;
+        py.detach(|| self.0.run(duration, priority)).map_err(error)
+    }
+
+    /// Ends `run`, from any thread.
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// The counters so far.
+    fn report(&self, py: Python<'_>) -> EmulationDict {
+        py.detach(|| self.0.with(report))
+    }
+
+    /// The figures of the simulated flows, stations and queues since the warm-up, as JSON.
+    fn figures(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.with(|state| state.emulation.figures()))
+    }
+}
+
+fn report(state: &mut State) -> EmulationDict {
+    let pairs = state.emulation.pairs();
+    let pairs = pairs.map(|(from, to, of)| (format!("{}->{}", from.name, to.name), pair(of)));
+    let refused = state.emulation.refused();
+    let refused = refused.filter(|(_, count)| count.packets > 0).map(|(refusal, count)| {
+        let dict = RefusedDict { packets: count.packets, bytes: count.bytes };
+        (refusal.name().to_owned(), dict)
+    });
+    let lateness = &state.lateness;
+    let (elapsed_s, cpu_s) = (state.elapsed.as_secs_f64(), state.cpu.as_secs_f64());
+    EmulationDict {
+        duration_s: elapsed_s,
+        written_packets: lateness.all.count,
+        late_p50_s: lateness.quantile_s(0.5),
+        late_p99_s: lateness.quantile_s(0.99),
+        late_max_s: (lateness.all.count > 0).then(|| lateness.all.greatest.as_secs_f64()),
+        late_ratio: lateness.late_ratio(),
+        unwritten_packets: state.unwritten,
+        held_packets: state.emulation.packets_held() as u64,
+        cpu_ratio: (elapsed_s > 0.0).then(|| cpu_s / elapsed_s),
+        priority: state.priority,
+        pairs: Named(pairs.collect()),
+        refused: Named(refused.collect()),
+    }
+}
+
+fn pair(of: &PairCounters) -> PairDict {
+    PairDict {
+        offered_packets: of.offered.packets,
+        offered_bytes: of.offered.bytes,
+        delivered_packets: of.delivered.packets,
+        delivered_bytes: of.delivered.bytes,
+        dropped_packets: of.dropped.packets,
+        given_up_packets: of.lost.packets,
+        marked_packets: of.marked,
+        delay_mean_s: of.delay.mean_s(),
+        delay_p50_s: of.delay_s(0.5),
+        delay_p95_s: of.delay_s(0.95),
+        delay_p99_s: of.delay_s(0.99),
+        delay_max_s: (of.delay.count > 0).then(|| of.delay.greatest.as_secs_f64()),
+    }
+}

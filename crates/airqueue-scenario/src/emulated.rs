@@ -1,0 +1,255 @@
+//! Scenarios in which some nodes are real: packets of real programs take the routes between these nodes.
+//!
+//! For each ordered pair of real nodes, flows with packets from outside are added behind the flows of the file, so that
+//! the network is the simulated network in all other respects. A pair has many flows in each access category, since a
+//! queue discipline that separates flows must see the flows of the programs.
+
+use super::error::{Result, ScenarioError, error, unreadable, wrong};
+use super::figures::Names;
+use super::file::File;
+use super::{Scenario, renamed};
+use airqueue_core::keys::Table;
+use airqueue_network::FlowId;
+use airqueue_network::network::{Hop, NetworkSpec};
+use airqueue_wifi::phy::AccessCategory;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Largest number of real nodes.
+pub const MOST_REAL_NODES: usize = 32;
+/// Size of the largest packets between real nodes, in IP bytes.
+pub const MTU_BYTES: u32 = 1500;
+/// Flows of a pair in best effort, and in each other category, where there are few pairs.
+const FLOWS: [u32; 2] = [64, 16];
+/// Largest number of flows that are added for all pairs together, apart from one per pair and category.
+const MOST_FLOWS: usize = 8192;
+
+/// A scenario with real nodes.
+#[derive(Clone, Debug)]
+pub struct Emulated {
+    /// The scenario with the flows of all pairs. Its figures are those of the flows in the file.
+    pub scenario: Scenario,
+    /// The real nodes, in the order of the file: stations, then hosts.
+    pub nodes: Vec<RealNode>,
+    /// The ordered pairs of different real nodes.
+    pub pairs: Vec<Pair>,
+}
+
+/// A node whose packets come from real programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RealNode {
+    /// Its name.
+    pub name: String,
+    /// Whether the node is a host with wired links only.
+    pub wired: bool,
+}
+
+/// The flows from one real node to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The node that sends, as an index of [`Emulated::nodes`].
+    pub from: usize,
+    /// The node that receives.
+    pub to: usize,
+    /// The flows of each access category.
+    pub flows: [Flows; 4],
+    /// Routers on the route: stations that forward packets between a wire and the air.
+    pub routers: u8,
+}
+
+/// A range of flows of equal routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flows {
+    /// The first flow.
+    pub first: FlowId,
+    /// How many there are.
+    pub count: u32,
+}
+
+impl Scenario {
+    /// Reads a scenario as [`Scenario::from_json`] does, with packets of real programs between the nodes that the file
+    /// marks as real and the nodes named here.
+    pub fn emulated(text: &str, real: &[String]) -> Result<Emulated> {
+        let mut value: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
+        let renamed = renamed::rename(&mut value)?;
+        let file = read(value.clone())?;
+        let base = Scenario::new(&file)?;
+        let nodes = real_nodes(&file, real)?;
+        let relay = relay(&file);
+        let mut pairs = Vec::new();
+        for from in 0..nodes.len() {
+            pairs.extend((0..nodes.len()).filter(|&to| to != from).map(|to| (from, to)));
+        }
+        let flows = value.as_object_mut().expect("a file that was read is a table");
+        let flows = flows.entry("flows").or_insert_with(|| json!([]));
+        let flows = flows.as_array_mut().expect("flows that were read are a list");
+        for &(from, to) in &pairs {
+            let via = relay.as_ref().and_then(|relay| relay.between(&nodes[from], &nodes[to]));
+            for ac in AccessCategory::ALL {
+                flows.push(flow(&nodes[from].name, &nodes[to].name, ac, via));
+            }
+        }
+        let written = file.flows.len();
+        let file = read(value)?;
+        let mut scenario =
+            Scenario::new(&file).map_err(|problem| of_pair(problem, written, &pairs, &nodes))?;
+        let flows = base.names.flows.clone();
+        scenario.names = Arc::new(Names { flows, ..Names::new(&scenario.spec) });
+        let pairs = multiply(&mut scenario.spec, base.spec.flows.len(), &pairs);
+        Ok(Emulated { scenario: Scenario { renamed, ..scenario }, nodes, pairs })
+    }
+}
+
+fn read(value: Value) -> Result<Table<File>> {
+    serde_path_to_error::deserialize(value).map_err(unreadable)
+}
+
+/// The first flow of a pair in a category, as a file has it.
+fn flow(from: &str, to: &str, ac: AccessCategory, via: Option<&str>) -> Value {
+    let category = ac.acronym().to_ascii_lowercase();
+    let mut flow = json!({
+        "name": format!("real {from} to {to}, {category}"),
+        "from": from,
+        "to": to,
+        "source": "external",
+        "size": format!("{MTU_BYTES} B"),
+        "category": category,
+    });
+    if let Some(via) = via {
+        flow["via"] = json!([via]);
+    }
+    flow
+}
+
+/// An error in an added flow is an error of its pair: the user has not written the flow.
+fn of_pair(
+    problem: ScenarioError,
+    written: usize,
+    pairs: &[(usize, usize)],
+    nodes: &[RealNode],
+) -> ScenarioError {
+    let place = problem.key.strip_prefix("flows[").and_then(|rest| rest.split(']').next());
+    let added =
+        place.and_then(|at| at.parse::<usize>().ok()).and_then(|at| at.checked_sub(written));
+    let Some(&(from, to)) = added.and_then(|at| pairs.get(at / AccessCategory::ALL.len())) else {
+        return problem;
+    };
+    let (from, to) = (&nodes[from].name, &nodes[to].name);
+    error("", format_args!("between the real nodes {from:?} and {to:?}: {}", problem.problem))
+}
+
+/// Adds the other flows of each pair and category.
+fn multiply(spec: &mut NetworkSpec, first: usize, pairs: &[(usize, usize)]) -> Vec<Pair> {
+    let categories = AccessCategory::ALL.len();
+    let has_categories = spec.wlan.stations.iter().any(|station| station.queues.len() > 1);
+    let used = if has_categories { categories } else { 1 };
+    let most = (MOST_FLOWS / (pairs.len() * used)).max(1) as u32;
+    let mut built = Vec::with_capacity(pairs.len());
+    for (at, &(from, to)) in pairs.iter().enumerate() {
+        let original = |ac: AccessCategory| FlowId::at(first + at * categories + ac.index());
+        let flows = AccessCategory::ALL.map(|ac| {
+            let best_effort = ac == AccessCategory::BEST_EFFORT;
+            if !has_categories && !best_effort {
+                return None;
+            }
+            let (of, added) = (original(ac), FlowId::at(spec.flows.len()));
+            let count = FLOWS[usize::from(!best_effort)].min(most);
+            for n in 1..=count {
+                spec.add_like(of, format!("{} {n}", spec.flows[of.index()].name));
+            }
+            Some(Flows { first: added, count })
+        });
+        let best_effort = flows[AccessCategory::BEST_EFFORT.index()].expect("always used");
+        built.push(Pair {
+            from,
+            to,
+            flows: flows.map(|flows| flows.unwrap_or(best_effort)),
+            routers: routers(&spec.flows[original(AccessCategory::BEST_EFFORT).index()].route),
+        });
+    }
+    built
+}
+
+/// The stations on a route that forward packets between a wire and the air.
+fn routers(route: &[Hop]) -> u8 {
+    let wired = |hop: &Hop| matches!(hop, Hop::Wire(_));
+    route.windows(2).filter(|pair| wired(&pair[0]) != wired(&pair[1])).count() as u8
+}
+
+/// The nodes that are real.
+fn real_nodes(file: &File, named: &[String]) -> Result<Vec<RealNode>> {
+    let stations = file.stations.iter().map(|of| (&*of.name, of.count, of.real, false));
+    let hosts = file.hosts.iter().map(|of| (&*of.name, of.count, of.real, true));
+    let mut nodes = Vec::new();
+    let mut unknown: Vec<&String> = named.iter().collect();
+    for (name, count, real, wired) in stations.chain(hosts) {
+        for member in members(name, count) {
+            let is_named = |wanted: &&String| **wanted == member || **wanted == name;
+            if real || named.iter().any(|wanted| is_named(&wanted)) {
+                nodes.push(RealNode { name: member.clone(), wired });
+            }
+            unknown.retain(|wanted| !is_named(wanted));
+        }
+    }
+    if let Some(name) = unknown.first() {
+        return wrong("", format_args!("there is no station, host or group {name:?}"));
+    }
+    match nodes.len() {
+        0 | 1 => {
+            let found = nodes.len();
+            let problem = format_args!(
+                "found {found} real nodes, expected at least 2; set real = true at stations or hosts, or name nodes"
+            );
+            wrong("", problem)
+        }
+        count if count > MOST_REAL_NODES => {
+            let problem =
+                format_args!("found {count} real nodes, expected at most {MOST_REAL_NODES}");
+            wrong("", problem)
+        }
+        _ => Ok(nodes),
+    }
+}
+
+/// The names of the members of a group, or the name of a single node.
+fn members(name: &str, count: Option<u32>) -> Vec<String> {
+    match count {
+        None => vec![name.to_owned()],
+        Some(count) => (1..=count).map(|member| format!("{name}{member}")).collect(),
+    }
+}
+
+/// The access point of a network: stations reach each other through the access point, as in an infrastructure BSS.
+struct Relay {
+    station: String,
+    /// The station of each host.
+    station_of: HashMap<String, String>,
+}
+
+/// The access point, if one station alone has wired links and the file has no routing of its own.
+fn relay(file: &File) -> Option<Relay> {
+    if file.routing.is_some() {
+        return None;
+    }
+    let mut station_of: HashMap<String, String> = HashMap::new();
+    for host in &file.hosts {
+        let station = station_of.get(&host.link).unwrap_or(&host.link).clone();
+        for member in members(&host.name, host.count) {
+            station_of.insert(member, station.clone());
+        }
+    }
+    let station = station_of.values().next()?.clone();
+    let alone = station_of.values().all(|other| *other == station);
+    alone.then_some(Relay { station, station_of })
+}
+
+impl Relay {
+    /// The access point, if packets between the two nodes are sent from one other station to another.
+    fn between(&self, from: &RealNode, to: &RealNode) -> Option<&str> {
+        let is_client = |node: &RealNode| {
+            !self.station_of.contains_key(&node.name) && node.name != self.station
+        };
+        (is_client(from) && is_client(to)).then_some(&*self.station)
+    }
+}
