@@ -275,6 +275,7 @@ class HostTable(TypedDict, total=False):
     name: str
     queue: Queue
     rate: words.Rate
+    real: bool
 
 
 class RadioLinkTable(TypedDict, total=False):
@@ -520,6 +521,7 @@ class StationTable(TypedDict, total=False):
     random: RandomTable
     rate: words.FrameRate
     rate_control: words.RateControlName
+    real: bool
     step: list[words.Length]
 
 

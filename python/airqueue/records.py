@@ -55,6 +55,74 @@ class ContentionDict(TypedDict):
     """Packets delivered."""
 
 
+class PairDict(TypedDict):
+    """The packets from one real node to another."""
+
+    offered_packets: int
+    """Packets offered to the network."""
+    offered_bytes: int
+    """Their IP bytes."""
+    delivered_packets: int
+    """Packets delivered by the network."""
+    delivered_bytes: int
+    """Their IP bytes."""
+    dropped_packets: int
+    """Packets dropped by queues of the network."""
+    given_up_packets: int
+    """Packets given up on the air, after the last retry."""
+    marked_packets: int
+    """Delivered packets that a queue of the network marked with CE."""
+    delay_mean_s: float | None
+    """Mean delay in the network."""
+    delay_p50_s: float | None
+    """Median of the delay."""
+    delay_p95_s: float | None
+    """95th percentile of the delay."""
+    delay_p99_s: float | None
+    """99th percentile of the delay."""
+    delay_max_s: float | None
+    """Largest delay."""
+
+
+class RefusedDict(TypedDict):
+    """Packets that did not enter the network."""
+
+    packets: int
+    """Packets."""
+    bytes: int
+    """Their bytes."""
+
+
+class EmulationDict(TypedDict):
+    """An emulation so far: the packets of real programs, and how well the emulation kept up with
+    the wall clock."""
+
+    duration_s: float
+    """Wall-clock time since the end of the warm-up."""
+    written_packets: int
+    """Packets written to real nodes."""
+    late_p50_s: float | None
+    """Median of the lateness of packets: written minus due."""
+    late_p99_s: float | None
+    """99th percentile of the lateness."""
+    late_max_s: float | None
+    """Largest lateness."""
+    late_ratio: float | None
+    """Share of packets that were late by more than a millisecond."""
+    unwritten_packets: int
+    """Packets that left the network and that a device did not take."""
+    held_packets: int
+    """Packets in the network now."""
+    cpu_ratio: float | None
+    """CPU time of the emulation's thread, as a share of one processor."""
+    priority: bool
+    """Whether the thread had a real-time priority."""
+    pairs: dict[str, PairDict]
+    """The packets from each real node to each other, by `from->to`."""
+    refused: dict[str, RefusedDict]
+    """The packets that did not enter the network, by reason."""
+
+
 class FatesDict(TypedDict):
     """What became of packets in a queue behind a token bucket: in the arrays one value for each
     packet, in their order."""

@@ -59,7 +59,9 @@ class _Asked:
     def check(self) -> None:
         """Raise UsageError for options that do not go together, OSError for a file."""
         if self.shell is not None and (self.command or self.at is not None):
-            raise click.UsageError("--shell NODE is the command: leave out --at and what follows --.")
+            raise click.UsageError(
+                "--shell NODE is the command: leave out --at and what follows --."
+            )
         if self.at is not None and not self.command:
             raise click.UsageError("--at says where a command runs; write the command after --.")
         if not (self.command or self.shell or self.runs or self.duration_s):
@@ -183,7 +185,7 @@ def _emulate(asked: _Asked) -> int:
         code = Session(network, order, say).run()
     finally:
         network.close()
-    results = network.results()
+    results = network.report()
     if asked.json_path is not None:
         text = results.to_text(exit_code=code)
         if asked.json_path == "-":

@@ -36,7 +36,7 @@ def show(console: Console, results: EmulationResults) -> None:
         what = _REFUSED.get(reason, reason)
         console.print(f"Not carried: {text.plural(count['packets'], 'packet')} {what}.")
     verdict = results.verdict.sentence
-    console.print(_effort(results))
+    console.print(_effort(results), soft_wrap=True)
     console.print(f"{verdict[0].upper()}{verdict[1:]}.", style="bold", soft_wrap=True)
 
 

@@ -27,6 +27,7 @@ _MENDABLE = (
     ("airqueue.measure.prober", "ProbeError"),
     ("airqueue.measure.schema", "ResultError"),
     ("airqueue.measure.mgen_log", "MgenError"),
+    ("airqueue.emulate.errors", "EmulationError"),
     ("airqueue.linux.config", "ConfigError"),
     ("airqueue.linux.errors", "NamespaceError"),
     ("airqueue.models.errors", "ModelError"),

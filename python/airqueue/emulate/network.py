@@ -112,7 +112,7 @@ class EmulatedNetwork:
                 raise EmulationError("the emulation is not running") from None
             raise EmulationError(f"{name!r} is not a real node; real nodes are {known}") from None
 
-    def results(self) -> EmulationResults:
+    def report(self) -> EmulationResults:
         """Return the figures so far; after the end, those of the whole run."""
         if self._final is not None:
             return self._final
@@ -143,7 +143,7 @@ class EmulatedNetwork:
         try:
             self.stop()
             if hosts:
-                self._final = self.results()
+                self._final = self.report()
         finally:
             self._hosts = {}
             for host in hosts.values():

@@ -27,17 +27,17 @@ _SETTINGS6: Final = {
     "net.ipv6.conf.default.autoconf": "0",
     "net.ipv6.conf.default.router_solicitations": "0",
 }
-# $0 is the text of /etc/hosts. The file lives in a file system of the program's own mount namespace,
+# $1 is the text of /etc/hosts. The file lives in a file system of the program's own mount namespace,
 # so that nothing is left behind; /proc and /sys show the program's own processes and devices where
 # the kernel lets a user mount them.
 _ENTER: Final = """
-mount -t tmpfs -o mode=755 airqueue /tmp && printf %s "$0" > /tmp/hosts &&
+mount -t tmpfs -o mode=755 airqueue /tmp && printf %s "$1" > /tmp/hosts &&
 mount --bind /tmp/hosts /etc/hosts && umount /tmp || exit 125
+shift
 mount -t proc proc /proc 2>/dev/null
 mount -t sysfs sysfs /sys 2>/dev/null
 exec "$@"
 """
-_NOT_ENTERED: Final = 125
 
 
 class Host:
@@ -95,7 +95,7 @@ class Host:
         env = {**(options.pop("env", None) or os.environ), **self.environment}
         command = (
             *("unshare", "--mount", "--propagation", "private"),
-            *("sh", "-c", _ENTER, self._hosts, *argv),
+            *("sh", "-c", _ENTER, "airqueue", self._hosts, *argv),
         )
 
         def start() -> subprocess.Popen[Any]:
@@ -139,7 +139,9 @@ class Host:
             found = 0
             for protocol, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
                 with suppress(FileNotFoundError):
-                    lines = Path(f"/proc/thread-self/net/{protocol}").read_text("ascii").splitlines()
+                    lines = (
+                        Path(f"/proc/thread-self/net/{protocol}").read_text("ascii").splitlines()
+                    )
                     found += sum(line.split()[3] == state for line in lines[1:])
             return found
 

@@ -7,7 +7,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -56,6 +56,8 @@ class Session:
         self._say = say
         self._main: subprocess.Popen[Any] | None = None
         self._others: dict[subprocess.Popen[Any], Program] = {}
+        self._watched: dict[int, subprocess.Popen[Any]] = {}
+        """Programs whose end has not been seen, by descriptors that become readable then."""
         self._signals: list[int] = []
         self._wake, self._waker = os.pipe()
         os.set_blocking(self._waker, False)
@@ -72,10 +74,14 @@ class Session:
                 self._start_others()
                 if order.main is not None:
                     self._main = self._start_main(order.main)
+                    self._watched[os.pidfd_open(self._main.pid)] = self._main
                 return self._watch()
             finally:
                 self._end()
                 network.stop()
+                network.on_end = lambda: None
+                for fd in (*self._watched, self._wake, self._waker):
+                    os.close(fd)
 
     def _start_others(self) -> None:
         for program in self._order.others:
@@ -85,6 +91,7 @@ class Session:
                 program.argv, stdin=subprocess.DEVNULL, stdout=2, start_new_session=True
             )
             self._others[process] = program
+            self._watched[os.pidfd_open(process.pid)] = process
         deadline = time.monotonic() + _READY_S
         while time.monotonic() < deadline and not self._signals and not all(self._ready()):
             time.sleep(_LOOK_S)
@@ -109,40 +116,33 @@ class Session:
     def _watch(self) -> int:
         """Wait until the main program, or without one all others, or the time has ended."""
         code = 0
-        watched = {os.pidfd_open(process.pid): process for process in self._others}
-        if self._main is not None:
-            watched[os.pidfd_open(self._main.pid)] = self._main
-        try:
-            while True:
-                for fd in self._until_news([*watched, self._wake]):
-                    if fd not in watched:
-                        continue
-                    process = watched.pop(fd)
-                    os.close(fd)
-                    process.wait()
-                    if process is self._main:
-                        return exit_code(process)
-                    code = code or exit_code(process)
-                    self._tell(process)
-                if self._main is None and not watched:
-                    return code
-                stopped = self._on_signals()
-                if stopped is not None:
-                    return stopped
-                if self._network.ended:
-                    return code if self._main is None else self._end_main(signal.SIGTERM)
-        finally:
-            for fd in watched:
-                os.close(fd)
+        while True:
+            for process in self._until_news():
+                process.wait()
+                if process is self._main:
+                    return exit_code(process)
+                code = code or exit_code(process)
+                self._tell(process)
+            stopped = self._on_signals()
+            if stopped is not None:
+                return stopped
+            if self._network.ended:
+                return code if self._main is None else self._end_main(signal.SIGTERM)
+            if self._others and not self._watched:
+                return code
 
-    def _until_news(self, descriptors: Sequence[int]) -> list[int]:
+    def _until_news(self) -> list[subprocess.Popen[Any]]:
+        """Wait for a signal, the end of the engine, or of programs, which are returned."""
         poll = select.poll()
-        for fd in descriptors:
+        for fd in (*self._watched, self._wake):
             poll.register(fd, select.POLLIN)
         ready = [fd for fd, _ in poll.poll()]
         if self._wake in ready:
             os.read(self._wake, 4096)
-        return ready
+            ready.remove(self._wake)
+        for fd in ready:
+            os.close(fd)
+        return [self._watched.pop(fd) for fd in ready]
 
     def _on_signals(self) -> int | None:
         """Return the exit code if a signal ends the session."""
