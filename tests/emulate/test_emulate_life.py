@@ -106,10 +106,8 @@ def test_no_process_and_no_namespace_outlives_the_command(which, how):
         assert len(pids) == 3
         # One end of a wire in the namespace of a program: it goes with the namespace.
         program = children(pids[2])[-1]
-        done = outside.run(
-            ("ip", "link", "add", "canary", "type", "veth")
-            + ("peer", "name", "inner", "netns", str(program))
-        )
+        wire = f"ip link add canary type veth peer name inner netns {program}"
+        done = outside.run(wire.split())
         assert done.returncode == 0, done.stderr
         assert "canary" in links(outside)
         os.kill(pids[which], how)
@@ -165,7 +163,7 @@ def test_leaving_the_with_statement_closes_what_it_opened():
 def test_without_capabilities_the_command_goes_on_in_a_user_namespace():
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv (Debian package util-linux) is not installed")
-    # See test_bed_life.py: still uid 0, which may open /dev/net/tun, with no capability over anything.
+    # See test_bed_life.py. This is still uid 0, which may open /dev/net/tun, without capabilities.
     drop = ["setpriv", "--bounding-set=-all,+setfcap", "--inh-caps=-all"]
     code = "getent hosts peer && exit 7"
     done = subprocess.run(

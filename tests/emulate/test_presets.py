@@ -43,9 +43,7 @@ def simulated(name: str, download: bool = False, distance: str = "") -> dict[str
 
 def line_s(name: str) -> float:
     """The delay of the wired line between server and access point."""
-    (server,) = (
-        host for host in read_file(catalogue.path(name))["hosts"] if host["name"] == "server"
-    )
+    hosts = {host["name"]: host for host in read_file(catalogue.path(name))["hosts"]}
     value, unit = hosts["server"]["delay"].split()
     assert unit == "ms"
     return float(value) / 1e3

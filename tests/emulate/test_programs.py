@@ -222,7 +222,7 @@ def test_a_shell_says_where_it_is():
 
 
 def test_more_nodes_can_be_real_and_find_each_other():
-    node = "test -n \"$AIRQUEUE_ADDRESS_TV\" && getent hosts tv && getent hosts peer"
+    node = 'test -n "$AIRQUEUE_ADDRESS_TV" && getent hosts tv && getent hosts peer'
     done = run("bloated-fifo", "--real", "tv", "--quiet", "--at", "phone", "--", "sh", "-c", node)
     assert done.returncode == 0
     assert "tv" in done.stdout
@@ -323,9 +323,9 @@ def test_a_signal_ends_the_program_and_the_result_is_still_written(number, tmp_p
 def test_ctrl_c_without_a_main_program_ends_the_run_with_its_result(tmp_path):
     result = tmp_path / "result.json"
     mark = tmp_path / "mark"
+    program = f"phone=echo > {mark}; sleep 1000"
     process = subprocess.Popen(
-        [*AIRQUEUE, "quiet-flat", "--quiet", "--json", str(result)]
-        + ["--run", f"phone=echo > {mark}; sleep 1000"]
+        [*AIRQUEUE, "quiet-flat", "--quiet", "--json", str(result), "--run", program]
     )
     deadline = time.monotonic() + 30
     while not mark.exists():
