@@ -89,6 +89,14 @@ def wait_for(host: Any, sockets: int) -> None:
         time.sleep(0.02)
 
 
+def runs(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
 def test_both_families_reach_the_peer_by_address_and_by_name():
     with emulate("far-station") as net:
         net.host("server").popen(python(ECHO))
@@ -135,12 +143,8 @@ def test_codepoints_and_ecn_arrive():
     with emulate("quiet-flat") as net:
         server = net.host("server").popen(python(SEE_TOS), stdout=subprocess.PIPE, text=True)
         wait_for(net.host("server"), 1)
-        send = python(SEND_TOS)
-        assert net.host("phone").run(send).returncode == 0
-        wait_for(net.host("server"), 1)
         while server.poll() is None:
-            net.host("phone").run(send)
-            time.sleep(0.1)
+            assert net.host("phone").run(python(SEND_TOS)).returncode == 0
         assert server.stdout is not None
         assert server.stdout.read().split() == ["AF_INET", "0xb9", "AF_INET6", "0xb9"]
 
@@ -267,12 +271,18 @@ def test_strict_has_an_exit_code_of_its_own_where_packets_were_late(strict, code
     assert "o not trust the delays of this run" in done.stderr
 
 
-def test_an_emulation_runs_once_and_is_over_after_the_with_statement():
+def test_an_emulation_runs_once_and_is_over_after_the_with_statement(tmp_path):
     with emulate("quiet-flat") as net:
         with pytest.raises(EmulationError, match="not a real node; real nodes are phone, server"):
             net.host("cellar")
         left = net.host("phone").popen(["sleep", "1000"])
+        # A process that has left its session and its parent.
+        away = ["sh", "-c", f"setsid sleep 1000 & echo $! > {tmp_path}/pid"]
+        net.host("server").run(away)
+        orphan = int((tmp_path / "pid").read_text())
+        assert runs(orphan)
     assert left.poll() is not None
+    assert not runs(orphan)
     assert net.report().emulated["duration_s"] > 0
     with pytest.raises(EmulationError, match="not running"):
         net.host("phone")

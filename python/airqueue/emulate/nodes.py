@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +40,9 @@ mount -t proc proc /proc 2>/dev/null
 mount -t sysfs sysfs /sys 2>/dev/null
 exec "$@"
 """
+
+_LOOK_S: Final = 0.01
+"""How often it is looked whether killed processes are gone."""
 
 
 class Host:
@@ -89,8 +94,8 @@ class Host:
     def popen(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a program at the node; ``options`` are those of `subprocess.Popen`.
 
-        The program's exit code is 127 where there is no such program. Programs that still run when
-        the emulation ends are killed.
+        The program's exit code is 127 where there is no such program. What still runs at the node
+        when the emulation ends is killed.
         """
         env = {**(options.pop("env", None) or os.environ), **self.environment}
         command = (
@@ -153,12 +158,32 @@ class Host:
         return int(json.loads(shown)[0]["stats64"]["tx"]["dropped"])
 
     def kill_programs(self) -> None:
-        """Kill what `popen` started and has not ended."""
+        """Kill what `popen` started and has not ended, and what these programs have started."""
         for process in self._started:
             if process.poll() is None:
                 process.kill()
                 process.wait()
         self._started.clear()
+        while left := self._processes():
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(_LOOK_S)
+
+    def _processes(self) -> list[int]:
+        """Return all processes in the namespace.
+
+        None where /proc is that of another PID namespace, as in `airqueue emulate`: its numbers mean
+        nothing here, and the PID namespace ends its processes itself.
+        """
+        if Path("/proc/self").readlink() != Path(str(os.getpid())):
+            return []
+        own, found = os.fstat(self.namespace.fd), []
+        for path in Path("/proc").glob("[0-9]*/ns/net"):
+            with suppress(OSError):
+                if os.path.samestat(path.stat(), own):
+                    found.append(int(path.parts[2]))
+        return found
 
     def close(self) -> None:
         """Give up the namespace."""

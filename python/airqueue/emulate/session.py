@@ -73,6 +73,7 @@ class Session:
             try:
                 self._start_others()
                 if order.main is not None:
+                    self._await_sockets()
                     self._main = self._start_main(order.main)
                     self._watched[os.pidfd_open(self._main.pid)] = self._main
                 return self._watch()
@@ -92,6 +93,9 @@ class Session:
             )
             self._others[process] = program
             self._watched[os.pidfd_open(process.pid)] = process
+
+    def _await_sockets(self) -> None:
+        """Give servers the time that they need to begin."""
         deadline = time.monotonic() + _READY_S
         while time.monotonic() < deadline and not self._signals and not all(self._ready()):
             time.sleep(_LOOK_S)
