@@ -11,10 +11,10 @@ from validation.claim import Claim
 from validation.linux import claims as disciplines
 
 TRANSMISSIONS = 4_000_000
-"""Of each Monte Carlo run: two standard errors of a ratio are then a few tenths of a per cent."""
+"""Transmissions of each Monte Carlo run: two standard errors of a ratio are a few tenths of 1 %."""
 SECONDS = 20.0
-"""Of each simulated network, for each of five seeds, after a second of warm-up; half as much with
-A-MPDUs."""
+"""Seconds of each simulated network, for each of five seeds, after a second of warm-up; half as much
+with A-MPDUs."""
 
 
 def subjects(transmissions: int) -> Mapping[str, Sequence[Claim]]:

@@ -29,7 +29,7 @@ def claims(seconds: float) -> list[Claim]:
 
 @cache
 def _rows() -> list[dict[str, str]]:
-    """Small cells before large ones. Behaviour ns3 always asks for a block ack that did not come."""
+    """Small cells before large ones. Behaviour ns3 always requests a missing block ack."""
     with TABLE.file.open(encoding="utf-8", newline="") as file:
         rows = sorted(csv.DictReader(file), key=lambda row: int(row["stations"]))
     return [row for row in rows if row["explicit_bar"] == "on"]
@@ -59,7 +59,7 @@ def cell(row: Mapping[str, str], seconds: float) -> Cell:
 
 
 def setting(row: Mapping[str, str]) -> str:
-    """What tells a row from its neighbours."""
+    """Return the words that distinguish a row from its neighbours."""
     words = [row["stations"], f"{row['ip_bytes']} B", f"MCS {row['mcs']}"]
     words += [f"{row['width_mhz']} MHz", f"{row['streams']} SS", f"{row['guard_us']} us"]
     words += [f"{row['ampdu_bytes']} B"] * (row["ampdu_bytes"] != "65535")

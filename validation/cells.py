@@ -22,7 +22,7 @@ from validation.slots_with_eifs import Waits
 from validation.slots_with_eifs import cell as exact_cell
 
 REFERENCES = Path(__file__).parent / "references_mac.csv"
-"""How it was made: peers/references.py."""
+"""File of the references, made by peers/references.py."""
 
 _THROUGHPUT = "aggregate IP throughput"
 _COLLIDED = "collided fraction of attempts"
@@ -45,7 +45,7 @@ def claims(seconds: float) -> list[Claim]:
 
 @cache
 def _rows() -> list[dict[str, str]]:
-    """The file has them as they were run; readers want small cells before large ones."""
+    """Sort rows from the order of their runs: small cells before large ones."""
     with REFERENCES.open(encoding="utf-8", newline="") as file:
         return sorted(csv.DictReader(file), key=lambda row: int(row["stations"]))
 
@@ -53,7 +53,7 @@ def _rows() -> list[dict[str, str]]:
 def _cell(row: Mapping[str, str], seconds: float) -> Cell:
     """The cell of a row of the references."""
     stations = int(row["stations"])
-    # Few stations collide seldom, and their frames cost less to simulate.
+    # Few stations collide rarely, and their frames cost less to simulate.
     longer = max(1, 10 // stations) if stations > 1 else 1
     edca = [
         Edca(*(int(row[f"{key}_{station}"]) for key in ("aifsn", "cw_min", "cw_max", "txop_us")))
@@ -76,7 +76,7 @@ def _cell(row: Mapping[str, str], seconds: float) -> Cell:
 
 
 def mean_and_error(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]:
-    """Mean and standard error of what replications gave."""
+    """Return mean and standard error over the replications."""
     array = np.asarray(values)
     return float(array.mean()), float(array.std(ddof=1)) / math.sqrt(len(array))
 
@@ -192,8 +192,8 @@ def _standard(quantity: str, seconds: float) -> Claim:
         name=f"engine-standard-{what}",
         title=f"Engine, behaviour standard: {what}",
         statement="`airqueue simulate`, behaviour `standard`, saturated stations of 802.11b at 11 "
-        "Mb/s with long preambles, beside an event-wise simulation of the same process that knows "
-        "neither frames nor stations (`validation/slots_with_eifs.py`).",
+        "Mb/s with long preambles, beside an event-wise simulation of the same process without "
+        "frames or stations (`validation/slots_with_eifs.py`).",
         quantity=quantity,
         reference="event-wise simulation with EIFS and time-outs",
         tolerance=0.01,

@@ -1,4 +1,4 @@
-"""A claim about a model, and what it is held against."""
+"""A claim about a model, and the references that the model is compared with."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Point:
 
     setting: str
     x: float
-    """Where it stands in the figure."""
+    """Position in the figure."""
     model: float
     reference: float
     standard_error: float
-    """Of the reference; 0 where it is exact or not known."""
+    """Standard error of the reference; 0 if exact or unknown."""
     inside: bool = True
-    """Whether the claim covers this setting; the others show how it ends."""
+    """Whether the claim covers this setting; other settings show the limits of the claim."""
 
     @property
     def difference(self) -> float:
-        """The model's relative deviation from the reference; from zero anything is infinitely far."""
+        """The model's relative deviation from the reference; infinite for a reference of 0."""
         if self.reference == 0.0:
             return 0.0 if self.model == 0.0 else math.inf
         return self.model / self.reference - 1.0
@@ -43,41 +43,41 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """That a model agrees with a reference within a tolerance, over a stated range."""
+    """Agreement of a model with a reference within a tolerance, over a stated range."""
 
     name: str
     """Also the figure's file name: lower case words joined by hyphens."""
     title: str
     statement: str
-    """Which model, which range, and why there: a sentence or two of Markdown."""
+    """The model, its range, and the reason of the range: a sentence or two of Markdown."""
     quantity: str
-    """What is compared, with its unit; the figure's vertical axis."""
+    """The quantity compared, with its unit; the figure's vertical axis."""
     reference: str
     tolerance: float
-    """Relative: what a reader may count on within the range."""
+    """Relative error that a reader may expect at most within the range."""
     axis: str
-    """What varies; the figure's horizontal axis, and the table's first column."""
+    """The variable; the figure's horizontal axis, and the table's first column."""
     points: Sequence[Point]
     logarithmic: bool = False
-    """Whether both axes of the figure are."""
+    """Whether both axes of the figure are logarithmic."""
     figure: bool = True
     absolute: float = 0.0
-    """In the unit of the quantity: where the tolerance is less than this, this is the tolerance."""
+    """Least tolerance, in the unit of the quantity."""
 
     @property
     def covered(self) -> list[Point]:
-        """The points that the claim is about."""
+        """The points that the claim covers."""
         return [point for point in self.points if point.inside]
 
     @property
     def holds(self) -> bool:
-        """Whether all of them agree."""
+        """Whether all covered points agree."""
         return all(point.agrees(self.tolerance, self.absolute) for point in self.covered)
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What a reference simulator gave: mean and standard error over seeds."""
+    """Result of a reference simulator: mean and standard error over seeds."""
 
     value: float
     standard_error: float
@@ -87,8 +87,8 @@ class Simulated:
 def simulated(name: str) -> Simulated:
     """Return a row of references.csv; the file's columns say what was simulated.
 
-    Where the number of seeds is not known the standard deviation stands for the standard error,
-    which is more than it can be.
+    If the number of seeds is unknown, the standard deviation replaces the standard error, which it
+    exceeds.
     """
     with REFERENCES.open(encoding="utf-8", newline="") as file:
         rows = {row["name"]: row for row in csv.DictReader(file)}
@@ -110,6 +110,6 @@ def against_estimate(
 ) -> Point:
     """Return the model's figure beside a Monte Carlo estimate.
 
-    Half of a 95 % interval is taken for two standard errors, of which it is slightly more.
+    Half of a 95 % interval is taken as two standard errors, which are slightly less.
     """
     return Point(setting, x, model, real.mean, real.half_width / 2.0, inside)

@@ -51,8 +51,8 @@ def _collisions(rule: str, cw_min: int, who: str, runs: list[Slots]) -> Claim:
         name=f"collisions-{rule}-{cw_min + 1}",
         title=f"Collisions of {who}",
         statement=f"`bianchi` with {_RETRIES} retries, CWmin {cw_min}, CWmax 1023, from three "
-        "stations on. Two meet more often than independent attempts would, the smaller the window "
-        "the more.",
+        "stations on. Two stations collide more often than independent attempts would, the more so "
+        "the smaller the window.",
         quantity="collision probability",
         reference="Monte Carlo, DCF freeze" if rule == "freeze" else "Monte Carlo, EDCA countdown",
         tolerance=0.05,
@@ -102,7 +102,7 @@ def _throughput(runs: list[Slots]) -> Claim:
         name="saturation-throughput",
         title="Throughput of saturated stations",
         statement="`bianchi` and its throughput for 802.11b, 1500-byte packets at 11 Mb/s without "
-        "RTS. Collisions that are missed cost little: they replace successes that are as long.",
+        "RTS. Missed collisions cost little: they replace successes of equal length.",
         quantity="IP throughput of all, Mb/s",
         reference="Monte Carlo, DCF freeze",
         tolerance=0.02,
@@ -145,7 +145,7 @@ def _ns2_throughput() -> Claim:
     return Claim(
         name="saturation-ns2",
         title="Throughput in a simulator",
-        statement="The same with the times of ns-2, UDP payload of 1500-byte packets. The window of "
+        statement="As above, with the times of ns-2, UDP payload of 1500-byte packets. The window of "
         "ns-2 has one value less than the standard's.",
         quantity="UDP throughput of all, Mb/s",
         reference="ns-2 2.35",

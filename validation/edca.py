@@ -29,7 +29,7 @@ def _aifs(transmissions: int) -> Claim:
         statement="`edca-hold`, two saturated stations, the second with an AIFS longer by D slots, "
         "CWmin 31. The chain is claimed up to D = 8, a quarter of the window: beyond, a run of idle "
         "slots is bounded by the uniform backoff of the first station, and the chain gives the "
-        "second too much.",
+        "second too large a share.",
         quantity="successes, first station to second",
         reference="Monte Carlo, EDCA countdown",
         tolerance=0.05,
@@ -49,8 +49,8 @@ def _other_windows(transmissions: int) -> Claim:
     return Claim(
         name="edca-aifs-windows",
         title="AIFS differences among more stations",
-        statement="The same with other windows and with up to twenty stations. The more stations "
-        "there are, the shorter the runs of idle slots, and the earlier the chain ends: it is "
+        statement="As above, with other windows and up to twenty stations. The more stations, the "
+        "shorter the runs of idle slots, and the smaller the chain's range: it is "
         "claimed up to a sixteenth of the window, D = (CWmin + 1)/16.",
         quantity="successes, first class to second",
         reference="Monte Carlo, EDCA countdown",
@@ -71,13 +71,14 @@ def _other_windows(transmissions: int) -> Claim:
 
 
 def _windows(transmissions: int) -> Claim:
-    # With small windows the other station succeeds seldom: its ratio needs a longer run.
+    # With small windows the other station rarely succeeds: the ratio needs a longer run.
     done = compare(window_points(_windows_of(2, 4)), transmissions=5 * transmissions)
     done += compare(window_points(_windows_of(8, 1024)), transmissions=transmissions)
     return Claim(
         name="edca-windows",
         title="Contention windows",
-        statement="`edca-hold`, two saturated stations, one with CWmin 31, the other with another.",
+        statement="`edca-hold`, two saturated stations, one with CWmin 31, the other with another "
+        "CWmin.",
         quantity="successes, this station to the one with 31",
         reference="Monte Carlo, EDCA countdown",
         tolerance=0.03,
@@ -92,9 +93,9 @@ def _frozen(transmissions: int) -> Claim:
     return Claim(
         name="dcf-windows",
         title="Contention windows of legacy stations",
-        statement="The same for stations that freeze their counters in busy slots. The chain does "
-        "not know that rule and is claimed for a CWmin of 15 and more, to a tenth; with smaller ones "
-        "the neighbour hardly ever counts down.",
+        statement="As above, for stations that freeze their counters in busy slots. The chain does "
+        "not include that rule and is claimed for a CWmin of 15 and more, to a tenth; with a smaller "
+        "CWmin the neighbour rarely counts down.",
         quantity="successes, this station to the one with 31",
         reference="Monte Carlo, DCF freeze",
         tolerance=0.1,
@@ -127,7 +128,7 @@ def _ns3() -> Claim:
 
 
 def _windows_of(low: int, high: int) -> Iterable[int]:
-    """CWmin of windows of so many values and their doubles."""
+    """Return CWmin of windows of ``low`` values and its doublings up to ``high``."""
     return ((1 << k) - 1 for k in range(low.bit_length() - 1, high.bit_length()))
 
 

@@ -30,11 +30,10 @@ SCREENS: Final = {"report-desk": (1280, 1240), "report-phone": (390, 844)}
 
 _HEAD: Final = """# The papers rebuilt
 
-`make gallery` computes this page: every item of every paper with the budget `{budget}`, of which
-some figures are shown. Ours are in colour with 95 % confidence intervals, the printed numbers
-hollow and grey. `airqueue reproduce --out report` gives all of them on pages of their own, with
-every claim, its verdict and the reason, scenario files and commands; [what verdicts
-mean](reproduction.md).
+`make gallery` computes this page: the counts of all papers with the budget `{budget}`, and some of
+the figures. Our results are in colour with 95 % confidence intervals, the printed numbers hollow and
+grey. `airqueue reproduce --out report` writes all figures, with every claim, its verdict and the
+reason, scenario files and commands. [Five papers, rebuilt](reproduction.md) explains the verdicts.
 
 """
 
@@ -100,7 +99,7 @@ def photograph(site: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Read the arguments, run what is not kept yet, and write."""
+    """Read the arguments, carry out the missing runs, and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page")
     parser.add_argument("--site", type=Path, default=Path("target/gallery"), help="of the report")
@@ -108,7 +107,7 @@ def main() -> None:
     arguments = parser.parse_args()
     budget, site = arguments.budget, arguments.site
     store = Store(site / "runs")
-    # What needs real time is shown only where it is kept.
+    # Items that need real time are shown only if their results are stored.
     chosen = [c for c in choose() if not c.item.real or not missing([c], budget, store)]
     reproduced = reproduce(chosen, budget, store, Local(), _show)
     here = provenance.session()

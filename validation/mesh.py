@@ -32,8 +32,8 @@ _PLACES = (
     "250 m and sensed up to 550 m, routes are given. "
 )
 _QUEUES = (
-    "Limits of the queues in frames, along the way from the source, the one that the MAC holds "
-    "included. "
+    "Limits of the queues in frames, along the route from the source, including the frame in the "
+    "MAC. "
 )
 _CHAINS = (
     _PLACES
@@ -51,8 +51,8 @@ _CROSS = (
     "a call of 8 kb/s beside each. " + _QUEUES
 )
 _RTT = (
-    "For each acknowledgement of new data the time since the newest segment that it acknowledges was "
-    "sent, if it was sent once; in ns-2 from the trace of its agents."
+    "For each acknowledgement of new data the time since the newest acknowledged segment was sent, "
+    "if it was sent once; in ns-2 from the trace of its agents."
 )
 
 
@@ -67,10 +67,10 @@ def claims() -> list[Claim]:
             GOODPUT,
             "chains, goodput",
             _CHAINS
-            + "ns-2 has a little less nearly everywhere, with 50 frames up to 1.6 %: where a "
-            "station's backoff stands still for a frame of the one that sent the last "
-            "acknowledgement, the time that has passed is a whole number of slots, and its division "
-            "now and then cuts one off, which the engine does not do.",
+            + "ns-2 has a little less nearly everywhere, with 50 frames up to 1.6 %: when a "
+            "station's backoff freezes for a frame of the station that sent the last "
+            "acknowledgement, the elapsed time is a whole number of slots, and ns-2's division "
+            "sometimes loses one slot, which the engine does not.",
             quantity=goodput,
             tolerance=0.03,
         ),
@@ -81,8 +81,8 @@ def claims() -> list[Claim]:
             "chains, where packets die",
             _CHAINS
             + "Share of each node, 0 the source, in the packets that queues drop and MACs give "
-            "up, over four hops. With 50 frames one packet in 200 dies, in bursts: there shares "
-            "are known to no more than 5 points, or 20 where all sense each other.",
+            "up, over four hops. With 50 frames one packet in 200 is lost, in bursts: these shares "
+            "are known to no better than 5 points, or 20 where all sense each other.",
             quantity="share of all drops",
             absolute=0.05,
             hops=4,
@@ -93,8 +93,8 @@ def claims() -> list[Claim]:
             RANKED,
             "parking lot, from below",
             _LOT
-            + "Who is ahead stays ahead for a while: flows in the order of their goodput in each "
-            "run, so that the distributions are compared.",
+            + "A flow that is ahead stays ahead for a while: flows in the order of their goodput in "
+            "each run, so that the distributions are compared.",
             quantity=goodput,
         ),
         _claim("parking-lot", RTT, "parking lot, round-trip time", _LOT + _RTT, quantity=rtt),
@@ -126,13 +126,13 @@ def _simulated(of: Mesh) -> list[Meshed]:
 
 
 def setting(of: Mesh, number: int, word: str) -> str:
-    """What tells a point from its neighbours."""
+    """Return the words that distinguish a point from its neighbours."""
     words = [f"{of.hops} x {of.spacing_m:g} m, {of.queues}" if of.kind == "chain" else of.queues]
     return ", ".join(words + ["calls"] * of.calls + [f"{word} {number}"] * bool(word))
 
 
 def _points(kind: str, name: str, hops: int | None) -> Iterator[Point]:
-    """Every setting of a kind that the references have, short chains first."""
+    """Return every setting of a kind in the references, short chains first."""
     word = {SHARE: "node", RANKED: "number"}.get(name, "flow" if kind != "chain" else "")
     chosen = [point for point in TABLE.points() if point.cell.kind == kind]
     for point in sorted(chosen, key=lambda point: (point.cell.hops, -point.cell.spacing_m)):

@@ -10,21 +10,20 @@ from validation.claim import Claim, Point
 
 HEAD = """# Where each model holds
 
-`make validation` computes this page. A claim is a model, a range and a tolerance, held against a
-reference that knows nothing of the model: a Monte Carlo of the same random process, slot by slot, or
-an independent simulator. A figure agrees when |model - reference| is at most the tolerance and two
-standard errors of the reference. Settings outside the range are shown too (grey in the figures, in
-brackets in the tables): they are where a wider claim would have failed. A range says where the model
-has been found to hold, not where it must.
+`make validation` computes this page. A claim is a model, a range and a tolerance, compared with an
+independent reference: a Monte Carlo of the same random process, slot by slot, or another simulator.
+A figure agrees when |model - reference| is at most the tolerance and two standard errors of the
+reference. Settings outside the range are shown too (grey in the figures, in brackets in the tables):
+a wider claim would fail there. A range states where the model was found to hold, without proof.
 
-The simulator is on this page too: its three behaviours are held against ns-2, against ns-3 and
-against kernels that know neither frames nor stations. There the two standard errors are those of
-the difference. Queue disciplines are held against those of a real kernel
-([how](linux-disciplines.md)).
+The simulator is on this page too: its three behaviours are compared with ns-2, with ns-3 and with
+kernels that have neither frames nor stations. The two standard errors are then those of the
+difference. Queue disciplines are compared with those of a real kernel
+([method](linux-disciplines.md)).
 
-Models that are not on this page (those of meshes, mixed rates, buffers, voice) have no independent
-simulator to be held against here: tests hold them against worked numbers, exact evaluations and
-laws. `airqueue model NAME --help` says of each model where it is valid.
+Models that are not on this page (of meshes, mixed rates, buffers, voice) have no independent
+simulator to compare with: tests compare them with worked numbers, exact evaluations and laws.
+`airqueue model NAME --help` states the range of each model.
 
 """
 
@@ -49,7 +48,7 @@ def _summary(subjects: Mapping[str, Sequence[Claim]]) -> str:
 
 
 def _largest(claim: Claim) -> str:
-    """The largest difference; in the unit of the quantity where the tolerance has one."""
+    """Return the largest difference, in the unit of the quantity if the tolerance has one."""
     if claim.absolute:
         return f"{max((p.model - p.reference for p in claim.covered), key=abs):+.2g}"
     return f"{max((point.difference for point in claim.covered), key=abs):+.2%}"

@@ -1,4 +1,4 @@
-"""Frame times and exchanges against a station alone in its cell."""
+"""Compares frame times and exchanges with a station alone in its cell."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """A saturated cell with its waits, event by event in whole nanoseconds: the engine's reference.
 
-It knows a medium that all share, and nothing of stations, frames in flight or queues: between two
-busy periods only the least of the times matters at which somebody would transmit. What it adds to a
-kernel in slots is that after a collision not all begin to count at the same time. Bystanders wait
-EIFS, and those that collided the time-out of the response that did not come and then DIFS
-(IEEE 802.11-2016, 10.3.2.3.7 and 10.3.2.9).
+The reference has a shared medium, without stations, frames in flight or queues: between two busy
+periods only the earliest of the stations' transmission times matters. Unlike in a kernel of slots,
+stations resume their countdown at different times after a collision: bystanders wait EIFS, and the
+colliding stations wait for the time-out of the missing response and then DIFS (IEEE 802.11-2016,
+10.3.2.3.7 and 10.3.2.9).
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ class Waits:
     difs: int
     eifs: int
     success: int
-    """From the beginning of an exchange to the end of its ACK."""
+    """Time from the beginning of an exchange to the end of its ACK."""
     collision: int
-    """What a collision keeps busy: a data frame, or an RTS where there is one."""
+    """Busy time of a collision: a data frame, or an RTS if used."""
     timeout: int
-    """From the end of a frame to the end of the wait for its response."""
+    """Time from the end of a frame to the end of the wait for its response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What came out, of each run."""
+    """Results of each run."""
 
     packets_per_s: NDArray[np.float64]
     collided: NDArray[np.float64]
-    """Share of the transmissions that met another."""
+    """Share of the transmissions that collided."""
 
 
 def cell(

@@ -18,7 +18,7 @@ from validation.claim import Claim, Point
 _SEEDS = 5
 _SECONDS = {"persistent": 20.0, "delays": 570.0, "rates": 570.0}
 _SESSIONS = 4_000
-"""Of each user's cell, in each replication; about."""
+"""Approximate number of sessions of each cell in each replication."""
 
 _HTTP = (
     "Files on the access point, 1000-byte segments, RTS and CTS, 802.11b with control frames at "
@@ -27,7 +27,7 @@ _HTTP = (
 _AP = (
     "Servers behind wired links of 5, 30, 50, 80, 100 and 120 ms send to six stations through the "
     "drop-tail queue of an access point, 1460-byte segments, 802.11b with control frames at 1 Mb/s: "
-    "the cell of the RDQM paper. Limits of the queue in frames, the one that the MAC holds included. "
+    "the cell of the RDQM paper. Limits of the queue in frames, including the frame in the MAC. "
 )
 
 _RATES = _AP + "Three of the stations have 11, two 5.5 and one 1 Mb/s."
@@ -41,9 +41,9 @@ def claims() -> list[Claim]:
             "persistent",
             [SUM],
             "one connection and many",
-            _HTTP + "The sum of n_c connections with data without end, d segments for an "
-            "acknowledgement and a window of W*; acknowledgements wait for a clock that ticks every "
-            "40 ms, as those of `FullTcp` do.",
+            _HTTP + "The sum of n_c unlimited connections, d segments per acknowledgement and a "
+            "window of W*; acknowledgements wait for a clock that ticks every 40 ms, as in "
+            "`FullTcp`.",
             0.02,
         ),
         _claim(
@@ -51,7 +51,7 @@ def claims() -> list[Claim]:
             [DELAY_AT_MEAN],
             "sessions",
             _HTTP
-            + "Users that think for 10 s and fetch files of 30 000 bytes in the mean: mean time "
+            + "Users that think for 10 s and fetch files of 30 000 bytes on average: mean time "
             "from SYN to the last acknowledgement, corrected on both sides to files' mean size.",
             0.03,
         ),
@@ -72,7 +72,7 @@ def _rows() -> list[dict[str, str]]:
 
 
 def scenario(row: Mapping[str, str]) -> Transfers | Sessions:
-    """What was simulated for a row of the references; ours runs for a time of its own."""
+    """Return the scenario of a row of the references; the duration is our own."""
     common: dict[str, Any] = {
         "kind": row["kind"],
         "agents": row["agents"],
@@ -106,7 +106,7 @@ def figure(of: Transfers | Sessions, quantity: str) -> tuple[float, float]:
         if quantity == QUEUE:
             return float(run["queues"]["ap"]["length_mean_packets"])
         if isinstance(of, Sessions):
-            # The time is all but proportional to the size.
+            # The time is nearly proportional to the size.
             segments = run["medium"]["goodput_bps"] * of.seconds / 8 / of.segment_bytes
             mean = segments / run["medium"]["sessions"]
             return float(run["medium"]["session_mean_s"] * of.mean_segments / mean)
@@ -116,7 +116,7 @@ def figure(of: Transfers | Sessions, quantity: str) -> tuple[float, float]:
 
 
 def setting(row: Mapping[str, str]) -> str:
-    """What tells a row from its neighbours."""
+    """Return the words that distinguish a row from its neighbours."""
     if row["kind"] == "persistent":
         count = len(parse_flows(row["flows"]))
         return f"n_c = {count}, d = {row['ack_every']}, W* = {row['window']}"

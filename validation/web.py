@@ -10,8 +10,8 @@ from airqueue.models.tcp_window import tcp_window
 from airqueue.models.web_session import session_delay
 from validation.claim import Claim, against_simulator
 
-# What ns-2 2.35 does where it differs from Table 1: RTS frames of 20 bytes, and a first backoff of
-# 0..30 slots, which is one value less.
+# Differences of ns-2 2.35 from Table 1: RTS frames of 20 bytes, and a first backoff of 0..30 slots,
+# which is one value less.
 _NS2 = timing_from(HttpConstants(rts_bits=160, cw_min=30, cw_max=31 * 32 - 1))
 _SEGMENT_BITS = 8000
 
@@ -70,8 +70,8 @@ def _several() -> Claim:
         title="TCP downloads with small windows",
         statement="`tcp-window` at W* = 1 for one station, and `tcp-capacity`, Eq. (10) with the "
         "collision counted once, for several. The model holds while every segment is acknowledged; "
-        "with delayed ACKs and W* = d it promises too much. The cost of a collision as printed lets "
-        "the capacity fall with the number of stations, which it does not do.",
+        "with delayed ACKs and W* = d it gives too much. With the printed cost of a collision the "
+        "capacity falls with the number of stations, unlike in ns-2.",
         quantity="TCP goodput of all, Mb/s",
         reference="ns-2 2.35",
         tolerance=0.05,
@@ -101,8 +101,8 @@ def _sessions() -> Claim:
         name="web-sessions",
         title="Web sessions of ten users",
         statement="`web-session`, Eq. (17) with the collision counted once, exponential sizes padded "
-        "to whole segments. The model is for small windows; exponential sizes are indifferent to the "
-        "window.",
+        "to whole segments. The model is for small windows; results of exponential sizes do not "
+        "depend on the window.",
         quantity="mean session delay, s",
         reference="ns-2 2.35",
         tolerance=0.05,

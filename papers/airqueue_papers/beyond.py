@@ -32,7 +32,7 @@ QUEUES: Final[Mapping[str, QueueTable]] = {
 }
 """mac80211: FQ-CoDel for each station with airtime fairness between them, as Linux has since 2017."""
 _ENOUGH: Final = 0.9
-"""Of the greatest goodput: what a queue may cost at most to be called the best for something else."""
+"""Share of the greatest goodput that a queue must carry to be called best in another respect."""
 
 
 def _goodput_mbps(run: Figures) -> float:
@@ -63,7 +63,7 @@ def _bars(outcomes: Outcomes, label: str, figure: Figure) -> Panel:
 
 
 def _best(outcomes: Outcomes, worth: Figure, *, least: bool) -> str:
-    """Return the outcome with the least or greatest worth of those that carry enough."""
+    """Return the outcome with the least or greatest worth among those with enough goodput."""
     goodputs = {name: _mean(results, _goodput_mbps) for name, results in outcomes.items()}
     enough = [name for name, mbps in goodputs.items() if mbps >= _ENOUGH * max(goodputs.values())]
     return (min if least else max)(enough, key=lambda name: _mean(outcomes[name], worth))
@@ -203,8 +203,8 @@ def _conclude_rates(outcomes: Outcomes) -> Iterable[str]:
     totals = {name: _mean(results, _goodput_mbps) for name, results in outcomes.items()}
     words = ", ".join(f"{name} {mbps:.2f}" for name, mbps in totals.items())
     yield (
-        f"All six together get, in Mb/s: {words}. RDQM needs stations that tell their delay and "
-        "rate; what mac80211 needs the access point knows by itself."
+        f"All six together get, in Mb/s: {words}. RDQM needs stations that report their delay and "
+        "rate; mac80211 needs only what the access point knows itself."
     )
 
 
@@ -217,7 +217,7 @@ _ACCESS: Final[Mapping[str, Description]] = {
 _OFTEN: Final[StationTable] = {"mac": {"edca": {"be": {"cw_min": 3}}}}
 """An access point that wins the medium about as often as ten stations with a CWmin of 15 do."""
 _FAIR: Final = 0.9
-"""Index of Jain from which on twelve flows are called fair here."""
+"""Jain's index from which twelve flows are called fair here."""
 
 
 def _uploads(budget: Budget) -> Mapping[str, Run]:

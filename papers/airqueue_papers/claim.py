@@ -15,15 +15,15 @@ from typing import Any, Final
 from airqueue import toml_text
 
 PAPERS: Final = ("apq", "rdqm", "mesh", "edca", "http", "beyond")
-"""In the order in which they stand in every list; the last is the page behind the five papers."""
+"""Papers in the order of every list; the last is the page behind the five papers."""
 
 KINDS: Final = (
     "table", "text", "figure-in-text", "figure", "qualitative", "parameter", "erratum",
 )  # fmt: skip
 UNJUDGED: Final = frozenset({"parameter", "erratum"})
-"""Kinds of what is no result: settings, and errors of print."""
+"""Kinds that are not results: settings, and errors of print."""
 SORTS: Final = {"ratio": "ratio", "absolute": "absolute value", "statement": "statement"}
-"""Sort of a claim -> what one of them is called."""
+"""Sort of a claim -> its name in the singular."""
 COMPARATORS: Final = ("=", "<", "<=", ">", ">=", "range")
 
 Number = int | float
@@ -39,26 +39,26 @@ class Claim:
     kind: str
     """One of `KINDS`."""
     place: str
-    """In the paper."""
+    """Place in the paper."""
     quantity: str
     printed: Printed
     """As printed; the word ``qualitative`` where ``quantity`` says all."""
     item: str = ""
-    """What of the reproduction answers it, as in ``airqueue reproduce mesh.table3``."""
+    """Item of the reproduction that answers the claim, as in ``airqueue reproduce mesh.table3``."""
     unit: str = ""
     conditions: str = ""
     comparator: str = "="
-    """What the quantity is to be to the printed number; ``range``: inside of two."""
+    """Relation of the quantity to the printed number; ``range``: between two numbers."""
     sort: str = "statement"
     """``ratio``: ratios and normalised values, ``absolute``: other numbers; else ``statement``."""
     tolerance: float = 0.0
     """Relative to the printed number."""
     because: str = ""
-    """Why that tolerance."""
+    """Reason for the tolerance."""
     not_testable: str = ""
-    """Why no simulation or model can say: the hardware that it is about."""
+    """Why no simulation or model can answer: the hardware that the claim is about."""
     by_construction: str = ""
-    """Which input of ours is the answer; what agrees for that reason counts for nothing."""
+    """Our input that is the answer; agreement by construction does not count."""
     uncertainty: str = ""
     """The paper's own wording, such as ``about``."""
     ci95: float | None = None
@@ -69,7 +69,7 @@ class Claim:
     jitter_ms: float | None = None
     note: str = ""
     check: str = ""
-    """What the paper's own formulas give when they are computed."""
+    """Value of the paper's own formulas when computed."""
     status: str = ""
 
     @property
@@ -87,7 +87,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimFile:
-    """A paper, and all that it claims, in the order of its claim file."""
+    """A paper and its claims, in the order of its claim file."""
 
     paper: str
     title: str
@@ -100,7 +100,7 @@ _KEYS: Final = {field.name for field in fields(Claim)}
 
 @cache
 def load(paper: str) -> ClaimFile:
-    """Return a paper's claims. Raises ValueError that names file, claim and key if one is wrong."""
+    """Return a paper's claims. Raises ValueError that names file, claim and key of an error."""
     place = f"claims/{paper}.toml"
     table = toml_text.parse(
         resources.files("airqueue_papers").joinpath("claims", f"{paper}.toml").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""`airqueue reproduce`: the tables and figures of the five papers, beside what we find."""
+"""`airqueue reproduce`: the tables and figures of the five papers, beside our results."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ from airqueue_papers.reproduction import (
 @click.option(
     "--real",
     is_flag=True,
-    help="Run what needs a real kernel and real time too, such as the Host AP: it says how long.",
+    help="Run also items that need a real kernel and real time, such as the Host AP.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1, 1024),
-    help="Runs at the same time; without it as many as there are cores.",
+    help="Runs at the same time; by default as many as there are cores.",
 )
 def reproduce_command(
     *,
@@ -69,7 +69,7 @@ def reproduce_command(
     real: bool,
     workers: int | None,
 ) -> None:
-    """Run what stands behind each table and figure, and say of each claim whether it holds.
+    """Run the simulations behind each table and figure, and judge whether each claim holds.
 
     \b
     Examples:
@@ -78,9 +78,9 @@ def reproduce_command(
       airqueue reproduce --budget full --out report
       airqueue reproduce --json - | jq '.claims[] | select(.verdict == "not reproduced")'
 
-    Without names: all papers. Finished runs are kept, so that the same command goes on where one
-    was broken off, and only what a changed input or program concerns is run again.
-    docs/reproduction.md says what the verdicts mean.
+    Without names: all papers. Finished runs are kept, so that the same command resumes an
+    interrupted one, and only runs with a changed input or program are repeated.
+    docs/reproduction.md explains the verdicts.
     """
     try:
         chosen = choose(names)
@@ -130,7 +130,7 @@ def _run(
 
 
 def _kept_at(out_path: str | None) -> Path:
-    """Return where runs are kept: below the report, or where the XDG specification puts caches."""
+    """Return the directory of stored runs: below the report, or in the cache directory of XDG."""
     if out_path is not None:
         return Path(out_path) / "runs"
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

@@ -73,7 +73,7 @@ def _table(records: Sequence[Record]) -> Table:
 
 
 def printed(claim: Claim) -> str:
-    """Return what the paper prints, as people read it; nothing for a statement in words."""
+    """Return the printed value as text; empty for a statement in words."""
     if claim.numbers is None:
         return ""
     joined = " to " if claim.comparator == "range" else ", "

@@ -23,24 +23,24 @@ from airqueue.plots.style import COLOURS, STYLE
 from airqueue_papers.picture import Panel, PaperFigure, Series
 
 _INCHES: Final = {1: (4.4, 2.9), 2: (3.5, 2.7), 3: (2.75, 2.4)}
-"""Width and height of a panel, by how many stand side by side."""
+"""Width and height of a panel, by the number of panels side by side."""
 _STACKED_INCHES: Final = (3.5, 2.5)
 _CHARACTERS_AN_INCH: Final = 13.5
-"""Of 8-point text, about."""
+"""Approximate width of 8-point text."""
 _MARKED_UP_TO: Final = 26
-"""Points up to which each is marked and has its own error bar; more are a line in a band."""
+"""Most points that have marks and error bars; longer series are a line in a band."""
 _LEGEND_COLUMNS: Final = 6
 _BARS: Final = 0.8
-"""Share of the place of a category that its bars fill."""
+"""Share of the width of a category that its bars fill."""
 _APART: Final = 0.12
-"""Between points of one category, so that their error bars do not hide each other."""
+"""Distance between points of one category, so that error bars do not overlap."""
 _LINES_APART: Final = 0.008
-"""Between lines with error bars, for the same reason, as a share of what they span."""
+"""Distance between lines with error bars, as a share of the axis, for the same reason."""
 _ASLANT: Final = 35
-"""Degrees."""
+"""Angle of slanted labels in degrees."""
 _ASLANT_CHARACTERS: Final = 18
 _UPRIGHT_CHARACTERS: Final = 26
-"""Of a line of a long category, of which two stand beside each other."""
+"""Characters in a line of a long category, of which two lines are side by side."""
 _PRINTED: Final = "0.42"
 _ERROR_BARS: Final[dict[str, Any]] = {
     "fmt": "none",
@@ -51,12 +51,12 @@ _ERROR_BARS: Final[dict[str, Any]] = {
 
 
 _PLAIN_NUMBERS: Final[dict[Any, Any]] = {"axes.formatter.use_mathtext": False}
-"""A formula for each tick takes longer than all else, and there are dozens of figures."""
+"""No formulas as tick labels: they take most of the drawing time of dozens of figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How the series of one name look in all panels."""
+    """Look of the series of one name in all panels."""
 
     index: int
 
@@ -66,7 +66,7 @@ class _Look:
 
     @property
     def again(self) -> bool:
-        """Whether another name has the colour too: bars are hatched then."""
+        """Whether another name has the colour too: bars are then hatched."""
         return self.index // len(COLOURS) % 2 == 1
 
     @property
@@ -86,7 +86,7 @@ class _Drawn:
     look: _Look
     x: Sequence[float]
     width: float
-    """Of a bar."""
+    """Width of a bar."""
 
     @property
     def colour(self) -> str:
@@ -106,10 +106,10 @@ class _Drawn:
 
 
 def draw(picture: PaperFigure, *formats: str, stacked: bool = False) -> list[bytes]:
-    """Return a picture as a file of each of some of `airqueue.plots.parts.FORMATS`.
+    """Return a picture as a file of each given format of `airqueue.plots.parts.FORMATS`.
 
-    Panels stand beside each other, three at most; ``stacked`` puts one below the other, for narrow
-    screens. A series of the paper that is named as one of ours has its marker.
+    At most three panels are side by side; ``stacked`` puts one below the other, for narrow screens. A
+    series of the paper has the marker of our series of equal name.
     """
     looks = _looks(picture)
     count = len(picture.panels)
@@ -139,13 +139,13 @@ def draw(picture: PaperFigure, *formats: str, stacked: bool = False) -> list[byt
         files = []
         for file_format in formats:
             files.append(saved(figure, file_format, picture.title, ""))
-            # What the first file is arranged like holds for all, and arranging takes longest.
+            # All files use the layout of the first, since the layout takes longest.
             figure.set_layout_engine("none")
         return files
 
 
 def _looks(picture: PaperFigure) -> Mapping[str, _Look]:
-    """Return the look of every name: ours first, so that they have the first colours."""
+    """Return the look of every name: ours first, so that our series have the first colours."""
     every = [series for panel in picture.panels for series in panel.series]
     names = [s.label for s in every if not s.printed] + [s.label for s in every if s.printed]
     return {name: _Look(index) for index, name in enumerate(dict.fromkeys(names))}
@@ -201,9 +201,9 @@ def _drawn(panel: Panel, words: Sequence[str], looks: Mapping[str, _Look]) -> It
 
 
 def _asides(panel: Panel, words: Sequence[str], width: float) -> list[float]:
-    """Return by how much each series stands aside: bars by their width, what has error bars a little.
+    """Return the shift of each series: bars by their width, series with error bars by a little.
 
-    Of lines along numbers it is a share of the axis.
+    For lines along numbers the shift is a share of the axis.
     """
     kinds = [_kind_aside(series, words) for series in panel.series]
     apart = {"bars": width, "points": min(_APART, _BARS / max(kinds.count("points"), 1))}
@@ -216,14 +216,14 @@ def _asides(panel: Panel, words: Sequence[str], width: float) -> list[float]:
 
 
 def _kind_aside(series: Series, words: Sequence[str]) -> str:
-    """Return the style by which a series stands aside; nothing for one that does not."""
+    """Return the style by which a series is shifted; empty for a series without shift."""
     if series.style == "line":
         return "line" if series.low is not None and len(series.x) <= _MARKED_UP_TO else ""
     return series.style if series.style == "bars" or (words and series.style == "points") else ""
 
 
 def _moved(places: list[float], share: float, *, logarithmic: bool) -> list[float]:
-    """Return places along numbers, moved by a share of what they span."""
+    """Return places along numbers, shifted by a share of their span."""
     if logarithmic:
         positive = [place for place in places if place > 0]
         factor = (max(positive) / min(positive)) ** share if positive else 1.0
@@ -267,7 +267,7 @@ _DRAWERS: Final = {
 
 
 def _spread(axes: Axes, drawn: _Drawn, *, as_band: bool, colour: str | None = None) -> None:
-    """Draw the intervals, whether or not they hold the values."""
+    """Draw the intervals, whether or not they contain the values."""
     if drawn.intervals is None:
         return
     low, high = drawn.intervals
@@ -305,7 +305,7 @@ def _bar_style(drawn: _Drawn) -> dict[str, Any]:
 
 
 def _categories(axes: Axes, words: Sequence[str], characters: int) -> None:
-    """Label the categories: side by side where they fit, else aslant, and long ones upright."""
+    """Label the categories: horizontally where they fit, else slanted, and long ones vertically."""
     rotation, width = _word_layout(words, characters)
     axes.set_xticks(
         range(len(words)),
@@ -319,7 +319,7 @@ def _categories(axes: Axes, words: Sequence[str], characters: int) -> None:
 
 
 def _word_layout(words: Sequence[str], characters: int) -> tuple[int, int]:
-    """Return by how much categories are turned, and after how many characters their lines break."""
+    """Return the rotation of category labels, and the characters per line."""
     room = max(characters * 8 // 10 // len(words), 1)
     if all(len(part) <= room for word in words for part in word.split()):
         return 0, room
@@ -328,7 +328,7 @@ def _word_layout(words: Sequence[str], characters: int) -> tuple[int, int]:
 
 
 def _word_inches(panel: Panel, characters: int) -> float:
-    """Return how much higher a panel is for its categories."""
+    """Return the extra height of a panel for its category labels."""
     words = _words(panel)
     rotation, width = _word_layout(words, characters) if words else (0, 0)
     if not rotation:
@@ -338,7 +338,7 @@ def _word_inches(panel: Panel, characters: int) -> float:
 
 
 def _legend_entries(picture: PaperFigure, looks: Mapping[str, _Look]) -> dict[str, Any]:
-    """Return what each name looks like: ours first, then the paper's."""
+    """Return the legend entry of each name: ours first, then the paper's."""
     every = [series for panel in picture.panels for series in panel.series]
     ours = {series.label for series in every if not series.printed}
     entries: dict[str, Any] = {}
@@ -363,7 +363,7 @@ def _handle(drawn: _Drawn) -> Any:
 
 
 def _legend_room(labels: Sequence[str], width_inches: float) -> tuple[int, float]:
-    """Return how many columns a legend below the panels has, and its height; 0 for none."""
+    """Return the number of columns of the legend below the panels, and its height; 0 for none."""
     if len(labels) < 2:
         return 0, 0.0
     for columns in range(min(len(labels), _LEGEND_COLUMNS), 0, -1):
@@ -379,5 +379,5 @@ def _legend_room(labels: Sequence[str], width_inches: float) -> tuple[int, float
 
 
 def _numbers(values: Sequence[float | None]) -> list[float]:
-    """Return values with a gap, which is no number, where there is none or it is not finite."""
+    """Return values with NaN as a gap in place of None and of numbers that are not finite."""
     return [v if v is not None and math.isfinite(v) else math.nan for v in values]

@@ -31,7 +31,7 @@ def inputs(picture: PaperFigure) -> dict[str, Any]:
 
 
 def figure(described: Mapping[str, Any]) -> dict[str, str]:
-    """Draw what `inputs` describes: ``svg``, ``pdf`` in base64, and ``narrow``, stacked for phones.
+    """Draw the picture of `inputs`: ``svg``, ``pdf`` in base64, and ``narrow``, stacked for phones.
 
     A picture of one panel has no ``narrow``.
     """
@@ -70,7 +70,7 @@ def _plain_series(series: Series) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> float | str | None:
-    """Return a word as it is and a number as Python's own; what is not finite is a gap."""
+    """Return a word unchanged and a number as a Python float; None, a gap, if not finite."""
     if value is None or isinstance(value, str):
         return value
     return float(value) if math.isfinite(value) else None

@@ -15,12 +15,12 @@ class Value:
 
     mean: float
     low: float | None = None
-    """Of the 95 % confidence interval; None where there is none: a formula, or one replication."""
+    """End of the 95 % confidence interval; None for a formula or a single replication."""
     high: float | None = None
 
     @classmethod
     def of(cls, samples: Iterable[float | None], scale: float = 1.0) -> Value | None:
-        """Return mean and interval of what the replications found, or None if none found anything."""
+        """Return mean and interval over the replications with a value, or None if none has any."""
         interval = t_interval([scale * each for each in samples if each is not None])
         if interval is None:
             return None
@@ -35,11 +35,11 @@ class Finding:
 
     claim: str
     reason: str
-    """One sentence: what was measured, and for what misses, why."""
+    """One sentence: the measured value, and for a miss its reason."""
     ours: tuple[Value, ...] = ()
-    """As many as the claim has numbers; a range has one, or two: its ends."""
+    """One value for each number of the claim; for a range one value, or two: its ends."""
     holds: bool | None = None
-    """Of a statement: whether it does. Of a number: whether the conclusion does that the paper draws
-    from it, such as which is the smaller; None where it draws none."""
+    """Of a statement: whether it holds. Of a number: whether the paper's conclusion from the number
+    holds, such as which is the smaller; None without a conclusion."""
     ns2: float | None = None
-    """What ns-2 gives for it, in the unit of the claim."""
+    """Value of ns-2, in the unit of the claim."""

@@ -17,7 +17,7 @@ _Chosen = TypeVar("_Chosen")
 
 
 class Budget(StrEnum):
-    """How much time a reproduction may take: minutes, or three quarters of an hour."""
+    """Time budget of a reproduction: minutes, or three quarters of an hour."""
 
     QUICK = "quick"
     FULL = "full"
@@ -32,11 +32,11 @@ class Simulation:
     """Replications of a scenario; the result is `airqueue.simulate.Results`."""
 
     scenario: Description
-    """The description, as `airqueue.simulate.Scenario.description` has it."""
+    """The description, in the format of `airqueue.simulate.Scenario.description`."""
     replications: int
     seed: int = 1
     weight: float = 1.0
-    """What a replication costs, beside others: about seconds of CPU."""
+    """Approximate cost of a replication in CPU seconds."""
 
     def works(self) -> list[Work]:
         """Return one piece of work for each replication."""
@@ -75,7 +75,7 @@ Outcomes = Mapping[str, Results]
 
 
 def calculated(outcomes: Outcomes, name: str) -> Any:
-    """Return the result of a `Calculation`, which is whatever its kind of work gives."""
+    """Return the result of a `Calculation`, whose type depends on the kind of work."""
     return outcomes[name]
 
 
@@ -96,18 +96,18 @@ class Item:
     """A table, a figure, or a passage of a paper."""
 
     name: str
-    """As the claims' ``item``."""
+    """Name, as in the claims' ``item``."""
     title: str
     compare: Callable[[Outcomes], Iterable[Finding]]
-    """What the outcomes say of the item's claims; cheap models are computed here."""
+    """Findings for the item's claims from the outcomes; cheap models are computed here."""
     runs: Callable[[Budget], Mapping[str, Run]] = _no_runs
     pictures: Callable[[Outcomes], Iterable[PaperFigure]] = _no_pictures
     notes: tuple[str, ...] = ()
-    """Paragraphs for the report: what was assumed where the paper is silent, what it means."""
+    """Paragraphs for the report: assumptions about unprinted settings, and their meaning."""
     real: bool = False
-    """Whether it needs real time and a real kernel: it runs alone, and with ``--real`` only."""
+    """Whether the item needs real time and a real kernel: it runs alone, with ``--real`` only."""
     says: Callable[[Outcomes], Iterable[str]] = _no_sentences
-    """What the outcomes show beyond the claims, in sentences with their numbers."""
+    """Results beyond the claims, in sentences with numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from airqueue_papers.picture import Series
 
 
 def series(label: str, values: Mapping[Any, Value] | Mapping[Any, float], **options: Any) -> Series:
-    """Return a series over a mapping from x to what was found, with intervals if all have one."""
+    """Return a series over a mapping from x to values, with intervals if all have one."""
     found = [each if isinstance(each, Value) else Value(each) for each in values.values()]
     bounded = bool(found) and all(each.low is not None for each in found)
     return Series(
@@ -30,18 +30,18 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def apart(one: float, other: float) -> float:
-    """Return how far one number is from another, as a share of the other."""
+    """Return the distance of a number from another, as a share of the other."""
     return abs(one - other) / abs(other)
 
 
 def furthest(pairs: Mapping[Any, tuple[float, float]]) -> tuple[Any, float]:
-    """Return the key of the pair whose first number is furthest from its second, and how far."""
+    """Return the key of the pair with the largest relative distance, and this distance."""
     key = max(pairs, key=lambda each: apart(*pairs[each]))
     return key, apart(*pairs[key])
 
 
 def grows(values: Iterable[float]) -> bool:
-    """Whether each value is larger than the one before."""
+    """Return whether each value is larger than the one before."""
     return all(one < other for one, other in itertools.pairwise(values))
 
 

@@ -11,13 +11,13 @@ class Series:
     """One line, set of points, or set of bars."""
 
     label: str
-    """In the legend; without one it is not in it."""
+    """Label in the legend; a series without label is not in the legend."""
     x: tuple[float, ...] | tuple[str, ...]
-    """Words are categories, at the same places for all series of a panel."""
+    """Positions; words are categories, at the same places for all series of a panel."""
     y: tuple[float | None, ...]
-    """None leaves a gap."""
+    """Values; None leaves a gap."""
     low: tuple[float | None, ...] | None = None
-    """Of 95 % confidence intervals; with ``high``."""
+    """Lower ends of 95 % confidence intervals; requires ``high``."""
     high: tuple[float | None, ...] | None = None
     style: Literal["line", "points", "bars", "steps", "band"] = "line"
     """``band``: the area between ``low`` and ``high``, around the line ``y``."""
@@ -31,7 +31,7 @@ class Panel:
 
     title: str
     x_label: str
-    """With the unit."""
+    """Label of the axis, with the unit."""
     y_label: str
     series: tuple[Series, ...]
     log_x: bool = False
@@ -47,5 +47,5 @@ class PaperFigure:
     name: str
     """Also the file name: lower case words joined by hyphens."""
     title: str
-    """What it shows, and of which figure of the paper."""
+    """Subject, and the corresponding figure of the paper."""
     panels: tuple[Panel, ...]

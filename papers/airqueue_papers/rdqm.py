@@ -29,7 +29,7 @@ DISCIPLINES: Final = {
     "base": "RDQM, least RTT told",
 }
 DELAYS_MS: Final = (5, 30, 50, 80, 100, 120)
-"""Of Fig. 2, one way."""
+"""One-way delays of Fig. 2."""
 FAR: Final = (5, 6)
 """The flows of 100 and 120 ms."""
 RATES: Final = (11.0, 5.5, 1.0)
@@ -42,12 +42,12 @@ MIXES: Final[Mapping[str, Sequence[tuple[int, float]]]] = {
 ALL: Final = tuple(range(1, 7))
 SIXTH: Final = 6
 LEGACY: Final = (2, 3, 4)
-"""Flows of Fig. 4 whose stations tell nothing. The slow one tells: otherwise all get its packet rate,
-and legacy flows less than the 600 kb/s that are printed."""
+"""Flows of Fig. 4 whose stations do not report. The slow station reports: otherwise all flows get its
+packet rate, and legacy flows less than the printed 600 kb/s."""
 SLOW_LEGACY: Final = (1, 3, 5)
-"""The same with the slow one among them."""
+"""Flows that do not report, if the slow one is among them."""
 LEAST_FRAMES: Final = 100
-"""From this buffer on a claim is judged that holds regardless of the buffer."""
+"""Least buffer for claims that hold regardless of the buffer."""
 WARM_UP_S: Final = 40
 
 
@@ -101,7 +101,7 @@ def _frames(budget: Budget) -> Sequence[int]:
 
 def _simulation(budget: Budget, *described: Any, legacy: Sequence[int] = ()) -> Simulation:
     flows, discipline, frames = described
-    # The paper's 600 s; a tenth of its steady state is enough to see who wins.
+    # The paper's 600 s; a tenth of its steady state is enough to show the order.
     duration_s = budget.pick(60, 600)
     description = scenario(flows, discipline, frames, duration_s, legacy)
     return Simulation(description, 3, weight=budget.pick(0.2, 1.2))
@@ -167,7 +167,7 @@ class Axis:
         return _value([sum(each) / len(each) for each in zip(*samples, strict=True)])
 
     def over_buffers(self, flows: Sequence[int], *, total: bool = False) -> Value:
-        """Return it as a mean over all buffers from `LEAST_FRAMES` on."""
+        """Return the goodput as a mean over all buffers from `LEAST_FRAMES` on."""
         samples = [
             _kbps(results, flows, total=total)
             for frames in self.frames
@@ -226,7 +226,8 @@ def _compare_delays(outcomes: Outcomes) -> Iterable[Finding]:
     yield Finding(
         "rdqm.s1.rdqm.far",
         f"RDQM gives the far flows {min(spread):.0f} to {max(spread):.0f} kb/s with {LEAST_FRAMES} "
-        f"frames and more, {base.over_buffers(FAR).mean:.0f} with the least round-trip time told.",
+        f"frames and more, {base.over_buffers(FAR).mean:.0f} if stations report the least "
+        "round-trip time.",
         (ours,),
         holds=min(spread) > 700,
     )
@@ -282,7 +283,7 @@ def _compare_classes(tail: Axis, rdqm: Axis, base: Axis) -> Iterable[Finding]:
             f"rdqm.s2.rdqm.{name}",
             f"A flow at {rate:g} Mb/s gets {shares[rate].mean:.0f} kb/s under RDQM, between "
             f"{min(low for low, _ in bands):.0f} and {max(high for _, high in bands):.0f} by mix and "
-            f"buffer; {base.over_buffers(_at(rate)).mean:.0f} with the least round-trip time told.",
+            f"buffer; {base.over_buffers(_at(rate)).mean:.0f} if they report the least RTT.",
             (shares[rate],),
             holds=all(faster > slower for faster, slower in pairwise(ordered)),
         )
@@ -295,7 +296,7 @@ def _compare_classes(tail: Axis, rdqm: Axis, base: Axis) -> Iterable[Finding]:
     yield Finding(
         "rdqm.s2.rdqm.total",
         f"All six get {total.mean / 1e3:.2f} Mb/s together under RDQM, "
-        f"{base.over_buffers(ALL, total=True).mean / 1e3:.2f} with the least round-trip time told.",
+        f"{base.over_buffers(ALL, total=True).mean / 1e3:.2f} if stations report the least RTT.",
         (_mbps(total),),
         holds=gain > 0,
     )
@@ -317,9 +318,9 @@ def _compare_population(outcomes: Outcomes) -> Iterable[Finding]:
     ours, before = (axis.over_buffers(taking_part).mean for axis in (half, whole))
     yield Finding(
         "rdqm.s3.legacy",
-        f"Flows whose stations tell nothing get {legacy.mean:.0f} kb/s, or "
-        f"{slow.over_buffers(SLOW_LEGACY).mean:.0f} if the slow one is among them; flows that tell "
-        f"keep {100 * ours / before:.0f} % of what they got among their like.",
+        f"Flows whose stations do not report get {legacy.mean:.0f} kb/s, or "
+        f"{slow.over_buffers(SLOW_LEGACY).mean:.0f} if the slow one is among them; flows that report "
+        f"keep {100 * ours / before:.0f} % of their goodput among reporting flows alone.",
         (legacy,),
         # Flows that do not report take nothing from the flows that report.
         holds=ours > 0.75 * before,
@@ -330,8 +331,8 @@ def _compare_population(outcomes: Outcomes) -> Iterable[Finding]:
     sixth = [axis.goodput((SIXTH,), smallest).mean for axis in (half, whole)]
     yield Finding(
         "rdqm.s3.rdqm",
-        f"Flows that tell keep {100 * kept:.0f} % of what they got among their like; flow 6 gets "
-        f"{sixth[0]:.0f} instead of {sixth[1]:.0f} kb/s with {smallest} frames.",
+        f"Flows that report keep {100 * kept:.0f} % of their goodput without legacy flows; flow 6 "
+        f"gets {sixth[0]:.0f} instead of {sixth[1]:.0f} kb/s with {smallest} frames.",
         holds=abs(kept - 1) < 0.25 and sixth[0] > sixth[1],
     )
 
@@ -342,12 +343,12 @@ def _mbps(kbps: Value) -> Value:
 
 
 def _at(rate: float) -> Sequence[int]:
-    """Return the flows at a rate: they are the same in each mix."""
+    """Return the flows at a rate, which are the same in each mix."""
     return [i for i, (_, of_flow) in enumerate(MIXES["mixed"], 1) if of_flow == rate]
 
 
 def _panel(title: str, axis: Axis, lines: Mapping[str, Sequence[int]]) -> Panel:
-    """Return goodput over the buffer axis; where there are several mixes with the band they span."""
+    """Return goodput over the buffer axis, with the band of the mixes if there are several."""
     series = []
     for label, flows in lines.items():
         values = [axis.goodput(flows, frames) for frames in axis.frames]
@@ -388,8 +389,8 @@ def _draw_population(outcomes: Outcomes) -> Iterable[PaperFigure]:
     axis = Axis(outcomes, "half", tuple(MIXES))
     lines = {f"{rate:g} Mb/s, RDQM": [i for i in _at(rate) if i not in LEGACY] for rate in RATES}
     lines |= {f"{rate:g} Mb/s, legacy": [i for i in _at(rate) if i in LEGACY] for rate in RATES}
-    panel = _panel("half of the stations tell", axis, {k: v for k, v in lines.items() if v})
-    yield PaperFigure("rdqm-fig4", "Stations that tell beside others (Fig. 4)", (panel,))
+    panel = _panel("half of the stations report", axis, {k: v for k, v in lines.items() if v})
+    yield PaperFigure("rdqm-fig4", "Stations that report beside others (Fig. 4)", (panel,))
 
 
 PAPER: Final = Paper(
@@ -402,9 +403,9 @@ PAPER: Final = Paper(
             _delays,
             _draw_delays,
             notes=(
-                "Printed are the delays of 100 and 120 ms; the other four are taken between 5 and "
-                "80 ms. TCP's window has no limit, as ns-2's default of 20 segments would hide the "
-                "buffer.",
+                "The paper prints the delays of 100 and 120 ms; the other four are taken between 5 "
+                "and 80 ms. TCP's window has no limit, as ns-2's default of 20 segments would hide "
+                "the buffer.",
             ),
         ),
         Item(
@@ -415,20 +416,20 @@ PAPER: Final = Paper(
             _draw_rates,
             notes=(
                 "700, 500 and 100 kb/s add up to the printed total with three flows at 11, two at "
-                "5.5 and one at 1 Mb/s alone. Which delay goes with which rate is not printed: the "
-                "band is what three mixes span, the line and our values are their mean.",
+                "5.5 and one at 1 Mb/s alone. The paper does not print which delay goes with which "
+                "rate: the band spans three mixes, the line and our values are their mean.",
             ),
         ),
         Item(
             "fig4",
-            "Half of the stations tell nothing",
+            "Half of the stations do not report",
             _compare_population,
             _mixed_population,
             _draw_population,
             notes=(
-                "Which three flows tell is not printed, but that the sixth does. Legacy flows come "
-                "near the printed 600 kb/s only if the slow station tells: here one of 11 and two of "
-                "5.5 Mb/s do not. With the slow one among the legacy flows everybody falls to its "
+                "Of the three flows that report only the sixth is printed. Legacy flows come near "
+                "the printed 600 kb/s only if the slow station reports: here one of 11 and two of "
+                "5.5 Mb/s do not. With the slow one among the legacy flows all flows fall to its "
                 "packet rate.",
             ),
         ),

@@ -35,16 +35,16 @@ class Record:
     ours: tuple[Value, ...] = ()
     ns2: float | None = None
     agrees_with_ns2: bool | None = None
-    """Whether ours is within the claim's tolerance of ns-2's; None where ns-2 was not asked."""
+    """Whether ours is within the claim's tolerance of ns-2's; None without a result of ns-2."""
 
     @property
     def counts(self) -> bool:
-        """Whether the verdict says something about us: not where the answer was an input of ours."""
+        """Whether the verdict counts: not if the answer was an input of ours."""
         return self.verdict is not Verdict.NOT_TESTABLE and not self.claim.by_construction
 
     @property
     def counted_as(self) -> str:
-        """The verdict, or ``by construction`` where the answer was an input of ours."""
+        """The verdict, or ``by construction`` if the answer was an input of ours."""
         given = self.claim.by_construction and self.verdict is not Verdict.NOT_TESTABLE
         return BY_CONSTRUCTION if given else self.verdict.value
 
@@ -87,9 +87,9 @@ _BOUNDS: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": o
 def judge(claim: Claim, finding: Finding | None) -> Record:
     """Return the verdict on a claim.
 
-    A number is reproduced if it is within the claim's tolerance of the printed one, by its mean: an
-    interval, however wide, excuses nothing. Raises ValueError for a finding that does not answer the
-    claim: that is a mistake of ours, not of the paper.
+    A number is reproduced if its mean is within the claim's tolerance of the printed number,
+    regardless of the width of its interval. Raises ValueError for a finding that does not answer the
+    claim, which is an error of ours, not of the paper.
     """
     if claim.not_testable:
         return Record(claim, Verdict.NOT_TESTABLE, claim.not_testable)
@@ -124,7 +124,7 @@ def _check_count(claim: Claim, ours: Sequence[Value]) -> None:
 
 
 def _agrees(claim: Claim, ours: Sequence[Value]) -> bool:
-    """Whether values are within the tolerance of the printed ones."""
+    """Return whether values are within the tolerance of the printed ones."""
     printed = [float(each) for each in claim.numbers or []]
     margin = [claim.tolerance * abs(each) for each in printed]
     if claim.comparator == "range":
@@ -142,7 +142,7 @@ def _agrees(claim: Claim, ours: Sequence[Value]) -> bool:
 
 
 def _same(claim: Claim, number: float | None) -> tuple[Value, ...]:
-    """Return one number in the place of all values of a claim."""
+    """Return one number that represents all values of a claim."""
     count = 1 if claim.comparator == "range" else len(claim.numbers or [])
     return () if number is None else (Value(number),) * count
 
@@ -164,9 +164,9 @@ def counts(records: Iterable[Record]) -> dict[str, int]:
 
 
 def shares(records: Iterable[Record]) -> dict[str, tuple[int, int]]:
-    """Return, for ratios and for absolute values, how many are met of how many that count.
+    """Return, by sort, the number of claims met and the number that count.
 
-    Met: within the tolerance of the print, or of ns-2 where ns-2 itself is outside of it.
+    Met: within the tolerance of the print, or of ns-2 where ns-2 itself is outside the tolerance.
     """
     counted = [each for each in records if each.counts]
     found = {}

@@ -13,9 +13,9 @@ from airqueue import description_words as words
 
 
 class BuffersTable(TypedDict, total=False):
-    """How the limits of queues are set while a network of several hops runs (Jamshaid and
-    others, 2015): B packets for the collision domain that limits a flow, divided among the nodes
-    of the flow in it."""
+    """Buffers shared by the nodes of a collision domain, whose limits are set during the run
+    (Jamshaid and others, 2015): B packets for the collision domain that limits a flow, divided
+    among the nodes of the flow in it."""
 
     allocation: words.AllocationName
     carrying: words.CarryingName
@@ -139,7 +139,7 @@ class CakeTable(TypedDict, total=False):
 
 
 class CodelTable(TypedDict, total=False):
-    """CoDel, as `tc qdisc add ... codel` has it."""
+    """CoDel, with the parameters of `tc qdisc add ... codel`."""
 
     behaviour: words.Behaviour
     ce_threshold: words.Duration
@@ -157,7 +157,7 @@ class DrrTable(TypedDict, total=False):
 
 
 class FqCodelTable(TypedDict, total=False):
-    """FQ-CoDel, as `tc qdisc add ... fq_codel` has it."""
+    """FQ-CoDel, with the parameters of `tc qdisc add ... fq_codel`."""
 
     behaviour: words.Behaviour
     ce_threshold: words.Duration
@@ -231,7 +231,7 @@ class RedTable(TypedDict, total=False):
 
 
 class SfqTable(TypedDict, total=False):
-    """SFQ, as `tc qdisc add ... sfq` has it, without its RED mode."""
+    """SFQ, with the parameters of `tc qdisc add ... sfq`, without the RED mode."""
 
     depth: int
     divisor: int
@@ -242,8 +242,8 @@ class SfqTable(TypedDict, total=False):
 
 
 class QueueTable(TypedDict, total=False):
-    """A queue of packets that wait for the MAC, which holds one more. A key that is left out of
-    a station's table is taken from the table of all stations."""
+    """A queue of packets before the MAC, which holds one more packet. A key left out of a
+    station's table is taken from the table of all stations."""
 
     adaptive: AdaptiveTable
     cake: CakeTable
@@ -279,7 +279,7 @@ class HostTable(TypedDict, total=False):
 
 
 class RadioLinkTable(TypedDict, total=False):
-    """What is special about links between stations."""
+    """Settings of the links between stations."""
 
     between: list[str]
     rate: words.FrameRate
@@ -303,7 +303,7 @@ class DcfTable(TypedDict, total=False):
 
 
 class CategoryTable(TypedDict, total=False):
-    """Channel access of an access category. What is left out has the default of the edition and
+    """Channel access of an access category. Keys left out have the defaults of the edition and
     the role."""
 
     aifsn: int
@@ -342,44 +342,44 @@ class MacTable(TypedDict, total=False):
 
 
 class SinrTable(TypedDict, total=False):
-    """Capture by the ratio of signal to interference and noise. It needs powers."""
+    """Capture by the ratio of signal to interference and noise. This needs powers."""
 
     preamble_detection: words.Duration
     threshold: words.Decibels
 
 
 class CaptureNameMargin(TypedDict, total=False):
-    """As in ns-2: a frame survives those that begin during it if it is so much stronger than
-    each of them, and they are lost. A later frame never wins."""
+    """As in ns-2: a frame survives the frames that begin during it if it is stronger than each
+    of them by this margin; the later frames are lost."""
 
     margin: words.Decibels
 
 
 class CaptureNameSinr(TypedDict, total=False):
-    """A frame survives as long as its ratio to noise and all others together stays above a
+    """A frame survives if the ratio of its power to noise and all other frames stays above a
     threshold."""
 
     sinr: SinrTable
 
 
 CaptureName = Literal["none"] | CaptureNameMargin | CaptureNameSinr
-"""What decides between frames that overlap at a receiver."""
+"""Which of the frames that overlap at a receiver survive."""
 
 
 class ErrorsNameFrame(TypedDict, total=False):
-    """Every frame with this probability, whatever its length."""
+    """Every frame is lost with this probability, regardless of its length."""
 
     frame: float
 
 
 class ErrorsNameBit(TypedDict, total=False):
-    """Every bit with this probability."""
+    """Every bit is wrong with this probability."""
 
     bit: float
 
 
 ErrorsName = Literal["none", "snr"] | ErrorsNameFrame | ErrorsNameBit
-"""What loses frames that no other frame destroyed."""
+"""Frame errors without a collision."""
 LinkTable = TypedDict(
     "LinkTable",
     {
@@ -391,7 +391,7 @@ LinkTable = TypedDict(
     },
     total=False,
 )
-"""That stations hear each other."""
+"""A link between stations that hear each other."""
 
 
 class FreeSpaceTable(TypedDict, total=False):
@@ -416,15 +416,15 @@ class LogDistanceTable(TypedDict, total=False):
 
 
 class PathLossNameFreeSpace(TypedDict, total=False):
-    """Friis: with the square of the distance."""
+    """Free space (Friis): the square of the distance."""
 
     free_space: FreeSpaceTable
 
 
 class PathLossNameTwoRay(TypedDict, total=False):
     """Free space, and beyond a distance that follows from wavelength and antenna height the
-    fourth power of the distance. With its defaults and those of `thresholds` and
-    `stations.power` it is ns-2's: frames are decoded up to 250 m and sensed up to 550 m."""
+    fourth power of the distance. With the defaults here, of `thresholds` and of `stations.power`
+    the model is ns-2's: frames are decoded up to 250 m and sensed up to 550 m."""
 
     two_ray: TwoRayTable
 
@@ -447,7 +447,7 @@ class RangesTable(TypedDict, total=False):
 
 
 class ThresholdsTable(TypedDict, total=False):
-    """Received powers from which on a frame is of consequence."""
+    """Thresholds of received power."""
 
     decode: words.Power
     interfere: words.Power
@@ -455,7 +455,8 @@ class ThresholdsTable(TypedDict, total=False):
 
 
 class MediumTable(TypedDict, total=False):
-    """Who hears whom, by one of `ranges`, `path_loss` and `links`, and what is lost."""
+    """Which stations hear each other, by one of `ranges`, `path_loss` and `links`, and which
+    frames are lost."""
 
     capture: CaptureName
     errors: ErrorsName
@@ -484,7 +485,7 @@ class PhyTable(TypedDict, total=False):
 
 
 class RoutingTable(TypedDict, total=False):
-    """How flows find their routes over the air: those without `via`."""
+    """How routes over the air are computed, for flows without `via`."""
 
     connected: bool
     metric: words.MetricName
@@ -498,8 +499,8 @@ class GridTable(TypedDict, total=False):
 
 
 class RandomTable(TypedDict, total=False):
-    """Places that a seed decides, evenly spread over a disc or a rectangle. Replications do not
-    differ in them."""
+    """Random positions, uniform over a disc or a rectangle. All replications have the same
+    positions."""
 
     area: list[words.Length]
     min_distance: words.Length
@@ -526,7 +527,7 @@ class StationTable(TypedDict, total=False):
 
 
 class Description(TypedDict, total=False):
-    """A network of 802.11 stations, the traffic in it, and how long it is simulated."""
+    """A network of 802.11 stations, its traffic, and the duration of the simulation."""
 
     behaviour: words.BehaviourName
     buffers: BuffersTable

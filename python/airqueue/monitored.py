@@ -10,30 +10,30 @@ from typing import Literal, TypedDict
 
 
 class MapFlow(TypedDict):
-    """What is known of a flow before the network runs."""
+    """Facts about a flow before the network runs."""
 
     name: str
-    """Its name."""
+    """Name of the flow."""
     packet_bytes: int
-    """Its largest IP packet."""
+    """Size of the flow's largest IP packet."""
     later: list[list[str]]
-    """The stations that it passes on each way which it takes later."""
+    """The stations on each route that the flow takes later."""
 
 
 class Map(TypedDict):
-    """What a manager of a network knows of it before it runs, and what stays as it is."""
+    """What a manager of a network knows before the run, and what never changes."""
 
     stations: list[str]
-    """Names."""
+    """Names of the stations."""
     positions_m: list[list[float]]
-    """Where each station stands, x and y; empty where that does not matter."""
+    """Position of each station, x and y; empty where positions do not matter."""
     limit_packets: list[int | None]
-    """How many packets can wait in the queues of each station that flows feed; `null` where the
-    limit is another."""
+    """Number of packets that can wait in the queues of each station that flows feed; `null`
+    where the limit is of another kind."""
     neighbours: list[list[int]]
-    """Pairs of stations, by place, that decode each other's frames, of those that flows pass."""
+    """Pairs of stations on the routes of flows, by index, that decode each other's frames."""
     flows: list[MapFlow]
-    """The flows that go over the air."""
+    """The flows with a hop over the air."""
 
 
 class HopSnapshot(TypedDict):
@@ -42,36 +42,36 @@ class HopSnapshot(TypedDict):
     rate_bps: float
     """Data rate of the flow's frames."""
     data_s: float
-    """Mean time of an exchange for a packet that meets nobody."""
+    """Mean time of a packet's exchange without contention."""
     ack_s: float
-    """The same of TCP's acknowledgement; 0 without TCP."""
+    """Mean time of the exchange of TCP's acknowledgement; 0 without TCP."""
 
 
 class FlowSnapshot(TypedDict):
-    """What is seen of a flow."""
+    """One sample of a flow."""
 
     delivered_bytes: int
     """IP bytes that have reached its destination."""
     under_way_packets: int
-    """In a queue or in a MAC."""
+    """Packets in a queue or in a MAC."""
     route: list[str]
-    """The stations that it passes now, from the first to the last."""
+    """The stations on the present route, from the first to the last."""
     elsewhere_s: float
-    """What a packet and its answer take in wired links."""
+    """Time that a packet and its acknowledgement take in wired links."""
     hops: list[HopSnapshot]
     """The hops between those stations."""
 
 
 class Snapshot(TypedDict):
-    """What a manager of a network sees at a moment; sums are from the beginning of the warm-up
-    on. Stations and flows are in the order of the map."""
+    """One sample of a network for its manager; sums are from the beginning of the warm-up on.
+    Stations and flows are in the order of the map."""
 
     now_s: float
     """Simulated time, warm-up included."""
     busy_s: list[float]
-    """Of each station, how long its medium was busy or it sent."""
+    """Time for which each station sensed the medium busy or transmitted."""
     flows: list[FlowSnapshot]
-    """The flows that go over the air."""
+    """The flows with a hop over the air."""
 
 
 DomainsName = Literal[
@@ -85,7 +85,7 @@ CarryingName = Literal[
     "link-rates",
     "flow-rates",
 ]
-"""What the rate in B is."""
+"""The rate in B."""
 
 
 AllocationName = Literal[
@@ -105,43 +105,43 @@ RoundingName = Literal[
     "largest-remainder",
     "best",
 ]
-"""How buffers become whole packets."""
+"""How buffers are rounded to whole packets."""
 
 
 LimitedName = Literal[
     "node",
     "flow",
 ]
-"""Whose limits are set."""
+"""The queues whose limits are set."""
 
 
 SourceQueueName = Literal[
     "first",
     "separate",
 ]
-"""What the source of a flow has."""
+"""The limit at the source of a flow."""
 
 
 class Buffers(TypedDict):
-    """How the limits of queues are to be set while a network runs, by whoever runs it."""
+    """How the runner of a network is to set the limits of queues during the run."""
 
     domains: DomainsName
-    """Which collision domain limits a flow."""
+    """The collision domain that limits a flow."""
     carrying: CarryingName
-    """What a flow can reach, for B = round-trip time · rate."""
+    """The rate in B = round-trip time · rate."""
     allocation: AllocationName
     """How B is divided among the nodes."""
     rounding: RoundingName
-    """How buffers become whole packets."""
+    """How buffers are rounded to whole packets."""
     queues: LimitedName
-    """Whose limits are set."""
+    """The queues whose limits are set."""
     source: SourceQueueName
-    """What the source of a flow has."""
+    """The limit at the source of a flow."""
     look_s: float
-    """Time between two looks at the network."""
+    """Time between two samples of the network."""
     every_s: float
-    """After what time limits are computed anew although nothing has changed."""
+    """Longest time between two computations of the limits."""
     hold_s: float
-    """For how long a limit that was raised is not set back."""
+    """How long a raised limit is kept."""
     change_packets: int
-    """New limits are set if one of them differs by so much."""
+    """Least change of any limit for which the limits are set anew."""

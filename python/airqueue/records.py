@@ -23,17 +23,16 @@ class CodecDict(TypedDict):
     frame_s: float
     """Speech in a frame."""
     lookahead_s: float
-    """What the coder must hear beyond the frame, or the concealment hold back, before either can
-    work."""
+    """Speech that the coder needs beyond the frame, or that loss concealment holds back."""
     frames_per_packet: int
-    """Frames of a packet as usually sent."""
+    """Usual number of frames per packet."""
     rate_bps: float
     """Rate of its frames, without headers."""
 
 
 class ContentionDict(TypedDict):
-    """What saturated queues did: totals of the medium, and one value for each contender in the
-    contenders' order."""
+    """Counters of saturated queues: totals of the medium, and one value for each contender in
+    the contenders' order."""
 
     idle_slots: int
     """Idle slots between the end of the smallest AIFS and each transmission."""
@@ -42,13 +41,13 @@ class ContentionDict(TypedDict):
     collided: int
     """Busy periods in which several stations transmitted."""
     attempts: npt.NDArray[np.uint64]
-    """Times that the contender transmitted: successes and collisions."""
+    """Transmissions of the contender: successes and collisions."""
     successes: npt.NDArray[np.uint64]
-    """Transmissions that no other station met."""
+    """Transmissions without a collision."""
     collisions: npt.NDArray[np.uint64]
-    """Transmissions that met another station's."""
+    """Transmissions that collided with the transmission of another station."""
     internal_collisions: npt.NDArray[np.uint64]
-    """Times that a queue of higher priority in the same node went first."""
+    """Number of times that a queue of higher priority in the node transmitted instead."""
     drops: npt.NDArray[np.uint64]
     """Packets given up after the last retry."""
     packets: npt.NDArray[np.uint64]
@@ -124,19 +123,19 @@ class EmulationDict(TypedDict):
 
 
 class FatesDict(TypedDict):
-    """What became of packets in a queue behind a token bucket: in the arrays one value for each
-    packet, in their order."""
+    """The fate of packets in a queue before a token bucket: in the arrays one value for each packet, in
+    order."""
 
     left_ns: npt.NDArray[np.int64]
-    """When the packet left; the least int64 where the packet was dropped."""
+    """When the packet left; the smallest int64 if the packet was dropped."""
     marked: npt.NDArray[np.bool_]
-    """Whether the packet had a mark of congestion when it left."""
+    """Whether the packet had a congestion mark when it left."""
     warnings: list[str]
     """Warnings on the queue's table, a sentence each."""
 
 
 class FlowSeriesDict(TypedDict):
-    """What reached the destination of a flow, a value for each interval."""
+    """Throughput and delay of a flow, a value for each interval."""
 
     throughput_bps: npt.NDArray[np.float64]
     """Bits of IP packets per second."""
@@ -146,23 +145,22 @@ class FlowSeriesDict(TypedDict):
 
 
 class HostDict(TypedDict):
-    """What the hosts at both ends did to a run."""
+    """Reports of the hosts at both ends of a run."""
 
     send_blocked: int
     """Packets that the sending host's own buffer refused."""
     receive_overflow: int
-    """Packets that the receiving host's socket buffer overflowed with, as its kernel counted
-    them."""
+    """Packets that overflowed the receiving host's socket buffer, as its kernel counted them."""
     duplicates: int
     """Second and later copies of a packet."""
     clock_steps: int
     """Wall-clock steps seen while mapping timestamps, sender and receiver together."""
     kernel_receive_timestamps: bool
-    """Whether the kernel said when packets came."""
+    """Whether receive times are the kernel's."""
 
 
 class LimitsDict(TypedDict):
-    """What a server agrees to."""
+    """The limits of a server."""
 
     max_bits_per_s: int
     """Highest IP bit rate of a plan, all flows together, and of all sessions."""
@@ -179,26 +177,26 @@ class LimitsDict(TypedDict):
 
 
 class PollDict(TypedDict):
-    """Where a run stands."""
+    """The state of a run."""
 
     state: Literal["running", "collecting", "done", "failed"]
-    """What the run does."""
+    """The phase of the run."""
     reason: str | None
     """Why the run failed."""
     elapsed_s: float
     """Time since the run began."""
     planned_s: float
-    """How long the plan is."""
+    """Planned length of the run."""
     received: int
-    """Packets received; upwards, as the server last said."""
+    """Packets received; upwards, as the server last reported."""
     lost: int
-    """Packets that later ones overtook; upwards, as the server last said."""
+    """Packets that later ones overtook; upwards, as the server last reported."""
     delay_s: float | None
     """Recent one-way delay above the least seen in this run; none until known."""
 
 
 class QueueSeriesDict(TypedDict):
-    """The packets that waited in a queue, driver ring included, a value for each interval."""
+    """Packets waiting in a queue, driver ring included, a value for each interval."""
 
     length_mean_packets: npt.NDArray[np.float64]
     """Mean over the interval."""
@@ -208,39 +206,39 @@ class QueueSeriesDict(TypedDict):
 
 class RunDict(TypedDict):
     """The records of a run: columns of equal length, one row per packet in the order of sending.
-    Times are in nanoseconds, the least int64 where there is none."""
+    Times are in nanoseconds; the smallest int64 stands for a missing time."""
 
     scheduled_ns: npt.NDArray[np.int64]
-    """When the packet was to leave."""
+    """Planned send time of the packet."""
     sent_ns: npt.NDArray[np.int64]
-    """When the packet left."""
+    """Send time of the packet."""
     kernel_tx_ns: npt.NDArray[np.int64]
-    """When the kernel says that the packet left."""
+    """The kernel's transmit timestamp of the packet."""
     received_ns: npt.NDArray[np.int64]
-    """When the packet arrived."""
+    """Receive time of the packet."""
     flow: npt.NDArray[np.uint8]
-    """Which flow the packet is of."""
+    """Flow of the packet."""
     size_bytes: npt.NDArray[np.uint16]
     """Size of the IP packet."""
     host: HostDict
-    """What the hosts did to the run."""
+    """Reports of the hosts."""
     end: Literal["complete", "cancelled", "receiver_silent", "sender_silent"]
     """How the run ended."""
 
 
 class SeriesDict(TypedDict):
-    """How a network changes over time: a row for each whole interval."""
+    """Time series of a network: a row for each whole interval."""
 
     time_s: npt.NDArray[np.float64]
     """The ends of the intervals, counted from the beginning of the warm-up."""
     flows: dict[str, FlowSeriesDict]
-    """Of each flow."""
+    """The series of each flow."""
     queues: dict[str, QueueSeriesDict]
-    """Of each queue that a flow feeds, and of each in front of a wired link."""
+    """The series of each queue that a flow feeds, and of each queue before a wired link."""
 
 
 class ServerStatsDict(TypedDict):
-    """What a server has counted since the beginning."""
+    """Counters of a server since its start."""
 
     sessions: int
     """Sessions open now."""
@@ -249,26 +247,26 @@ class ServerStatsDict(TypedDict):
     refused: int
     """Requests to open, to join or to run a plan that were refused with a reason."""
     ignored: int
-    """Datagrams that were not understood or belonged to nobody."""
+    """Datagrams that were malformed or belonged to no session."""
     runs: int
     """Runs begun."""
     datagrams_received: int
-    """Datagrams that came."""
+    """Datagrams received."""
     datagrams_sent: int
-    """Datagrams that left."""
+    """Datagrams sent."""
 
 
 class TruthDict(TypedDict):
-    """What really happened in a simulated queue during the last run. The columns have a row
-    after each change of the queue, and are empty unless the configuration asks for them."""
+    """The true length of a simulated queue during the last run. The columns have a row after
+    each change of the queue, and are empty unless the configuration asks for them."""
 
     max_waiting_packets: int
-    """Most packets that waited at once; the packet in service is not among them."""
+    """Largest number of waiting packets; the packet in service is excluded."""
     max_waiting_bytes: int
-    """Most bytes that waited at once, link-layer bytes included."""
+    """Largest number of waiting bytes, link-layer bytes included."""
     at_ns: npt.NDArray[np.int64]
-    """When the queue changed, on the path's clock."""
+    """Time of each change, on the path's clock."""
     packets: npt.NDArray[np.uint64]
-    """Packets that waited then."""
+    """Packets waiting after the change."""
     bytes: npt.NDArray[np.uint64]
-    """Bytes that waited then."""
+    """Bytes waiting after the change."""

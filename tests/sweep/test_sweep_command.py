@@ -129,7 +129,7 @@ def test_pictures_that_cannot_be_are_refused_before_anything_runs(invoke):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("x = 1", "sweep.toml: x: a sweep has no such key"),
+        ("x = 1", "sweep.toml: x: unknown key of a sweep"),
         ("x", "sweep.toml: the text: no TOML"),
         ('scenario = "none.toml"\nparameters.a = [1]', "none.toml: No such file or directory"),
         ('scenario = "sweep.toml"', "sweep.toml: parameters: a table of 0; expected"),
@@ -161,9 +161,7 @@ def test_wrong_usage_is_exit_code_2(invoke, arguments, says):
 def test_a_figure_that_there_is_not_is_refused(invoke):
     result = invoke("sweep.toml", "--show", "flows.up.dealy")
     assert result.exit_code == 1
-    assert (
-        "--show flows.up.dealy: flows have no such figure; they have offered_bps" in result.output
-    )
+    assert "--show flows.up.dealy: unknown figure of flows; they have offered_bps" in result.output
 
 
 def test_a_cluster_that_is_not_there_is_an_error(invoke, monkeypatch):

@@ -244,7 +244,7 @@ def test_no_sweep_is_worse_than_a_sentence(given, path):
     [
         (
             {"paramters": {}},
-            "paramters: a sweep has no such key; expected scenario, parameters, zip",
+            "paramters: unknown key of a sweep; expected scenario, parameters, zip",
         ),
         ({"scenario": 3}, "scenario: 3; expected the name of a scenario file"),
         ({"parameters": {}}, "parameters: a table of 0; expected a table of what to change"),
@@ -277,11 +277,11 @@ def test_no_sweep_is_worse_than_a_sentence(given, path):
             r"zip\[0\]: stations\.sta\.count has 3, phy\.rate has 2; expected",
         ),
         ({"sample": 0}, r"sample\.points: 0; expected a whole number from 1"),
-        ({"sample": {"number": 3}}, r"sample\.number: no such key"),
+        ({"sample": {"number": 3}}, r"sample\.number: unknown key"),
         ({"sample": 5}, "sample: nothing to draw from"),
         ({"seed": -1}, "seed: -1; expected a whole number from 0"),
         ({"replications": 0}, r"replications\.least: 0; expected"),
-        ({"replications": {"many": 3}}, r"replications\.many: no such key"),
+        ({"replications": {"many": 3}}, r"replications\.many: unknown key"),
         ({"replications": {"least": 5, "most": 3}}, "at most 3, and at least 5; exchange them"),
         ({"replications": {"least": 5, "most": 9}}, "nothing says when it is enough"),
         ({"until": 3}, "until: 3; expected a table"),
@@ -298,7 +298,7 @@ def test_what_a_sweep_cannot_be_is_explained(change, says):
     [
         (
             {"flows.up1.delay": 0.1},
-            r"until\.flows\.up1\.delay: flows have no such figure; they have",
+            r"until\.flows\.up1\.delay: unknown figure of flows; they have",
         ),
         ({"flows.down.delay_mean_s": 0.1}, r"until\.flows\.down.*none of the flows has that name"),
         ({"throughput_bps": 0.1}, r"until\.throughput_bps: no figure; expected flows"),
@@ -307,7 +307,7 @@ def test_what_a_sweep_cannot_be_is_explained(change, says):
         ({"medium.throughput_bps": {}}, "an empty table"),
         (
             {"medium.throughput_bps": {"half": 1}},
-            "half: no such key; expected relative or absolute",
+            "half: unknown key; expected relative or absolute",
         ),
         ({"medium.throughput_bps": {"absolute": "1 ms"}}, "absolute: '1 ms'; expected a number in"),
     ],

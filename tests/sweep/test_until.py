@@ -63,10 +63,10 @@ def test_what_names_no_figure_is_explained(pattern, says):
     [
         (
             "flows.up1.dealy",
-            "key flows.up1.dealy: flows have no such figure; they have delay_s",
+            "key flows.up1.dealy: unknown figure of flows; they have delay_s",
         ),
         ("flows.down.delay_s", "none of the flows has that name; there are up1, up2, a.b"),
-        ("medium.x", "the medium has no such figure; it has rate"),
+        ("medium.x", "unknown figure of the medium; it has rate"),
         ("connections.*.rtt", "there are no connections in this network"),
     ],
 )

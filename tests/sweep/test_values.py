@@ -95,7 +95,7 @@ def second(first, last, count, scale):
         ([], "a list of 0; expected 1 to 10,000 values"),
         ([1, 2, 1], "1 is in the list twice"),
         ([float("nan")], r"parameters\.p\[0\]: nan; expected a finite number"),
-        ({"from": 1, "to": 5, "step": 1}, r"p\.step: a range has no such key; expected from, to,"),
+        ({"from": 1, "to": 5, "step": 1}, r"p\.step: unknown key of a range; expected from, to,"),
         ({"to": 5, "points": 3}, "a range without from"),
         ({"from": 1, "points": 3}, "a range without to"),
         (

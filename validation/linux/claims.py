@@ -1,4 +1,4 @@
-"""Our disciplines held against the kernel's, from kernel.csv."""
+"""Compares our disciplines with the kernel's, from kernel.csv."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from validation.linux.scenarios import (
 )
 
 _RUNS = 2
-"""Of ours for each of the kernel's, where lots are cast."""
+"""Our runs for each run of the kernel, for disciplines that draw random numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ _TITLES = {
 
 
 def claims() -> list[Claim]:
-    """Return a claim for each discipline and figure; none where neither side ever marks."""
+    """Return a claim for each discipline and figure, except for marks if neither side marks."""
     all_of_them = (
         _claim(discipline, quantity) for discipline in DISCIPLINES for quantity in _QUANTITIES
     )
@@ -65,7 +65,7 @@ def _dashed(label: str) -> str:
 
 
 def _has_two(discipline: Discipline) -> bool:
-    """Whether it has a behaviour of Linux's beside that of its RFC."""
+    """Return whether a discipline has a Linux behaviour beside that of its RFC."""
     return "behaviour" in discipline.queue[discipline.name]
 
 
@@ -76,7 +76,7 @@ def _queue(discipline: Discipline, behaviour: str) -> Mapping[str, Any]:
 
 @cache
 def ours(scenario: Scenario, behaviour: str | None = None) -> Sequence[Sequence[Window]]:
-    """Return what each run of ours gives; if a behaviour is named, with that one."""
+    """Return the result of each of our runs, with a behaviour if named."""
     discipline = scenario.discipline
     found: list[Sequence[Window]] = []
     for run in range(1, _RUNS * discipline.runs + 1 if discipline.runs > 1 else 2):

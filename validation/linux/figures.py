@@ -1,4 +1,4 @@
-"""What is compared: the same figures of the kernel's packets and of ours."""
+"""Figures of packets for comparison, computed equally for the kernel and for us."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy.typing as npt
 from validation.linux.scenarios import Arrival, Scenario
 
 GONE = -1
-"""In the place of the time at which a packet left: it was dropped."""
+"""Marks a dropped packet, in place of its departure time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What became of the packets that were offered in a window of time."""
+    """Fates of the packets offered in a window of time."""
 
     from_s: float
     to_s: float
@@ -24,7 +24,7 @@ class Window:
     dropped: int
     marked: int
     median_sojourn_s: float
-    """Of those that were not dropped."""
+    """Sojourn time of the packets that were not dropped."""
     p95_sojourn_s: float
 
 

@@ -1,8 +1,8 @@
 """Inside user-mode Linux, as its first process: one scenario through the kernel's discipline.
 
-Packets leave through a veth pair: the discipline under a token bucket on the way out of one end, a
-packet socket with the kernel's time stamps at the other. The sender's socket must not be what
-limits the queue (a queued packet counts as unsent), so that its buffer is made larger than any
+Packets leave through a veth pair: the discipline under a token bucket at the egress of one end, a
+packet socket with the kernel's time stamps at the other. The sender's socket must not limit the
+queue (a queued packet counts as unsent), so its buffer is larger than any
 queue here. On the virtual clock of clock.c a program takes no time, and the sender is never late.
 """
 
@@ -28,11 +28,11 @@ _LET_DRAIN_S = 30.0
 _ABSOLUTE = 1
 _LATE_NS = 2000
 _HOSTS = 3
-"""Senders, and as many receivers."""
+"""Number of senders, and of receivers."""
 
 
 def main() -> None:
-    """Do what the environment says."""
+    """Run the scenario that the environment names."""
     scenario = scenarios.scenario(os.environ["AIRQUEUE_SCENARIO"])
     modules = (*_MODULES, f"net/sched/sch_{scenario.discipline.name}")
     inside.first_process(modules, lambda: _run(scenario, int(os.environ["AIRQUEUE_RUN"])))
@@ -112,7 +112,7 @@ def _sender(packet: Arrival, names_queue: bool) -> socket.socket:
 
 
 def _arrived(receiver: socket.socket) -> Iterator[tuple[bytes, int]]:
-    """Yield what has come since the last time: the headers and the time stamp."""
+    """Yield headers and time stamp of each packet received since the last call."""
     while True:
         try:
             data, ancillary, _, _ = receiver.recvmsg(64, 64)

@@ -1,4 +1,4 @@
-"""What first processes inside user-mode Linux have in common. They need Python's own library only."""
+"""Common parts of first processes inside user-mode Linux, with Python's standard library only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 FOLDER = Path("/tmp")
-"""Where the folder of the host is that results go to."""
+"""Mount point of the host's folder for results."""
 
 _POWER_OFF = 0x4321FEDC
 _FINIT_MODULE = 313
@@ -19,7 +19,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def first_process(modules: Sequence[str], work: Callable[[], None]) -> None:
-    """Prepare the machine, do the work, and switch the machine off whatever happened."""
+    """Prepare the machine, do the work, and switch the machine off in any case."""
     try:
         for kind, where in (("proc", "/proc"), ("sysfs", "/sys")):
             mount(kind, where)

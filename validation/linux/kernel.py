@@ -1,4 +1,4 @@
-"""Runs a scenario in user-mode Linux, which it installs if it may."""
+"""Runs a scenario in user-mode Linux, which is installed if permitted."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _ROOT = _HERE.parent.parent
 _MODULES = Path("/usr/lib/uml/modules")
 _LONGEST_S = 900
 
-# The clock stands still while the kernel computes, so that it cannot measure its own speed while it
-# boots: the length of a delay loop is given, and the benchmarks of RAID are left out.
+# Time stops while the kernel computes, so that the kernel cannot measure its speed at boot: the
+# length of a delay loop is given, and the benchmarks of RAID are left out.
 _KERNEL = (
     "mem=512M",
     "lpj=1000000",
@@ -41,7 +41,7 @@ _KERNEL = (
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """User-mode Linux with the clock that it is given."""
+    """User-mode Linux with a preloaded clock."""
 
     program: str
     modules: Path
@@ -49,18 +49,18 @@ class Kernel:
 
     @property
     def release(self) -> str:
-        """As uname tells it."""
+        """Release, as reported by uname."""
         return self.modules.name
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the kernel did with the packets of a scenario, in the order of their arrival."""
+    """Fates of a scenario's packets in the kernel, in the order of their arrival."""
 
     left_ns: npt.NDArray[np.int64]
     marked: npt.NDArray[np.bool_]
     statistics: dict[str, Any]
-    """What tc told of the discipline at the end."""
+    """Output of tc on the discipline at the end."""
 
 
 def install(folder: Path) -> Kernel:
@@ -104,7 +104,7 @@ def boot(
 ) -> None:
     """Boot, run a module as the first process, which writes results into the folder, switch off.
 
-    Raises UnavailableError when it has not come to its end.
+    Raises UnavailableError if the module does not finish.
     """
     first = folder / "init"
     first.write_text(_first_process(kernel, guest, settings, folder), encoding="utf-8")
@@ -119,7 +119,7 @@ def boot(
         check=False,
     )
     if not (folder / "done").exists():
-        raise UnavailableError(f"user-mode Linux did not do it: {_last(done)}")
+        raise UnavailableError(f"the run in user-mode Linux failed: {_last(done)}")
 
 
 def _first_process(kernel: Kernel, guest: str, settings: Mapping[str, str], folder: Path) -> str:
@@ -140,7 +140,7 @@ def _last(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _check_books(measured: Measured) -> None:
-    """The discipline's own counters must say what the receiver has seen."""
+    """Check that the discipline's counters agree with the receiver's."""
     told = measured.statistics
     dropped = int((measured.left_ns < 0).sum())
     if (told["drops"], told["qlen"]) != (dropped, 0):

@@ -1,4 +1,4 @@
-"""kernel.csv: what the kernel did, a row for each window of each run."""
+"""kernel.csv: the kernel's results, a row for each window of each run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def runs(scenario: Scenario) -> Sequence[Sequence[Window]]:
 
 
 def release(scenario: Scenario) -> str:
-    """Return the version of the kernel that ran it."""
+    """Return the version of the kernel that ran the scenario."""
     return next(row["kernel"] for row in read() if row["scenario"] == scenario.name)
 
 

@@ -1,6 +1,6 @@
-"""What is sent through Linux's disciplines and through ours, and how both are set.
+"""Traffic for Linux's disciplines and for ours, and the settings of both.
 
-The guest reads this file too: it needs nothing but Python's own library.
+The guest reads this file too: it needs only Python's standard library.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 RATE_BPS = 10_000_000
-"""Of the token bucket behind each discipline, with link-layer bytes."""
+"""Rate of the token bucket behind each discipline, with link-layer bytes."""
 BURST_BYTES = 1540
-"""Its depth: a packet, with which it lets packets go one at a time."""
+"""Depth of the token bucket: one packet, so that packets leave one at a time."""
 LINK_LAYER_BYTES = 14
-"""What Linux counts on top of an IP packet on Ethernet."""
+"""Bytes that Linux counts in addition to an IP packet on Ethernet."""
 HANDLE = 0x10
-"""Of the discipline under the token bucket."""
+"""Handle of the discipline under the token bucket."""
 
 _SECOND = 1_000_000_000
 _GOLDEN = 0.6180339887498949
@@ -24,39 +24,39 @@ _LEAD_S = 0.3
 
 
 class Arrival(NamedTuple):
-    """A packet that is offered."""
+    """An offered packet."""
 
     at_ns: int
     flow: int
     size_bytes: int
-    """Of the IP packet."""
+    """Size of the IP packet."""
     ect: bool
-    """Whether it may be marked."""
+    """Whether the packet is ECN-capable."""
     dscp: int = 0
     source: int = 0
     destination: int = 0
-    """The hosts that it comes from and goes to."""
+    """Source and destination host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Packets of one size at a constant rate, for good or on and off."""
+    """Packets of one size at a constant rate, always or on and off."""
 
     flow: int
     load: float
-    """While it is on, as a share of the bottleneck's rate."""
+    """Rate while on, as a share of the bottleneck's rate."""
     size_bytes: int = 1000
     ect: bool = False
     on_s: float = 0.0
     off_s: float = 0.0
-    """Of a cycle; 0: always on."""
+    """Length of a cycle; 0: always on."""
     start_s: float = 0.0
     dscp: int = 0
     source: int = 0
     destination: int = 0
     uneven: bool = False
-    """Each packet comes anywhere in its period, by multiples of the golden ratio: without this many
-    constant rates fall into step with each other."""
+    """Whether packets are spread over their periods, by multiples of the golden ratio: without this
+    option many constant rates fall into step with each other."""
 
     def arrivals(self, seconds: float) -> list[Arrival]:
         """Return its packets from time zero on."""
@@ -88,7 +88,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traffic:
-    """Sources, for how long, and the windows of time that are looked at apart."""
+    """Sources, their duration, and the windows of time with separate figures."""
 
     name: str
     title: str
@@ -99,7 +99,7 @@ class Traffic:
 
     @property
     def seconds(self) -> float:
-        """When the last window ends."""
+        """End of the last window."""
         return max(end for _, end in self.windows_s)
 
     def arrivals(self) -> list[Arrival]:
@@ -109,21 +109,21 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Discipline:
-    """A queue discipline in the words of tc and in those of a scenario's `queue` table."""
+    """A queue discipline in the syntax of tc and of a scenario's `queue` table."""
 
     name: str
     tc: str
     queue: Mapping[str, Any]
     runs: int = 1
-    """More than one where lots are cast."""
+    """Number of runs; more than one if random numbers are drawn."""
     interval_s: float = 0.0
-    """Of what it does by a clock of its own; its runs begin at different times of that interval."""
+    """Interval of its own clock; runs begin at different times of this interval."""
     variant: str = ""
-    """Which of several settings of the same discipline it is."""
+    """Name of the setting, if a discipline has several."""
     traffic: Sequence[Traffic] = ()
-    """What is sent through it; by itself what all disciplines get."""
+    """Its traffic; by default the traffic of all disciplines."""
     names_queues: bool = True
-    """A socket's priority names a queue of it; otherwise it would name something else, or nothing."""
+    """Whether a socket's priority names a queue of the discipline."""
 
     @property
     def label(self) -> str:
@@ -144,16 +144,16 @@ class Scenario:
         return f"{self.discipline.label} {self.traffic.name}"
 
     def start_s(self, run: int) -> float:
-        """When the traffic begins, in a run from 1 on."""
+        """Return the start of the traffic in a run, counted from 1."""
         if not self.discipline.interval_s:
             return 0.0
         return _LEAD_S + self.discipline.interval_s * (run - 1) / self.discipline.runs
 
     def arrivals(self, run: int) -> list[Arrival]:
-        """Return what is offered in a run.
+        """Return the packets offered in a run.
 
-        A discipline with a clock gets a packet at time zero, long before the traffic: ours starts
-        its clock with it, and the kernel's has long been running.
+        A discipline with a clock gets a packet at time zero, long before the traffic: this packet
+        starts the clock of ours, while the kernel's runs already.
         """
         start_s = self.start_s(run)
         packets = self.traffic.arrivals()
@@ -252,8 +252,8 @@ DISCIPLINES = (
     ),
     Discipline(
         "fq_codel",
-        # Linux puts a packet whose priority names a queue of the discipline into that one; ours
-        # hashes, and among so many queues two of some flows never meet.
+        # Linux puts a packet whose priority names a queue of the discipline into this queue; ours
+        # hashes, and among so many queues no two of the flows share one.
         "fq_codel limit 1000 flows 65535 quantum 1514 target 5ms interval 100ms ecn",
         {
             "discipline": "fq_codel",
@@ -303,7 +303,7 @@ DISCIPLINES = (
     ),
     Discipline(
         "sfq",
-        # As with fq_codel: the flows name their queues to Linux, and ours never meet.
+        # As with fq_codel: the flows name their queues to Linux, and our flows never share one.
         "sfq limit 1000 depth 127 flows 128 divisor 65536 quantum 1514",
         {
             "discipline": "sfq",

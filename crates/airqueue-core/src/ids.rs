@@ -1,6 +1,6 @@
-//! Names that are numbers: places in lists, each of its own type.
+//! Ids that are indices of lists, with a type for each list.
 
-/// Makes a type for the places of things in a list, so that a place in one list cannot be used in another.
+/// Defines a type for the indices of a list, so that an index of one list cannot be used in another.
 ///
 /// ```
 /// airqueue_core::ids! {
@@ -17,13 +17,13 @@ macro_rules! ids {
         pub struct $name(pub $number);
 
         impl $name {
-            /// The one at this place.
+            /// The id with this index.
             #[inline]
             pub const fn at(index: usize) -> $name {
                 $name(index as $number)
             }
 
-            /// The place in whatever is kept for each.
+            /// The index, for lists with one entry per id.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize

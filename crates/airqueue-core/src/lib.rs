@@ -1,5 +1,5 @@
 //! The types that every other crate of airqueue uses: time, data rates, packets, random streams, the queue discipline
-//! traits, and how people write quantities and keys of files. Nothing here reads a clock or touches the operating system.
+//! traits, and the grammar of quantities and keys of files. Nothing here reads a clock or touches the operating system.
 
 mod ids;
 pub mod keys;

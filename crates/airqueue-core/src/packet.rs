@@ -1,12 +1,12 @@
-//! Packets, as queues hold them.
+//! Packets in queues.
 
 use crate::Time;
 
 crate::ids! {
-    /// What tells flows apart in a queue, as Linux's flow keys do: packets of one flow have the same key. Whoever owns the
-    /// queue gives the keys.
+    /// The key by which queues distinguish flows, as Linux's flow keys: packets of one flow have one key. The owner of
+    /// the queue assigns the keys.
     FlowKey(u32);
-    /// A neighbour of a station, as numbered by whoever owns the queue before it: 0, 1, 2 and so on.
+    /// A neighbour of a station, as numbered by the owner of the queue before it: 0, 1, 2 and so on.
     NeighbourId(u16);
 }
 
@@ -15,18 +15,18 @@ crate::ids! {
 pub struct Packet {
     /// Unique within one simulation.
     pub id: u64,
-    /// The packet's flow; disciplines with a queue per flow look at nothing else.
+    /// The packet's flow; disciplines with a queue per flow use nothing else.
     pub flow: FlowKey,
     /// IP packet size in bytes.
     pub size: u32,
-    /// When the source made the packet.
+    /// When the source created the packet.
     pub created: Time,
     /// When the discipline that holds the packet accepted it: the start of its sojourn time.
     pub enqueued: Time,
-    /// Where the packet's bytes are.
+    /// Handle of the packet's bytes.
     pub payload: Payload,
-    /// The neighbour that the packet goes to, as the owner of the queue numbers neighbours; disciplines
-    /// with a queue per neighbour look at nothing else.
+    /// The neighbour that the packet goes to, as the owner of the queue numbers neighbours; disciplines with a queue
+    /// per neighbour use nothing else.
     pub neighbour: NeighbourId,
     /// The ECN field of the IP header.
     pub ecn: Ecn,
@@ -34,11 +34,11 @@ pub struct Packet {
     pub dscp: u8,
 }
 
-// Queues hold many of them.
+// Queues hold many packets.
 const _: () = assert!(size_of::<Packet>() == 40);
 
-/// The ECN field of an IP header (RFC 3168, section 5). ECT(0) and ECT(1) are one: no discipline
-/// treats them differently.
+/// The ECN field of an IP header (RFC 3168, section 5). ECT(0) and ECT(1) are not distinguished: no discipline treats
+/// them differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ecn {
     /// The transport does not understand marks: Not-ECT.
@@ -50,15 +50,14 @@ pub enum Ecn {
     Ce,
 }
 
-/// A handle for the bytes of a packet in the store of whoever runs the simulation; queues never look
-/// at the bytes.
+/// A handle for the bytes of a packet in the store of the simulation; queues never access the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Payload(pub u32);
 
 /// The ends of a flow. Packets do not carry their ends: a discipline that is fair among hosts gets them once per flow
 /// ([`LinkFeedback::set_flow_hosts`]).
 ///
-/// [`LinkFeedback::set_flow_hosts`]: crate::LinkFeedback::know_flow
+/// [`LinkFeedback::set_flow_hosts`]: crate::LinkFeedback::set_flow_hosts
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hosts {
     /// The source host, as the owner of the queues numbers hosts.
@@ -68,7 +67,7 @@ pub struct Hosts {
 }
 
 impl Ecn {
-    /// Whether the packet may carry a mark, or does.
+    /// Whether the packet may carry, or carries, a mark.
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct
     }
@@ -98,8 +97,8 @@ impl PacketCount {
 }
 
 impl Packet {
-    /// A packet of `size` bytes made at `now`, for neighbour 0, with no payload, not ECN-capable, of the
-    /// default class.
+    /// A packet of `size` bytes created at `now`, for neighbour 0, without payload, not ECN-capable, of the default
+    /// class.
     pub fn new(id: u64, flow: FlowKey, size: u32, now: Time) -> Packet {
         Packet {
             id,

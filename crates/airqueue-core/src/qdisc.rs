@@ -1,7 +1,7 @@
 //! The queue discipline traits.
 //!
-//! A discipline is a [`QueueDisc`]. Two more traits are for links that ask or report more: [`ByNeighbour`] for a link
-//! that sends several packets to one neighbour together, [`LinkFeedback`] for a link that reports what became of packets. Every
+//! A discipline is a [`QueueDisc`]. Two more traits are for links with more functions: [`ByNeighbour`] for a link that
+//! sends several packets to one neighbour together, [`LinkFeedback`] for a link that reports the fate of packets. Every
 //! discipline implements both, most of them with the defaults; all three together are a [`LinkQueue`].
 
 use crate::{DataRate, Ecn, FlowKey, Hosts, NeighbourId, Packet, Span, Time};
@@ -9,26 +9,25 @@ use auto_impl::auto_impl;
 
 /// Decides which packets wait, in which order they leave, and which are dropped.
 ///
-/// A discipline is a sans-IO state machine: it learns the time from its caller and schedules
-/// nothing. The interface has room for all the usual kinds:
+/// A discipline is a sans-IO state machine: the caller passes the time, and the discipline schedules nothing. The
+/// interface suits all the usual kinds:
 ///
 /// * *Dropping at arrival* (drop-tail, RED, PIE): `enqueue` puts the arriving packet, or one that
 ///   was waiting (drop from the head, FQ-CoDel's largest flow), into `drops`.
 /// * *Dropping at departure* (CoDel): `dequeue` puts the packets that it drops before the
 ///   packet it returns into `drops`.
 /// * *Reordering* (DRR, airtime fairness): `dequeue` chooses among flows ([`Packet::flow`]).
-/// * *Shaping*: `dequeue` returns `None` although packets wait, and [`next_wakeup`] says when to
-///   ask again.
+/// * *Shaping*: `dequeue` returns `None` although packets wait, and [`next_wakeup`] gives the time of the next call.
 ///
-/// Every discipline accounts for every packet: an offered packet waits in the discipline, was returned by
-/// `dequeue`, or was named in `drops`, exactly once. A discipline changes nothing of a packet but the stamp,
-/// and the ECN field through [`Drops::mark`].
+/// Every discipline accounts for every packet: an offered packet waits in the discipline, was returned by `dequeue`, or
+/// was named in `drops`, exactly once. A discipline changes only the stamp of a packet, and the ECN field through
+/// [`Drops::mark`].
 ///
 /// [`next_wakeup`]: QueueDisc::next_wakeup
 #[auto_impl(Box)]
 pub trait QueueDisc {
-    /// Offers a packet at `now`. Packets dropped because of it, itself or others, are added to `drops`.
-    /// An accepted packet is stamped: `enqueued` becomes `now`.
+    /// Offers a packet at `now`. Packets dropped because of this arrival, the arriving packet or others, are added to
+    /// `drops`. An accepted packet is stamped: `enqueued` becomes `now`.
     fn enqueue(&mut self, packet: Packet, now: Time, drops: &mut Drops);
 
     /// Removes and returns the packet that leaves at `now`.
@@ -42,11 +41,10 @@ pub trait QueueDisc {
     /// Number of packets waiting.
     fn len_packets(&self) -> usize;
 
-    /// Bytes waiting, in the measure that the discipline's limit is in (with link-layer overhead if
-    /// it counts that).
+    /// Bytes waiting, counted as for the discipline's limit (with link-layer overhead if the limit includes it).
     fn len_bytes(&self) -> u64;
 
-    /// Whether nothing waits.
+    /// Whether no packet waits.
     fn is_empty(&self) -> bool {
         self.len_packets() == 0
     }
@@ -65,7 +63,7 @@ pub trait QueueDisc {
 
 /// For a link that sends several packets to one neighbour together (A-MPDUs), and takes turns among neighbours.
 ///
-/// By default only the packet whose turn it is counts.
+/// By default only the packet whose turn it is can be returned.
 #[auto_impl(Box)]
 pub trait ByNeighbour: QueueDisc {
     /// The packet that `dequeue_for_neighbour(neighbour, now)` would return, which stays in the queue.
@@ -104,7 +102,7 @@ pub trait ByNeighbour: QueueDisc {
     }
 }
 
-/// For a link that reports what became of packets, and an operator who sets limits of single flows and names their hosts.
+/// For a link that reports the fate of packets, and for an operator who sets limits of single flows and their hosts.
 ///
 /// By default reports are ignored, and no flow has a limit of its own.
 #[auto_impl(Box)]
@@ -123,15 +121,15 @@ pub trait LinkFeedback {
     }
 }
 
-/// A queue discipline with everything that a link may ask of it.
+/// A queue discipline with all functions that a link may use.
 pub trait LinkQueue: ByNeighbour + LinkFeedback {}
 
 impl<Q: ByNeighbour + LinkFeedback + ?Sized> LinkQueue for Q {}
 
-/// Any queue discipline; it can move between threads with the simulation it belongs to.
+/// Any queue discipline; the box can move between threads with its simulation.
 pub type BoxedQueue = Box<dyn LinkQueue + Send + Sync>;
 
-/// What a link did with a packet.
+/// A link's report on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The packet, as `dequeue` returned it.
@@ -159,8 +157,8 @@ pub struct Feedback {
 pub enum Limit {
     /// At most this many packets wait.
     Packets(u32),
-    /// At most this many bytes wait: a packet is accepted if it fits into what is left, so that the
-    /// backlog never exceeds the limit (the rule of Linux's bfifo).
+    /// At most this many bytes wait: a packet is accepted if it fits into the rest, so that the backlog never exceeds
+    /// the limit (the rule of Linux's bfifo).
     Bytes(u64),
 }
 
@@ -171,9 +169,9 @@ pub enum DropReason {
     Tail,
     /// The queue was full: a waiting packet was dropped to make room.
     Head,
-    /// Larger than any packet that could ever pass.
+    /// The packet is too large ever to pass.
     Oversize,
-    /// Above the rate of a policer.
+    /// The packet exceeds the rate of a policer.
     Policed,
     /// Active queue management signals congestion, although there was room.
     Aqm,

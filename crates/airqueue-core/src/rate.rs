@@ -80,7 +80,7 @@ pub struct Serializer {
 }
 
 impl Serializer {
-    /// A serializer that owes nothing.
+    /// A serializer without a fraction owed.
     pub fn new(rate: DataRate) -> Serializer {
         Serializer { rate, owed: 0 }
     }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub u64);
 
-/// One stream of random numbers, the same on every machine.
+/// One stream of random numbers, equal on every machine.
 ///
 /// The generator is PCG64-DXSM. State and sequence come from the first 32 bytes of
 /// SHA-256(seed as 8 little-endian bytes, then the name), so that streams of related names or of

@@ -15,7 +15,7 @@ pub struct Span(i64);
 impl Time {
     /// The clock's epoch.
     pub const ZERO: Time = Time(0);
-    /// Later than anything that happens.
+    /// A time later than every event.
     pub const MAX: Time = Time(i64::MAX);
 
     /// The point `ns` nanoseconds after the epoch.
@@ -40,7 +40,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Span = Span(0);
 
     /// A span of `ns` nanoseconds.

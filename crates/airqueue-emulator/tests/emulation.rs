@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 const CELL: &str = r#"{
     "warm_up": "0 s",
-    "phy": {"standard": "802.11n", "rate": "65 Mb/s"},
-    "queue": {"discipline": "pfifo", "limit": "10 packets"},
+    "phy": {"standard": "802.11n", "rate": "HT-MCS7"},
+    "queue": {"discipline": "droptail", "limit": "10 packets"},
     "stations": [{"name": "ap"}, {"name": "phone", "real": true}, {"name": "tablet"}],
     "hosts": [{"name": "server", "link": "ap", "delay": "10 ms", "real": true}]
 }"#;
@@ -138,8 +138,8 @@ fn codepoints_choose_the_access_category() {
 #[test]
 fn queues_mark_real_packets() {
     let text = CELL.replace(
-        r#"{"discipline": "pfifo", "limit": "10 packets"}"#,
-        r#"{"discipline": "codel", "limit": "1000 packets", "ecn": true}"#,
+        r#"{"discipline": "droptail", "limit": "10 packets"}"#,
+        r#"{"discipline": "codel", "limit": "1000 packets", "codel": {"ecn": true}}"#,
     );
     let emulated = Scenario::emulated(&text, &[]).unwrap();
     let mut emulation = start(&emulated);
@@ -185,7 +185,7 @@ fn refused_packets_are_counted_by_reason() {
 fn real_traffic_has_the_delays_of_simulated_traffic() {
     // Poisson traffic beside it makes the delays vary, and has the same random streams in both.
     let beside = r#""flows": [{"name": "beside", "from": "tablet", "to": "ap", "source": "poisson", "rate": "10 Mb/s"}]"#;
-    let probe = r#", {"name": "probe", "from": "phone", "to": "server", "source": "cbr", "packet_rate": "100 /s"}]"#;
+    let probe = r#", {"name": "probe", "from": "phone", "to": "server", "source": "cbr", "packet_rate": "100 packets/s"}]"#;
     let with = CELL.replacen('{', &format!("{{ \"duration\": \"20 s\", {beside}, "), 1);
     let simulated = Scenario::from_json(&with.replacen("}]", &format!("}}{probe}"), 1)).unwrap();
     let mut simulated = simulated.start(Seed(1)).unwrap();

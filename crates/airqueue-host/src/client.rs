@@ -26,7 +26,7 @@ const ADDRESSES: usize = 4;
 /// How often the handle's view of a run is updated.
 const VIEW_EVERY: Span = Span::from_millis(20);
 
-/// What a client needs to know.
+/// The options of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Name or IP address of the server's host.
@@ -45,10 +45,10 @@ pub struct ClientOptions {
     pub timeout: Duration,
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunState {
-    /// Agreed on or under way.
+    /// Being agreed on, or in progress.
     Running,
     /// Over; the records are being fetched.
     Collecting,
@@ -58,7 +58,7 @@ pub enum RunState {
     Failed(String),
 }
 
-/// What the thread shows the handle.
+/// The thread's state, as the handle sees it.
 #[derive(Debug)]
 struct View {
     state: ClientState,
@@ -177,7 +177,7 @@ impl ClientHandle {
         self.server
     }
 
-    /// What the server agrees to.
+    /// The server's limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -307,10 +307,10 @@ impl View {
         }
     }
 
-    /// What ICMP or the local routing table reported about the server.
+    /// The error about the server from ICMP or the local routing table, if any.
     fn unreachable(&self, server: SocketAddr) -> Option<HostError> {
-        let told = self.transport.unreachable.filter(|(address, _)| *address == server);
-        let errno = told.map(|(_, errno)| errno).or(self.transport.send_error)?;
+        let unreachable = self.transport.unreachable.filter(|(address, _)| *address == server);
+        let errno = unreachable.map(|(_, errno)| errno).or(self.transport.send_error)?;
         if errno == libc::ECONNREFUSED {
             return Some(HostError::Refused { server });
         }

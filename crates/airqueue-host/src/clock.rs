@@ -85,8 +85,8 @@ impl StampMapper {
 
     /// Takes note of a sample; true if the wall clock was stepped since the last one.
     ///
-    /// To be called after a batch was read and before its stamps are mapped: then every stamp of
-    /// the batch is from before this sample, and a step is known before a stamp is misread.
+    /// To be called after a batch was read and before its stamps are mapped: every stamp of the batch is then older
+    /// than this sample, and a step is known before a stamp is misread.
     pub fn refresh(&mut self, sample: ClockSample) -> bool {
         let change = (sample.offset_ns - self.latest.offset_ns).abs();
         let stepped = change > STEP_NS + sample.error_ns + self.latest.error_ns;

@@ -24,7 +24,7 @@ const RECEIVE_BATCHES: usize = 8;
 const TRANSMIT_BUDGET: usize = 128;
 /// Control messages kept for another attempt while the socket is full.
 const DEFERRED: usize = 64;
-/// After what time a deferred control message is sent again, and how often.
+/// Interval at which deferred control messages are sent again.
 const RETRY: Span = Span::from_millis(1);
 const RETRIES: u32 = 100;
 /// Attempts for a datagram at which pending ICMP errors about earlier ones surface.
@@ -46,7 +46,7 @@ pub struct DriverStats {
     pub refused: u64,
     /// Transmit stamps that were matched to their packet.
     pub transmit_stamps: u64,
-    /// Times the loop woke up.
+    /// Number of wakeups of the loop.
     pub turns: u64,
     /// The last peer that ICMP reported as unreachable, with the errno.
     pub unreachable: Option<(SocketAddr, i32)>,
@@ -110,7 +110,7 @@ impl<E: Endpoint> Driver<E> {
         &mut self.endpoint
     }
 
-    /// What was seen so far.
+    /// The counters so far.
     pub fn stats(&self) -> DriverStats {
         self.stats
     }

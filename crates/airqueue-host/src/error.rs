@@ -1,11 +1,11 @@
-//! What can go wrong at this level, one sentence each: what, where, what to do.
+//! Errors of this level, one sentence each: what, where, what to do.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why an endpoint could not be made or did not do what it was asked.
+/// Why an endpoint could not be created, or a call failed.
 #[derive(Debug, Error)]
 pub enum HostError {
     /// The name has no address.
@@ -13,7 +13,7 @@ pub enum HostError {
     Resolve {
         /// The name as given.
         host: String,
-        /// What the resolver said.
+        /// The resolver's message.
         reason: String,
     },
     /// The handshake got no reply in time.
@@ -76,7 +76,7 @@ pub enum HostError {
     /// The kernel refused a call that normally succeeds.
     #[error("the operating system refused to {action}: {source}")]
     System {
-        /// What was attempted.
+        /// The attempted action.
         action: &'static str,
         /// The kernel's answer.
         source: io::Error,

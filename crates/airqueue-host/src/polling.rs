@@ -1,4 +1,4 @@
-//! When to read sockets by the clock instead of at every arrival.
+//! Polling of sockets at intervals instead of at every arrival.
 //!
 //! Waking a sleeping thread for every packet costs more than the packet itself, on a virtual machine many
 //! times more, and costs the processor that delivers the packet: with both ends of a path on one

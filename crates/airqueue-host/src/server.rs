@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 /// How often the handle's counters are updated.
 const SHOW_EVERY: Span = Span::from_millis(50);
 
-/// What a server needs to know.
+/// The options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// Address to listen on; `None`: every address, IPv6 and IPv4.
@@ -27,7 +27,7 @@ pub struct ServerOptions {
     pub port: u16,
     /// Shared key that clients must know.
     pub key: Option<Vec<u8>>,
-    /// What the server agrees to do.
+    /// The server's limits.
     pub limits: Limits,
     /// Network namespace to open the socket in.
     pub namespace: Option<PathBuf>,
@@ -77,7 +77,7 @@ impl ServerHandle {
         Ok(ServerHandle { local, shared, waker, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
     }

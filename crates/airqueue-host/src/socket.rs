@@ -150,7 +150,7 @@ fn configure(fd: &OwnedFd, ipv6: bool) -> Result<(), Errno> {
     // PROBE sets the don't-fragment bit and ignores a learnt path MTU: a 1500-byte packet arrives
     // whole or not at all.
     setsockopt(fd, MtuDiscover, &libc::IP_PMTUDISC_PROBE)?;
-    // Without this option a packet that the local queue dropped looks sent (ip(7), IP_RECVERR).
+    // Without this option a packet that the local queue dropped appears sent (ip(7), IP_RECVERR).
     setsockopt(fd, sockopt::Ipv4RecvErr, &true)?;
     if ipv6 {
         setsockopt(fd, sockopt::Ipv6V6Only, &false)?;

@@ -1,4 +1,4 @@
-//! Answering from the address that was asked.
+//! Replies from the address to which the request was sent.
 //!
 //! A socket bound to the wildcard address sends from whatever address the route suggests. On a
 //! host with several addresses that may not be the one that the peer, its NAT or its firewall

@@ -1,4 +1,4 @@
-//! Which transmit stamp belongs to which packet.
+//! Matching of transmit stamps to packets.
 //!
 //! A stamp comes back through the error queue with a number. Since Linux 6.13 the number can be
 //! given with the packet. Older kernels count the stamped packets of a socket themselves, but
@@ -10,14 +10,14 @@ use airqueue_core::{Span, Time};
 use airqueue_probe::endpoint::Ticket;
 use std::collections::VecDeque;
 
-/// How long after its packet was sent a stamp is waited for.
+/// How long a stamp is awaited after its packet was sent.
 const PATIENCE: Span = Span::from_secs(2);
-/// The most stamps that are waited for at a time.
+/// Largest number of awaited stamps.
 const OUTSTANDING: usize = 1024;
 /// How far before the program's send time a stamp may lie and still be accepted.
 const EARLY: Span = Span::from_micros(50);
 
-/// A stamp that is waited for.
+/// An awaited stamp.
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
     id: u32,
@@ -105,7 +105,7 @@ impl TransmitStamps {
         self.awaited.clear();
     }
 
-    /// The packet of a stamp, if the stamp is waited for and `at` is plausible.
+    /// The packet of a stamp, if the stamp is awaited and `at` is plausible.
     pub fn claim(&mut self, id: u32, at: Time) -> Option<Ticket> {
         let i = self.awaited.iter().position(|a| a.id == id)?;
         let a = self.awaited.remove(i)?;

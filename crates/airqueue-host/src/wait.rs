@@ -19,7 +19,7 @@ pub const MAX_PORTS: usize = 32;
 const TIMER: u64 = 1 << 32;
 const WAKE: u64 = TIMER + 1;
 
-/// Which sockets want attention, one bit each.
+/// The sockets that are ready, one bit each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ready {
     readable: u32,
@@ -93,7 +93,7 @@ impl Waiter {
         Ok(Waiter { epoll, timer, armed: None, waker })
     }
 
-    /// What ends the wait from another thread.
+    /// A handle that ends the wait from another thread.
     pub fn waker(&self) -> Arc<Waker> {
         Arc::clone(&self.waker)
     }
@@ -109,7 +109,7 @@ impl Waiter {
         Ok(())
     }
 
-    /// Waits until a socket wants attention, until `deadline`, or until woken.
+    /// Waits until a socket is ready, until `deadline`, or until woken.
     pub fn wait(&mut self, deadline: Option<Time>) -> Result<Ready, HostError> {
         let due = deadline.is_some_and(|at| at <= clock::monotonic());
         if !due && self.armed != deadline {

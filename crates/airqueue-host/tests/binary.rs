@@ -46,7 +46,7 @@ impl Drop for Server {
     }
 }
 
-/// A directory that goes away.
+/// A temporary directory.
 struct Place(PathBuf);
 
 impl Place {
@@ -154,7 +154,7 @@ fn a_key_comes_from_a_file_or_the_environment() {
 }
 
 #[test]
-fn what_goes_wrong_is_one_sentence_and_exit_code_1() {
+fn errors_are_one_sentence_and_exit_code_1() {
     let place = Place::new("wrong");
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port().to_string();

@@ -8,7 +8,7 @@ use airqueue_host::socket::UdpPort;
 use airqueue_probe::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};
 use std::net::SocketAddr;
 
-/// Sends `count` packets at a fixed spacing and takes note of everything.
+/// Sends `count` packets at a fixed spacing and records all events.
 #[derive(Debug)]
 struct Node {
     to: SocketAddr,
@@ -125,7 +125,7 @@ fn paced_over(receiver_at: &str, sender_at: &str, to: &str) {
     let mut sink = Driver::new(Node::receiver(), vec![sink_port]).unwrap();
     let source_port = port(sender_at);
     let source_number = source_port.local_address().port();
-    // The kernel switches stamping on a little after it was asked to.
+    // The kernel starts stamping shortly after the request.
     std::thread::sleep(std::time::Duration::from_millis(150));
     let receiving = std::thread::spawn(move || {
         drive(&mut sink, |n| n.received.len() == 400);

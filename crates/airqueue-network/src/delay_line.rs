@@ -10,7 +10,7 @@ pub struct DelayLine {
     serializer: Option<Serializer>,
     delay: Span,
     free_at: Time,
-    under_way: VecDeque<(Time, Packet)>,
+    in_transit: VecDeque<(Time, Packet)>,
 }
 
 impl DelayLine {
@@ -20,7 +20,7 @@ impl DelayLine {
             serializer: rate.map(Serializer::new),
             delay,
             free_at: Time::ZERO,
-            under_way: VecDeque::new(),
+            in_transit: VecDeque::new(),
         }
     }
 
@@ -36,23 +36,23 @@ impl DelayLine {
             // A slow line may have work beyond the last time that the clock can express.
             self.free_at = self.free_at.saturating_add(serializer.send(packet.size));
         }
-        self.under_way.push_back((self.free_at.saturating_add(self.delay), packet));
+        self.in_transit.push_back((self.free_at.saturating_add(self.delay), packet));
     }
 
     /// When the next packet leaves.
     pub fn next_at(&self) -> Option<Time> {
-        self.under_way.front().map(|(at, _)| *at)
+        self.in_transit.front().map(|(at, _)| *at)
     }
 
     /// The packets in transit, in the order in which they leave.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.under_way.iter().map(|(_, packet)| packet)
+        self.in_transit.iter().map(|(_, packet)| packet)
     }
 
     /// Removes the next packet that has arrived by `now`.
     pub fn take_due(&mut self, now: Time) -> Option<Packet> {
         self.next_at().filter(|&at| at <= now)?;
-        self.under_way.pop_front().map(|(_, packet)| packet)
+        self.in_transit.pop_front().map(|(_, packet)| packet)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What became of a packet, reported to the owner of the packet's bytes.
+//! The fate of a packet, reported to the owner of the packet's bytes.
 
 use airqueue_core::{DropReason, Packet};
 

@@ -142,7 +142,7 @@ impl TxQueue {
         self.queue.on_sent(sent, now);
     }
 
-    /// Tells the queue the ends of a flow.
+    /// Sets the ends of a flow, for the queue.
     pub fn set_flow_hosts(&mut self, flow: FlowKey, hosts: Hosts) {
         self.queue.set_flow_hosts(flow, hosts);
     }

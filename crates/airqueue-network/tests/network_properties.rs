@@ -22,14 +22,16 @@ use random_routes::{wired_networks, wired_transfers};
 /// By how much the counters of each path, in both directions, differ from the packets in transit: zero, if counting
 /// began with the first packet.
 fn missing(network: &Network, spec: &NetworkSpec) -> Vec<[i128; 2]> {
-    let of = |counters: &HopCounters, under_way: u64| {
+    let of = |counters: &HopCounters, in_transit: u64| {
         let HopCounters { offered, dropped, given_up, delivered, .. } = counters;
         let out =
             [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
-        i128::from(under_way) - (i128::from(offered.packets) - out)
+        i128::from(in_transit) - (i128::from(offered.packets) - out)
     };
-    let ways = network.under_way().into_iter().zip(network.acknowledgements_under_way());
-    ways.enumerate()
+    let in_transit_by_flow =
+        network.in_transit().into_iter().zip(network.acknowledgements_in_transit());
+    in_transit_by_flow
+        .enumerate()
         .map(|(flow, (there, back))| {
             let acks = network.acknowledgements(FlowId::at(flow)).unwrap_or_default();
             assert!(matches!(spec.flows[flow].traffic, Traffic::Tcp(_)) || back == 0);
@@ -104,8 +106,10 @@ fn segments_fit(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
     if spec.station_delay > Span::ZERO {
         return Ok(());
     }
-    let ways = network.under_way().into_iter().zip(network.acknowledgements_under_way());
-    let of_tcp = ways.zip(&spec.flows).filter(|(_, of)| matches!(of.traffic, Traffic::Tcp(_)));
+    let in_transit_by_flow =
+        network.in_transit().into_iter().zip(network.acknowledgements_in_transit());
+    let of_tcp =
+        in_transit_by_flow.zip(&spec.flows).filter(|(_, of)| matches!(of.traffic, Traffic::Tcp(_)));
     let packets: u64 = of_tcp.map(|((there, back), _)| there + back).sum();
     prop_assert_eq!(network.segments_kept() as u64, packets);
     Ok(())
@@ -221,8 +225,8 @@ fn seen(network: &Network, flows: usize) -> String {
             network.delivered_ever(FlowId::at(flow)),
         )
     };
-    let under_way = &network.under_way()[..flows];
-    format!("{under_way:?} {:?}", (0..flows).map(of).collect::<Vec<_>>())
+    let in_transit = &network.in_transit()[..flows];
+    format!("{in_transit:?} {:?}", (0..flows).map(of).collect::<Vec<_>>())
 }
 
 /// Runs a network, in one go or in several pieces.
@@ -277,8 +281,8 @@ proptest! {
     fn a_random_network_keeps_every_rule(spec in wired_networks(), seed: u64) {
         let Simulation { model: network, queue, .. } = run(&spec, Seed(seed))?;
         prop_assert_eq!(queue.next_at(), None, "events are pending");
-        prop_assert_eq!(network.under_way(), vec![0; spec.flows.len()]);
-        prop_assert_eq!(network.acknowledgements_under_way(), vec![0; spec.flows.len()]);
+        prop_assert_eq!(network.in_transit(), vec![0; spec.flows.len()]);
+        prop_assert_eq!(network.acknowledgements_in_transit(), vec![0; spec.flows.len()]);
         prop_assert_eq!(network.segments_kept(), 0);
     }
 }
@@ -287,7 +291,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
 
     #[test]
-    fn stopping_on_the_way_changes_nothing(
+    fn stopping_in_between_changes_nothing(
         spec in wired_networks(), seed: u64, pieces in 2i64..500,
     ) {
         let flows = spec.flows.len();

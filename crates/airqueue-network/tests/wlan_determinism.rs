@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn stopping_on_the_way_changes_nothing(spec in networks(), seed: u64, stops in 2i64..500) {
+    fn stopping_in_between_changes_nothing(spec in networks(), seed: u64, stops in 2i64..500) {
         let at_once = seen(run(&spec, seed, 1), &spec);
         prop_assert_eq!(seen(run(&spec, seed, stops), &spec), at_once);
     }

@@ -50,7 +50,7 @@ fn change(
     change: &Change,
 ) -> Result<(), TestCaseError> {
     let now = change.at;
-    let before = sim.model.under_way();
+    let before = sim.model.in_transit();
     let dropped = |sim: &mut Simulation<Network>| -> u64 {
         queues(spec)
             .iter()
@@ -85,7 +85,7 @@ fn change(
         return Ok(());
     }
     prop_assert_eq!(dropped(sim), dropped_before, "only arrivals cost packets");
-    prop_assert_eq!(sim.model.under_way(), before, "what waited waits");
+    prop_assert_eq!(sim.model.in_transit(), before, "what waited waits");
     Ok(())
 }
 

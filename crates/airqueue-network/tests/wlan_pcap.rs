@@ -1,4 +1,4 @@
-//! Captures, read back by a reader that knows the formats and shares no code with the writer.
+//! Captures, read by a parser that shares no code with the writer.
 
 mod cells;
 mod pcap_records;
@@ -80,7 +80,7 @@ fn every_frame_is_in_it_with_its_times_rate_and_fcs() {
         let dsss = phy.class(frame.rate) == ModulationClass::Dsss;
         let flags = if dsss { 0xa0 } else { 0xc0 };
         assert_eq!((le16(&header[18..]), le16(&header[20..])), (2412, flags));
-        let lost = traced.at_receiver().is_some_and(|heard| !heard.decoded());
+        let lost = traced.at_receiver().is_some_and(|reception| !reception.decoded());
         // FCS at the end, and a short preamble for all DSSS rates but 1 Mb/s, which is not used here.
         let marks = 0x10 | if dsss { 0x02 } else { 0 } | if lost { 0x40 } else { 0 };
         assert_eq!(header[16], marks);
@@ -225,10 +225,10 @@ fn a_station_has_what_it_sent_and_what_it_received() {
     let spec = busy_cell();
     let id = StationId(3);
     let frames = all_frames(&spec);
-    let heard = |traced: &&TracedFrame| {
+    let received = |traced: &&TracedFrame| {
         traced.frame.from == id || traced.at(id).is_some_and(|h| h.decoded() || h.engaged)
     };
-    let expected: Vec<&TracedFrame> = frames.iter().filter(heard).collect();
+    let expected: Vec<&TracedFrame> = frames.iter().filter(received).collect();
     let records = captured(&spec, View::Station(id), 100);
     assert_eq!(records.len(), expected.len());
     assert!(records.len() < frames.len());

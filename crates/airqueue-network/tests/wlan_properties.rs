@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use random_networks::{STOP, drained, is_aggregated, missing, networks, nothing_is_left, offer};
 use std::collections::HashMap;
 
-/// Runs a network to its end, checks its counters on the way, and returns the network with its frames.
+/// Runs a network to its end with checks of its counters, and returns the network with its frames.
 fn run(
     spec: &CellSpec,
     seed: Seed,
@@ -130,7 +130,7 @@ fn frames_counted(
             prop_assert_eq!((frames, time), seen);
         }
         if spec.warm_up > Time::ZERO {
-            continue; // Frames under way at its end count for one and not for the other.
+            continue; // Frames on the air at the end of the warm-up are in one count and not in the other.
         }
         prop_assert_eq!(sim.model.wlan().busy(StationId(station as u32), now), busy[station]);
         for (queue, &attempts) in attempts.iter().enumerate() {

@@ -114,7 +114,7 @@ fn minstrel_carries_nearly_as_much_as_the_best_rate() {
 }
 
 /// Near and far stations with 2.5 Mb/s each: a rate at which the far station gets through is too slow for all of them.
-/// (Saturated stations would tell nothing: with equal numbers of frames for each, the highest throughput is that
+/// (Saturated stations would show nothing: with equal numbers of frames for each, the highest throughput is that
 /// without the far station.)
 #[test]
 fn minstrel_carries_more_than_any_rate_for_all() {

@@ -59,7 +59,8 @@ fn throughput_and_delay_are_those_of_the_frames_of_the_interval() {
     let ends: Vec<i64> = series.ends.iter().map(|end| end.as_nanos()).collect();
     assert_eq!(ends, (1..=20).map(|k| k * 100_000_000).collect::<Vec<i64>>());
     let mut known = HashSet::new();
-    let arrives = |traced: &&TracedFrame| traced.at_receiver().is_some_and(|heard| heard.decoded());
+    let arrives =
+        |traced: &&TracedFrame| traced.at_receiver().is_some_and(|reception| reception.decoded());
     let arrivals: Vec<(Time, _)> = (recording.frames.iter().filter(arrives))
         .flat_map(|traced| traced.carried.iter().map(|carried| (traced.ends, carried.packet)))
         .filter(|(_, packet)| known.insert(packet.id))

@@ -1,4 +1,4 @@
-//! A tap is told of every frame, and changes no result.
+//! A tap observes every frame, and changes no result.
 
 mod cells;
 
@@ -69,7 +69,7 @@ fn it_sees_every_frame_with_its_packet_and_its_end() {
     for traced in &frames {
         let lasted = spec.radio.phy.airtime(traced.frame.rate, traced.frame.bytes);
         assert_eq!(traced.ends - traced.begins, lasted);
-        assert_eq!(traced.heard.len(), 6, "everyone else is in range");
+        assert_eq!(traced.receptions.len(), 6, "everyone else is in range");
         assert_eq!(traced.carried.is_empty(), traced.frame.kind != FrameKind::Data);
         let Some(TracedMpdu { packet, decoded, .. }) = traced.carried.first().copied() else {
             continue;
@@ -96,7 +96,10 @@ fn what_overlaps_is_lost_and_nothing_else() {
         let near = &frames[at.saturating_sub(6)..(at + 7).min(frames.len())];
         let alone =
             near.iter().filter(|o| o.begins < traced.ends && traced.begins < o.ends).count() == 1;
-        assert!(traced.heard.iter().all(|heard| heard.decoded() == alone), "{traced:?}");
+        assert!(
+            traced.receptions.iter().all(|reception| reception.decoded() == alone),
+            "{traced:?}"
+        );
     }
 }
 

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 /// Length of a tag or cookie in bytes.
 pub const TAG_LEN: usize = 16;
 
-/// Who tagged a message. A message reflected to its sender does not verify.
+/// The sender of a tagged message. A message reflected to its sender does not verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The client.
@@ -18,8 +18,7 @@ pub enum Role {
 }
 
 fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    // HMAC takes keys of any length, the error cannot occur; an empty key in its place verifies
-    // with nobody.
+    // HMAC takes keys of any length, the error cannot occur; an empty key instead never verifies.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return [0; 32] };
     parts.iter().for_each(|p| mac.update(p));
     mac.finalize().into_bytes().into()
@@ -34,7 +33,7 @@ fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |acc, (x, y)| acc | (x ^ y)) == 0
 }
 
-/// The key that tags messages; does not show itself when printed.
+/// The key that tags messages; never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TagKey([u8; 32]);
 

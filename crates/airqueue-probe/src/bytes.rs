@@ -1,7 +1,7 @@
 //! Reading and writing bytes: big-endian integers for the wire, variable-length ones for logs and
 //! captures. Every read is checked; none trusts a length.
 
-/// The bytes ended early, or a number does not fit.
+/// The bytes end early, or a number does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated;
 

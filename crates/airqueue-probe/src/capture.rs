@@ -23,7 +23,7 @@ const VERSION: u8 = 1;
 const HEADER: u8 = 1;
 const RUN: u8 = 2;
 
-/// What a capture holds.
+/// The content of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// JSON text about the whole capture.
@@ -185,7 +185,7 @@ fn run(payload: &[u8]) -> Result<(String, Run), Truncated> {
 
 fn records(r: &mut Reader<'_>) -> Result<Records, Truncated> {
     let rows = usize::try_from(r.varint()?).map_err(|_| Truncated)?;
-    // Every row has a scheduled time, of a byte at least: a claimed length must be paid for.
+    // Every row has a scheduled time, of a byte at least: a claimed length must be backed by bytes.
     if rows > r.rest().len() {
         return Err(Truncated);
     }

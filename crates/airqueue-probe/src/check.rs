@@ -1,4 +1,4 @@
-//! A plan against a server's limits.
+//! Checks of a plan against a server's limits.
 
 use crate::limits::Limits;
 use crate::plan::{Plan, Segment};
@@ -72,14 +72,14 @@ impl PlanFault {
     }
 }
 
-/// Why a plan is not acceptable. Displays as a sentence with the limit.
+/// Why a plan is not acceptable; displayed as a sentence with the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanError {
     /// What.
     pub fault: PlanFault,
-    /// What the plan asks for, in the unit of the fault.
+    /// The plan's value, in the unit of the fault.
     pub asked: u64,
-    /// What is allowed.
+    /// The allowed value.
     pub limit: u64,
 }
 
@@ -203,7 +203,7 @@ fn check_segment(
         return Err(PlanError { fault: PlanFault::SmallSize, asked, limit });
     }
     within(PlanFault::LargeSize, u64::from(s.size), u64::from(MAX_SIZE))?;
-    // Rounded up, so that a plan over the limit by less than a millisecond is not said to keep it.
+    // Rounded up, so that the message about a plan over the limit by less than a millisecond shows the excess.
     let end_ms = (s.start.as_nanos() as u64 + s.duration.as_nanos() as u64).div_ceil(1_000_000);
     within(PlanFault::Duration, end_ms, limits.max_run.as_nanos().max(0) as u64 / 1_000_000)
 }

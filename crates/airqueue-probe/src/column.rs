@@ -52,7 +52,7 @@ pub fn decode(reader: &mut Reader<'_>, len: usize) -> Result<Vec<i64>, Truncated
     Ok(rows)
 }
 
-/// A run of rows cannot be longer than what is left of the column.
+/// A run of rows cannot be longer than the rest of the column.
 fn run_length(reader: &mut Reader<'_>, left: usize) -> Result<usize, Truncated> {
     let n = usize::try_from(reader.varint()?).map_err(|_| Truncated)?;
     if n > left { Err(Truncated) } else { Ok(n) }

@@ -1,4 +1,4 @@
-//! The contract between a sans-IO endpoint and whatever drives it.
+//! The contract between a sans-IO endpoint and its driver.
 
 use airqueue_core::Time;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 pub struct Received<'a> {
     /// Index of the local socket that received the datagram (a client has one per flow, a server one).
     pub socket: usize,
-    /// Who sent it.
+    /// Address of the sender.
     pub from: SocketAddr,
     /// When the datagram arrived: the kernel's receive timestamp, mapped onto the endpoint's own clock.
     pub at: Time,
@@ -21,7 +21,7 @@ pub struct Received<'a> {
 pub struct Transmit {
     /// Index of the local socket to send from.
     pub socket: usize,
-    /// Where to.
+    /// Address of the destination.
     pub to: SocketAddr,
     /// Set for measured packets: the driver reports the outcome under this name.
     pub ticket: Option<Ticket>,
@@ -51,8 +51,8 @@ pub enum SendOutcome {
 
 /// A sans-IO endpoint: the client or the server.
 ///
-/// The driver calls `on_datagram` for everything that arrives, then `poll_transmit` until it
-/// returns `None`, and comes back at `next_deadline` at the latest.
+/// The driver calls `on_datagram` for everything that arrives, then `poll_transmit` until it returns `None`, and
+/// returns at `next_deadline` at the latest.
 pub trait Endpoint {
     /// A datagram arrived. `now` is the present; `rx.at` may be a little earlier.
     fn on_datagram(&mut self, now: Time, rx: Received<'_>);
@@ -73,11 +73,11 @@ pub trait Endpoint {
     /// The host's wall clock was stepped while timestamps were being mapped.
     fn on_clock_step(&mut self);
 
-    /// A host on the path reports that nobody listens at the peer's port (ICMP, RFC 792 and RFC 4443).
-    /// Anybody can forge this report: it only shortens the wait for a server that does not reply.
+    /// A host on the path reports that nobody listens at the peer's port (ICMP, RFC 792 and RFC 4443). This report can
+    /// be forged: it only shortens the wait for a server that does not reply.
     fn on_unreachable(&mut self) {}
 
-    /// Receive times are (from now on, also) the program's own, not the kernel's: the driver could
-    /// not get kernel timestamps. Records then say so.
+    /// From now on receive times may be the program's, not the kernel's, because the driver could not get kernel
+    /// timestamps. The records note this.
     fn on_program_timestamps(&mut self) {}
 }

@@ -52,16 +52,16 @@ pub enum ClientError {
         /// The server's limit.
         limit: u64,
     },
-    /// The server does not know the session any more.
+    /// The server no longer knows the session.
     #[error(
-        "the server no longer knows this session: it was restarted, or heard nothing from here \
+        "the server no longer knows this session: it was restarted, or received nothing from here \
          for half a minute; connect again"
     )]
     SessionLost,
     /// A session has at least one flow and not more than the server allows.
     #[error("a session of {asked} flows was asked for: it can have 1 to {limit}")]
     Flows {
-        /// What was asked for.
+        /// The requested number of flows.
         asked: u8,
         /// Most flows.
         limit: u64,
@@ -72,7 +72,7 @@ pub enum ClientError {
          path blocks that UDP port, check firewalls and address translators"
     )]
     FlowUnreachable {
-        /// Which flow.
+        /// The flow.
         flow: u8,
     },
     /// The server is gone.
@@ -88,7 +88,7 @@ pub enum ClientError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The client is not ready to start a run.
-    #[error("a run can only start in an open session with no other run under way")]
+    #[error("a run can only start in an open session with no other run in progress")]
     NotReady,
     /// The server's records are not valid.
     #[error("the server's records of the run are damaged: check that both ends run one release")]

@@ -1,4 +1,4 @@
-//! What a server agrees to do for one client.
+//! A server's limits.
 
 use airqueue_core::Span;
 

@@ -15,7 +15,7 @@ use crate::column;
 use crate::plan::Plan;
 use crate::records::{MISSING, Records};
 
-/// What a sender knows about its packets; grows by a few bytes a packet.
+/// A sender's record of its packets, a few bytes per packet.
 #[derive(Clone, Debug, Default)]
 pub struct SenderLog {
     attempted: u32,
@@ -92,13 +92,13 @@ impl SenderLog {
     }
 }
 
-/// Longest sender log of that many packets in bytes: what a receiver of logs makes room for.
+/// Longest sender log of that many packets in bytes, for which a receiver of logs reserves memory.
 pub fn longest_log(packets: u64) -> u64 {
     // Lateness and stamp 10 bytes each, two sequence numbers 5 each, three counts.
     packets * 30 + 30
 }
 
-/// A sender log taken apart: rows in the order of sequence numbers.
+/// A decoded sender log: rows in the order of sequence numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentRows {
     /// Sent minus scheduled in nanoseconds; [`MISSING`] for packets that never left.
@@ -111,7 +111,7 @@ pub struct SentRows {
 pub fn decode_sender(bytes: &[u8], most: u64) -> Result<SentRows, Truncated> {
     let mut r = Reader::new(bytes);
     let n = r.varint()?;
-    // Each packet takes a byte at least: a claimed length costs its sender as much.
+    // Each packet takes at least one byte: a claimed length must be backed by bytes.
     if n > most || n > r.rest().len() as u64 {
         return Err(Truncated);
     }
@@ -157,7 +157,7 @@ impl ArrivalLog {
         ArrivalLog { rows: vec![0; packets as usize], len: 0, count: 0 }
     }
 
-    /// Packet `seq` arrived at `at_ns`. `None`: no such packet; `Some(false)`: it had arrived.
+    /// Packet `seq` arrived at `at_ns`. `None`: the packet does not exist; `Some(false)`: it had arrived before.
     pub fn record(&mut self, seq: u32, at_ns: i64) -> Option<bool> {
         let row = self.rows.get_mut(seq as usize)?;
         if *row != 0 {

@@ -7,7 +7,7 @@ use airqueue_core::{Span, Time};
 /// A duration of zero is a back-to-back train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Which flow (its own five-tuple) the packets belong to.
+    /// The flow of the packets, with its own five-tuple.
     pub flow: u8,
     /// Offset of the first packet from the start of the run.
     pub start: Span,
@@ -22,7 +22,7 @@ pub struct Segment {
 /// One packet of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedPacket {
-    /// Position in the order of sending, over all flows: the packet's name on the wire.
+    /// Position in the order of sending, over all flows: the packet's number on the wire.
     pub seq: u32,
     /// Offset from the start of the run.
     pub at: Span,

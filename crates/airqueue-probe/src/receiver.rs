@@ -10,14 +10,14 @@ use airqueue_core::{Span, Time};
 
 /// Interval of a receiver's keepalives.
 pub const KEEP_ALIVE_EVERY: Span = Span::from_millis(200);
-/// How much later than agreed the first packet may come.
+/// Largest delay of the first packet beyond the agreed start.
 const FIRST_PACKET: Span = Span::from_secs(2);
 /// Silence after the planned end that ends a run with packets missing: the queue is empty then.
 const QUIET: Span = Span::from_secs(1);
 /// The silence that ends a run once the last packet of every flow has arrived: packets still missing
 /// could only have been overtaken. Longer than the 100 ms for which a receiver's reorder buffer may hold packets.
 const QUIET_AFTER_LAST: Span = Span::from_millis(250);
-/// However slowly packets trickle in, a run ends this long after its planned end.
+/// A run ends at the latest this long after its planned end.
 const LONGEST_DRAIN: Span = Span::from_secs(60);
 
 /// The receiving half of one run.
@@ -26,26 +26,26 @@ pub struct Receiver {
     /// The session's zero of receive times.
     zero: Time,
     log: ArrivalLog,
-    /// Packets that will have been sent in all.
+    /// Total number of packets that the sender will send.
     expected: u32,
     duplicates: u64,
     overflow: u64,
     clock_steps: u32,
     program_timestamps: bool,
-    /// Last packet of each flow that has not come.
+    /// The last packets of flows that have not arrived.
     last_missing: Vec<u32>,
     due: Vec<(Span, Span)>,
     first_at: Span,
     plan_end: Span,
-    /// When the first packet must have come.
+    /// Latest arrival of the first packet.
     first_by: Time,
     /// When the sender's start of the run would have arrived here without queueing: the least of
     /// arrival minus send time.
     start: Option<Time>,
     last_arrival: Time,
-    /// The sender stopped before the plan's end, and said so at this time.
+    /// When the sender reported that it stopped before the plan's end.
     stopped_early: Option<Time>,
-    /// When the silence becomes too long; kept because it changes only with arrivals.
+    /// When the silence becomes too long; stored, since it changes only with arrivals.
     ends_at: Time,
     next_keep_alive: Time,
     recent_delay: Span,
@@ -83,7 +83,7 @@ impl Receiver {
         receiver
     }
 
-    /// The sender was (again) asked to begin, or said that it will, `delay` after `now`.
+    /// The sender was asked to begin `delay` after `now`, or confirmed this.
     pub fn expect_start(&mut self, now: Time, delay: Span) {
         if self.start.is_none() {
             self.first_by = now + delay + self.first_at + FIRST_PACKET;
@@ -91,8 +91,8 @@ impl Receiver {
         }
     }
 
-    /// How the run ended, once it has. Packets are still recorded until the log is taken:
-    /// packets that a stalled device holds are not lost.
+    /// How the run ended, once it has. Packets are still recorded until the log is taken: packets held by a stalled
+    /// device are not lost.
     pub fn end(&self) -> Option<RunEnd> {
         self.end
     }
@@ -112,7 +112,7 @@ impl Receiver {
         self.overflow
     }
 
-    /// Wall-clock steps seen.
+    /// Number of wall-clock steps.
     pub fn clock_steps(&self) -> u32 {
         self.clock_steps
     }
@@ -177,8 +177,8 @@ impl Receiver {
         }
     }
 
-    /// Whether a keepalive is due; the next one is then due an interval later. A receiver that
-    /// gave its sender up sends no more keepalives, which stops a sender that is alive after all.
+    /// Whether a keepalive is due; the next one is then due an interval later. A receiver that has given up its sender
+    /// sends no more keepalives, which stops a sender that is still alive.
     pub fn keep_alive_due(&mut self, now: Time) -> bool {
         if self.end == Some(RunEnd::SenderSilent) {
             self.next_keep_alive = Time::MAX;
@@ -195,7 +195,7 @@ impl Receiver {
         self.next_keep_alive
     }
 
-    /// How it is going.
+    /// The progress so far.
     pub fn glimpse(&self) -> Glimpse {
         let delay_us = match self.start {
             None => u32::MAX,
@@ -238,7 +238,7 @@ impl Receiver {
         self.log.count() >= self.expected
     }
 
-    /// When the run is over because everything that was sent has had its time to arrive.
+    /// When the run is over because all packets sent have had time to arrive.
     fn quiet_end(&self, start: Time) -> Time {
         let early = self.stopped_early.is_some();
         let quiet = if self.last_missing.is_empty() && !early { QUIET_AFTER_LAST } else { QUIET };

@@ -11,7 +11,7 @@ pub const MISSING: i64 = i64::MIN;
 pub struct Records {
     /// Planned send time.
     pub scheduled_ns: Vec<i64>,
-    /// When the program handed it to the kernel, or [`MISSING`] if it never left.
+    /// When the program handed the packet to the kernel, or [`MISSING`] if it never left.
     pub sent_ns: Vec<i64>,
     /// Kernel transmit timestamp, or [`MISSING`] (only a sample of the packets has one).
     pub kernel_tx_ns: Vec<i64>,
@@ -23,7 +23,7 @@ pub struct Records {
     pub size_bytes: Vec<u16>,
 }
 
-/// What the two hosts report about themselves.
+/// Reports of the two hosts about themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostReport {
     /// Packets that the sending host's own buffer refused.

@@ -1,4 +1,4 @@
-//! When to send a message again.
+//! The times of retransmissions of a message.
 
 use airqueue_core::{Span, Time};
 
@@ -30,7 +30,7 @@ impl Retry {
         true
     }
 
-    /// There was progress: the next wait is short again, counted from `now`.
+    /// Progress was made: the next wait is short again, counted from `now`.
     pub fn progressed(&mut self, now: Time) {
         self.wait = FIRST;
         self.next = now + FIRST;

@@ -1,4 +1,4 @@
-//! A plan over time: its packets one by one, its last packets, and when silence is suspicious.
+//! A plan over time: its packets one by one, its last packets, and the times at which packets are due.
 
 use crate::plan::{Plan, PlannedPacket, Segment};
 use airqueue_core::Span;
@@ -52,7 +52,7 @@ pub fn last_of_each_flow(plan: &Plan) -> Vec<u32> {
     last.iter().flatten().map(|&(at, i)| packets_up_to(plan, at, i) - 1).collect()
 }
 
-/// How many packets leave up to and including the last one of segment `i` at offset `at`.
+/// Number of packets up to and including the last one of segment `i` at offset `at`.
 fn packets_up_to(plan: &Plan, at: Span, i: usize) -> u32 {
     let before = |(j, s): (usize, &Segment)| {
         let (mut low, mut high) = (0, s.count);
@@ -65,11 +65,11 @@ fn packets_up_to(plan: &Plan, at: Span, i: usize) -> u32 {
     plan.segments.iter().enumerate().map(before).sum()
 }
 
-/// Silence is explained by the plan once this long after a planned packet.
+/// Packets count as due for this long after a planned packet.
 const DUE_FOR: Span = Span::from_secs(1);
 
-/// When packets are due: the disjoint intervals, in order, of plan time at most a second after
-/// some planned packet. Outside of them silence means nothing.
+/// When packets are due: the disjoint intervals, in order, of plan time at most a second after some planned packet.
+/// Outside of these intervals silence is expected.
 pub fn due_windows(plan: &Plan) -> Vec<(Span, Span)> {
     let mut all: Vec<(Span, Span)> = Vec::new();
     for s in plan.segments.iter().filter(|s| s.count > 0) {

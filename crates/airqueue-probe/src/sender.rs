@@ -8,11 +8,10 @@ use crate::schedule::Packets;
 use crate::wire::{DATA_HEADER_LEN, DataHeader, data_header};
 use airqueue_core::{Span, Time};
 
-/// A sender stops after so long a silence of the receiver, and a receiver ends after so long without a due
-/// packet: at most two seconds after the peer died, and longer than the second and a half for which
-/// access points are known to stall.
+/// Silence of the receiver after which a sender stops, and time without a due packet after which a receiver ends: at
+/// most two seconds after the peer died, and longer than the 1.5 s for which access points are known to stall.
 pub const SILENCE: Span = Span::from_millis(1800);
-/// Kernel transmit timestamps are asked for no more often than this.
+/// Shortest interval between requests for kernel transmit timestamps.
 const STAMP_EVERY: Span = Span::from_millis(5);
 
 /// The sending half of one run.
@@ -94,7 +93,7 @@ impl Sender {
         }
     }
 
-    /// Writes the packet that is due at `now`; the flow it belongs to, and its name.
+    /// Writes the packet that is due at `now`; returns its flow and its ticket.
     pub fn poll(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<(u8, Ticket)> {
         if self.end.is_some() {
             return None;
@@ -137,7 +136,7 @@ impl Sender {
         self.last_received = self.last_received.max(now);
     }
 
-    /// Sends no more; `end` is why, unless the run had ended before.
+    /// Stops sending; `end` is the reason, unless the run had ended before.
     pub fn stop(&mut self, end: RunEnd) {
         self.end.get_or_insert(end);
     }

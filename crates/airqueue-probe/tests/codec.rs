@@ -1,4 +1,4 @@
-//! Everything that is written can be read back, and nothing that is read can do harm.
+//! Everything that is written can be read back, and no input causes harm.
 
 use airqueue_core::Span;
 use airqueue_probe::bytes::Reader;
@@ -153,8 +153,8 @@ proptest! {
         }
         prop_assert!(bytes.len() <= 1200);
         prop_assert_eq!(decode(&bytes), Ok(Packet { flow, message: message.clone() }));
-        // Nothing that is cut short is taken for a message; data may have any length from the
-        // header on, and a shorter chunk is a chunk (of which the tag does not fit).
+        // A truncated message is not a message; data may have any length from the header on, and a shorter chunk is a
+        // chunk whose tag does not verify.
         let free = matches!(message, Message::Data(_) | Message::Chunk { .. });
         if !free {
             prop_assert!(decode(&bytes[..bytes.len() - 1]).is_err());
@@ -237,7 +237,7 @@ proptest! {
         let sorted: Vec<_> = plan.packets().map(|p| p.at).collect();
         prop_assert!(sorted.is_sorted());
         prop_assert_eq!(sorted.len() as u64, plan.packet_count());
-        // A window covers a moment just when a packet was planned in the second before it.
+        // A window covers a moment if and only if a packet was planned in the second before.
         let windows = due_windows(&plan);
         prop_assert!(windows.windows(2).all(|w| w[0].1 < w[1].0));
         for ms in (0..12_000).step_by(37) {
@@ -309,7 +309,7 @@ fn a_blocked_packet_was_not_sent_and_rows_after_the_last_attempt_are_cut() {
 }
 
 #[test]
-fn what_is_no_capture_is_said() {
+fn other_files_are_refused() {
     let error = |bytes: &[u8]| capture::decode(bytes).unwrap_err().to_string();
     assert!(error(b"").contains("not an airqueue capture"));
     assert!(error(b"\x7fELF............").contains("not an airqueue capture"));

@@ -77,8 +77,8 @@ fn the_right_key_opens() {
 }
 
 #[test]
-fn another_version_is_told_so_in_both_places() {
-    // A server of this version answers a client of version 9 ...
+fn another_version_is_reported_at_both_ends() {
+    // A server of this version responds to a client of version 9 ...
     let mut net = Net::new(server_config());
     let mut hello = Vec::new();
     encode(0, &Message::Hello { nonce: 77 }, &mut hello);
@@ -111,8 +111,8 @@ fn no_address_gets_more_than_it_sent_before_it_has_proven_itself() {
     net.connect();
     start(&mut net, &flood(5), Direction::Down);
     let mut sent: HashMap<SocketAddr, usize> = HashMap::new();
-    // Every kind of datagram that client 0 ever says, repeated from strangers' addresses, whole,
-    // cut, and with each byte changed.
+    // Every kind of datagram that client 0 ever sends, repeated from strangers' addresses, whole, truncated, and with
+    // each byte changed.
     let mut words: Vec<Vec<u8>> = Vec::new();
     let mut other = Net::pair(2);
     let mut buf = Vec::new();
@@ -271,7 +271,7 @@ fn plans_over_a_limit_are_refused_with_the_limit_and_the_session_stays() {
         assert_eq!(*net.clients[0].0.state(), ClientState::Ready);
     }
     assert_eq!(net.measure(&flood(1), Direction::Down).end, RunEnd::Complete);
-    // At a limit is not over it: end to end segments do not add up.
+    // A value at the limit is accepted: the rates of consecutive segments do not add up.
     let segments = vec![segment(0, 0, 1000, 200_000, 68), segment(1, 1000, 1000, 200_000, 68)];
     let limits = *net.clients[0].0.limits().unwrap();
     let load = airqueue_probe::check::check(&Plan { segments }, &limits, 2, 68).unwrap();
@@ -321,7 +321,7 @@ fn sessions_are_capped_in_all_and_per_address() {
             true => assert_eq!(error, ClientError::AddressFull { limit: 2 }),
             false => assert_eq!(error, ClientError::ServerFull { limit: 2 }),
         }
-        // Room is made by one that leaves.
+        // A session that ends makes room.
         let i = net.clients.iter().position(|c| *c.0.state() == ClientState::Ready).unwrap();
         let now = net.now;
         net.clients[i].0.close(now);

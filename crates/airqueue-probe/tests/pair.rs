@@ -47,7 +47,7 @@ fn a_clean_path_delivers_every_packet_after_its_delay() {
 
 #[test]
 fn measured_packets_have_the_planned_size_and_control_keeps_out_of_the_loaded_direction() {
-    // With half a second there and back, requests are repeated while their reply is on its way.
+    // With a round trip of half a second, requests are repeated while their reply is in flight.
     let cases = BOTH.iter().flat_map(|&d| [(d, 5), (d, 250)]);
     for (direction, delay_ms) in cases {
         let mut net = Net::pair(2);
@@ -151,7 +151,7 @@ fn a_gap_in_the_plan_is_no_silence() {
     for direction in BOTH {
         let mut net = Net::pair(1);
         net.connect();
-        // The second segment falls wholly behind a tail of losses and a gap of ten seconds.
+        // The second segment comes after lost packets and a gap of ten seconds.
         let plan =
             Plan { segments: vec![segment(0, 0, 200, 20, 200), segment(0, 10_200, 200, 20, 200)] };
         let run = net.measure(&plan, direction);
@@ -232,7 +232,7 @@ fn a_long_stall_ends_the_run_early_and_loses_nothing_that_arrived() {
         let n = run.records.sent_ns.len();
         assert!((100..500).contains(&n), "{n} attempted");
         assert!(run.records.received_ns.iter().all(|&t| t != MISSING), "{direction:?}");
-        // The session lives on.
+        // The session continues.
         assert_eq!(net.measure(&two_flows(), direction).end, RunEnd::Complete);
     }
 }

@@ -1,4 +1,4 @@
-//! When the receiving half of a run takes it for over.
+//! When the receiving half ends a run.
 
 use airqueue_core::{Span, Time};
 use airqueue_probe::plan::{Plan, Segment};
@@ -19,8 +19,7 @@ fn segment(flow: u8, start_ms: i64, duration_ms: i64, count: u32) -> Segment {
     Segment { flow, start, duration, count, size: 100 }
 }
 
-/// A receiver whose sender begins at 0; it has got the packets that `arrives` says, each 10 ms
-/// after it was sent.
+/// A receiver whose sender begins at 0, with the packets for which `arrives` is true, each 10 ms after it was sent.
 fn receiver(segments: Vec<Segment>, arrives: impl Fn(u32) -> bool) -> Receiver {
     let plan = Plan { segments };
     let mut receiver = Receiver::new(&plan, Time::ZERO, Time::ZERO - DELAY, DELAY);
@@ -34,7 +33,7 @@ fn receiver(segments: Vec<Segment>, arrives: impl Fn(u32) -> bool) -> Receiver {
     receiver
 }
 
-/// The receiver ends at `ms`, not a millisecond before, and in this way.
+/// Asserts that the receiver ends at `ms`, not a millisecond before, with this end.
 fn ends(mut receiver: Receiver, ms: i64, end: RunEnd) {
     receiver.on_time(at(ms - 1));
     assert_eq!(receiver.end(), None);
@@ -78,7 +77,7 @@ fn the_last_packet_of_every_flow_is_there_but_not_all_before() {
     let segments = || vec![segment(0, 0, 1000, 100), segment(1, 0, 1000, 10)];
     let r = receiver(segments(), |seq| seq != 50);
     ends(r, 1000 + 10 + 250, RunEnd::Complete); // the plan's end, as seen from here
-    // Without the last one of flow 1 its queue may still hold it.
+    // Without the last packet of flow 1, the queue may still hold that packet.
     let last_of_1 = Plan { segments: segments() }.packets().filter(|p| p.flow == 1).last();
     let r = receiver(segments(), |seq| Some(seq) != last_of_1.map(|p| p.seq));
     ends(r, 1000 + 10 + 1000, RunEnd::Complete);

@@ -1,4 +1,4 @@
-//! The data path: once a run is under way, sending and receiving allocate nothing.
+//! The data path: during a run, sending and receiving allocate nothing.
 
 mod common;
 
@@ -16,16 +16,16 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: everything is passed on to the system's allocator.
+// SAFETY: every call is passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller keeps the contract of the method.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller keeps the contract of the method.
         unsafe { System.dealloc(ptr, layout) }
     }
 }

@@ -77,7 +77,7 @@ impl PyClient {
         Ok(convert::run_to_dict(py, run))
     }
 
-    /// What the server agrees to.
+    /// The server's limits.
     fn limits(&self) -> LimitsDict {
         convert::limits_to_dict(self.0.limits())
     }

@@ -39,7 +39,7 @@ pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
         .map_err(|_| error(format!("{name} is {value}, expected seconds, 0 or more")))
 }
 
-/// The same as simulated time.
+/// A time in seconds as simulated time.
 pub(crate) fn span(name: &str, value: f64) -> PyResult<Span> {
     Ok(Span::from_secs_f64(seconds(name, value)?.as_secs_f64()))
 }

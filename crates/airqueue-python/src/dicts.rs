@@ -1,4 +1,4 @@
-//! What crosses to Python as dictionaries: names, types, units and meaning.
+//! Dictionaries passed to Python: names, types, units and meaning.
 //!
 //! The comments are Python's too: the schema of these structs becomes the types of `airqueue.records`. The unit is in the name,
 //! and times whose names end in `_ns` are whole nanoseconds.
@@ -24,7 +24,7 @@ impl<'py, T: Element> Column<'py, T> {
     }
 }
 
-/// What numpy calls the type of an array's elements.
+/// NumPy's name of the type of an array's elements.
 pub(crate) trait Dtype: Element {
     const NAME: &'static str;
 }
@@ -53,7 +53,7 @@ impl<T: Dtype> JsonSchema for Column<'_, T> {
     }
 }
 
-/// Dictionaries by the name of what they are of, in the scenario's order.
+/// Dictionaries by the name of their subject, in the scenario's order.
 pub(crate) struct Named<T>(pub(crate) Vec<(String, T)>);
 
 impl<'py, T: IntoPyObject<'py>> IntoPyObject<'py> for Named<T> {
@@ -131,64 +131,64 @@ impl JsonSchema for End {
     }
 }
 
-/// What the hosts at both ends did to a run.
+/// Reports of the hosts at both ends of a run.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct HostDict {
     /// Packets that the sending host's own buffer refused.
     pub(crate) send_blocked: u64,
-    /// Packets that the receiving host's socket buffer overflowed with, as its kernel counted them.
+    /// Packets that overflowed the receiving host's socket buffer, as its kernel counted them.
     pub(crate) receive_overflow: u64,
     /// Second and later copies of a packet.
     pub(crate) duplicates: u64,
     /// Wall-clock steps seen while mapping timestamps, sender and receiver together.
     pub(crate) clock_steps: u64,
-    /// Whether the kernel said when packets came.
+    /// Whether receive times are the kernel's.
     pub(crate) kernel_receive_timestamps: bool,
 }
 
-/// The records of a run: columns of equal length, one row per packet in the order of sending. Times are in nanoseconds, the
-/// least int64 where there is none.
+/// The records of a run: columns of equal length, one row per packet in the order of sending. Times are in nanoseconds;
+/// the smallest int64 stands for a missing time.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct RunDict<'py> {
-    /// When the packet was to leave.
+    /// Planned send time of the packet.
     pub(crate) scheduled_ns: Column<'py, i64>,
-    /// When the packet left.
+    /// Send time of the packet.
     pub(crate) sent_ns: Column<'py, i64>,
-    /// When the kernel says that the packet left.
+    /// The kernel's transmit timestamp of the packet.
     pub(crate) kernel_tx_ns: Column<'py, i64>,
-    /// When the packet arrived.
+    /// Receive time of the packet.
     pub(crate) received_ns: Column<'py, i64>,
-    /// Which flow the packet is of.
+    /// Flow of the packet.
     pub(crate) flow: Column<'py, u8>,
     /// Size of the IP packet.
     pub(crate) size_bytes: Column<'py, u16>,
-    /// What the hosts did to the run.
+    /// Reports of the hosts.
     pub(crate) host: HostDict,
     /// How the run ended.
     pub(crate) end: End,
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct PollDict {
-    /// What the run does.
+    /// The phase of the run.
     #[schemars(extend("enum" = ["running", "collecting", "done", "failed"]))]
     pub(crate) state: &'static str,
     /// Why the run failed.
     pub(crate) reason: Option<String>,
     /// Time since the run began.
     pub(crate) elapsed_s: f64,
-    /// How long the plan is.
+    /// Planned length of the run.
     pub(crate) planned_s: f64,
-    /// Packets received; upwards, as the server last said.
+    /// Packets received; upwards, as the server last reported.
     pub(crate) received: u64,
-    /// Packets that later ones overtook; upwards, as the server last said.
+    /// Packets that later ones overtook; upwards, as the server last reported.
     pub(crate) lost: u64,
     /// Recent one-way delay above the least seen in this run; none until known.
     pub(crate) delay_s: Option<f64>,
 }
 
-/// What a server agrees to.
+/// The limits of a server.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct LimitsDict {
     /// Highest IP bit rate of a plan, all flows together, and of all sessions.
@@ -205,7 +205,7 @@ pub(crate) struct LimitsDict {
     pub(crate) max_sessions_per_address: u32,
 }
 
-/// What a server has counted since the beginning.
+/// Counters of a server since its start.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct ServerStatsDict {
     /// Sessions open now.
@@ -214,33 +214,33 @@ pub(crate) struct ServerStatsDict {
     pub(crate) sessions_opened: u64,
     /// Requests to open, to join or to run a plan that were refused with a reason.
     pub(crate) refused: u64,
-    /// Datagrams that were not understood or belonged to nobody.
+    /// Datagrams that were malformed or belonged to no session.
     pub(crate) ignored: u64,
     /// Runs begun.
     pub(crate) runs: u64,
-    /// Datagrams that came.
+    /// Datagrams received.
     pub(crate) datagrams_received: u64,
-    /// Datagrams that left.
+    /// Datagrams sent.
     pub(crate) datagrams_sent: u64,
 }
 
-/// What really happened in a simulated queue during the last run. The columns have a row after each change of the queue, and
+/// The true length of a simulated queue during the last run. The columns have a row after each change of the queue, and
 /// are empty unless the configuration asks for them.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct TruthDict<'py> {
-    /// Most packets that waited at once; the packet in service is not among them.
+    /// Largest number of waiting packets; the packet in service is excluded.
     pub(crate) max_waiting_packets: u64,
-    /// Most bytes that waited at once, link-layer bytes included.
+    /// Largest number of waiting bytes, link-layer bytes included.
     pub(crate) max_waiting_bytes: u64,
-    /// When the queue changed, on the path's clock.
+    /// Time of each change, on the path's clock.
     pub(crate) at_ns: Column<'py, i64>,
-    /// Packets that waited then.
+    /// Packets waiting after the change.
     pub(crate) packets: Column<'py, u64>,
-    /// Bytes that waited then.
+    /// Bytes waiting after the change.
     pub(crate) bytes: Column<'py, u64>,
 }
 
-/// What reached the destination of a flow, a value for each interval.
+/// Throughput and delay of a flow, a value for each interval.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct FlowSeriesDict<'py> {
     /// Bits of IP packets per second.
@@ -249,7 +249,7 @@ pub(crate) struct FlowSeriesDict<'py> {
     pub(crate) delay_mean_s: Column<'py, f64>,
 }
 
-/// The packets that waited in a queue, driver ring included, a value for each interval.
+/// Packets waiting in a queue, driver ring included, a value for each interval.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct QueueSeriesDict<'py> {
     /// Mean over the interval.
@@ -258,18 +258,18 @@ pub(crate) struct QueueSeriesDict<'py> {
     pub(crate) length_packets: Column<'py, f64>,
 }
 
-/// How a network changes over time: a row for each whole interval.
+/// Time series of a network: a row for each whole interval.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct SeriesDict<'py> {
     /// The ends of the intervals, counted from the beginning of the warm-up.
     pub(crate) time_s: Column<'py, f64>,
-    /// Of each flow.
+    /// The series of each flow.
     pub(crate) flows: Named<FlowSeriesDict<'py>>,
-    /// Of each queue that a flow feeds, and of each in front of a wired link.
+    /// The series of each queue that a flow feeds, and of each queue before a wired link.
     pub(crate) queues: Named<QueueSeriesDict<'py>>,
 }
 
-/// What saturated queues did: totals of the medium, and one value for each contender in the contenders' order.
+/// Counters of saturated queues: totals of the medium, and one value for each contender in the contenders' order.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct ContentionDict<'py> {
     /// Idle slots between the end of the smallest AIFS and each transmission.
@@ -278,13 +278,13 @@ pub(crate) struct ContentionDict<'py> {
     pub(crate) transmissions: u64,
     /// Busy periods in which several stations transmitted.
     pub(crate) collided: u64,
-    /// Times that the contender transmitted: successes and collisions.
+    /// Transmissions of the contender: successes and collisions.
     pub(crate) attempts: Column<'py, u64>,
-    /// Transmissions that no other station met.
+    /// Transmissions without a collision.
     pub(crate) successes: Column<'py, u64>,
-    /// Transmissions that met another station's.
+    /// Transmissions that collided with the transmission of another station.
     pub(crate) collisions: Column<'py, u64>,
-    /// Times that a queue of higher priority in the same node went first.
+    /// Number of times that a queue of higher priority in the node transmitted instead.
     pub(crate) internal_collisions: Column<'py, u64>,
     /// Packets given up after the last retry.
     pub(crate) drops: Column<'py, u64>,
@@ -292,12 +292,12 @@ pub(crate) struct ContentionDict<'py> {
     pub(crate) packets: Column<'py, u64>,
 }
 
-/// What became of packets in a queue behind a token bucket: in the arrays one value for each packet, in their order.
+/// The fate of packets in a queue before a token bucket: in the arrays one value for each packet, in order.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct FatesDict<'py> {
-    /// When the packet left; the least int64 where the packet was dropped.
+    /// When the packet left; the smallest int64 if the packet was dropped.
     pub(crate) left_ns: Column<'py, i64>,
-    /// Whether the packet had a mark of congestion when it left.
+    /// Whether the packet had a congestion mark when it left.
     pub(crate) marked: Column<'py, bool>,
     /// Warnings on the queue's table, a sentence each.
     pub(crate) warnings: Vec<String>,
@@ -312,9 +312,9 @@ pub(crate) struct CodecDict {
     pub(crate) bpl: f64,
     /// Speech in a frame.
     pub(crate) frame_s: f64,
-    /// What the coder must hear beyond the frame, or the concealment hold back, before either can work.
+    /// Speech that the coder needs beyond the frame, or that loss concealment holds back.
     pub(crate) lookahead_s: f64,
-    /// Frames of a packet as usually sent.
+    /// Usual number of frames per packet.
     pub(crate) frames_per_packet: u32,
     /// Rate of its frames, without headers.
     pub(crate) rate_bps: f64,
@@ -387,7 +387,8 @@ pub(crate) struct RefusedDict {
     pub(crate) bytes: u64,
 }
 
-/// The JSON Schemas of these dictionaries, and of what crosses as JSON, by name under `$defs`: Python's types are made of them.
+/// The JSON Schemas of these dictionaries, and of values passed as JSON, by name under `$defs`: Python's types are made
+/// from them.
 #[pyfunction]
 pub(crate) fn result_schemas() -> (String, String) {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();

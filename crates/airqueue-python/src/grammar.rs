@@ -127,7 +127,7 @@ pub(crate) fn parse_limit(text: &Bound<'_, PyString>) -> PyResult<(u64, &'static
     Ok((count, counted.word()))
 }
 
-/// What lies between two values of a scenario.
+/// The range between two values of a scenario.
 #[pyclass(name = "Range", module = "airqueue._native", frozen)]
 pub(crate) struct PyRange {
     range: Range,

@@ -45,12 +45,12 @@ impl PySimulatedPath {
         Ok(())
     }
 
-    /// What the simulated server agrees to.
+    /// The limits of the simulated server.
     fn limits(&self) -> LimitsDict {
         convert::limits_to_dict(self.0.limits())
     }
 
-    /// What really happened in the device during the last run: the true values.
+    /// The true queue length in the device during the last run.
     fn truth<'py>(&self, py: Python<'py>) -> TruthDict<'py> {
         let truth = self.0.truth();
         let samples = || truth.series.iter();

@@ -161,7 +161,7 @@ pub(crate) struct PyMonitor(Monitor);
 
 #[pymethods]
 impl PyMonitor {
-    /// Stations, which station understands which, and the routes of flows, as JSON.
+    /// The stations, the pairs that decode each other, and the routes of flows, as JSON.
     fn map(&self) -> String {
         self.0.map()
     }

@@ -1,8 +1,8 @@
-//! What a packet costs: taken in by a queue that holds others, the next one taken out, and the queue told that it
-//! was acknowledged.
+//! Cost of a packet: enqueued in a queue with other packets, the next packet dequeued, and its acknowledgement reported
+//! to the queue.
 //!
-//! `cargo bench -p airqueue-qdisc`; the targets are 100 ns for drop-tail and 300 ns for FQ-CoDel with 1000
-//! flows; RDQM must not grow as the number of flows does. The items are packets.
+//! `cargo bench -p airqueue-qdisc`; the targets are 100 ns for drop-tail and 300 ns for FQ-CoDel with 1000 flows; the
+//! cost of RDQM must not grow with the number of flows. The items are packets.
 
 use airqueue_core::keys::Word;
 use airqueue_core::{
@@ -24,13 +24,13 @@ fn main() {
 const PACKETS: usize = 100_000;
 const LIMIT: Limit = Limit::Packets(10_000);
 
-/// Packets of `flows` flows in an order that is no pattern, 1500 bytes each and one a microsecond, through
-/// a queue in which `standing` wait.
+/// Packets of `flows` flows in random order, 1500 bytes each and one per microsecond, through a queue with `standing`
+/// waiting packets.
 fn pass(bencher: Bencher, queue: impl LinkQueue, flows: u64, standing: usize) {
     overload(bencher, queue, flows, standing, 1);
 }
 
-/// The same, with `arrivals` packets to each that leaves.
+/// As [`pass`], with `arrivals` arrivals per departure.
 fn overload(
     bencher: Bencher,
     mut queue: impl LinkQueue,
@@ -64,7 +64,7 @@ fn overload(
     });
 }
 
-/// Each flow has a round-trip time of its own.
+/// The report of an acknowledged packet; each flow has its own round-trip time.
 fn acknowledged(packet: Packet, rate: DataRate) -> Sent {
     let feedback = Feedback { rtt: Span::from_micros(i64::from(packet.flow.0) + 1), rate };
     let airtime = Span::from_micros(100);
@@ -75,7 +75,7 @@ fn rng() -> RandomStream {
     Seed(1).stream("queue")
 }
 
-/// Every registered discipline with what it has by itself, for flows of which none waits long.
+/// Every registered discipline with its default parameters, for flows without long queues.
 #[divan::bench(args = DisciplineName::all().map(DisciplineName::word))]
 fn by_itself(bencher: Bencher, word: &str) {
     let name = DisciplineName::named(word).expect("a word of the registry");
@@ -98,7 +98,7 @@ fn fq_codel(bencher: Bencher, flows: u64) {
     pass(bencher, FqCodel::new(FqCodelParams::default(), &mut rng()), flows, 2000);
 }
 
-/// Every other packet is too many: now and then the fattest queue is looked for.
+/// Every other packet exceeds the limit: now and then the queue with the most bytes is searched for.
 #[divan::bench(args = [1, 1000])]
 fn fq_codel_full(bencher: Bencher, flows: u64) {
     let params = FqCodelParams { limit: 2000, ..FqCodelParams::default() };
@@ -116,7 +116,7 @@ fn cake(bencher: Bencher, flows: u64) {
     pass(bencher, Cake::new(CakeParams::default(), rng()), flows, 2000);
 }
 
-/// Every other packet is too many, and the longest queue is looked for.
+/// Every other packet exceeds the limit, and the longest queue is searched for.
 #[divan::bench(args = [1, 1000])]
 fn cake_full(bencher: Bencher, flows: u64) {
     let params = CakeParams { memory_limit: Some(2000 * 1500), ..CakeParams::default() };
@@ -129,14 +129,14 @@ fn sfq(bencher: Bencher, flows: u64) {
     pass(bencher, Sfq::new(params, LIMIT, rng()), flows, 2000);
 }
 
-/// Every other packet is too many, and the longest queue loses one.
+/// Every other packet exceeds the limit, and the longest queue loses a packet.
 #[divan::bench(args = [100, 1000])]
 fn sfq_full(bencher: Bencher, flows: u64) {
     let params = SfqParams { flows: 1024, ..SfqParams::default() };
     overload(bencher, Sfq::new(params, Limit::Packets(2000), rng()), flows, 2000, 2);
 }
 
-/// Between its thresholds, where it casts lots.
+/// RED between its thresholds, where drops are random.
 #[divan::bench]
 fn red(bencher: Bencher) {
     let params = RedParams { min: 50, max: 500, max_p: 1e-6, ..RedParams::default() };
@@ -159,7 +159,7 @@ fn rdqm(bencher: Bencher, flows: u64) {
     pass(bencher, Rdqm::new(RdqmParams::default(), Limit::Packets(20_000)), flows, 2000);
 }
 
-/// Flow and station are one.
+/// One flow per station.
 #[divan::bench(args = [1, 1000])]
 fn mac80211(bencher: Bencher, flows: u64) {
     pass(bencher, Mac80211::new(Mac80211Params::default(), &mut rng()), flows, 2000);

@@ -48,11 +48,11 @@ impl Default for AdaptiveParams {
 pub struct AdaptiveTable {
     /// The flows' round-trip time without queues. The default is `200 ms`.
     pub rtt: Option<Quantity<Duration>>,
-    /// The rate of the link. The default is that which is measured.
+    /// The rate of the link. The default is a measured rate.
     pub rate: Option<Quantity<Rate>>,
-    /// The limit is never lower. The default is `15140 B`.
+    /// Lower bound of the limit. The default is `15140 B`.
     pub floor: Option<Quantity<Size>>,
-    /// A flow counts for one to two times so long after its last packet. The default is `1 s`.
+    /// A flow counts for one to two times this long after its last packet. The default is `1 s`.
     pub window: Option<Quantity<Duration>>,
 }
 

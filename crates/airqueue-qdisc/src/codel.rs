@@ -49,21 +49,21 @@ impl Default for CodelParams {
     }
 }
 
-/// CoDel, as `tc qdisc add ... codel` has it.
+/// CoDel, with the parameters of `tc qdisc add ... codel`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CodelTable {
     /// The acceptable standing delay. The default is `5 ms`.
     pub target: Option<Quantity<Duration>>,
-    /// How long the delay must have been above the target. The default is `100 ms`.
+    /// Time for which the delay must have been above the target. The default is `100 ms`.
     pub interval: Option<Quantity<Duration>>,
-    /// A backlog of so much is never too long. The default is `1514 B`.
+    /// A backlog of up to this many bytes is never too long. The default is `1514 B`.
     pub mtu: Option<Quantity<Size>>,
-    /// Marks ECN-capable packets and does not drop them. The default is false.
+    /// Whether ECN-capable packets are marked instead of dropped. The default is false.
     pub ecn: Option<bool>,
     /// Also marks every ECN-capable packet that has waited longer than this. The default is never.
     pub ce_threshold: Option<Quantity<Duration>>,
-    /// How the rate of drops is computed: as the RFC has it or as Linux does. The default is rfc.
+    /// How the rate of drops is computed: as in the RFC or as in Linux. The default is rfc.
     pub behaviour: Option<Behaviour>,
 }
 
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_peeked_counts_until_it_leaves() {
+    fn a_peeked_packet_counts_until_it_leaves() {
         let mut q = Codel::new(CodelParams::default(), Limit::Packets(2)).with_link_layer(14);
         filled(&mut q, 2, 1000, Ecn::NotEct, Time::ZERO);
         let mut drops = Drops::new();

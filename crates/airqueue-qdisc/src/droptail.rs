@@ -125,7 +125,7 @@ impl QueueDisc for DropTail {
     }
 }
 
-// As in the queues of devices, which exist once per access category, and from which the MAC builds its frames.
+// As in devices, whose queues exist once per access category, and from which the MAC builds its frames.
 impl ByNeighbour for DropTail {
     fn peek_for_neighbour(
         &mut self,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_of_nothing_takes_nothing() {
+    fn a_queue_without_room_accepts_nothing() {
         for from in [DropFrom::Tail, DropFrom::Head] {
             let mut q = DropTail::new(Limit::Packets(0)).dropping_from(from);
             assert_eq!(ids(&fill(&mut q, &[1])), [(0, DropReason::Tail)]);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_limit_evicts_nobody() {
+    fn a_lower_limit_drops_no_packet() {
         let mut q = DropTail::new(Limit::Packets(3));
         fill(&mut q, &[1, 1, 1]);
         q.set_limit(Limit::Packets(1));

@@ -52,30 +52,30 @@ impl Default for FqCodelParams {
 /// As in Linux.
 const LEAST_QUANTUM: u32 = 256;
 
-/// FQ-CoDel, as `tc qdisc add ... fq_codel` has it.
+/// FQ-CoDel, with the parameters of `tc qdisc add ... fq_codel`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FqCodelTable {
     /// The acceptable standing delay of a flow. The default is `5 ms`.
     pub target: Option<Quantity<Duration>>,
-    /// How long the delay must have been above the target. The default is `100 ms`.
+    /// Time for which the delay must have been above the target. The default is `100 ms`.
     pub interval: Option<Quantity<Duration>>,
-    /// A backlog of so much, of all flows, is never too long. The default is `1514 B`.
+    /// A backlog of all flows of up to this many bytes is never too long. The default is `1514 B`.
     pub mtu: Option<Quantity<Size>>,
-    /// Marks ECN-capable packets and does not drop them. The default is true.
+    /// Whether ECN-capable packets are marked instead of dropped. The default is true.
     pub ecn: Option<bool>,
     /// Also marks every ECN-capable packet that has waited longer than this. The default is never.
     pub ce_threshold: Option<Quantity<Duration>>,
-    /// How the rate of drops is computed: as the RFC has it or as Linux does. The default is rfc.
+    /// How the rate of drops is computed: as in the RFC or as in Linux. The default is rfc.
     pub behaviour: Option<Behaviour>,
     /// Number of queues to which flows are hashed. The default is 1024.
     #[schemars(range(min = 1, max = 65_536))]
     pub flows: Option<u32>,
-    /// What a queue sends in one turn. The default is `1514 B`.
+    /// Bytes that a queue sends in one turn. The default is `1514 B`.
     pub quantum: Option<Quantity<Size>>,
-    /// The most that all queues hold, beside a limit in packets. The default is `33554432 B`.
+    /// Limit of all queues together in bytes, besides a limit in packets. The default is `33554432 B`.
     pub memory_limit: Option<Quantity<Size>>,
-    /// The most that is dropped at once when they are full. The default is `64 packets`.
+    /// Largest number of packets dropped at once when the queues are full. The default is `64 packets`.
     pub drop_batch: Option<Quantity<Packets>>,
 }
 
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!(flows_in_order(&mut q, order.len()), order);
     }
 
-    /// A flow that sends a packet now and then is new each time and never waits behind the bulk flow, but its next
-    /// packet waits until the old queues have had a turn.
+    /// A flow with occasional packets is new each time and never waits behind the bulk flow, but its next packet waits
+    /// until the old queues have had a turn.
     #[test]
     fn sparse_flows_come_first() {
         let mut q = queue(FqCodelParams::default());

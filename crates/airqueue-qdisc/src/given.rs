@@ -1,4 +1,4 @@
-//! A queue as a scenario gives it: a table of keys, or a short text in place of the table.
+//! A queue in a scenario: a table of keys, or a short text instead of the table.
 
 use crate::registry::QueueTable;
 use crate::text::QueueText;

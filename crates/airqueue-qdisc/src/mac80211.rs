@@ -93,31 +93,32 @@ impl Default for Mac80211Params {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Mac80211Table {
-    /// Stations take turns by airtime, and not frame by frame. The default is true.
+    /// Whether stations take turns by airtime instead of frame by frame. The default is true.
     pub airtime_fairness: Option<bool>,
     /// The airtime of a turn. The default is `256 us`.
     pub airtime_quantum: Option<Quantity<Duration>>,
-    /// What the packets handed to ring and MAC may take on the air is limited (airtime queue limits). The
-    /// default is true.
+    /// Whether the airtime of packets in ring and MAC is limited (airtime queue limits). The default is true.
     pub aql: Option<bool>,
-    /// A station always gets another packet while those that it has will take less. The default is `5 ms`.
+    /// A station always gets another packet while the expected airtime of its packets is less than this. The default is
+    /// `5 ms`.
     pub aql_low: Option<Quantity<Duration>>,
-    /// The same while those of all stations will take less than the threshold. The default is `12 ms`.
+    /// The limit instead of `aql_low` while the expected airtime of all stations' packets is less than the threshold.
+    /// The default is `12 ms`.
     pub aql_high: Option<Quantity<Duration>>,
-    /// The threshold. The default is `24 ms`.
+    /// The threshold for all stations together. The default is `24 ms`.
     pub aql_threshold: Option<Quantity<Duration>>,
     /// The acceptable standing delay of a flow. The default is `20 ms`.
     pub target: Option<Quantity<Duration>>,
-    /// How long the delay must have been above the target. The default is `100 ms`.
+    /// Time for which the delay must have been above the target. The default is `100 ms`.
     pub interval: Option<Quantity<Duration>>,
-    /// Marks ECN-capable packets and does not drop them. The default is true.
+    /// Whether ECN-capable packets are marked instead of dropped. The default is true.
     pub ecn: Option<bool>,
     /// Number of queues to which flows of all stations are hashed. The default is 4096.
     #[schemars(range(min = 1, max = 65_536))]
     pub flows: Option<u32>,
-    /// What a flow's queue sends in one turn. The default is `300 B`.
+    /// Bytes that a flow's queue sends in one turn. The default is `300 B`.
     pub quantum: Option<Quantity<Size>>,
-    /// The most that all queues hold, beside a limit in packets. The default is `16777216 B`.
+    /// Limit of all queues together in bytes, besides a limit in packets. The default is `16777216 B`.
     pub memory_limit: Option<Quantity<Size>>,
 }
 
@@ -290,7 +291,7 @@ impl Mac80211 {
         }
     }
 
-    /// The same as [`unclassify`](Self::unclassify), for the drops after the first `before`.
+    /// As [`unclassify`](Self::unclassify), for the drops after the first `before`.
     fn unclassify_dropped(&mut self, before: usize, drops: &Drops) {
         for drop in &drops.as_slice()[before..] {
             self.unclassify(&drop.packet);

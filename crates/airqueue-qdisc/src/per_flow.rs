@@ -13,14 +13,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What has a queue of its own.
+/// What has a queue: flows or links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum QueuePer {
-    /// Each flow; what TCP acknowledges is another than its data.
+    /// Each flow; TCP's acknowledgements are a flow besides the data.
     #[default]
     Flow,
-    /// Each next station.
+    /// Each link to a next station.
     Link,
 }
 
@@ -36,7 +36,7 @@ impl QueuePer {
 /// The parameters of deficit round robin: one drop-tail queue for each flow or link, each with the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrrParams {
-    /// What has a queue of its own: flows or links.
+    /// What has a queue: flows or links.
     pub by: QueuePer,
     /// IP bytes per turn.
     pub quantum: u32,
@@ -55,8 +55,7 @@ impl Default for DrrParams {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DrrTable {
-    /// Whose queues they are: of flows, each with a queue of its own, or of links, one for each station that is sent
-    /// to. The default is flow.
+    /// Whether each flow has a queue, or each link to a next station. The default is flow.
     pub queue_per: Option<QueuePer>,
     /// IP bytes of a turn. The default is `1500 B`.
     pub quantum: Option<Quantity<Size>>,
@@ -154,7 +153,7 @@ impl<Q: ByNeighbour, F: FnMut(u32) -> Q> PerFlow<Q, F> {
         self
     }
 
-    /// What has a queue of its own. Only for an empty discipline without limits of single children.
+    /// What has a queue: flows or links. Only for an empty discipline without limits of single children.
     pub fn by(mut self, what: QueuePer) -> PerFlow<Q, F> {
         self.by = what;
         self
@@ -402,7 +401,7 @@ mod tests {
         assert_eq!(kept(&mut q, &[1, 2, 3]), [3, 5, 3]);
         assert!(q.set_limit_of(FlowKey(3), NeighbourId(1), Limit::Packets(7)));
         assert!(q.set_limit_of(FlowKey(2), NeighbourId(1), Limit::Packets(1)));
-        assert_eq!(q.len_packets(), 11, "a lower limit evicts nobody");
+        assert_eq!(q.len_packets(), 11, "a lower limit drops no waiting packet");
         assert_eq!(kept(&mut q, &[1, 2, 3]), [0, 0, 4], "and a higher one holds at once");
         q.set_limit(Limit::Packets(6));
         assert_eq!(kept(&mut q, &[1, 2, 3, 4]), [3, 1, 0, 6], "one for all is for all");
@@ -424,7 +423,7 @@ mod tests {
     /// later turns: five flows of one neighbour and one flow of another share twenty aggregates of up to eight packets
     /// equally.
     #[test]
-    fn frames_are_shared_by_those_who_have_packets_for_them() {
+    fn frames_take_packets_of_all_flows_to_their_neighbour() {
         let make = |_| DropTail::new(Limit::Packets(100));
         let mut q = PerFlow::new(make).with_quantum(100);
         let mut drops = Drops::new();

@@ -77,7 +77,7 @@ fn check_link(tables: &Layers<'_, QueueTable>, name: DisciplineName, link: Link)
     let why = match link {
         Link::Air { .. } => return Ok(()),
         Link::Cable => "a wired link has none; choose another",
-        Link::TokenBucket => "a token bucket tells of none; choose another, or simulate a network",
+        Link::TokenBucket => "a token bucket reports none; choose another, or simulate a network",
     };
     match tables.find("discipline", |queue| queue.discipline.as_ref()) {
         Some(given) if name.by_itself().facts().shares_airtime => {
@@ -133,7 +133,7 @@ pub(crate) fn limit_words() -> String {
     }
     let groups = groups.iter().map(|(limit, words)| format!("{} for {}", said(*limit), and(words)));
     format!(
-        "The most that waits in the queue, in packets or in bytes of IP packets; with {} of each flow or link. The default is {}.",
+        "Limit of the queue, in packets or in bytes of IP packets; with {} the limit of each flow or link. The default is {}.",
         and(&those_with(|facts| facts.apart.is_some())),
         groups.collect::<Vec<_>>().join(", ")
     )
@@ -152,8 +152,8 @@ pub(crate) fn drop_from_words() -> String {
 pub(crate) fn ring_words() -> String {
     let behind = those_with(|facts| !facts.searched);
     format!(
-        "Packets of a driver ring between the queue and the MAC. The default is `0 packets`, there is none; behind {} it is \
-         `{AGGREGATING_RING} packets` where the MAC aggregates: what it finds packets for one receiver in.",
+        "Packets of a driver ring between the queue and the MAC. The default is `0 packets`: no ring; behind {} the default is \
+         `{AGGREGATING_RING} packets` where the MAC aggregates and searches the ring for packets to one receiver.",
         and(&behind)
     )
 }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// What an RDQM flow's share of the room is in proportion to.
+/// The weight of an RDQM flow's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RdqmWeight {
@@ -25,7 +25,7 @@ pub enum RdqmWeight {
     #[default]
     Bdp,
     /// The round-trip time alone, as in the authors' version of 2009.
-    // At GLOBECOM.
+    // Presented at GLOBECOM.
     Rtt,
 }
 
@@ -66,17 +66,17 @@ const MOST_EXPIRY_RTTS: u32 = 1000;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RdqmTable {
-    /// What the shares of flows that report are in proportion to. The default is bdp.
+    /// The weight of the shares of flows with reports. The default is bdp.
     pub weight: Option<RdqmWeight>,
-    /// A packet is dropped if those of its flow that wait are more than its share, and not already if they
-    /// are as many. The default is true.
+    /// Whether a packet is dropped only if more packets of its flow wait than the flow's share, not already if as many
+    /// wait. The default is true.
     pub beyond_limit: Option<bool>,
-    /// No share is less than a packet. The default is true.
+    /// Whether every share is at least one packet. The default is true.
     pub floor: Option<bool>,
-    /// A flow of which nothing waits is forgotten after so long, if `expiry_rtts` is no longer. The default
-    /// is `1 s`.
+    /// A flow without waiting packets is forgotten after this time, or after `expiry_rtts` if that is longer. The
+    /// default is `1 s`.
     pub expiry: Option<Quantity<Duration>>,
-    /// The same in round-trip times of its own. The default is 4.
+    /// The time after which a flow is forgotten, in round-trip times of the flow. The default is 4.
     #[schemars(range(max = 1000))]
     pub expiry_rtts: Option<u32>,
 }
@@ -85,7 +85,7 @@ impl Parameters for RdqmParams {
     type Table = RdqmTable;
     const NAME: &'static str = "RDQM";
     const ABOUT: &'static str = "RDQM (Kliazovich and others, 2011): the limit is divided among \
-        flows by what their receivers report.";
+        flows by the reports of their receivers.";
 
     fn check(tables: &Layers<'_, RdqmTable>, _: &Around) -> Result<RdqmParams> {
         let mut params = RdqmParams::default();

@@ -68,23 +68,23 @@ impl Default for RedParams {
 pub struct RedTable {
     /// The average length below which nothing is dropped, in packets or bytes. The default is `5 packets`.
     pub min: Option<Quantity<QueueLimit>>,
-    /// The average length from which everything is, in the same unit. The default is three times min.
+    /// The average length from which every arrival is dropped, in the unit of min. The default is three times min.
     pub max: Option<Quantity<QueueLimit>>,
-    /// The probability as the average comes to max. The default is 0.02.
+    /// The probability just below max. The default is 0.02.
     #[schemars(range(min = 0, max = 1))]
     pub probability: Option<f64>,
     /// The weight of the present length in the average. The default is 0.002.
     #[schemars(range(max = 1))]
     pub weight: Option<f64>,
-    /// Instead of weight: the weight for which tc lets a burst of so much pass.
+    /// Instead of weight: the burst from which tc derives the weight.
     pub burst: Option<Quantity<Packets>>,
-    /// Between max and its double the probability grows to 1. The default is false.
+    /// Whether the probability grows to 1 between max and its double. The default is false.
     pub gentle: Option<bool>,
-    /// Marks ECN-capable packets and does not drop them. The default is false.
+    /// Whether ECN-capable packets are marked instead of dropped. The default is false.
     pub ecn: Option<bool>,
-    /// Drops also these where everything is dropped. The default is false.
+    /// Whether ECN-capable packets are dropped too where every arrival is dropped. The default is false.
     pub hard_drop: Option<bool>,
-    /// The probability is in proportion to a packet's size. The default is false.
+    /// Whether the probability is proportional to a packet's size. The default is false.
     pub by_size: Option<bool>,
     /// The mean size of packets. The default is `1000 B`.
     pub mean_packet: Option<Quantity<Size>>,
@@ -386,14 +386,14 @@ mod tests {
         assert_eq!(q.average(), 0.0);
     }
 
-    /// A queue whose average stands still: weight 0 after it has been set.
+    /// A queue with a constant average: weight 0 after the average has been set.
     fn standing(params: RedParams, average: f64) -> Red {
         let mut q = red(RedParams { weight: 0.0, ..params }, u32::MAX);
         q.average = average;
         q
     }
 
-    /// How many arrivals it takes from one drop to the next, `n` times.
+    /// Numbers of arrivals from one drop to the next, `n` times.
     fn gaps(q: &mut Red, size: u32, n: usize) -> Vec<u32> {
         let gap = |q: &mut Red| {
             let mut gap = 1;
@@ -436,7 +436,7 @@ mod tests {
         let by_size = RedParams { by_size: true, ..params };
         near(mean(by_size, 10.0, 1500), 0.015);
         near(mean(by_size, 10.0, 250), 0.0025);
-        // 15 to 30: from 0.02 to 1, at 18 a fifth of the way.
+        // From 15 to 30 the probability grows from 0.02 to 1; at 18 by a fifth of the difference.
         near(mean(RedParams { gentle: true, ..params }, 18.0, 1000), 0.02 + 0.98 / 5.0);
     }
 

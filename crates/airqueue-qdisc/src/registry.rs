@@ -20,7 +20,7 @@ macro_rules! disciplines {
             }
         }
 
-        /// How a queue decides what to drop and what leaves next.
+        /// A queue discipline with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub enum Discipline {
             $(
@@ -101,25 +101,24 @@ macro_rules! disciplines {
             }
         }
 
-        /// A queue of packets that wait for the MAC, which holds one more. A key that is left out of a station's
-        /// table is taken from the table of all stations.
+        /// A queue of packets before the MAC, which holds one more packet. A key left out of a station's table is taken
+        /// from the table of all stations.
         #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct QueueTable {
-            /// What decides what is dropped and what leaves next. The default is droptail. The table of the same
-            /// name has its parameters.
+            /// The queue discipline. The default is droptail. The table with the discipline's name has its parameters.
             pub discipline: Option<DisciplineName>,
-            /// The most that waits in the queue.
+            /// Limit of the queue.
             #[schemars(description = limit_words())]
             pub limit: Option<Quantity<QueueLimit>>,
-            /// What a full queue drops, with the disciplines that leave a choice.
+            /// The packet that a full queue drops, with the disciplines that leave this choice.
             #[schemars(description = drop_from_words())]
             pub drop_from: Option<DropFrom>,
             /// Packets of a driver ring between the queue and the MAC.
             #[schemars(description = ring_words())]
             pub ring: Option<Quantity<Packets>>,
-            /// What counts on top of each IP packet wherever the queue counts bytes. The default is `0 B`; Linux
-            /// counts the 14 B of an Ethernet header.
+            /// Bytes added to each IP packet wherever the queue counts bytes. The default is `0 B`; Linux counts the 14
+            /// B of an Ethernet header.
             pub link_layer: Option<Quantity<Size>>,
             $( $(
                 #[doc = concat!("The parameters of `", stringify!($word), "`.")]

@@ -60,24 +60,25 @@ impl Default for SfqParams {
     }
 }
 
-/// SFQ, as `tc qdisc add ... sfq` has it, without its RED mode.
+/// SFQ, with the parameters of `tc qdisc add ... sfq`, without the RED mode.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SfqTable {
-    /// What a queue sends in one turn. The default is `1514 B`.
+    /// Bytes that a queue sends in one turn. The default is `1514 B`.
     pub quantum: Option<Quantity<Size>>,
-    /// The most packets of one queue. The default is 127.
+    /// Largest number of packets of one queue. The default is 127.
     #[schemars(range(min = 1, max = 127))]
     pub depth: Option<u32>,
-    /// The most queues that hold packets at the same time. The default is 128.
+    /// Largest number of queues that hold packets at the same time. The default is 128.
     #[schemars(range(min = 1, max = 65_408))]
     pub flows: Option<u32>,
     /// Number of places of the hash; more flows than places share queues. The default is 1024.
     #[schemars(range(min = 1, max = 65_536))]
     pub divisor: Option<u32>,
-    /// A queue that is too long drops its oldest packet, and not its newest. The default is false.
+    /// Whether a full queue drops its oldest packet instead of its newest. The default is false.
     pub headdrop: Option<bool>,
-    /// How often the hash changes, so that no two flows share a queue for long. The default is never.
+    /// Interval after which the key of the hash changes, so that no two flows share a queue for long. The default is
+    /// never.
     pub perturb: Option<Quantity<Duration>>,
 }
 
@@ -85,7 +86,7 @@ impl Parameters for SfqParams {
     type Table = SfqTable;
     const NAME: &'static str = "SFQ";
     const ABOUT: &'static str = "SFQ (McKenney, 1990), as in Linux: flows hashed to queues that \
-        take turns, and drops from the longest.";
+        take turns, and drops from the longest queue.";
 
     fn check(tables: &Layers<'_, SfqTable>, _: &Around) -> Result<SfqParams> {
         let mut params = SfqParams::default();

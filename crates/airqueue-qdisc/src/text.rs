@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_queue_is_said() {
+    fn texts_of_other_forms_are_refused() {
         for (text, says) in [
             ("", "is no queue"),
             ("fifo:5", "there are pfifo, bfifo"),

@@ -1,6 +1,6 @@
-//! How fast the engine is: events alone, the device alone, and a whole measurement.
+//! Speed of the engine: events alone, the device alone, and a whole measurement.
 //!
-//! `cargo bench -p airqueue-scenario`; the items of the session are its events.
+//! `cargo bench -p airqueue-scenario`; the items of `paper_session` are events.
 
 use airqueue_core::{DataRate, FlowKey, Limit, Packet, Seed, Span, Time};
 use airqueue_network::bottleneck::link::LinkSpec;
@@ -18,7 +18,7 @@ fn main() {
 
 const EVENTS: usize = 100_000;
 
-/// The hold model: `pending` events; each that happens schedules another a random time ahead.
+/// The hold model: `pending` events; each event schedules another a random time ahead.
 #[divan::bench(args = [8, 64, 1024, 16384])]
 fn hold(bencher: divan::Bencher, pending: usize) {
     let mut rng = Seed(1).stream("hold");
@@ -35,7 +35,7 @@ fn hold(bencher: divan::Bencher, pending: usize) {
     });
 }
 
-/// Moving one of `pending` events: what a freezing backoff or a moved deadline costs.
+/// Cost of moving one of `pending` events, as for a frozen backoff or a moved deadline.
 #[divan::bench(args = [8, 1024])]
 fn reschedule(bencher: divan::Bencher, pending: usize) {
     let mut rng = Seed(1).stream("reschedule");

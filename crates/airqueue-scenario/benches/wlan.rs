@@ -1,8 +1,8 @@
-//! What a delivered frame costs: in cells of few and of many stations, in many cells at once, and in a
-//! grid. The cost of the first line of a group over that of the last is how well the engine scales.
+//! Cost of a delivered frame: in cells of few and of many stations, in many cells at once, and in a grid. The ratio of
+//! the first line of a group to the last shows how well the engine scales.
 //!
-//! `cargo bench -p airqueue-scenario --bench wlan`; the items are delivered packets, so that `ns/item` is what one
-//! costs with all the frames, collisions and retries that it takes.
+//! `cargo bench -p airqueue-scenario --bench wlan`; the items are delivered packets: `ns/item` is the cost of a packet
+//! with all its frames, collisions and retries.
 
 use airqueue_core::{Seed, Span};
 use airqueue_network::FlowId;
@@ -16,7 +16,7 @@ fn main() {
     divan::main();
 }
 
-/// Simulates `ms` milliseconds over and over, of a network that has warmed up.
+/// Simulates `ms` milliseconds again and again, of a network that has warmed up.
 fn simulate(bencher: divan::Bencher, scenario: &Value, ms: i64) {
     simulate_with(bencher, scenario, ms, |_| {});
 }
@@ -44,7 +44,7 @@ fn simulate_with(
         .bench_local(|| network.run_until(network.now() + Span::from_millis(ms)));
 }
 
-/// Stations that send 1500 bytes whenever they may, in the given places.
+/// Saturated stations with packets of 1500 bytes, at the given positions.
 fn network(stations: Value, flows: Vec<Value>, medium: Value) -> Value {
     json!({
         "duration": "10000 s",
@@ -56,7 +56,7 @@ fn network(stations: Value, flows: Vec<Value>, medium: Value) -> Value {
     })
 }
 
-/// One cell in which all send to one.
+/// One cell in which all stations send to one station.
 #[divan::bench(args = [1, 10, 50, 200])]
 fn cell(bencher: divan::Bencher, stations: u32) {
     let places = json!([
@@ -68,8 +68,8 @@ fn cell(bencher: divan::Bencher, stations: u32) {
     simulate(bencher, &scenario, 500);
 }
 
-/// Cells of few stations that hear each other alike, simulated together as far as they are at least so many: which number is
-/// best is [`WlanSpec::TOGETHER`].
+/// Cells of few stations of one hearing class, simulated together where the class has at least `together` stations. The
+/// best threshold is [`WlanSpec::TOGETHER`].
 #[divan::bench(args = [(3, 2), (3, 99), (5, 2), (5, 99), (8, 2), (8, 99), (10, 2), (10, 99), (15, 2), (15, 99)])]
 fn alike(bencher: divan::Bencher, (senders, together): (u32, usize)) {
     let places = json!([
@@ -96,7 +96,7 @@ fn cells(bencher: divan::Bencher, cells: u32) {
     simulate(bencher, &network(stations.into(), flows, medium), 500);
 }
 
-/// A grid in which each hears the twelve that are within two steps, and sends to the next in its row.
+/// A grid in which each station hears the twelve stations within two steps, and sends to the next station of the row.
 #[divan::bench(args = [10, 100, 1000])]
 fn grid(bencher: divan::Bencher, stations: u32) {
     let columns = f64::from(stations).sqrt().ceil() as u32;

@@ -12,32 +12,32 @@ use airqueue_qdisc::queue::offered;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How the limits of queues are to be set while a network runs, by whoever runs it.
+/// How the runner of a network is to set the limits of queues during the run.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct Buffers {
-    /// Which collision domain limits a flow.
+    /// The collision domain that limits a flow.
     domains: DomainsName,
-    /// What a flow can reach, for B = round-trip time · rate.
+    /// The rate in B = round-trip time · rate.
     carrying: CarryingName,
     /// How B is divided among the nodes.
     allocation: AllocationName,
-    /// How buffers become whole packets.
+    /// How buffers are rounded to whole packets.
     rounding: RoundingName,
-    /// Whose limits are set.
+    /// The queues whose limits are set.
     queues: LimitedName,
-    /// What the source of a flow has.
+    /// The limit at the source of a flow.
     source: SourceQueueName,
-    /// Time between two looks at the network.
+    /// Time between two samples of the network.
     look_s: f64,
-    /// After what time limits are computed anew although nothing has changed.
+    /// Longest time between two computations of the limits.
     every_s: f64,
-    /// For how long a limit that was raised is not set back.
+    /// How long a raised limit is kept.
     hold_s: f64,
-    /// New limits are set if one of them differs by so much.
+    /// Least change of any limit for which the limits are set anew.
     change_packets: u64,
 }
 
-/// Shortest time between two looks: a look takes as much work as a hundred packets.
+/// Shortest time between two samples: a sample takes as much work as a hundred packets.
 const LEAST_LOOK: Span = Span::from_millis(10);
 
 impl Buffers {

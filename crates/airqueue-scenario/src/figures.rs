@@ -139,7 +139,7 @@ impl Count<'_> {
         let queues = names.queues.iter();
         let queues = queues.map(|&(id, ref name)| (&**name, self.queue(id))).collect();
         let flows = (0..).map(FlowId).zip(&names.flows);
-        let flows = flows.zip(self.network.under_way());
+        let flows = flows.zip(self.network.in_transit());
         let flows: Vec<_> =
             flows.map(|((id, name), packets)| (&**name, self.flow(id, packets))).collect();
         let (connections, all) = self.connections(names);

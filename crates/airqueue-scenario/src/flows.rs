@@ -33,7 +33,7 @@ pub(super) struct Flows<'a> {
     routes: Option<RefCell<Routes<'a>>>,
 }
 
-/// The flows of a network, their hops over the air, and which of them are calls.
+/// The flows of a network, their hops over the air, and the flows that are calls.
 #[derive(Default)]
 pub(super) struct BuiltFlows {
     pub(super) flows: Vec<FlowSpec>,
@@ -211,7 +211,7 @@ impl<'a> Flows<'a> {
         self.datagrams(draft, Packets { source, size_bytes }, built)
     }
 
-    /// A flow that TCP does not govern.
+    /// A flow without TCP.
     fn datagrams(
         &self,
         draft: &FlowDraft<'_>,
@@ -244,8 +244,8 @@ impl<'a> Flows<'a> {
         Ok((route, traffic))
     }
 
-    /// Another route of packets that nothing acknowledges.
-    pub(super) fn one_way(
+    /// Another route of packets without acknowledgements.
+    pub(super) fn one_direction(
         &self,
         draft: &FlowDraft<'_>,
         legs: &[Leg],
@@ -256,7 +256,7 @@ impl<'a> Flows<'a> {
         Ok(AlternateRoute { route, back: Vec::new() })
     }
 
-    /// A flow that TCP governs, in both directions.
+    /// A TCP flow, in both directions.
     fn tcp(
         &self,
         draft: &FlowDraft<'_>,
@@ -338,7 +338,7 @@ impl<'a> Flows<'a> {
         match via.iter().position(|&id| !passed.insert(id)) {
             // A route through wired links only has no relaying stations.
             Some(at) if ends.0 != ends.1 => {
-                let problem = format_args!("the way passes {:?} twice; leave it out", names[at]);
+                let problem = format_args!("the route passes {:?} twice; leave it out", names[at]);
                 wrong(format_args!("{key}.via[{at}]"), problem)
             }
             _ => Ok(via),

@@ -1,4 +1,4 @@
-//! Networks as users describe them, and their reported figures.
+//! Networks described by scenarios, and their reported figures.
 //!
 //! [`Scenario::from_json`] reads and checks a scenario, and builds what the engine runs: every scenario that passes can
 //! be simulated. [`schema()`] describes the keys of a scenario to editors. [`path`] connects the measuring endpoints of
@@ -82,7 +82,7 @@ pub struct Scenario {
     limits_count_frame_in_hand: bool,
     /// Positions of the stations, where they matter.
     places: Vec<Place>,
-    /// The keys that the file calls by their old names.
+    /// The keys that have their old names in the file.
     renamed: Vec<RenamedKey>,
 }
 
@@ -92,7 +92,7 @@ const LONGEST: Span = Span::from_secs(1_000_000_000);
 impl Scenario {
     /// Reads a JSON object with the keys of a scenario file.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
-        // Parsing into a value first keeps errors free of lines and columns, which the user has never seen.
+        // Parsing into a value first keeps line and column numbers out of errors: the user never sees this JSON.
         let mut value: serde_json::Value =
             serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let renamed = renamed::rename(&mut value)?;
@@ -160,7 +160,7 @@ impl Scenario {
         })
     }
 
-    /// What a user should know of the file although it can be simulated, a sentence each.
+    /// Warnings about a valid file, a sentence each.
     pub fn warnings(&self) -> Vec<String> {
         self.renamed.iter().map(RenamedKey::to_string).collect()
     }

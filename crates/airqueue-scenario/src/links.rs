@@ -47,7 +47,7 @@ impl LinkRates {
         Some(self.rates.get(&pair(one, other))?.0)
     }
 
-    /// The key of the table that sets the rate.
+    /// The key of the table that sets the link's rate.
     pub(super) fn key(&self, one: usize, other: usize) -> Option<String> {
         Some(format!("links[{}]", self.rates.get(&pair(one, other))?.1))
     }

@@ -173,7 +173,7 @@ impl Contention<'_> {
             config.w_max = cw.check(|&cw| self.window(cw))?;
         }
         if config.w_min > config.w_max {
-            // One of the two was given: the defaults are in order.
+            // One of the two was given: the defaults are valid.
             let given = self.cw_max.as_ref().or(self.cw_min.as_ref());
             let (low, high) = (config.w_min - 1, config.w_max - 1);
             let problem =

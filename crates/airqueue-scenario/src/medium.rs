@@ -226,8 +226,8 @@ impl Links<'_> {
     fn add(&mut self, key: &str, at: usize, table: &LinkTable) -> Result<()> {
         let from = self.stations.find(format_args!("{key}.from"), &table.from)?.ids;
         let to = self.stations.find(format_args!("{key}.to"), &table.to)?.ids;
-        let ways = 1 + usize::from(table.both);
-        if from.len() * to.len() * ways > MOST_LINKS - self.links.len() {
+        let directions = 1 + usize::from(table.both);
+        if from.len() * to.len() * directions > MOST_LINKS - self.links.len() {
             return wrong(key, format_args!("with it there are more than {MOST_LINKS} links"));
         }
         if from == to && from.len() == 1 {

@@ -1,4 +1,4 @@
-//! What the manager of a network sees while the network runs, and the limits that the manager sets.
+//! What the manager of a network samples during the run, and the limits that the manager sets.
 
 use super::error::{Result, error};
 use super::{Run, Scenario};
@@ -52,54 +52,55 @@ struct MonitoredRoute {
     elsewhere: Span,
 }
 
-/// What a manager of a network knows of it before it runs, and what stays as it is.
+/// What a manager of a network knows before the run, and what never changes.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Map<'a> {
-    /// Names.
+    /// Names of the stations.
     stations: &'a [String],
-    /// Where each station stands, x and y; empty where that does not matter.
+    /// Position of each station, x and y; empty where positions do not matter.
     positions_m: &'a [[f64; 2]],
-    /// How many packets can wait in the queues of each station that flows feed; `null` where the limit is another.
+    /// Number of packets that can wait in the queues of each station that flows feed; `null` where the limit is of
+    /// another kind.
     limit_packets: Vec<Option<u64>>,
-    /// Pairs of stations, by place, that decode each other's frames, of those that flows pass.
+    /// Pairs of stations on the routes of flows, by index, that decode each other's frames.
     neighbours: &'a [[u32; 2]],
-    /// The flows that go over the air.
+    /// The flows with a hop over the air.
     flows: Vec<MapFlow<'a>>,
 }
 
-/// What is known of a flow before the network runs.
+/// Facts about a flow before the network runs.
 #[derive(Serialize, JsonSchema)]
 struct MapFlow<'a> {
-    /// Its name.
+    /// Name of the flow.
     name: &'a str,
-    /// Its largest IP packet.
+    /// Size of the flow's largest IP packet.
     packet_bytes: u32,
-    /// The stations that it passes on each way which it takes later.
+    /// The stations on each route that the flow takes later.
     later: Vec<Vec<&'a str>>,
 }
 
-/// What a manager of a network sees at a moment; sums are from the beginning of the warm-up on. Stations and flows are in the
-/// order of the map.
+/// One sample of a network for its manager; sums are from the beginning of the warm-up on. Stations and flows are in
+/// the order of the map.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Snapshot<'a> {
     /// Simulated time, warm-up included.
     now_s: f64,
-    /// Of each station, how long its medium was busy or it sent.
+    /// Time for which each station sensed the medium busy or transmitted.
     busy_s: Vec<f64>,
-    /// The flows that go over the air.
+    /// The flows with a hop over the air.
     flows: Vec<FlowSnapshot<'a>>,
 }
 
-/// What is seen of a flow.
+/// One sample of a flow.
 #[derive(Serialize, JsonSchema)]
 struct FlowSnapshot<'a> {
     /// IP bytes that have reached its destination.
     delivered_bytes: u64,
-    /// In a queue or in a MAC.
+    /// Packets in a queue or in a MAC.
     under_way_packets: u64,
-    /// The stations that it passes now, from the first to the last.
+    /// The stations on the present route, from the first to the last.
     route: Vec<&'a str>,
-    /// What a packet and its answer take in wired links.
+    /// Time that a packet and its acknowledgement take in wired links.
     elsewhere_s: f64,
     /// The hops between those stations.
     hops: Vec<HopSnapshot>,
@@ -110,9 +111,9 @@ struct FlowSnapshot<'a> {
 struct HopSnapshot {
     /// Data rate of the flow's frames.
     rate_bps: f64,
-    /// Mean time of an exchange for a packet that meets nobody.
+    /// Mean time of a packet's exchange without contention.
     data_s: f64,
-    /// The same of TCP's acknowledgement; 0 without TCP.
+    /// Mean time of the exchange of TCP's acknowledgement; 0 without TCP.
     ack_s: f64,
 }
 
@@ -152,8 +153,8 @@ fn neighbours(spec: &NetworkSpec) -> Vec<[u32; 2]> {
     let passed: BTreeSet<StationId> = hops.iter().flat_map(|hop| [hop.from, hop.to]).collect();
     let mut pairs = Vec::new();
     for &from in &passed {
-        let heard = reach.listeners_of(from).iter().filter(|to| to.signal().decodable());
-        for to in heard.map(|to| to.station).filter(|to| from < *to && passed.contains(to)) {
+        let decoding = reach.listeners_of(from).iter().filter(|to| to.signal().decodable());
+        for to in decoding.map(|to| to.station).filter(|to| from < *to && passed.contains(to)) {
             if reach.signal(to, from).is_some_and(Signal::decodable) {
                 pairs.push([from.0, to.0]);
             }
@@ -255,7 +256,7 @@ impl Monitor {
         let wlan = network.wlan();
         let now = run.now();
         let busy = |station| wlan.busy_ever(station, now).as_secs_f64();
-        let under_way = network.under_way();
+        let in_transit = network.in_transit();
         let hop = |&(there, back): &(HopId, Option<HopId>)| HopSnapshot {
             rate_bps: wlan.data_rate(there).as_bps() as f64,
             data_s: wlan.lone_exchange(there).as_secs_f64(),
@@ -265,7 +266,7 @@ impl Monitor {
             let monitored_route = &flow.routes[network.route_of(flow.id).index()];
             FlowSnapshot {
                 delivered_bytes: network.delivered_ever(flow.id).counters.bytes,
-                under_way_packets: under_way[flow.id.index()],
+                under_way_packets: in_transit[flow.id.index()],
                 route: self.passed(monitored_route),
                 elsewhere_s: monitored_route.elsewhere.as_secs_f64(),
                 hops: monitored_route.hops.iter().map(hop).collect(),
@@ -276,7 +277,7 @@ impl Monitor {
             busy_s: (0..self.stations.len() as u32).map(StationId).map(busy).collect(),
             flows: self.flows.iter().map(flow).collect(),
         };
-        serde_json::to_string(&snapshot).expect("what is seen is JSON")
+        serde_json::to_string(&snapshot).expect("a snapshot is JSON")
     }
 
     /// Sets the limit of a station's queues, or of a flow's own queues there, for both directions; `None`: the

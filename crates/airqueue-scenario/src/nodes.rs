@@ -173,7 +173,7 @@ impl Nodes<'_> {
 
     /// The station to which a node is connected, or the node itself if it is a station.
     pub(super) fn station(&self, node: usize) -> usize {
-        self.towards_station(node).pop().expect("the node itself is on the way")
+        self.towards_station(node).pop().expect("the node itself is on the path")
     }
 
     /// The wire from a host to the other end of its wired link, or the wire to the host.

@@ -24,7 +24,7 @@ pub(super) fn adaptive_pacing(layers: &Layers<'_, TcpTable>) -> Option<Spread> {
     }
 }
 
-/// What TCP-AP knows of a route whose hops over the air are among `hops`: their number, and the lowest rate.
+/// The route's properties for TCP-AP, with hops over the air among `hops`: the number of hops, and the lowest rate.
 pub(super) fn tcp_ap(
     key: &str,
     route: &[Hop],

@@ -61,26 +61,26 @@ fn metres([x, y]: &[Quantity<Length>; 2]) -> [f64; 2] {
 /// The positions of a table's members.
 fn positions(key: &str, table: &StationTable) -> Result<Vec<[f64; 2]>> {
     let StationTable { position, circle, step, grid, random, .. } = table;
-    let ways = [circle.is_some(), step.is_some(), grid.is_some(), random.is_some()];
+    let shapes = [circle.is_some(), step.is_some(), grid.is_some(), random.is_some()];
     let [x, y] = match position {
         Some(position) => metres(position),
-        None if ways.contains(&true) => [0.0, 0.0],
+        None if shapes.contains(&true) => [0.0, 0.0],
         None => {
             let problem =
                 "missing key `position`, or `circle`, `step`, `grid` or `random` for a group";
             return wrong(key, problem);
         }
     };
-    if ways.into_iter().filter(|&given| given).count() > 1 {
+    if shapes.into_iter().filter(|&given| given).count() > 1 {
         let problem = "there is more than one of `circle`, `step`, `grid` and `random`; give one";
         return wrong(key, problem);
     }
     let count = match table.count {
-        None if ways.contains(&true) => {
+        None if shapes.contains(&true) => {
             let problem = "`circle`, `step`, `grid` and `random` are for groups; give count, or a position alone";
             return wrong(key, problem);
         }
-        Some(2..) if !ways.contains(&true) => {
+        Some(2..) if !shapes.contains(&true) => {
             let problem = "a group needs `circle`, `step`, `grid` or `random` beside its position";
             return wrong(key, problem);
         }

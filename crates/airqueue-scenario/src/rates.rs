@@ -106,7 +106,7 @@ impl<'a> RateControls<'a> {
         stations[from].is_some() || stations[to].is_some() || self.links.rate(from, to).is_some()
     }
 
-    /// Which of them has its own rate.
+    /// The name of the station or link with its own rate.
     fn rated(&self, from: usize, to: usize) -> Option<String> {
         let station = [from, to].into_iter().find(|&id| self.stations.rates[id].is_some());
         let station = station.map(|id| format!("{:?}", self.stations.name(id)));

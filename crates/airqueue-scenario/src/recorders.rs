@@ -42,7 +42,7 @@ impl Scenario {
 }
 
 impl Run {
-    /// From now on `tap` is told of every frame that ends.
+    /// Plugs in a tap, which observes every frame that ends from now on.
     pub fn plug(&mut self, tap: Box<dyn Tap>) {
         self.network.model.wlan_mut().plug(tap);
     }

@@ -10,7 +10,7 @@ use std::fmt;
 /// The version that does not read the old names any more.
 const UNTIL: &str = "0.2";
 
-/// Where tables of TCP, of queues and of others stand; `[]` is each element of a list.
+/// Paths of the tables of TCP, of queues and of others; `[]` is each element of a list.
 const TCP: &[&str] = &["tcp", "flows[].tcp"];
 const MAC80211: &[&str] =
     &["queue.mac80211", "stations[].queue.mac80211", "hosts[].queue.mac80211"];
@@ -20,7 +20,7 @@ const WEB: &[&str] = &["flows[].web"];
 const RANDOM: &[&str] = &["stations[].random"];
 const FLOWS: &[&str] = &["flows[]"];
 
-/// Tables, what a key in them was called, and what the key is called now.
+/// Tables, the old name of a key in them, and the key's present name.
 const RENAMES: [(&[&str], &str, &str); 11] = [
     (TCP, "like", "stack"),
     (MAC80211, "turn", "airtime_quantum"),
@@ -40,9 +40,9 @@ const RENAMES: [(&[&str], &str, &str); 11] = [
 pub struct RenamedKey {
     /// The keys and indices that lead to the table.
     pub table: Vec<String>,
-    /// What the scenario calls the key.
+    /// The key's name in the scenario.
     pub old: &'static str,
-    /// What the key is called now.
+    /// The key's present name.
     pub new: &'static str,
 }
 
@@ -73,13 +73,13 @@ impl fmt::Display for RenamedKey {
 ///
 /// # Errors
 ///
-/// If the text is no JSON, or has both the old and the new name of a key.
+/// If the text is not JSON, or has both the old and the new name of a key.
 pub fn renamed_keys(text: &str) -> Result<Vec<RenamedKey>> {
     let mut tree: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
     rename(&mut tree)
 }
 
-/// Gives old keys their new names, and says which they were.
+/// Gives old keys their new names, and returns the old keys.
 pub(super) fn rename(tree: &mut Value) -> Result<Vec<RenamedKey>> {
     let mut found = Vec::new();
     for (tables, old, new) in RENAMES {
@@ -130,7 +130,7 @@ where
             }
         }
         (inner, true) => in_tables(inner, rest, steps, change)?,
-        // One table where a list is expected; who reads the tree says so.
+        // One table where a list is expected; reading the tree reports this.
         (_, false) => {}
     }
     steps.pop();

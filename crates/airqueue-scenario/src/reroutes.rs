@@ -15,14 +15,14 @@ impl Flows<'_> {
     /// Gives flows the routes to which changes switch them. Returns, for each change, the change of route if the change
     /// is of this kind.
     pub(super) fn reroutes(&self, built: &mut BuiltFlows) -> Result<Vec<Option<Change>>> {
-        let mut ways = Vec::with_capacity(self.radio_hops.file.changes.len());
+        let mut changes = Vec::with_capacity(self.radio_hops.file.changes.len());
         for (at, table) in self.radio_hops.file.changes.iter().enumerate() {
             let key = format!("changes[{at}]");
             let first_hop = built.hops.len();
-            ways.push(self.reroute(&key, table, built)?);
+            changes.push(self.reroute(&key, table, built)?);
             self.check_capacities(&key, built, first_hop, &mut SaturatedBacklog::default())?;
         }
-        Ok(ways)
+        Ok(changes)
     }
 
     fn reroute(
@@ -89,11 +89,11 @@ impl Flows<'_> {
             }
             Traffic::Source { source, .. } => {
                 let size_bytes = source.size_bytes;
-                self.one_way(draft, legs, size_bytes, built)
+                self.one_direction(draft, legs, size_bytes, built)
             }
             Traffic::Offered { .. } => {
                 let size = draft.table.size.as_ref();
-                self.one_way(draft, legs, size.map_or(PACKET_BYTES, |size| size.value), built)
+                self.one_direction(draft, legs, size.map_or(PACKET_BYTES, |size| size.value), built)
             }
         }
     }

@@ -12,12 +12,12 @@ use airqueue_transport::traffic::{Arrivals, Source, SourceError, SourceSpec};
 /// Rejects keys about the air for a route without a hop over the air.
 pub(super) fn check_air_keys(flows: &Flows<'_>, draft: &FlowDraft<'_>, legs: &[Leg]) -> Result<()> {
     let &FlowDraft { key, table, to, .. } = draft;
-    let told = [("rdqm", table.rdqm == Some(true)), ("rdqm_rtt", table.rdqm_rtt.is_some())];
+    let reports = [("rdqm", table.rdqm == Some(true)), ("rdqm_rtt", table.rdqm_rtt.is_some())];
     if !matches!(legs.last(), Some(Leg::Air(..)))
-        && let Some((name, _)) = told.into_iter().find(|&(_, given)| given)
+        && let Some((name, _)) = reports.into_iter().find(|&(_, given)| given)
     {
         let to = flows.nodes.name(to);
-        let problem = format_args!("{to:?} has no radio to tell anybody; leave it out");
+        let problem = format_args!("{to:?} has no radio for reports; leave it out");
         return wrong(format_args!("{key}.{name}"), problem);
     }
     let given = [

@@ -25,13 +25,13 @@ pub(super) struct Routes<'a> {
 }
 
 /// The rate settings of a flow without any.
-const NOTHING_TOLD: FlowRates = FlowRates { phy_rate: None, rate_control: None };
+const NO_RATE_SETTINGS: FlowRates = FlowRates { phy_rate: None, rate_control: None };
 
 impl<'a> Routes<'a> {
     /// `None` where the file asks for no computed routes.
     pub(super) fn new(radio_hops: &'a RadioHops<'a>) -> Result<Option<Routes<'a>>> {
         let Some(routing) = &radio_hops.file.routing else { return Ok(None) };
-        let usual = ShortestPaths::new(graph(radio_hops, routing.metric, NOTHING_TOLD));
+        let usual = ShortestPaths::new(graph(radio_hops, routing.metric, NO_RATE_SETTINGS));
         let routes = Routes { radio_hops, metric: routing.metric, usual, special: None };
         if routing.connected {
             routes.check_connected()?;
@@ -47,7 +47,7 @@ impl<'a> Routes<'a> {
         from: usize,
         to: usize,
     ) -> Result<Vec<usize>> {
-        let paths = if self.metric == MetricName::Hops || flow_rates == NOTHING_TOLD {
+        let paths = if self.metric == MetricName::Hops || flow_rates == NO_RATE_SETTINGS {
             &mut self.usual
         } else {
             if self.special.as_ref().is_none_or(|(of, _)| *of != flow_rates) {
@@ -109,7 +109,7 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// The links over which packets and their acknowledgements can go, with their costs for a flow.
+/// The links for packets and their acknowledgements, with their costs for a flow.
 fn graph(radio_hops: &RadioHops<'_>, metric: MetricName, flow_rates: FlowRates) -> Graph {
     let mut airtimes = Airtimes::new(radio_hops, flow_rates);
     Graph::new(radio_hops.stations.specs.len(), |to| {

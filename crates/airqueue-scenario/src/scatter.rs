@@ -6,7 +6,7 @@ use airqueue_core::{RandomStream, Seed};
 use std::collections::HashMap;
 use std::f64::consts::{FRAC_PI_4, PI};
 
-/// Number of tries of a member for a position far enough from the members before it.
+/// Number of tries per member to find a position far enough from earlier members.
 const MOST_TRIES: usize = 2_000;
 /// The share of the area that members are advised to fill with discs of their distance as diameter. Discs placed at
 /// random, one after the other, jam at 0.547 (Feder, 1980); at this share members still find positions soon.

@@ -6,7 +6,7 @@ use airqueue_core::{Span, Time};
 use airqueue_network::wlan::RttReport;
 use airqueue_transport::traffic::{Asked, Carried, NOT_TCP, SourceSpec, SourceTables};
 
-/// The packets of a flow that TCP does not govern.
+/// The packets of a flow without TCP.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packets {
     /// The source; `None`: packets are offered from outside.
@@ -15,7 +15,7 @@ pub(super) struct Packets {
     pub(super) size_bytes: u32,
 }
 
-/// What a flow carries.
+/// The traffic of a flow.
 pub(super) fn carried(key: &str, table: &FlowTable) -> Result<Carried> {
     if !table.source.is_over_tcp() {
         check_tcp_keys(key, table)?;
@@ -58,7 +58,7 @@ pub(super) fn spread(key: &str, table: &FlowTable) -> Result<Span> {
     Ok(spread.value)
 }
 
-/// What receivers report.
+/// The reports of receivers.
 pub(super) fn report(key: &str, table: &FlowTable) -> Result<Option<RttReport>> {
     match (&table.rdqm_rtt, table.rdqm_rtt_kind) {
         (None, Some(_)) if table.rdqm != Some(true) => {

@@ -1,4 +1,4 @@
-//! Flows that TCP governs.
+//! TCP flows.
 
 use super::error::{Result, error, wrong};
 use super::file::{
@@ -37,7 +37,7 @@ macro_rules! take {
     };
 }
 
-/// Applies a setting of which not every value is valid, if it is given.
+/// Applies a setting with invalid values, if it is given.
 macro_rules! take_checked {
     ($into:expr, $layers:ident.$key:ident, $check:expr) => {
         if let Some(given) = $layers.find(stringify!($key), |table| table.$key.as_ref()) {
@@ -216,7 +216,7 @@ fn mss_bytes(
     }
 }
 
-/// What the receiver reports in link-layer acknowledgements.
+/// The receiver's reports in link-layer acknowledgements.
 fn reports(key: &str, table: &FlowTable, tcp: &TcpSpec) -> Result<Option<RttKind>> {
     if table.rdqm != Some(true) {
         return Ok(None);

@@ -16,11 +16,11 @@ use airqueue_wifi::phy::AccessCategory;
 use cells::{Flow, b, cell, dcf, rate, saturated};
 use sessions::{FLOOD, PROBE, SIZE, cbr, delays, mean, published, run, session};
 
-/// What an 802.11b access point sends if nobody else does, in packets of 1500 bytes per second: DIFS, 15.5
-/// slots, 1310 µs, SIFS and an ACK at 2 Mb/s.
+/// Packets of 1500 bytes per second that an 802.11b access point sends without contention: DIFS, 15.5 slots, 1310 µs,
+/// SIFS and an ACK at 2 Mb/s.
 const LONELY_PPS: f64 = 1e6 / (50.0 + 310.0 + 1310.0 + 10.0 + 248.0);
 
-/// Station 0 is the access point, 1 has the client, and so many others do nothing.
+/// Station 0 is the access point, station 1 has the client, and `others` stations are idle.
 fn access_point(queue: QueueSpec, others: usize) -> CellSpec {
     CellSpec { network: stations(queue, others).network(), down: FlowId(0), up: FlowId(1) }
 }
@@ -42,7 +42,7 @@ fn offered(from: u32, to: u32, rate: RateIndex) -> Flow {
     Flow { offered: true, ..saturated(from, to, AccessCategory::FIRST, rate, 1500) }
 }
 
-/// The same as [`access_point`], where station 2 always sends to it.
+/// A cell as [`access_point`], where station 2 sends to the access point all the time.
 fn busy(queue: QueueSpec, others: usize) -> CellSpec {
     let mut cell = stations(queue, others);
     cell.flows.push(saturated(2, 0, AccessCategory::FIRST, cell.flows[0].rate, u32::from(SIZE)));
@@ -83,8 +83,8 @@ fn bytes_are_counted_with_what_the_queue_counts_on_top() {
     assert_eq!((truth.max_waiting_packets, truth.max_waiting_bytes), (100, 151_400));
 }
 
-/// Packets that find the medium idle take their frame and nothing else: the records tell no absolute delay,
-/// but 1310 µs for 1500 bytes and 764 µs for 750 differ by 546, to the nanosecond.
+/// A packet on an idle medium takes the time of its frame and no more. The records have no absolute delay, but 1310 µs
+/// for 1500 bytes and 764 µs for 750 differ by 546 µs, to the nanosecond.
 #[test]
 fn a_quiet_cell_takes_a_frame() {
     let small = Segment { size: 750, ..cbr(FLOOD, 0.05, 10.05, 10.0) };
@@ -101,7 +101,7 @@ fn a_quiet_cell_takes_a_frame() {
         assert_eq!((large.len(), small.len()), (100, 100));
         let (large_ns, small_ns) = (large[50], small[50]);
         assert_eq!(large_ns - small_ns, 546_000, "{direction:?}");
-        // What goes the other way meets some of them.
+        // Packets of the opposite direction collide with some of them.
         for (all, usual) in [(large, large_ns), (small, small_ns)] {
             assert!(all.iter().all(|&ns| ns >= usual), "{direction:?}");
             assert!(all.iter().filter(|&&ns| ns > usual).count() < 10, "{direction:?}");
@@ -109,10 +109,10 @@ fn a_quiet_cell_takes_a_frame() {
     }
 }
 
-/// The endpoints' first words to each other wait for one that always sends, in both directions: each time
-/// for at least half of its 1310 µs, on average.
+/// The endpoints' first messages wait for a saturated station, in both directions: each time for at least half of a
+/// frame of 1310 µs, on average.
 #[test]
-fn both_ways_contend_with_others() {
+fn both_directions_contend_with_other_stations() {
     let opened = |spec: &CellSpec, seed| {
         let mut path = through(spec.clone(), seed);
         run(&mut path, &Plan { segments: vec![cbr(PROBE, 0.0, 0.001, 1000.0)] }, Direction::Down);
@@ -149,7 +149,7 @@ fn the_same_seed_gives_the_same_records() {
     assert_ne!(records(1).records, records(2).records);
 }
 
-/// What a bottleneck has, a cell has not; what cannot be is named.
+/// A cell has no keys of the bottleneck; errors name the wrong key.
 #[test]
 fn impossible_cells_are_refused() {
     let refused = |cell, config: PathConfig| {
@@ -163,9 +163,10 @@ fn impossible_cells_are_refused() {
     assert!(refused(other_down, nothing()).contains("`cell.down` is \"2.0 to 0\""));
     let no_up = CellSpec { up: FlowId(7), ..access_point(packets(50), 0) };
     assert!(refused(no_up, nothing()).contains("`cell.up` is 7, expected a flow"));
-    let same_way = CellSpec { up: FlowId(0), ..access_point(packets(50), 0) };
+    let same_direction = CellSpec { up: FlowId(0), ..access_point(packets(50), 0) };
     assert!(
-        refused(same_way, nothing()).contains("`cell.up` is \"0.0 to 1\", expected a flow back")
+        refused(same_direction, nothing())
+            .contains("`cell.up` is \"0.0 to 1\", expected a flow back")
     );
     let mut nowhere = access_point(packets(50), 0);
     nowhere.network.wlan.hops[0].to = StationId(7);
@@ -173,7 +174,7 @@ fn impossible_cells_are_refused() {
     assert!(refused(nowhere, nothing()).contains("no station 7"));
 }
 
-/// A packet that is larger than the flow's largest goes nowhere, and nothing else suffers.
+/// A packet above the flow's largest size is dropped, without effect on other packets.
 #[test]
 fn too_large_a_packet_is_dropped() {
     let mut cell = access_point(packets(50), 0);

@@ -1,4 +1,4 @@
-//! The real endpoints over simulated bottlenecks: what a measurement on the virtual clock sees.
+//! The real endpoints over simulated bottlenecks: measurements on the virtual clock.
 
 mod sessions;
 
@@ -14,7 +14,7 @@ fn config(queue: &str) -> PathConfig {
     PathConfig { queue: queue.to_owned(), rate_bps: 12e6, ..PathConfig::default() }
 }
 
-/// A session for a queue of n packets before that link.
+/// A session for a queue of n packets before a link of 12 Mb/s.
 fn session(n: u32) -> (Plan, std::ops::Range<f64>) {
     sessions::session(n, 1000.0)
 }
@@ -59,7 +59,7 @@ fn a_token_bucket_and_a_byte_queue_hold_what_they_should() {
     assert!((q - 100.0).abs() < 1.0, "{q}");
 }
 
-/// Several runs on one path, both directions, with a pause: the session goes on, and so does time.
+/// Several runs on one path, in both directions, with a pause: the session and the time continue.
 #[test]
 fn runs_follow_each_other() {
     let config = PathConfig { clock_offset_s: -5000.0, skew_ppm: 80.0, ..config("pfifo:50") };
@@ -69,7 +69,7 @@ fn runs_follow_each_other() {
     for direction in [Direction::Up, Direction::Down, Direction::Down, Direction::Up] {
         path.wait(Span::from_secs(7));
         let q = published(&run(&mut path, &plan, direction), &full);
-        // 80 ppm over the 5 s between the middles of both windows: 0.4 ms, as many packets.
+        // 80 ppm over the 5 s between the middles of both windows: 0.4 ms, or 0.4 packets.
         assert!((q - 50.0).abs() < 1.4, "{q}, {direction:?}");
         assert!(path.now() >= last + Span::from_secs(7) + plan.end());
         last = path.now();
@@ -96,8 +96,7 @@ fn hosts_report_their_own_limits() {
     assert!(result.host.receive_overflow > 0);
 }
 
-/// The device stands still for a minute and a half: the endpoints give up, in a sentence; afterwards
-/// the path works again.
+/// The device stops for a minute and a half: the endpoints give up with an error; afterwards the path works again.
 #[test]
 fn a_path_outlives_a_session_that_failed() {
     let config = PathConfig { stalls_s: vec![[3.0, 90.0]], ..config("pfifo:50") };
@@ -113,7 +112,7 @@ fn a_path_outlives_a_session_that_failed() {
     assert!((q - 50.0).abs() < 1.0, "{q}");
 }
 
-/// A plan that the endpoints refuse costs a sentence and nothing else.
+/// A plan that the endpoints refuse is an error, and the path stays usable.
 #[test]
 fn a_refused_plan_leaves_the_path_usable() {
     let mut path = SimulatedPath::new(&config("pfifo:50"), 1).unwrap();
@@ -130,7 +129,7 @@ fn a_refused_plan_leaves_the_path_usable() {
     run(&mut path, &plan, Direction::Down);
 }
 
-/// Isolated flows, air loss, stalls and jitter together do not confuse the endpoints themselves.
+/// The endpoints work with isolated flows, air loss, stalls and jitter together.
 #[test]
 fn endpoints_survive_a_bad_path() {
     let config = PathConfig {

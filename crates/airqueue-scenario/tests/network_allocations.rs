@@ -1,4 +1,5 @@
-//! Carrying a segment through wired links and over the air allocates nothing, unless more is on its way than ever before.
+//! A segment through wired links and over the air allocates nothing, unless more segments are in flight than ever
+//! before.
 
 #[path = "../../airqueue-network/tests/counting/mod.rs"]
 mod counting;
@@ -55,7 +56,7 @@ fn between(network: &mut Simulation<Network>, from: i64, to: i64, flows: usize) 
     (allocated, segments(&network.model) - sent)
 }
 
-/// Lists grow when more segments are lost at once than ever before, which chance makes rarer and rarer.
+/// Lists grow when more segments are lost at once than ever before, which becomes rarer over time.
 #[test]
 fn segments_of_long_transfers() {
     let queues = [json!({"limit": "30 packets"}), json!({"discipline": "fq_codel"})];
@@ -75,7 +76,7 @@ fn segments_of_long_transfers() {
     }
 }
 
-/// A new connection costs something, and the same whatever it carries.
+/// A new connection allocates, the same number of times for every size of file.
 #[test]
 fn files_of_any_size() {
     for size in ["5 kB", "500 kB"] {

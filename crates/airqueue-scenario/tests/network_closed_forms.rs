@@ -1,10 +1,10 @@
-//! Cables and TCP where arithmetic says what comes out: no radio is in the way.
+//! Wires and TCP without a radio, against exact results.
 
 use airqueue_core::{Seed, Span};
 use airqueue_scenario::Scenario;
 use serde_json::{Value, json};
 
-/// The figures of hosts `a` and `b` behind the same station, with these wired links and flows.
+/// The figures of hosts `a` and `b` behind one station, with these wired links and flows.
 fn figures(duration: &str, warm_up: &str, hosts: Value, tcp: Value, flows: Value) -> Value {
     let scenario = json!({
         "duration": duration, "warm_up": warm_up, "phy": {"standard": "802.11b"},
@@ -21,7 +21,7 @@ fn run(scenario: &Value, seed: u64) -> Value {
     serde_json::from_str(&run.results()).unwrap()
 }
 
-/// Cables of `a` and `b`, `a`'s with a rate and, if it is none, no queue.
+/// Wired links of `a` and `b`; the link of `a` has a rate and the queue `queue`, or no queue if that is null.
 fn wires(rate_bps: f64, queue: Value, delays_ms: [f64; 2]) -> Value {
     let [a, b] = delays_ms.map(|ms| format!("{ms} ms"));
     let mut hosts = json!([
@@ -49,7 +49,7 @@ fn ns2(window: u32) -> Value {
     json!({"stack": "ns2", "window": format!("{window} packets")})
 }
 
-/// Goodput is window / round-trip time, or what the link carries of data.
+/// Goodput is window / round-trip time, or the link's rate of data.
 #[test]
 fn tcp_sends_a_window_for_each_round_trip_or_what_the_link_carries() {
     let flows = json!([{"name": "f", "from": "a", "to": "b", "source": "tcp"}]);
@@ -64,7 +64,7 @@ fn tcp_sends_a_window_for_each_round_trip_or_what_the_link_carries() {
             let by_link = rate_bps * 1000.0 / 1040.0;
             close(goodput, by_window.min(by_link), 0.005);
             assert_eq!(number(&figures, "/connections/f/retransmitted_segments"), 0.0);
-            // A round trip is a window at the link's rate, or the wired links'.
+            // The round-trip time is that of a window at the link's rate, or the delay of the wired links.
             let rtt = number(&figures, "/connections/f/rtt_mean_s");
             close(rtt, rtt_s.max(f64::from(window) * 8.0 * 1040.0 / rate_bps), 0.005);
         }
@@ -99,8 +99,8 @@ fn packets_take_what_their_wires_take() {
     }
 }
 
-/// Too many packets for a link: it carries what it can, the rest is dropped, and an arrival finds the queue full
-/// but for the place that has just become free.
+/// An overloaded link: packets above its rate are dropped, and an arrival finds the queue full except for the place
+/// that has just become free.
 #[test]
 fn an_overloaded_link_is_busy_and_its_queue_full() {
     const LIMIT: f64 = 30.0;
@@ -113,7 +113,7 @@ fn an_overloaded_link_is_busy_and_its_queue_full() {
     close(figure("loss_ratio"), 0.2, 1e-3);
     let packet_s = 0.004;
     for delay in [figure("delay_mean_s"), figure("delay_max_s"), figure("delay_p50_s")] {
-        // It waits for those before it and for the rest of the one in service, and is sent itself.
+        // A packet waits for the packets before it and for the rest of the one in service, and is then serialised.
         let waited = (delay - 0.005) / packet_s;
         assert!(waited > LIMIT - 0.5 && waited <= LIMIT + 1.0, "{waited} packets");
     }
@@ -121,18 +121,18 @@ fn an_overloaded_link_is_busy_and_its_queue_full() {
     assert!((figure("offered_packets") - accounted).abs() <= LIMIT + 2.0);
 }
 
-/// The share of a link that one flow of TCP uses whose window halves when `buffer` round trips' worth of
-/// packets wait: below a window of one round trip's worth the link idles.
+/// The utilisation of a link by one TCP flow whose window halves when a buffer of `buffer` bandwidth-delay products is
+/// full: while the window is below one bandwidth-delay product the link idles.
 fn utilisation(buffer: f64) -> f64 {
     let most = 1.0 + buffer;
     let idle = (1.0 - most / 2.0).max(0.0);
-    // Rounds take a round trip each while the link idles, and grow with the window afterwards.
+    // A round takes the base round-trip time while the link idles; afterwards rounds grow with the window.
     let carried = (1.0 - (1.0 - idle).powi(2)) / 2.0;
     let busy = (most.powi(2) - 1.0) / 2.0;
     if idle == 0.0 { 1.0 } else { (carried + busy) / (idle + busy) }
 }
 
-/// A buffer of a bandwidth-delay product keeps a link busy; with less it idles after each loss.
+/// A buffer of one bandwidth-delay product keeps a link busy; with a smaller buffer the link idles after each loss.
 #[test]
 fn tcp_needs_a_buffer_of_a_round_trip() {
     let flows = json!([{"name": "f", "from": "a", "to": "b", "source": "tcp",
@@ -149,7 +149,7 @@ fn tcp_needs_a_buffer_of_a_round_trip() {
     }
 }
 
-/// SYN there, SYN back, data there, acknowledgement back; FIN goes with the data.
+/// SYN, SYN-ACK, data, acknowledgement; the data carry FIN.
 #[test]
 fn a_small_transfer_takes_two_round_trips_or_one_without_a_handshake() {
     let hosts = json!([
@@ -193,8 +193,8 @@ fn a_file_takes_the_rounds_of_slow_start() {
         for name in ["session_p50_s", "session_p95_s"] {
             close(figure(name), expected, 0.016);
         }
-        // A pause and a session, again and again: their number has the mean of a renewal process, and at
-        // most its standard deviation, (pauses' / cycle) √n.
+        // Pauses and sessions alternate: the number of sessions has the mean of a renewal process, and at most its
+        // standard deviation, (standard deviation of pauses / cycle) √n.
         let cycle = 0.5 + expected;
         let (sessions, mean) = (figure("sessions"), 1000.0 / cycle);
         assert!(
@@ -208,7 +208,7 @@ fn a_file_takes_the_rounds_of_slow_start() {
     }
 }
 
-/// What has been counted of a transfer is counted once, whatever happens after its end.
+/// A finished transfer is counted once, whatever happens after its end.
 #[test]
 fn a_finished_transfer_is_counted_once() {
     let hosts = wires(1e7, Value::Null, [5.0, 5.0]);
@@ -227,7 +227,7 @@ fn a_finished_transfer_is_counted_once() {
     }
 }
 
-/// A transfer that is broken off delivers no more, and no session ends.
+/// An aborted transfer delivers no more data and counts no session.
 #[test]
 fn a_connection_is_broken_off() {
     let hosts = wires(1e6, Value::Null, [5.0, 5.0]);
@@ -237,15 +237,14 @@ fn a_connection_is_broken_off() {
     ]);
     let figures = figures("10 s", "0 s", hosts, ns2(10), flows);
     let figure = |name: &str| number(&figures, &format!("/connections/f/{name}"));
-    // Two seconds at 1 Mb/s, but for a round trip.
+    // Two seconds at 1 Mb/s, less a round trip.
     close(figure("goodput_bps") * 10.0, 2.0 * 1e6 * 1000.0 / 1040.0, 0.05);
     assert_eq!(figure("sessions"), 0.0);
     assert_eq!(number(&figures, "/flows/f/under_way_packets"), 0.0);
     assert_eq!(number(&figures, "/connections/g/segments"), 0.0);
 }
 
-/// A line that has more to send than the clock has time for goes on, and a user who thinks for thirty years
-/// asks for nothing.
+/// A link whose backlog exceeds the clock's range continues, and a user with pauses of thirty years requests nothing.
 #[test]
 fn nothing_happens_beyond_the_end_of_the_clock() {
     let hosts = json!([
@@ -262,7 +261,8 @@ fn nothing_happens_beyond_the_end_of_the_clock() {
     assert_eq!(number(&figures, "/connections/g/segments"), 0.0);
 }
 
-/// What a flow sends says when it began: over a wired link, over the air and with TCP, each at a time of its own.
+/// The number of packets of a flow gives its start time: over a wired link, over the air and with TCP, each flow starts
+/// at a different time.
 #[test]
 fn flows_begin_at_times_of_their_own_within_the_spread() {
     let scenario = json!({

@@ -1,5 +1,5 @@
-//! Captures of whole networks: the packets of flows over several hops, and the segments of TCP, read back by a reader that
-//! knows the formats and nothing of the writer.
+//! Captures of whole networks: the packets of flows over several hops, and the segments of TCP, read by a parser that
+//! is independent of the writer.
 
 #[path = "../../airqueue-network/tests/pcap_records/mod.rs"]
 mod pcap_records;
@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 const SECONDS: i64 = 3;
 
-/// A lossy chain of two hops with a server behind it: an upload, files, and a call. Where segments wait they are marked.
+/// A lossy chain of two hops with a server behind it: an upload, files, and a call. Queues mark waiting segments.
 fn chain() -> Value {
     json!({
         "duration": "3 s",
@@ -44,14 +44,14 @@ fn spec(scenario: &Value) -> NetworkSpec {
     Scenario::from_json(&scenario.to_string()).unwrap().spec().clone()
 }
 
-/// What a tap is told.
+/// A tap that records all frames and segments.
 #[derive(Debug, Default)]
-struct Told {
+struct Observed {
     traced: Vec<TracedFrame>,
     segments: Vec<SegmentSent>,
 }
 
-impl Tap for Told {
+impl Tap for Observed {
     fn on_frame(&mut self, traced: &TracedFrame) {
         self.traced.push(traced.clone());
     }
@@ -61,7 +61,7 @@ impl Tap for Told {
     }
 }
 
-/// Some seconds of a network, under a tap from this time on.
+/// Runs some seconds of a network, with a tap from `plugged` on.
 fn run<T: Tap>(spec: &NetworkSpec, plugged: Time, tap: T) -> T {
     let mut network = Network::new(spec, Seed(5)).unwrap();
     if plugged > Time::ZERO {
@@ -72,26 +72,26 @@ fn run<T: Tap>(spec: &NetworkSpec, plugged: Time, tap: T) -> T {
     network.model.wlan_mut().unplug().unwrap()
 }
 
-/// A data frame's packet in the capture, beside what it is.
+/// A data frame's packet in the capture, and the frame.
 struct Seen {
     ip: Vec<u8>,
     traced: TracedFrame,
     sent: Option<SegmentSent>,
 }
 
-/// All data frames, which carry a packet each.
+/// All data frames, with one packet each.
 fn seen(spec: &NetworkSpec, plugged: Time) -> Vec<Seen> {
-    let told = run(spec, plugged, Told::default());
+    let observed = run(spec, plugged, Observed::default());
     let capture = spec.pcap(View::Air, WHOLE_FRAMES, Vec::new()).unwrap();
     let capture: Pcap<Vec<u8>> = run(spec, plugged, capture);
     let records = records(&capture.finish().unwrap(), WHOLE_FRAMES);
-    assert_eq!(records.len(), told.traced.len());
+    assert_eq!(records.len(), observed.traced.len());
     let name = |payload: Payload, created: Time| (payload.0, created);
     let of = |sent: &SegmentSent| (name(sent.packet.payload, sent.packet.created), *sent);
-    let segments: HashMap<_, _> = told.segments.iter().map(of).collect();
-    assert_eq!(segments.len(), told.segments.len(), "each has a name of its own");
+    let segments: HashMap<_, _> = observed.segments.iter().map(of).collect();
+    assert_eq!(segments.len(), observed.segments.len(), "payload handles are distinct");
     let mut all = Vec::new();
-    for (traced, record) in told.traced.into_iter().zip(records) {
+    for (traced, record) in observed.traced.into_iter().zip(records) {
         let Some(carried) = traced.carried.first() else { continue };
         let frame = record.frame();
         // QoS, three addresses, LLC/SNAP, FCS.
@@ -108,10 +108,10 @@ fn seen(spec: &NetworkSpec, plugged: Time) -> Vec<Seen> {
 fn is_call(spec: &NetworkSpec, hop: u32) -> bool {
     let has = |route: &Vec<Hop>| route.contains(&Hop::Air(HopId::at(hop as usize)));
     let calls = spec.flows.iter().filter(|flow| !matches!(flow.traffic, Traffic::Tcp(_)));
-    let mut ways = calls.flat_map(|flow| {
+    let mut routes = calls.flat_map(|flow| {
         std::iter::once(&flow.route).chain(flow.others.iter().map(|route| &route.route))
     });
-    ways.any(has)
+    routes.any(has)
 }
 
 fn be16(bytes: &[u8]) -> u16 {
@@ -122,7 +122,7 @@ fn be32(bytes: &[u8]) -> u32 {
     u32::from_be_bytes(bytes[..4].try_into().unwrap())
 }
 
-/// What the options of a segment say.
+/// The options of a segment.
 #[derive(Debug, Default, PartialEq)]
 struct Options {
     largest: Option<u16>,
@@ -168,7 +168,7 @@ impl Tcp<'_> {
         self.0.len() - 20 - self.header().len()
     }
 
-    /// From where, with address and port, and to where.
+    /// Source and destination, as address and port.
     fn ends(&self) -> [(u32, u16); 2] {
         [(be32(&self.0[12..]), be16(&self.0[20..])), (be32(&self.0[16..]), be16(&self.0[22..]))]
     }
@@ -212,17 +212,17 @@ fn expected_flags(segment: &Segment) -> u8 {
         | set(segment.cwr, 0x80)
 }
 
-/// Headers are those of the segments on every hop, whatever has become of these in the meantime.
+/// Headers on every hop are those of the segments, whatever has happened to the segments in the meantime.
 #[test]
 fn headers_say_what_segments_are() {
     let all = seen(&spec(&chain()), Time::ZERO);
-    // Where the octets of each direction begin, and to which connection its addresses and ports belong.
+    // The first sequence number of each direction, by its addresses and ports.
     let mut begins: HashMap<[(u32, u16); 2], u32> = HashMap::new();
     let mut connections: HashMap<[(u32, u16); 2], (u16, u32)> = HashMap::new();
     let (mut marked, mut sacked, mut answered, mut offered) = (0, 0, 0, HashMap::new());
     for one in all.iter().filter(|one| one.ip[9] == 6) {
         check_ip(one);
-        let (tcp, sent) = (Tcp(&one.ip), one.sent.expect("all of TCP is told of"));
+        let (tcp, sent) = (Tcp(&one.ip), one.sent.expect("a tap observes all segments"));
         let segment = &sent.segment;
         let ends = tcp.ends();
         assert_eq!(be16(&one.ip[4..]), sent.packet.id as u16);
@@ -235,7 +235,7 @@ fn headers_say_what_segments_are() {
         assert_eq!(number.wrapping_sub(begins[&ends]), segment.seq as u32);
         let other = begins.get(&[ends[1], ends[0]]).copied().unwrap_or_default();
         assert_eq!(ack, segment.ack.map_or(0, |ack| (ack as u32).wrapping_add(other)));
-        // The flow is told by the port of the end that data go to.
+        // The port at the data's destination identifies the flow.
         let flow = ends[0].1.max(ends[1].1);
         let mut both = ends;
         both.sort_unstable();
@@ -270,11 +270,11 @@ fn headers_say_what_segments_are() {
     );
 }
 
-/// Frames that carry a segment again which has arrived, because the link's acknowledgement was lost: when another segment
-/// took its place in the network, and when the frame ended.
-fn late_retries(told: &Told) -> Vec<(Time, Time)> {
+/// Retransmitted frames with a segment that has arrived already, because the ACK was lost: when another segment took
+/// the segment's place in the network, and when the frame ended.
+fn late_retries(observed: &Observed) -> Vec<(Time, Time)> {
     let mut taken: HashMap<Payload, Vec<Time>> = HashMap::new();
-    for SegmentSent { packet, .. } in &told.segments {
+    for SegmentSent { packet, .. } in &observed.segments {
         taken.entry(packet.payload).or_default().push(packet.created);
     }
     let of = |traced: &TracedFrame| {
@@ -282,17 +282,18 @@ fn late_retries(told: &Told) -> Vec<(Time, Time)> {
         let later = |&&at: &&Time| at > packet.created && at < traced.ends;
         Some((*taken.get(&packet.payload)?.iter().find(later)?, traced.ends))
     };
-    told.traced.iter().filter_map(of).collect()
+    observed.traced.iter().filter_map(of).collect()
 }
 
-/// That they have the right headers is what the test before this one says.
+/// The test before this one checks the headers of such frames.
 #[test]
 fn segments_are_on_the_air_after_others_took_their_place() {
-    let late = late_retries(&run(&spec(&chain()), Time::ZERO, Told::default()));
+    let late = late_retries(&run(&spec(&chain()), Time::ZERO, Observed::default()));
     assert!(late.len() > 20, "{}", late.len());
 }
 
-/// Each node has one address, and a packet the same on all hops of all ways. Hosts come after the stations.
+/// Each node has one address, and a packet has equal addresses on all hops of all routes. Hosts come after the
+/// stations.
 #[test]
 fn packets_go_from_end_to_end() {
     let straight = |flow: &str| json!({"at": "1500 ms", "flow": flow, "via": []});
@@ -317,7 +318,7 @@ fn packets_go_from_end_to_end() {
     assert_eq!(hops, HashSet::from_iter([&relayed[..], &straight].concat()));
 }
 
-/// ns-2's headers have 40 bytes, whatever segments say: there are no options. Others of a fixed size are filled up.
+/// ns-2's headers have 40 bytes for all segments: there are no options. Other headers of a fixed size are padded.
 #[test]
 fn headers_of_a_fixed_size_have_no_options() {
     let tcp = json!({"stack": "ns2", "sack": true, "timestamps": true, "window": "100 packets"});
@@ -334,7 +335,7 @@ fn headers_of_a_fixed_size_have_no_options() {
             let (tcp, segment) = (Tcp(&one.ip), &one.sent.unwrap().segment);
             assert_eq!(tcp.header().len(), header);
             assert_eq!(tcp.options(), Options::default());
-            // What fits into no header is in front of the data.
+            // Bytes that do not fit into a header precede the data.
             let rest = bytes as usize - 20 - header;
             assert_eq!(tcp.data_bytes(), segment.payload_bytes as usize + rest);
             assert_eq!(tcp.window(), 65_535);
@@ -344,15 +345,16 @@ fn headers_of_a_fixed_size_have_no_options() {
     }
 }
 
-/// Segments that were sent before the capture began are packets of which nothing is known, though others have their place.
+/// Segments sent before the capture began are packets without known contents, even if other segments have taken their
+/// places.
 #[test]
 fn a_late_capture_says_nothing_wrong() {
     let spec = spec(&chain());
-    let told = run(&spec, Time::ZERO, Told::default());
-    // Not at the end of the frame that has arrived: the capture would have that one too.
+    let observed = run(&spec, Time::ZERO, Observed::default());
+    // Not at the end of the delivered frame: the capture would have that frame too.
     let between =
-        |(taken, _): &&(Time, Time)| told.traced.iter().all(|traced| traced.ends != *taken);
-    let late = late_retries(&told);
+        |(taken, _): &&(Time, Time)| observed.traced.iter().all(|traced| traced.ends != *taken);
+    let late = late_retries(&observed);
     let &(taken, retried) = late.iter().find(between).unwrap();
     let all = seen(&spec, taken - Span::from_nanos(1));
     let (mut known, mut unknown) = (0, HashSet::new());

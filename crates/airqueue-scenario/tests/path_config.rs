@@ -1,8 +1,8 @@
-//! What a user may get wrong in a path configuration, and what the answer is.
+//! Errors in path configurations.
 
 use airqueue_scenario::path::{PathConfig, SimulatedPath};
 
-/// The error that a configuration ends in, from JSON to path.
+/// The error of a configuration, from JSON to path.
 fn error(json: &str) -> String {
     match PathConfig::from_json(json) {
         Err(error) => error.to_string(),
@@ -90,7 +90,7 @@ fn errors_say_where_what_and_what_instead() {
     }
 }
 
-/// A cell in JSON: an access point with a station, and another that sends all the time.
+/// A cell in JSON: an access point with a station, and another station that is saturated.
 fn cell(scenario: &str, rest: &str) -> String {
     format!(
         r#"{{"cell": {{"scenario": {{"phy": {{"standard": "802.11g"}},
@@ -108,7 +108,7 @@ fn a_cell_stands_in_the_place_of_the_bottleneck() {
     SimulatedPath::new(&PathConfig::from_json(&json).unwrap(), 1).unwrap();
 }
 
-/// What is wrong in the scenario has its key there.
+/// Errors in the scenario name the key of the scenario.
 #[test]
 fn errors_in_a_cell_say_where() {
     let up = r#", "up": "laptop->ap"}}"#;

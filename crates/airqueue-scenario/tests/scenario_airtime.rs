@@ -1,5 +1,6 @@
 //! Airtime fairness in a simulated access point: two fast stations and a slow one, as in "Ending the Anomaly"
-//! (Høiland-Jørgensen and others, USENIX ATC 2017). Each is sent more than it can get, and a fast one a call.
+//! (Høiland-Jørgensen and others, USENIX ATC 2017). Each station is sent more than it can receive, and a fast station
+//! also a call.
 
 mod figures;
 
@@ -34,7 +35,7 @@ fn aggregating(queue: Value) -> Value {
     access_point(phy, ["HT-MCS15", "HT-MCS0"], queue)
 }
 
-/// 802.11g with 54 and 6 Mb/s: a packet to a frame.
+/// 802.11g with 54 and 6 Mb/s: one packet per frame.
 fn single(queue: Value) -> Value {
     access_point(json!({"standard": "802.11g"}), ["54 Mb/s", "6 Mb/s"], queue)
 }
@@ -43,12 +44,12 @@ fn mac80211() -> Value {
     json!({"discipline": "mac80211"})
 }
 
-/// The queue of an access point before that.
+/// The queue of an access point before airtime fairness.
 fn droptail() -> Value {
     json!({"limit": "1000 packets"})
 }
 
-/// Each station's share of the air: of data frames to it and its responses.
+/// Each station's share of the airtime, of data frames to the station and its responses.
 fn airtime(scenario: &Value) -> [f64; 3] {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     let mut sim = Network::new(scenario.spec(), Seed(1)).unwrap();
@@ -75,8 +76,8 @@ fn each_station_has_a_third_of_the_air() {
     }
 }
 
-/// Without it the slow station has most of it, where stations get as many packets: in one queue, or a packet in turn.
-/// (Turns of whole A-MPDUs are fairer: none lasts longer than 5.484 ms.)
+/// Without airtime fairness the slow station has most of the airtime where stations get equal numbers of packets: in
+/// one queue, or one packet in turn. (Turns of whole A-MPDUs are fairer: none lasts longer than 5.484 ms.)
 #[test]
 fn without_airtime_fairness_the_slow_station_has_most_of_it() {
     let turns = json!({"discipline": "mac80211", "mac80211": {"airtime_fairness": false}});
@@ -86,8 +87,8 @@ fn without_airtime_fairness_the_slow_station_has_most_of_it() {
     }
 }
 
-/// The paper: throughput some four times as high, and a delay that falls from hundreds of milliseconds to some
-/// ten of them.
+/// The paper's results: about four times the throughput, and a delay that falls from hundreds of milliseconds to about
+/// ten.
 #[test]
 fn the_anomaly_ends() {
     let [before, after] = [droptail(), mac80211()].map(|queue| results(&aggregating(queue), 1));
@@ -104,7 +105,7 @@ fn the_anomaly_ends() {
     assert_eq!(figure(&after, "flows", "call", "loss_ratio"), 0.0);
 }
 
-/// A ring takes packets out of the queues' hands; the limit on its airtime keeps that from mattering.
+/// A ring holds packets outside the queues' control; the limit on the ring's airtime makes this harmless.
 #[test]
 fn airtime_queue_limits_keep_the_ring_short() {
     let ring = |aql: bool| {

@@ -1,4 +1,4 @@
-//! Calls in scenarios: their packets, jitter, what a playout buffer makes of them, and how they are rated.
+//! Calls in scenarios: packets, jitter, playout buffer and rating.
 
 mod figures;
 
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 /// R without delay and loss (G.107).
 const BEST: f64 = 93.2062;
-/// Of coding: two frames of 10 ms and one for the coder, and 3.75 ms of overlap.
+/// Delay of coding: two frames of 10 ms and one for the coder, and 3.75 ms of overlap.
 const G711_S: f64 = 0.033_75;
-/// Of 200 bytes at 1 Mb/s.
+/// Serialisation of 200 bytes at 1 Mb/s.
 const SERIALISED_S: f64 = 0.0016;
 
-/// A call from a host to the station at the other end of its wired link. Beside it every second packet of the call finds one of
-/// 1250 bytes in front of it that began 1 ms before: it waits for 9 ms.
+/// A call from a host to the station at the other end of its wired link. Every second packet of the call finds a packet
+/// of 1250 bytes in service for 1 ms, and waits for 9 ms.
 fn beside_large_packets(voice: Value) -> Value {
     json!({
         "duration": "20 s",
@@ -54,8 +54,8 @@ fn codecs_send_what_their_names_say() {
     }
 }
 
-/// Half the time is talk. Of 300 turns of 1 s the share varies by 0.041 of itself: five times that, and the half packet more
-/// that a spurt has.
+/// Talk takes half the time. With 300 turns of 1 s the relative standard deviation of the share is 0.041: the tolerance
+/// is five times that, and the half packet that each talk spurt adds.
 #[test]
 fn pauses_have_no_packets() {
     let mut scenario = alone(json!({"talk": "1 s", "silence": "1 s"}));
@@ -70,8 +70,8 @@ fn a_call_without_a_queue_is_as_good_as_its_codec() {
     let quiet = results(&alone(json!({})), 1);
     let network_s = figure(&quiet, "flows", "call", "delay_max_s");
     assert!(network_s < 1e-3);
-    // Of all packets only the very first, at time zero, has to wait for the medium: DIFS, and at most 15 slots. That is a
-    // 16th in J, and 3000 packets share its decay.
+    // Only the first packet, at time zero, waits for the medium: DIFS, and at most 15 slots. This adds a 16th to J,
+    // whose decay is averaged over 3000 packets.
     assert!(figure(&quiet, "flows", "call", "jitter_s") < 163e-6 / 3000.0);
     close(figure(&quiet, "calls", "call", "mouth_to_ear_s"), G711_S + network_s, 1e-12);
     close(figure(&quiet, "calls", "call", "r_factor"), BEST, 1e-12);
@@ -84,7 +84,7 @@ fn a_call_without_a_queue_is_as_good_as_its_codec() {
     close(figure(&other, "calls", "call", "r_factor"), BEST - 11.0, 1e-12);
 }
 
-/// D is always 9 ms, and J tends to that.
+/// D is always 9 ms, and J converges to D.
 #[test]
 fn jitter_is_the_mean_difference_of_neighbours() {
     let results = results(&beside_large_packets(json!({})), 1);
@@ -99,7 +99,7 @@ fn a_buffer_that_is_too_short_loses_what_comes_late() {
     let call = |playout: &str| results(&beside_large_packets(json!({"playout": playout})), 1);
     let short = call("5 ms");
     close(figure(&short, "calls", "call", "late_ratio"), 0.5, 0.01);
-    // Delays are known by their buckets, to 3 %.
+    // Delays are known to a bucket of the histogram, 3 %.
     close(figure(&short, "calls", "call", "mouth_to_ear_s"), G711_S + SERIALISED_S + 0.005, 0.002);
     close(figure(&short, "calls", "call", "r_factor"), BEST - 95.0 * 50.0 / (50.0 + 25.1), 0.02);
     assert_eq!(figure(&short, "flows", "call", "loss_ratio"), 0.0);
@@ -110,7 +110,7 @@ fn a_buffer_that_is_too_short_loses_what_comes_late() {
     assert!(r < BEST && r > BEST - 1.0, "{r}");
 }
 
-/// Without a limit of its own the buffer waits for all, as that costs nothing below 100 ms.
+/// Without a limit the buffer waits for all packets, since delay costs nothing below 100 ms.
 #[test]
 fn the_best_buffer_is_at_least_as_good_as_any() {
     let best = results(&beside_large_packets(json!({})), 1);
@@ -133,9 +133,9 @@ fn the_best_buffer_is_at_least_as_good_as_any() {
     }
 }
 
-/// Most packets find the queue full; what comes through is in time: 61.6 ms at most, and with coding less than 100 ms.
+/// Most packets find the queue full; accepted packets are in time: 61.6 ms at most, and with coding less than 100 ms.
 #[test]
-fn what_the_network_loses_is_missing_too() {
+fn packets_lost_in_the_network_lower_the_rating() {
     let mut scenario = beside_large_packets(json!({}));
     scenario["hosts"][0]["queue"] = json!({"limit": "5 packets"});
     scenario["flows"][0]["source"] = json!("poisson");

@@ -1,4 +1,4 @@
-//! What changes during a run: what was before and what comes after are as in runs where nothing changes.
+//! Changes during a run: before and after the change, results are as in runs without changes.
 
 mod figures;
 mod scenarios;
@@ -41,8 +41,8 @@ fn both(results: &Value, name: &str) -> f64 {
     figure(results, "flows", "one", name) + figure(results, "flows", "other", name)
 }
 
-/// Both hops fall to 2 Mb/s, or rise from it; the rest is that of a network which has always been so. Two minutes have some
-/// ten thousand packets, the number of which varies by less than a percent.
+/// Both hops fall to 2 Mb/s, or rise from there; afterwards results equal those of a network with these rates from the
+/// beginning. Two minutes have some ten thousand packets, whose number varies by less than a percent.
 #[test]
 fn rates_that_change_leave_two_static_networks() {
     let hops = |at: &str, rate: &str| {
@@ -69,7 +69,7 @@ fn rates_that_change_leave_two_static_networks() {
     }
 }
 
-/// Only the hops of the link change: the first at 2 and the second at 11 Mb/s is another network than both at 2.
+/// Only the hops of the link change: a first hop at 2 Mb/s and a second at 11 Mb/s differ from both hops at 2 Mb/s.
 #[test]
 fn a_rate_is_that_of_one_link() {
     let one = changed(
@@ -77,12 +77,12 @@ fn a_rate_is_that_of_one_link() {
         json!([{"at": "0 s", "link": ["b", "a"], "rate": "2 Mb/s"}]),
     );
     let mut described = row("11 Mb/s", overload());
-    // Of two stations the lower rate holds: that of `a` is for its hop only.
+    // Between two stations the lower rate applies: the rate of `a` affects its hop only.
     described["stations"][0]["rate"] = json!("2 Mb/s");
     assert_eq!(up_to(&one, Span::from_secs(9)), up_to(&described, Span::from_secs(9)));
 }
 
-/// Five seconds of overload have filled the queues by the time when counting begins.
+/// Five seconds of overload have filled the queues before counting begins.
 #[test]
 fn limits_that_change_leave_static_queues() {
     for limit in ["5 packets", "80 packets"] {
@@ -98,7 +98,7 @@ fn limits_that_change_leave_static_queues() {
     }
 }
 
-/// Packets that wait beyond a new limit are sent, not dropped; behind the queue a ring has its own room.
+/// Packets above a new limit are sent, not dropped; the ring behind the queue keeps its own limit.
 #[test]
 fn a_lower_limit_costs_arrivals_only() {
     for queue in [json!({"ring": "3 packets"}), json!({"ring": "3 packets", "discipline": "drr"})] {
@@ -116,7 +116,7 @@ fn a_lower_limit_costs_arrivals_only() {
     }
 }
 
-/// Where flows have queues of their own one of them gets another limit, by link both flows of the link do.
+/// With per-flow queues only the named flow gets the new limit; with per-link queues both flows of the link do.
 #[test]
 fn a_flow_gets_a_limit_of_its_own() {
     for (by, most) in [("flow", 50.0 + 10.0), ("link", 10.0)] {

@@ -1,4 +1,4 @@
-//! What no scenario can be: every refusal names the key, what was found and what would be right.
+//! Invalid scenarios: every error names the key, what was found and what would be right.
 
 mod scenarios;
 
@@ -8,12 +8,12 @@ use airqueue_scenario::Scenario;
 use scenarios::{full, refusal_of, set};
 use serde_json::{Value, json};
 
-/// The refusal of a scenario that passed before `value` was put at `key`.
+/// The error of a valid scenario after `value` was put at `key`.
 fn refusal(key: &str, value: Value) -> String {
     refusal_of(set(full(), key, value))
 }
 
-/// The refusal begins with `start` and has `part` in it.
+/// Asserts that the error begins with `start` and contains `part`.
 #[track_caller]
 fn refused(key: &str, value: Value, start: &str, part: &str) {
     let refusal = refusal(key, value);
@@ -68,7 +68,7 @@ fn keys_words_and_shapes_are_those_of_the_format() {
 }
 
 #[test]
-fn layers_have_the_rates_and_keys_that_they_have() {
+fn rates_and_keys_that_a_layer_lacks_are_refused() {
     refused("phy.rate", json!("22 Mb/s"), "phy.rate: ", "54");
     refused("phy.control_rate", json!("7 Mb/s"), "phy.control_rate: ", "54");
     refused("phy.basic_rates", json!(["6 Mb/s"]), "phy.basic_rates: ", "phy.control_rate");
@@ -79,7 +79,7 @@ fn layers_have_the_rates_and_keys_that_they_have() {
 }
 
 #[test]
-fn ns2_has_the_network_that_it_has() {
+fn networks_that_ns2_lacks_are_refused() {
     refused("behaviour", json!("ns2"), "phy.standard: ", "802.11b");
     let b = |phy: Value, mac: Value| {
         let stations = json!([{"name": "a"}, {"name": "b"}]);
@@ -225,7 +225,7 @@ fn places_are_given_where_they_are_needed_and_nowhere_else() {
 }
 
 #[test]
-fn a_medium_is_described_in_one_way() {
+fn a_medium_has_one_description() {
     let ranges = json!({"decode": "10 m", "sense": "5 m"});
     refused("medium.ranges", ranges.clone(), "medium: ", "more than one");
     let scenario =
@@ -293,7 +293,7 @@ fn a_queue_has_the_keys_of_its_discipline() {
     refused("queue.pie", json!({}), "queue.pie: ", "no queue has");
     let key = format!("{queue}.codel.quantum");
     refused(&key, json!("300 B"), &format!("{key}: unknown key"), "`interval`");
-    // What all stations have is for those that use it; their own tables go before it.
+    // The scenario's table is for the stations that use it; a station's own table overrides it.
     let scenario = set(full(), "queue.codel", json!({"target": "1 ms", "interval": "50 ms"}));
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     let Discipline::Codel(params) = scenario.wlan().stations[1].queues[0].discipline else {
@@ -324,7 +324,7 @@ fn disciplines_have_parameters_that_make_sense() {
     out_of_range(&format!("{red}.burst"), json!("14 packets"), "at least as many as min, 15.0");
     refused(&format!("{red}.weight"), json!(0.1), &format!("{red}.burst: "), "leave one");
     let with = |queue: Value, key: &str, part: &str| {
-        // Nobody else is told where to drop from.
+        // No other discipline has `drop_from`.
         let others = set(full(), "queue.drop_from", Value::Null);
         let refusal = refusal_of(set(others, "stations[0].queue", queue));
         assert!(refusal.starts_with(key) && refusal.contains(part), "{refusal}");
@@ -363,7 +363,7 @@ fn disciplines_have_parameters_that_make_sense() {
     refused(&memory, json!("1 kB"), "flows[3]", "holds 1000 B");
 }
 
-/// What RED drops of a source that always has a packet would come back at once.
+/// A saturated source would replace each packet that RED drops at once.
 #[test]
 fn saturated_flows_and_red_do_not_go_together() {
     let red = json!({"discipline": "red"});

@@ -1,4 +1,4 @@
-//! What simulated scenarios report, beside what must be true of them.
+//! Figures of simulated scenarios, against closed forms and invariants.
 
 mod figures;
 mod scenarios;
@@ -63,7 +63,7 @@ fn txops_save_the_backoffs_of_all_packets_but_the_first() {
     }
 }
 
-/// A packet that finds the medium idle for longer than DIFS goes at once (IEEE 802.11-2016, 10.3.4.2).
+/// A packet that finds the medium idle for longer than DIFS is sent at once (IEEE 802.11-2016, 10.3.4.2).
 #[test]
 fn a_packet_now_and_then_takes_no_longer_than_its_frame() {
     let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 1);
@@ -90,8 +90,8 @@ fn exchanges_fail_as_often_as_data_or_ack_are_lost() {
     assert_eq!(results["stations"]["sta1"]["collided_ratio"], 0.0);
 }
 
-/// Of a queue of 20 packets before a ring of 5 that is offered twice what goes out, half is dropped and
-/// almost all places are always taken.
+/// A queue of 20 packets before a ring of 5, offered twice what it can send: half is dropped, and almost all places are
+/// always taken.
 #[test]
 fn an_overloaded_queue_is_full_and_drops_what_does_not_get_out() {
     let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 1);
@@ -103,14 +103,14 @@ fn an_overloaded_queue_is_full_and_drops_what_does_not_get_out() {
     assert!(figure(&results, "queues", "sta1", "length_mean_packets") > 23.0);
     let flow = |name| figure(&results, "flows", "sta1->ap", name);
     close(flow("loss_ratio"), 1.0 - flow("throughput_bps") / flow("offered_bps"), 0.01);
-    // The waiting time of a packet is that in which all places before it are served (Little's law).
+    // A packet waits until all places before it are served (Little's law).
     let waiting_s = figure(&results, "queues", "sta1", "waiting_mean_s");
     let taken_per_s = figure(&results, "queues", "sta1", "taken_packets") / 30.0;
     close(waiting_s * taken_per_s, figure(&results, "queues", "sta1", "length_mean_packets"), 0.01);
 }
 
-/// Two saturated senders that hear each other collide in every sixteenth access or so; if they do not,
-/// frames that are longer than most backoffs collide more often than not.
+/// Two saturated senders that hear each other collide in every sixteenth access or so; if they do not hear each other,
+/// frames longer than most backoffs collide more often than not.
 #[test]
 fn hidden_stations_collide() {
     let links = |level: Option<&str>| {
@@ -125,7 +125,7 @@ fn hidden_stations_collide() {
     assert!(hidden > 0.3, "{hidden}");
 }
 
-/// Everything in counters that are open from the beginning.
+/// Counting starts at time zero, so that all packets are in the counters.
 #[test]
 fn packets_are_conserved() {
     let mut scenario = scenarios::full();
@@ -185,11 +185,11 @@ fn groups_stand_where_they_are_put() {
     assert_eq!(reach(json!({"name": "s", "count": 6, "circle": "100 m"}), "99 m"), 0);
     assert_eq!(reach(json!({"name": "s", "count": 5, "step": ["3 m", "4 m"]}), "5 m"), 8);
     let grid = json!({"columns": 4, "spacing": "10 m"});
-    // 3 rows of 3 links and 4 columns of 2, both ways.
+    // 3 rows of 3 links and 4 columns of 2, in both directions.
     assert_eq!(reach(json!({"name": "s", "count": 12, "grid": grid}), "10 m"), 34);
 }
 
-/// With all its defaults two-ray ground is ns-2's: 250 and 550 m.
+/// The defaults of two-ray ground are ns-2's: 250 and 550 m.
 #[test]
 fn two_ray_ground_is_that_of_ns2() {
     let levels = |distance: &str| {
@@ -225,7 +225,7 @@ fn queue_figure(queue: Value, name: &str) -> f64 {
     figure(&results(&overloaded(queue), 1), "queues", "ap", name)
 }
 
-/// Its controller integrates the distance from the target: it rests only where there is none.
+/// PIE's controller integrates the distance from the target, and is at rest only at the target.
 #[test]
 fn pie_holds_its_target() {
     for target_ms in [15, 40] {
@@ -236,18 +236,18 @@ fn pie_holds_its_target() {
     }
 }
 
-/// Between the thresholds the probability comes to any value if its most is 1: the average length, and
-/// with it the mean, is where half of the packets are dropped.
+/// With a largest probability of 1 RED can drop any share between the thresholds: the average length, and so the mean,
+/// settles where half of the packets are dropped.
 #[test]
 fn red_holds_the_queue_between_its_thresholds() {
     let red = json!({"min": "10 packets", "max": "30 packets", "probability": 1.0});
     let length = queue_figure(json!({"discipline": "red", "red": red}), "length_mean_packets");
-    // A drop now and then: p_b of a drop in (1/p_b + 1) / 2 packets, that is, in 2 if p_b is a third.
+    // With p_b, the mean distance between drops is (1/p_b + 1) / 2 packets: 2 for p_b of a third.
     close(length, 10.0 + 20.0 / 3.0, 0.1);
 }
 
-/// 6 Mb/s times 100 ms are 75 000 bytes, over √2 for two flows 53 033: 35 packets of the bulk flow, or
-/// more if some are of the call's.
+/// 6 Mb/s times 100 ms are 75 000 bytes, over √2 for two flows 53 033: 35 packets of the bulk flow, or more if some
+/// packets are of the call.
 #[test]
 fn the_adaptive_limit_counts_flows() {
     let adaptive = json!({"rtt": "100 ms", "rate": "6 Mb/s"});
@@ -258,8 +258,8 @@ fn the_adaptive_limit_counts_flows() {
     assert_eq!(results["queues"]["ap"]["dropped_early_packets"], 0);
 }
 
-/// A flow that takes less than its share loses nothing and waits for a packet or two of the other's; in one
-/// queue it waits and loses as the other does.
+/// A flow below its share loses nothing and waits for one or two packets of the other flow; in one queue both flows
+/// wait and lose alike.
 #[test]
 fn flows_that_are_kept_apart_do_not_wait_for_each_other() {
     let call = |queue: Value| {
@@ -275,7 +275,7 @@ fn flows_that_are_kept_apart_do_not_wait_for_each_other() {
     assert!(loss > 0.3 && delay_s > 0.08, "{loss}, {delay_s} s");
 }
 
-/// Two flows that overload one queue, one's packets three times as long: equal in bytes, not in packets.
+/// Two flows overload one queue, one with packets three times as long: equal in bytes, not in packets.
 #[test]
 fn deficit_round_robin_shares_bytes() {
     let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 1);
@@ -289,8 +289,8 @@ fn deficit_round_robin_shares_bytes() {
     close(bps("long"), bps("short"), 0.002);
 }
 
-/// Three flows that overload a station, two of them for the same neighbour. Whoever has a queue has the whole limit and an
-/// equal share of what the station sends.
+/// Three flows that overload a station, two of them for the same neighbour. Each queue, of a flow or of a link, has the
+/// whole limit and an equal share of what the station sends.
 #[test]
 fn deficit_round_robin_is_by_flow_or_by_link() {
     let mut scenario = cell("802.11b", "11 Mb/s", "2 Mb/s", 2);
@@ -318,8 +318,8 @@ fn deficit_round_robin_is_by_flow_or_by_link() {
     assert!(refusal.starts_with("flows[2]") && refusal.contains("need room for 2"), "{refusal}");
 }
 
-/// Frames are as long as those of a queue that is searched: limits of 40 packets leave room for as many. What goes along in the
-/// frames of others is no gain for a flow whose station has two of them.
+/// Frames are as long as those of a searched queue: limits of 40 packets leave room for as many. A flow whose station
+/// has two flows gains nothing from packets in frames of the other flow.
 #[test]
 fn deficit_round_robin_fills_frames_and_shares_evenly() {
     let mut scenario = cell("802.11n", "HT-MCS7", "24 Mb/s", 2);
@@ -336,9 +336,9 @@ fn deficit_round_robin_fills_frames_and_shares_evenly() {
     }
 }
 
-/// CoDel drops at the head, and says why.
+/// CoDel drops at the head, and reports the reason.
 #[test]
-fn drops_are_told_by_their_reason() {
+fn drops_are_counted_by_reason() {
     let full = results(&overloaded(json!({"limit": "20 packets"})), 1);
     let codel = results(&overloaded(json!({"discipline": "codel"})), 1);
     for results in [&full, &codel] {
@@ -350,8 +350,8 @@ fn drops_are_told_by_their_reason() {
     assert!(figure(&codel, "queues", "ap", "dropped_early_packets") > 1000.0);
 }
 
-/// What CoDel drops of flows that do not understand marks it marks of those that do, both in the queue and
-/// where it arrives; the queue then ends at its limit, since the source does not slow down.
+/// CoDel marks packets of ECN-capable flows where it drops packets of others, and receivers count the marks; the queue
+/// is then full, since the source does not slow down.
 #[test]
 fn packets_of_ecn_capable_flows_are_marked_in_place_of_being_dropped() {
     let queue = json!({"discipline": "codel", "codel": {"ecn": true}, "limit": "200 packets"});
@@ -366,6 +366,6 @@ fn packets_of_ecn_capable_flows_are_marked_in_place_of_being_dropped() {
     assert!(of(1, "dropped_full_packets") > 1000.0);
     let marked = |flow| figure(&results[1], "flows", flow, "marked_packets");
     let arrived = marked("bulk") + marked("call");
-    // Marked ones that are in the ring or on their way have not arrived.
+    // Marked packets in the ring or in flight have not arrived.
     assert!((of(1, "marked_packets") - arrived).abs() < 50.0, "{arrived}");
 }

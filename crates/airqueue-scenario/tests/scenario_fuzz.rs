@@ -1,4 +1,4 @@
-//! Whatever a scenario says, it is refused with a sentence or it runs.
+//! Every scenario either runs or is rejected with an error message.
 
 mod scenarios;
 
@@ -89,8 +89,8 @@ const WORDS: [&str; 77] = [
 ];
 const NUMBERS: [f64; 11] = [0.0, 1.0, 2.0, 3.0, 31.0, 0.5, -1.0, 1e6, 1e300, -1e300, 4294967295.0];
 
-/// Values that a key may be given: right ones for some key, and wrong ones. Numbers of stations that fit
-/// into memory and not into a test are left out.
+/// Values for a key: valid for some key, or invalid. Numbers of stations that fit into memory and not into a test are
+/// left out.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         4 => prop::sample::select(&WORDS[..]).prop_map(|word| json!(word)),
@@ -115,7 +115,7 @@ fn value() -> impl Strategy<Value = Value> {
 enum Change {
     Replace(Value),
     Remove,
-    /// The value of another place.
+    /// The value at another place.
     Copy(usize),
     Insert(String, Value),
 }
@@ -130,7 +130,7 @@ fn change() -> impl Strategy<Value = (usize, Change)> {
     (any::<usize>(), change)
 }
 
-/// Pointers to everything in a value, the whole first.
+/// Pointers to all parts of a value, the whole value first.
 fn pointers(value: &Value, here: &str, all: &mut Vec<String>) {
     all.push(here.to_owned());
     match value {
@@ -177,7 +177,7 @@ fn apply(scenario: &mut Value, (place, change): (usize, Change)) {
     }
 }
 
-/// A scenario that passes runs and has figures; one that does not says why in a sentence.
+/// A valid scenario runs and has figures; an invalid one has an error message.
 fn judge(text: &str) {
     match Scenario::from_json(text) {
         Ok(scenario) => {

@@ -1,5 +1,5 @@
-//! Scenarios of 802.11n, ac and ax: one station's throughput computed by hand, old stations in new cells,
-//! losses by SNR, and what is refused.
+//! Scenarios of 802.11n, ac and ax: one station's throughput computed by hand, old stations in new cells, losses by
+//! SNR, and errors.
 
 use airqueue_core::Seed;
 use airqueue_scenario::Scenario;
@@ -25,7 +25,7 @@ fn cell(phy: Value) -> Value {
     })
 }
 
-/// The same with each packet in a frame of its own.
+/// The scenario with one packet per frame.
 fn alone(mut scenario: Value) -> Value {
     scenario["mac"]["aggregation"] = json!({"enabled": false});
     scenario
@@ -77,7 +77,7 @@ fn one_station_takes_a_cycle_for_each_packet() {
     }
 }
 
-/// Stations that know OFDM alone do in an 802.11ax cell what they do in one of 802.11a.
+/// Stations with OFDM alone behave in an 802.11ax cell as in one of 802.11a.
 #[test]
 fn old_stations_are_as_before() {
     let mut old = cell(json!({"standard": "802.11a", "rate": "54 Mb/s"}));
@@ -88,8 +88,8 @@ fn old_stations_are_as_before() {
     assert_eq!(results(&old), results(&new));
 }
 
-/// With the same channel access an old station sends as many packets as a new one, the anomaly of 802.11's
-/// rates; but for collisions, of which the sender of the shorter frame knows earlier.
+/// With equal channel access an old station sends as many packets as a new one, the performance anomaly of 802.11;
+/// except for collisions, which the sender of the shorter frame notices earlier.
 #[test]
 fn an_old_station_in_a_new_cell() {
     let dcf_as_edca = json!({
@@ -115,7 +115,7 @@ fn an_old_station_in_a_new_cell() {
     assert!(new < 6e6, "{new}");
 }
 
-/// A data frame is lost as the modulation of its streams says, each with half of the power over four times
+/// The modulation of each stream determines the loss of a data frame; a stream has half of the power over four times
 /// the noise of 20 MHz; its ACK, in 20 MHz at 24 Mb/s, never. 60 000 exchanges: five standard errors are 1 %.
 #[test]
 fn losses_by_snr() {
@@ -127,7 +127,7 @@ fn losses_by_snr() {
     let snr = mcs.stream_snr(power_w, noise_w, 0.0);
     assert!((10.0 * snr.log10() - 35.0).abs() < 0.02, "{snr}");
     let lost = FrameErrors::BySnr.loss(mcs.modulation(), snr, 1542);
-    assert!((0.05..0.95).contains(&lost), "{lost} tells nothing");
+    assert!((0.05..0.95).contains(&lost), "{lost} shows nothing");
     let mut scenario = cell(json!({"standard": "802.11ax", "streams": 2}));
     scenario["mac"] = json!({"short_retry_limit": 1});
     scenario["medium"] = json!({
@@ -149,7 +149,7 @@ fn refused(scenario: &Value, start: &str, part: &str) {
 }
 
 #[test]
-fn what_a_layer_has_not() {
+fn settings_that_a_layer_lacks_are_refused() {
     let n = |key: &str, value: Value| {
         let mut phy = json!({"standard": "802.11n", "width": "40 MHz", "streams": 2});
         phy[key] = value;
@@ -202,7 +202,7 @@ fn what_a_layer_has_not() {
     refused(&cell(json!({"standard": "802.11g", "rate": "HT-MCS7"})), "phy.rate: ", "802.11g");
 }
 
-/// New frames go between QoS stations.
+/// HT frames are exchanged between QoS stations only.
 #[test]
 fn old_access_has_old_rates() {
     let mut scenario = cell(json!({"standard": "802.11n"}));
@@ -214,8 +214,8 @@ fn old_access_has_old_rates() {
     refused(&scenario, "flows[0]: ", "HT-MCS0-20MHz-0.8us");
 }
 
-/// What a name leaves out comes from the layer; the highest scheme is what a cell has without a rate, where
-/// the highest index does not exist the one below.
+/// Parts left out of a scheme's name come from the layer. The default rate of a cell is the highest scheme, or the one
+/// below if the highest index does not exist.
 #[test]
 fn names_of_schemes() {
     let rate = |phy: Value| {

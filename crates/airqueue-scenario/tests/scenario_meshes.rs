@@ -1,4 +1,4 @@
-//! Ways that scenarios find by themselves, rates of links, and what is refused.
+//! Computed routes of scenarios, rates of links, and errors.
 
 mod scenarios;
 
@@ -13,8 +13,8 @@ fn scenario(value: &Value) -> Scenario {
     Scenario::from_json(&value.to_string()).unwrap_or_else(|error| panic!("{error}: {value}"))
 }
 
-/// The route of each flow, its nodes with spaces between them.
-fn ways(value: &Value) -> Vec<String> {
+/// The route of each flow, as nodes separated by spaces.
+fn routes(value: &Value) -> Vec<String> {
     let scenario = scenario(value);
     (0..scenario.spec().flows.len())
         .map(|flow| scenario.route(FlowId::at(flow)).join(" "))
@@ -40,7 +40,7 @@ fn refused(value: Value, start: &str, parts: &[&str]) {
     }
 }
 
-/// Five stations in a line that hear their neighbours, behind the first a server.
+/// Five stations in a line that hear their neighbours, with a server behind the first.
 fn chain() -> Value {
     json!({
         "duration": "1 s",
@@ -60,7 +60,8 @@ fn chain() -> Value {
     })
 }
 
-/// Rows and columns 100 m apart, which hear the next but one along a row or column, and along diagonals the next.
+/// Stations in rows and columns 100 m apart, which hear up to the second next along a row or column, and the next along
+/// a diagonal.
 fn grid(metric: &str) -> Value {
     json!({
         "duration": "1 s",
@@ -73,17 +74,17 @@ fn grid(metric: &str) -> Value {
 }
 
 #[test]
-fn flows_find_their_ways() {
-    let found = ways(&chain());
+fn routes_of_flows_are_computed() {
+    let found = routes(&chain());
     assert_eq!(
         found,
         ["node4 node3 node2 node1 gw server", "server gw node1 node2", "node1 node2 node3 node4"]
     );
-    assert_eq!(ways(&set(chain(), "routing.metric", json!("airtime"))), found);
+    assert_eq!(routes(&set(chain(), "routing.metric", json!("airtime"))), found);
 }
 
 #[test]
-fn acknowledgements_come_back_by_the_same_way() {
+fn acknowledgements_take_the_reverse_route() {
     let scenario = scenario(&chain());
     let wlan = scenario.wlan();
     let hops = |hop: &Hop| match *hop {
@@ -110,22 +111,22 @@ fn without_routing_nothing_changes() {
             {"from": "node4", "to": "server", "via": ["node3", "node2", "node1"]}
         ]),
     );
-    assert_eq!(ways(&by_hand), ["node4 node3 node2 node1 gw server"]);
+    assert_eq!(routes(&by_hand), ["node4 node3 node2 node1 gw server"]);
 }
 
 #[test]
-fn what_is_said_of_a_way_holds() {
+fn a_given_route_is_taken() {
     let via = |via: Value| set(grid("hops"), "flows[0].via", via);
-    assert_eq!(ways(&grid("hops")), ["n1 n3 n9"]);
-    assert_eq!(ways(&via(json!(["n4", "n7", "n8"]))), ["n1 n4 n7 n8 n9"]);
-    // An empty list is nobody, and no way to be found.
+    assert_eq!(routes(&grid("hops")), ["n1 n3 n9"]);
+    assert_eq!(routes(&via(json!(["n4", "n7", "n8"]))), ["n1 n4 n7 n8 n9"]);
+    // An empty list means no relays, and no computed route.
     refused(via(json!([])), "flows[0].via", &["\"n1\" and \"n9\"", "out of reach"]);
     let near = set(grid("hops"), "flows[0].to", json!("n2"));
-    assert_eq!(ways(&set(near, "flows[0].via", json!([]))), ["n1 n2"]);
+    assert_eq!(routes(&set(near, "flows[0].via", json!([]))), ["n1 n2"]);
 }
 
 #[test]
-fn a_way_passes_nobody_twice() {
+fn a_route_passes_no_station_twice() {
     let via = |via: Value| set(grid("hops"), "flows[0].via", via);
     refused(via(json!(["n5", "n2", "n5"])), "flows[0].via[2]", &["\"n5\" twice"]);
     refused(via(json!(["n5", "n1"])), "flows[0].via[1]", &["\"n1\" twice"]);
@@ -136,24 +137,24 @@ fn a_way_passes_nobody_twice() {
 
 #[test]
 fn slow_links_are_avoided_where_airtime_counts() {
-    // Two hops at 11 Mb/s take less than one at 1 Mb/s.
+    // Two hops at 11 Mb/s take less airtime than one at 1 Mb/s.
     let slow = |metric: &str| {
         let scenario = set(grid(metric), "flows[0].to", json!("n3"));
         set(scenario, "links", json!([{"between": ["n1", "n3"], "rate": "1 Mb/s"}]))
     };
-    assert_eq!(ways(&slow("hops")), ["n1 n3"]);
-    assert_eq!(ways(&slow("airtime")), ["n1 n2 n3"]);
-    // One at 5.5 Mb/s takes less than two at 11.
+    assert_eq!(routes(&slow("hops")), ["n1 n3"]);
+    assert_eq!(routes(&slow("airtime")), ["n1 n2 n3"]);
+    // One hop at 5.5 Mb/s takes less airtime than two at 11 Mb/s.
     let fair = set(slow("airtime"), "links[0].rate", json!("5.5 Mb/s"));
-    assert_eq!(ways(&fair), ["n1 n3"]);
-    // The flow's own rate is the same on all links.
+    assert_eq!(routes(&fair), ["n1 n3"]);
+    // The flow's own rate is equal on all links.
     let own = set(slow("airtime"), "flows[0].phy_rate", json!("2 Mb/s"));
-    assert_eq!(ways(&own), ["n1 n3"]);
+    assert_eq!(routes(&own), ["n1 n3"]);
 }
 
 #[test]
 fn losses_count_as_airtime() {
-    // 11 Mb/s gets through over 100 m, and hardly over 200 m.
+    // 11 Mb/s works over 100 m, and hardly over 200 m.
     let lossy = |metric: &str| {
         let scenario = set(grid(metric), "flows[0].to", json!("n3"));
         set(
@@ -165,20 +166,20 @@ fn losses_count_as_airtime() {
             }),
         )
     };
-    assert_eq!(ways(&lossy("hops")), ["n1 n3"]);
-    assert_eq!(ways(&lossy("airtime")), ["n1 n2 n3"]);
-    // Rate control would find a rate that gets through.
+    assert_eq!(routes(&lossy("hops")), ["n1 n3"]);
+    assert_eq!(routes(&lossy("airtime")), ["n1 n2 n3"]);
+    // Rate control would find a rate that works.
     let mut found = lossy("airtime");
     found["phy"] = json!({"standard": "802.11b", "rate_control": "minstrel"});
-    assert_eq!(ways(&found), ["n1 n3"]);
-    // The same share of losses everywhere favours nobody.
+    assert_eq!(routes(&found), ["n1 n3"]);
+    // Equal losses everywhere favour no route.
     let even = set(grid("airtime"), "medium.errors", json!({"frame": 0.5}));
-    assert_eq!(ways(&even), ["n1 n3 n9"]);
+    assert_eq!(routes(&even), ["n1 n3 n9"]);
     let hopeless = set(grid("airtime"), "medium.errors", json!({"frame": 1.0}));
     refused(hopeless, "routing", &["falls apart", "\"n1\""]);
 }
 
-/// Stations of 802.11b and g, and a link, a station, a flow and a layer that have rates.
+/// Stations of 802.11b and g, with rates of a link, a station, a flow and the layer.
 #[test]
 fn a_links_rate_wins_over_its_stations_and_a_flows_over_it() {
     let base = json!({
@@ -274,7 +275,7 @@ fn a_links_rate_is_one_that_its_stations_have() {
 }
 
 #[test]
-fn networks_that_fall_apart_are_refused_with_both_sides() {
+fn disconnected_networks_are_refused_with_both_parts() {
     let apart = set(chain(), "stations[1].position", json!(["300 m", "0 m"]));
     let parts = ["\"gw\"", "\"node1\" and 3 other stations", "300.0 m", "connected = false"];
     refused(apart.clone(), "routing", &parts);
@@ -285,19 +286,19 @@ fn networks_that_fall_apart_are_refused_with_both_sides() {
         &["no route over the air from \"node4\" to \"gw\"", "between \"gw\" and \"node1\""],
     );
     let within = set(allowed, "flows", json!([{"from": "node1", "to": "node4"}]));
-    assert_eq!(ways(&within), ["node1 node2 node3 node4"]);
+    assert_eq!(routes(&within), ["node1 node2 node3 node4"]);
     let listed = json!({
         "duration": "1 s", "phy": {"standard": "802.11b"}, "routing": {},
         "stations": [{"name": "a", "count": 2}, {"name": "b", "count": 2}],
         "medium": {"links": [{"from": "a", "to": "a"}, {"from": "b", "to": "b"},
             {"from": "a", "to": "b", "both": false}]}
     });
-    // Who is heard and does not hear has no link.
+    // A station that is heard but does not hear the other has no link.
     refused(listed, "routing", &["\"a1\" and one other", "\"b1\" and one other"]);
 }
 
 #[test]
-fn a_way_between_neighbours_may_have_others_on_it_and_behind_one_gateway_none() {
+fn a_given_route_between_neighbours_may_have_relays() {
     let flows = json!([
         {"name": "here", "from": "server", "to": "second", "source": "cbr", "rate": "1 Mb/s"},
         {"name": "there", "from": "second", "to": "gw", "source": "cbr", "rate": "1 Mb/s"},
@@ -308,13 +309,13 @@ fn a_way_between_neighbours_may_have_others_on_it_and_behind_one_gateway_none() 
         {"name": "far", "link": "node2"}
     ]);
     assert_eq!(
-        ways(&set(set(chain(), "hosts", hosts), "flows", flows)),
+        routes(&set(set(chain(), "hosts", hosts), "flows", flows)),
         ["server second", "second server gw", "far node2 node1 gw server second"]
     );
 }
 
 #[test]
-fn a_chain_that_finds_its_way_is_the_chain_by_hand() {
+fn a_chain_with_computed_routes_equals_the_chain_by_hand() {
     let results = |value: &Value| {
         let mut run = scenario(value).start(Seed(7)).unwrap();
         run.advance(Span::from_secs(2));

@@ -1,10 +1,10 @@
-//! What a manager of a network sees and sets.
+//! Samples and limits of the manager of a network.
 
 use airqueue_core::{Seed, Span};
 use airqueue_scenario::{Run, Scenario};
 use serde_json::{Value, json};
 
-/// A chain of three hops with a server behind its end, TCP along it and a stream the other way.
+/// A chain of three hops with a server behind its end, TCP in one direction and a stream in the other.
 fn chain(more: Value) -> Value {
     let mut scenario = json!({
         "duration": "20 s", "warm_up": "2 s",
@@ -38,28 +38,28 @@ fn parsed(json: &str) -> Value {
 }
 
 #[test]
-fn the_map_has_who_understands_whom_and_a_look_the_ways() {
+fn the_map_has_neighbours_and_a_snapshot_has_routes() {
     let scenario = read(&chain(json!({})));
     let monitor = scenario.monitor();
     let (map, snapshot) =
         (parsed(&monitor.map()), parsed(&monitor.snapshot(&scenario.start(Seed(1)).unwrap())));
     assert_eq!(map["stations"], json!(["n1", "n2", "n3", "n4", "alone"]));
     assert_eq!(map["positions_m"][3], json!([600.0, 0.0]));
-    // Nothing is sent through the one beside the chain.
+    // No flow passes the station beside the chain.
     assert_eq!(map["limit_packets"], json!([50, 50, 50, 50, null]));
     assert_eq!(map["neighbours"], json!([[0, 1], [1, 2], [2, 3]]));
     let [tcp, cbr] = [&snapshot["flows"][0], &snapshot["flows"][1]];
     assert_eq!(tcp["route"], json!(["n1", "n2", "n3", "n4"]));
     assert_eq!(cbr["route"], json!(["n3", "n2", "n1"]));
     assert_eq!((&cbr["elsewhere_s"], &map["flows"][1]["packet_bytes"]), (&json!(0.0), &json!(500)));
-    // Two times 3 ms, and its packet's bits at the wired link's rate each way.
+    // Two times 3 ms, and the packet's serialisation on the wired link in each direction.
     let bits = 8.0 * map["flows"][0]["packet_bytes"].as_f64().unwrap();
     let elsewhere = tcp["elsewhere_s"].as_f64().unwrap();
     assert!((elsewhere - (0.006 + 2.0 * bits / 8e6)).abs() < 1e-9, "{snapshot}");
 }
 
 #[test]
-fn a_look_counts_from_the_beginning_and_times_exchanges() {
+fn a_snapshot_counts_from_the_beginning_and_times_exchanges() {
     let scenario = read(&chain(json!({})));
     let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(1)).unwrap());
     advance(&mut run, 1);
@@ -67,7 +67,7 @@ fn a_look_counts_from_the_beginning_and_times_exchanges() {
     advance(&mut run, 9);
     let late = parsed(&monitor.snapshot(&run));
     assert_eq!(late["now_s"], json!(10.0));
-    // All but the station beside the chain, through which nothing goes, hear most frames; it hears n1 to n3.
+    // All stations hear most frames, except the station beside the chain, which hears n1 to n3.
     let busy_s: Vec<f64> =
         late["busy_s"].as_array().unwrap().iter().map(|s| s.as_f64().unwrap()).collect();
     assert!(busy_s.iter().all(|busy| (4.0..10.0).contains(busy)), "{busy_s:?}");
@@ -85,7 +85,7 @@ fn a_look_counts_from_the_beginning_and_times_exchanges() {
     assert!(answered["ack_s"].as_f64().unwrap() < answered["data_s"].as_f64().unwrap());
 }
 
-/// The most packets that waited at a station, from now to the end.
+/// Largest number of packets waiting at a station, from now to the end.
 fn longest(run: &mut Run, station: &str) -> u64 {
     advance(run, 100);
     parsed(&run.results())["queues"][station]["length_max_packets"].as_u64().unwrap()
@@ -108,20 +108,20 @@ fn limits_hold_from_when_they_are_set_and_can_be_taken_back() {
 }
 
 #[test]
-fn flows_have_limits_of_their_own_both_ways() {
+fn flows_have_limits_of_their_own_in_both_directions() {
     let apart = json!({"queue": {"discipline": "drr", "limit": "40 packets"}});
     let scenario = read(&chain(apart));
     let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(3)).unwrap());
     for station in ["n1", "n2", "n3", "n4"] {
         monitor.set_limit(&mut run, station, Some("tcp"), Some(3)).unwrap();
     }
-    // At n1 waits TCP's data alone, at n4 its acknowledgements alone.
+    // At n1 only TCP's data wait, at n4 only its acknowledgements.
     assert_eq!(longest(&mut run, "n1"), 3);
     assert!(longest(&mut run, "n4") <= 3);
 }
 
 #[test]
-fn what_cannot_be_set_is_said() {
+fn invalid_limits_are_refused() {
     let scenario = read(&chain(json!({})));
     let (monitor, mut run) = (scenario.monitor(), scenario.start(Seed(1)).unwrap());
     for (station, flow, part) in [

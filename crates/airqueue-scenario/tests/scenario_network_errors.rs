@@ -1,4 +1,4 @@
-//! What cannot be behind a radio, and what TCP cannot be: every refusal names the key and what is wrong.
+//! Invalid wired links and TCP settings: every error names the key and the problem.
 
 mod scenarios;
 
@@ -7,7 +7,8 @@ use airqueue_scenario::path::{CellConfig, PathConfig, SimulatedPath};
 use scenarios::{networked, refusal_of, set};
 use serde_json::{Value, json};
 
-/// With `value` at `key` the scenario is refused; the refusal begins with `start` and has `part` in it.
+/// Asserts that the scenario with `value` at `key` is rejected with an error that begins with `start` and contains
+/// `part`.
 #[track_caller]
 fn refused(key: &str, value: Value, start: &str, part: &str) {
     refused_with(&[(key, value)], start, part);
@@ -33,7 +34,7 @@ fn passes(changes: &[(&str, Value)]) {
     }
 }
 
-fn bbr_needs_what_it_needs() {
+fn requirements_of_bbr_are_checked() {
     let bbr = ("flows[2].tcp.congestion", json!("bbr"));
     let with = |key: &'static str, value: Value| [bbr.clone(), (key, value)];
     for key in ["tcp.sack", "flows[2].tcp.sack"] {
@@ -51,9 +52,9 @@ fn bbr_needs_what_it_needs() {
     passes(&[bbr, paced, like("ns2"), ("flows[2].tcp.sack", json!(true))]);
 }
 
-/// Only the flow at a place is left.
+/// The scenario with only the flow at an index.
 fn alone(flow: usize, changes: &[(&str, Value)]) -> Value {
-    // Changes are of what the others do.
+    // Changes concern the other flows.
     let scenario = set(networked(), "changes", json!([]));
     let mut flow = scenario["flows"][flow].clone();
     for (key, value) in changes {
@@ -70,7 +71,7 @@ fn refused_alone(flow: usize, changes: &[(&str, Value)], start: &str, part: &str
 }
 
 #[test]
-fn wires_lead_to_what_comes_before() {
+fn wired_links_lead_to_earlier_nodes() {
     for nobody in ["nobody", "server", "far", "near"] {
         refused("hosts[0].link", json!(nobody), "hosts[0].link", &format!("{nobody:?}"));
     }
@@ -88,7 +89,7 @@ fn wires_lead_to_what_comes_before() {
 }
 
 #[test]
-fn wires_have_delays_that_can_be() {
+fn delays_of_wired_links_are_checked() {
     refused("hosts[0].delay", json!("-5 ms"), "hosts[0].delay", "\"-5 ms\" is not");
     refused("hosts[1].delay[1]", json!("-5 ms"), "hosts[1].delay[1]", "\"-5 ms\" is not");
     refused("hosts[0].delay", json!("5"), "hosts[0].delay", "has no unit");
@@ -110,7 +111,7 @@ fn queues_of_wires_are_queues_for_a_rate() {
     refused(limit, json!("0 packets"), limit, "at least 1 packet");
     refused(limit, json!("0 B"), limit, "1 to 1e10");
     refused(limit, json!("-1 packets"), limit, "not a limit");
-    // A packet that can never wait can never be sent: of 1500 B of the first flow, and 1400 of another.
+    // A packet above the queue's limit can never be sent: 1500 B of the first flow, and 1400 B of another.
     refused(limit, json!("1499 B"), "flows[0]", "needs room for 1500");
     passes(&[(limit, json!("1500 B"))]);
     let by = |what: &str| json!({"discipline": "drr", "drr": {"queue_per": what}});
@@ -120,7 +121,7 @@ fn queues_of_wires_are_queues_for_a_rate() {
     refused(queue, framed, "flows[0]", "needs room for 1514");
     let codel = json!({"codel": {}});
     refused(queue, codel, "hosts[0].queue.codel", "\"droptail\"");
-    // It would wait for reports of airtime for ever.
+    // The queue would wait for reports of airtime for ever.
     let wireless = json!({"discipline": "mac80211"});
     refused(queue, wireless, "hosts[0].queue.discipline", "airtime");
 }
@@ -134,7 +135,7 @@ fn memory_for_queues_of_wires_is_bounded() {
 }
 
 #[test]
-fn flows_have_two_ends_and_a_way_between_them() {
+fn flows_have_two_ends_and_a_route_between_them() {
     refused(
         "flows[0].from",
         json!("servr"),
@@ -156,7 +157,7 @@ fn flows_have_two_ends_and_a_way_between_them() {
 }
 
 #[test]
-fn sources_in_front_of_wires_are_sources() {
+fn sources_in_front_of_wires_are_checked() {
     let saturated = [("source", json!("saturated")), ("rate", Value::Null)];
     refused_alone(5, &saturated, "flows[0].source", "a saturated source");
     refused("flows[5].size", json!("10 B"), "flows[5].size", "20 to 65535");
@@ -188,7 +189,7 @@ fn keys_of_tcp_are_for_tcp() {
 }
 
 #[test]
-fn tcp_is_what_tcp_can_be() {
+fn invalid_tcp_settings_are_refused() {
     for place in ["tcp", "flows[0].tcp"] {
         let key = |name: &str| format!("{place}.{name}");
         let wrong = |name: &str, value: Value, part: &str| {
@@ -211,7 +212,7 @@ fn tcp_is_what_tcp_can_be() {
         wrong("stack", json!("ns3"), "`linux`");
         wrong("cwnd", json!("1 packet"), "unknown key");
     }
-    bbr_needs_what_it_needs();
+    requirements_of_bbr_are_checked();
     refused("flows[2].tcp.mss", json!("500 B"), "flows[2].tcp.mss", "the size of packets is given");
     refused("tcp.mss", json!("500 B"), "tcp.mss", "the size of packets is given");
     // 40 bytes of headers, and 12 of timestamps.
@@ -222,7 +223,7 @@ fn tcp_is_what_tcp_can_be() {
 }
 
 #[test]
-fn files_have_sizes_and_pauses_that_can_be() {
+fn sizes_and_pauses_of_files_are_checked() {
     let key = |name: &str| format!("flows[1].web.{name}");
     let wrong = |name: &str, value: Value, part: &str| refused(&key(name), value, &key(name), part);
     wrong("shape", json!(1), "1.001 to 50");
@@ -243,7 +244,7 @@ fn files_have_sizes_and_pauses_that_can_be() {
 }
 
 #[test]
-fn receivers_report_what_they_see_and_to_whom_they_can() {
+fn reports_of_receivers_are_checked() {
     let blind = json!({"timestamps": false});
     refused("flows[0].tcp", blind, "flows[0].rdqm", "timestamps");
     refused("flows[0].tcp", json!({"stack": "ns2"}), "flows[0].rdqm", "timestamps");
@@ -255,7 +256,7 @@ fn receivers_report_what_they_see_and_to_whom_they_can() {
 }
 
 #[test]
-fn keys_of_the_air_are_for_ways_over_it() {
+fn keys_of_the_air_need_a_hop_over_the_air() {
     for (key, value) in [
         ("category", json!("vi")),
         ("ack_category", json!("vi")),
@@ -265,21 +266,21 @@ fn keys_of_the_air_are_for_ways_over_it() {
         let key = format!("flows[4].{key}");
         refused(&key, value, &key, "wired links only");
     }
-    // The only station that would send them has no categories.
+    // The only station that sends the flow's packets has no categories.
     let upload = [("source", json!("tcp")), ("category", json!("vi"))];
     refused_alone(7, &[upload[1].clone()], "flows[0].category", "\"old\" has DCF");
     let download = [("to", json!("old")), ("rdqm", Value::Null), ("rdqm_rtt_kind", Value::Null)];
     refused_alone(0, &download, "flows[0].ack_category", "\"old\" has DCF");
-    // The access point has; and where TCP's acknowledgements come from it, they have.
+    // The access point has categories, and so have TCP's acknowledgements from the access point.
     let classed = [("ack_category", Value::Null), ("category", json!("vi"))];
     let scenario = alone(0, &[&download[..], &classed[..]].concat());
     Scenario::from_json(&scenario.to_string()).unwrap();
     Scenario::from_json(&alone(7, &upload).to_string()).unwrap();
 }
 
-/// A window that opens with every acknowledgement, and acknowledgements that take no time.
+/// The window opens with every acknowledgement, and acknowledgements take no time.
 #[test]
-fn something_slows_tcp_down() {
+fn something_must_limit_the_pace_of_tcp() {
     let no_rate = [("hosts[0].queue", Value::Null), ("hosts[0].rate", Value::Null)];
     passes(&no_rate);
     let unlimited = [&no_rate[..], &[("tcp.window", Value::Null)]].concat();

@@ -1,4 +1,4 @@
-//! Places that chance decides: where they are, how far apart, and what is refused.
+//! Random positions: area, distances, and errors.
 
 mod scenarios;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use scenarios::{refusal_of, set};
 use serde_json::{Value, json};
 
-/// A group in a disc or a rectangle. Received powers say how far apart its members are.
+/// A group in a disc or a rectangle. Received powers give the distances of members.
 fn group(count: u32, random: Value) -> Value {
     json!({
         "duration": "1 s",
@@ -24,7 +24,7 @@ fn group(count: u32, random: Value) -> Value {
     })
 }
 
-/// Distances of all pairs in metres: of the first station, which stands at the position, and of the members.
+/// Distances of all pairs in metres: of the first station, at the group's position, and of the members.
 fn distances(value: &Value) -> Vec<Vec<f64>> {
     let scenario = Scenario::from_json(&value.to_string()).unwrap();
     let reach = &scenario.wlan().reach;
@@ -40,7 +40,7 @@ fn distances(value: &Value) -> Vec<Vec<f64>> {
     (0..reach.stations()).map(from).collect()
 }
 
-/// The least distance of two members.
+/// The least distance between two members.
 fn least(distances: &[Vec<f64>]) -> f64 {
     let members = 1..distances.len();
     let pairs = members.flat_map(|a| (a + 1..distances.len()).map(move |b| distances[a][b]));
@@ -68,9 +68,9 @@ proptest! {
         prop_assert!(least(&all) >= 0.999);
     }
 
-    /// What is refused as too dense is told a distance that fits, and with that it passes.
+    /// The error about a group that is too dense suggests a distance, with which the scenario is valid.
     #[test]
-    fn what_is_too_dense_is_told_what_fits(
+    fn a_group_too_dense_gets_a_distance_that_fits(
         count in 2u32..150, width in 1u32..1000, height in 1u32..1000, disc in any::<bool>(),
     ) {
         let room = if disc { json!({"radius": format!("{width} m")}) }
@@ -109,7 +109,7 @@ fn places_are_evenly_spread() {
     let disc = distances(&group(4000, json!({"radius": "100 m", "seed": 5})));
     let inner = disc[0][1..].iter().filter(|&&metres| metres < 50.0).count() as f64;
     assert!((inner - 1000.0).abs() < 5.0 * (4000.0f64 * 0.25 * 0.75).sqrt(), "{inner}");
-    // And within its width of a square's corner pi/4 of it.
+    // Within the width of a square from its corner lies pi/4 of the square.
     let square = distances(&group(4000, json!({"area": ["100 m", "100 m"], "seed": 5})));
     let inner = square[0][1..].iter().filter(|&&metres| metres < 100.0).count() as f64;
     let share = std::f64::consts::FRAC_PI_4;
@@ -117,7 +117,7 @@ fn places_are_evenly_spread() {
 }
 
 #[test]
-fn rooms_that_cannot_be_are_refused() {
+fn invalid_areas_are_refused() {
     let refused = |random: Value, start: &str, part: &str| {
         let refusal = refusal_of(group(3, random));
         assert!(refusal.starts_with(&format!("stations[1].{start}: ")), "{refusal:?}");
@@ -139,7 +139,7 @@ fn rooms_that_cannot_be_are_refused() {
     assert!(refusal_of(set(nowhere, "stations[0]", json!({"name": "centre"}))).contains("random"));
 }
 
-/// Distances that hardly differ from none take no longer than others.
+/// Tiny distances take no longer than others.
 #[test]
 fn many_members_at_tiny_distances_find_places() {
     let scenario = group(20_000, json!({"area": ["10 km", "10 km"], "min_distance": "1e-300 m"}));

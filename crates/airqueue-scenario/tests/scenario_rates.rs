@@ -1,4 +1,4 @@
-//! Rate control in scenarios: who has which, among which rates, and what is refused.
+//! Rate control in scenarios: its choice, its rates, and errors.
 
 use airqueue_core::Seed;
 use airqueue_network::wlan::{HopSpec, RateControlSpec};
@@ -30,7 +30,7 @@ fn refusal(scenario: &Value) -> String {
 }
 
 #[test]
-fn flows_stations_and_the_layer_say_it_in_this_order() {
+fn rate_control_comes_from_flow_station_and_layer_in_this_order() {
     let mut scenario = cell(json!({"standard": "802.11a"}));
     assert_eq!(algorithms(&scenario), [None, None]);
     scenario["phy"]["rate_control"] = json!("arf");
@@ -44,7 +44,7 @@ fn flows_stations_and_the_layer_say_it_in_this_order() {
     assert_eq!(algorithms(&scenario), [Some(RateControlName::Arf), Some(RateControlName::Aarf)]);
     scenario["flows"][1]["rate_control"] = json!("fixed");
     assert_eq!(algorithms(&scenario), [Some(RateControlName::Arf), None]);
-    // Who has a rate is not looked after.
+    // A station with a rate has no rate control.
     scenario["stations"][1]["rate"] = json!("24 Mb/s");
     assert_eq!(algorithms(&scenario), [None, None]);
     scenario["flows"][0]["phy_rate"] = json!("12 Mb/s");
@@ -73,7 +73,7 @@ fn rates_are_those_that_both_stations_have() {
 }
 
 #[test]
-fn a_rate_that_is_given_and_looked_for_is_refused() {
+fn rate_control_of_a_given_rate_is_refused() {
     let base = || cell(json!({"standard": "802.11a"}));
     let mut scenario = base();
     scenario["phy"] = json!({"standard": "802.11a", "rate": "54 Mb/s", "rate_control": "minstrel"});

@@ -1,13 +1,13 @@
-//! What RDQM does in a simulated access point. In a first-come queue that stays full the shares of the queue
-//! are those of the packets that leave it (Little's law: all wait equally long).
+//! RDQM in a simulated access point. In a FIFO queue that stays full, shares of the queue equal shares of the departing
+//! packets (Little's law: all wait equally long).
 
 mod figures;
 
 use figures::{close, figure, results};
 use serde_json::{Value, json};
 
-/// An access point with two flows that each offer twice what the cell carries. The limits are reached and not
-/// exceeded, so that they are what each flow has in the queue.
+/// An access point with two flows that each offer twice what the cell carries. The limits are reached and not exceeded:
+/// each flow has as many packets in the queue as its limit.
 fn access_point(limit: &str, queue: Value, flows: [Value; 2]) -> Value {
     let mut scenario = json!({
         "duration": "30 s", "warm_up": "5 s",
@@ -42,13 +42,13 @@ fn shares_of_the_queue_are_shares_of_the_throughput() {
     // Three times the round-trip time, at one rate.
     let rtts = || [json!({"rdqm_rtt": "150 ms"}), json!({"rdqm_rtt": "50 ms"})];
     close(ratio(&access_point("80 packets", json!({}), rtts())).0, 3.0, 0.03);
-    // The same round-trip time, 11 times the rate; for the earlier version they are equal.
+    // Equal round-trip times, 11 times the rate; in the earlier version of RDQM the shares are equal.
     let rates = || [json!({"rdqm_rtt": "90 ms"}), json!({"rdqm_rtt": "90 ms", "to": "far"})];
     close(ratio(&access_point("120 packets", json!({}), rates())).0, 11.0, 0.03);
     close(ratio(&access_point("120 packets", json!({"weight": "rtt"}), rates())).0, 1.0, 0.03);
 }
 
-/// A legacy flow has what one of as many flows has, and so has an RDQM flow that is alone of its kind.
+/// A legacy flow has an equal share among all flows, and so has a single RDQM flow.
 #[test]
 fn legacy_flows_have_an_equal_share() {
     for flows in [[json!({}), json!({})], [json!({"rdqm_rtt": "2 s"}), json!({"to": "far"})]] {
@@ -56,7 +56,7 @@ fn legacy_flows_have_an_equal_share() {
     }
 }
 
-/// A smoothed round-trip time has the queue's own delay in it, which brings the shares closer together.
+/// A smoothed round-trip time includes the queue's own delay, which brings the shares closer together.
 #[test]
 fn smoothed_reports_contain_the_queue() {
     let report = |rtt| json!({"rdqm_rtt": rtt, "rdqm_rtt_kind": "smoothed"});

@@ -1,4 +1,4 @@
-//! Keys by their old names: the same scenario, and a sentence for each.
+//! Old names of keys: an equal scenario, and a warning for each.
 
 mod scenarios;
 
@@ -7,7 +7,7 @@ use airqueue_scenario::{Scenario, renamed_keys, shaped_queue};
 use scenarios::{mesh, networked, refusal_of, set};
 use serde_json::{Value, json};
 
-/// A table with the new name of a key, the old name, the new one, and a value other than the default.
+/// A table with the new name of a key, the key's old and new name, and a value other than the default.
 fn renamed() -> Vec<(Value, &'static str, &'static str, &'static str, Value)> {
     let queue = |discipline: &str| json!({"discipline": discipline, discipline: {}});
     let mac80211 = set(networked(), "stations[0].queue", queue("mac80211"));
@@ -80,7 +80,7 @@ fn a_queue_on_its_own_is_read_by_old_names_with_a_warning_too() {
 }
 
 #[test]
-fn what_is_no_table_has_no_old_keys() {
+fn values_other_than_tables_have_no_old_keys() {
     for text in ["[]", "1", r#"{"flows": {"volume": "1 B"}, "tcp": 1, "queue": "drr"}"#] {
         assert_eq!(renamed_keys(text), Ok(Vec::new()), "{text}");
     }

@@ -1,4 +1,4 @@
-//! Flows that take another way during a run: before it they are on the one, and then on the other.
+//! Flows that change their route during a run: results before and after are those of the two routes.
 
 mod figures;
 mod scenarios;
@@ -11,7 +11,7 @@ use figures::{close, figure, results, up_to};
 use scenarios::{change_refused, set};
 use serde_json::{Value, json};
 
-/// Two ways from `a` to `d`, over `b` and over `c` and `e`, of stations that all sense each other.
+/// Two routes from `a` to `d`, over `b` and over `c` and `e`; all stations sense each other.
 fn diamond(source: Value) -> Value {
     let station = |name: &str, x: f64, y: f64| json!({"name": name, "position": [format!("{x} m"), format!("{y} m")]});
     let mut flow = json!({"name": "one", "from": "a", "to": "d", "via": ["b"]});
@@ -45,9 +45,9 @@ fn sources() -> [(Value, f64); 3] {
     ]
 }
 
-/// A minute has two to ten thousand packets, whose number varies by a percent or, with Poisson's, by three.
+/// A minute has two to ten thousand packets, whose number varies by one percent or, with Poisson arrivals, by three.
 #[test]
-fn another_way_leaves_the_network_that_has_it_from_the_beginning() {
+fn a_changed_route_gives_the_results_of_that_route() {
     for (source, tolerance) in sources() {
         let usual = diamond(source);
         let other = set(usual.clone(), "flows[0].via", json!(["c", "e"]));
@@ -69,10 +69,10 @@ fn another_way_leaves_the_network_that_has_it_from_the_beginning() {
 }
 
 #[test]
-fn nothing_changes_before_it_does() {
+fn a_change_of_route_has_no_earlier_effect() {
     for (source, _) in sources() {
         let usual = diamond(source);
-        // A way that is taken some time, too: of what makes packets it may decide where.
+        // A route for later use, too, since it may decide where the source puts its packets.
         let at = |at: &str| over(&usual, json!([via(at, &["c", "e"])]));
         let end = Span::from_secs(15) - Span::from_nanos(1);
         assert_eq!(up_to(&at("15 s"), end), up_to(&at("65 s"), end));
@@ -81,23 +81,24 @@ fn nothing_changes_before_it_does() {
     }
 }
 
-/// What waits at `b` and `a` when the way changes arrives over `b`: far more than is ever under way otherwise.
+/// Packets that wait at `b` and `a` when the route changes arrive over `b`: far more than are in flight otherwise.
 #[test]
-fn what_has_set_out_arrives_as_it_began() {
+fn packets_in_transit_keep_their_route() {
     let usual = diamond(json!({"source": "cbr", "rate": "4 Mb/s", "stop": "7 s"}));
     let mut usual = set(usual, "queue", json!({"limit": "1000 packets"}));
     usual["warm_up"] = json!("0 s");
     let changed = results(&over(&usual, json!([via("6 s", &["c", "e"])])), 1);
     let of = |name: &str| figure(&changed, "flows", "one", name);
     assert_eq!((of("delivered_packets"), of("under_way_packets")), (of("offered_packets"), 0.0));
-    // A packet each 3 ms: those from 6 s on, before 7 s.
+    // A packet every 3 ms, from 6 s on and before 7 s.
     assert_eq!(figure(&changed, "queues", "c", "taken_packets"), 334.0);
     assert_eq!(figure(&changed, "queues", "b", "taken_packets"), of("offered_packets") - 334.0);
 }
 
-/// The usual way again is the usual way: queues of flows, kept apart, are the same.
+/// Each distinct route is built once: a flow that alternates between two routes has two, whose per-flow queues stay the
+/// same.
 #[test]
-fn a_way_is_known_again() {
+fn repeated_routes_are_recognised() {
     let changes = json!([
         via("6 s", &["c", "e"]),
         via("7 s", &["b"]),
@@ -106,19 +107,19 @@ fn a_way_is_known_again() {
     ]);
     let scenario = over(&diamond(json!({"source": "tcp"})), changes);
     let spec = Scenario::from_json(&scenario.to_string()).unwrap().spec().clone();
-    let ways: Vec<Change> = spec.changes.iter().map(|of| of.change).collect();
+    let changes: Vec<Change> = spec.changes.iter().map(|of| of.change).collect();
     assert_eq!(
-        ways,
+        changes,
         [1, 0, 1, 0].map(|route| Change::Route { flow: FlowId(0), route: RouteId::at(route) })
     );
     assert_eq!((spec.flows[0].others.len(), spec.wlan.hops.len()), (1, 4 + 6));
 }
 
-/// One hop where there were four: TCP-AP, which paces for four hops or more as for four and for fewer as for one, is told so.
-/// Every segment is acknowledged: what delayed acknowledgements add to round trips grows with the pace that TCP-AP makes of
-/// them, so that it may keep to either of two paces on the same way.
+/// One hop instead of four: TCP-AP, which paces for four hops or more as for four and for fewer as for one, learns the
+/// new number of hops. Every segment is acknowledged: with delayed acknowledgements, whose delay grows with TCP-AP's
+/// pacing interval, TCP-AP may settle at either of two paces on one route.
 #[test]
-fn pacing_follows_the_way() {
+fn pacing_follows_the_route() {
     let chain = |via: Value| {
         let stations =
             json!([{"name": "n", "count": 5, "position": ["0 m", "0 m"], "step": ["50 m", "0 m"]}]);
@@ -141,9 +142,9 @@ fn pacing_follows_the_way() {
     }
 }
 
-/// A limit is that of the flow at the station on whichever way, and rates are those of links.
+/// A limit applies to the flow at the station on every route, and rates are those of links.
 #[test]
-fn other_changes_hold_on_all_ways() {
+fn other_changes_apply_to_all_routes() {
     let apart = set(
         diamond(json!({"source": "cbr", "rate": "4 Mb/s"})),
         "queue",
@@ -162,7 +163,7 @@ fn other_changes_hold_on_all_ways() {
 }
 
 #[test]
-fn a_manager_sees_the_way_and_sets_limits_on_both() {
+fn a_manager_sees_the_route_and_sets_limits_on_both_routes() {
     let apart = set(diamond(json!({"source": "tcp"})), "queue", json!({"discipline": "drr"}));
     let scenario = over(&apart, json!([via("6 s", &["c", "e"])]));
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
@@ -186,7 +187,7 @@ fn a_manager_sees_the_way_and_sets_limits_on_both() {
 }
 
 #[test]
-fn ways_that_cannot_be_are_refused() {
+fn invalid_routes_are_refused() {
     let tcp = diamond(json!({"source": "tcp"}));
     let other = |key: &str, value: Value| set(via("6 s", &["c", "e"]), key, value);
     change_refused(&tcp, other("flow", Value::Null), "changes[0]", "`flow` is needed");

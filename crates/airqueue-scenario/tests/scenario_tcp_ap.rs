@@ -1,4 +1,4 @@
-//! TCP with adaptive pacing in scenarios: what it is told of its path, and what it does on a chain.
+//! TCP with adaptive pacing in scenarios: its knowledge of the path, and its results on a chain.
 
 mod figures;
 mod scenarios;
@@ -11,7 +11,7 @@ use figures::{figure, results};
 use scenarios::{refusal_of, set};
 use serde_json::{Value, json};
 
-/// Five stations in a row, each in reach of its neighbours, and a server behind the last.
+/// Five stations in a row, each in range of its neighbours, and a server behind the last.
 fn chain(tcp: Value) -> Value {
     json!({
         "behaviour": "ns2",
@@ -27,7 +27,7 @@ fn chain(tcp: Value) -> Value {
     })
 }
 
-/// What the first flow paces by.
+/// The pacing of the first flow.
 fn pacing(scenario: &Value) -> Pacing {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     match &scenario.spec().flows[0].traffic {
@@ -36,9 +36,9 @@ fn pacing(scenario: &Value) -> Pacing {
     }
 }
 
-/// The hops and the slowest rate are those of the route over the air, whatever wired links are behind it.
+/// The hops and the slowest rate are those of the route over the air, regardless of wired links.
 #[test]
-fn it_knows_its_path() {
+fn tcp_ap_has_the_hops_and_the_rate_of_its_route() {
     let expected = |hops, mbps: u64, spread| {
         let rate = DataRate::from_bps(mbps * 1_000_000).unwrap();
         Pacing::TcpAp(TcpApSpec { hops, rate, overhead_bytes: 112, spread })
@@ -56,7 +56,7 @@ fn it_knows_its_path() {
     assert_eq!(pacing(&slow), expected(4, 2, Spread::Deviation));
 }
 
-/// The scenario's `tcp` is for the flows that say nothing themselves.
+/// The scenario's `tcp` applies to flows without their own settings.
 #[test]
 fn flows_may_differ_from_the_scenario() {
     let all = set(chain(json!({})), "tcp.pacing", json!("tcp-ap"));
@@ -68,7 +68,7 @@ fn flows_may_differ_from_the_scenario() {
 }
 
 #[test]
-fn it_needs_rates_and_a_way_over_the_air() {
+fn tcp_ap_needs_rates_and_a_route_over_the_air() {
     let says = |scenario: Value, start: &str, part: &str| {
         let refusal = refusal_of(scenario);
         assert!(refusal.starts_with(start) && refusal.contains(part), "{refusal}");
@@ -85,8 +85,8 @@ fn it_needs_rates_and_a_way_over_the_air() {
     says(unknown, "flows[0].tcp.pacing: ", "\"tcp-ap\"");
 }
 
-/// Jamshaid and others, "Deflating link buffers in a wireless mesh network", Tables 3 and 4: of queues of 50 packets, small
-/// ones and TCP-AP the last has the lowest delay, for a tenth of the goodput that the first have.
+/// Jamshaid and others, "Deflating link buffers in a wireless mesh network", Tables 3 and 4: among queues of 50
+/// packets, small queues and TCP-AP, TCP-AP has the lowest delay, and a tenth of the goodput of queues of 50 packets.
 #[test]
 fn on_a_chain_it_has_the_lowest_delay() {
     for spacing in ["130 m", "200 m"] {
@@ -114,8 +114,8 @@ fn on_a_chain_it_has_the_lowest_delay() {
     }
 }
 
-/// Their parking lot, flows over four, five and six hops to one gateway: beside flows that are not paced a paced one has
-/// less than a tenth of theirs, and in company of its like its share.
+/// Their parking lot, flows over four, five and six hops to one gateway: beside unpaced flows a paced flow has less
+/// than a tenth of their goodput, and among paced flows its share.
 #[test]
 fn beside_flows_that_are_not_paced_it_starves() {
     let shares = |pacings: [Value; 3]| {

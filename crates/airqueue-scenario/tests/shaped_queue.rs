@@ -1,4 +1,4 @@
-//! A queue of a scenario on its own, against sums done by hand.
+//! A stand-alone queue of a scenario, against results computed by hand.
 
 use airqueue_core::{DataRate, DropReason, FlowKey, Packet, Seed, Span, Time};
 use airqueue_network::bottleneck::Outcome;
@@ -8,8 +8,8 @@ fn rate() -> DataRate {
     DataRate::from_bps(8_000_000).unwrap()
 }
 
-/// 1000 bytes a millisecond from a bucket of 1000: the first leaves at once, then one each millisecond; at
-/// time zero two find room behind it, at 10 ms the bucket is full again.
+/// 1000 bytes per millisecond from a bucket of 1000: the first packet leaves at once, then one every millisecond; at
+/// time zero two packets find room behind the first, and at 10 ms the bucket is full again.
 #[test]
 fn every_packet_has_one_fate_at_its_time() {
     let queue = shaped_queue(r#"{"limit": "2 packets"}"#, rate(), 1000, Seed(1)).expect("a queue");
@@ -40,7 +40,7 @@ fn every_packet_has_one_fate_at_its_time() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_key() {
+fn errors_name_their_key() {
     let wrong = |text| shaped_queue(text, rate(), 1540, Seed(1)).expect_err("an error").key;
     assert_eq!(wrong(r#"{"discipline": "pie", "pie": {"behaviour": "bsd"}}"#), "pie.behaviour");
     assert_eq!(wrong(r#"{"discipline": "pie", "codel": {}}"#), "queue.codel");

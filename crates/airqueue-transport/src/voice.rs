@@ -1,4 +1,4 @@
-//! Calls: codecs, and how good a conversation is with a delay and losses, by the E-model (ITU-T G.107).
+//! Calls: codecs, and the quality of a conversation with delay and losses, by the E-model (ITU-T G.107).
 //!
 //! ```text
 //! R       = 93.2 - Idd(Ta) - Ie,eff

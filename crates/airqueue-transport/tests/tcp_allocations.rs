@@ -1,4 +1,4 @@
-//! Segments cost no allocations, lost ones neither.
+//! Segments cause no allocations, not even lost ones.
 
 #[path = "../../airqueue-network/tests/counting/mod.rs"]
 mod counting;
@@ -9,7 +9,7 @@ use airqueue_transport::tcp::{CongestionName, Receiver, Segment, Sender, TcpSpec
 use counting::allocations;
 use std::collections::VecDeque;
 
-/// Carries segments one by one, 100 us each, and loses every 97th of data.
+/// A path that carries one segment per 100 us, and loses every 97th data segment.
 struct Path {
     sender: Sender,
     receiver: Receiver,

@@ -1,4 +1,4 @@
-//! How fast the contention kernel is, and how much of that comes from stepping by busy periods.
+//! Speed of the contention kernel, and the gain from stepping by busy periods.
 //!
 //! `cargo bench -p airqueue-wifi`; the items are transmissions.
 
@@ -34,7 +34,7 @@ fn kernel(bencher: divan::Bencher, n: usize) {
     bencher.counter(ItemsCount::new(TRANSMISSIONS)).bench_local(|| process.run(TRANSMISSIONS));
 }
 
-/// The reference of the tests, which looks at every counter in every slot.
+/// The reference of the tests, which examines every counter in every slot.
 #[divan::bench(args = STATIONS)]
 fn slot_by_slot_reference(bencher: divan::Bencher, n: usize) {
     let mut process = slot_by_slot::Slots::new(&stations(n), CountdownRule::Edca, Seed(1));

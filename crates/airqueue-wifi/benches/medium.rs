@@ -1,4 +1,4 @@
-//! What a frame costs at those who hear it, and what it costs to find out who they are.
+//! Cost of a frame at its listeners, and of finding the listeners.
 //!
 //! `cargo bench -p airqueue-wifi --bench medium`; the items are pairs of stations.
 
@@ -10,7 +10,7 @@ fn main() {
     divan::main();
 }
 
-/// `n` stations of which each is heard by about `neighbours` others.
+/// `n` stations, each heard by about `neighbours` others.
 fn scattered(n: u32, neighbours: f64) -> Vec<Place> {
     let side = (f64::from(n) * std::f64::consts::PI * 550.0 * 550.0 / neighbours).sqrt();
     let mut rng = Seed(1).stream("places");
@@ -31,13 +31,14 @@ fn build(bencher: divan::Bencher, n: u32) {
         .bench_local(|| Reach::from_places(&places, &Propagation::ns2()));
 }
 
-/// Every station transmits once, and the powers at which it is heard are added up.
+/// Every station transmits once, and the powers received at its listeners are summed.
 #[divan::bench(args = [10, 1000, 100_000])]
 fn iterate(bencher: divan::Bencher, n: u32) {
     let reach = reach(n);
     bencher.counter(ItemsCount::new(reach.links())).bench_local(|| {
-        let heard = |id| reach.listeners_of(StationId(id)).iter().map(|h| h.power_w).sum::<f64>();
-        (0..n).map(heard).sum::<f64>()
+        let received_power_w =
+            |id| reach.listeners_of(StationId(id)).iter().map(|h| h.power_w).sum::<f64>();
+        (0..n).map(received_power_w).sum::<f64>()
     });
 }
 
@@ -47,7 +48,7 @@ const RULES: [Capture; 3] = [
     Capture::Sinr { threshold_db: 10.0, noise_w: 1e-13, window: Span::ZERO },
 ];
 
-/// A cell in which all hear each other, and a field in which each hears some 10 of 1000.
+/// A cell in which all stations hear each other, and a field in which each station hears about 10 of 1000.
 #[divan::bench(args = RULES, consts = [1, 3])]
 fn receive_in_a_cell<const OVERLAPPING: u32>(bencher: divan::Bencher, rule: Capture) {
     let places: Vec<Place> = (0..51).map(|id| Place::new(StationId(id), 0.0, 0.0)).collect();

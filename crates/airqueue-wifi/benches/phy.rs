@@ -1,5 +1,4 @@
-//! What an engine pays for the duration of a frame, and what of that is saved by not dividing; and for
-//! the length of an A-MPDU.
+//! Cost of computing the duration of a frame, with and without a division, and the length of an A-MPDU.
 //!
 //! `cargo bench -p airqueue-wifi --bench phy`; the items are frames.
 
@@ -40,7 +39,7 @@ fn ax() -> Phy {
     he(Band::Ghz5, most, Conventions::STANDARD).expect("a layer")
 }
 
-/// MPDUs of packets of 1500 bytes, at the last rate, which is fast enough for any number of these.
+/// MPDUs of packets of 1500 bytes, at the last rate, which is fast enough for any number of MPDUs.
 #[divan::bench(args = [1, 16, 64, 256])]
 fn fill(bencher: divan::Bencher, mpdus: u32) {
     let phy = ax();

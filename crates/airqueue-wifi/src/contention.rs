@@ -61,7 +61,7 @@ pub struct ContenderCounters {
     pub successes: u64,
     /// Transmissions that collided with the transmission of another station.
     pub collisions: u64,
-    /// Times that a queue of higher priority in the same node transmitted instead.
+    /// Number of times that a queue of higher priority in the node transmitted instead.
     pub internal_collisions: u64,
     /// Packets given up after the last retry.
     pub drops: u64,

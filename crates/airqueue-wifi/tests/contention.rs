@@ -41,7 +41,7 @@ fn networks() -> Vec<(&'static str, Vec<Contender>)> {
     ]
 }
 
-/// Every count that the two simulations share, per transmission.
+/// All counts common to the two simulations, per transmission.
 fn rates(counts: &Counts) -> Vec<f64> {
     let per = |value: u64| value as f64 / counts.transmissions as f64;
     let mut rates = vec![per(counts.idle_slots), per(counts.collided)];
@@ -64,8 +64,8 @@ fn moments(batches: &[Vec<f64>]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// 30 batches of each; the means differ by less than five standard errors of the difference, and the
-/// standard error is small enough for that to say something.
+/// 30 batches of each simulation: the means differ by less than five standard errors of the difference, and the
+/// standard error is small enough for a meaningful comparison.
 #[test]
 fn equals_the_slot_by_slot_process() {
     for (name, contenders) in networks() {
@@ -95,7 +95,7 @@ fn equals_the_slot_by_slot_process() {
                 );
                 assert!(
                     error <= 0.01 + 0.005 * a,
-                    "{name}, {rule:?}, rate {k}: ±{error} tells nothing"
+                    "{name}, {rule:?}, rate {k}: ±{error} shows nothing"
                 );
             }
         }
@@ -130,7 +130,7 @@ fn a_short_window_before_a_longer_aifs_always_wins() {
     }
 }
 
-/// Two stations that always transmit at once lose everything: R retries are R + 1 attempts.
+/// Two stations that always transmit together lose every packet: R retries are R + 1 attempts.
 #[test]
 fn a_packet_is_given_up_after_its_last_retry() {
     let both = [0, 1].map(|node| Contender { retries: Some(3), ..queue(node, 0, 1, 1) });
@@ -213,7 +213,7 @@ proptest! {
             successes += counters.successes;
             collisions += counters.collisions;
         }
-        // Each busy period is one success or a collision of two or more.
+        // Each busy period is one success, or a collision of two or more transmissions.
         prop_assert_eq!(successes + counts.collided, transmissions);
         prop_assert!(collisions >= 2 * counts.collided);
         prop_assert!(collisions <= network.len() as u64 * counts.collided);

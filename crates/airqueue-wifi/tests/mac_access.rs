@@ -1,4 +1,4 @@
-//! When a station transmits: immediate access, backoff, and how counters move.
+//! When a station transmits: immediate access, backoff, and the countdown.
 
 mod script;
 
@@ -13,12 +13,12 @@ use script::{
 
 const ALL: [Behaviour; 3] = [Behaviour::Standard, Behaviour::Ns3, Behaviour::Ns2];
 
-/// Values of the smallest window: ns-2 leaves one out.
+/// Number of values of the smallest window: ns-2 has one fewer.
 fn window(behaviour: Behaviour) -> u64 {
     if behaviour == Behaviour::Ns2 { 31 } else { 32 }
 }
 
-/// A station whose only queue gets one packet at `at`, on a medium that is idle from 0 on.
+/// Transmission time of the first packet, which arrives at `at` µs at the only queue; the medium is idle from 0 on.
 fn first_packet(behaviour: Behaviour, config: MacConfig, at: i64) -> i64 {
     let mut station = Station::new(behaviour, config);
     station.packets(0, at, 1).run(100_000);
@@ -66,7 +66,7 @@ fn ns2_always_backs_off() {
     }
 }
 
-/// The medium turns busy between the packet and the transmission that was to come without a backoff.
+/// The medium turns busy between a packet's arrival and its transmission without backoff.
 #[test]
 fn a_medium_that_turns_busy_before_immediate_access() {
     for behaviour in ALL {
@@ -90,7 +90,7 @@ fn a_packet_that_finds_the_medium_busy_backs_off() {
     }
 }
 
-/// A queue with a counter of `count` slots, which it drew while the medium was busy to 1000 µs.
+/// A queue with a counter of `count` slots, drawn while the medium was busy until 1000 µs.
 fn counting(behaviour: Behaviour, category: CategoryConfig) -> (Station, i64) {
     let mut config = MacConfig::new(vec![category]);
     config.experimental = true;
@@ -99,8 +99,8 @@ fn counting(behaviour: Behaviour, category: CategoryConfig) -> (Station, i64) {
     (station, slots(&mut draws(), u64::from(category.w_min)))
 }
 
-/// A busy period of 500 µs that begins `x` µs into the idle period, for every x up to the transmission:
-/// the counter goes on after it from where it stood.
+/// A busy period of 500 µs that begins `x` µs into the idle period, for every x up to the transmission: afterwards the
+/// counter continues from its value.
 #[test]
 fn busy_periods_cost_the_slots_that_the_rule_says() {
     for (behaviour, sense_delay) in [(Behaviour::Standard, 0), (Behaviour::Ns3, 4)] {
@@ -114,8 +114,8 @@ fn busy_periods_cost_the_slots_that_the_rule_says() {
                     let (mut station, _) = counting(behaviour, category);
                     let (begins, ends) = (1000 + x, 1500 + x);
                     station.hears(begins, ends, Ending::Noise).run(100_000);
-                    // The boundaries that pass until the frame is noticed lie at aifs, aifs + slot, ...
-                    // The first of them ends no slot.
+                    // The boundaries before the frame is noticed lie at aifs, aifs + slot, ... No slot ends at the
+                    // first of them.
                     let noticed = x + sense_delay;
                     let boundaries = (0..=count).filter(|k| aifs + k * SLOT_US <= noticed).count();
                     let passed = match rule {
@@ -134,11 +134,11 @@ fn busy_periods_cost_the_slots_that_the_rule_says() {
     }
 }
 
-/// Two busy periods: what is left after the first is what the second begins with.
+/// Two busy periods: the rest of the counter after the first continues in the second.
 #[test]
 fn a_counter_stands_still_again_and_again() {
     let (mut station, count) = counting(Behaviour::Standard, edca_as_dcf(32));
-    // One whole slot passes before each.
+    // One whole slot passes before each busy period.
     station.hears(1000 + 75, 2000, Ending::Noise).hears(2000 + 75, 3000, Ending::Noise);
     station.run(100_000);
     assert_eq!(station.data(), [3000 + DIFS_US + (count - 2) * SLOT_US]);
@@ -160,7 +160,7 @@ fn a_transmission_at_the_boundary_where_others_begin_collides_whatever_comes_fir
     }
 }
 
-/// ns-3 hears a frame 4 µs after it has begun: until then a station transmits into it.
+/// In ns-3 a station notices a frame 4 µs after its beginning, and may transmit into the frame before.
 #[test]
 fn ns3_transmits_into_a_frame_that_it_has_not_noticed() {
     for (early, collides) in [(1, true), (4, true), (5, false)] {
@@ -171,8 +171,8 @@ fn ns3_transmits_into_a_frame_that_it_has_not_noticed() {
     }
 }
 
-/// While ns-3's station has not noticed a frame yet into which one of its queues will transmit, a packet
-/// comes for another queue. It backs off from then on; slots before it came are none of its own.
+/// In ns-3 a packet arrives for a queue while a frame is on the air that the station has not noticed, and into which
+/// another of its queues will transmit. The backoff of the packet starts at its arrival; earlier slots do not count.
 #[test]
 fn a_packet_in_an_unnoticed_frame_waits_its_turn() {
     let config = MacConfig::new(vec![edca(2, 32), edca(2, 1)]);
@@ -207,7 +207,7 @@ fn a_backoff_follows_every_packet() {
     }
 }
 
-/// A packet that comes while the backoff after the last one still runs waits for what is left of it.
+/// A packet that arrives during the post-backoff waits for the rest of it.
 #[test]
 fn post_backoff_goes_on_for_a_packet_that_comes_in_it() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
@@ -221,7 +221,7 @@ fn post_backoff_goes_on_for_a_packet_that_comes_in_it() {
             station.packets(0, 1000, 1).packets(0, at, 1).run(100_000);
             assert_eq!(station.data(), [first, due], "{behaviour:?} {at}");
         }
-        // It stands still like any other.
+        // The post-backoff freezes like any backoff.
         let mut station = Station::new(behaviour, dcf());
         station.packets(0, 1000, 1).packets(0, end + 60, 1);
         station.hears(end + DIFS_US + SLOT_US, end + 2000, Ending::Noise).run(100_000);
@@ -245,7 +245,7 @@ fn a_packet_after_the_end_of_post_backoff_goes_as_the_first_did() {
     }
 }
 
-/// A counter that has ended without a packet is spent: the next one that finds the medium busy draws.
+/// A counter that has ended without a packet is used up: the next packet that finds the medium busy draws a new one.
 #[test]
 fn a_spent_counter_is_not_used_again() {
     let mut station = Station::new(Behaviour::Standard, dcf());
@@ -256,8 +256,8 @@ fn a_spent_counter_is_not_used_again() {
     assert_eq!(station.data(), [1000, 51_000 + DIFS_US + slots(&mut draws, 32) * SLOT_US]);
 }
 
-/// Under the EDCA rule a counter may reach zero at the very boundary where another station begins. It is
-/// spent there, and the queue sends at the end of the next AIFS, without another draw.
+/// Under the EDCA rule a counter may reach zero at the boundary where another station begins. The queue then sends at
+/// the end of the next AIFS, without another draw.
 #[test]
 fn edca_counts_down_to_zero_at_anothers_transmission() {
     let (mut station, count) = counting(Behaviour::Standard, edca(2, 32));
@@ -266,7 +266,7 @@ fn edca_counts_down_to_zero_at_anothers_transmission() {
     assert_eq!(station.data(), [last + 500 + DIFS_US]);
 }
 
-/// Both queues count during the other's AIFS and backoff; the one with the longer AIFS begins later.
+/// Each queue counts down during the other's AIFS and backoff; the queue with the longer AIFS begins later.
 #[test]
 fn queues_of_a_station_count_down_side_by_side() {
     let config = MacConfig::new(vec![edca(7, 32), edca(2, 32)]);
@@ -288,8 +288,8 @@ fn queues_of_a_station_count_down_side_by_side() {
     }
 }
 
-/// Packets come for two queues at an idle medium, and the one with the shorter AIFS goes first: the
-/// other one's immediate access is over, it backs off.
+/// Packets arrive for two queues on an idle medium. The queue with the shorter AIFS transmits first; the other has lost
+/// immediate access and backs off.
 #[test]
 fn ones_own_transmission_ends_immediate_access_too() {
     let config = MacConfig::new(vec![edca(7, 32), edca(2, 32)]);
@@ -300,7 +300,7 @@ fn ones_own_transmission_ends_immediate_access_too() {
     assert_eq!(station.data(), [first, first + EXCHANGE_US + 150 + low * SLOT_US]);
 }
 
-/// Answering another's frame is no reason to begin anew, but the counter stands still for it.
+/// A response to a station does not reset the counter, but freezes it.
 #[test]
 fn the_counter_goes_on_after_a_response() {
     let (mut station, count) = counting(Behaviour::Standard, edca_as_dcf(32));
@@ -313,7 +313,7 @@ fn the_counter_goes_on_after_a_response() {
     assert_eq!(station.log(), [(ack, FrameKind::Ack), (own, FrameKind::Data)]);
 }
 
-/// EIFS takes the place of DIFS for whatever waits, a packet that comes in it included.
+/// EIFS replaces DIFS for all waiting packets, and for a packet that arrives during EIFS.
 #[test]
 fn immediate_access_waits_for_eifs_too() {
     let mut station = Station::new(Behaviour::Standard, dcf());
@@ -326,7 +326,7 @@ fn a_station_without_packets_is_silent() {
     for behaviour in ALL {
         let mut station = Station::new(behaviour, dcf());
         let error = Ending::Error(RxOutcome::Collided);
-        station.hears(100, 1000, error).packets(0, 500, 1).answers(&[Answer::Heard]);
+        station.hears(100, 1000, error).packets(0, 500, 1).answers(&[Answer::Received]);
         station.hears(50_000, 51_000, error).hears(60_000, 60_100, Ending::Noise);
         station.run(1_000_000);
         assert_eq!(station.data().len(), 1);

@@ -1,4 +1,4 @@
-//! What the transmissions of a packet took, as the queue that it came from is told.
+//! Airtime of a packet's transmissions, as reported to its queue.
 
 mod script;
 
@@ -17,7 +17,7 @@ fn each_packet_has_its_own_attempts() {
     for (protection, before) in PROTECTED {
         let config = MacConfig { protection, ..dcf() };
         let mut station = Station::new(Behaviour::Standard, config);
-        // All is heard; then the first frame of an exchange is lost twice, whatever it is.
+        // All frames arrive; then the first frame of an exchange is lost twice, of whatever kind.
         station.packets(0, 1000, 2).run(20_000);
         station.answers(&[Answer::None; 2]).packets(0, 20_000, 1).run(100_000);
         let one = before + EXCHANGE_US;
@@ -33,7 +33,7 @@ fn also_of_a_packet_that_is_given_up() {
     assert_eq!(station.airtimes, [7 * EXCHANGE_US, EXCHANGE_US]);
 }
 
-/// A queue whose packet goes second has had nothing on the air.
+/// The queue that loses an internal collision has transmitted nothing.
 #[test]
 fn an_internal_collision_takes_no_airtime() {
     let config = MacConfig { short_retry_limit: 1, ..MacConfig::new(vec![edca(2, 1); 2]) };

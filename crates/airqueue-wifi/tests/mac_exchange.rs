@@ -1,4 +1,4 @@
-//! What a station does to get a packet through: protection, retries, windows, TXOPs.
+//! The exchanges of a station: protection, retries, windows, TXOPs.
 
 mod script;
 
@@ -15,7 +15,7 @@ use script::{
 
 const ALL: [Behaviour; 3] = [Behaviour::Standard, Behaviour::Ns3, Behaviour::Ns2];
 
-/// When a packet that comes at 1000 µs to an idle medium goes on the air.
+/// When a packet that arrives at 1000 µs on an idle medium is transmitted.
 fn first(behaviour: Behaviour, draws: &mut RandomStream) -> i64 {
     match behaviour {
         Behaviour::Standard => 1000,
@@ -38,7 +38,7 @@ fn kinds(station: &Station) -> Vec<FrameKind> {
     station.log().into_iter().map(|(_, kind)| kind).collect()
 }
 
-/// Every packet is lost: how often it is sent, from which windows, and with what the next one begins.
+/// Every packet is lost: number of transmissions, their windows, and the first window of the next packet.
 #[test]
 fn a_packet_is_sent_seven_times_from_windows_that_double() {
     for behaviour in ALL {
@@ -48,8 +48,8 @@ fn a_packet_is_sent_seven_times_from_windows_that_double() {
         let mut at = first(behaviour, &mut draws);
         let mut expected = vec![at];
         let failures = [64, 128, 256, 512, 1024, 1024];
-        // The window after the seventh failure, which gives the packet up, and after the eighth, the
-        // first of the next packet. ns-3's window knows nothing of packets: it starts again after seven.
+        // The window after the seventh failure, which gives the packet up, and after the eighth, the first of the next
+        // packet. ns-3's window is independent of packets, and restarts after seven failures.
         let more = if behaviour == Behaviour::Ns3 { [1024, 32, 64] } else { [32, 64, 128] };
         for window in failures.into_iter().chain(more) {
             at += DATA_US + timeout(behaviour) + DIFS_US + draw(behaviour, &mut draws, window);
@@ -83,7 +83,7 @@ fn a_success_brings_the_smallest_window_back() {
     }
 }
 
-/// A backoff follows a packet that was given up, also when there is none behind it. (ns-2 leaves it out.)
+/// A backoff follows a packet that was given up, even if no packet waits. (ns-2 omits this backoff.)
 #[test]
 fn a_backoff_follows_a_packet_that_was_given_up() {
     let mut config = dcf();
@@ -97,7 +97,7 @@ fn a_backoff_follows_a_packet_that_was_given_up() {
     assert_eq!(station.data(), [1000, given_up + DIFS_US + backoff * SLOT_US]);
 }
 
-/// What the station hears while it waits for an ACK, and when the failure is known.
+/// Receptions during the wait for an ACK, and when they decide the failure.
 #[test]
 fn the_end_of_a_reception_decides_the_wait_for_a_response() {
     let (end, other) =
@@ -111,16 +111,16 @@ fn the_end_of_a_reception_decides_the_wait_for_a_response() {
         station.data()[1]
     };
     let standard = Behaviour::Standard;
-    // It ends before the time-out, or after.
+    // The reception ends before the time-out, or after.
     assert_eq!(retried(standard, end + 20, end + 150, &other), end + 150 + DIFS_US);
     assert_eq!(retried(standard, end + 20, end + 900, &other), end + 900 + DIFS_US);
     let error = |_: &Station| Ending::Error(RxOutcome::Collided);
     assert_eq!(retried(standard, end + 20, end + 900, &error), end + 900 + EIFS_US);
-    // Energy alone does not: the time-out does, and then the medium is busy.
+    // Energy alone decides nothing: the time-out does, and the medium is then busy.
     let noise = |_: &Station| Ending::Noise;
     assert_eq!(retried(standard, end + 20, end + 150, &noise), end + TIMEOUT_US + DIFS_US);
     assert_eq!(retried(standard, end + 20, end + 900, &noise), end + 900 + DIFS_US);
-    // What began during the station's own frame was no reception either.
+    // A frame that began during the station's own frame is not a reception either.
     let deaf = |_: &Station| Ending::Error(RxOutcome::Deaf);
     assert_eq!(retried(standard, end - 20, end + 150, &deaf), end + TIMEOUT_US + DIFS_US);
 }
@@ -140,7 +140,7 @@ fn ns2_waits_for_the_whole_response() {
 
 /// Only the peer's ACK acknowledges.
 #[test]
-fn anothers_ack_is_none() {
+fn an_ack_of_another_station_acknowledges_nothing() {
     let mut station = Station::new(Behaviour::Standard, eager());
     let end = 1000 + DATA_US;
     let ack = station.frame(FrameKind::Ack, OTHER, ME, 0);
@@ -175,7 +175,7 @@ fn us_of(span: Span) -> i64 {
     span.as_nanos() / 1000
 }
 
-/// Frames of more bytes than the threshold; 1375 are not more than 1375.
+/// RTS precedes frames above the threshold only: not a frame of 1375 bytes with a threshold of 1375.
 #[test]
 fn the_threshold_itself_needs_no_rts() {
     let mut config = dcf();
@@ -192,7 +192,7 @@ fn cts_to_self_and_data() {
     let mut station = Station::new(Behaviour::Standard, config);
     station.packets(0, 1000, 2).answers(&[Answer::None]).run(100_000);
     let data = 1000 + ACK_US + SIFS_US;
-    // The data frame is lost, and protected again.
+    // The data frame is lost, and its retransmission protected again.
     let again = data + DATA_US + TIMEOUT_US + DIFS_US + slots(&mut draws(), 64) * SLOT_US;
     let log = station.log();
     assert_eq!(log[..2], [(1000, FrameKind::Cts), (data, FrameKind::Data)]);
@@ -200,13 +200,14 @@ fn cts_to_self_and_data() {
     let cts = station.sent[0].frame;
     assert_eq!((cts.from, cts.to), (ME, ME));
     assert_eq!(us_of(cts.nav), SIFS_US + DATA_US + SIFS_US + ACK_US);
-    // Nobody receives the CTS: what a collision hits is the data frame.
+    // A CTS to self has no receiver: a collision hits the data frame.
     let opens: Vec<bool> = station.sent[..2].iter().map(|sent| sent.frame.opens).collect();
     assert_eq!(opens, [false, true]);
     assert_eq!(station.mac.counters(AccessCategory::at(0)).attempts, 3);
 }
 
-/// Every RTS is lost: the short limit. Every data frame behind one: the long limit, each with an RTS.
+/// If every RTS is lost, the short limit applies. If every data frame after RTS and CTS is lost, the long limit
+/// applies, with an RTS for each.
 #[test]
 fn retries_of_rts_and_of_data_are_counted_apart() {
     for (behaviour, data_frames) in
@@ -220,19 +221,19 @@ fn retries_of_rts_and_of_data_are_counted_apart() {
         assert_eq!(station.fates.len(), 1);
 
         let mut station = Station::new(behaviour, config);
-        station.packets(0, 1000, 1).answers(&[Answer::Heard, Answer::None].repeat(20));
+        station.packets(0, 1000, 1).answers(&[Answer::Received, Answer::None].repeat(20));
         station.run(1_000_000);
         assert_eq!(kinds(&station), [FrameKind::Rts, FrameKind::Data].repeat(data_frames));
         assert_eq!(station.fates.len(), 1, "{behaviour:?}");
     }
 }
 
-/// Six RTS are lost, then a CTS comes and the data is lost, and so on. Where they are counted apart, the
-/// CTS ends the count of lost RTS (10.3.4.4: an RTS that succeeds resets the short count), and four lost
-/// data frames decide; ns-3 gives up at the seventh failure of any kind.
+/// Six RTS are lost, then a CTS arrives and the data is lost, and so on. Where RTS and data are counted separately, the
+/// CTS ends the count of lost RTS (10.3.4.4: an RTS that succeeds resets the short count), and four lost data frames
+/// decide; ns-3 gives up at the seventh failure of any kind.
 #[test]
 fn a_cts_ends_the_count_of_lost_rts() {
-    let round = [&[Answer::None; 6][..], &[Answer::Heard, Answer::None]].concat();
+    let round = [&[Answer::None; 6][..], &[Answer::Received, Answer::None]].concat();
     for (behaviour, sent) in
         [(Behaviour::Standard, 4 * 8), (Behaviour::Ns2, 4 * 8), (Behaviour::Ns3, 8)]
     {
@@ -250,8 +251,8 @@ fn the_windows_of_rts_and_data_are_one() {
     let mut config = dcf();
     config.rts_threshold_bytes = 0;
     let mut station = Station::new(Behaviour::Standard, config);
-    // RTS lost, data lost, then both through.
-    let lost = [Answer::None, Answer::Heard, Answer::None];
+    // RTS lost, data lost, then both received.
+    let lost = [Answer::None, Answer::Received, Answer::None];
     station.packets(0, 1000, 1).answers(&lost).run(1_000_000);
     let mut draws = draws();
     let second = 1000 + RTS_US + TIMEOUT_US + DIFS_US + slots(&mut draws, 64) * SLOT_US;
@@ -307,28 +308,28 @@ fn internal_collision() {
     assert_eq!((high.internal_collisions, high.attempts, high.acknowledged), (0, 1, 1));
 }
 
-/// Its retries are those of a packet that was sent and lost.
+/// An internal collision counts as a retry, like a packet that was sent and lost.
 #[test]
 fn internal_collisions_give_a_packet_up_too() {
     let mut config = MacConfig::new(vec![edca(2, 1), edca(2, 1)]);
     config.short_retry_limit = 3;
     let mut station = Station::new(Behaviour::Standard, config);
     station.hears(100, 1000, Ending::Noise).packets(0, 500, 2).packets(1, 500, 10).run(100_000);
-    // The lower queue loses every time while the higher one has packets: 3 and 3 times, both packets.
+    // The lower queue loses every time while the higher queue has packets: three times for each of two packets.
     let low = station.mac.counters(AccessCategory::at(0));
     assert_eq!((low.internal_collisions, low.given_up, low.attempts), (6, 2, 0));
     assert_eq!(station.mac.counters(AccessCategory::at(1)).acknowledged, 10);
     assert_eq!(station.fates.len(), 12);
 }
 
-/// A slot boundary of an idle medium, at which a packet goes at once.
+/// A slot boundary of an idle medium, at which a packet is sent at once.
 const START: i64 = 1010;
 
 fn with_txop(txop: Txop) -> MacConfig {
     MacConfig::new(vec![CategoryConfig { txop, ..edca(2, 32) }])
 }
 
-/// How many packets follow each other SIFS apart.
+/// Number of packets that follow each other SIFS apart.
 fn burst(data: &[i64]) -> usize {
     let step = EXCHANGE_US + SIFS_US;
     1 + data.windows(2).take_while(|pair| pair[1] - pair[0] == step).count()
@@ -364,7 +365,7 @@ fn a_txop_by_packets_holds_so_many() {
     }
 }
 
-/// With RTS, each packet of a TXOP has its own, and the time of both counts.
+/// Each packet of a TXOP has its own RTS and CTS, whose time counts.
 #[test]
 fn protection_takes_its_part_of_a_txop() {
     for (protection, in_front) in [
@@ -389,7 +390,7 @@ fn a_txop_ends_with_the_last_packet_of_the_queue() {
     for txop in [Txop::Packets(5), Txop::Time(Span::from_micros(8160))] {
         let mut station = Station::new(Behaviour::Standard, with_txop(txop));
         let end = START + 2 * EXCHANGE_US + SIFS_US;
-        // The third packet comes when nothing is left of the TXOP: it waits for the backoff behind it.
+        // The third packet arrives after the last exchange of the TXOP, and waits for the backoff.
         station.packets(0, START, 2).packets(0, end + 5, 1).run(100_000);
         let backoff = slots(&mut draws(), 32) * SLOT_US;
         assert_eq!(station.data(), [START, end - EXCHANGE_US, end + DIFS_US + backoff]);
@@ -399,7 +400,7 @@ fn a_txop_ends_with_the_last_packet_of_the_queue() {
 #[test]
 fn a_loss_ends_a_txop() {
     let mut station = Station::new(Behaviour::Standard, with_txop(Txop::Packets(5)));
-    station.packets(0, START, 6).answers(&[Answer::Heard, Answer::None]).run(100_000);
+    station.packets(0, START, 6).answers(&[Answer::Received, Answer::None]).run(100_000);
     let second = START + EXCHANGE_US + SIFS_US;
     let third = second + DATA_US + TIMEOUT_US + DIFS_US + slots(&mut draws(), 32) * SLOT_US;
     let data = station.data();
@@ -407,7 +408,7 @@ fn a_loss_ends_a_txop() {
     assert_eq!(burst(&data[2..]), 5, "a new one begins with the retry");
 }
 
-/// A TXOP belongs to one queue: what waits in another one contends.
+/// A TXOP belongs to one queue: packets in other queues contend.
 #[test]
 fn a_txop_belongs_to_one_queue() {
     let txop = CategoryConfig { txop: Txop::Packets(3), ..edca(2, 1) };
@@ -420,7 +421,7 @@ fn a_txop_belongs_to_one_queue() {
 }
 
 #[test]
-fn what_no_mac_can_be() {
+fn invalid_settings_of_a_mac_are_refused() {
     let refused = |config: MacConfig| {
         let radio = script::network(Behaviour::Standard);
         airqueue_wifi::mac::Mac::new(ME, config, &radio, airqueue_core::Seed(1)).unwrap_err()
@@ -451,7 +452,8 @@ fn what_no_mac_can_be() {
     assert!(airqueue_wifi::mac::Mac::new(ME, wide, &radio, airqueue_core::Seed(1)).is_ok());
 }
 
-/// Frames carry the queue and the packet's rate; control frames the rate of responses or their own.
+/// Frames carry the access category and the packet's rate; control frames have the rate of responses or the configured
+/// rate.
 #[test]
 fn control_rates() {
     let mut config = dcf();

@@ -1,4 +1,4 @@
-//! What a station does about frames that are not for it: EIFS, NAV, and answers that it gives or not.
+//! Effect of frames for other stations: EIFS, NAV, and responses sent or omitted.
 
 mod script;
 
@@ -12,11 +12,11 @@ use script::{
 
 const ERROR: Ending = Ending::Error(RxOutcome::Collided);
 
-/// A station without chance that gets a packet at 500 µs, while it hears the first of some frames.
+/// A station with zero backoff that gets a packet at 500 µs, while it senses the first of several frames.
 fn waiting(behaviour: Behaviour) -> Station {
     let mut config = eager();
     if behaviour == Behaviour::Ns2 {
-        // ns-2 draws from one value less.
+        // ns-2 draws from one value fewer.
         config.experimental = true;
         (config.categories[0].w_min, config.categories[0].w_max) = (2, 2);
     }
@@ -58,7 +58,7 @@ fn a_frame_that_was_only_sensed_costs_no_eifs() {
     }
 }
 
-/// A decoded frame ends EIFS; for ns-2 it is a NAV, which does not end. An undecoded one ends nothing.
+/// A decoded frame ends EIFS; in ns-2 EIFS is a NAV, which a frame does not end. An undecoded frame ends nothing.
 #[test]
 fn a_decoded_frame_ends_eifs() {
     for (behaviour, expected) in [
@@ -79,7 +79,7 @@ fn a_decoded_frame_ends_eifs() {
     assert_eq!(station.data(), [1200 + EIFS_US]);
 }
 
-/// During EIFS nothing counts down.
+/// No counter counts down during EIFS.
 #[test]
 fn a_counter_stands_still_in_eifs() {
     let mut station = Station::new(Behaviour::Standard, dcf());
@@ -88,7 +88,7 @@ fn a_counter_stands_still_in_eifs() {
     assert_eq!(station.data(), [2000 + DIFS_US + slots(&mut draws(), 32) * SLOT_US]);
 }
 
-/// Two stations transmit at once, the other one longer or as long: ns-2 counts an error, unlike the rest.
+/// Two stations transmit at once, the other one at least as long: only ns-2 counts an error.
 #[test]
 fn a_frame_during_ones_own_is_an_error_for_ns2_alone() {
     for (behaviour, wait) in [
@@ -96,7 +96,7 @@ fn a_frame_during_ones_own_is_an_error_for_ns2_alone() {
         (Behaviour::Ns3, DIFS_US),
         (Behaviour::Ns2, EIFS_US + DIFS_US),
     ] {
-        // After the time-out, from when on its sender counts, the other still transmits for a while.
+        // The other station still transmits after the time-out of the sender.
         let mut station = waiting(behaviour);
         station.hears(100, 1000, Ending::Noise).answers(&[Answer::None]);
         let own = 1000 + DIFS_US;
@@ -119,7 +119,7 @@ fn a_nav_keeps_a_station_silent() {
 }
 
 #[test]
-fn the_nav_is_the_latest_that_was_heard() {
+fn the_latest_end_of_a_nav_counts() {
     for (second, end) in [(2000, 4000), (2800, 4000), (2801, 4001), (9000, 10_200)] {
         let mut station = waiting(Behaviour::Standard);
         let first = station.frame(FrameKind::Data, OTHER, THIRD, 3000);
@@ -129,7 +129,7 @@ fn the_nav_is_the_latest_that_was_heard() {
     }
 }
 
-/// A NAV passes without anything that happens at its end, and nothing counts down before.
+/// No event marks the end of a NAV, and no counter counts down before it.
 #[test]
 fn counters_stand_still_under_a_nav() {
     let mut station = Station::new(Behaviour::Standard, dcf());
@@ -147,7 +147,7 @@ fn a_packet_under_a_nav_backs_off() {
     assert_eq!(station.data(), [4000 + DIFS_US + slots(&mut draws(), 32) * SLOT_US]);
 }
 
-/// The Duration of frames for a station itself is no NAV for it (10.3.2.4), and its own are none either.
+/// The Duration of frames addressed to a station sets no NAV there (10.3.2.4), and neither does that of its own frames.
 #[test]
 fn frames_for_oneself_set_no_nav() {
     let mut station = waiting(Behaviour::Standard);
@@ -186,7 +186,7 @@ fn it_stays_if_something_follows() {
     }
 }
 
-/// What follows must have begun in time, its preamble included.
+/// The next frame must have begun in time, its preamble included.
 #[test]
 fn a_frame_after_the_nav_was_taken_back_does_not_bring_it_again() {
     let mut station = waiting(Behaviour::Standard);
@@ -199,7 +199,7 @@ fn a_frame_after_the_nav_was_taken_back_does_not_bring_it_again() {
     assert_eq!(station.data(), [reset + 100 + DIFS_US]);
 }
 
-/// An RTS that says less than is known already is no reason to take anything back.
+/// An RTS that announces less than the present NAV does not reset it.
 #[test]
 fn an_rts_takes_back_its_own_nav_only() {
     let mut station = waiting(Behaviour::Standard);
@@ -218,7 +218,7 @@ fn an_rts_is_answered_sifs_later() {
         assert_eq!(station.log(), [(100 + RTS_US + SIFS_US, FrameKind::Cts)]);
         let cts = station.sent[0].frame;
         assert_eq!((cts.from, cts.to), (ME, OTHER));
-        // What is left of the exchange (9.3.1.3).
+        // The rest of the exchange (9.3.1.3).
         assert_eq!(cts.nav.as_nanos(), (2000 - SIFS_US - ACK_US) * 1000);
     }
 }
@@ -237,7 +237,7 @@ fn no_cts_under_a_nav() {
     }
 }
 
-/// The NAV rules over the beginning of exchanges and over CTS, and not over ACKs (10.3.2.9).
+/// The NAV blocks new exchanges and CTS, but not ACKs (10.3.2.9).
 #[test]
 fn an_ack_is_sent_under_a_nav() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns3, Behaviour::Ns2] {
@@ -249,7 +249,7 @@ fn an_ack_is_sent_under_a_nav() {
     }
 }
 
-/// A frame of a third station begins in the SIFS before the answer.
+/// A frame of a third station begins in the SIFS before the response.
 #[test]
 fn answers_do_not_look_at_the_medium_but_the_cts_of_ns2_does() {
     for (behaviour, sent) in [(Behaviour::Standard, 1), (Behaviour::Ns3, 1), (Behaviour::Ns2, 0)] {
@@ -264,7 +264,7 @@ fn answers_do_not_look_at_the_medium_but_the_cts_of_ns2_does() {
     }
 }
 
-/// ns-2's data behind a CTS waits for an idle medium, and begins anew with an RTS if it is not.
+/// In ns-2 data after a CTS needs an idle medium; otherwise the exchange restarts with an RTS.
 #[test]
 fn data_behind_a_cts_when_a_third_station_begins() {
     for behaviour in [Behaviour::Standard, Behaviour::Ns2] {
@@ -291,8 +291,7 @@ fn data_behind_a_cts_when_a_third_station_begins() {
     }
 }
 
-/// A station that waits for nothing else does not keep others waiting: the counter runs under the
-/// answer's SIFS as it would without it, which AIFS is longer than.
+/// The counter runs during the SIFS before the response as it would without the response, since AIFS is longer.
 #[test]
 fn a_frame_for_a_station_with_packets() {
     let mut station = waiting(Behaviour::Standard);
@@ -310,7 +309,7 @@ fn busy_time_counts_overlaps_once() {
     station.hears(100, 1000, Ending::Noise).hears(500, 1500, Ending::Noise).run(1600);
     let busy_us = |station: &Station, at| station.mac.busy_time(script::us(at)).as_nanos() / 1000;
     assert_eq!(busy_us(&station, 1600), 1400);
-    // Its own frame, and another that begins in it and outlasts it.
+    // The station's own frame, and another that begins during it and ends later.
     station.packets(0, 5000, 1).hears(5100, 7000, Ending::Noise).answers(&[Answer::None]);
     station.run(5500);
     assert_eq!(busy_us(&station, 5500), 1900);

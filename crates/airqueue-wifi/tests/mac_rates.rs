@@ -1,4 +1,4 @@
-//! What a MAC tells of its data frames, and how it takes another rate.
+//! Outcomes of data frames that a MAC reports, and changes of their rate.
 
 mod script;
 
@@ -7,21 +7,21 @@ use airqueue_wifi::mac::{Behaviour, FrameKind, MacConfig, Transmission};
 use airqueue_wifi::phy::{AccessCategory, Protection, Response};
 use script::{Answer, Station, dcf};
 
-/// An RTS that is lost says nothing of the data's rate; data that are lost do, and data that are answered.
+/// A lost RTS gives no outcome for the data rate; a lost or acknowledged data frame does.
 #[test]
-fn data_frames_are_told_and_nothing_else() {
+fn only_data_frames_are_reported() {
     let mut station =
         Station::new(Behaviour::Standard, MacConfig { protection: Protection::RtsCts, ..dcf() });
-    let answers = [Answer::None, Answer::Heard, Answer::None, Answer::Heard, Answer::Lost];
+    let answers = [Answer::None, Answer::Received, Answer::None, Answer::Received, Answer::Lost];
     station.packets(0, 1000, 1).answers(&answers).run(100_000);
-    let told = |acknowledged| Transmission {
+    let reported = |acknowledged| Transmission {
         ac: AccessCategory::FIRST,
         rate: station.data_rate(),
         mpdus: 1,
         acknowledged,
     };
-    // The ACK that is lost is not known from data that are.
-    assert_eq!(station.transmissions, [told(0), told(0), told(1)]);
+    // A lost ACK cannot be distinguished from lost data.
+    assert_eq!(station.transmissions, [reported(0), reported(0), reported(1)]);
 }
 
 #[test]
@@ -42,6 +42,6 @@ fn a_frame_is_tried_again_at_the_rate_that_is_set() {
     let fast = station.data_rate();
     let at = |rate| (rate, radio.phy.response_nav(rate, Response::Ack));
     assert_eq!(sent, [at(fast), at(slow), at(fast)]);
-    let told: Vec<_> = station.transmissions.iter().map(|told| told.rate).collect();
-    assert_eq!(told, [fast, slow, fast]);
+    let reported: Vec<_> = station.transmissions.iter().map(|reported| reported.rate).collect();
+    assert_eq!(reported, [fast, slow, fast]);
 }

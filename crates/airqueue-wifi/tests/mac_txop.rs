@@ -1,4 +1,4 @@
-//! TXOPs as ns-3 has them: announced as a whole, given back by CF-End, resumed after a loss.
+//! TXOPs as in ns-3: announced as a whole, returned by CF-End, resumed after a loss.
 
 mod script;
 
@@ -12,7 +12,7 @@ use script::{
 
 /// At 1 Mb/s: preamble and 20 bytes.
 const CF_END_US: i64 = 192 + 160;
-/// A packet comes at 1000 µs to a medium that has always been idle: the boundary that follows.
+/// The first slot boundary after a packet arrives at 1000 µs on an idle medium.
 const FIRST: i64 = 1010;
 /// The second exchange of a TXOP.
 const SECOND: i64 = FIRST + EXCHANGE_US + SIFS_US;
@@ -40,7 +40,7 @@ fn frames_announce_what_is_left_of_the_txop_and_cf_end_gives_it_back() {
     assert_eq!(announced(&station), [left(FIRST), left(SECOND), 0]);
 }
 
-/// A CF-End that would end after what was announced is not sent.
+/// A CF-End that would end after the announced NAV is not sent.
 #[test]
 fn a_cf_end_must_be_worth_it() {
     let least = EXCHANGE_US + SIFS_US + CF_END_US;
@@ -51,7 +51,7 @@ fn a_cf_end_must_be_worth_it() {
     }
 }
 
-/// Not without a limit, nor for others.
+/// Neither without a TXOP limit, nor with other behaviours.
 #[test]
 fn nothing_more_is_announced_than_the_exchange_otherwise() {
     let packets = MacConfig::new(vec![CategoryConfig { txop: Txop::Packets(5), ..edca(2, 32) }]);
@@ -62,7 +62,7 @@ fn nothing_more_is_announced_than_the_exchange_otherwise() {
     }
 }
 
-/// An ACK hands on what the data frame announced.
+/// An ACK announces the rest of the NAV of the data frame.
 #[test]
 fn an_ack_announces_what_follows_it() {
     let mut station = station(Behaviour::Ns3, 5000);
@@ -81,20 +81,20 @@ fn the_first_loss_ends_a_txop_and_a_later_one_is_repeated_after_pifs() {
     assert_eq!(first.data(), [FIRST, again]);
 
     let mut second = station(Behaviour::Ns3, 8000);
-    second.packets(0, 1000, 2).answers(&[Answer::Heard, Answer::None]).run(100_000);
+    second.packets(0, 1000, 2).answers(&[Answer::Received, Answer::None]).run(100_000);
     let again = SECOND + DATA_US + TIMEOUT_US + SIFS_US + SLOT_US;
     assert_eq!(second.data(), [FIRST, SECOND, again]);
     assert_eq!(second.log().last(), Some(&(again + EXCHANGE_US + SIFS_US, FrameKind::CfEnd)));
     assert_eq!(second.mac.counters(AccessCategory::at(0)).failures, 1);
 }
 
-/// The window is drawn from before it is widened, which the next loss shows.
+/// The backoff is drawn before the window is widened, as the next loss shows.
 #[test]
 fn a_txop_does_not_go_on_into_a_frame() {
     let mut draws = script::draws();
     let mut station = station(Behaviour::Ns3, 8000);
     let failure = SECOND + DATA_US + TIMEOUT_US;
-    let answers = [Answer::Heard, Answer::None, Answer::None];
+    let answers = [Answer::Received, Answer::None, Answer::None];
     station.packets(0, 1000, 2).answers(&answers).hears(failure + 6, failure + 600, Ending::Noise);
     station.run(100_000);
     let third = failure + 600 + DIFS_US + slots(&mut draws, 32) * SLOT_US;
@@ -102,16 +102,16 @@ fn a_txop_does_not_go_on_into_a_frame() {
     assert_eq!(station.data(), [FIRST, SECOND, third, fourth]);
 }
 
-/// What no longer fits waits for the next TXOP, without a wider window.
+/// A retransmission that no longer fits waits for the next TXOP, without a wider window.
 #[test]
 fn a_repetition_must_fit_too() {
     let mut station = station(Behaviour::Ns3, 3100);
-    station.packets(0, 1000, 2).answers(&[Answer::Heard, Answer::None]).run(100_000);
+    station.packets(0, 1000, 2).answers(&[Answer::Received, Answer::None]).run(100_000);
     let again = SECOND + DATA_US + TIMEOUT_US + DIFS_US + slots(&mut draws(), 32) * SLOT_US;
     assert_eq!(station.data(), [FIRST, SECOND, again]);
 }
 
-/// A queue with six packets, and by when how many more than the first may follow in its TXOP.
+/// A queue with six packets; `extensions` are times and numbers of packets by which its TXOP is extended.
 fn by_flows(txop: Txop, extensions: &[(i64, u32)]) -> Station {
     let mut station = Station::new(
         Behaviour::Standard,
@@ -125,7 +125,7 @@ fn by_flows(txop: Txop, extensions: &[(i64, u32)]) -> Station {
     station
 }
 
-/// When its first `count` packets begin, if they are sent in TXOPs of so many.
+/// Start times of the packets in TXOPs of these sizes.
 fn in_txops(of: &[usize]) -> Vec<i64> {
     let (mut draws, mut begins, mut all) = (draws(), FIRST, Vec::new());
     for &packets in of {
@@ -144,7 +144,8 @@ fn a_txop_by_flows_has_a_packet_for_each() {
     }
 }
 
-/// Up to the end of the last exchange; after that the TXOP is over, and the next counts anew.
+/// Extensions count up to the end of the last exchange; after that the TXOP is over, and the next TXOP starts from one
+/// packet.
 #[test]
 fn a_flow_that_comes_during_a_txop_by_flows_has_its_packet_too() {
     let end = SECOND + EXCHANGE_US;
@@ -171,14 +172,14 @@ fn other_txops_do_not_ask_for_flows() {
     }
 }
 
-/// What a failure leaves of it is void.
+/// A failure ends the TXOP, its rest included.
 #[test]
 fn a_failure_ends_a_txop_by_flows() {
     let mut station = Station::new(
         Behaviour::Standard,
         MacConfig::new(vec![CategoryConfig { txop: Txop::Flows, ..edca(2, 32) }]),
     );
-    let answers = [Answer::Heard, Answer::None];
+    let answers = [Answer::Received, Answer::None];
     station.packets(0, 1000, 3).extends(0, FIRST, 2).answers(&answers).run(100_000);
     let mut draws = draws();
     let mut backoff = || DIFS_US + slots(&mut draws, 32) * SLOT_US;

@@ -1,4 +1,4 @@
-//! A receiver allocates nothing once it has seen as many frames overlap as ever will.
+//! A receiver allocates nothing after the largest number of overlapping frames.
 
 mod counting;
 

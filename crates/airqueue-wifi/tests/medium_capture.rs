@@ -1,4 +1,4 @@
-//! The receiver: truth tables of the capture rules, and each rule against a plain restatement of it.
+//! The receiver: truth tables of the capture rules, and each rule against a direct implementation.
 
 use airqueue_core::{Span, Time};
 use airqueue_wifi::medium::{
@@ -7,37 +7,37 @@ use airqueue_wifi::medium::{
 };
 use proptest::prelude::*;
 
-/// A frame as one receiver hears it; powers and times in units that make sums exact.
+/// A frame at one receiver; powers and times in units that make sums exact.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct TestFrame {
     power_w: f64,
     level: Level,
     begins: i64,
     ends: i64,
 }
 
-const fn heard(power_w: f64, begins: i64, ends: i64) -> Heard {
-    Heard { power_w, level: Level::Decodable, begins, ends }
+const fn decodable(power_w: f64, begins: i64, ends: i64) -> TestFrame {
+    TestFrame { power_w, level: Level::Decodable, begins, ends }
 }
 
-const fn sensed(power_w: f64, begins: i64, ends: i64) -> Heard {
-    Heard { level: Level::Sensed, ..heard(power_w, begins, ends) }
+const fn sensed(power_w: f64, begins: i64, ends: i64) -> TestFrame {
+    TestFrame { level: Level::Sensed, ..decodable(power_w, begins, ends) }
 }
 
 fn air(begins: i64, ends: i64) -> Air {
     Air { begins: Time::from_nanos(begins), ends: Time::from_nanos(ends) }
 }
 
-/// Drives a receiver as an engine does. What begins together comes in the order of `turns`: frames,
-/// then the own transmissions.
-fn drive(capture: Capture, frames: &[Heard], own: &[(i64, i64)], turns: &[u32]) -> Vec<End> {
+/// Drives a receiver as an engine does. Frames and own transmissions that begin together are reported in the order of
+/// `turns`.
+fn drive(capture: Capture, frames: &[TestFrame], own: &[(i64, i64)], turns: &[u32]) -> Vec<End> {
     driven(capture, frames, own, turns).0
 }
 
-/// Also at which instants it is with a frame, before others begin.
+/// As [`drive`]; also returns the instants at which the receiver is with a frame, before others begin.
 fn driven(
     capture: Capture,
-    frames: &[Heard],
+    frames: &[TestFrame],
     own: &[(i64, i64)],
     turns: &[u32],
 ) -> (Vec<End>, Vec<i64>) {
@@ -71,14 +71,19 @@ fn driven(
                 reception.on_transmit(air(begins, ends));
             }
         }
-        let on_air = |f: &Heard| f.begins <= now && now < f.ends && f.level >= Level::Sensed;
+        let on_air = |f: &TestFrame| f.begins <= now && now < f.ends && f.level >= Level::Sensed;
         assert_eq!(reception.senses(), frames.iter().any(on_air), "carrier sense at {now}");
     }
     (ends.into_iter().map(|end| end.expect("all have ended")).collect(), receiving)
 }
 
 #[track_caller]
-fn check(capture: Capture, frames: &[Heard], own: &[(i64, i64)], expected: &[(RxOutcome, bool)]) {
+fn check(
+    capture: Capture,
+    frames: &[TestFrame],
+    own: &[(i64, i64)],
+    expected: &[(RxOutcome, bool)],
+) {
     let ends = drive(capture, frames, own, &[]);
     let found: Vec<_> = ends.iter().map(|end| (end.outcome, end.engaged)).collect();
     assert_eq!(found, expected, "{capture:?}, {frames:?}");
@@ -90,21 +95,21 @@ const RULES: [Capture; 3] = [Capture::None, Capture::NS2, SINR];
 #[test]
 fn a_frame_alone_is_received_and_touching_is_not_overlapping() {
     for rule in RULES {
-        check(rule, &[heard(20.0, 0, 5)], &[], &[(Received, true)]);
-        let back_to_back = [heard(20.0, 0, 5), heard(1000.0, 5, 9)];
+        check(rule, &[decodable(20.0, 0, 5)], &[], &[(Received, true)]);
+        let back_to_back = [decodable(20.0, 0, 5), decodable(1000.0, 5, 9)];
         check(rule, &back_to_back, &[], &[(Received, true), (Received, true)]);
     }
 }
 
-/// Of a frame that the receiver has taken it is known which parts others have left.
+/// The parts of a received frame that survive overlaps are known.
 #[test]
-fn what_is_left_is_known() {
-    // The instants of the first frame that are left, and with which power beside them.
-    let left = |capture, frames: &[Heard]| -> Vec<(i64, f64)> {
+fn surviving_parts_of_a_frame_are_known() {
+    // The instants of the first frame that survive, each with the interfering power.
+    let left = |capture, frames: &[TestFrame]| -> Vec<(i64, f64)> {
         let mut reception = Reception::new(capture).unwrap();
         let mut order: Vec<usize> = (1..frames.len()).collect();
         order.sort_by_key(|&at| frames[at].begins);
-        let signal = |f: &Heard| Signal { power_w: f.power_w, level: f.level };
+        let signal = |f: &TestFrame| Signal { power_w: f.power_w, level: f.level };
         let begin = |reception: &mut Reception, at: usize| {
             let f = &frames[at];
             reception.on_begin(FrameId(at as u64), air(f.begins, f.ends), signal(f));
@@ -136,18 +141,18 @@ fn what_is_left_is_known() {
         ranges.iter().flat_map(|&(from, to)| from..to).map(|at| (at, 0.0)).collect()
     };
     for rule in RULES {
-        // A short one within, one across its end, and both.
-        let long = heard(20.0, 0, 100);
-        let (within, across) = (heard(20.0, 30, 40), heard(20.0, 90, 120));
+        // A short frame within, a frame across the end, and both.
+        let long = decodable(20.0, 0, 100);
+        let (within, across) = (decodable(20.0, 30, 40), decodable(20.0, 90, 120));
         assert_eq!(left(rule, &[long, within]), at(&[(0, 30), (40, 100)]), "{rule:?}");
         assert_eq!(left(rule, &[long, across]), at(&[(0, 90)]), "{rule:?}");
         assert_eq!(left(rule, &[long, within, across]), at(&[(0, 30), (40, 90)]), "{rule:?}");
         assert_eq!(left(rule, &[long]), [], "{rule:?}");
-        // Too weak to be understood in any case.
+        // Too weak to be decoded in any case.
         assert_eq!(left(rule, &[sensed(20.0, 0, 100), within]), [], "{rule:?}");
     }
-    // Weaker ones are survived; together they may be too much.
-    let weak = [heard(100.0, 0, 100), heard(5.0, 30, 60), heard(7.0, 50, 80)];
+    // The frame survives each weaker frame; their sum may be too strong.
+    let weak = [decodable(100.0, 0, 100), decodable(5.0, 30, 60), decodable(7.0, 50, 80)];
     assert_eq!(left(Capture::NS2, &weak), []);
     let beside = |(at, _): (i64, f64)| {
         (
@@ -165,10 +170,10 @@ fn what_is_left_is_known() {
     assert_eq!(left(SINR, &weak), clear.collect::<Vec<_>>());
 }
 
-/// The rows: how strong the second frame of two is against a first of 100, and when it begins.
+/// The rows: power of the second of two frames, where the first has 100, and its beginning.
 #[test]
 fn two_frames_under_each_rule() {
-    let second = |power| [heard(100.0, 0, 10), heard(power, 5, 20)];
+    let second = |power| [decodable(100.0, 0, 10), decodable(power, 5, 20)];
     for power in [1.0, 10.0, 100.0, 100_000.0] {
         check(Capture::None, &second(power), &[], &[(Collided, false), (Collided, true)]);
     }
@@ -177,7 +182,7 @@ fn two_frames_under_each_rule() {
     check(Capture::NS2, &second(10.0), &[], &survives);
     check(Capture::NS2, &second(10.1), &[], &both_lost);
     check(Capture::NS2, &second(100_000.0), &[], &both_lost);
-    // 100 >= 10 (1 + 9), and then not any more; the receiver stays with the first.
+    // 100 >= 10 (1 + 9), but not for more power; the receiver stays with the first frame.
     let first_lost = [(Collided, true), (Overpowered, false)];
     check(SINR, &second(9.0), &[], &[(Captured, true), (Undecodable, false)]);
     check(SINR, &second(9.1), &[], &[(Collided, true), (Undecodable, false)]);
@@ -187,12 +192,12 @@ fn two_frames_under_each_rule() {
 
 #[test]
 fn the_stronger_of_two_that_begin_together_is_the_first() {
-    let together = |power| [heard(10.0, 0, 10), heard(power, 0, 20)];
+    let together = |power| [decodable(10.0, 0, 10), decodable(power, 0, 20)];
     check(Capture::None, &together(1e6), &[], &[(Collided, false), (Collided, true)]);
     check(Capture::NS2, &together(100.0), &[], &[(Overpowered, false), (Captured, true)]);
     check(Capture::NS2, &together(99.0), &[], &[(Collided, false), (Collided, true)]);
     check(SINR, &together(110.0), &[], &[(Overpowered, false), (Captured, true)]);
-    // Neither is taken: no reception, and so none that ends in an error.
+    // The receiver locks onto neither frame, so that no reception ends in an error.
     check(SINR, &together(109.0), &[], &[(Collided, false), (Collided, false)]);
 }
 
@@ -201,12 +206,12 @@ fn frames_that_cannot_be_decoded_still_collide() {
     check(Capture::None, &[sensed(5.0, 0, 5)], &[], &[(Undecodable, true)]);
     check(Capture::NS2, &[sensed(5.0, 0, 5)], &[], &[(Undecodable, true)]);
     check(SINR, &[sensed(50.0, 0, 5)], &[], &[(Undecodable, false)]);
-    // ns-2 takes the first frame even if it cannot use it; the SINR rule is free for the next one.
-    let weak_first = [sensed(5.0, 0, 9), heard(60.0, 4, 8)];
+    // ns-2 locks onto the first frame even if undecodable; under the SINR rule the receiver stays free for the next.
+    let weak_first = [sensed(5.0, 0, 9), decodable(60.0, 4, 8)];
     check(Capture::NS2, &weak_first, &[], &[(Collided, true), (Collided, false)]);
     check(SINR, &weak_first, &[], &[(Undecodable, false), (Captured, true)]);
-    let interference = Heard { level: Level::Interference, ..weak_first[0] };
-    let quiet = [interference, heard(59.0, 4, 8)];
+    let interference = TestFrame { level: Level::Interference, ..weak_first[0] };
+    let quiet = [interference, decodable(59.0, 4, 8)];
     check(Capture::None, &quiet, &[], &[(Undecodable, false), (Received, true)]);
     check(Capture::NS2, &quiet, &[], &[(Undecodable, false), (Received, true)]);
     check(SINR, &quiet, &[], &[(Undecodable, false), (Collided, false)]);
@@ -214,22 +219,22 @@ fn frames_that_cannot_be_decoded_still_collide() {
 
 #[test]
 fn chains_of_overlaps() {
-    // The first and the last do not meet.
-    let chain = [heard(10.0, 0, 10), heard(10.0, 5, 20), heard(10.0, 15, 30)];
+    // The first and the last frame do not overlap.
+    let chain = [decodable(10.0, 0, 10), decodable(10.0, 5, 20), decodable(10.0, 15, 30)];
     let lost = [(Collided, false), (Collided, false), (Collided, true)];
     check(Capture::None, &chain, &[], &lost);
     check(Capture::NS2, &chain, &[], &lost);
     // ns-2 forgets the frame that it ignored: the third is received as if alone.
-    let forgotten = [heard(100.0, 0, 10), heard(10.0, 5, 30), heard(10.0, 15, 20)];
+    let forgotten = [decodable(100.0, 0, 10), decodable(10.0, 5, 30), decodable(10.0, 15, 20)];
     let outcomes = [(Captured, true), (Overpowered, false), (Received, true)];
     check(Capture::NS2, &forgotten, &[], &outcomes);
     // After a collision, later frames are compared with the frame that lasts longest.
-    let third = |power| [heard(10.0, 0, 10), heard(50.0, 5, 20), heard(power, 7, 30)];
+    let third = |power| [decodable(10.0, 0, 10), decodable(50.0, 5, 20), decodable(power, 7, 30)];
     let ignored = [(Collided, false), (Collided, true), (Overpowered, false)];
     check(Capture::NS2, &third(5.0), &[], &ignored);
     check(Capture::NS2, &third(5.1), &[], &lost);
     // Interference adds up under the SINR rule alone: 100 < 10 (1 + 5 + 5).
-    let two = [heard(100.0, 0, 10), sensed(5.0, 1, 9), sensed(5.0, 2, 8)];
+    let two = [decodable(100.0, 0, 10), sensed(5.0, 1, 9), sensed(5.0, 2, 8)];
     let weak = (Undecodable, false);
     check(SINR, &two, &[], &[(Collided, true), weak, weak]);
     check(SINR, &two[..2], &[], &[(Captured, true), weak]);
@@ -239,7 +244,7 @@ fn chains_of_overlaps() {
 
 #[test]
 fn a_station_that_transmits_is_deaf() {
-    let frame = [heard(50.0, 5, 10)];
+    let frame = [decodable(50.0, 5, 10)];
     for rule in RULES {
         for own in [(0, 6), (4, 12), (5, 7), (7, 9), (9, 20)] {
             let engaged = own.1 <= 10 && !matches!(rule, Capture::Sinr { .. });
@@ -249,14 +254,14 @@ fn a_station_that_transmits_is_deaf() {
             check(rule, &frame, &[own], &[(Received, true)]);
         }
     }
-    // What was ignored for a stronger one stays so, whenever the station transmits.
-    let ignored = [heard(100.0, 0, 10), heard(10.0, 5, 30)];
+    // An ignored frame stays ignored, even if the station transmits.
+    let ignored = [decodable(100.0, 0, 10), decodable(10.0, 5, 30)];
     for own in [(4, 6), (6, 8), (11, 15)] {
         let end = drive(Capture::NS2, &ignored, &[own], &[])[1];
         assert_eq!((end.outcome, end.engaged, end.ignored), (Deaf, false, true));
     }
-    // What begins after the own transmission meets the frame that could not be heard.
-    let later = [heard(50.0, 5, 20), heard(50.0, 10, 30)];
+    // A frame that begins after the station's own transmission overlaps the frame that was lost to it.
+    let later = [decodable(50.0, 5, 20), decodable(50.0, 10, 30)];
     check(Capture::None, &later, &[(0, 7)], &[(Deaf, false), (Collided, true)]);
     check(SINR, &later, &[(0, 7)], &[(Deaf, false), (Collided, false)]);
 }
@@ -264,7 +269,7 @@ fn a_station_that_transmits_is_deaf() {
 #[test]
 fn the_worst_interference_is_reported() {
     let frames =
-        [heard(1000.0, 0, 100), sensed(5.0, 10, 20), sensed(7.0, 15, 30), sensed(9.0, 40, 50)];
+        [decodable(1000.0, 0, 100), sensed(5.0, 10, 20), sensed(7.0, 15, 30), sensed(9.0, 40, 50)];
     assert_eq!(drive(SINR, &frames, &[], &[])[0].interference_w, 12.0);
     assert_eq!(drive(Capture::NS2, &frames, &[], &[])[0].interference_w, 0.0);
 }
@@ -291,19 +296,19 @@ fn refused_rules() {
     assert!(Reception::new(SINR).expect("valid").on_end(FrameId(1)).is_none());
 }
 
-// Restatements of the rules. Each looks at all frames at once, where the receiver sees events.
+// Direct implementations of the rules, which see all frames at once, where the receiver sees events.
 
 fn overlap(a: (i64, i64), b: (i64, i64)) -> bool {
     a.0 < b.1 && b.0 < a.1
 }
 
-fn deaf(frame: &Heard, own: &[(i64, i64)]) -> bool {
+fn deaf(frame: &TestFrame, own: &[(i64, i64)]) -> bool {
     own.iter().any(|&tx| overlap((frame.begins, frame.ends), tx))
 }
 
-fn restated_none(frames: &[Heard], own: &[(i64, i64)]) -> Vec<RxOutcome> {
-    let one = |(i, f): (usize, &Heard)| {
-        let meets = |(j, g): (usize, &Heard)| {
+fn restated_none(frames: &[TestFrame], own: &[(i64, i64)]) -> Vec<RxOutcome> {
+    let one = |(i, f): (usize, &TestFrame)| {
+        let meets = |(j, g): (usize, &TestFrame)| {
             i != j && g.level >= Level::Sensed && overlap((f.begins, f.ends), (g.begins, g.ends))
         };
         match f.level {
@@ -317,8 +322,8 @@ fn restated_none(frames: &[Heard], own: &[(i64, i64)]) -> Vec<RxOutcome> {
     frames.iter().enumerate().map(one).collect()
 }
 
-/// As ns-2's code reads: one packet in reception, a timer, and two states besides idle.
-fn restated_ns2(frames: &[Heard], own: &[(i64, i64)]) -> Vec<RxOutcome> {
+/// The structure of ns-2's code: one packet in reception, a timer, and two states besides idle.
+fn restated_ns2(frames: &[TestFrame], own: &[(i64, i64)]) -> Vec<RxOutcome> {
     let mut order: Vec<usize> = (0..frames.len()).collect();
     let arrival = |i: usize| (frames[i].begins, -frames[i].power_w as i64, i);
     order.sort_by_key(|&i| arrival(i));
@@ -352,12 +357,12 @@ fn restated_ns2(frames: &[Heard], own: &[(i64, i64)]) -> Vec<RxOutcome> {
             }
         }
     }
-    let with_own = |(f, o): (&Heard, RxOutcome)| if deaf(f, own) { Deaf } else { o };
+    let with_own = |(f, o): (&TestFrame, RxOutcome)| if deaf(f, own) { Deaf } else { o };
     frames.iter().zip(outcome).map(with_own).collect()
 }
 
 /// Noise 1, ratio 10.
-fn restated_sinr(frames: &[Heard], own: &[(i64, i64)]) -> Vec<RxOutcome> {
+fn restated_sinr(frames: &[TestFrame], own: &[(i64, i64)]) -> Vec<RxOutcome> {
     let n = frames.len();
     let mut outcome = vec![Undecodable; n];
     let mut held: Option<usize> = None;
@@ -389,13 +394,13 @@ fn restated_sinr(frames: &[Heard], own: &[(i64, i64)]) -> Vec<RxOutcome> {
     (0..n).map(|i| if deaf(&frames[i], own) { Deaf } else { outcome[i] }).collect()
 }
 
-fn some_frames() -> impl Strategy<Value = Vec<Heard>> {
+fn some_frames() -> impl Strategy<Value = Vec<TestFrame>> {
     let power = prop::sample::select(vec![1.0, 2.0, 5.0, 10.0, 30.0, 100.0, 1000.0, 5000.0]);
     let level = prop::sample::select(vec![Level::Interference, Level::Sensed, Level::Decodable]);
     let one = (power, level, 0i64..20, 1i64..12).prop_map(|(power_w, level, begins, length)| {
-        // Only what is strong is decoded, in part of the cases, as thresholds would have it.
+        // In part of the cases only strong frames are decoded, as with thresholds.
         let level = if power_w >= 100.0 { Level::Decodable } else { level };
-        Heard { power_w, level, begins, ends: begins + length }
+        TestFrame { power_w, level, begins, ends: begins + length }
     });
     prop::collection::vec(one, 1..9)
 }
@@ -418,7 +423,7 @@ proptest! {
 
     #[test]
     fn the_receiver_does_what_the_rule_says(frames in some_frames(), own in own_transmissions()) {
-        type Restated = fn(&[Heard], &[(i64, i64)]) -> Vec<RxOutcome>;
+        type Restated = fn(&[TestFrame], &[(i64, i64)]) -> Vec<RxOutcome>;
         let rules: [(Capture, Restated); 3] =
             [(Capture::None, restated_none), (Capture::NS2, restated_ns2), (SINR, restated_sinr)];
         for (rule, restated) in rules {
@@ -438,13 +443,13 @@ proptest! {
         }
     }
 
-    /// The receiver is with one frame at a time: what it is with to the end does not overlap, but
-    /// for the ends of collisions, which the frame that ends last stands for.
+    /// The receiver is with one frame at a time: frames that it stays with to the end do not overlap, except in
+    /// collisions, where the last frame stands for all.
     #[test]
     fn survivors_never_overlap(frames in some_frames(), own in own_transmissions()) {
         for rule in RULES {
             let ends = drive(rule, &frames, &own, &[]);
-            let survivors: Vec<&Heard> = frames.iter().zip(&ends)
+            let survivors: Vec<&TestFrame> = frames.iter().zip(&ends)
                 .filter(|(_, end)| end.outcome.decoded()).map(|(f, _)| f).collect();
             for (i, a) in survivors.iter().enumerate() {
                 prop_assert_eq!(a.level, Level::Decodable);
@@ -458,19 +463,19 @@ proptest! {
         }
     }
 
-    /// Whoever waits for the end of a reception hears of one, in the same busy time.
+    /// During a reception, an end of a reception is reported within the present busy time.
     #[test]
-    fn a_reception_under_way_ends_in_one(frames in some_frames()) {
+    fn a_reception_ends_within_its_busy_period(frames in some_frames()) {
         let wide = Capture::Sinr { threshold_db: 10.0, noise_w: 1.0, window: Span::from_nanos(2) };
-        // No frame is so short that it ends before a receiver has found it.
-        let frames: Vec<Heard> =
-            frames.into_iter().map(|f| Heard { ends: f.ends + 3, ..f }).collect();
+        // No frame is so short that it ends before a receiver has detected it.
+        let frames: Vec<TestFrame> =
+            frames.into_iter().map(|f| TestFrame { ends: f.ends + 3, ..f }).collect();
         for rule in RULES.into_iter().chain([wide]) {
             let (ends, receiving) = driven(rule, &frames, &[], &[]);
             for now in receiving {
                 let on_air = |at: i64| frames.iter().any(|f| f.begins < at && at < f.ends);
                 let silence = (now..).find(|&at| !on_air(at)).expect("they all end");
-                let ended = |(f, end): (&Heard, &End)| {
+                let ended = |(f, end): (&TestFrame, &End)| {
                     now < f.ends && f.ends <= silence && end.engaged
                 };
                 prop_assert!(frames.iter().zip(&ends).any(ended), "{:?} at {}", rule, now);
@@ -478,8 +483,8 @@ proptest! {
         }
     }
 
-    /// Under the two rules that give every busy time to one reception, each maximal busy time
-    /// (no own transmission) ends with a frame that the receiver was with, unless one was ignored.
+    /// Under the two rules with one reception per busy period, each busy period without an own transmission ends with a
+    /// frame that the receiver was with, unless a frame was ignored.
     #[test]
     fn every_busy_time_without_capture_ends_a_reception(frames in some_frames()) {
         let ends = drive(Capture::None, &frames, &[], &[]);

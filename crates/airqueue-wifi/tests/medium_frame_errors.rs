@@ -93,13 +93,13 @@ fn without_signal_a_bit_is_a_guess_and_without_noise_it_is_sure() {
 #[test]
 fn fixed_probabilities() {
     let any = Modulation::Dbpsk1;
-    // The references are powers of 1 - p, which itself is rounded: 8000 · 2⁻⁵³ in all.
+    // The references are powers of 1 - p, whose rounding adds up to 8000 · 2⁻⁵³.
     let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-11 * b.abs(), "{a} and {b}");
     assert_eq!(FrameErrors::None.loss(any, 0.0, 1500), 0.0);
     assert_eq!(FrameErrors::PerFrame(0.25).loss(any, 1e9, 0), 0.25);
     close(FrameErrors::PerBit(0.5).loss(any, 1e9, 1), 1.0 - 0.5f64.powi(8));
     close(FrameErrors::PerBit(1e-5).loss(any, 1e9, 1000), 1.0 - (1.0 - 1e-5f64).powi(8000));
-    // The loss is N p where that is small, which 1 - (1 - p)^N in floating point would not find.
+    // A small loss is N p, which 1 - (1 - p)^N in floating point would miss.
     close(FrameErrors::PerBit(1e-20).loss(any, 1e9, 1000), 8000e-20);
     assert_eq!(FrameErrors::PerBit(1.0).loss(any, 1e9, 1), 1.0);
     assert_eq!(FrameErrors::PerBit(1.0).loss(any, 1e9, 0), 0.0);
@@ -168,7 +168,7 @@ fn dqpsk() {
         let exact = (-2.0 * gamma).exp() * (0.5 * bessel(0, root2 * gamma) + tail);
         assert!((error(gamma) / exact - 1.0).abs() < 1e-9, "{gamma}: {}", error(gamma));
     }
-    // What the asymptotic form leaves out falls as 1/γ.
+    // The error of the asymptotic form falls as 1/γ.
     for gamma in [40.0, 160.0, 640.0] {
         let limit = (root2 + 1.0) / (8.0 * PI * root2).sqrt() / f64::sqrt(gamma)
             * (-(2.0 - root2) * gamma).exp();
@@ -233,18 +233,18 @@ fn gaussian(rng: &mut RandomStream) -> f64 {
     radius * angle.cos()
 }
 
-/// How often the most likely word is not the one sent. A chip of energy 1 has E_c/N₀ = 2 SNR, and
-/// noise of variance N₀/2 along either axis.
+/// Share of symbols whose most likely word is not the one sent. A chip of energy 1 has E_c/N₀ = 2 SNR, and noise of
+/// variance N₀/2 along either axis.
 fn wrong_words(book: &[[(f64, f64); 8]], snr: f64, symbols: u32) -> f64 {
     let mut rng = Seed(3).stream("cck");
     let sigma = (0.5 / (2.0 * snr)).sqrt();
     let mut wrong = 0;
     for _ in 0..symbols {
         let sent = rng.below(book.len() as u64) as usize;
-        let heard = book[sent]
+        let received = book[sent]
             .map(|(re, im)| (re + sigma * gaussian(&mut rng), im + sigma * gaussian(&mut rng)));
         let likeness = |word: &[(f64, f64); 8]| -> f64 {
-            word.iter().zip(&heard).map(|(w, h)| w.0 * h.0 + w.1 * h.1).sum()
+            word.iter().zip(&received).map(|(w, h)| w.0 * h.0 + w.1 * h.1).sum()
         };
         let best = likeness(&book[sent]);
         wrong += u32::from(book.iter().any(|word| likeness(word) > best));
@@ -275,8 +275,8 @@ fn cck_is_what_a_detector_of_its_code_words_finds() {
     }
 }
 
-/// ½ erfc(√γ) = Q(√(2γ)) and so on, at points where tables of Q are at hand: Q(1) = 0.158655,
-/// Q(2) = 0.0227501, Q(3) = 0.00134990.
+/// ½ erfc(√γ) = Q(√(2γ)) and so on, at points for which tables of Q exist: Q(1) = 0.158655, Q(2) = 0.0227501, Q(3) =
+/// 0.00134990.
 #[test]
 fn mappings() {
     let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-5, "{a} and {b}");
@@ -291,7 +291,7 @@ fn mappings() {
     }
 }
 
-/// With few errors the least distance alone counts: c D^d / 2k with D = 2√p.
+/// With few errors only the least distance counts: c D^d / 2k with D = 2√p.
 #[test]
 fn codes_at_few_errors() {
     let cases = [
@@ -309,7 +309,7 @@ fn codes_at_few_errors() {
     }
 }
 
-/// Within one way of detecting them, faster modulations need more signal.
+/// With equal detection, faster modulations need more signal.
 #[test]
 fn faster_rates_need_more_signal() {
     let mbps = |rates: &[u64]| -> Vec<f64> {
@@ -318,23 +318,23 @@ fn faster_rates_need_more_signal() {
     for needed in [mbps(&[1, 2, 11]), mbps(&[6, 12, 18, 24, 36, 48, 54])] {
         assert!(needed.windows(2).all(|pair| pair[0] < pair[1]), "{needed:?}");
     }
-    // The energy of one code word in two, each with its own half of the bits: 3 dB.
+    // The energy of one code word is split between two, each with half of the bits: 3 dB.
     let step = needed_db(Modulation::Cck11) - needed_db(Modulation::Cck5_5);
     assert!((step - 3.0103).abs() < 1e-3, "{step}");
-    // The same code, and two bits to a symbol instead of one: 3 dB.
+    // Equal codes, and two bits per symbol instead of one: 3 dB.
     let step = needed_db(at(12_000_000)) - needed_db(at(6_000_000));
     assert!((step - 3.0103).abs() < 1e-3, "{step}");
 }
 
-/// The schemes of 802.11n and later go on where 802.11a ends: bits of a carrier as the index says, the
-/// old ones the same, each of the new ones with more signal than the one before.
+/// The schemes of 802.11n and later extend those of 802.11a: the old ones are equal, each new one needs more signal
+/// than the one before.
 #[test]
 fn later_schemes() {
     let a = [6, 12, 18, 24, 36, 48, 54].map(|mbps| at(mbps * 1_000_000));
     assert_eq!(schemes()[..7], a);
     let needed = schemes().map(needed_db);
     assert!(needed.windows(2).all(|pair| pair[0] < pair[1]), "{needed:?}");
-    // Data bits of a carrier: 1 symbol of 13.6 us with 234 carriers at 143.4 Mb/s has 25/3 of them.
+    // Data bits of a carrier: 25/3 in a symbol of 13.6 us with 234 carriers at 143.4 Mb/s.
     let data_bits = schemes().map(|scheme| {
         let Modulation::Ofdm(mapping, code) = scheme else { panic!("{scheme:?} is OFDM") };
         let (up, down) = code.ratio();
@@ -342,15 +342,15 @@ fn later_schemes() {
     });
     let expected = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 20.0 / 3.0, 7.5, 25.0 / 3.0];
     assert_eq!(data_bits, expected);
-    // Four times the points at the same distance, and the same code: 6 dB, less what the longer table of
-    // neighbours is worth.
+    // Four times as many points at equal distance, with an equal code: 6 dB, less the effect of more nearest
+    // neighbours.
     for (low, high) in [(6, 8), (7, 9), (8, 10), (9, 11)] {
         let step = needed[high] - needed[low];
         assert!((5.5..6.1).contains(&step), "{low} to {high}: {step}");
     }
 }
 
-/// The page for users has the table: what each rate needs, in dB with one digit.
+/// The documentation has the table of the SNR that each rate needs, in dB with one digit.
 #[test]
 fn the_page_has_what_rates_need() {
     let page = include_str!("../../../docs/simulate.md");
@@ -372,13 +372,13 @@ proptest! {
         for modulation in all() {
             let loss = |snr_db: f64, bytes| FrameErrors::BySnr.loss(modulation, db(snr_db), bytes);
             prop_assert!((0.0..=1.0).contains(&loss(low, bytes)));
-            // The sums behind them are accurate to 1e-12 or so.
+            // The underlying sums are accurate to about 1e-12.
             prop_assert!(loss(low + more, bytes) <= loss(low, bytes) + 1e-9, "{:?}", modulation);
             prop_assert!(loss(low, bytes + extra) >= loss(low, bytes));
         }
     }
 
-    /// Two frames survive as often as one of both lengths.
+    /// Two frames survive as often as one frame of their total length.
     #[test]
     fn bits_are_independent(snr_db in -10.0..30.0f64, a in 1u32..3000, b in 1u32..3000) {
         for modulation in all() {

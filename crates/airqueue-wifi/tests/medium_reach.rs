@@ -1,4 +1,4 @@
-//! Who hears whom: hand-made topologies, ns-2's ranges, the grid against all pairs, and bad input.
+//! Which stations hear each other: hand-made topologies, ns-2's ranges, the grid against all pairs, and bad input.
 
 use airqueue_core::Seed;
 use airqueue_wifi::medium::{
@@ -44,7 +44,7 @@ fn hidden_and_exposed_stations() {
     assert_eq!(level(&reach, 0, 2), None);
     assert_eq!(level(&reach, 2, 3), Some(Level::Sensed));
     assert_eq!(reach.links(), 6);
-    // With ns-2's carrier sense 0 and 2 are not hidden any more.
+    // With ns-2's carrier sense 0 and 2 are no longer hidden.
     let reach = Reach::from_places(&places, &DISC).expect("valid");
     assert_eq!(level(&reach, 0, 2), Some(Level::Sensed));
     assert_eq!(level(&reach, 1, 3), Some(Level::Sensed));
@@ -84,14 +84,14 @@ fn levels_follow_the_thresholds() {
 #[test]
 fn the_defaults_of_ns2_decode_up_to_250_m_and_sense_up_to_550_m() {
     let ns2 = Propagation::ns2();
-    let heard = |d: f64| ns2.signal(Propagation::NS2_TRANSMIT_POWER_W, d).map(|s| s.level);
-    assert_eq!(heard(250.0), Some(Level::Decodable));
-    assert_eq!(heard(250.02), Some(Level::Sensed));
-    assert_eq!(heard(550.0), Some(Level::Sensed));
-    assert_eq!(heard(550.03), None);
+    let level_at = |d: f64| ns2.signal(Propagation::NS2_TRANSMIT_POWER_W, d).map(|s| s.level);
+    assert_eq!(level_at(250.0), Some(Level::Decodable));
+    assert_eq!(level_at(250.02), Some(Level::Sensed));
+    assert_eq!(level_at(550.0), Some(Level::Sensed));
+    assert_eq!(level_at(550.03), None);
     let exact = 1.5 * (Propagation::NS2_TRANSMIT_POWER_W / 3.652e-10).powf(0.25);
-    assert_eq!(heard(exact * (1.0 - 1e-12)), Some(Level::Decodable));
-    assert_eq!(heard(exact * (1.0 + 1e-12)), Some(Level::Sensed));
+    assert_eq!(level_at(exact * (1.0 - 1e-12)), Some(Level::Decodable));
+    assert_eq!(level_at(exact * (1.0 + 1e-12)), Some(Level::Sensed));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_table_says_exactly_who_hears_whom() {
     assert!(reach.powers_known());
     let bare = Reach::from_links(2, &[link(0, 1, Level::Decodable, None)]).expect("valid");
     assert!(!bare.powers_known());
-    assert_eq!(bare.signal(StationId(0), StationId(1)).expect("heard").power_w, Signal::NOMINAL_W);
+    assert_eq!(bare.signal(StationId(0), StationId(1)).expect("a link").power_w, Signal::NOMINAL_W);
     assert_eq!(Reach::from_links(3, &[]).expect("silence is a network").links(), 0);
 }
 
@@ -245,7 +245,7 @@ fn bad_propagation_is_refused() {
     }
 }
 
-/// All pairs, without a grid.
+/// The table from all pairs, without a grid.
 fn by_all_pairs(places: &[Place], model: &Propagation) -> Vec<Vec<ReachEntry>> {
     let mut sorted = places.to_vec();
     sorted.sort_by_key(|p| p.id);
@@ -258,7 +258,7 @@ fn by_all_pairs(places: &[Place], model: &Propagation) -> Vec<Vec<ReachEntry>> {
     sorted.iter().map(|a| sorted.iter().filter_map(|b| hears(a, b)).collect()).collect()
 }
 
-/// Stations in a few clusters, with coordinates on and off multiples of the ranges, also far out.
+/// Stations in a few clusters, some at multiples of the ranges, some far away.
 fn some_places() -> impl Strategy<Value = Vec<Place>> {
     let coordinate = prop_oneof![
         -2000.0..2000.0f64,
@@ -272,7 +272,7 @@ fn some_places() -> impl Strategy<Value = Vec<Place>> {
     })
 }
 
-/// Stations on the rims of each other's ranges and of the grid's cells, a rounding more or less.
+/// Stations at the edges of each other's ranges and of the grid's cells, up to a rounding error.
 #[test]
 fn rounding_loses_no_one_on_the_rim() {
     for model in all_models() {
@@ -308,7 +308,7 @@ proptest! {
         }
     }
 
-    /// Nothing is heard beyond the range, and something is up to it; power falls with distance.
+    /// No station is heard beyond the range, and every station within it is; power falls with distance.
     #[test]
     fn ranges_invert_losses(transmit_w in 1e-6..10.0f64, part in 0.0..1.0f64, beyond in 1.0..100.0f64) {
         for model in all_models() {
@@ -323,7 +323,7 @@ proptest! {
         }
     }
 
-    /// Any numbers that pass the checks give a table, and never a panic.
+    /// All numbers that pass the checks give a table without a panic.
     #[test]
     fn extreme_numbers_do_no_harm(
         a in prop::num::f64::POSITIVE, b in prop::num::f64::POSITIVE, c in prop::num::f64::POSITIVE,
@@ -349,15 +349,14 @@ proptest! {
     }
 }
 
-/// `n` stations at random in a square in which each is heard by some 10 others, as `DISC` reaches.
+/// `n` stations at random in a square, each heard by about 10 others with `DISC`.
 fn scattered(n: u32) -> Vec<Place> {
     let side = (f64::from(n) * std::f64::consts::PI * 550.0 * 550.0 / 10.0).sqrt();
     let mut rng = Seed(1).stream("places");
     (0..n).map(|id| at(id, rng.unit() * side, rng.unit() * side)).collect()
 }
 
-/// A disc of radius r lies in at most 3 x 3 cells of width r: 9 / π = 2.9 pairs looked at for each
-/// that is found.
+/// A disc of radius r lies in at most 3 x 3 cells of width r: 9 / π = 2.9 pairs examined for each link.
 #[test]
 fn building_costs_stations_times_neighbours() {
     let cost = |n: u32| {
@@ -369,7 +368,7 @@ fn building_costs_stations_times_neighbours() {
     let (small, large) = (cost(10_000), cost(100_000));
     assert!(large < 3.0 * 10.0, "{large} pairs examined for each station");
     assert!((large / small - 1.0).abs() < 0.05, "{small} and {large}");
-    // A few who are heard everywhere cost what they find, and nothing for the others.
+    // A few stations that are heard everywhere cost their own links, and no examined pairs of others.
     let mut loud = scattered(10_000);
     for place in &mut loud[..5] {
         place.transmit_w = 1e9;

@@ -14,7 +14,7 @@ use std::iter::{repeat, repeat_n};
 
 const SINGLE: &str = include_str!("../../../tests/models/data/single_station.csv");
 
-/// Length of a PSDU, by writing it down: delimiters and MPDUs in words of 4 bytes.
+/// Length of a PSDU, counted word by word: delimiters and MPDUs in words of 4 bytes.
 fn written(mpdus: &[u32], apart_bytes: usize) -> usize {
     let mut psdu = Vec::new();
     let mut last = None;
@@ -52,7 +52,7 @@ proptest! {
         }
     }
 
-    /// What fits does, and one more would not; nobody's limit is passed, however small.
+    /// The A-MPDU keeps all limits, and one more MPDU would exceed one.
     #[test]
     fn as_many_as_fit(
         mpdus in prop::collection::vec(30u32..11_454, 0..100),
@@ -121,7 +121,7 @@ fn limits_of_the_standard() {
     assert_eq!(phy.max_mpdu_bytes(phy.mcs_index(ht20).unwrap()), 4_095);
 }
 
-/// Each limit is the one that counts somewhere: duration, bytes, window.
+/// Cases in which each limit decides: duration, bytes, window.
 #[test]
 fn which_limit_counts() {
     let n = Later::named("n", Conventions::STANDARD).unwrap();
@@ -151,8 +151,8 @@ fn nothing_overflows() {
     assert_eq!(phy.fill(index, &limits, [1]), Ampdu::default());
 }
 
-/// AIFS of best effort, mean backoff, A-MPDU, SIFS, block ack: the rates of one station that the models are
-/// tested with, too.
+/// AIFS of best effort, mean backoff, A-MPDU, SIFS, block ack: the throughput of one station, with the table that also
+/// tests the models.
 #[test]
 fn a_single_station() {
     let mut seen = 0;

@@ -1,4 +1,4 @@
-//! What a layer says of itself to formulas outside of the engine, against what the engine does.
+//! The parameters of a layer for formulas outside the engine, against the engine's durations.
 
 mod layers;
 
@@ -24,8 +24,8 @@ static ALL: LazyLock<Vec<Phy>> = LazyLock::new(|| {
     ]
 });
 
-/// The formula in the comment of `Symbols`, in parts of a bit of which each symbol has a whole number:
-/// the nanosecond of ns-2 has 11/2000 bits at 5.5 Mb/s, which no float is.
+/// The formula in the comment of `Symbols`, in fractions of a bit of which each symbol has a whole number: ns-2's
+/// nanosecond at 5.5 Mb/s has 11/2000 bits, which no float represents.
 fn by_formula(phy: &Phy, index: RateIndex, bytes: f64) -> Span {
     let symbols = phy.symbols(index);
     let parts = 2_000.0;
@@ -47,7 +47,7 @@ proptest! {
                 let whole = phy.airtime(index, bytes);
                 prop_assert_eq!(whole, by_formula(phy, index, bytes.into()), "{}", rate);
                 prop_assert_eq!(phy.airtime_of_fraction(index, bytes.into()), whole);
-                // A part of a byte is some bits of it.
+                // A fraction of a byte counts as whole bits.
                 let part = f64::from(bytes) + f64::from(eighths) / 8.0;
                 let found = phy.airtime_of_fraction(index, part);
                 prop_assert_eq!(found, by_formula(phy, index, part), "{}", rate);
@@ -82,7 +82,7 @@ fn rates_are_those_of_the_table_to_the_bit() {
         for (index, rate) in phy.rates() {
             let difference = phy.bits_per_second(index) - rate.as_bps() as f64;
             assert!(difference.abs() <= 0.5, "{rate}");
-            // Where a symbol has a whole number of bits, they are the rate.
+            // Where a symbol has a whole number of bits, bits over duration is the rate.
             let symbols = phy.symbols(index);
             let of_symbols = symbols.bits / symbols.duration.as_secs_f64();
             assert!(of_symbols <= phy.bits_per_second(index) * (1.0 + 1e-12), "{rate}");
@@ -121,7 +121,7 @@ fn training_and_extensions_of_he() {
                 assert_eq!(longer.airtime(index, 1_500), plain.airtime(index, 1_500));
                 continue;
             };
-            // 6.4 µs more for each training field, where 12.8 are not mandatory already.
+            // 6.4 µs more for each training field, unless 12.8 µs are mandatory.
             let fields = [1, 2, 4, 4, 6, 6, 8, 8][usize::from(mcs.streams) - 1];
             let more = if mcs.guard.duration() == Span::from_nanos(3_200) { 0 } else { 6_400 };
             let expected = Span::from_nanos(fields * more) + extension;

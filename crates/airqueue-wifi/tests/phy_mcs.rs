@@ -1,5 +1,5 @@
-//! 802.11n, ac and ax: every worked number of the tables in `tests/models/data`, ns-3's durations, the
-//! standard's formulas counted bit by bit, and what there is not.
+//! 802.11n, ac and ax: every worked number of the tables in `tests/models/data`, ns-3's durations, the standard's
+//! formulas counted bit by bit, and schemes that do not exist.
 
 mod layers;
 
@@ -26,7 +26,7 @@ fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     rows.map(|row| row.split(',').collect())
 }
 
-/// Exactly the printed rates, all of them and no other.
+/// Exactly the published rates.
 #[test]
 fn published_rates() {
     let mut seen = 0;
@@ -90,7 +90,7 @@ fn edca() {
     assert_eq!(seen, 4);
 }
 
-/// A row of ns-3's table: its scheme and where it is.
+/// The scheme and the band of a row of ns-3's table.
 fn ns3_scheme(row: &[&str]) -> (Mcs, Band) {
     let mut formats = Format::ALL.iter().copied();
     let format = formats.find(|format| format.to_string() == row[0]).unwrap();
@@ -106,8 +106,8 @@ fn ns3_scheme(row: &[&str]) -> (Mcs, Band) {
     (mcs, if row[1] == "5" { Band::Ghz5 } else { ghz_2_4(Slot::Short) })
 }
 
-/// Under its conventions our durations are those of ns-3, to the nanosecond: at the size of a packet of
-/// 1500 bytes, and on both sides of the size at which a frame begins another symbol.
+/// Under ns-3's conventions durations equal those of ns-3, to the nanosecond: at the size of a packet of 1500 bytes,
+/// and on both sides of the size at which a frame begins another symbol.
 #[test]
 fn durations_of_ns3() {
     let mut layers: HashMap<(Format, bool), Phy> = HashMap::new();
@@ -128,8 +128,9 @@ fn durations_of_ns3() {
     assert!(seen > 900, "{seen}");
 }
 
-/// By how much the standard's differ: by the end of a long symbol, VHT-SIG-B and HE's training. The number
-/// of symbols is the same but where HE's bits of a symbol are no whole number, of which it loses the rest.
+/// The differences of the standard's durations: the end of a long symbol, VHT-SIG-B and HE's training fields. The
+/// number of symbols is equal, except where an HE symbol does not have a whole number of bits, which the standard
+/// rounds down.
 #[test]
 fn the_standard_beside_ns3() {
     let mut longer = 0;
@@ -171,7 +172,7 @@ fn the_standard_beside_ns3() {
     assert!(longer > 0, "a lost fraction of a bit shows somewhere");
 }
 
-/// Carriers of data by width.
+/// Number of data subcarriers by width.
 fn carriers(mcs: Mcs) -> u64 {
     let all = match mcs.format {
         Format::He => [234, 468, 980, 1960],
@@ -180,7 +181,7 @@ fn carriers(mcs: Mcs) -> u64 {
     all[usize::from(mcs.width.doublings())]
 }
 
-/// Bits of a symbol before and behind the code.
+/// Data bits and coded bits of a symbol.
 fn bits(mcs: Mcs) -> (u64, u64) {
     let schemes: [(u64, u64, u64); 12] = [
         (1, 1, 2),
@@ -262,7 +263,7 @@ proptest! {
         prop_assert_eq!(phy.airtime(index, bytes).as_nanos(), by_hand(mcs, extension, bytes.into()));
     }
 
-    /// The most bytes that last no longer than a time are just that.
+    /// `most_bytes` is the largest number of bytes that lasts no longer than a time.
     #[test]
     fn most_bytes_is_the_inverse(mcs in any_mcs(), ns in 0i64..12_000_000, ns3: bool) {
         prop_assume!(mcs.check().is_ok());
@@ -279,9 +280,8 @@ proptest! {
     }
 }
 
-/// The encoders share out the bits of a symbol, and each the blocks of the punctured code (IEEE
-/// 802.11-2016, 21.5). What the tables leave out of a width and a number of streams are exactly the schemes
-/// with which that is impossible.
+/// The bits of a symbol are divided among the encoders, and into blocks of the punctured code (IEEE 802.11-2016, 21.5).
+/// The schemes missing in the tables are exactly those for which this is impossible.
 #[test]
 fn what_vht_leaves_out() {
     let mut left_out = Vec::new();
@@ -357,7 +357,7 @@ fn responses_at_2_4_ghz() {
     assert!(phy.rates().all(|(index, _)| phy.class(index) != ModulationClass::Format(Format::Vht)));
 }
 
-/// Old stations find in a new layer what they know, in the same place, and the access timing.
+/// A new layer has the old rates at equal indices, and the access timing of the old layer.
 #[test]
 fn old_rates_are_unchanged() {
     let old = ofdm(Conventions::STANDARD);
@@ -381,13 +381,13 @@ fn old_rates_are_unchanged() {
             assert_eq!(phy.mcs_index(phy.mcs(index).unwrap()), Ok(index));
         }
     }
-    // 8 + (HT: 8 schemes, 4 streams, 2 widths, 2 guard intervals) + VHT less what is left out + HE.
+    // 8 + (HT: 8 schemes, 4 streams, 2 widths, 2 guard intervals) + VHT without its missing schemes + HE.
     let ax = he(Band::Ghz5, ALL, Conventions::STANDARD).unwrap();
     assert_eq!(ax.rates().len(), 8 + 128 + (640 - 2 * 10) + 1152);
 }
 
 #[test]
-fn what_there_is_not() {
+fn schemes_that_do_not_exist_are_refused() {
     let say = |result: Result<Phy, airqueue_wifi::PhyError>| result.unwrap_err().to_string();
     let width = Width::MHZ_80;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Every worked number of b, a and g: the tables of `tests/models/data`, and what follows from them.
+//! Every worked number of 802.11b, a and g in the tables of `tests/models/data`, and derived values.
 
 mod layers;
 
@@ -75,7 +75,7 @@ fn rates() {
     assert_eq!(seen, 4);
 }
 
-/// 802.11ax has 802.11a's windows and, like it, OFDM's TXOP limits.
+/// 802.11ax has the windows and the OFDM TXOP limits of 802.11a.
 #[test]
 fn edca() {
     let categories = ["BK", "BE", "VI", "VO"];
@@ -161,7 +161,7 @@ fn response_timeouts() {
     assert_eq!(timeout(&standard("b-long"), "11"), us(10 + 20 + 192));
     assert_eq!(timeout(&standard("b-short"), "11"), us(10 + 20 + 96));
     assert_eq!(timeout(&standard("a"), "54"), us(16 + 9 + 20));
-    // A response at 1 Mb/s has the long preamble even here, and begins to be known after it.
+    // A response at 1 Mb/s has the long preamble even here, and is detected after it.
     assert_eq!(timeout(&standard("b-short"), "1"), us(10 + 20 + 192));
     let g = standard("g");
     assert_eq!((timeout(&g, "54"), timeout(&g, "11")), (us(10 + 9 + 20), us(10 + 9 + 96)));
@@ -193,15 +193,15 @@ fn response_rates() {
         let rates = phy.rates().map(|(index, _)| phy.rate(phy.response_rate(index)).as_bps());
         rates.map(|bps| bps / 1_000_000).collect::<Vec<_>>()
     };
-    // Where no basic rate is low enough, a mandatory one.
+    // Where no basic rate is low enough, a mandatory rate is used.
     let a = standard("a").with_basic_rates(&[mbps("24")]).unwrap();
     assert_eq!(answers(a), [6, 6, 12, 12, 24, 24, 24, 24]);
     let a = standard("a").with_basic_rates(&[mbps("54"), mbps("9")]).unwrap();
     assert_eq!(answers(a), [6, 9, 9, 9, 9, 9, 9, 54]);
-    // As set, also above the data rate.
+    // The configured control rate, even above the data rate.
     let b = standard("b-long").with_control_rate(mbps("11")).unwrap();
     assert_eq!(answers(b), [11; 4]);
-    // The last call counts.
+    // The last call takes effect.
     let b = standard("b-long").with_control_rate(mbps("11")).unwrap();
     assert_eq!(answers(b.with_basic_rates(&[mbps("1")]).unwrap()), [1; 4]);
 }
@@ -214,7 +214,7 @@ fn protection() {
     let g = standard("g");
     assert_eq!(g.protection(Protection::CtsToSelf, at(&g, "11")), us(107 + 10));
     assert_eq!(g.protection(Protection::None, at(&g, "11")), Span::ZERO);
-    // Under ns-2, RTS at a rate and CTS as set.
+    // In ns-2 RTS has the given rate, and CTS the configured rate.
     let ns2 = b.with_control_rate(mbps("1")).unwrap();
     let fast = at(&ns2, "2");
     assert_eq!(ns2.protection(Protection::RtsCts, fast), us(192 + 80 + 10 + 304 + 10));
@@ -253,7 +253,7 @@ fn rates_that_a_layer_has_not() {
     }
 }
 
-/// Control rates change what depends on them and nothing else.
+/// Control rates change only the durations that depend on them.
 #[test]
 fn control_rates_leave_frames_alone() {
     for name in NAMES {

@@ -1,5 +1,5 @@
-//! Durations and NAVs against a slow evaluation that counts bits, symbols and microseconds one by one
-//! and knows nothing of the crate's formulas; and laws.
+//! Durations and NAVs against a slow evaluation that counts bits, symbols and microseconds one by one, without the
+//! crate's formulas; and invariants.
 
 mod layers;
 
@@ -13,7 +13,7 @@ const CONVENTIONS: [Conventions; 3] = [Conventions::STANDARD, Conventions::NS3, 
 /// A fraction of a µs: numerator and denominator.
 type Fraction = (u64, u64);
 
-/// How many µs the rate needs, and how long its preamble and what follows the frame last.
+/// Duration of preamble and signal extension in µs, and of the PSDU, counted by hand.
 fn by_hand(name: &str, bps: u64, bytes: u64) -> (u64, Fraction) {
     let long = name == "b-long" || name == "g-long-preamble" || bps == 1_000_000;
     match bps {
@@ -29,7 +29,7 @@ fn by_hand(name: &str, bps: u64, bytes: u64) -> (u64, Fraction) {
 
 /// Fills symbols with bits until none is left.
 fn symbols(bps: u64, bytes: u64) -> u64 {
-    // 48 carriers with bits of BPSK, QPSK, 16-QAM, 64-QAM, of which the code leaves a part.
+    // 48 carriers with bits of BPSK, QPSK, 16-QAM or 64-QAM, times the code rate.
     let (bits, code) = match bps / 1_000_000 {
         6 => (1, (1, 2)),
         9 => (1, (3, 4)),
@@ -51,8 +51,8 @@ fn symbols(bps: u64, bytes: u64) -> u64 {
     count
 }
 
-/// The least whole number of units, `per_us` of which make 1 µs, that is not less than the fraction.
-/// Walks on from `from`, which must not be above it.
+/// The least whole number of units, `per_us` of which make 1 µs, that is not less than the fraction. The search starts
+/// at `from`, which must not be above the result.
 fn rounded_up((numerator, denominator): Fraction, per_us: u64, from: u64) -> u64 {
     let mut units = from;
     while units * denominator < numerator * per_us {
@@ -78,7 +78,7 @@ fn every_size_in_whole_microseconds() {
     }
 }
 
-/// The same as ns-2 has it: DSSS frames as long as their bits, up to the next ns.
+/// All rates and sizes with ns-2's conventions: the exact duration of DSSS frames, rounded up to the next ns.
 #[test]
 fn every_size_exactly() {
     for name in NAMES {
@@ -95,7 +95,7 @@ fn every_size_exactly() {
     }
 }
 
-/// ns-2's own frame of a 1500-byte packet, 1534 bytes at 11 Mb/s: 1115.63... µs, and 192 in front.
+/// ns-2's frame of a 1500-byte packet, 1534 bytes at 11 Mb/s: 1115.63... µs, and 192 µs of preamble.
 #[test]
 fn exact_is_not_rounded_to_microseconds() {
     let phy = layer("b-long", Conventions::NS2).unwrap();
@@ -105,7 +105,7 @@ fn exact_is_not_rounded_to_microseconds() {
     assert_eq!(whole.airtime(at(&whole, "11"), 1534), us(192 + 1116));
 }
 
-/// What an exchange has left at the end of each of its frames, as a sum of frames, and in µs.
+/// The rest of an exchange at the end of each of its frames, as a sum of frames.
 struct Left {
     rts: Span,
     cts: Span,
@@ -129,7 +129,7 @@ fn any_index() -> impl Strategy<Value = usize> {
     0usize..12
 }
 
-/// The rate at a place, counted round.
+/// The rate at an index, modulo the number of rates.
 fn pick(phy: &Phy, place: usize) -> RateIndex {
     let count = phy.rates().len();
     phy.rates().nth(place % count).unwrap().0
@@ -173,7 +173,7 @@ proptest! {
         }
     }
 
-    /// ns-2's is at most half a µs off, either way.
+    /// ns-2's NAV is at most half a µs too short or too long.
     #[test]
     fn nav_of_ns2_is_the_nearest(rts in any_index(), data in any_index(), bytes in 0u32..=2_346) {
         let phy = layer("b-long", Conventions::NS2).unwrap();
@@ -190,8 +190,8 @@ proptest! {
         }
     }
 
-    /// More bytes never take less time, and a symbol more at some point; a higher rate of the same
-    /// class never takes more.
+    /// More bytes never take less time, and eventually another symbol; a higher rate of the class never takes more
+    /// time.
     #[test]
     fn durations_rise_with_size_and_fall_with_rate(
         name in prop::sample::select(&NAMES[..]),
@@ -213,7 +213,7 @@ proptest! {
         }
     }
 
-    /// The formula holds for any size, also where no frame is so large.
+    /// The formula holds for any size, even beyond the largest frame.
     #[test]
     fn no_size_overflows(name in prop::sample::select(&NAMES[..]), bytes in any::<u32>()) {
         for conventions in CONVENTIONS {
@@ -227,7 +227,7 @@ proptest! {
     }
 }
 
-/// What the field cannot hold, or would be in the past.
+/// Values that the field cannot hold, and negative values.
 #[test]
 fn nav_stays_in_its_range() {
     let phy = standard("b-long");
@@ -241,7 +241,7 @@ fn nav_stays_in_its_range() {
     assert_eq!(rounded, [us(0), us(1), us(1), us(2)]);
 }
 
-/// The NAV of an RTS is given up when the frame that it announced should have been heard.
+/// The NAV of an RTS is reset when the announced frame should have been detected.
 #[test]
 fn nav_timeout() {
     let b = standard("b-long").with_basic_rates(&[mbps("1"), mbps("2")]).unwrap();

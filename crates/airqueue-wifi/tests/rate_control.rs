@@ -142,7 +142,7 @@ fn each_step_of_a_ladder_is_faster_and_needs_more_signal() {
             assert!(phy.rate(pair[0]) < phy.rate(pair[1]));
             assert!(snr(pair[0]) < snr(pair[1]));
         }
-        // Nothing is left out that has no better one on it.
+        // Each omitted rate has a better rate on the ladder.
         for rate in all {
             let better =
                 |&step: &RateIndex| phy.rate(step) >= phy.rate(rate) && snr(step) <= snr(rate);
@@ -160,8 +160,8 @@ fn a_fixed_rate_stays() {
     assert_eq!((control.choose(6), control.rate()), (rate, rate));
 }
 
-/// Without losses and beyond the reach of faster rates: within a second the throughput of the next second is
-/// 90 % of the best.
+/// For SNRs from below the slowest rate's to beyond the fastest rate's: after one second the throughput of the next
+/// second is at least 90 % of the best.
 #[test]
 fn minstrel_finds_the_best_rate_within_a_second() {
     for phy in [dsss(Preamble::Long, STANDARD), ofdm(STANDARD), n(2)] {
@@ -178,8 +178,8 @@ fn minstrel_finds_the_best_rate_within_a_second() {
     }
 }
 
-/// Within a second after the signal has become weaker, and two after it has become stronger: it must find
-/// rates again that had long been known not to work.
+/// Within one second after the signal has become weaker, and two seconds after it has become stronger: Minstrel must
+/// return to rates that had long failed.
 #[test]
 fn minstrel_follows_a_change() {
     let phy = ofdm(STANDARD);
@@ -200,7 +200,7 @@ fn minstrel_follows_a_change() {
     }
 }
 
-/// At most one PPDU of 20 once all rates that could be better have been tried.
+/// At most one PPDU in 20 is a sample once all rates that could be better have been tried.
 #[test]
 fn minstrel_samples_no_more_than_its_share() {
     for phy in [ofdm(STANDARD), n(2)] {
@@ -234,7 +234,7 @@ fn minstrel_ignores_rates_that_it_has_not() {
     assert_eq!(control.rate(), all[1]);
 }
 
-/// A layer with the most MPDUs of an A-MPDU.
+/// A layer, and the largest number of MPDUs of an A-MPDU.
 fn layers() -> impl Strategy<Value = (Phy, u32)> {
     let ax = he(Band::Ghz5, Capability { width: Width::MHZ_40, streams: 2 }, STANDARD).unwrap();
     prop::sample::select(vec![
@@ -249,8 +249,8 @@ fn layers() -> impl Strategy<Value = (Phy, u32)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Collisions lose the same share at all rates, noise what the SNR says, and each rate has some luck of
-    /// its own. In the long run Minstrel carries 90 % of what the best rate would.
+    /// Collisions lose an equal share at all rates, noise a share by the SNR, and each rate an additional random share.
+    /// In the long run Minstrel delivers 90 % of the best rate's throughput.
     #[test]
     fn minstrel_carries_nearly_as_much_as_the_best_rate(
         (phy, window) in layers(),

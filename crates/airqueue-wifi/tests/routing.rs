@@ -1,4 +1,4 @@
-//! Ways through graphs against slow ways of finding them, and the airtime metric against the standard's formula.
+//! Routes in graphs against an exhaustive search, and the airtime metric against the standard's formula.
 
 use airqueue_core::{DataRate, Span};
 use airqueue_wifi::RateIndex;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// Links of one direction each, with their costs.
 type Links = HashMap<(usize, usize), u32>;
 
-/// Stations, and links between them: those of a tree, so that all are connected, and others.
+/// Stations and their links: a tree, which connects all stations, and random links.
 fn networks(most: usize, costs: u32) -> impl Strategy<Value = (usize, Links)> {
     (2..=most).prop_flat_map(move |stations| {
         let cost = 1..=costs;
@@ -41,7 +41,7 @@ fn graph(stations: usize, links: &Links) -> Graph {
     })
 }
 
-/// Cost and hops from each station to one, by Bellman and Ford.
+/// Cost and hops from each station to the station `to`, by the algorithm of Bellman and Ford.
 fn bellman_ford(stations: usize, links: &Links, to: usize) -> Vec<Option<(u64, usize)>> {
     let mut best = vec![None; stations];
     best[to] = Some((0, 0));
@@ -61,8 +61,8 @@ fn cost_of(route: &[usize], links: &Links) -> Option<u64> {
     route.windows(2).map(|hop| links.get(&(hop[0], hop[1])).map(|&cost| u64::from(cost))).sum()
 }
 
-/// Every way that passes no station twice.
-fn all_ways(
+/// Every route that passes no station twice.
+fn all_routes(
     route: &mut Vec<usize>,
     to: usize,
     stations: usize,
@@ -77,16 +77,16 @@ fn all_ways(
     for next in 0..stations {
         if links.contains_key(&(at, next)) && !route.contains(&next) {
             route.push(next);
-            all_ways(route, to, stations, links, all);
+            all_routes(route, to, stations, links, all);
             route.pop();
         }
     }
 }
 
 proptest! {
-    /// Whatever was asked before, in whatever order.
+    /// Earlier queries, in any order, do not change a route.
     #[test]
-    fn ways_are_ways_and_none_is_cheaper(
+    fn routes_are_valid_and_none_is_cheaper(
         (stations, links) in networks(24, 9),
         asked in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 1..40),
     ) {
@@ -102,16 +102,16 @@ proptest! {
         }
     }
 
-    /// Few different costs make many equal ways.
+    /// With few different costs many routes are equal.
     #[test]
-    fn of_equal_ways_it_is_the_shortest_and_then_the_first(
+    fn of_equal_routes_the_shortest_and_then_the_first_is_taken(
         (stations, links) in networks(7, 2),
     ) {
         let mut paths = ShortestPaths::new(graph(stations, &links));
         for from in 0..stations {
             for to in 0..stations {
                 let mut all = Vec::new();
-                all_ways(&mut vec![from], to, stations, &links, &mut all);
+                all_routes(&mut vec![from], to, stations, &links, &mut all);
                 let first = all.into_iter().min_by_key(|route| {
                     (cost_of(route, &links), route.len(), route.clone())
                 });
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_are_told_apart((one, links) in networks(12, 3), (other, more) in networks(12, 3)) {
+    fn parts_of_a_network_are_distinguished((one, links) in networks(12, 3), (other, more) in networks(12, 3)) {
         let mut links = links;
         links.extend(more.into_iter().map(|((a, b), cost)| ((a + one, b + one), cost)));
         let graph = graph(one + other, &links);
@@ -137,7 +137,7 @@ proptest! {
 }
 
 #[test]
-fn a_link_of_one_direction_leads_one_way() {
+fn a_link_has_one_direction() {
     let links = Links::from([((0, 1), 1), ((1, 2), 1)]);
     let mut paths = ShortestPaths::new(graph(3, &links));
     assert_eq!(paths.between(0, 2), Some(vec![0, 1, 2]));
@@ -153,7 +153,7 @@ fn micros(us: i64) -> Span {
     Span::from_micros(us)
 }
 
-/// Written out by hand: 1024 B and 36 B of headers around them.
+/// Computed by hand: 1024 B and 36 B of headers.
 #[test]
 fn the_test_frame_takes_what_the_layers_say() {
     let b = dsss(Preamble::Long, Conventions::STANDARD);

@@ -1,4 +1,4 @@
-"""Section IV: seven access points, as cells whose queue has the printed capacity."""
+"""Section IV: seven access points, each a cell whose queue has the printed capacity."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEVICES: Final = {
 }
 SIZES: Final = (1500, 750)
 _TWO: Final = ("cisco", "netgear_com")
-"""Of Figs 6 and 7."""
+"""Devices of Figs 6 and 7."""
 _FLOOD_PPS: Final = 900.0
 _FLOOD_S: Final = (30.0, 90.0)
 _HOLD_S: Final = (40.0, 80.0)
@@ -181,7 +181,7 @@ def _draw_distribution(outcomes: Outcomes) -> Iterable[PaperFigure]:
 
 
 _LOADED: Final = ("cisco", "netgear_com", "dlink_res", "linksys_old", "linksys")
-"""The five that remain stable in Fig. 10."""
+"""The five devices that remain stable in Fig. 10."""
 
 
 def _searches(budget: Budget) -> Mapping[str, Run]:
@@ -206,13 +206,13 @@ def _draw_searches(outcomes: Outcomes) -> Iterable[PaperFigure]:
             y = tuple(None if point[key] is None else scale * point[key] for point in points)
             series.append(Series(DEVICES[device], offered, y))
         panels.append(Panel("", "offered load (Mb/s)", label, tuple(series)))
-    title = "Throughput, loss and delay while the saturation rate is looked for (Fig. 10)"
+    title = "Throughput, loss and delay during the search for the saturation rate (Fig. 10)"
     yield PaperFigure("apq-fig10", title, tuple(panels))
 
 
 _MODELLED: Final = (
     "Each device is a cell of 802.11b at 11 Mb/s, the Cisco of 802.11g, whose queue has the printed "
-    "capacity for 1500-byte packets; short preamble, no others in the cell.",
+    "capacity for 1500-byte packets; short preamble, no other station in the cell.",
 )
 
 ITEMS: Final = (

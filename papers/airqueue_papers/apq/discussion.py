@@ -31,9 +31,9 @@ PROTECTION: Final[Mapping[str, MacTable]] = {
     "protected-fast": {"protection": "cts_to_self", "protection_rate": "11 Mb/s"},
     "unprotected": {},
 }
-"""How frames of 802.11g are kept apart from stations that do not hear them."""
+"""Protections of 802.11g frames from stations that do not decode them."""
 _LONG: Final[PhyTable] = {"standard": "802.11b", "control_rate": "1 Mb/s"}
-"""The slowest way to send at 11 Mb/s: long preamble, acknowledgements at 1 Mb/s."""
+"""The slowest exchange at 11 Mb/s: long preamble, acknowledgements at 1 Mb/s."""
 
 
 def _runs(budget: Budget) -> Mapping[str, Run]:
@@ -142,7 +142,7 @@ def _arithmetic() -> Iterable[Finding]:
     yield Finding(
         "apq.text.fps_bound",
         f"Games are judged by {1e3 * qoe.GAME_ROUND_TRIP_S:.0f} ms here too.",
-        # Under 100 ms: what is still good is a moment less.
+        # The limit is "under 100 ms", so the largest good value is just below.
         (Value(1e3 * qoe.GAME_ROUND_TRIP_S - 1e-9),),
     )
 
@@ -263,8 +263,8 @@ ITEMS: Final = (
         _runs,
         notes=(
             "Delays are those of cells whose queue has the printed capacity. Effective rates are "
-            "those of one access point alone, from the slowest to the fastest way of 802.11b to "
-            "send at 11 Mb/s.",
+            "those of one access point alone, from the slowest to the fastest exchange of "
+            "802.11b at 11 Mb/s.",
         ),
     ),
     Item(
@@ -276,7 +276,7 @@ ITEMS: Final = (
         notes=(
             "The open question of the discussion, asked with one queue in an 802.11g cell at 54 Mb/s "
             "and servers 50 ms away: one download wants a hundred packets and more, ten want fewer, "
-            "web users nearly none; call and game pay for every packet that waits before theirs.",
+            "web users nearly none; every waiting packet delays call and game.",
         ),
     ),
 )

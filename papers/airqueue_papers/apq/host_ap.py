@@ -1,4 +1,4 @@
-"""The validation again in real time: queues of the kernel behind a shaper, real sockets."""
+"""The validation repeated in real time: queues of the kernel behind a shaper, real sockets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from airqueue_papers.picture import Panel, PaperFigure, Series
 _RATE_BPS: Final = 7_000_000
 _SIZE_BYTES: Final = 1500
 _SECONDS: Final = 40.0
-"""What one quick measurement takes, and about what draining a queue of 2000 packets adds."""
+"""Approximate time of one quick measurement, with the draining of a queue of 2000 packets."""
 
 
 def host_ap(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from airqueue_papers.item import Budget, Calculation, Outcomes, calculated
 from airqueue_papers.picture import Series
 
 PHY_B: Final[PhyTable] = {"standard": "802.11b", "preamble": "short"}
-"""802.11b at 11 Mb/s. The paper prints no preamble: its 6.7 Mb/s is only had with the short one."""
+"""802.11b at 11 Mb/s. The paper prints no preamble: only the short one gives its 6.7 Mb/s."""
 PHY_G: Final[PhyTable] = {"standard": "802.11g", "rate": "11 Mb/s", "preamble": "short"}
 """802.11g fixed at 11 Mb/s, whose slots are short."""
 DRIVER_FRAMES: Final = 40
-"""What the paper finds behind the Host AP's queue."""
+"""Frames of the driver behind the Host AP's queue, as found by the paper."""
 
 
 def access_point(packets: int, phy: PhyTable = PHY_B, ring: int = 0) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Seen(TypedDict):
     quiet: list[list[float]]
     """s, fraction: the distribution of delays with the queue empty."""
     full: list[list[float]]
-    """The same with the queue full."""
+    """s, fraction: the distribution of delays with the queue full."""
 
 
 def session(inputs: Mapping[str, Any]) -> Seen:
@@ -104,6 +104,6 @@ def line(
 
 
 def mean_within(points: Sequence[Sequence[float]], ends: tuple[float, float]) -> float:
-    """Return the mean of y over the x of [x, y] within two ends."""
+    """Return the mean of y over the part of [x, y] between two values of x."""
     chosen = [y for x, y in zip(*points, strict=True) if ends[0] <= x < ends[1]]
     return float(sum(chosen) / len(chosen))

@@ -12,7 +12,7 @@ from airqueue_papers.picture import Panel, PaperFigure, Series
 
 SETTINGS: Final = (30, 50, 100, 250, 500, 1000, 1500, 2000)
 _FLOOD_PPS: Final = 800.0
-"""A fifth more than a cell of 802.11b carries is lost."""
+"""Rate of the flood, of which a cell of 802.11b loses at least a fifth."""
 
 
 def estimate(outcomes: Outcomes, name: str, size_bytes: int = 1500) -> Value:
@@ -50,7 +50,7 @@ def _compare_settings(outcomes: Outcomes) -> Iterable[Finding]:
     )
     yield Finding(
         "apq.val.under",
-        f"{_apart(found, large)}; of all that setting and driver hold {short} is missing, and the "
+        f"{_apart(found, large)}; of the packets in queue and driver {short} is missing, and the "
         "simulated flood keeps the queue full.",
         holds=all(found[setting].mean < setting for setting in large),
     )
@@ -79,7 +79,7 @@ def _draw_settings(outcomes: Outcomes) -> Iterable[PaperFigure]:
     panel = Panel(
         "", "setting (packets)", "capacity (packets)", series, log_x=True, log_y=True, zero=False
     )
-    yield PaperFigure("apq-fig4", "What the method finds of known settings (Fig. 4)", (panel,))
+    yield PaperFigure("apq-fig4", "Estimates of known settings (Fig. 4)", (panel,))
 
 
 def _two_settings(_: Budget) -> Mapping[str, Run]:
@@ -105,8 +105,8 @@ ITEMS: Final = (
         _two_settings,
         _draw_sessions,
         notes=(
-            "Printed is what the Host AP itself counted in its queue. Drawn is what can be seen from "
-            "outside, the delay of the saturating flow's packets, which has the same shape.",
+            "The paper prints the packets that the Host AP itself counted in its queue. The figure "
+            "shows the delay of the saturating flow's packets, seen from outside, of the same shape.",
         ),
     ),
     Item(
@@ -117,7 +117,7 @@ ITEMS: Final = (
         _draw_settings,
         notes=(
             "A simulated access point of 802.11b with a driver ring of 40 frames behind the queue, "
-            "which is what the paper finds behind its own. --real measures queues of the kernel.",
+            "as the paper finds behind its own. --real measures queues of the kernel.",
         ),
     ),
 )

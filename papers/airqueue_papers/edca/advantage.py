@@ -21,11 +21,11 @@ GROUPS: Final = {"sta": (7, "10 m"), "far": (3, "20 m")}
 NEAR: Final = "near"
 _SLIGHT: Final = 1.5
 _WEAK_DBM: Final = -89.0
-"""At the access point: a frame of 1428 bytes is lost twice or three times in a hundred."""
+"""Noise at the access point: two or three of a hundred frames of 1428 bytes are lost."""
 
 
 def by_capture(source: str, duration_s: float) -> Description:
-    """Return eleven uploads; the last station's frames survive collisions with the far ones'."""
+    """Return eleven uploads; the last station's frames survive collisions with far stations."""
     here = ["0 m", "0 m"]
     stations: list[StationTable] = [
         {"name": AP, "position": here},
@@ -42,7 +42,7 @@ def by_capture(source: str, duration_s: float) -> Description:
 
 
 def by_loss(source: str, duration_s: float) -> Description:
-    """Return eleven uploads of which all but the last lose some frames to noise."""
+    """Return eleven uploads, all but the last of which lose some frames to noise."""
     stations: list[StationTable] = [
         {"name": AP},
         {"name": "sta", "count": STATIONS - 1},
@@ -133,14 +133,14 @@ def _compare_tcp(outcomes: Outcomes) -> Iterable[Finding]:
     twice, starved = sum(x >= 2 for x in of_mean), sum(x < 0.1 for x in of_mean)
     loss = {source: _advantage(outcomes, f"{source}-loss") for source in ("udp", "tcp")}
     magnified = by_tcp.mean > udp.mean
-    why = "" if magnified else ": what TCP magnifies is chance"
+    why = "" if magnified else ": TCP magnifies random differences"
     yield Finding(
         "edca.fig2",
         f"Station 11 has {interval(by_tcp, digits=2)} times the mean of the others by TCP and "
         f"{interval(udp, digits=2)} by UDP, twice their mean or more in {twice} of {len(of_mean)} "
         f"tests and less than a tenth in {starved}, while Jain's index of all falls from "
-        f"{_fairness(outcomes, 'udp'):.3f} to {_fairness(outcomes, 'tcp'):.2f}{why}; were its "
-        f"advantage that the others lose frames to noise, it would have "
+        f"{_fairness(outcomes, 'udp'):.3f} to {_fairness(outcomes, 'tcp'):.2f}{why}; if instead "
+        f"the others lose frames to noise, station 11 has "
         f"{interval(loss['tcp'], digits=2)} by TCP and {interval(loss['udp'], digits=2)} by UDP"
         f"{', which is magnified' if _clearly_above(loss['tcp'], loss['udp']) else ''}.",
         holds=magnified,
@@ -177,13 +177,13 @@ def _nothing(_: Outcomes) -> Iterable[Finding]:
 _WHOSE: Final = (
     "The paper does not know why station 11 had its advantage. Assumed here: it is nearer than the "
     "others, 7 m from the access point, seven of these at 10 m and three at 20 m, and a frame "
-    "survives those that are 10 dB weaker, so that it wins collisions with the three."
+    "survives frames that are 10 dB weaker, so that it wins collisions with the three."
 )
 CAL: Final = Item(
     "cal",
     "Calibration of the test bed (Sec. 3)",
     _nothing,
-    notes=("What moving a station by centimetres does, no simulation of ours can say.",),
+    notes=("Our simulation cannot show the effect of moving a station by centimetres.",),
 )
 FIG1: Final = Item(
     "fig1", "Eleven UDP uploads (Fig. 1)", _compare_udp, _runs_udp, _pictures_udp, (_WHOSE,)
@@ -196,9 +196,9 @@ FIG2: Final = Item(
     _pictures_tcp,
     (
         _WHOSE,
-        "The other advantage that is tried: no capture, but the ten others lose two or three frames "
-        "in a hundred to noise.",
-        "By TCP tests differ far more than stations do: who loses acknowledgements while its window "
-        "is small starves, whoever it is. The mean is taken over many tests.",
+        "The other advantage tried: no capture, but the ten others lose two or three frames in a "
+        "hundred to noise.",
+        "With TCP, tests differ far more than stations: any station that loses acknowledgements "
+        "while its window is small starves. The mean is taken over many tests.",
     ),
 )

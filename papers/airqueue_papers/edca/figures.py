@@ -17,7 +17,7 @@ def runs(results: Results) -> list[Figures]:
 
 
 def goodputs(run: Figures, direction: str = "") -> list[float]:
-    """Return the goodput of each connection in kb/s, of those whose names begin so."""
+    """Return the goodputs in kb/s of the connections whose names have this prefix."""
     connections = run["connections"].items()
     return [
         known(each["goodput_bps"]) / 1e3 for name, each in connections if name.startswith(direction)
@@ -25,7 +25,7 @@ def goodputs(run: Figures, direction: str = "") -> list[float]:
 
 
 def jain(shares: Sequence[float]) -> float:
-    """Return (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one has all."""
+    """Return Jain's index (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one has all."""
     squares = sum(each * each for each in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
 
@@ -65,7 +65,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def found(samples: Iterable[float]) -> Value:
-    """Return mean and interval of what every replication has."""
+    """Return mean and interval of a value that every replication has."""
     value = Value.of(samples)
     if value is None:
         raise ValueError("no replication has it")

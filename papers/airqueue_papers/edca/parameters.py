@@ -20,9 +20,9 @@ from airqueue_papers.measured import apart, furthest, interval, percent, series
 from airqueue_papers.picture import Panel, PaperFigure
 
 LONGEST_US: Final = 8192
-"""Largest TXOP of 32 us units that the driver's eight bits hold."""
+"""Largest TXOP: as many units of 32 us as the driver's eight bits hold."""
 GRID_US: Final = {Budget.QUICK: 128, Budget.FULL: 64}
-"""Times between TXOPs that are tried."""
+"""Step between the TXOPs tried."""
 AIFS: Final = tuple(range(21))
 WINDOWS: Final = tuple(1 << k for k in range(1, 11))
 NEAR: Final = 0.1
@@ -87,7 +87,7 @@ def _tried(outcomes: Outcomes) -> dict[int, Value]:
 
 
 def measured_step_us(ratios: Mapping[int, Value]) -> float:
-    """Return the mean distance of the TXOPs at which the ratio comes nearer to the next number."""
+    """Return the mean distance of the TXOPs at which the ratio rounds to the next number."""
     edges: dict[int, float] = {}
     below = 0
     for us, value in ratios.items():
@@ -123,7 +123,7 @@ def _compare_txop(outcomes: Outcomes) -> Iterable[Finding]:
 
 
 def _clear(us: float, width: float) -> bool:
-    """Whether no edge of a step is nearer than a width."""
+    """Return whether every edge of a step is at least ``width`` away."""
     return _fit(max(us - width, 0)) == _fit(us + width)
 
 
@@ -246,8 +246,8 @@ def _pictures_windows(outcomes: Outcomes) -> Iterable[PaperFigure]:
 
 _COUNTDOWN: Final = (
     "The paper does not say whether counters move in the slot in which another station begins to "
-    "transmit. The claims are judged with EDCA's rule, by which they do; with the other, that of "
-    "legacy DCF, small windows would gain far more than the printed agreement allows."
+    "transmit. The claims are judged with EDCA's rule, by which counters move; with the rule "
+    "of legacy DCF, small windows would gain far more than the printed agreement allows."
 )
 
 FIG3: Final = Item(
@@ -257,7 +257,7 @@ FIG3: Final = Item(
     _runs_txop,
     _pictures_txop,
     (
-        "Preamble and rate of acknowledgements are not printed; the short one and 11 Mb/s come "
+        "Preamble and rate of acknowledgements are not printed; the short preamble and 11 Mb/s come "
         "nearest to the printed 1270 us, and are used in all runs of this paper.",
         "Packets have 1400 bytes of UDP payload, 1428 with headers.",
     ),
@@ -270,8 +270,8 @@ FIG4: Final = Item(
     _pictures_aifs,
     (
         _COUNTDOWN,
-        "The model takes runs of idle slots for geometric. The other station's backoff bounds them, "
-        "so that a long AIFS is not over as often as the model has it.",
+        "The model takes runs of idle slots as geometric. The other station's backoff bounds them, "
+        "so that a long AIFS ends less often than in the model.",
     ),
 )
 FIG5: Final = Item(

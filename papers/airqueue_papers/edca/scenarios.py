@@ -1,7 +1,7 @@
 """The EDCA paper's test bed as scenarios: saturated stations by UDP, uploads and downloads by TCP.
 
 802.11b at 11 Mb/s without RTS. Preamble and rate of acknowledgements are not printed: the short
-one and 11 Mb/s are what the printed 1270 us of a packet (Fig. 3) take.
+preamble and 11 Mb/s give the printed 1270 us of a packet (Fig. 3).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from airqueue_papers.item import Simulation
 
 AP: Final = "ap"
 UDP_BYTES: Final = 1400
-"""Of a packet's payload."""
+"""Bytes of a packet's payload."""
 IP_BYTES: Final = UDP_BYTES + 28
 WINDOW: Final = 32
 """Values of the default window: the paper's CWmin, one more than the standard's."""
 LARGEST_WINDOW: Final = 1024
-"""Likewise of the largest."""
+"""Values of the largest default window."""
 DIFS_AIFSN: Final = 2
-"""DIFS is SIFS and two slots: what the paper calls an AIFS of 0 slots."""
+"""DIFS is SIFS and two slots, the paper's AIFS of 0 slots."""
 TCP_BUFFERS: Final = {"default": 64 * 1024, "used": 1024 * 1024}
-"""Bytes; Table 1."""
+"""TCP buffer in bytes; Table 1."""
 QUEUES: Final = {"default": (199, 200), "used": (10, 10)}
 """Packets in front of the driver, and in the driver; Table 1."""
 MSS: Final = 1448
@@ -47,14 +47,14 @@ PHY: Final[PhyTable] = {
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Parameters of a queue as the paper gives them."""
+    """Parameters of a queue in the paper's units."""
 
     aifs_slots: int = 0
-    """Above DIFS."""
+    """Slots above DIFS."""
     window: int = WINDOW
     """Values of the first backoff, 0..window-1: the paper's CWmin."""
     txop: str = "0 us"
-    """A time; ``1 packet``; ``flows``: a packet for each download that has any."""
+    """A time; ``1 packet``; or ``flows``: a packet for each download with packets queued."""
 
     def keys(self) -> CategoryTable:
         """Return the keys of ``mac.edca``."""
@@ -96,7 +96,7 @@ def tcp(
     buffer: int = TCP_BUFFERS["used"],
     ack_every: int = 1,
 ) -> Description:
-    """Return the tables of stations' queues and of TCP: AIMD, with the timers of Linux."""
+    """Return the tables of the stations' queues and of TCP: AIMD, with the timers of Linux."""
     limit, ring = queues
     return {
         "queue": {"limit": f"{limit} packets", "ring": f"{ring} packets"},
@@ -121,7 +121,7 @@ class Pair:
 
     second: Access
     rule: CountdownName = "edca"
-    """When counters move: ``edca``, ``freeze``."""
+    """Rule by which counters move: ``edca``, ``freeze``."""
 
     @property
     def name(self) -> str:
@@ -186,9 +186,9 @@ class Transfers:
     queues: tuple[int, int] = QUEUES["used"]
     buffer: int = TCP_BUFFERS["used"]
     background_mbps: float = 0.0
-    """Of UDP from one more station."""
+    """UDP rate of one more station."""
     ack_every: int = 1
-    """Segments that an acknowledgement answers."""
+    """Segments per acknowledgement."""
 
     @property
     def name(self) -> str:
@@ -243,7 +243,7 @@ class LikeNs2:
 
     uploads: int
     queue_frames: int = 50
-    """Of every station, as ns-2 counts: with the one in the MAC."""
+    """Queue limit of every station, counted as in ns-2: with the packet in the MAC."""
 
     @property
     def name(self) -> str:

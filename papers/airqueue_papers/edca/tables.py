@@ -71,16 +71,16 @@ def _compare_table1(outcomes: Outcomes) -> Iterable[Finding]:
 
 
 def _gross(index: Value, least: float) -> bool:
-    """Whether uploads are grossly unfair, as Fig. 6 is read."""
+    """Return whether uploads are grossly unfair, in our reading of Fig. 6."""
     return index.mean < UNFAIR and least < STARVED
 
 
 def _why(found: Sequence[tuple[Value, float, float]]) -> str:
-    """Return what the fairer of queues have in common."""
+    """Return the common property of the fairer queues, as a clause."""
     unfair = [count for index, least, count in found if _gross(index, least)]
     fairer = [count for index, least, count in found if not _gross(index, least)]
     if unfair and fairer and max(fairer) < min(unfair):
-        return "; it is timeouts that starve a flow, and the fairer queues have fewer"
+        return "; timeouts starve a flow, and the fairer queues have fewer"
     return ""
 
 
@@ -93,7 +93,7 @@ def _timeouts(outcomes: Outcomes, case: Transfers) -> float:
 
 
 def _settings(described: Description) -> Iterable[Finding]:
-    """What the scenario of Fig. 6 has."""
+    """Yield the findings on the settings of Fig. 6's scenario."""
     queue = described["queue"]
     window = int(described["tcp"]["window"].split()[0])
     buffer = TCP_BUFFERS["used"]
@@ -205,7 +205,7 @@ TABLE1: Final = Item(
     _pictures_table1,
     (
         ASSUMED,
-        "Settings count for nothing: they are ours as well. What the paper says of them is measured.",
+        "Settings do not count, since ours are equal. The paper's statements on them are measured.",
     ),
 )
 TABLE2_ITEM: Final = Item(
@@ -215,7 +215,7 @@ TABLE2_ITEM: Final = Item(
     lambda budget: simulations((FAIR_MIXED, FAIR_UPLOADS), budget),
     notes=(
         ASSUMED,
-        "An AIFS of 0 slots is DIFS, AIFSN 2; CWmin 32 is a largest first backoff of 31. What Table "
-        "2 does is in Figs 8 and 9.",
+        "An AIFS of 0 slots is DIFS, AIFSN 2; CWmin 32 is a largest first backoff of 31. Figs 8 and "
+        "9 show the effect of Table 2.",
     ),
 )

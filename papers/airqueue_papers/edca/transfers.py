@@ -37,16 +37,16 @@ RESTORED: Final = 0.98
 _TENTH: Final = 0.1
 _NEAR_ALL: Final = 0.15
 _HALF_OF_ALL: Final = 6
-"""Stations: fewer are still "quite quickly"."""
+"""Most stations that count as "quite quickly"."""
 
 
 def delayed(case: Transfers) -> Transfers:
-    """Return the same with an acknowledgement for every second segment."""
+    """Return the case with an acknowledgement for every second segment."""
     return replace(case, ack_every=2)
 
 
 def simulations(cases: Iterable[Transfers], budget: Budget) -> Mapping[str, Run]:
-    """Return tests of five minutes as in Sec. 3, or of one and a half with the small budget."""
+    """Return tests of five minutes as in Sec. 3, or of 1.5 minutes with the small budget."""
     length, count = budget.pick(90, 300), budget.pick(8, 16)
     return {case.name: case.simulation(length, count) for case in cases}
 
@@ -67,7 +67,7 @@ def _share(outcomes: Outcomes, case: Shared) -> float:
 
 
 def _degraded(outcomes: Outcomes, cases: Sequence[Transfers]) -> int | None:
-    """Return the fewest uploads whose fairness is below `DEGRADED`."""
+    """Return the least number of uploads with a fairness below `DEGRADED`."""
     return next(
         (c.uploads for c in cases if figures.fairness(outcomes, c.name).mean < DEGRADED), None
     )
@@ -109,9 +109,9 @@ def _compare_sec5(outcomes: Outcomes) -> Iterable[Finding]:
     (uploads, downloads), error = furthest(shares)
     yield Finding(
         "edca.sec5.dlshare",
-        f"Saturated downloads share what the access point wins: at most {percent(error)} from "
-        f"1/(n_u + 1), with {uploads} uploads and {downloads} downloads; by TCP Fig. 7 has less, as "
-        "acknowledgements of uploads take their part.",
+        f"Saturated downloads share the access point's turns: at most {percent(error)} from "
+        f"1/(n_u + 1), with {uploads} uploads and {downloads} downloads; with TCP, Fig. 7 has less, "
+        "as acknowledgements of uploads take their part.",
         holds=error <= _TENTH,
     )
 
@@ -129,7 +129,7 @@ def _compare_fig6(outcomes: Outcomes) -> Iterable[Finding]:
 
 
 def _downloads(outcomes: Outcomes, case: Transfers) -> Value:
-    """Return what a download gets over what an upload gets, mean over replications."""
+    """Return the goodput of a download over that of an upload, mean over replications."""
     tests = figures.runs(outcomes[case.name])
     return figures.found(
         mean(figures.goodputs(run, "down")) / mean(figures.goodputs(run, "up")) for run in tests
@@ -148,7 +148,7 @@ def _compare_fig7(outcomes: Outcomes) -> Iterable[Finding]:
     other = delayed(MIXED)
     yield Finding(
         "edca.fig7",
-        f"A download gets {percent(ratio.mean, 2)} of what an upload does, and the largest upload "
+        f"A download gets {percent(ratio.mean, 2)} of an upload's goodput, and the largest upload "
         f"{within:.1f} times the smallest; with an acknowledgement for every second segment "
         f"{percent(_downloads(outcomes, other).mean, 2)} and "
         f"{_among_uploads(outcomes, other):.1f}; were data and acknowledgements alike, six "
@@ -184,7 +184,7 @@ def _compare_fig9(outcomes: Outcomes) -> Iterable[Finding]:
     yield Finding(
         "edca.fig9",
         f"Flows' means are at most {percent(off)} from the mean of all, a download gets "
-        f"{interval(ratio)} of what an upload does, and in one test the furthest flow is "
+        f"{interval(ratio)} of an upload's goodput, and in one test the furthest flow is "
         f"{percent(one.mean)} off; with an acknowledgement for every second segment a download "
         f"gets {interval(other)}.",
         holds=off <= _NEAR_ALL and apart(ratio.mean, 1) <= _NEAR_ALL,
@@ -260,13 +260,13 @@ def _pictures_range(outcomes: Outcomes) -> Iterable[PaperFigure]:
 
 
 ASSUMED: Final = (
-    "Not printed and assumed: connections end in the access point; AIMD with SACK and the timers of "
-    "Linux; an acknowledgement for every segment, as the paper's argument counts them, with one for "
-    "every second segment beside it; tests of five minutes, as for the calibration."
+    "Assumed, since not printed: connections end in the access point; AIMD with SACK and the timers "
+    "of Linux; an acknowledgement for every segment, as in the paper's argument, with one for every "
+    "second segment beside; tests of five minutes, as for the calibration."
 )
 SEC5: Final = Item(
     "sec5",
-    "Who gets the medium with default parameters (Sec. 5.1)",
+    "Shares of the medium with default parameters (Sec. 5.1)",
     _compare_sec5,
     _runs_sec5,
     _pictures_sec5,
@@ -284,7 +284,7 @@ FIG9: Final = _item(
     "Six uploads and six downloads with Table 2 (Fig. 9)",
     FAIR_MIXED,
     _compare_fig9,
-    notes=("A TXOP of n_d packets is one of as many packets as downloads have any waiting.",),
+    notes=("A TXOP of n_d packets has one packet for each download with packets waiting.",),
 )
 SEC52: Final = Item(
     "sec52",

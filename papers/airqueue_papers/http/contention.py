@@ -1,4 +1,4 @@
-"""HTTP paper, Figs 1 and 2: how often backlogged nodes collide, and how often they give up."""
+"""HTTP paper, Figs 1 and 2: probabilities of collision and of giving up, for backlogged nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from airqueue_papers.measured import interval, percent, series
 from airqueue_papers.picture import Panel, PaperFigure
 
 BACKLOGGED: Final = (2, 3, 5, 10, 15, 20, 30, 40, 50)
-"""Nodes that are simulated, the saturated stations of a cell."""
+"""Numbers of nodes simulated, the saturated stations of a cell."""
 _AXIS: Final = tuple(range(1, 51))
 
 
@@ -132,8 +132,8 @@ FIG1: Final = Item(
     _runs,
     _pictures_collisions,
     (
-        "The paper compares with no simulation here. Ours is of 802.11-2016 with Table 1's windows: "
-        "stations that always have a packet of 1040 bytes, RTS and CTS before each.",
+        "The paper has no simulation here. Ours follows 802.11-2016 with Table 1's windows: stations "
+        "that always have a packet of 1040 bytes, RTS and CTS before each.",
     ),
 )
 FIG2: Final = Item(
@@ -143,7 +143,7 @@ FIG2: Final = Item(
     _runs_drops,
     _pictures_drops,
     (
-        "Where the simulation gave nothing up, no point is drawn: the axis is logarithmic.",
+        "Where the simulation gave up no packet, no point is drawn: the axis is logarithmic.",
         "The limit that ends a packet behind RTS and CTS is seven RTS without a CTS.",
     ),
 )

@@ -20,7 +20,7 @@ TEN: Final = 10
 FEW: Final = 5
 MANY: Final = 40
 NEAR: Final = 0.1
-"""A tenth: what "well", "good match" and "similar" are read as, by the claims' notes."""
+"""A tenth: our reading of "well", "good match" and "similar", by the claims' notes."""
 _NS2_LIMIT: Final = 50
 """ns-2's default limit of a queue."""
 
@@ -32,7 +32,7 @@ _TEN_BY_D: Final = tuple(Downloads(TEN, d=d) for d in ACKS)
 
 
 def present(outcomes: Outcomes, cases: Sequence[Downloads]) -> list[Downloads]:
-    """Return the cases that were run."""
+    """Return the cases to run."""
     return [case for case in cases if case.name in outcomes]
 
 
@@ -129,7 +129,7 @@ def throughputs(outcomes: Outcomes, cases: Sequence[Downloads], key: str) -> dic
 
 
 def references(cases: Iterable[Downloads], key: str) -> dict[float, float]:
-    """Return the results of ns-2 in Mb/s over a field of the cases, where there are any."""
+    """Return the available results of ns-2 in Mb/s over a field of the cases."""
     found = {float(getattr(case, key)): reference(case) for case in cases}
     return {x: value for x, value in found.items() if value is not None}
 
@@ -174,7 +174,7 @@ FIG4: Final = Item(
         "The paper does not print its queues' limits. The claims are judged with queues that lose "
         "nothing; a limit of 50 packets, ns-2's default, is drawn beside them.",
         "The third curve of Fig. 4, a model of others that the authors modified, is left out: the "
-        "paper does not say how they did.",
+        "paper does not print the modification.",
         "Eq. (3) as printed counts the backoff of a collision twice, which lets Eq. (10) fall as "
         "stations are added; counted once it stays within 4 % of ns-2 up to 40 "
         "(`airqueue model tcp-capacity` with `collision_cost=corrected`).",

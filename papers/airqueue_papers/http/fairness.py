@@ -1,4 +1,4 @@
-"""HTTP paper, Fig. 9 and Sec. 4.2: windows against a finite buffer, and sharing by turns instead."""
+"""HTTP paper, Fig. 9 and Sec. 4.2: windows against a finite buffer, and round robin instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WINDOWS: Final = {
     Budget.FULL: (5, 10, 15, 20, 25, 30, 35, 60, LARGE),
 }
 _PRINTED_TO: Final = 35
-"""Where the axis of Fig. 9 ends."""
+"""End of the axis of Fig. 9."""
 
 _SMALL: Final = Sessions(NODES, window=1)
 _FIRST_COME: Final = Sessions(NODES)
@@ -37,7 +37,7 @@ _MIXED: Final = (
 
 
 _BUSIER_S: Final = 5.0
-"""A think time that Fig. 9 may have had: its own is not printed."""
+"""A possible think time of Fig. 9, whose own is not printed."""
 
 
 def _finite(window: int, think_s: float = THINK_S) -> Sessions:
@@ -157,7 +157,7 @@ FIG9: Final = Item(
     (
         AT_MEAN_SIZE,
         "B counts as ns-2's limits do, the packet in the MAC included. The printed axis ends at 35; "
-        "60 and 1000 are run for what is said of any larger window.",
+        "60 and 1000 are run for the statement on all larger windows.",
     ),
 )
 ROUND_ROBIN: Final = Item(

@@ -34,7 +34,7 @@ LOSSLESS: Final = 100_000
 AP: Final = "ap"
 _WARM_UP_S: Final = 50
 _SESSION_S: Final = 1.0e-4
-"""CPU time of a file in the simulation, of its segments and as much for an ACK of each: about."""
+"""Approximate CPU time of a file, of its segments, and of an ACK for each, in the simulation."""
 
 
 def _network(duration_s: float, warm_up_s: float, tcp: TcpTable) -> Description:
@@ -62,9 +62,9 @@ class Downloads:
     d: int = 1
     """Segments that an acknowledgement answers."""
     limit: int | None = None
-    """Of the access point's queue in packets as ns-2 counts, the one in the MAC included."""
+    """Limit of the access point's queue in packets, counted as in ns-2 with the one in the MAC."""
     layer: str = "802.11b"
-    """Or 802.11a, with the two rates that the paper names."""
+    """Whether the cell is 802.11a, with the two rates that the paper prints."""
 
     @property
     def name(self) -> str:
@@ -124,7 +124,7 @@ class Downloads:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Users who think, fetch a file over a connection of its own, and think again."""
+    """Users who think, fetch a file over its own connection, and think again."""
 
     nodes: int
     """n, the access point included."""
@@ -132,7 +132,7 @@ class Sessions:
     """Of file sizes; exponential or constant."""
     window: int = LARGE
     d: AckEveryValue = 1
-    """Segments that an acknowledgement answers, or ``dynamic``."""
+    """Segments per acknowledgement, or ``dynamic``."""
     think_s: float = THINK_S
     limit: int | None = None
     """B, the access point's queue in packets as ns-2 counts."""
@@ -143,7 +143,7 @@ class Sessions:
 
     @property
     def name(self) -> str:
-        """Of the run: all in which it differs from others."""
+        """Name of the run: all settings in which it differs from others."""
         words = [f"sessions-n{self.nodes}-{self.law}-w{self.window}-d{self.d}"]
         words += [f"think{self.think_s:g}"] * (self.think_s != THINK_S)
         words += [f"limit{self.limit}"] * (self.limit is not None)
@@ -153,7 +153,7 @@ class Sessions:
         return "-".join(words)
 
     def scenario(self, files: int) -> Description:
-        """Return the description, of a length in which every user gets about so many files."""
+        """Return the description, long enough for this number of files for each user."""
         initial = 2 if self.d == "dynamic" else max(2, int(self.d))
         tcp: TcpTable = {
             "window": f"{self.window} packets",
@@ -181,7 +181,7 @@ class Sessions:
         return network
 
     def simulation(self, files: int, replications: int) -> Simulation:
-        """Return replications in which every user gets about so many files each."""
+        """Return replications with about this number of files for each user."""
         acks = 4 if self.d == "dynamic" else int(self.d)
         weight = files * (self.nodes - 1) * _SESSION_S * (1 + 1 / acks)
         return Simulation(self.scenario(files), replications, weight=weight)
@@ -190,7 +190,7 @@ class Sessions:
     def _fixed_s(self) -> float:
         """The part of a session that does not depend on its size: handshake and last timer."""
         d = 4 if self.d == "dynamic" else int(self.d)
-        # A clock that ticks whatever arrives is waited for half as long as a timer.
+        # The wait for a free-running clock is half as long as for a timer.
         timer_s = self.ack_delay_ms / 1e3 / (2 if self.ack_timer == "ticks" else 1)
         return float(handshake_s() + timer_wait_s(d, timer_s))
 
@@ -198,7 +198,7 @@ class Sessions:
         """Return the mean session delay in s at the mean size of files.
 
         Each replication's mean without `_fixed_s`, over its mean number of segments and times the
-        expected one: the mean size of a few thousand files of infinite variance is off by a tenth.
+        expected number: the mean size of a few thousand files of infinite variance is off by a tenth.
         """
         expected = float(mean_segments(8 * MEAN_BYTES, SEGMENT_BITS, self.law))
         fixed_s = self._fixed_s
@@ -211,12 +211,12 @@ class Sessions:
         return _found(self.name, samples)
 
     def plain_delay(self, outcomes: Outcomes) -> Value:
-        """Return the mean over the files that there were, in s."""
+        """Return the plain mean over the files, in s."""
         runs = _runs(outcomes[self.name])
         return _found(self.name, [known(run["medium"]["session_mean_s"]) for run in runs])
 
     def files(self, outcomes: Outcomes) -> int:
-        """Return how many files were fetched in all replications."""
+        """Return the number of files fetched in all replications."""
         return sum(run["medium"]["sessions"] for run in _runs(outcomes[self.name]))
 
 

@@ -45,7 +45,7 @@ def _compare_fig3(outcomes: Outcomes) -> Iterable[Finding]:
 
 
 def _gains(outcomes: Outcomes) -> Iterable[Finding]:
-    """What d = 2 gains with 802.11a, which is printed, and with 802.11b."""
+    """Yield the findings on the gain of d = 2 with 802.11a, which is printed, and with 802.11b."""
     plain, delayed = single_station_bps([1, 2], DOT11A).tolist()
     fast = delayed / plain - 1
     slow = _mbps(2, large=True) / _mbps(1, large=True) - 1
@@ -76,7 +76,7 @@ def _compare_fig12(outcomes: Outcomes) -> Iterable[Finding]:
     simulated = [case.throughput(outcomes).mean for case in _BY_WINDOW]
     few, many = simulated[0], simulated[-1]
     falls = grows(-each for each in phi)
-    # From some ten segments on throughputs differ by less than their intervals.
+    # Above some ten segments throughputs differ by less than their intervals.
     yield Finding(
         "http.fig12.phi",
         f"phi falls from {1e6 * phi[0]:.0f} us at W* = 1 to {1e6 * phi[-1]:.0f} us at {LARGE}, "
@@ -151,7 +151,7 @@ FIG3: Final = Item(
     lambda budget: _runs((*_LARGE, *_FAST), budget),
     _pictures_fig3,
     (
-        "Eq. (8) lacks T_slot in its last term as printed; here it is there.",
+        "The last term of Eq. (8) as printed lacks T_slot, which is added here.",
         "Of 802.11a the paper prints 54 and 6 Mb/s. The rest is IEEE 802.11's: a window of 16, "
         "slots of 9 us, whole symbols, TCP acknowledgements at 54 Mb/s.",
     ),
@@ -166,8 +166,8 @@ FIG12: Final = Item(
         "The simulation's points are the time of a segment and its acknowledgement without the "
         "frames that Table 1 makes of them. Its RTS has 160 bits, as in the standard and in ns-2, "
         "which is 20 us less for each segment than Table 1 says, and its first backoff is 15 slots "
-        "and not 15.5 on average. Most of the rest is that the backoff after a packet goes on while "
-        "the other end is in its own, where the formula has one after the other.",
+        "and not 15.5 on average. Most of the rest comes from backoffs of both ends "
+        "that run at the same time, where the formula has one after the other.",
     ),
 )
 FIG13: Final = Item(

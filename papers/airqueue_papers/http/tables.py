@@ -22,7 +22,7 @@ _ONE: Final = {law: Sessions(2, law, window=1) for law in _LAWS}
 _LARGE: Final = Sessions(2)
 _BY_D: Final = {d: Sessions(2, d=d) for d in ACKS}
 _TICKS: Final = {d: Sessions(2, d=d, ack_timer="ticks") for d in ACKS[1:]}
-"""The same with a clock that ticks every 40 ms in place of a timer."""
+"""The cases with a clock that ticks every 40 ms in place of a timer."""
 _DYNAMIC: Final = Sessions(2, d="dynamic")
 _OWN_TIMER: Final = Sessions(2, d="dynamic", ack_delay_ms=100)
 """The dynamic scheme with the timer of its own authors."""
@@ -125,7 +125,7 @@ def _compare_table3(outcomes: Outcomes) -> Iterable[Finding]:
 
 
 def _printed_spread() -> float:
-    """Return how far the printed means of Table 3 are apart."""
+    """Return the relative spread of the printed means of Table 3."""
     means = [float(each) for d in ACKS for each in load("http").claims[_row(d)].numbers or ()]
     return max(means) / min(means) - 1
 
@@ -189,11 +189,11 @@ def _named(names: Sequence[str], cases: Sequence[Sessions], outcomes: Outcomes) 
 
 
 _HEAVY_TAIL: Final = (
-    "Sizes by Pareto's law with shape 1.5 have no variance: the mean of 10 000 is off by a tenth "
-    "or so, as the printed intervals say. Of ours each run's part that grows with the size, all but "
-    "handshake and last timer, is divided by its mean number of segments and multiplied by the "
-    "expected 30.5, which takes that chance out; the plain mean stands in the sentence beside it. "
-    "ns-2's value is corrected in the same way."
+    "Pareto sizes with shape 1.5 have infinite variance: the mean of 10 000 is off by a tenth or "
+    "so, as the printed intervals show. In our runs the part of the delay that grows with the size, "
+    "all but handshake and last timer, is divided by the run's mean number of segments and "
+    "multiplied by the expected 30.5, which removes this scatter; the sentence beside gives the "
+    "plain mean. ns-2's value is corrected equally."
 )
 
 TABLE2: Final = Item(
@@ -213,7 +213,7 @@ TABLE3: Final = Item(
     (
         _HEAVY_TAIL,
         "The initial window is d segments, and two with d = 1 and the dynamic scheme, ns-2's "
-        "default: the paper says the first, and nothing of the others.",
+        "default: the paper states only the first.",
         "A receiver's timer of 40 ms starts with the first segment that waits. ns-2's FullTcp, which "
         "the paper may have used, has a clock instead that ticks every 40 ms, so that a file's last "
         "segments wait for 20 ms on average: drawn beside it.",

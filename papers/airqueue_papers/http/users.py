@@ -34,7 +34,7 @@ _MUCH: Final = 1.2
 
 
 def _of(law: SizeDistributionName, window: int, outcomes: Outcomes) -> dict[int, Sessions]:
-    """Return the cells of a size law and a window that were run, by their nodes."""
+    """Return the cells run with a size law and a window, by their nodes."""
     cases = (Sessions(nodes, law, window) for nodes in NODES[Budget.FULL])
     return {case.nodes: case for case in cases if case.name in outcomes}
 
@@ -52,7 +52,7 @@ def model_s(nodes: float, think_s: float = THINK_S, cost: str = "printed") -> fl
 def _curve(
     nodes: Sequence[float] | float, think_s: Sequence[float] | float, cost: str = "printed"
 ) -> dict[float, float]:
-    """Return `model_s` over whichever of nodes and think times is a sequence."""
+    """Return `model_s` over nodes or think times, whichever is a sequence."""
     solved = session_delay(nodes, think_s, _BITS, collision_cost=cost)
     axis = nodes if isinstance(nodes, Sequence) else think_s
     return dict(zip(np.atleast_1d(axis).tolist(), solved.mean_s.tolist(), strict=True))
@@ -208,8 +208,8 @@ def _runs_fig10(budget: Budget) -> Mapping[str, Run]:
 
 
 AT_MEAN_SIZE: Final = (
-    "Delays are at the mean size of files: each run's mean, without handshake and last timer, over "
-    "its mean number of segments and times the expected number."
+    "Delays are scaled to the mean size of files: each run's mean, without handshake and last timer, "
+    "over its mean number of segments, times the expected number."
 )
 FIG7: Final = Item(
     "fig7",
@@ -220,9 +220,9 @@ FIG7: Final = Item(
     (
         AT_MEAN_SIZE,
         "Five runs of 300 files for each user, the printed number, or of 100 with the quick budget. "
-        "Pareto sizes with large windows still spread: a single file of tens of megabytes delays all "
-        "others of its run, and intervals say by how much.",
-        "Think times are exponential: the simulation has no other law of pauses.",
+        "Results of Pareto sizes with large windows still scatter, as the intervals show: a single "
+        "file of tens of megabytes delays all others of its run.",
+        "Think times are exponential: the simulation has no other distribution of pauses.",
     ),
 )
 FIG8: Final = Item(

@@ -19,9 +19,9 @@ from airqueue_papers.picture import Panel, PaperFigure, Series
 HOPS: Final = 4
 SPACINGS_M: Final = {"table3": networks.CLOSE_M[HOPS], "table4": networks.FAR_M}
 KEPT: Final = 0.85
-"""Of the goodput with 50 packets: the paper's conclusion that less delay costs little."""
+"""Share of the goodput with 50 packets: the paper concludes that less delay costs little."""
 SHORT: Final = 0.25
-"""Of the round-trip time with 50 packets: its conclusion that it falls by far."""
+"""Share of the round-trip time with 50 packets: the paper concludes that it falls by far."""
 SHARED_FRAMES: Final = 12
 """B in Fig. 8."""
 _COST: Final = 0.15
@@ -29,7 +29,7 @@ _COST: Final = 0.15
 
 
 def table_runs(table: str, budget: Budget) -> Mapping[str, Run]:
-    """Return the three schemes of Table 3 or 4, and each with what is not printed changed."""
+    """Return the three schemes of Table 3 or 4, each also with unprinted settings changed."""
     network = (HOPS, SPACINGS_M[table], networks.seconds(budget))
     described = networks.runs_of(lambda *scheme: networks.scheme_chain(*network, *scheme))
     return networks.runs(budget, described, _COST)
@@ -38,7 +38,7 @@ def table_runs(table: str, budget: Budget) -> Mapping[str, Run]:
 def cells(
     outcomes: Outcomes, pattern: str, network: str, variants: Iterable[str] = VARIANTS
 ) -> Iterable[Finding]:
-    """Find goodput and round-trip time of the three schemes; pattern: of claims, scheme and what."""
+    """Find goodput and round-trip time of the three schemes; pattern: claim of scheme and figure."""
     for what, unit, figure, place_holds in (
         ("goodput", "kb/s", figures.goodput_kbps, _goodput_holds),
         ("rtt", "ms", figures.rtt_ms, _time_holds),
@@ -65,19 +65,19 @@ def cells(
 
 
 def _with_goodput(outcomes: Outcomes, run: str, variant: str) -> str:
-    """Return what a variant is, and the goodput that it has: it may miss that in turn."""
+    """Return the description of a variant with its goodput, which may itself miss the print."""
     kbps = figures.goodput_kbps(outcomes[run]).mean
     return f"{networks.described(variant)} (at {kbps:.0f} kb/s)"
 
 
 def _goodput_holds(scheme: str, goodputs: Mapping[str, float]) -> bool:
-    """Whether 50 packets give the most, and the scheme little less."""
+    """Return whether 50 packets give the most goodput, and the scheme little less."""
     most = max(goodputs.values())
     return goodputs[FIFO50.name] == most and goodputs[scheme] >= KEPT * most
 
 
 def _time_holds(scheme: str, times: Mapping[str, float]) -> bool:
-    """Whether a round-trip time has the place among the three that it has in the paper."""
+    """Return whether a round-trip time has the same rank among the three as in the paper."""
     longest, shortest = times[FIFO50.name], times[TCPAP.name]
     if scheme == SIZED.name:
         return shortest < times[scheme] <= SHORT * longest
@@ -91,13 +91,13 @@ class Gain:
     network: str
     scheme: str
     claim: str
-    """About the factor."""
+    """Claim about the factor."""
     loss_claim: str = ""
-    """Where it is not ``claim`` with ``_loss`` behind it."""
+    """Claim about the loss, if not ``claim`` with the suffix ``_loss``."""
 
 
 def gains(outcomes: Outcomes, gain: Gain, variants: Iterable[str] = VARIANTS) -> Iterable[Finding]:
-    """Find by what factor a scheme shortens round-trip times, and the goodput that it costs."""
+    """Find the factor by which a scheme shortens round-trip times, and its cost in goodput."""
     usual, other = outcomes[FIFO50.name], outcomes[gain.scheme]
     shorter, lost = figures.shorter(usual, other), figures.lost_percent(usual, other)
     times = figures.rtt_ms(usual).mean, figures.rtt_ms(other).mean
@@ -187,9 +187,9 @@ def draw_table(
 # Table 5
 
 LENGTHS: Final = (4, 5, 6)
-"""Hops of the chains that are averaged: TCP-AP's pace is that of four hops."""
+"""Hops of the averaged chains: TCP-AP's pace covers four hops."""
 SHORTER: Final = (2, 3)
-"""Hops of chains that are drawn and told beside these."""
+"""Hops of chains that are drawn and reported beside these."""
 
 
 def _topologies(lengths: Iterable[int] = LENGTHS) -> list[tuple[int, float]]:
@@ -211,21 +211,21 @@ def _table5_runs(budget: Budget) -> Mapping[str, Run]:
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A figure of chains, relative to that with one of the schemes."""
+    """A figure of chains, relative to the figure with one of the schemes."""
 
     outcomes: Outcomes
     figure: Callable[[Results], Value]
     to: str
 
     def each(self, scheme: str, lengths: Iterable[int] = LENGTHS) -> list[float]:
-        """Return it for all chains of these lengths."""
+        """Return the relative figure for all chains of these lengths."""
         return [
             self._mean(hops, spacing, scheme) / self._mean(hops, spacing, self.to)
             for hops, spacing in _topologies(lengths)
         ]
 
     def mean(self, scheme: str, lengths: Iterable[int] = LENGTHS) -> Value:
-        """Return the mean over chains; they are no sample of anything, so without interval."""
+        """Return the mean over chains, without interval since the chains are not a sample."""
         all_of = self.each(scheme, lengths)
         return Value(sum(all_of) / len(all_of))
 
@@ -234,7 +234,7 @@ class Normalised:
 
 
 def _of_ns2(figure: Callable[[str, str], float | None], scheme: str) -> float | None:
-    """Return the mean of a figure of ns-2's over the same chains, or None if one is missing."""
+    """Return the mean of ns-2's figure over the same chains, or None if one is missing."""
     found = [figure(f"chain-{hops}-{spacing:g}", scheme) for hops, spacing in _topologies()]
     known = [each for each in found if each is not None]
     return sum(known) / len(known) if len(known) == len(found) else None
@@ -385,7 +385,7 @@ def _compare_fig8(outcomes: Outcomes) -> Iterable[Finding]:
 
 
 def _gained_percent(outcomes: Outcomes, where: str) -> Value:
-    """Return how much more goodput weighted buffers give than equal ones."""
+    """Return the gain in goodput of weighted over equal buffers."""
     equal, weighted = (outcomes[f"{name}-{where}"] for name in DIVISIONS)
     pairs = zip(
         *(figures.per_run(each, ("connections", "goodput_bps")) for each in (equal, weighted)),
@@ -437,7 +437,7 @@ ITEMS: Final = (
         notes=(
             _SILENT,
             "Neighbours are 200 m apart, ns-2's usual distance: nodes three hops apart do not sense "
-            "each other either. Where the end nodes alone do not, capture mends all collisions.",
+            "each other either. If only the end nodes do not, capture resolves all collisions.",
         ),
     ),
     Item(
@@ -449,7 +449,7 @@ ITEMS: Final = (
         notes=(
             "The paper does not say which topologies: chains of four to six hops are averaged, each "
             "with all nodes in carrier sense and with 200 m between neighbours. Over fewer hops "
-            "TCP-AP, whose pace is that of four, paces by a single one: they are drawn beside these.",
+            "TCP-AP paces by one hop instead of four: these chains are drawn beside the others.",
         ),
     ),
     Item(
@@ -460,8 +460,8 @@ ITEMS: Final = (
         _draw_fig8,
         notes=(
             "Twelve packets over four queues, the source's first: 3, 3, 3, 3 and, by Eq. (16), 2, 3, "
-            "3, 4. Which of the two chains it was is not printed: drops at the last relay come about "
-            "where the end nodes do not sense each other, so that one is compared; both are drawn.",
+            "3, 4. The paper does not print which chain was used: drops at the last relay occur if "
+            "the end nodes do not sense each other, so this one is compared; both are drawn.",
         ),
     ),
 )  # fmt: skip

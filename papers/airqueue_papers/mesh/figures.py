@@ -58,14 +58,14 @@ def of_calls(results: Results, figure: FlowFigure, scale: float) -> Value:
 
 
 def value(samples: Iterable[float]) -> Value:
-    """Return mean and interval of what every replication has."""
+    """Return mean and interval of a value that every replication has."""
     mean = Value.of(samples)
     assert mean is not None  # there is no simulation without replications
     return mean
 
 
 def shorter(usual: Results, other: Results) -> Value:
-    """Return by what factor round-trip times are shorter in the other network."""
+    """Return the factor by which round-trip times are shorter in the other network."""
     pairs = zip(
         per_run(usual, ("connections", "rtt_mean_s")),
         per_run(other, ("connections", "rtt_mean_s")),
@@ -75,7 +75,7 @@ def shorter(usual: Results, other: Results) -> Value:
 
 
 def lost_percent(usual: Results, other: Results) -> Value:
-    """Return how much less goodput there is in the other network, in percent."""
+    """Return the loss of goodput in the other network, in percent."""
     pairs = zip(
         per_run(usual, ("connections", "goodput_bps")),
         per_run(other, ("connections", "goodput_bps")),
@@ -85,7 +85,7 @@ def lost_percent(usual: Results, other: Results) -> Value:
 
 
 def lost_packets(results: Results) -> tuple[dict[str, float], dict[str, float]]:
-    """Return packets a replication that each queue dropped, and that each MAC gave up."""
+    """Return packets per replication that each queue dropped, and that each MAC gave up."""
     queues, stations = results.summary["queues"], results.summary["stations"]
     dropped = {name: known(of["dropped_packets"]["mean"]) for name, of in queues.items()}
     given_up = {name: known(of["given_up_packets"]["mean"]) for name, of in stations.items()}
@@ -93,20 +93,20 @@ def lost_packets(results: Results) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def share(part: float, of: float) -> float:
-    """Return a share in percent; 0 of nothing."""
+    """Return a share in percent; 0 if the whole is 0."""
     return 100 * part / of if of else 0.0
 
 
 def misses(name: str, ours: Value) -> bool:
-    """Whether a number is outside of its claim's tolerance."""
+    """Return whether a number is outside its claim's tolerance."""
     record = judge(claim.load("mesh").claims[name], Finding(name, "", (ours,), holds=False))
     return record.verdict is Verdict.NOT_REPRODUCED
 
 
 def reason(name: str, ours: Value, sentence: str, tried: Mapping[str, Value], unit: str) -> str:
-    """Return a sentence about a number; for a miss also which setting comes nearest to the print.
+    """Return a sentence about a number; for a miss also the setting that comes nearest to the print.
 
-    tried: what is not printed -> what it makes of the number.
+    tried: unprinted setting -> the number with this setting.
     """
     if not tried or not misses(name, ours):
         return sentence
@@ -115,7 +115,7 @@ def reason(name: str, ours: Value, sentence: str, tried: Mapping[str, Value], un
     away = {label: abs(each.mean - printed) for label, each in (hits or tried).items()}
     nearest = min(away, key=lambda label: away[label])
     if not hits and away[nearest] >= abs(ours.mean - printed):
-        return f"{sentence}; nothing of what was tried comes nearer: {_listed(tried, unit)}"
+        return f"{sentence}; none of the settings tried comes nearer: {_listed(tried, unit)}"
     near = "is within the tolerance" if hits else "comes nearest"
     return f"{sentence}; of what is not printed, {_listed({nearest: tried[nearest]}, unit)} {near}"
 
@@ -138,8 +138,8 @@ def bars(
 ) -> PaperFigure:
     """Return bars of runs beside the printed numbers.
 
-    labels: run -> what it is called. panels: title, axis, figure of results, and the claim of each
-    run with ``{}`` for it.
+    labels: run -> its label. panels: title, axis, figure of results, and the claim of each run, with
+    ``{}`` for the run.
     """
     claims = claim.load("mesh").claims
     drawn = []
@@ -160,6 +160,6 @@ def _bar_panel(
 ) -> Panel:
     here = measured.series("here", dict(zip(labels, ours, strict=True)), style="bars")
     known = Series("printed", labels, tuple(printed), style="bars", printed=True)
-    # Times are so far apart that on a linear axis all but the longest would be too small to see.
+    # On a linear axis all times but the longest would be too small to see.
     times = axis == "ms"
     return Panel(title, "", axis, (here, known), log_y=times, zero=not times)

@@ -20,7 +20,7 @@ from airqueue.simulate import Scenario, mesh
 from airqueue_papers.item import Budget, Simulation
 
 CLOSE_M: Final = {2: 130.0, 3: 130.0, 4: 130.0, 5: 110.0, 6: 90.0}
-"""By hops: the distance of neighbours with which all nodes of a chain sense each other."""
+"""By hops: distance of neighbours at which all nodes of a chain sense each other."""
 FAR_M: Final = 200.0
 """The distance at which nodes three hops apart do not sense each other."""
 RATE_BPS: Final = 11e6
@@ -28,7 +28,7 @@ USUAL_FRAMES: Final = 50
 LARGE: Final = {"queue.limit": "1000 packets", "queue.ring": "50 packets"}
 """Linux of 2010: transmit queue, and the driver's descriptors of an access category (Table 2)."""
 RING_FRAMES: Final = 3
-"""What the test bed's driver ring was cut down to."""
+"""Reduced size of the test bed's driver ring."""
 
 _NS2: Final = {
     "warm_up": "20 s",
@@ -38,7 +38,7 @@ _NS2: Final = {
 }
 _LINUX: Final = {"warm_up": "20 s", "tcp.stack": "linux", "tcp.mss": "1448 B"}
 _RADIO: Final = {"medium.capture": {"margin": "10 dB"}}
-"""Of the test bed: receivers keep a frame while a weaker one begins."""
+"""Radios of the test bed: receivers keep a frame while a weaker one begins."""
 
 SEPARATE: Final = "separate"
 VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
@@ -47,7 +47,7 @@ VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "window32": ("with windows of 32 segments at most", {"tcp.window": "32 packets"}),
     SEPARATE: ("where sized buffers begin behind the source", {}),
 }
-"""Settings that the paper does not print: name -> what they are in a sentence, and changes."""
+"""Settings that the paper does not print: name -> words for a sentence, and changes."""
 
 
 def described(variant: str) -> str:
@@ -60,7 +60,7 @@ class Scheme:
     """One of the three schemes that the paper compares."""
 
     name: str
-    """In claims."""
+    """Name in claims."""
     label: str
     changes: Mapping[str, object]
 
@@ -74,7 +74,7 @@ FLOWS_APART: Final = {"queue.discipline": "drr", "buffers.limit_per": "flow"}
 
 
 def sized_frames(hops: int, total: float | None = None, rule: str = "ratio") -> list[int]:
-    """Return limits from the source on by Eqs (3) and (16), the destination's being its neighbour's.
+    """Return limits from the source on by Eqs (3) and (16); the destination has its neighbour's.
 
     total: B; by Eq. (3) for 11 Mb/s if not given. At least 2, as ns-2's limit counts the frame that
     the MAC holds.
@@ -96,7 +96,7 @@ def chain(
 ) -> Description:
     """Return a chain with a flow to its gateway, and with limits as ns-2 counts them."""
     given = frames or [USUAL_FRAMES] * (hops + 1)
-    # Every hop, also where frames would reach farther.
+    # Every hop, even if frames reach farther.
     route = {"flows.up.via": [f"{mesh.NODE}{relay}" for relay in range(hops - 1, 0, -1)]}
     return _description(
         mesh.chain(
@@ -286,7 +286,7 @@ def small_packets() -> Description:
 def paced_link(packets: int, seconds: int) -> Description:
     """Return fifty paced transfers from links of 5 Mb/s over one wire of 50 Mb/s with a small queue.
 
-    What Enachescu and others found for routers, which the paper cites: no radio is in it.
+    The result of Enachescu and others for routers, which the paper cites; without radio.
     """
     delays = [f"{5 + 40 * i / 49:.1f} ms" for i in range(50)]
     queue = {"limit": f"{packets} packets"}
@@ -311,7 +311,7 @@ def paced_link(packets: int, seconds: int) -> Description:
 def runs(
     budget: Budget, described: Mapping[str, Description], cost: float, least: int = 4
 ) -> dict[str, Simulation]:
-    """Return simulations of scenarios by name; cost: of a replication per 100 s, CPU seconds."""
+    """Return simulations of scenarios by name; cost: CPU seconds of a replication per 100 s."""
     weight = cost * seconds(budget) / 100
     replications = budget.pick(least, 2 * least)
     return {name: Simulation(of, replications, weight=weight) for name, of in described.items()}

@@ -15,15 +15,15 @@ _QUANTITIES: Final = {
     "rtt": ("mean round-trip time of flow ", 1e3),
     "call": ("mean delay of call ", 1e3),
 }
-"""How the quantities of a network's flows begin, and what makes kb/s and ms of them."""
+"""Prefix of the quantities of a network's flows, and the factor to kb/s or ms."""
 _USUAL: Final = "50"
 
 
 def of(network: str, scheme: str, quantity: str) -> float | None:
-    """Return the mean over flows, in kb/s or ms, or None where there is none.
+    """Return the mean over flows, in kb/s or ms, or None if there is none.
 
-    network: ``parking-lot``, ``cross`` or ``chain``, for which its hops and metres follow, as in
-    ``chain-4-130``; ``-calls`` at the end where there are calls.
+    network: ``parking-lot``, ``cross`` or ``chain`` with its hops and metres, as in ``chain-4-130``;
+    with the suffix ``-calls`` for a network with calls.
     """
     begins, scale = _QUANTITIES[quantity]
     found = [
@@ -44,12 +44,12 @@ def _network(row: dict[str, str]) -> str:
 
 
 def shorter(network: str, scheme: str) -> float | None:
-    """Return by what factor ns-2's round-trip time is shorter than with 50 packets."""
+    """Return the factor by which ns-2's round-trip time is shorter than with 50 packets."""
     usual, other = of(network, "fifo50", "rtt"), of(network, scheme, "rtt")
     return None if usual is None or other is None else usual / other
 
 
 def lost_percent(network: str, scheme: str) -> float | None:
-    """Return how much less goodput ns-2 has than with 50 packets, in percent."""
+    """Return the loss of ns-2's goodput against 50 packets, in percent."""
     usual, other = of(network, "fifo50", "goodput"), of(network, scheme, "goodput")
     return None if usual is None or other is None else 100 * (1 - other / usual)

@@ -23,23 +23,23 @@ SHAPES: Final[Mapping[str, tuple[Callable[..., Scenario], bool]]] = {
     "table9": (mesh.cross, True),
 }
 TRIED: Final = ("ack2", "control11", networks.SEPARATE)
-"""Windows have no room to grow to 32 segments."""
+"""Variants tried; a limit of 32 segments has no effect, since windows stay smaller."""
 BOUND_MS: Final = 150.0
-"""One-way delay that people bear in a call, after the paper."""
+"""Tolerable one-way delay of a call, after the paper."""
 SENT_KBPS: Final = 8.0
 STARVED: Final = 0.1
-"""Of what the others get: what happens to a paced flow."""
+"""Share of the others' goodput below which a paced flow starves."""
 _LOT_COST: Final = 0.3
 _CROSS_COST: Final = 0.6
 
 
 def _seconds(budget: Budget) -> int:
-    """Return how long is counted: every flow counts, so that less is enough than for a single one."""
+    """Return the counted time, which is shorter than for one flow since every flow counts."""
     return budget.pick(60, 150)
 
 
 def table_runs(table: str, budget: Budget) -> Mapping[str, Run]:
-    """Return the three schemes of a table, and each with what is not printed changed."""
+    """Return the three schemes of a table, each also with unprinted settings changed."""
     shape, calls = SHAPES[table]
     network = (shape, calls, _seconds(budget))
     described = networks.runs_of(lambda *scheme: networks.several(*network, *scheme), TRIED)
@@ -53,7 +53,7 @@ def call_ms(results: Results) -> Value:
 
 
 def call_kbps(results: Results) -> Value:
-    """Return what arrives of the calls."""
+    """Return the throughput of the calls."""
     return figures.of_calls(results, "throughput_bps", 1e-3)
 
 
@@ -86,7 +86,7 @@ def _calls(outcomes: Outcomes, table: str, network: str) -> Iterable[Finding]:
 
 
 def _tried(outcomes: Outcomes, name: str, figure: Callable[[Results], Value]) -> dict[str, Value]:
-    """Return a figure of a scheme in all variants that were run of it."""
+    """Return a figure of a scheme in all its variants that were run."""
     runs = {variant: f"{name}-{variant}" for variant in TRIED}
     return {
         networks.described(variant): figure(outcomes[run])
@@ -259,13 +259,13 @@ def _draw_calls(name: str, title: str, table: str) -> Callable[[Outcomes], list[
 
 _APART: Final = (
     "Sized buffers are computed while the network runs, for each flow as if it were alone, and each "
-    "flow has a queue of its own at each node, which are served fairly; so the paper has it in the "
-    "parking lot. Nodes outside of a flow's bottleneck have what the node before them has.",
+    "flow has its own queue at each node, with fair service of the queues, as in the paper's parking "
+    "lot. Nodes outside a flow's bottleneck have the buffer of the node before.",
     "Neighbours are 200 m apart and control frames go at 1 Mb/s, neither of which is printed.",
 )
 _CALLS: Final = (
     "With one queue for all, calls lose a quarter of their packets in small buffers, which the "
-    "printed rates exclude: the queues of Table 9 must have been apart as well.",
+    "printed rates exclude: the queues of Table 9 must have been separate as well.",
 )
 
 ITEMS: Final = (
@@ -303,7 +303,7 @@ ITEMS: Final = (
     ),
     Item(
         "paced",
-        "A paced flow beside two that are not",
+        "A paced flow beside two others that are not paced",
         _compare_paced,
         _paced_runs,
         notes=("The parking lot of Table 6 with 50 packets everywhere.",),

@@ -27,7 +27,7 @@ HOPS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Radio:
-    """A printed size, the radio that is taken for it, and another that it could be."""
+    """A printed size, the radio assumed for it, and another possible radio."""
 
     claim: str
     hops: int
@@ -49,7 +49,7 @@ RADIOS: Final = (
     Radio("mesh.eq.B600", 4, 600e6, "n-600", "n-600"),
 )
 PLENTY_PACKETS: Final = 20.0
-"""Where a shared buffer of some ten packets ends: it is small beside one usual queue."""
+"""Largest shared buffer that counts as some ten packets: small beside one usual queue."""
 
 
 def _compare_sizes(_: Outcomes) -> Iterable[Finding]:
@@ -75,7 +75,7 @@ def _compare_sizes(_: Outcomes) -> Iterable[Finding]:
 
 
 def _cross_buffer() -> Finding:
-    """Return B of the cross: what its flows need together in the domain that they share."""
+    """Return B of the cross: the common need of its flows in the domain that they share."""
     sized = virtual_queues(mesh_topology.cross())
     total = sum(float(flow.buffer.packets) for flow in sized.flows)
     nodes = sum(flow.bottleneck.transmitters for flow in sized.flows)
@@ -220,12 +220,12 @@ def _draw_allocation(outcomes: Outcomes) -> Iterable[PaperFigure]:
             found = {rule: figure(outcomes[f"{rule}-{where}"]) for rule in rules}
             drawn.append(measured.series(label, found, style="bars"))
         panels.append(Panel(title, "", axis, tuple(drawn)))
-    name = "Seven ways to divide the buffer of four hops (Sec. 4.2)"
+    name = "Seven rules to divide the buffer of four hops (Sec. 4.2)"
     yield PaperFigure("mesh-allocation", name, tuple(panels))
 
 
 def _limits(results: Results) -> tuple[float | None, ...]:
-    """Return the limits that were set last, from the source on."""
+    """Return the last limits set, from the source on."""
     last = {row["station"]: row["limit_packets"] for row in results.runs[0]["limits"]}
     return tuple(last.get(f"node{HOPS - place}") for place in range(HOPS))
 
@@ -307,7 +307,7 @@ ITEMS: Final = (
         pictures=_draw_sizes,
         notes=(
             "No single radio gives all printed sizes. Preambles, control rates and slots, which are "
-            "not printed, are those that come nearest; what others give stands beside them.",
+            "not printed, are chosen to come nearest; results of others are given beside.",
         ),
     ),
     Item(
@@ -317,9 +317,9 @@ ITEMS: Final = (
         _allocation_runs,
         _draw_allocation,
         notes=(
-            "Drawn are all seven rules of this project on the chain of four hops, with buffers that "
-            "are computed while it runs, from the exchanges of this network: with control frames at "
-            "1 Mb/s they are a little larger than the printed ones.",
+            "The figure shows all seven rules of this project on the chain of four hops. The buffers "
+            "are computed during the run from the exchanges of this network: with control frames "
+            "at 1 Mb/s they are a little larger than the printed ones.",
         ),
     ),
     Item(
@@ -328,8 +328,8 @@ ITEMS: Final = (
         _compare_related,
         _related_runs,
         notes=(
-            "What the paper cites of Enachescu and others: transfers that are paced, from links much "
-            "slower than the shared one. No radio is in it.",
+            "A result of Enachescu and others that the paper cites: paced transfers from links much "
+            "slower than the shared one, without radio.",
         ),
     ),
     Item("abstract", "Six times shorter for a tenth", _compare_abstract, _abstract_runs),

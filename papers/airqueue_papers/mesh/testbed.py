@@ -27,7 +27,7 @@ from airqueue_papers.picture import Panel, PaperFigure, Series
 LENGTHS: Final = (2, 3, 4)
 SPACINGS: Final = {"far": networks.FAR_M, "close": networks.CLOSE_M[4]}
 BUFFERS: Final = {"default": False, "sized": True}
-"""As the claims call them, and whether they are sized."""
+"""Names of buffers in claims, and whether the buffers are sized."""
 CONDITIONS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "noise10": ("where a tenth of the frames is lost to noise", {"medium.errors": {"frame": 0.1}}),
     "noise20": ("where a fifth of the frames is lost to noise", {"medium.errors": {"frame": 0.2}}),
@@ -36,8 +36,8 @@ CONDITIONS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
         {"medium.capture": "none", "medium.errors": {"frame": 0.15}},
     ),
 }
-"""What the paper does not print of air and radios: in a sentence, and changes of the scenario. Its
-test bed shared the air with the wireless LAN of the campus."""
+"""Unprinted conditions of air and radios: words for a sentence, and changes of the scenario. The
+paper's test bed shared the air with the wireless LAN of the campus."""
 NOISY: Final = ("noise10", "noise20")
 CLOSE: Final = "where all nodes sense each other"
 FULL_RING: Final = 128
@@ -119,7 +119,7 @@ def fig11_runs(budget: Budget) -> Mapping[str, Run]:
 
 
 def _elsewhere(figure: Callable[[str], Value]) -> dict[str, Value]:
-    """Return a figure, which takes the end of a run's name, under all conditions that were tried."""
+    """Return a figure under all conditions tried; ``figure`` takes the end of a run's name."""
     labels = {"close": CLOSE}
     labels |= {condition: label for condition, (label, _) in CONDITIONS.items()}
     return {label: figure(condition) for condition, label in labels.items()}
@@ -139,7 +139,7 @@ def _kept(outcomes: Outcomes, hops: int, where: str = "far") -> Value:
 
 def _compare_fig11(outcomes: Outcomes) -> Iterable[Finding]:
     far = {hops: _factor(outcomes, hops) for hops in LENGTHS}
-    # The shorter the chain, the fewer losses keep windows from filling large buffers.
+    # On shorter chains fewer losses keep windows from filling large buffers.
     falls = min(far[2].mean, far[3].mean) > far[4].mean > 2
     for hops in LENGTHS:
         times = [figures.rtt_ms(outcomes[f"{name}-{hops}-far"]).mean for name in BUFFERS]
@@ -243,9 +243,9 @@ def _pair(
     unit: str,
     goodput: Callable[[Results], Value],
 ) -> Iterable[Finding]:
-    """Find the four cells of a table of default and sized buffers, and what the text says of them.
+    """Find the four cells of a table of default and sized buffers, and the text's statements on them.
 
-    tried: what is not printed -> the runs with default and with sized buffers.
+    tried: unprinted setting -> the runs with default and with sized buffers.
     """
     usual, sized = outcomes["default"], outcomes["sized"]
     factor, lost = figures.shorter(usual, sized), figures.lost_percent(usual, sized)
@@ -276,7 +276,7 @@ def _scaled(value: Value, by: float) -> Value:
 
 
 def _conditions(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the pairs of runs under other conditions, by what these are."""
+    """Return the pairs of runs under other conditions, by the conditions."""
     return {CONDITIONS[name][0]: (f"default-{name}", f"sized-{name}") for name in names}
 
 
@@ -300,7 +300,7 @@ def fast_buffer() -> float:
 
 
 def table11_runs(budget: Budget) -> Mapping[str, Run]:
-    """Return the 802.11n chain with both buffers, and with what is not printed changed."""
+    """Return the 802.11n chain with both buffers, also with unprinted settings changed."""
     seconds = networks.seconds(budget)
     single = {"mac.aggregation.enabled": False}
     ring, packets = networks.RING_FRAMES, fast_buffer()
@@ -409,8 +409,8 @@ ITEMS: Final = (
             _SIMULATED,
             "Neighbours are 200 m apart, so that nodes three hops apart do not sense each other: "
             "over four hops collisions then keep windows from filling large buffers, as the paper "
-            "says. Where all nodes sense each other, and over three hops unless frames are lost to "
-            "noise too, they fill them.",
+            "says. If all nodes sense each other, and over three hops unless frames are lost to "
+            "noise too, windows fill the buffers.",
         ),
     ),
     Item(
@@ -422,8 +422,8 @@ ITEMS: Final = (
         notes=(
             _SIMULATED,
             "Chains of three and four hops lie 50 m apart and neighbours 200 m. By the printed "
-            "goodput and round-trip time each flow has 112 segments under way with default buffers, "
-            "far from what a queue of 1000 holds: losses or windows must have kept it there.",
+            "goodput and round-trip time each flow has 112 segments in flight with default buffers, "
+            "far less than a queue of 1000 holds: losses or windows must have limited it.",
         ),
     ),
     Item(
@@ -437,7 +437,7 @@ ITEMS: Final = (
             "server behind the gateway, neighbours 200 m apart, radios as in Fig. 11, Linux's TCP, a "
             "transmit queue of 1000 packets and a ring of 128, those of ath9k. Sized buffers leave "
             "that ring, in which aggregates form: the printed 153 ms at 8.1 Mb/s are 107 packets of "
-            "1448 bytes under way, and 14 packets with rings of 3 hold 26.",
+            "1448 bytes in flight, and 14 packets with rings of 3 hold 26.",
         ),
     ),
     Item(

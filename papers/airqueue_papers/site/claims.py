@@ -17,7 +17,7 @@ from airqueue_papers.verdict import Record, Verdict
 
 _COMPARED: Final = {"<": "< ", "<=": "≤ ", ">": "> ", ">=": "≥ "}
 _UNSAID: Final = frozenset({"", "count", "name", "ratio", "fraction", "probability"})
-"""Units that say no more than the quantity does."""
+"""Units that the quantity implies."""
 _NUMBERS: Final = ("printed", "ours", "ns-2")
 _GAUGE: Final = (132, 14)
 """Width of a gauge, and its height for each value."""
@@ -26,7 +26,7 @@ _GAUGE_TOLERANCES: Final = 4.0
 
 
 def usual_tolerance(records: Sequence[Record]) -> float:
-    """Return the tolerance of most numbers that count, which need not be said again for each."""
+    """Return the tolerance of most numbers that count, which is not repeated for each."""
     counted = [each for each in records if each.counts and _has_tolerance(each.claim)]
     seen = Counter(record.claim.tolerance for record in counted)
     return seen.most_common(1)[0][0] if seen else 0.0
@@ -44,18 +44,17 @@ def legend(usual: float) -> str:
         ],
     )
     return (
-        f'<p class="reading good">{sample}<span>The line is the printed number, the band what is '
-        f"near: within {usual * 100:.3g} % where nothing else is said. The dot is ours with its "
-        f"95 % interval, the ring ns-2; the ends are {_GAUGE_TOLERANCES:g} times as far off as "
-        "near.</span></p>"
+        f'<p class="reading good">{sample}<span>The line is the printed number, the band its '
+        f"tolerance: {usual * 100:.3g} % unless stated otherwise. The dot is our value with its "
+        f"95 % interval, the ring ns-2; the axis ends at {_GAUGE_TOLERANCES:g} tolerances."
+        "</span></p>"
     )
 
 
 def claim_table(records: Sequence[Record], usual: float, *, page: str = "") -> str:
     """Return a row for each record; on a narrow screen each becomes a card.
 
-    ``usual`` is the tolerance that rows need not name, ``page`` the page of the claims if they are on
-    another page.
+    ``usual``: tolerance that rows do not repeat. ``page``: the page of the claims, if another.
     """
     shown = [_numbers(record, usual) for record in records]
     present = [head for head in _NUMBERS if any(numbers[head] for numbers in shown)]
@@ -90,7 +89,7 @@ def _row(record: Record, numbers: Mapping[str, str], page: str) -> str:
 
 
 def _numbers(record: Record, usual: float) -> dict[str, str]:
-    """Return what is in the columns of `_NUMBERS`, which a table has only where any row needs it."""
+    """Return the cells of the columns of `_NUMBERS`, each present only if any row needs it."""
     cells = (printed(record.claim, usual), _ours(record), _ns2(record))
     return dict(zip(_NUMBERS, cells, strict=True))
 
@@ -101,7 +100,7 @@ def _number_cell(label: str, content: str) -> str:
 
 
 def printed(claim: Claim, usual: float | None = None) -> str:
-    """Return what the paper prints, with its spread; nothing for a statement in words.
+    """Return the printed value with its spread; empty for a statement in words.
 
     A tolerance other than the ``usual`` one is named.
     """
@@ -146,7 +145,7 @@ def _ours(record: Record) -> str:
 
 
 def _value(record: Record, index: int, value: Value) -> str:
-    """Return a number of ours, as precise as the printed one, how far off it is, its interval."""
+    """Return our number with the printed precision, its deviation and its interval."""
     numbers = record.claim.numbers or []
     of_printed = _digits(numbers[index]) if index < len(numbers) else 3
     digits = min(max(of_printed, 3), 5)
@@ -163,7 +162,7 @@ def _value(record: Record, index: int, value: Value) -> str:
 
 
 def _deviation(claim: Claim, index: int, value: Value) -> float | None:
-    """Return how far ours is off a number that is printed as such, as a share of it."""
+    """Return the deviation of our number from a printed number, as a share of the latter."""
     numbers = claim.numbers
     if claim.sort == "statement" or claim.comparator != "=" or not numbers or not numbers[index]:
         return None
@@ -218,7 +217,7 @@ def _svg(height: int, marks: Sequence[str]) -> str:
 
 
 def _ground(height: int) -> list[str]:
-    """Return what all gauges share: the axis, what is near, and the printed number."""
+    """Return the parts common to all gauges: axis, band of the tolerance, printed number."""
     middle, near = _GAUGE[0] / 2, _GAUGE[0] / 2 / _GAUGE_TOLERANCES
     return [
         f'<path class="axis" d="M0 {height / 2}H{_GAUGE[0]}"/>',
@@ -243,7 +242,7 @@ def _gauge_value(claim: Claim, index: int, value: Value, y: float) -> list[str]:
 
 
 def _place(claim: Claim, index: int, number: float) -> float:
-    """Return where a number stands on a gauge; at its end if it is off it."""
+    """Return the position of a number on a gauge, at most the gauge's end."""
     off = _deviation(claim, index, Value(number)) or 0.0
     share = off / claim.tolerance / _GAUGE_TOLERANCES
     return _GAUGE[0] * (0.5 + 0.5 * min(max(share, -1.0), 1.0))
@@ -261,7 +260,7 @@ def _as_printed(number: Number) -> str:
 
 
 def _digits(number: Number) -> int:
-    """Return how many significant digits a number has."""
+    """Return the number of significant digits of a number."""
     if not number:
         return 1
     mantissa = f"{abs(number):.9e}".partition("e")[0].replace(".", "").rstrip("0")

@@ -18,7 +18,7 @@ from airqueue_papers.site.runs import slug
 
 DIRECTORY: Final = "figures"
 _PIXELS_A_POINT: Final = 1.55
-"""Of a figure on a wide screen: its 8-point text is then as large as the page's smaller one."""
+"""Scale on a wide screen: a figure's 8-point text is then as large as the page's small text."""
 _NARROW: Final = "screen and (max-width: 44rem)"
 
 
@@ -68,7 +68,7 @@ def draw(
 ) -> dict[str, list[Drawn]]:
     """Draw the pictures of all items, by the items' names.
 
-    With a backend by its processes, and not again what the store has; without one in this process.
+    With a backend in its processes, except for pictures in the store; without a backend in this one.
     """
     wanted = [
         (each, picture, Work("figure", figure_work.inputs(picture), name=picture.name))
@@ -106,7 +106,7 @@ def _stem(each: Reproduced, picture: PaperFigure) -> str:
 
 
 def _size(svg: bytes) -> str:
-    """Return the attributes that keep room for a picture until it is there."""
+    """Return the attributes that reserve room for a picture until it is loaded."""
     found = re.search(rb'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', svg)
     if found is None:
         raise ValueError("expected a picture of matplotlib, with a viewBox")

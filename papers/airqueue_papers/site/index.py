@@ -17,15 +17,15 @@ from airqueue_papers.site.verdicts import bar, cards, meanings_section
 def index_page(
     by_paper: Mapping[str, Sequence[Reproduced]], facts: Mapping[str, str], command: str
 ) -> str:
-    """Return the first page; ``facts`` say where the results come from, ``command`` makes them."""
+    """Return the first page; ``facts``: origin of the results, ``command``: makes them."""
     records = [record for items in by_paper.values() for record in records_of(items)]
     what = text.plural(sum(bool(records_of(items)) for items in by_paper.values()), "paper")
     body = [
         navigation(list(by_paper)),
         "<main>",
         "<h1>Papers on queues of Wi&#8209;Fi networks, rebuilt</h1>",
-        f'<p class="lead">{text.plural(len(records), "claim")} of {what}, each beside what '
-        "simulations and models of airqueue find, with what agrees, what does not, and why.</p>",
+        f'<p class="lead">{text.plural(len(records), "claim")} of {what}, each beside the '
+        "results of airqueue's simulations and models, with the verdict and its reason.</p>",
         bar(records),
         cards(records),
         '<section id="papers"><h2>Paper by paper</h2><div class="papers">',
@@ -56,7 +56,7 @@ def _paper(paper: str, items: Sequence[Reproduced]) -> str:
 
 
 def _misses(by_paper: Mapping[str, Sequence[Reproduced]]) -> str:
-    """Return counted claims that are not met, with the reasons: readers ask for these first."""
+    """Return the counted claims that are not met, with the reasons."""
     usual = usual_tolerance([record for items in by_paper.values() for record in records_of(items)])
     parts = []
     for paper, items in by_paper.items():
@@ -64,17 +64,17 @@ def _misses(by_paper: Mapping[str, Sequence[Reproduced]]) -> str:
         if missed:
             heading = f"<h3>{escape(paper.upper())}</h3>"
             parts.append(heading + claim_table(missed, usual, page=page_of(paper)))
-    heading = '<section id="misses"><h2>What is not met, and why</h2>'
+    heading = '<section id="misses"><h2>Claims not met, and why</h2>'
     if not parts:
-        return heading + "<p>Nothing: all that counts is met.</p></section>"
+        return heading + "<p>None: all claims that count are met.</p></section>"
     return heading + legend(usual) + "".join(parts) + "</section>"
 
 
 def _provenance(facts: Mapping[str, str], command: str) -> str:
     rows = [[name, value] for name, value in facts.items()]
     return (
-        '<section id="provenance"><h2>Where this comes from</h2>'
+        '<section id="provenance"><h2>Origin of the results</h2>'
         f"{table(['', ''], rows, css='facts')}"
-        f"<p>All of it anew:</p><pre><code>{escape(command)}</code></pre>"
+        f"<p>Command that reproduces this report:</p><pre><code>{escape(command)}</code></pre>"
         '<p>Every claim as data: <a href="claims.json">claims.json</a>.</p></section>'
     )

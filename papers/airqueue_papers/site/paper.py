@@ -116,7 +116,7 @@ def _tolerances(records: Sequence[Record]) -> str:
             f"{names if len(claims) <= 3 else many}</li>"
         )
     return (
-        '<section id="near"><h2>How near is near</h2><p>Stated before anything was run.</p>'
+        '<section id="near"><h2>Tolerances</h2><p>Stated before any run.</p>'
         f'<ul class="near">{"".join(rows)}</ul></section>'
     )
 
@@ -129,7 +129,7 @@ def _unjudged(claims: Sequence[Claim]) -> str:
     rows = "".join(map(_unjudged_row, errors_first))
     return (
         '<section id="settings"><h2>Settings, and errors of print</h2>'
-        "<p>What of the paper is no result, and gets no verdict.</p>"
+        "<p>Entries of the paper that are not results and get no verdict.</p>"
         f"<details><summary>{len(claims)} of them</summary>"
         f'<table class="settings" role="table"><tbody role="rowgroup">{rows}</tbody></table>'
         "</details></section>"

@@ -15,7 +15,7 @@ from airqueue_papers.reproduction import Reproduced
 
 DIRECTORY: Final = "scenarios"
 _SHOWN_AT_ONCE: Final = 4
-"""Rows up to which nobody has to ask for a list."""
+"""Most rows of a list that is open at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class ScenarioFile:
     """A simulation of an item as a file."""
 
     run: str
-    """Its name in the item."""
+    """Name of the run in the item."""
     path: str
-    """Below the site."""
+    """Path below the site."""
     simulation: Simulation
 
     @property
@@ -53,7 +53,7 @@ def slug(words: str) -> str:
 
 
 def scenario_files(each: Reproduced) -> list[ScenarioFile]:
-    """Return a file for each simulation, with names that differ."""
+    """Return a file with a unique name for each simulation."""
     files: list[ScenarioFile] = []
     taken: set[str] = set()
     for name, run in each.runs.items():
@@ -94,7 +94,7 @@ def again(each: Reproduced, budget: Budget) -> str:
 
 
 def _details(said: str, rows: Sequence[str], most_shown: int = _SHOWN_AT_ONCE) -> str:
-    """Return rows that open on demand, or stand open where they are few."""
+    """Return rows that open on demand, or are open if they are few."""
     opened = " open" if len(rows) <= most_shown else ""
     listed = "".join(f"<li>{row}</li>" for row in rows)
     return f'<details{opened}><summary>{said}</summary><ul class="runs">{listed}</ul></details>'

@@ -27,17 +27,17 @@ class Origin:
     budget: Budget
     version: str
     date: str
-    """When it was carried out, as people read it."""
+    """Date and time of the reproduction, as text."""
     machine: str
-    """Operating system, processor; also of what was measured in real time."""
+    """Operating system and processor, also of measurements in real time."""
     revision: str | None = None
-    """Of the source, where that is known."""
+    """Commit of the source, if known."""
     took_s: float | None = None
     command: str = ""
-    """What makes all of it anew; without it ``airqueue reproduce`` of what is shown."""
+    """Command that repeats the reproduction; by default ``airqueue reproduce`` of the shown items."""
 
     def facts(self) -> Mapping[str, str]:
-        """Return what a reader is told."""
+        """Return the facts shown to a reader."""
         facts = {
             "date": self.date,
             "budget": self.budget.value,
@@ -58,8 +58,8 @@ def write_site(
 ) -> Path:
     """Write the site into a directory, made if need be, and return its first page.
 
-    ``backend`` draws the figures, and not again those that ``store`` has; without one they are drawn
-    here, one after the other.
+    ``backend`` draws the figures that ``store`` does not have; without a backend they are drawn in
+    this process, one after the other.
 
     Each file is replaced as a whole, so that a killed process leaves every page either old or new.
     Other files in the directory stay. Raises OSError naming the file.
@@ -78,7 +78,7 @@ def site_files(
     store: Store | None = None,
     backend: Backend | None = None,
 ) -> Iterator[tuple[str, str | bytes]]:
-    """Yield path and content of each file: what pages link to, then the pages, then the first."""
+    """Yield path and content of each file: linked files, then the pages, then the first page."""
     by_paper: dict[str, list[Reproduced]] = {}
     for each in reproduced:
         by_paper.setdefault(each.chosen.paper, []).append(each)

@@ -14,7 +14,7 @@ from airqueue_papers.verdict import BY_CONSTRUCTION, Record, Verdict, counts, sh
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a verdict is shown: never by its colour alone."""
+    """Look of a verdict, which is never shown by its colour alone."""
 
     css: str
     sign: str
@@ -30,11 +30,11 @@ LOOKS: Final[Mapping[str, Look]] = {
     Verdict.OTHER_NUMBER.value: Look(
         "near",
         "≈",
-        "Our number is not that near, but what the paper concludes from it, such as which of two is "
-        "the smaller, holds.",
+        "Our number is outside the tolerance, but the paper's conclusion from it, such as which of "
+        "two is the smaller, holds.",
     ),
     Verdict.NOT_REPRODUCED.value: Look(
-        "bad", "✗", "Neither the number nor what follows from it; the reason says what explains it."
+        "bad", "✗", "Neither the number nor the conclusion from it holds; the reason explains why."
     ),
     Verdict.NOT_TESTABLE.value: Look(
         "none", "–", "About hardware that no simulation or model can speak for."
@@ -43,10 +43,10 @@ LOOKS: Final[Mapping[str, Look]] = {
         "given",
         "=",
         "The answer was an input of ours, such as a device that is modelled by its printed capacity: "
-        "whatever comes out counts for nothing.",
+        "the result does not count.",
     ),
 }
-"""In the order in which they are counted."""
+"""Verdicts in the order of the counts."""
 
 
 def chip(kind: str) -> str:
@@ -59,9 +59,9 @@ def chip(kind: str) -> str:
 
 
 def bar(records: Sequence[Record], *, words: bool = True) -> str:
-    """Return a bar whose parts are as long as there are verdicts of a kind, with the numbers below.
+    """Return a bar with parts in proportion to the verdicts of each kind, and the numbers below.
 
-    Nothing where there is no record.
+    Empty if there is no record.
     """
     if not records:
         return ""
@@ -89,18 +89,18 @@ def cards(records: Iterable[Record]) -> str:
 
 
 def meanings_section() -> str:
-    """Return a section of what the verdicts mean."""
+    """Return the section that explains the verdicts."""
     rows = "".join(
         f"<div><dt>{chip(kind)}</dt><dd>{escape(look.meaning)}</dd></div>"
         for kind, look in LOOKS.items()
     )
     met = (
-        "<b>Met</b> is what agrees with the print, or with ns-2 where ns-2 itself is off the print: "
-        "then something that the paper does not state decides. What is by construction, or not "
-        "testable here, is in no share."
+        "<b>Met</b> are claims that agree with the print, or with ns-2 where ns-2 itself is off the "
+        "print: a setting that the paper does not state then decides. Claims by construction, or not "
+        "testable here, are in no share."
     )
     return (
-        '<section id="verdicts"><h2>What the verdicts mean</h2>'
+        '<section id="verdicts"><h2>Meaning of the verdicts</h2>'
         f'<dl class="meanings">{rows}</dl><p>{met}</p></section>'
     )
 

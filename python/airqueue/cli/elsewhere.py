@@ -25,7 +25,7 @@ class Known:
     folder: str
     """Of a checkout, which has it."""
     line: str
-    """What it does, in the list of commands."""
+    """Description in the list of commands."""
 
 
 _KNOWN: Final = {

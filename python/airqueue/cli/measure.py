@@ -32,7 +32,7 @@ class Job:
     """One measurement: its settings and the file for its runs."""
 
     header: dict[str, Any]
-    """What the capture says about itself: ``target``, ``profile``, ``direction``, ``sizes``."""
+    """Metadata of the capture: ``target``, ``profile``, ``direction``, ``sizes``."""
     capture_path: str | None
     max_time_s: float | None = None
     resumable: bool = False

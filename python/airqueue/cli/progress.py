@@ -60,7 +60,7 @@ class Display:
     def _show(self, event: Event) -> None:
         known = event.fraction is not None
         if event.progress is None or not self._said:
-            # The name of the step stays while its run is under way.
+            # The name of the step stays during its run.
             self._said = event.message
         self._bar.update(
             self._task,
@@ -97,7 +97,7 @@ def time_left(seconds: float | None) -> str:
 
 
 def glimpse(progress: RunProgress) -> str:
-    """Return live delay and loss of the run under way."""
+    """Return live delay and loss of the current run."""
     parts = []
     if progress.delay_s is not None:
         parts.append(f"delay {text.seconds(progress.delay_s)}")

@@ -11,7 +11,7 @@ from airqueue._native import Server
 from airqueue.cli.parameters import DURATION, RATE, read_key
 
 POLL_S = 0.2
-"""How often the foreground looks whether the server still serves; the work is in its own thread."""
+"""Interval of the foreground's checks of the server, whose work is in its own thread."""
 
 
 @click.command(short_help="Be the other end of measurements.")

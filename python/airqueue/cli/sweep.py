@@ -97,7 +97,7 @@ def sweep(
 
     Every combination of values is a point. A point gets replications until the intervals that FILE
     names are narrow enough. FILE, its scenario and the version of airqueue determine the tables,
-    whoever simulates. Ctrl-C, or the power going, loses the runs under way and no other.
+    on any machine. Ctrl-C or a power failure loses only the unfinished runs.
     docs/sweep.md explains files and tables.
     """
     if cluster is not None and workers is not None:

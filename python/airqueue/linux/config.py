@@ -99,7 +99,7 @@ class HostApConfig:
     mpu_bytes: int = 0
     """Least size a packet is shaped at: with it small packets meet a packets-per-second ceiling."""
     policer: Policer = "none"
-    """What is above the rate is dropped at once, and nothing ever waits. ``nft`` counts the bytes of
+    """Packets above the rate are dropped at once, and no packet waits. ``nft`` counts the bytes of
     IP packets in a bucket of a whole second and the burst, as nftables makes it: a second's worth
     passes freely after a rest. ``nft-packets`` counts packets (the rate is in full-size ones), in a
     bucket of the burst alone."""

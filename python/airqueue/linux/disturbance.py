@@ -89,7 +89,7 @@ class Disturber:
     """Carries disturbances out on the wall clock, on one thread, so that none overlap.
 
     As a context manager it starts, and stops with the bed as it was configured. A disturbance that
-    falls due while another is under way waits for it. An error on the thread (the kernel refused a
+    falls due during another waits for its end. An error on the thread (the kernel refused a
     change) ends the disturbances and is raised by ``stop``.
     """
 

@@ -104,7 +104,7 @@ def script(config: HostApConfig) -> list[str]:
 
 
 class HostAp:
-    """A Host AP, built on entry and gone on exit, or when the process ends in whatever way.
+    """A Host AP, built on entry and removed on exit, or when the process ends for any reason.
 
     Needs CAP_SYS_ADMIN and CAP_NET_ADMIN over its user namespace (`airqueue.linux.privileges`).
     Methods may be called from any thread.
@@ -177,12 +177,12 @@ class HostAp:
 
     @property
     def server_ns(self) -> str:
-        """Where the wired machine is: it sends in the downlink."""
+        """Namespace of the wired machine, the sender in the downlink."""
         return self.sender_ns if self.config.direction == "down" else self.receiver_ns
 
     @property
     def client_ns(self) -> str:
-        """Where the wireless machine is: it receives in the downlink."""
+        """Namespace of the wireless machine, the receiver in the downlink."""
         return self.receiver_ns if self.config.direction == "down" else self.sender_ns
 
     @property

@@ -31,7 +31,7 @@ _PACKAGES = {
     "unshare": "util-linux",
     "mount": "mount",
 }
-# Where Debian keeps administrators' tools, which are not on everybody's PATH.
+# Debian's directories of administrators' tools, which are not on every user's PATH.
 _SBIN = ("/usr/sbin", "/sbin", "/usr/local/sbin")
 
 

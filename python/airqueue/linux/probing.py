@@ -32,7 +32,7 @@ def host_ap_prober(config: HostApConfig) -> Iterator[Prober]:
         ):
             yield prober
     except NamespaceError as error:
-        # What was measured until a disturbance failed is kept, as with any other failing path.
+        # Measurements before a disturbance failed are kept, as with any other failing path.
         raise ProbeError(f"{error}.") from error
 
 

@@ -207,7 +207,7 @@ def _capacity(
     lost = min(0.5, _quiet_loss(accepted).high)
     unseen = lost / (1 - lost)
     if unit == "packets" or len(by_size) == 1:
-        # Of a single size the capacity is known in packets of that size, whatever is counted.
+        # With a single size the capacity is known in packets of this size, whichever unit counts.
         intervals = [_between(size, values, accepted) for size, values in by_size.items()]
         pooled = _pool(intervals)
         pooled = pooled.widened(blur, blur + unseen * pooled.mean)

@@ -60,7 +60,7 @@ class Comparison:
     counted_in: tuple[str, str]
     changes: tuple[Change, ...]
     cautions: tuple[str, ...]
-    """What makes the two measurements differ besides the device."""
+    """Differences between the two measurements besides the device."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as JSON values (docs/output.md)."""
@@ -219,7 +219,7 @@ def _side(values: Sequence[float]) -> Side:
 
 
 def _resolution(before: Document, after: Document, unit: str) -> float:
-    """What either measurement cannot tell apart, in ``unit``; at least the one packet of APQ."""
+    """Return the coarser resolution of the measurements, in ``unit``; at least APQ's one packet."""
     packets = max([1.0, *(r["resolution"]["packets"] for r in (before, after) if r["resolution"])])
     if unit == "packets":
         return float(packets)

@@ -27,7 +27,7 @@ OVERFLOW_SHARE = 0.001
 LOCAL_QUEUE_S = 0.005
 """Median time from the program to the device beyond which the sending host itself queues."""
 LAST_PACKETS = 3
-"""A run whose last packets are all missing was given up while the device still held them."""
+"""A run whose last packets are all missing ended while the device still held them."""
 UNSTEADY_SHARE = 0.5
 """Throughput that varies by more within a session (paper, section IV-B) is not steady."""
 STEADY_RATE_ONLY = ("published", "corrected")

@@ -19,7 +19,7 @@ PROGRESS_EVERY_S = 0.2
 POLL_EVERY_S = 0.01
 """The longest delay until the end of a run, or Ctrl-C, is noticed."""
 PARTIAL_WITHIN_S = 10.0
-"""How long to wait for the records of a run that Ctrl-C stopped."""
+"""Longest wait for the records of a run that Ctrl-C stopped."""
 
 
 class LiveProber:

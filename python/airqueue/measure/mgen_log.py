@@ -116,7 +116,7 @@ class Packets:
 
 
 class _DayClock:
-    """Turns times of day into a time that goes on after midnight, whichever way it jitters."""
+    """Turns times of day into a time that continues after midnight, despite jitter."""
 
     def __init__(self) -> None:
         self.last_us: int | None = None
@@ -132,7 +132,7 @@ class _DayClock:
 
 @dataclass
 class MgenLog:
-    """What one log file says."""
+    """Contents of one log file."""
 
     path: Path
     endpoints: Endpoints

@@ -1,4 +1,4 @@
-"""What the method needs of the world: carry out a plan, hand back packet records.
+"""Interface of the method to a network: carries out a plan and returns packet records.
 
 The same search, sessions and estimators run over real sockets (`airqueue.measure.live`) and over a
 simulated bottleneck or access point on a virtual clock (`airqueue.measure.simulated`).
@@ -18,7 +18,7 @@ Direction = Literal["down", "up"]
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """A glimpse of a run under way. Delay is above the least seen in this run, in seconds."""
+    """A snapshot of the current run. Delay is above the least delay of this run, in seconds."""
 
     elapsed_s: float
     planned_s: float

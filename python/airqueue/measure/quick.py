@@ -72,7 +72,7 @@ FLOWS = 1 + len(PROBE_FLOWS)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the search found for one size, in packets/s.
+    """Result of the search for one size, in packets/s.
 
     ``ceiling_pps`` is what the sender can really send: its agreed limit, or nine tenths of what it
     managed when it fell behind.
@@ -84,7 +84,7 @@ class Found:
 
 @dataclass
 class SizeState:
-    """What is known so far of one packet size."""
+    """Knowledge so far about one packet size."""
 
     size_bytes: int
     rate_pps: float
@@ -100,7 +100,8 @@ class SizeState:
         """Whether its interval is short enough, or trying on is pointless."""
         if self.refused_in_a_row >= GIVE_UP_AFTER or self.tried >= MAX_SESSIONS:
             return True
-        # In a queue that drops at its head only what drains is constant; give counting a lead.
+        # In a queue that drops at its head only the drained packets are constant: give counting a
+        # lead.
         late = len(self.counts) >= MIN_SESSIONS + 2
         return _short(self.counts) or (late and _short(self.drained))
 
@@ -225,12 +226,12 @@ def train_plan(
 
 
 def farewell(at_s: float, size: int) -> tuple[Segment, ...]:
-    """One last packet on every flow: when they have come, nothing can be under way any more."""
+    """Return one last packet on every flow: once all arrive, no other packet is in flight."""
     return tuple(Segment(flow, at_s, 0.0, 1, size) for flow in (*PROBE_FLOWS, FLOOD_FLOW))
 
 
 def explore(runner: Runner, size: int, found: Found) -> float | None:
-    """Flood ever longer until packets are refused; returns a first count of the queue."""
+    """Repeat longer floods until packets are dropped; returns a first count of the queue."""
     flood_s, index = 0.3, 0
     while flood_s <= LONGEST_FLOOD_S:
         runner.say("search", f"filling the queue for {flood_s:.1f} s")

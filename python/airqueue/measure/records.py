@@ -17,7 +17,7 @@ RunEnd = Literal["complete", "cancelled", "receiver_silent", "sender_silent"]
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """What the two endpoints report about themselves in one run.
+    """The two endpoints' reports about themselves in one run.
 
     ``send_blocked``: packets that the sending host's own buffer refused. ``receive_overflow``:
     packets that the receiver's socket buffer had no room for, as its kernel counted them.
@@ -51,7 +51,7 @@ class Run:
     host: HostReport = field(default_factory=HostReport)
     end: RunEnd = "complete"
     meta: Mapping[str, Any] = field(default_factory=dict)
-    """What the run was for: JSON values only, e.g. ``kind``, ``size_bytes``, phase boundaries."""
+    """Purpose of the run: JSON values only, e.g. ``kind``, ``size_bytes``, phase boundaries."""
 
     def __len__(self) -> int:
         return len(self.sent_ns)

@@ -91,7 +91,7 @@ class Session:
 
     @cached_property
     def arrival_if_empty_ns(self) -> Floats | None:
-        """When each packet would have arrived had nothing been queued, receiver's clock; (n,)."""
+        """Arrival time of each packet without any queue, receiver's clock; (n,)."""
         if self.quiet_delay is None:
             return None
         sent = self.run.sent_ns.astype(float)

@@ -26,11 +26,11 @@ class Words:
 
     headline: str
     findings: tuple[str, ...]
-    """What was found and what it means for a call and for a game."""
+    """The result, and its meaning for a call and for a game."""
     sureness: tuple[str, ...]
     """How sure it is: intervals, discards, warnings (disagreeing estimators are among those)."""
     next_steps: tuple[str, ...]
-    """What to try, where the result is not a capacity."""
+    """Suggestions, if the result is not a capacity."""
 
     def paragraphs(self) -> list[str]:
         """Return the non-empty paragraphs."""
@@ -40,7 +40,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """What a verdict other than `fifo` says, and what to try next."""
+    """Meaning of a verdict other than `fifo`, and the next step."""
 
     headline: str
     meaning: str

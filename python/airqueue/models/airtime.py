@@ -1,7 +1,7 @@
 """Airtime of 802.11 frames and of the exchange that carries one packet.
 
-A packet costs ``IFS + backoff + [protection] + T_frame + SIFS + T_ack``. Durations, sizes of frames
-and the rates of responses are the engine's (`airqueue.models.phys`; `airqueue.models.phy_names.phy`
+A packet costs ``IFS + backoff + [protection] + T_frame + SIFS + T_ack``. The engine gives
+durations, frame sizes and response rates (`airqueue.models.phys`; `airqueue.models.phy_names.phy`
 finds a layer by name). The response is a control frame at the highest basic rate that does not
 exceed the data rate (IEEE 802.11-2016, 10.7.6.5).
 """
@@ -31,7 +31,7 @@ FOUR_ADDRESS_QOS_HEADER_BYTES: Final = Ieee80211.FOUR_ADDRESS_QOS_HEADER_BYTES
 FCS_BYTES: Final = Ieee80211.FCS_BYTES
 LLC_SNAP_BYTES: Final = Ieee80211.LLC_SNAP_BYTES
 NS2_OVERHEAD_BYTES: Final = Ieee80211.NS2_OVERHEAD_BYTES
-"""What ns-2 adds to an IP packet: four addresses and the FCS, no LLC/SNAP."""
+"""Overhead that ns-2 adds to an IP packet: four addresses and the FCS, no LLC/SNAP."""
 RTS_BYTES: Final = Ieee80211.RTS_BYTES
 CTS_BYTES: Final = Ieee80211.CTS_BYTES
 ACK_BYTES: Final = Ieee80211.ACK_BYTES
@@ -41,14 +41,14 @@ MAX_FRAME_BYTES: Final = MAX_PSDU_BYTES
 MAX_PPDU_S: Final = Ieee80211.MAX_PPDU_S
 """aPPDUMaxTime of HT (mixed format), VHT and HE."""
 MAX_DURATION_S: Final = Ieee80211.MAX_DURATION_S
-"""What the Duration field can announce (9.2.4.2)."""
+"""Largest value of the Duration field (9.2.4.2)."""
 
 
 def frame_s(phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers) -> FloatArray:
     """Return the duration of a data frame: preamble, headers, symbols, signal extension.
 
-    mpdu_bytes: with MAC header and FCS, or of an aggregate. rate_bps: of the layer, exact or
-    rounded to 0.1 Mb/s as the standard prints them. They broadcast.
+    mpdu_bytes: MPDU with MAC header and FCS, or an aggregate. rate_bps: a rate of the layer, exact
+    or rounded to 0.1 Mb/s as in the standard. Both broadcast.
 
     Raises ParameterError for a rate that the layer does not have (the message lists its rates), and
     for more bytes than a frame of the layer may have.
@@ -64,7 +64,7 @@ def frame_s(phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers) -> FloatArray:
 
 
 def control_frame_s(phy: Phy, frame_bytes: Numbers, control_rate_bps: Numbers) -> FloatArray:
-    """Return the duration of a control frame: for HT and later as 802.11a or g would send it."""
+    """Return the duration of a control frame; for HT and later, as 802.11a or g sends the frame."""
     size = numbers("frame_bytes", frame_bytes, above=0, at_most=MAX_NON_HT_BYTES)
     index, size = mode_places(
         phy.control_modes, phy.name, size, "control_rate_bps", control_rate_bps
@@ -88,7 +88,7 @@ of 6, 9, 12, 18, 24, 36, 48, 54 Mb/s
 def mode_places(
     modes: tuple[Mode, ...], layer: str, size: FloatArray, rate_name: str, rate_bps: Numbers
 ) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the modes of rates, as places in their table, and the sizes, both at their common shape.
+    """Return the modes of rates, as indices into the table, and the sizes, broadcast to one shape.
 
     Raises ParameterError for a rate that the layer does not have and for shapes that do not fit.
     """
@@ -120,9 +120,9 @@ def _mode_index(
 def control_rate_bps(phy: Phy, rate_bps: Numbers) -> FloatArray:
     """Return the rate of the response to a data frame, and of an RTS in front of it.
 
-    That is the highest basic rate that does not exceed the data rate (for HT and later: the non-HT
-    rate of the same modulation and coding) and is of its class, DSSS or OFDM. If there is none, it is
-    the highest mandatory rate (1, 2, 5.5, 11; 6, 12, 24 Mb/s) of which the same holds.
+    The rate is the highest basic rate of the data rate's class, DSSS or OFDM, that does not exceed
+    the data rate (for HT and later: the non-HT rate of the same modulation and coding). If no basic
+    rate qualifies, the highest mandatory rate (1, 2, 5.5, 11; 6, 12, 24 Mb/s) that does is used.
 
     >>> control_rate_bps(layer_named("a"), [9e6, 54e6]).tolist()
     [6000000.0, 24000000.0]
@@ -141,7 +141,7 @@ def ack_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
 
 
 def block_ack_s(phy: Phy, control_rate_bps: Numbers, mpdus: Numbers = 1) -> FloatArray:
-    """Return the duration of a compressed block ack, the larger one for more than 64 MPDUs."""
+    """Return the duration of a compressed block ack, with the larger bitmap above 64 MPDUs."""
     count = numbers("mpdus", mpdus, at_least=1)
     return control_frame_s(phy, block_ack_bytes(count), control_rate_bps)
 
@@ -152,7 +152,7 @@ def rts_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
 
 
 def cts_s(phy: Phy, control_rate_bps: Numbers) -> FloatArray:
-    """Return the duration of a CTS, answer or CTS-to-self, at a control rate."""
+    """Return the duration of a CTS (response or CTS-to-self) at a control rate."""
     return control_frame_s(phy, CTS_BYTES, control_rate_bps)
 
 
@@ -168,10 +168,7 @@ def eifs_s(phy: Phy) -> float:
 
 
 def ack_timeout_s(phy: Phy) -> float:
-    """Return how long after its frame a station waits for the response to start.
-
-    The frame is one at the highest rate.
-    """
+    """Return the response timeout after a frame at the highest rate."""
     return phy.radio.response_timeout_s
 
 
@@ -198,7 +195,7 @@ class Exchange:
 
     @property
     def total_s(self) -> FloatArray:
-        """The sum."""
+        """Sum of the parts."""
         parts = (self.ifs_s, self.backoff_s, self.protection_s, self.frame_s, self.response_s)
         return finished("exchange", np.sum(parts, axis=0))
 
@@ -207,7 +204,7 @@ class ExchangeOptions(TypedDict, total=False):
     """Keyword arguments of `exchange` and of functions built on `exchange`; None means not given."""
 
     control_rate_bps: Numbers | None
-    """Of the acknowledgement; by the rule of `control_rate_bps` if not given."""
+    """Rate of the acknowledgement; by the rule of `control_rate_bps` if not given."""
     backoff_slots: Numbers | None
     """Mean backoff; (CW_min - 1)/2 if not given."""
     aifsn: Numbers | None
@@ -215,7 +212,7 @@ class ExchangeOptions(TypedDict, total=False):
     protection: str
     """Frames in front: "none", "rts" (RTS and CTS) or "cts-to-self"."""
     protection_rate_bps: Numbers | None
-    """Of RTS and CTS; by the rule of `protection_rate_bps` if not given."""
+    """Rate of RTS and CTS; by the rule of `protection_rate_bps` if not given."""
 
 
 def exchange(
@@ -229,12 +226,12 @@ def exchange(
     for a frame that takes longer than `MAX_PPDU_S`.
     """
     frame = frame_s(phy, mpdu_bytes, rate_bps)
-    # Half a nanosecond: a duration equal to the limit is allowed, whatever its last bit is.
+    # Half a nanosecond of tolerance: rounding must not reject a duration equal to the limit.
     if phy.max_mpdus > 1 and np.any(frame > MAX_PPDU_S + 5e-10):
         raise ParameterError(
             "mpdu_bytes",
-            f"a frame of so many bytes takes {float(np.max(frame)) * 1e3:.3f} ms at this rate; in "
-            f"{phy.name} it may take {MAX_PPDU_S * 1e3:g} ms: use a smaller one or a higher rate",
+            f"a frame of this size takes {float(np.max(frame)) * 1e3:.3f} ms at this rate; in "
+            f"{phy.name} it may take {MAX_PPDU_S * 1e3:g} ms: use a smaller frame or a higher rate",
         )
     response_bps = response_rate_bps(phy, rate_bps, options)
     aifsn = options.get("aifsn")
@@ -260,7 +257,7 @@ def exchange_s(
 
 
 def response_rate_bps(phy: Phy, rate_bps: Numbers, options: ExchangeOptions) -> FloatArray:
-    """Return the rate of the acknowledgement, given in the options or by `control_rate_bps`."""
+    """Return the rate of the acknowledgement, from the options or from `control_rate_bps`."""
     given_bps = options.get("control_rate_bps")
     if given_bps is None:
         return control_rate_bps(phy, rate_bps)
@@ -268,12 +265,12 @@ def response_rate_bps(phy: Phy, rate_bps: Numbers, options: ExchangeOptions) -> 
 
 
 def protection_rate_bps(phy: Phy, rate_bps: Numbers, options: ExchangeOptions) -> FloatArray:
-    """Return the rate of RTS and CTS, given in the options or so that they protect.
+    """Return the rate of RTS and CTS: the one in the options, or one that all stations decode.
 
-    A frame in OFDM is protected from 802.11b stations, which understand DSSS only (IEEE 802.11-2016,
-    10.7.6): the highest DSSS rate among the basic ones, or if none is, of the layer. A frame in DSSS,
-    and one of a layer without DSSS, has the rate of its acknowledgement; where there are no 802.11b
-    stations and RTS is for stations that hear only one end, give that rate.
+    RTS and CTS protect an OFDM frame from 802.11b stations, which decode DSSS only (IEEE 802.11-2016,
+    10.7.6): the rate is the highest basic DSSS rate, or without a basic one the layer's highest DSSS
+    rate. A DSSS frame, or a layer without DSSS, uses the rate of the acknowledgement. In a cell
+    without 802.11b stations, where RTS protects from hidden stations only, give that rate.
 
     >>> protection_rate_bps(layer_named("g"), [2e6, 54e6], {}).tolist()
     [2000000.0, 11000000.0]
@@ -293,7 +290,7 @@ def protection_rate_bps(phy: Phy, rate_bps: Numbers, options: ExchangeOptions) -
 
 
 def mac_overhead_bytes(phy: Phy) -> int:
-    """Return the overhead of an IP packet: header (with QoS control for HT and later), LLC, FCS.
+    """Return the overhead per IP packet: header (with QoS control for HT and later), LLC, FCS.
 
     >>> mac_overhead_bytes(layer_named("a")), mac_overhead_bytes(layer_named("n"))
     (36, 38)
@@ -349,7 +346,7 @@ EXCHANGE_PARAMETERS: Final = (
     Parameter("protection", "frames in front", "none", Kind.CHOICE, PROTECTIONS),
     Parameter(
         "protection_rate_bps",
-        "rate of RTS and CTS; if not given, the highest that 802.11b stations understand where the "
+        "rate of RTS and CTS; if not given, the highest that 802.11b stations decode where the "
         "layer has such rates (g: 11 Mb/s), else the ACK's",
         None,
         Kind.RATE,
@@ -357,7 +354,7 @@ EXCHANGE_PARAMETERS: Final = (
     Parameter("aifsn", "slots after SIFS; 2, which is DIFS, if not given", None),
     Parameter("backoff_slots", "mean backoff; (CW_min - 1)/2 if not given", None),
 )
-"""Of every model that has exchanges: the options of `exchange_s`."""
+"""Parameters of every model with exchanges: the options of `exchange_s`."""
 
 MODEL = Model(
     name="airtime",
@@ -385,9 +382,9 @@ MODEL = Model(
     evaluate=_evaluate,
     example="phy=a rate_bps=54mbit mpdu_bytes=128B..1536B:128B",
     valid=(
-        "One frame that arrives at the first attempt and is answered by an ACK, on a medium that is "
-        "idle otherwise; collisions and errors are the business of the contention models, "
-        "aggregates that of single-station. 802.11ac and ax put 4 bytes of delimiter before even a "
-        "single MPDU: add them. An MSDU has at most 2304 bytes, whatever a frame may have."
+        "One frame that arrives at the first attempt and is acknowledged, on an otherwise idle "
+        "medium; for collisions and errors see the contention models, for aggregates "
+        "single-station. 802.11ac and ax put a delimiter of 4 bytes before even a single MPDU: add "
+        "them. An MSDU has at most 2304 bytes, even where frames may be larger."
     ),
 )

@@ -68,7 +68,7 @@ def largest_aggregate(
         rate_bps=numbers("rate_bps", rate_bps, above=0),
     )
     index, size = mode_places(phy.modes, phy.name, size, "rate_bps", rate)
-    # Half a nanosecond: a duration equal to the limit fits, whatever its last bit is.
+    # Half a nanosecond of tolerance: rounding must not reject a duration equal to the limit.
     most_ns = math.floor(most_s * 1e9 + 0.5)
     fits = phy.radio.most_mpdus(index, size, int(most), math.floor(most_bytes), most_ns)
     return finished("aggregate", fits)
@@ -89,8 +89,8 @@ def aggregate_exchange(
 ) -> Exchange:
     """Return the parts of ``IFS + backoff + [protection] + T_aggregate + SIFS + T_block_ack``.
 
-    mpdus: in the aggregate, 1 or more. options: as for `airqueue.models.airtime.exchange`. Valid
-    where every MPDU arrives. Raises ParameterError, also for more MPDUs than the limits allow.
+    mpdus: number in the aggregate, from 1. options: as for `airqueue.models.airtime.exchange`. Valid
+    if every MPDU arrives. Raises ParameterError, also for more MPDUs than the limits allow.
 
     >>> from airqueue.models.phy_names import phy
     >>> float(aggregate_exchange(phy("n"), 1538, 65e6, 28, aifsn=3).total_s.round(7))

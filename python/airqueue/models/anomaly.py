@@ -25,21 +25,21 @@ class Anomaly:
     """N saturated hosts, one of them slow; each field has the parameters' shape."""
 
     throughput_bps: FloatArray
-    """X_f = X_s: of each host, of the frames' bits."""
+    """X_f = X_s: throughput of each host, in bits of frames."""
     fast_utilisation: FloatArray
-    """U_f: part of the time that one fast host has for itself."""
+    """U_f: share of the time that one fast host uses."""
     slow_utilisation: FloatArray
-    """U_s: that of the slow host."""
+    """U_s: share of the time that the slow host uses."""
     collision_utilisation: FloatArray
-    """The rest of the time, which goes to collisions."""
+    """Share of the time lost to collisions."""
     fast_efficiency: FloatArray
     """p_f: part of U_f in which the frame's bits are sent."""
     slow_efficiency: FloatArray
-    """p_s."""
+    """p_s: part of U_s in which the frame's bits are sent."""
     collision_probability: FloatArray
-    """P_c."""
+    """P_c: probability of a collision."""
     contention_s: FloatArray
-    """t_cont, per frame."""
+    """t_cont: contention time of a frame."""
 
 
 def anomaly(
@@ -69,8 +69,8 @@ def anomaly(
     given; slow_phy: preamble and rates of the slow host where they differ. Control rates: of the ACKs
     to fast and slow hosts, by the rule of `airqueue.models.airtime.control_rate_bps` if not given.
 
-    Valid for saturated hosts that hear each other and frames without errors. Windows do not grow
-    here: for more than some ten hosts a fixed point of DCF counts collisions better. The equation of
+    Valid for saturated hosts that hear each other and frames without errors. Windows do not grow in
+    this model: above some ten hosts a fixed point of DCF predicts collisions better. The equation of
     the utilisation was restored from memory of the paper. Raises ParameterError.
 
     >>> (anomaly([2, 10], 1e6).throughput_bps / 1e6).round(3).tolist()
@@ -133,8 +133,8 @@ def anomaly_tcp_bps(
     FCS; TCP and IP add 40. options: `airqueue.models.airtime.ExchangeOptions` without backoff_slots.
 
     **Low confidence.** The HTTP paper's Fig. 4 shows Heusse's model changed from d = 2 to d = 1 and
-    does not say how. This is a reconstruction; take it for a third curve beside the paper's two, not
-    for a number to meet. Raises ParameterError.
+    does not say how. This is a reconstruction: a third curve beside the paper's two, not a reference
+    value. Raises ParameterError.
 
     >>> float((anomaly_tcp_bps(5, 11e6) * 5 / 1e6).round(2))
     6.32
@@ -205,20 +205,20 @@ MODEL = Model(
         Parameter("fast_rate_bps", "R: of the others; their highest if not given", None, Kind.RATE),
         Parameter("frame_bytes", "s_d: frame, as it is sent", 1500, Kind.SIZE),
         Parameter("phy", PHY_HELP, "b-short", Kind.TEXT),
-        Parameter("slow_phy", "of the slow host, where it differs", None, Kind.TEXT),
-        Parameter("control_rate_bps", "of the ACK to a fast host", None, Kind.RATE),
-        Parameter("slow_control_rate_bps", "of the ACK to the slow host", None, Kind.RATE),
+        Parameter("slow_phy", "PHY of the slow host, if different", None, Kind.TEXT),
+        Parameter("control_rate_bps", "rate of the ACK to a fast host", None, Kind.RATE),
+        Parameter("slow_control_rate_bps", "rate of the ACK to the slow host", None, Kind.RATE),
     ),
     outputs=(
-        Output("throughput_bps", "X: of each host, the slow one too"),
-        Output("total_bps", "of all hosts"),
+        Output("throughput_bps", "X: throughput of each host, fast or slow"),
+        Output("total_bps", "throughput of all hosts together"),
         Output("fast_utilisation", "U_f: part of the time that one fast host has"),
         Output("slow_utilisation", "U_s: part of the time that the slow host has"),
         Output("collision_utilisation", "part of the time that goes to collisions"),
         Output("fast_efficiency", "p_f: part of U_f in which bits are sent"),
-        Output("slow_efficiency", "p_s: the same of the slow host"),
+        Output("slow_efficiency", "p_s: part of U_s in which bits are sent"),
         Output("collision_probability", "P_c"),
-        Output("contention_s", "t_cont: of a frame"),
+        Output("contention_s", "t_cont: contention time of a frame"),
     ),
     evaluate=_evaluate,
     example="n=2..10 slow_rate_bps=1mbit",

@@ -1,31 +1,32 @@
 """Predicts the result of the APQ measurement for a device whose queues are known.
 
 F. Li, M. Li, R. Lu, H. Wu, M. Claypool, R. Kinicki, *Measuring Queue Capacities of IEEE 802.11
-Wireless Access Points* (APQ). A device is a row of stages, each a queue and what empties it: the IP
-queue, the driver's ring, the radio. From outside only their sum is seen, and of that only what fills:
+Wireless Access Points* (APQ). A device is a series of stages, each a queue and its server: the IP
+queue, the driver's ring, the radio. A measurement from outside sees only the sum of the full stages:
 
-- A stage fills if packets come faster than it passes them on. A stage that *waits* for room in the
-  next one (an IP queue before a driver's ring) is as slow as the next, so all that wait for the
-  slowest fill with it, and everything behind the slowest stays empty, however long its queue.
-- A stage that *drops* what it has no room for does not hold back the stage before. The stage before
+- A stage fills if packets arrive faster than they leave. A stage that *waits* for room in the next
+  stage (an IP queue before a driver's ring) is as slow as the next: all stages that wait for the
+  slowest fill with it, and all stages behind the slowest stay empty, however long their queues.
+- A stage that *drops* packets when full does not hold back the stage before. The stage before
   fills only if it is slower than the flood, and its packets pass faster than the slowest stage's: the
   measurement then sees fewer packets than the stage holds.
 
-The published estimate, Eq. (1), ``q = (D_h - D_l) T / s``, differs from what waits for four reasons,
-each derived here and none fitted:
+The published estimate, Eq. (1), ``q = (D_h - D_l) T / s``, differs from the true number of waiting
+packets for four reasons, each derived here and none fitted:
 
 1. *Phase.* An admitted packet takes a place that came free when the last packet went into service, on
-   average half a gap of the flood before: it waits that much less. The estimate is low by ``μ/(2 S)``
-   for service rate μ and offered rate S: 0.4 at the least overload that Algorithm 1 accepts (1.25).
-   Exact in the mean for constant service and a constant-rate flood whose period is no simple multiple
-   of the service time; else the phase is fixed, and the bias lies between 0 and ``μ/S``.
+   average half a gap of the flood earlier, and waits less by this time. The estimate is low by
+   ``μ/(2 S)`` for service rate μ and offered rate S: 0.4 at the least overload that Algorithm 1
+   accepts (1.25). Exact in the mean for constant service and a constant-rate flood whose period is
+   not a simple multiple of the service time; else the phase is fixed, and the bias lies between
+   0 and ``μ/S``.
 2. *Baseline.* T counts the flood alone, but admitted baseline packets take places too. One that
    comes a share φ of a gap after a packet of the flood finds a free place with probability
    ``φ μ/S``, so T is low by the share ``φ b/S`` of b baseline packets per second: φ is 1/2 over
    random phases, 0 or 1 where both flows keep step and the baseline's packet comes just after or
    just before the flood's.
-3. *Idle medium.* A frame that finds the medium idle is sent without backoff. D_l lacks it, D_h has
-   it: the estimate is high by the mean backoff (310 µs for 802.11b) in service times.
+3. *Idle medium.* A frame that finds the medium idle is sent without backoff. D_l lacks the backoff,
+   D_h has it: the estimate is high by the mean backoff (310 µs for 802.11b) in service times.
 4. *Clock drift.* It cancels if D_l is the mean of the medians of both quiet windows. The median of
    their pooled samples lies at the edge of one window, 35 s from the middle of the loaded one.
 """
@@ -75,13 +76,13 @@ DSSS_BACKOFF_S: Final = mean_backoff_s(_DSSS)
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One queue and its server. Raises ParameterError for what no stage can be.
+    """One queue and its server. Raises ParameterError for an impossible stage.
 
-    limit: packets or bytes that may wait; a byte queue takes a packet if it then still holds no more,
+    limit: packets or bytes that may wait; a byte queue admits a packet that stays within the limit,
     and counts header_bytes with each (14 of Ethernet in Linux). rate_bps, overhead_s: a packet of s
-    bytes takes ``overhead_s + 8 s/rate_bps``; None: it is handed on at once when the next stage has
-    room, and waits in its place until then. when_full: whether the stage before waits or
-    the packet is lost (the first stage always drops: no stage is before it). in_service_counts: the
+    bytes takes ``overhead_s + 8 s/rate_bps``; None: a packet is handed on as soon as the next stage
+    has room. when_full: whether the stage before waits or the packet is lost (the first stage always
+    drops, since no stage is before). in_service_counts: the
     packet in service takes one of the places, as in a ring of descriptors.
     """
 
@@ -115,7 +116,7 @@ class Stage:
         return time
 
     def places(self, size_bytes: FloatArray) -> FloatArray:
-        """Packets of this IP size that may wait, the one in service not among them."""
+        """Packets of this IP size that may wait, excluding the packet in service."""
         each = size_bytes + self.header_bytes if self.unit == "bytes" else 1.0
         held = np.floor(self.limit / each)
         waiting: FloatArray = np.maximum(held - self.in_service_counts, np.zeros_like(size_bytes))
@@ -129,23 +130,23 @@ class Prediction:
     waiting_packets: FloatArray
     """Packets waiting in each stage, 0 where it stays empty; shape (stages, ...)."""
     capacity_packets: FloatArray
-    """All of them: what counting finds. The packet in service at the slowest stage is apart."""
+    """Packets waiting in all stages, without the packet in service at the slowest stage."""
     full_delay_s: FloatArray
     """Wait of a packet that enters at the moment a place comes free."""
     throughput_bps: FloatArray
     """Rate of the slowest stage, all flows, IP packets."""
     offered_pps: FloatArray
-    """S, the flood."""
+    """S, rate of the flood."""
     loss: FloatArray
     """Share of the flood lost, were there no baseline."""
     fill_at_least_s: FloatArray
-    """``capacity/(S - μ)``: what is above only holds if the flood lasts longer. The paper's loaded
+    """``capacity/(S - μ)``: the fields above hold only if the flood lasts longer. The paper's loaded
     window begins 10 s after the flood."""
     published_packets: FloatArray
     """q of Eq. (1), D_l being the mean of two medians."""
     pooled_shift_packets: FloatArray
-    """How far q moves, to either side, if D_l is the pooled median: by which window has more samples
-    or the looser delays. Holds while the quiet delays scatter less than the clock drifts in 35 s."""
+    """Shift of q, up or down, if D_l is the pooled median: the side depends on which window has more
+    samples or more scatter. Holds while quiet delays scatter less than the clock drifts in 35 s."""
 
 
 def estimate_packets(delay_s: Numbers, throughput_bps: Numbers, size_bytes: Numbers) -> FloatArray:
@@ -170,8 +171,8 @@ def saturation_rate_pps(service_pps: Numbers, held_packets: Numbers = 0.0) -> Fl
 
     service_pps: μ. held_packets: Q, which the empty queue takes in during a step's 60 s, so that
     ``R = μ + Q/60`` of S are received. The first rate that loses 20 % is the least multiple of 50
-    that is at least ``R/0.8``; the middle one of three such rates is one step above it. The air must
-    lose nothing. Raises ParameterError.
+    that is at least ``R/0.8``; the middle one of three such rates is one step above it. Valid
+    without loss on the air. Raises ParameterError.
 
     >>> float(saturation_rate_pps(504.3))
     700.0
@@ -199,15 +200,15 @@ def predict(
 ) -> Prediction:
     """Predict what the APQ measurement shows of ``stages``, first to last.
 
-    size_bytes: s, IP size of every packet. offered_pps: S; None for what Algorithm 1 finds.
-    baseline_pps, baseline_phase: b and φ. idle_saving_s: what an idle medium spares a packet
+    size_bytes: s, IP size of every packet. offered_pps: S; None for the rate that Algorithm 1 finds.
+    baseline_pps, baseline_phase: b and φ. idle_saving_s: time that an idle medium saves a packet
     (`DSSS_BACKOFF_S`). drift_ppm: rate of one clock against the other.
 
     Valid for one FIFO per stage, drop-tail, with constant service times and no other traffic; random
-    service times with the same mean leave capacity and delay and move the phase a little. Of stages
-    that are equally slow the first fills; one that is hardly slower than the stage before fills by
-    the difference of their rates, which may take longer than a session; so does a queue that is long
-    for the flood (`Prediction.fill_at_least_s`). Raises ParameterError, also where the flood fills no
+    service times with the same mean leave capacity and delay and move the phase a little. Of
+    equally slow stages the first fills. A stage that is hardly slower than the stage before fills at
+    the difference of their rates, which may take longer than a session, as may a long queue
+    (`Prediction.fill_at_least_s`). Raises ParameterError, also where the flood fills no
     stage.
 
     >>> host_ap = (Stage(50), Stage(40, rate_bps=11e6, overhead_s=DSSS_OVERHEAD_S))
@@ -250,7 +251,7 @@ def predict(
 
 @dataclass(frozen=True, slots=True)
 class SizeRatio:
-    """Small against large packets."""
+    """Comparison of estimates with small and with large packets."""
 
     ratio: FloatArray
     """q(small)/q(large): near 1 if packets are counted, near the sizes' ratio if bytes are."""
@@ -268,9 +269,9 @@ def size_ratio(
     """Predict the paper's test for packets or bytes: Eq. (1) with both sizes, each at its own S_sat.
 
     ``session``: keywords of `predict`. A byte limit that holds few packets gives more than the
-    sizes' ratio, for it holds whole ones. A byte queue before a ring of descriptors gives something
-    between 1 and 2: such a device counts neither, whatever the threshold says. Raises
-    ParameterError, also if the large size leaves nothing to divide by.
+    sizes' ratio, since only whole packets fit. A byte queue before a ring of descriptors gives a
+    ratio between 1 and 2: such a device counts neither, whatever the threshold says. Raises
+    ParameterError, also if no packet of the large size fits.
 
     >>> test = size_ratio([Stage(1e6, rate_bps=20e6, unit="bytes")])
     >>> float(test.ratio.round(2)), test.counts
@@ -301,7 +302,7 @@ def _service_times(stages: Sequence[Stage], size: FloatArray) -> FloatArray:
 
 
 def _found_rate_pps(stages: Sequence[Stage], service: FloatArray, size: FloatArray) -> FloatArray:
-    """What Algorithm 1 finds: its steps overload any stage that can be overloaded."""
+    """Return the rate that Algorithm 1 finds: its steps overload every stage that can fill."""
     _, held, _, last_gap = _fill(stages, service, size, np.zeros_like(size))
     return np.asarray(saturation_rate_pps(1.0 / last_gap, held.sum(axis=0)))
 
@@ -309,7 +310,7 @@ def _found_rate_pps(stages: Sequence[Stage], service: FloatArray, size: FloatArr
 def _flooded(
     stages: Sequence[Stage], service: FloatArray, size: FloatArray, offered_pps: FloatArray
 ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
-    """Return the flood's gap and what `_fill` makes of it; raises ParameterError if nothing fills."""
+    """Return the flood's gap and the result of `_fill`; ParameterError if no stage fills."""
     with np.errstate(over="ignore"):
         gap = 1.0 / offered_pps
     filled = _fill(stages, service, size, gap)
@@ -327,11 +328,11 @@ def _flooded(
 def _fill(
     stages: Sequence[Stage], service: FloatArray, size: FloatArray, gap: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return (wait in s, packets waiting) of each stage, what phases take off, the gap at the end.
+    """Return (wait in s, packets waiting) of each stage, the reduction by phases, and the last gap.
 
-    ``gap``: time between packets at the entrance, then between those that reach a stage if nothing
-    behind it holds them back. A full stage passes packets on at intervals of ``pace``: its own
-    service time, or that of a slower one that it waits for.
+    ``gap``: time between packets at the entrance, then between packets that reach a stage if no
+    stage behind holds them back. A full stage passes packets on at intervals of ``pace``: its own
+    service time, or that of a slower stage for which it waits.
     """
     pace = service.copy()
     for k in range(len(stages) - 2, -1, -1):
@@ -341,8 +342,8 @@ def _fill(
     missed = np.zeros(pace.shape[1:])
     for k, stage in enumerate(stages):
         full = gap < pace[k]
-        # A server that has finished its packet and waits for room keeps it: one place more, in
-        # which the packet spends the pace instead of its service time.
+        # A server that waits for room keeps its finished packet: one place more, in which the packet
+        # spends the pace instead of its service time.
         blocked = (stage.rate_bps is not None) & (pace[k] > service[k])
         waiting = stage.places(size) + blocked
         held[k] = np.where(full, waiting, 0.0)
@@ -379,7 +380,7 @@ def _evaluate(
         test = size_ratio(stages, **session)
         ratio, counts = float(test.ratio), test.counts
     except ParameterError:
-        # All else is checked above: the test's sizes do not fit a queue of bytes, the given one may.
+        # `predict` has checked the rest: only the sizes of the test may not fit a queue of bytes.
         ratio, counts = None, None
     return {
         "capacity_packets": float(seen.capacity_packets),
@@ -403,7 +404,7 @@ def _stages(
     when_full: str,
     overhead_s: float,
 ) -> list[Stage]:
-    """Stages of the command: one rate is the last stage's, the others hand packets on at once."""
+    """Return the stages: a single rate is the last stage's, the others hand packets on at once."""
     rates: list[float | None] = [rate or None for rate in rates_bps]
     if len(rates) == 1:
         rates[:0] = [None] * (len(limits) - 1)
@@ -421,16 +422,20 @@ def _stages(
 
 MODEL = Model(
     name="apq-stages",
-    summary="What the APQ measurement shows of a device with known stages of queues (APQ, Eq. 1).",
+    summary="Result of the APQ measurement of a device with known stages of queues (APQ, Eq. 1).",
     parameters=(
-        Parameter("limits", "what may wait in each stage, first to last", kind=Kind.NUMBERS),
+        Parameter(
+            "limits",
+            "packets or bytes that may wait in each stage, first to last",
+            kind=Kind.NUMBERS,
+        ),
         Parameter(
             "rates_bps",
-            "rate of each stage, 0 if it hands packets on at once; one rate is the last stage's",
+            "rate of each stage, 0: hands packets on at once; a single rate is the last stage's",
             (11e6,),
             Kind.RATES,
         ),
-        Parameter("unit", "what the limits count", "packets", Kind.CHOICE, UNITS),
+        Parameter("unit", "unit of the limits", "packets", Kind.CHOICE, UNITS),
         Parameter(
             "when_full", "a stage without room: the one before", "waits", Kind.CHOICE, WHEN_FULL
         ),
@@ -438,12 +443,10 @@ MODEL = Model(
             "overhead_s", "time per packet at the last stage", DSSS_OVERHEAD_S, Kind.DURATION
         ),
         Parameter("size_bytes", "s, IP packets", SIZES_BYTES[1], Kind.SIZE),
-        Parameter("offered_pps", "S, the flood; not given: what Algorithm 1 finds", None),
+        Parameter("offered_pps", "S, rate of the flood; not given: as Algorithm 1 finds", None),
         Parameter("baseline_pps", "b, baseline flow in packets/s", BASELINE_PPS),
-        Parameter("baseline_phase", "φ, where it comes in a gap of the flood, 0 to 1", 0.5),
-        Parameter(
-            "idle_saving_s", "time that an idle medium spares", DSSS_BACKOFF_S, Kind.DURATION
-        ),
+        Parameter("baseline_phase", "φ, its phase in a gap of the flood, 0 to 1", 0.5),
+        Parameter("idle_saving_s", "time that an idle medium saves", DSSS_BACKOFF_S, Kind.DURATION),
         Parameter("drift_ppm", "drift of the clocks", 0.0),
     ),
     outputs=(
@@ -453,9 +456,9 @@ MODEL = Model(
         Output("throughput_bps", "T: rate of the slowest stage"),
         Output("flood_pps", "S: rate of the flood, given or found"),
         Output("loss", "share of the flood that is lost"),
-        Output("fill_at_least_s", "time to fill; beyond 10 s the paper's session sees less"),
+        Output("fill_at_least_s", "least time to fill; above 10 s the paper's session sees less"),
         Output("published_packets", "q of Eq. (1)"),
-        Output("pooled_shift_packets", "how far drift moves q to either side with a pooled median"),
+        Output("pooled_shift_packets", "shift of q by drift, up or down, with a pooled median"),
         Output("size_ratio", "q(750 bytes) / q(1500 bytes); none if 1500 do not fit"),
         Output("counts", "packets or bytes, by that ratio"),
     ),

@@ -19,12 +19,12 @@ _ABSENT = "none"
 
 
 class ArgumentError(ModelError):
-    """An argument that cannot be read, as opposed to a value that a model cannot answer."""
+    """An argument that cannot be parsed, as opposed to a value outside the model's range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The values that one parameter goes through."""
+    """The values of one swept parameter."""
 
     parameter: Parameter
     values: tuple[Any, ...]
@@ -38,9 +38,9 @@ class Request:
 
     model: Model
     fixed: Mapping[str, Any]
-    """The parameters that stay as they are, defaults included."""
+    """Parameters with one value, defaults included."""
     sweeps: tuple[Sweep, ...]
-    """The others, in the order in which they were given; the last varies fastest."""
+    """Swept parameters, in the order given; the last varies fastest."""
 
     @property
     def points(self) -> int:
@@ -63,8 +63,8 @@ def read(model: Model, arguments: Sequence[str]) -> Request:
     A value is read by the kind of its parameter: a number, or a quantity with its unit (``54mbit``,
     ``100ms``, ``64KiB``). Several make a sweep, in the grammar of `airqueue_core::ranges`:
     ``n=1,2,5``, ``n=1..50`` (step 1), ``rate=1mbit..54mbit:1mbit`` (or ``step 1mbit``),
-    ``w=2..1024*2`` (or ``factor 2``: each twice the one before), ``x=0..1 points 5``, either way
-    round. A list is comma-separated, its alternatives by ``/``: ``rates=54mbit,1mbit/54mbit``.
+    ``w=2..1024*2`` (or ``factor 2``: each twice the one before), ``x=0..1 points 5``, rising or
+    falling. A list is comma-separated, its alternatives by ``/``: ``rates=54mbit,1mbit/54mbit``.
 
     Raises ArgumentError.
 
@@ -123,7 +123,7 @@ def written(kind: Kind, value: Any) -> str:
 
 
 def element_of(kind: Kind) -> Kind:
-    """Return the kind of a list's elements; any other kind is its own."""
+    """Return the kind of a list's elements; any other kind is returned unchanged."""
     return _LISTS.get(kind, kind)
 
 
@@ -149,7 +149,7 @@ def _by_key(model: Model, arguments: Sequence[str]) -> dict[str, str]:
 
 
 def _swept(parameter: Parameter, text: str) -> Sweep | tuple[Any]:
-    """Return the values of a parameter; a tuple of one where the text says just one."""
+    """Return the values of a parameter; a tuple of one if the text has a single value."""
     try:
         if not text.strip():
             raise ArgumentError("there is no value")
@@ -203,7 +203,7 @@ _ELEMENTS: Final[Mapping[Kind, str]] = {
     Kind.DURATION: "duration",
     Kind.SIZE: "size",
 }
-"""Kind of a parameter -> what its values are in the grammar."""
+"""Kind of a parameter -> kind of its values in the grammar."""
 
 _QUANTITIES: Final = (Kind.RATE, Kind.DURATION, Kind.SIZE)
 

@@ -1,4 +1,4 @@
-"""The mean backoff between attempts, which is where the fixed points of DCF differ.
+"""The mean backoff between attempts, in which the fixed points of DCF differ.
 
 CWmin and CWmax are the standard's: the largest values of the first backoff and of any, 31 and 1023
 for 802.11b. Formulas count values, ``w_min = CWmin + 1``. At stage k (after k collisions) a station
@@ -26,7 +26,7 @@ CW_MIN: Final = float(_DSSS.cw_min)
 CW_MAX: Final = float(_DSSS.cw_max)
 
 EXTRA_SLOTS: Final[Mapping[str, float]] = {"bianchi": 1.0, "tay-chua": 0.0, "http": -1.0}
-"""How each convention counts slots: a stage costs ``(w_k + extra)/2`` slots per attempt."""
+"""Slot count of each convention: a stage costs ``(w_k + extra)/2`` slots per attempt."""
 
 # The series in p are evaluated between these; at the ends they would be 0/0 or 0 times infinity.
 _LEAST = float(np.finfo(np.float64).tiny)
@@ -36,7 +36,7 @@ _MOST = float(np.nextafter(1.0, 0.0))
 def windows(
     cw_min: Numbers, cw_max: Numbers, *, at_least: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how many values the windows of the standard's CWmin and CWmax have, both checked.
+    """Return the numbers of values of the windows of the standard's CWmin and CWmax, checked.
 
     The windows have ``at_least`` values or more.
 
@@ -55,7 +55,7 @@ def windows(
 def retry_limit(retries: Numbers | None) -> FloatArray:
     """Return the checked number of retransmissions after which a packet is given up; None: never.
 
-    "Never" is infinity in what is returned, so that arrays may be broadcast against it.
+    "Never" is returned as infinity, so that arrays may be broadcast against it.
     """
     if retries is None:
         return np.asarray(np.inf)
@@ -98,7 +98,7 @@ def attempts_and_backoff(
             window = np.minimum(2.0 * window, w_max)
             if stage > fewest:
                 weight = np.where(stage <= limit, weight, 0.0)
-        # From here on the window stays: Σ p^j of the stages left. expm1 because 1 - p^j cancels.
+        # From here on the window is constant: Σ p^j of the stages left. expm1, as 1 - p^j cancels.
         log_p = np.log(p)
         left = np.maximum(limit + 1.0 - growing, 0.0)
         slots += weight * (np.expm1(left * log_p) / (p - 1.0)) * (window + extra_slots)
@@ -113,7 +113,7 @@ def attempt_probability(
     retries: FloatArray,
     extra_slots: float,
 ) -> FloatArray:
-    """Return τ = Σ p^k / Σ p^k (w_k + extra_slots)/2, that a station transmits in a slot.
+    """Return τ = Σ p^k / Σ p^k (w_k + extra_slots)/2, the probability of transmitting in a slot.
 
     It decreases in p. Parameters as in `attempts_and_backoff`, ``w_min >= 2 - extra_slots`` (below
     that a backoff lasts less than the slot of its transmission).
@@ -125,14 +125,14 @@ def attempt_probability(
 
 
 def drop_probability(p: FloatArray, retries: FloatArray) -> FloatArray:
-    """Return ``p^(retries+1)``, that all attempts of a packet collide; 0 if it is never given up."""
+    """Return ``p^(retries+1)``, the probability that a packet is given up; 0 without retry limit."""
     endless = np.isinf(retries)
     dropped: FloatArray = np.where(endless, 0.0, p ** (np.where(endless, 0.0, retries) + 1.0))
     return dropped
 
 
 def _doublings(w_min: FloatArray, w_max: FloatArray) -> int:
-    """Return after how many doublings no window grows any more."""
+    """Return the number of doublings after which no window grows."""
     return math.ceil(math.log2(float(np.max(w_max / w_min, initial=1.0))))
 
 
@@ -140,4 +140,4 @@ WINDOW_PARAMETERS: Final = (
     Parameter("cw_min", "CWmin, the largest value of the first backoff", CW_MIN),
     Parameter("cw_max", "CWmax, the largest value of any backoff", CW_MAX),
 )
-"""Of every model of one class of stations."""
+"""Parameters of every model with one class of stations."""

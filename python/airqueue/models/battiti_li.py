@@ -32,9 +32,9 @@ class BattitiLi(Shares):
     """Contention of saturated classes; the last axis is the class."""
 
     attempt_probability: FloatArray
-    """τ_i, that a station transmits in a slot, whatever slot it is."""
+    """τ_i, the probability that a station transmits in any slot."""
     collision_probability: FloatArray
-    """p_i, that an attempt collides; also that a slot is busy with others."""
+    """p_i, the probability that an attempt collides; also that others make a slot busy."""
     decrements_per_slot: FloatArray
     """1/(1 + p_i H_i), steps of the counter for each slot that passes."""
 
@@ -85,7 +85,7 @@ def battiti_li(
 
 
 def _busy(tau: FloatArray, given: Classes) -> FloatArray:
-    """p_i, others transmit in a slot."""
+    """Return p_i, the probability that others transmit in a slot."""
     one = np.eye(tau.shape[1])
     silent = scipy.special.xlog1py(given.stations[:, np.newaxis] - one, -tau[:, np.newaxis])
     busy: FloatArray = -np.expm1(silent.sum(axis=-1))
@@ -159,6 +159,6 @@ MODEL = Model(
     evaluate=_evaluate,
     example="aifs_slots=0..20",
     valid="One station in each class, counting down by the EDCA rule, and AIFS differences up to "
-    "about a third of the window. With several stations in a class it gives the one with the longer "
-    "AIFS too much already at small differences: use edca-hold, or edca-slots, which is exact.",
+    "about a third of the window. With several stations in a class the class with the longer "
+    "AIFS gets too much already at small differences: use edca-hold, or edca-slots, which is exact.",
 )

@@ -35,11 +35,11 @@ class Contention:
     """Contention of n saturated stations; each field has the parameters' shape."""
 
     collision_probability: FloatArray
-    """p, that an attempt collides."""
+    """p, the probability that an attempt collides."""
     attempt_probability: FloatArray
-    """τ, that a station transmits in a slot."""
+    """τ, the probability that a station transmits in a slot."""
     drop_probability: FloatArray
-    """p^(retries+1), that a packet is given up; 0 if none ever is."""
+    """p^(retries+1), the probability that a packet is given up; 0 without retry limit."""
 
 
 def bianchi(
@@ -55,10 +55,10 @@ def bianchi(
 
     n: saturated stations, at least 1, may be fractional. cw_min, cw_max: the standard's CWmin and
     CWmax, one less than W and 2^m W, the values of the smallest and the largest window (a largest
-    window that is no such multiple caps the last doubling).
+    window that is not such a multiple caps the last doubling).
     retries: K, retransmissions before a packet is given up; None as in Bianchi's paper: never. K may
-    be below m, the windows then end early, or above. Both forms are evaluated as sums, so p = 1/2 is
-    no exception.
+    be below m, the windows then end early, or above. Both forms are evaluated as sums, which are
+    regular at p = 1/2.
 
     Valid for saturated stations that all hear each other and lose frames by collision alone. A
     backoff counts the slot of the transmission, as if the stations that freeze also took a step in
@@ -153,20 +153,23 @@ MODEL = Model(
         Output("collision_probability", "p: an attempt collides"),
         Output("attempt_probability", "τ: a station transmits in a slot"),
         Output("drop_probability", "p^(K+1): a packet is given up"),
-        Output("transmission_probability", "P_tr: somebody transmits in a slot"),
+        Output("transmission_probability", "P_tr: a station transmits in a slot"),
         Output("success_probability", "P_s: a transmission succeeds"),
         Output("success_s", "T_s: a successful exchange"),
         Output("collision_s", "T_c: a collision"),
         Output("throughput_share", "S: share of the time that carries payload"),
         Output("throughput_bps", "S as payload of all stations"),
-        Output("mean_access_delay_s", "n L/S: between two deliveries of a station; none if stuck"),
+        Output(
+            "mean_access_delay_s",
+            "n L/S: time between two deliveries of a station; none if stuck",
+        ),
     ),
     evaluate=_evaluate,
     example="n=1..50 access=rts-cts",
     valid=(
         "Saturated stations that all hear each other and lose frames by collision alone. From cw_min "
-        "15 on p is within 6 % of a slot-by-slot simulation. With smaller windows it is far too high "
-        "where counters freeze, and within a tenth down to 3 by EDCA's rule. Far above 50 stations "
-        "give a retry limit, as real stations drop packets."
+        "15 on p is within 6 % of a slot-by-slot simulation. With smaller windows p is far too high "
+        "if counters freeze, and within a tenth down to 3 by EDCA's rule. Far above 50 stations "
+        "give a retry limit, since real stations drop packets."
     ),
 )

@@ -1,8 +1,8 @@
 """TCP windows against the access point's buffer: three regimes, HTTP paper, section 4.2.
 
-The paper describes the regimes in words: W* much less than B, near B, at least B. What can be said
-exactly is which losses are possible, and that draws the borders here. How long transfers take in the
-two regimes with loss is a matter for simulation: no number is given.
+The paper describes the regimes in words: W* much less than B, near B, at least B. Which
+losses are possible is exact and sets the borders of the regimes. The duration of transfers in the
+two regimes with loss needs simulation: no number is given.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ MEANING: Final = {
 
 @dataclass(frozen=True, slots=True)
 class BufferRegime:
-    """Where a configuration stands; each field has the parameters' shape."""
+    """The regime of a configuration; each field has the parameters' shape."""
 
     regime: NDArray[np.str_]
     """`NO_LOSS`, `MICE_LOSE` or `ALL_LOSE`; `MEANING` says what it implies."""
     filled_by_one: FloatArray
     """W*/B: the part of the buffer that one connection can fill (above 1: more than all)."""
     safe_connections: FloatArray
-    """floor(B/W*): so many can be active without any loss."""
+    """floor(B/W*): number of connections that can be active without any loss."""
     lossless_buffer_packets: FloatArray
     """n_c W*, the smallest buffer that never drops."""
 
 
 def buffer_regime(window: Numbers, buffer_packets: Numbers, connections: Numbers) -> BufferRegime:
-    """Tell which losses are possible at the access point: none, of several, of one alone.
+    """Return which overflows are possible at the access point: none, by several flows, or by one.
 
     window: W*, segments that each connection may have outstanding. buffer_packets: B, packets that
     the access point holds, the one on the air included. connections: most that are active at once.
 
-    Outstanding segments are in the buffer or, acknowledged by the station, gone from it, so it
+    Outstanding segments are in the buffer or were acknowledged by the station, so the buffer
     never holds more than Σ W*. Hence no loss if and only if ``connections · W* <= B`` (every
     segment can be in the buffer at once: state (W*, 0) of Eq. (18)); that is exact. The rest is
     qualitative. Downloads only, one buffer for all, no loss on the air.
@@ -121,13 +121,13 @@ MODEL = Model(
     ),
     outputs=(
         Output("regime", "no loss, several overflow, or one overflows"),
-        Output("filled_by_one", "W*/B: what one connection can fill"),
+        Output("filled_by_one", "W*/B: part that one connection can fill"),
         Output("safe_connections", "active connections without any loss"),
         Output("lossless_buffer_packets", "the smallest buffer that never drops"),
-        Output("meaning", "what it implies"),
+        Output("meaning", "consequences of the regime"),
     ),
     evaluate=_evaluate,
     example="window=1..40 buffer_packets=30 connections=20",
-    valid="Exact about which losses are possible; qualitative about what they do. Downloads only, "
+    valid="Exact about which losses are possible; qualitative about their effect. Downloads only, "
     "one buffer for all.",
 )

@@ -32,10 +32,10 @@ from airqueue.models.packets import PACKET_BYTES, PACKET_PARAMETER
 from airqueue.models.sawtooth import CONTROL_PARAMETER, Sawtooth, full_use_share, sawtooth
 
 ENOUGH_FLOWS = 250
-"""From so many flows on, APQ quotes ``RTT C / √n`` as valid (its reference [1])."""
+"""Least number of flows for which APQ quotes ``RTT C / √n`` as valid (its reference [1])."""
 TINY_PACKETS = (10, 20)
 TINY_UTILISATION = (0.85, 0.90)
-"""What the tiny-buffer papers report from simulation; the theorem's own promise is ρ θ."""
+"""Utilisation that the tiny-buffer papers report from simulation; the theorem promises ρ θ."""
 
 
 def bandwidth_delay_bytes(rate_bps: Numbers, rtt_s: Numbers) -> FloatArray:
@@ -115,7 +115,7 @@ def tiny_packets(
     window_packets: W, the largest window of a flow (its receiver's limit), at least 2. load: ρ, the
     share of the link that the flows would fill with windows always at W, ``n W/(RTT C)``: below 1
     because the link is over-provisioned or the access links are slow. effective_utilisation: θ, the
-    share of that load that gets through; the link is used to ``ρ θ``.
+    share of the load that gets through; the utilisation of the link is ``ρ θ``.
 
     Paced packets arrive as if Poisson, so a packet is lost with probability at most ``ρ^B``, and a
     loss costs at most ``W²/2`` packets before the window is back: ``1 - θ <= ρ^B W²/2``. The bound is
@@ -136,7 +136,7 @@ def tiny_packets(
 
 
 def tiny_utilisation(buffer_packets: Numbers, window_packets: Numbers, load: Numbers) -> FloatArray:
-    """Return ``ρ θ``, ``θ = max(0, 1 - ρ^B W²/2)``: what a buffer of B packets promises.
+    """Return ``ρ θ``, ``θ = max(0, 1 - ρ^B W²/2)``: the utilisation that B packets guarantee.
 
     Parameters and validity as in `tiny_packets`, which it inverts. Raises ParameterError.
 
@@ -155,7 +155,7 @@ def tiny_utilisation(buffer_packets: Numbers, window_packets: Numbers, load: Num
 
 
 def packets_of(size_bytes: Numbers, packet_bytes: Numbers = PACKET_BYTES) -> FloatArray:
-    """Return how many whole packets a buffer of so many bytes must hold: rounded up, at least 1.
+    """Return a buffer of bytes as whole packets: rounded up, at least 1.
 
     >>> float(packets_of(450_000)), float(packets_of(0))
     (300.0, 1.0)
@@ -175,7 +175,7 @@ class Rule:
 
     buffer_bytes: FloatArray
     buffer_packets: FloatArray
-    """Whole packets, at least 1; delay and utilisation are those of so many."""
+    """Whole packets, at least 1; delay and utilisation are for this number."""
     full_delay_s: FloatArray
     utilisation_at_least: FloatArray
     """If the rule's conditions hold; see `rule`."""
@@ -188,10 +188,10 @@ def rule(
     control: str = "reno",
     packet_bytes: Numbers = PACKET_BYTES,
 ) -> Rule:
-    """Apply ``(1/f - 1) RTT C / √n`` and say what follows.
+    """Apply ``(1/f - 1) RTT C / √n``, and return delay and utilisation of that buffer.
 
-    For n = 1 the rule of thumb, for many flows Appenzeller's (with another f than Reno's an analogy:
-    it was derived for f = 1/2). The utilisation is the larger of two
+    For n = 1 the rule of thumb, for many flows Appenzeller's (by analogy for any f other than
+    Reno's 1/2, for which it was derived). The utilisation is the larger of two
     lower bounds: all flows in step (`airqueue.models.sawtooth`, the worst case; valid for any n) and,
     for Reno, all independent (`desynchronised_utilisation`, normal approximation; trust it for tens
     of flows at least). Raises ParameterError.
@@ -257,7 +257,7 @@ MODEL = Model(
     name="buffer-rules",
     summary="Buffer by RTT·C, RTT·C/√n (Appenzeller et al. 2004) and log W (Enachescu et al. 2006).",
     parameters=(
-        Parameter("rate_bps", "C, what the link really carries", 18e6, Kind.RATE),
+        Parameter("rate_bps", "C, throughput of the link", 18e6, Kind.RATE),
         Parameter("rtt_s", "mean round-trip time without queue", 0.2, Kind.DURATION),
         Parameter("flows", "n, long flows that lose independently", 1.0),
         CONTROL_PARAMETER,
@@ -268,15 +268,15 @@ MODEL = Model(
     ),
     outputs=(
         Output("bdp_packets", "(1/f - 1) RTT·C in packets"),
-        Output("bdp_bytes", "the same in bytes"),
-        Output("bdp_delay_s", "wait when it is full"),
+        Output("bdp_bytes", "(1/f - 1) RTT·C in bytes"),
+        Output("bdp_delay_s", "wait in this buffer when full"),
         Output("bdp_utilisation", "least utilisation"),
-        Output("many_packets", "the same / √n in packets"),
-        Output("many_bytes", "the same in bytes"),
-        Output("many_delay_s", "wait when it is full"),
+        Output("many_packets", "(1/f - 1) RTT·C/√n in packets"),
+        Output("many_bytes", "(1/f - 1) RTT·C/√n in bytes"),
+        Output("many_delay_s", "wait in this buffer when full"),
         Output("many_utilisation", "least utilisation, if the flows lose independently"),
         Output("tiny_packets", "log W rule in packets"),
-        Output("tiny_delay_s", "wait when it is full"),
+        Output("tiny_delay_s", "wait in this buffer when full"),
         Output("tiny_utilisation", "ρ θ, if the senders are paced"),
     ),
     evaluate=_evaluate,

@@ -16,7 +16,7 @@ from airqueue.models.errors import ModelError
 
 
 class Kind(Enum):
-    """How a parameter's text is read. All but CHOICE, TEXT and the lists can be swept as ranges."""
+    """Syntax of a parameter's text. All but CHOICE, TEXT and the lists can be swept as ranges."""
 
     NUMBER = "number"
     WHOLE = "whole number"
@@ -45,7 +45,7 @@ class Parameter:
 
     name: str
     help: str
-    """What it is, with the paper's symbol; one line."""
+    """Meaning, with the paper's symbol; one line."""
     default: Any = REQUIRED
     """In the unit of the kind, as ``evaluate`` gets it; None for "not given"."""
     kind: Kind = Kind.NUMBER
@@ -85,7 +85,7 @@ class Model:
     example: str
     """Arguments that work, as in ``n=1..50``: shown in the help and run by the tests."""
     valid: str = ""
-    """Where it holds and where not, in a sentence or two; the help shows it."""
+    """Range of validity in a sentence or two, shown in the help."""
 
 
 MODULES: Final[Mapping[str, str]] = {
@@ -129,7 +129,7 @@ MODULES: Final[Mapping[str, str]] = {
 
 
 def find(name: str) -> Model:
-    """Import and return a model; raises ModelError that lists the names if there is none."""
+    """Import and return a model; raises ModelError that lists all names for an unknown name."""
     module = MODULES.get(name)
     if module is None:
         known = f"{near(name, list(MODULES))}there are {', '.join(MODULES)}"
@@ -139,7 +139,7 @@ def find(name: str) -> Model:
 
 
 def near(name: str, names: Sequence[str]) -> str:
-    """Return ``did you mean 'x'? `` for the names that ``name`` may have been meant as, or "".
+    """Return ``did you mean 'x'? `` for names close to ``name``, or "" if there are none.
 
     >>> near("tay-chau", ["tay-chua", "bianchi"])
     "did you mean 'tay-chua'? "

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from airqueue.models.errors import ConvergenceError, ParameterError
 
 FloatArray: TypeAlias = NDArray[np.float64]
-"""What models compute with and return; for scalar parameters it is a 0-d array or ``np.float64``."""
+"""Arrays of models and their results; for scalar parameters a 0-d array or ``np.float64``."""
 
 Numbers: TypeAlias = float | Sequence[float] | FloatArray
-"""What models accept for a numeric parameter."""
+"""Values accepted for a numeric parameter."""
 
 FORMS = ("corrected", "printed")
-"""Choices of ``form`` and its like, where a paper's print has an error: the first is the default."""
+"""Choices of ``form`` and the like, where a paper's print has an error: the first is the default."""
 
 
 def numbers(
@@ -83,7 +83,7 @@ def probability(name: str, value: Numbers) -> FloatArray:
 
 
 def broadcast(**parameters: FloatArray) -> tuple[FloatArray, ...]:
-    """Return checked parameters at their common shape; raises ParameterError where there is none."""
+    """Return checked parameters broadcast to one shape; ParameterError if the shapes do not fit."""
     try:
         return tuple(np.broadcast_arrays(*parameters.values()))
     except ValueError as error:
@@ -101,10 +101,10 @@ def broadcast(**parameters: FloatArray) -> tuple[FloatArray, ...]:
 
 
 def finished(name: str, value: FloatArray) -> FloatArray:
-    """Return a result, a scalar where it is one; raises ConvergenceError if any of it is not finite.
+    """Return a result, as a scalar if 0-d; raises ConvergenceError unless every element is finite.
 
-    A result that is not finite although every parameter was checked lies outside the range of
-    floating point: better an error than a NaN that travels on.
+    With checked parameters a result is not finite only outside the range of floating point: an error
+    is better than a NaN.
     """
     array = np.asarray(value, dtype=np.float64)
     good = np.isfinite(array)
@@ -113,12 +113,12 @@ def finished(name: str, value: FloatArray) -> FloatArray:
             f"{name}{_first(array, good)} for these parameters: they are beyond what floating "
             "point can evaluate; use less extreme ones"
         )
-    scalar_or_array: FloatArray = array[()] + 0.0  # which makes 0 of -0
+    scalar_or_array: FloatArray = array[()] + 0.0  # + 0.0 turns -0 into 0
     return scalar_or_array
 
 
 def choice(name: str, value: str, choices: Sequence[str]) -> str:
-    """Return a parameter that is one of some words."""
+    """Return a parameter that must be one of ``choices``."""
     if value not in choices:
         raise ParameterError(name, f"{name} is {value!r}; it must be one of {', '.join(choices)}")
     return value

@@ -34,12 +34,12 @@ from airqueue.models.mesh_topology import (
 SATURATED: Final = 0.9
 """Utilisation from which a domain counts as saturated at measured rates (MESH section 5.1)."""
 ALIKE: Final = 0.05
-"""Measured utilisations that differ by no more are not told apart."""
+"""Measured utilisations that differ by no more count as equal."""
 TIES: Final = ("fewest", "most")
 MAX_INTERFERENCES: Final = 20_000_000
-"""Pairs of interfering links, and of flows with domains, that are worked with at most."""
+"""Most pairs of interfering links, and of flows with domains."""
 MAX_FILLING: Final = 1_000_000_000
-"""What finding the fair rates may take: it looks at all pairs again for each flow."""
+"""Most steps to find the fair rates, which visits all pairs again for each flow."""
 _TOLERANCE: Final = 1e-9
 _Domains: TypeAlias = NDArray[np.integer[Any]]
 """Indices of domains."""
@@ -51,18 +51,18 @@ class Bottleneck:
 
     flow: str
     centre: Link
-    """The link whose domain it is."""
+    """The link in the middle of the domain."""
     hops: tuple[int, ...]
     """The flow's hops within the domain, counted from 1 at the source: M of them."""
     utilisation: float
     rate_bps: float
     """The flow's rate."""
     saturated: bool
-    """Whether the domain is full; if not, the flow gets all that it wants (or that was given)."""
+    """Whether the domain is full; if not, the flow gets its demand (or the given rate)."""
 
     @property
     def transmitters(self) -> int:
-        """M, nodes that transmit this flow in the domain: one per hop."""
+        """M, number of nodes that transmit this flow in the domain: one per hop."""
         return len(self.hops)
 
 
@@ -70,7 +70,7 @@ class CollisionDomains:
     """The domains of the links that flows use; domain i is that of ``links[i]``."""
 
     def __init__(self, topology: Topology) -> None:
-        """Find out which links interfere; raises TopologyError if that is too many pairs."""
+        """Find the links that interfere; raises TopologyError for too many pairs."""
         self.topology = topology
         self.links, self._index, self._routes = _used_links(topology)
         self._interference = _interference(topology, self.links)
@@ -104,7 +104,7 @@ class CollisionDomains:
         return tuple(_columns(self._load, domain))
 
     def air_in_use(self, domain: int, rates_bps: Sequence[float] | FloatArray) -> dict[int, float]:
-        """Return what each flow adds to a domain's `utilisation`, by index, at the given rates.
+        """Return each flow's part of a domain's `utilisation`, by index, at the given rates.
 
         >>> CollisionDomains(parking_lot((2, 4))).air_in_use(1, [1.1e6, 0.55e6])
         {0: 0.2, 1: 0.2}
@@ -142,8 +142,8 @@ class CollisionDomains:
     def max_min_rates_bps(self) -> FloatArray:
         """Return the max-min fair rates of the flows: no domain above 1, no flow above its demand.
 
-        All rates rise together until a domain is full or a demand met; those flows stay, the others
-        go on (progressive filling).
+        All rates rise together until a domain is full or a demand is met; the rates of those flows
+        are then fixed, and the others rise on (progressive filling).
         """
         demand = np.array(
             [np.inf if f.demand_bps is None else f.demand_bps for f in self.topology.flows]
@@ -170,9 +170,9 @@ class CollisionDomains:
 
         At max-min rates it is a full domain in which no flow is faster than this one; at given
         (measured) rates, and for a flow whose demand is met, the most utilised domain it crosses.
-        Of several that are equally so, ``tie`` takes that with the "fewest" of the flow's own
-        transmitters, which is the one that it shares most with others (so in the cross), or that
-        with the "most", which gives the larger buffer.
+        Among equally utilised domains, ``tie`` takes the one with the "fewest" transmitters of the
+        flow, which the flow shares most with others (so in the cross), or the one with the "most",
+        which gives the larger buffer.
 
         >>> [b.transmitters for b in CollisionDomains(cross()).bottlenecks()]
         [2, 2, 2, 2]
@@ -207,12 +207,12 @@ class CollisionDomains:
 
         busy: of each domain, the fraction of time in which its medium was busy. full: which domains
         count as saturated; those busy for `SATURATED` of the time if not given (MESH section 5.1).
-        A flow's bottleneck is among the saturated domains that it crosses, else among those that are
-        no less busy than its busiest by more than `ALIKE`. A measurement does not tell these apart,
-        so the two-hop model does: the most utilised of them at max-min rates, and ``tie`` of those
-        that are equally so. The rates that are returned are max-min fair.
+        A flow's bottleneck is among the saturated domains that it crosses, else among the domains
+        within `ALIKE` of its busiest. A measurement does not distinguish these, so the two-hop model
+        decides: the domain most utilised at max-min rates, then ``tie`` among equals. The returned
+        rates are max-min fair.
 
-        Raises ParameterError for fractions that are none, or not one per domain.
+        Raises ParameterError for values that are not fractions, or not one per domain.
 
         >>> domains = CollisionDomains(chain(4))
         >>> [str(b.centre) for b in domains.busy_bottlenecks([0.95, 0.7, 0.7, 0.7])]
@@ -247,9 +247,9 @@ class CollisionDomains:
         utilisation: FloatArray,
         tie: str,
     ) -> list[int]:
-        """Return which of the likely domains limits each flow at max-min fair rates.
+        """Return which of the candidate domains limits each flow at max-min fair rates.
 
-        One that is full and in which no flow is faster, else the most utilised.
+        A full domain in which no flow is faster, else the most utilised domain.
         """
         full = utilisation >= 1.0 - _TOLERANCE
         fastest = _row_maximum(self._load, rates)
@@ -325,8 +325,8 @@ def _used_links(
 def _interference(topology: Topology, links: tuple[Link, ...]) -> scipy.sparse.csr_array[Any]:
     """Return links by links: 1 where they interfere, and on the diagonal.
 
-    Link k interferes with l if some endpoint of k hears some endpoint of l, or is it: the pattern of
-    ``E (A + I) Eᵀ`` with E links by nodes and A the neighbours. The work is proportional to the
+    Link k interferes with l if an endpoint of k neighbours or equals an endpoint of l: the pattern
+    of ``E (A + I) Eᵀ`` with E links by nodes and A the neighbours. The work is proportional to the
     number of pairs that interfere.
     """
     index = {name: i for i, name in enumerate(topology.nodes)}
@@ -367,7 +367,7 @@ def _columns(matrix: scipy.sparse.csr_array[Any], row: int) -> list[int]:
 
 
 def _highest(domains: _Domains, utilisation: FloatArray) -> _Domains:
-    """Return those of some domains that are most utilised."""
+    """Return the most utilised of the given domains."""
     of = utilisation[domains]
     highest: _Domains = domains[of >= of.max() * (1 - _TOLERANCE)]
     return highest
@@ -413,7 +413,7 @@ def _evaluate(shape: str, hops: float, flows: float, rate_bps: float) -> dict[st
 
 MODEL = Model(
     name="collision-domain",
-    summary="Which links of a mesh share the air and what its flows get (two-hop model, MESH 3.1).",
+    summary="Links of a mesh that share the air, and rates of its flows (two-hop model, MESH 3.1).",
     parameters=(
         Parameter("shape", "the mesh", "chain", Kind.CHOICE, SHAPES),
         Parameter("hops", "hops of the longest flow", 4, Kind.WHOLE),
@@ -429,7 +429,7 @@ MODEL = Model(
     evaluate=_evaluate,
     example="shape=parking-lot hops=6",
     valid=(
-        "Two-hop interference: real radios disturb each other farther away than they understand each "
-        "other. Frame overhead and acknowledgements are not counted."
+        "Two-hop interference: real radios interfere farther away than they can communicate. "
+        "Frame overhead and acknowledgements are not counted."
     ),
 )

@@ -1,8 +1,8 @@
 """Three fixed points of DCF side by side, which differ in how they count the slots of a backoff.
 
 Bianchi counts the slot of the transmission in the backoff, Tay and Chua half of it, the HTTP model of
-Miorandi, Kherani and Altman nothing; see `airqueue.models.kumar`. The spread is the model error
-to expect from the choice alone.
+Miorandi, Kherani and Altman nothing; see `airqueue.models.kumar`. The spread is the
+model error to expect from this choice alone.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MODEL = Model(
     evaluate=_evaluate,
     example="n=2..50",
     valid=(
-        "As the models compared: saturated stations that all hear each other. The truth of a slotted "
-        "cell lies between tay-chua and http for two stations from cw_min 15 on; with smaller "
-        "windows all three are too high where counters freeze."
+        "As the models compared: saturated stations that all hear each other. A slot-by-slot "
+        "simulation lies between tay-chua and http for two stations from cw_min 15 on; with smaller "
+        "windows all three are too high if counters freeze."
     ),
 )

@@ -1,11 +1,12 @@
-"""Whether a queue's delay and jitter leave room for calls and games.
+"""Checks whether a queue's delay and jitter leave room for calls and games.
 
-From mouth to ear a call spends: coding, ``(N + 1)`` frames and the look-ahead for N frames a packet
-(G.114, annex A); the network; the de-jitter buffer. ITU-T G.114: up to 150 ms is good, to 400 ms
-acceptable if one knows of it, above not. The MESH paper (section 6.2) asks for less than 150 ms and
-less than 30 ms of jitter. For a first-person shooter the APQ paper (section V) asks for a round trip
-of less than 100 ms; M. Claypool and K. Claypool, *Latency and Player Actions in Online Games* (CACM
-2006), add 500 ms for games seen over the avatar's shoulder and 1 s for those seen from above.
+The mouth-to-ear delay of a call has these parts: coding, ``(N + 1)`` frames and the look-ahead for
+N frames a packet (G.114, annex A); the network; the de-jitter buffer. ITU-T G.114: up to 150 ms is
+good, to 400 ms acceptable if one knows of the delay, above not acceptable. The MESH paper (section
+6.2) asks for less than 150 ms and less than 30 ms of jitter. For a first-person shooter the APQ
+paper (section V) asks for a round trip of less than 100 ms; M. Claypool and K. Claypool, *Latency and
+Player Actions in Online Games* (CACM 2006), add 500 ms for games seen over the avatar's shoulder and
+1 s for those seen from above.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from airqueue.qoe import CALL_GOOD_S, CALL_LIMIT_S, GAME_ROUND_TRIP_S
 
 G114_CLASSES = ("good", "acceptable", "unacceptable")
 VOICE_DELAY_S, VOICE_JITTER_S = 0.150, 0.030
-"""Both are to be undercut (MESH, section 6.2)."""
+"""Delay and jitter must be below these limits (MESH, section 6.2)."""
 GAME_LIMITS_S = {"first-person": GAME_ROUND_TRIP_S, "third-person": 0.500, "omnipresent": 1.000}
-"""Round trips from which on playing suffers."""
+"""Round-trip times above which play suffers."""
 
 
 def g114_class(one_way_s: Numbers) -> np.ndarray:
@@ -64,7 +65,7 @@ def codec_delay_s(
     """Return ``(N + 1) frame + look-ahead`` of a codec in `airqueue.models.voice.CODECS`, s.
 
     frames_per_packet: N, whole; None for the usual number. The first frame's packet leaves when N
-    frames are heard, coding takes up to a frame. G.729 with N = 1: 25 ms. Raises ParameterError.
+    frames are recorded; coding takes up to one frame. G.729 with N = 1: 25 ms. Raises ParameterError.
 
     >>> float(codec_delay_s("g729", 1))
     0.025
@@ -105,10 +106,10 @@ def network_budget_s(
     dejitter_s: Numbers = 0.0,
     rest_s: Numbers = 0.0,
 ) -> FloatArray:
-    """Return what a queue may take of a mouth-to-ear delay: `mouth_to_ear_s` solved for it.
+    """Return the queueing delay that a mouth-to-ear delay allows: `mouth_to_ear_s` inverted.
 
     allowed_s: mouth to ear, from G.114 or `airqueue.models.voice.largest_delay_s`. rest_s: the path
-    without the queue. Raises ParameterError if nothing is left.
+    without the queue. Raises ParameterError if no delay is left.
 
     >>> float(network_budget_s(0.150, "g729", 1, 0.03, 0.02).round(3))
     0.075
@@ -131,8 +132,8 @@ def interarrival_jitter_s(sent_s: Sequence[float], received_s: Sequence[float]) 
     """Return the jitter estimate of RFC 3550 (6.4.1) after every packet, in order of arrival; (n,).
 
     ``D = (R_j - R_i) - (S_j - S_i)`` of neighbours, ``J += (|D| - J)/16``, first 0. The two clocks
-    may differ by any offset. It forgets with a constant of 16 packets, and takes |D| on average: for
-    delays that alternate by d it tends to d. Raises ParameterError.
+    may differ by any offset. The estimate averages |D| with a time constant of 16 packets: for delays
+    that alternate by d it tends to d. Raises ParameterError.
 
     >>> sent = [0, 0.020, 0.040, 0.060, 0.080]
     >>> (interarrival_jitter_s(sent, [0.050, 0.072, 0.088, 0.120, 0.131]) * 1e3).round(3).tolist()
@@ -154,10 +155,10 @@ def interarrival_jitter_s(sent_s: Sequence[float], received_s: Sequence[float]) 
 
 
 def playout_delay_s(delays_s: Sequence[float] | FloatArray, late: float = 0.0) -> float:
-    """Return the least delay at which playing makes no more than a share ``late`` of packets late.
+    """Return the least playout delay at which at most a share ``late`` of the packets is late.
 
-    delays_s: one-way network delays of packets, any offset; the result has the same. Late packets
-    count as lost (`airqueue.models.voice.loss_impairment`). It is the delay that
+    delays_s: one-way network delays of packets, any offset; the result has the same offset. Late
+    packets count as lost (`airqueue.models.voice.loss_impairment`). The result is the delay that
     ``n - floor(late n)`` packets do not exceed. Raises ParameterError.
 
     >>> playout_delay_s([0.05, 0.06, 0.052, 0.09], late=0.25)
@@ -167,14 +168,14 @@ def playout_delay_s(delays_s: Sequence[float] | FloatArray, late: float = 0.0) -
     share = number("late", late, at_least=0, below=1)
     if not delays.size:
         raise ParameterError("delays_s", "there is no delay; give that of at least one packet")
-    # A share such as 0.07 of 100 must give 7 whatever its last binary place.
+    # A share such as 0.07 of 100 must give 7 despite rounding.
     dropped = int(np.floor(share * delays.size * (1.0 + 1e-12)))
     return float(delays[delays.size - 1 - min(dropped, delays.size - 1)])
 
 
 @dataclass(frozen=True, slots=True)
 class GameDelay:
-    """A round trip through a queue and what it means for a game."""
+    """Round-trip time through a queue, and its effect on a game."""
 
     round_trip_s: FloatArray
     playable: np.ndarray
@@ -240,7 +241,7 @@ def _evaluate(
 
 MODEL = Model(
     name="delay-budget",
-    summary="What a queue's delay leaves to calls (G.114, G.107) and games, and how good they are.",
+    summary="Delay that a queue leaves to calls (G.114, G.107) and games, and their quality.",
     parameters=(
         Parameter("queueing_s", "wait in the queue, one way", kind=Kind.DURATION),
         Parameter("rest_s", "rest of the path, one way", 0.02, Kind.DURATION),
@@ -253,7 +254,9 @@ MODEL = Model(
         Parameter(
             "base_rtt_s", "a game's round trip; not given: twice rest_s", None, Kind.DURATION
         ),
-        Parameter("game", "how a game is seen", "first-person", Kind.CHOICE, tuple(GAME_LIMITS_S)),
+        Parameter(
+            "game", "perspective of the game", "first-person", Kind.CHOICE, tuple(GAME_LIMITS_S)
+        ),
     ),
     outputs=(
         Output("mouth_to_ear_s", "queue + rest + coding + de-jitter buffer"),
@@ -261,12 +264,12 @@ MODEL = Model(
         Output("meets_voice_limits", "below 150 ms and 30 ms of jitter (MESH)"),
         Output("r", "R of G.107"),
         Output("mos", "mean opinion score"),
-        Output("queue_budget_s", "what the queue may take of allowed_s; none if nothing is left"),
+        Output("queue_budget_s", "part of allowed_s left to the queue; none if nothing is left"),
         Output("game_round_trip_s", "a game's round trip through the full queue"),
         Output("game_playable", "below the game's limit"),
-        Output("game_queue_budget_s", "what the game's limit leaves to the queue"),
+        Output("game_queue_budget_s", "delay that the game's limit leaves to the queue"),
     ),
     evaluate=_evaluate,
     example="queueing_s=584ms",
-    valid="Delays of one direction but for games; the queue is taken as full all the time.",
+    valid="One-way delays, except for games; the queue is taken as full all the time.",
 )

@@ -1,8 +1,8 @@
-"""How many TCP ACKs a file takes: fixed d (RFC 1122, RFC 5681) and the dynamic scheme.
+"""Number of TCP ACKs of a file: fixed d (RFC 1122, RFC 5681) and the dynamic scheme.
 
 E. Altman, T. Jimenez, *Novel delayed ACK techniques for improving TCP performance in multihop
 wireless networks* (2003): d grows with the segment's number from the start of the connection, so
-that a small window at the begin does not wait for the timer. HTTP paper, section 4.3.
+that a small window at the start does not wait for the timer. HTTP paper, section 4.3.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TAIL_TERMS = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class AckSchedule:
-    """When a receiver acknowledges: as soon as d(N) segments wait, N the last one's number.
+    """Schedule of a receiver's ACKs: one as soon as d(N) segments wait, N being the last segment.
 
     ``d(N) = first + (thresholds <= N)``, N from 1 at the start of the connection. Without
     thresholds d is fixed. Raises ParameterError unless the thresholds increase.
@@ -95,7 +95,7 @@ class AckCount:
 
 
 def ack_count(segments: Numbers, schedule: AckSchedule) -> AckCount:
-    """Count exactly the ACKs of a file of so many segments, without loss or reordering.
+    """Return the exact number of ACKs of a file, without loss or reordering.
 
     segments: N, whole, from 1. For fixed d it is ceil(N/d) ACKs, the last by timer unless d
     divides N. Assumes that the sender's window never holds back the segments a batch waits for
@@ -118,8 +118,8 @@ def mean_ack_count(
 ) -> AckCount:
     """Return the means of `ack_count` over files of random size, P(X > x) = survival(x).
 
-    Exact for the first 131072 segments; what a heavier tail leaves beyond is taken as spread evenly
-    over batches, an error below its probability. See `file_sizes.mean_segments_of` for the
+    Exact for the first 131072 segments; the tail beyond is taken as spread evenly over batches,
+    with an error below the tail's probability. See `file_sizes.mean_segments_of` for the
     parameters and the errors raised.
     """
     mean = mean_segments_of(survival, mean_bits, segment_bits)
@@ -165,7 +165,7 @@ def delayed_ack_file_s(
 
 
 def _head(schedule: AckSchedule) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the segments acknowledged up to the first one at which d no longer grows."""
+    """Return the segments acknowledged up to the first segment from which d no longer grows."""
     steady = schedule.thresholds[-1] if schedule.thresholds else 1
     # d waiting segments at most: an ACK comes within the d that follow.
     known = np.asarray(schedule.acknowledged_at(steady + schedule.last), dtype=np.int64)

@@ -40,7 +40,7 @@ class Classes:
 
     @property
     def flat(self) -> Classes:
-        """The same with two axes, point and class."""
+        """Return the classes with two axes, point and class."""
         last = self.stations.shape[-1]
         return Classes(
             self.stations.reshape(-1, last),
@@ -103,7 +103,7 @@ def classes(
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Who succeeds how often; the last axis is the class."""
+    """Rates of success; the last axis is the class."""
 
     stations: FloatArray
     """Of each class, n_i."""
@@ -112,12 +112,12 @@ class Shares:
 
     @property
     def success_per_slot(self) -> FloatArray:
-        """The same for all stations of the class together."""
+        """Probability that a slot holds a success of any station of the class."""
         return finished("success", self.stations * self.station_success_per_slot)
 
     @property
     def success_share(self) -> FloatArray:
-        """Successes of the class among all successes; raises ConvergenceError if there are none."""
+        """Share of the class in all successes; raises ConvergenceError without any success."""
         each = self.success_per_slot
         total = np.sum(each, axis=-1, keepdims=True)
         if np.any(total == 0):
@@ -145,4 +145,4 @@ CLASS_PARAMETERS = (
     Parameter("cw_max", "CWmax of each class, or of all", (CW_MAX,), Kind.NUMBERS),
     RETRIES_PARAMETER,
 )
-"""Of every model that has any number of classes."""
+"""Parameters of every model with any number of classes."""

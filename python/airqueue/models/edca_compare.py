@@ -1,6 +1,6 @@
-"""The hold chain against the exact process, point by point of a grid.
+"""Compares the hold chain with the exact process at the points of a grid.
 
-For pages and figures that show where the chain holds; a point takes as long as its simulation,
+For pages and figures that show where the chain is valid; a point takes as long as its simulation,
 about 0.1 s per million transmissions of two stations.
 """
 
@@ -35,7 +35,7 @@ class Comparison:
     point: Point
     rule: str
     model_share: tuple[float, ...]
-    """Of successes, of each class."""
+    """Share of successes of each class."""
     real_share: tuple[Estimate, ...]
     model_ratio: float
     """Successes of a station of the first class for each of one of the last."""
@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def within(self) -> bool:
-        """Whether no share is off by more than the tolerance of `airqueue.models.edca_validity`."""
+        """Whether every share is within the tolerance of `airqueue.models.edca_validity`."""
         return max(abs(error) for error in self.share_error) <= TOLERANCE
 
 

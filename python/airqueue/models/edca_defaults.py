@@ -37,9 +37,9 @@ def edca_defaults(
     quarter; VI's largest window is BE's smallest, VO's half of that. Layers with DSSS alone have
     their own TXOP limits. The table is the engine's.
 
-    access_point: what many access points use themselves, AIFSN 1 for VI and VO. edition: "2005" (as
-    802.11e), or "2016", whose TXOP limits for OFDM are longer, and given for BK and BE too; these are
-    not checked against the standard's text.
+    access_point: the values that many access points use for themselves, AIFSN 1 for VI and VO.
+    edition: "2005" (as 802.11e), or "2016", whose TXOP limits for OFDM are longer, and given for BK
+    and BE too; these limits are not checked against the standard's text.
 
     Raises ParameterError, also for a layer whose smallest window has no quarter.
 
@@ -58,5 +58,5 @@ def edca_defaults(
 
 
 BEST_EFFORT_AIFSN: Final = edca_defaults(dsss())["BE"].aifsn
-"""Of every layer."""
+"""Default parameters of every layer."""
 BACKGROUND_AIFSN: Final = edca_defaults(dsss())["BK"].aifsn

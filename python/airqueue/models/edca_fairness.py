@@ -30,7 +30,7 @@ class AccessClass:
     cw_min: int
     """CWmin, the largest value of the first backoff; the paper counts values, one more."""
     packets: int | None = 1
-    """Of one opportunity; None: as many as there are downloads."""
+    """Packets of one opportunity; None: one for each download."""
 
 
 AP_ACKS: Final = AccessClass(0, 3)
@@ -50,15 +50,15 @@ class Fairness:
     """Shares of the data packets that TCP flows get; each field has the parameters' shape."""
 
     upload_share: FloatArray
-    """Of one upload; 0 if there is none."""
+    """Share of one upload; 0 if there is none."""
     download_share: FloatArray
-    """Of one download; 0 if there is none."""
+    """Share of one download; 0 if there is none."""
     downloads_share: FloatArray
-    """Of all downloads together."""
+    """Share of all downloads together."""
     acks_per_packet: FloatArray
-    """Transmissions that the medium leaves at most for acknowledgements, for each data packet of an
-    upload; no more than TCP asks for. Less than that means losses of acknowledgements, timeouts and,
-    from three uploads on, flows that starve."""
+    """Most transmissions of acknowledgements that the medium allows for each data packet of an
+    upload, at most as many as TCP sends. Fewer mean lost acknowledgements, timeouts and, from three
+    uploads on, flows that starve."""
     jain_index: FloatArray
     """(Σx)²/(n Σx²) of the shares of all flows: 1 for equal ones."""
     min_max_ratio: FloatArray
@@ -82,17 +82,17 @@ def tcp_fairness(
         downloads_share = N/(n_u + N),    N = 1 ("default") or n_d ("edca")
 
     so that under "edca" every flow gets 1/(n_u + n_d). Under "default" the acknowledgements of
-    uploads share what the access point wins: 1/n_u transmissions for each upload packet, where TCP
-    asks for one for every ``ack_every`` packets. Under "edca" they pass freely (`acks_pass_freely`).
+    uploads share the access point's opportunities: 1/n_u transmissions for each upload packet, where
+    TCP sends one for every ``ack_every`` packets. Under "edca" they pass freely (`acks_pass_freely`).
 
     uploads, downloads: n_u, n_d, whole numbers, together at least 1. ap_packets: N, if not that of
     the scheme. ack_every: 2 with delayed acknowledgements.
 
     Valid where the wireless hop is every flow's bottleneck and packets are of one size and rate.
-    Where uploads meet downloads under "default", what the access point wins carries both data and
-    acknowledgements; downloads_share and acks_per_packet each count all of it, so that both are at
-    most what is given. These are means; under "default" individual uploads differ wildly once
-    acknowledgements get lost, which acks_per_packet announces and the shares do not show.
+    With uploads and downloads under "default", the access point's opportunities carry both data and
+    acknowledgements; downloads_share and acks_per_packet each count all of them, so that both are
+    upper bounds. The shares are means; under "default" individual uploads differ widely once
+    acknowledgements get lost, which acks_per_packet indicates and the shares do not show.
 
     Raises ParameterError.
 
@@ -136,9 +136,9 @@ def tcp_fairness(
 def acks_pass_freely(acks: AccessClass = AP_ACKS, data: AccessClass = STATION_DATA) -> bool:
     """Return whether acknowledgements at the access point always go before data: strict priority.
 
-    Their backoff ends at ``AIFS + CWmin`` slots at the latest; that must be before the data's
-    AIFS is over. One queue has nobody to collide with in its own class, so that its window stays at
-    CWmin. The access point's own data queue then never meets its acknowledgements in an internal
+    Their backoff ends at ``AIFS + CWmin`` slots at the latest, which must be before the data's AIFS
+    is over. A single queue cannot collide within its class, so its window stays at CWmin. The access
+    point's data queue then never meets its acknowledgements in an internal
     collision either. The stations' acknowledgements of downloads (AIFS 0) can collide with them.
 
     >>> acks_pass_freely(), acks_pass_freely(AccessClass(0, 7))
@@ -183,7 +183,7 @@ MODEL = Model(
         Output("upload_share", "data packets of one upload among all"),
         Output("download_share", "data packets of one download among all"),
         Output("downloads_share", "data packets of all downloads together"),
-        Output("acks_per_packet", "acknowledgements that can get through for each upload packet"),
+        Output("acks_per_packet", "acknowledgements that can get through per upload packet"),
         Output("jain_index", "of the shares of all flows; 1 if equal"),
         Output("min_max_ratio", "smallest share over largest"),
     ),
@@ -192,5 +192,5 @@ MODEL = Model(
     valid="Mean shares of long-lived flows whose bottleneck is the wireless hop, at equal rates. "
     "Where acks_per_packet is below 1/ack_every, single uploads differ far more than the means say. "
     "With scheme=default and both kinds of flows, downloads_share and acks_per_packet are upper "
-    "bounds: they share what the access point wins.",
+    "bounds: they share the access point's opportunities.",
 )

@@ -40,13 +40,13 @@ class HoldChain(Shares):
     """Contention of saturated classes. The last axis is the class where there is one."""
 
     attempt_probability: FloatArray
-    """τ_i, that a station transmits in a slot in which its AIFS is over."""
+    """τ_i, the probability that a station transmits in a slot after its AIFS."""
     collision_probability: FloatArray
-    """p_i, that an attempt collides."""
+    """p_i, the probability that an attempt collides."""
     hold_probability: FloatArray
-    """That a slot finds the class waiting for its AIFS (P_hold of the lower of two classes)."""
+    """Probability that the class waits for its AIFS in a slot (P_hold of the lower class of two)."""
     idle_probability: FloatArray
-    """That a slot is idle; no class axis."""
+    """Probability that a slot is idle; no class axis."""
 
 
 def hold_chain(
@@ -72,9 +72,9 @@ def hold_chain(
     only differences matter. cw_min, cw_max: the standard's CWmin and CWmax, windows of
     ``w_min = cw_min + 1`` to ``w_max = cw_max + 1`` values. retries: None for no limit.
 
-    Valid for saturated stations that all hear each other, with the EDCA rule of counting down, and
-    while idle runs may pass for geometric: `airqueue.models.edca_validity` says how far that is off.
-    AIFS is compared strictly: no class counts before its own AIFS is over.
+    Valid for saturated stations that all hear each other, with the EDCA rule of counting down, while
+    idle runs are nearly geometric: `airqueue.models.edca_validity` measures the error. AIFS is
+    compared strictly: no class counts down before its AIFS is over.
 
     Raises ParameterError, or ConvergenceError where the iteration does not settle.
 
@@ -152,10 +152,10 @@ def _logs(tau: FloatArray, given: Classes) -> tuple[FloatArray, FloatArray, NDAr
 
 
 def _weights(quiet: FloatArray, counted: NDArray[np.bool_]) -> FloatArray:
-    """Return π_j (point, class, j), up to a factor, of the states that each class counts in.
+    """Return π_j (point, class, j), up to a factor, of the states in which each class counts down.
 
-    The product begins at the first of these states: s_l of earlier ones may be zero, where no
-    station of the class ever gets to count, and what it would find there is asked all the same.
+    The product begins at the first of these states, because s_l of earlier states may be zero: the
+    collision probability is needed also for a class that never counts down.
     """
     logs = np.where(counted, quiet[:, np.newaxis], 0.0)[..., :-1]
     before = np.cumsum(np.concatenate([np.zeros_like(counted[..., :1], float), logs], -1), axis=-1)
@@ -211,7 +211,7 @@ MODEL = Model(
     evaluate=_evaluate,
     example="stations=1,5 aifs_slots=0,4 cw_min=15,31",
     valid="Saturated stations that count down by the EDCA rule, and AIFS differences up to a third "
-    "of the favoured class's window where that class is one station, up to an eighth where it is "
-    "several; beyond it, and sooner where one station with a small window meets several, the class "
-    "with the longer AIFS gets less than the chain says. edca-slots is exact.",
+    "of the favoured class's window if that class is one station, up to an eighth if it has "
+    "several; beyond, and sooner if one station with a small window meets several, the class "
+    "with the longer AIFS gets less than the chain predicts. edca-slots is exact.",
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from airqueue.records import ContentionDict
 
 RULES: Final = ("edca", "freeze")
-"""A counter moves in the slot in which another station transmits; or it does not."""
+"""Whether a counter moves in a slot in which another station transmits ("edca") or not."""
 BATCHES: Final = 30
 CONFIDENCE: Final = 0.95
 
@@ -44,16 +44,16 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """What happened, by batch (first axis) and class (last axis), its stations together."""
+    """Counts by batch (first axis) and class (last axis), summed over the class's stations."""
 
     stations: FloatArray
-    """Of each class; no batch axis."""
+    """Stations of each class; no batch axis."""
     transmissions: FloatArray
     """Busy periods; no class axis."""
     collided: FloatArray
     """Busy periods with more than one station; no class axis."""
     idle_slots: FloatArray
-    """From the end of the smallest AIFS to each transmission; no class axis."""
+    """Idle slots from the end of the smallest AIFS to each transmission; no class axis."""
     attempts: FloatArray
     successes: FloatArray
     collisions: FloatArray
@@ -64,7 +64,7 @@ class Slots:
     """Successes times the packets of one opportunity."""
 
     def success_share(self, index: int) -> Estimate:
-        """Successes of a class among all; raises ModelError if there are none."""
+        """Share of a class in all successes; raises ModelError without any success."""
         if not self.successes.any():
             raise ModelError(
                 f"there was no success in {self.transmissions.sum():.0f} transmissions, only "
@@ -73,7 +73,7 @@ class Slots:
         return quotient(self.successes[:, index], self.successes.sum(axis=1))
 
     def packet_share(self, index: int) -> Estimate:
-        """Packets delivered by a class among all; there must be some."""
+        """Share of a class in all packets delivered, of which there must be some."""
         return quotient(self.packets[:, index], self.packets.sum(axis=1))
 
     def ratio(self, one: int, other: int) -> Estimate:
@@ -92,7 +92,7 @@ class Slots:
         )
 
     def collision_probability(self, index: int) -> Estimate:
-        """Attempts of a class that collided; raises ModelError if it made none."""
+        """Share of a class's attempts that collided; raises ModelError without any attempt."""
         if not self.attempts[:, index].any():
             raise ModelError(
                 f"class {index} made no attempt in {self.transmissions.sum():.0f} transmissions; it "
@@ -259,7 +259,7 @@ def _evaluate(
     transmissions: int,
     seed: int,
 ) -> Mapping[str, Figure]:
-    # What the command may ask for in one go; a session in Python may go on as long as it likes.
+    # Limits of one command; a session in Python may run as long as it likes.
     numbers("transmissions", transmissions, at_most=_LOOKS // max(sum(stations), 10.0))
     done = slots(
         stations,

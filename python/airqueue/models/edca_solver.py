@@ -21,13 +21,13 @@ def attempts_fixed_point(
 ) -> FloatArray:
     """Return τ with ``τ = update(τ, given)``, probabilities, for all points at once.
 
-    The unknown is x = log τ, and ``surplus(x) = log update(τ) - log τ`` is to be zero. Stepping by
-    update itself, even half the way each time, swings around the solution for good where many
-    stations have small windows, and Newton's method alone gets stuck. Each step here is one of the
-    implicit Euler method along dx/dt = surplus(x), with a length of one over the surplus: far away it
-    follows the flow to where that rests, and near it becomes Newton's. It starts from the attempts
-    of stations that never collide. A point is done when no class changes by more than 1e-13 of its
-    value.
+    The unknown is x = log τ, and ``surplus(x) = log update(τ) - log τ`` is to be zero. Plain
+    iteration of update, even damped by half, oscillates without end when many stations have small
+    windows, and Newton's method alone gets stuck. Each step here is an implicit Euler step along
+    dx/dt = surplus(x), of length one over the surplus: far from the solution it follows the flow
+    towards the fixed point, and near the solution it becomes Newton's step. The start is the attempt
+    probability of stations that never collide. A point is done when no class changes by more than
+    1e-13 of its value.
 
     ``what`` names the unknown in the message of ConvergenceError, raised where a point does not
     settle.
@@ -44,7 +44,7 @@ def attempts_fixed_point(
     for _ in range(_STEPS):
         off = surplus(x[left], left)
         before, size = size, np.abs(off).max(axis=-1)
-        # Below the second bound all that is left may be rounding: done when it gets no smaller.
+        # Below the second bound the rest may be rounding: done when the change stops shrinking.
         far = (size > _TOLERANCE) & ((size > _ROUNDING) | (size < before))
         left, off, size = left[far], off[far], size[far]
         if not left.size:
@@ -75,8 +75,8 @@ _TOLERANCE = 1e-13
 _ROUNDING = 1e-11
 _DIFFERENCE = 1e-7
 _SHORTEST = 10.0
-"""Of the steps' lengths, inverted."""
+"""Bounds of the inverse step length."""
 _LONGEST = 30.0
-"""Of the changes of x in one step."""
+"""Bound of the change of x in one step."""
 _LEAST = 1e-300
-"""Of a probability; its logarithm is finite."""
+"""Least probability, whose logarithm is finite."""

@@ -1,7 +1,7 @@
 """Packets of one transmission opportunity, and their effect on throughput.
 
-A station that has won the medium may go on for the TXOP limit, packet by packet, SIFS between them,
-so that no other station counts down. Throughput therefore rises in steps of one packet (EDCA paper,
+A station that wins the medium may send packets, SIFS apart, up to the TXOP limit, so that no other
+station counts down. Throughput therefore rises in steps of one packet (EDCA paper,
 Fig. 3).
 """
 
@@ -24,7 +24,7 @@ from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
 
 _ROUNDING = 1e-9
-"""Of a step: a limit that is a whole number of steps admits that many, whatever floats make of it."""
+"""Share of a step: a limit of a whole number of steps admits that number despite rounding."""
 
 
 def packets_per_txop(
@@ -34,7 +34,7 @@ def packets_per_txop(
 
     txop_s: TXOP limit, 0 for one packet however long. frame_s, ack_s: of a data frame and of its
     acknowledgement. The last packet needs no SIFS behind it. Valid for packets of one size that are
-    all there when the opportunity begins: it ends where the queue runs dry.
+    all queued when the opportunity begins, which ends when the queue is empty.
 
     >>> float(packets_per_txop(0.0051, 0.001150, 0.000107, 10e-6))
     4.0
@@ -48,7 +48,7 @@ def packets_per_txop(
 
 
 def step_s(frame_s: Numbers, ack_s: Numbers, sifs_s: Numbers) -> FloatArray:
-    """Return ``T_step = T_frame + SIFS + T_ACK + SIFS``, what one more packet adds to a TXOP."""
+    """Return ``T_step = T_frame + SIFS + T_ACK + SIFS``, the time of one more packet in a TXOP."""
     frame, ack, sifs = broadcast(
         frame_s=numbers("frame_s", frame_s, at_least=1e-9, at_most=1.0),
         ack_s=numbers("ack_s", ack_s, at_least=0, at_most=1.0),
@@ -115,9 +115,9 @@ MODEL = Model(
     ),
     outputs=(
         Output("packets", "N: packets of one opportunity"),
-        Output("step_s", "T_step: what one more packet takes"),
+        Output("step_s", "T_step: time of one more packet"),
         Output("throughput_ratio", "N over that of the other station, both saturated"),
-        Output("least_txop_s", "least limit that admits as many packets; one goes with any"),
+        Output("least_txop_s", "least limit that admits as many packets; 0 for one packet"),
         Output("next_txop_s", "least limit that admits one more"),
     ),
     evaluate=_evaluate,

@@ -1,14 +1,14 @@
-"""Where a model of EDCA classes stops being valid, and by how much.
+"""Limits of validity of models of EDCA classes, and the error beyond.
 
-Markov chains of EDCA let the runs of idle slots be geometric. A real run ends with the uniform
-backoff of somebody else, so that it cannot be longer than that station's window: a class whose AIFS
-is longer by ``CWmin`` slots or more never succeeds except after collisions, whereas the chain
-still gives it a share (EDCA paper, Fig. 4). And the chance to meet somebody in a slot is not constant
-but grows as the run goes on. Likewise the chains' counters move in busy slots too (the EDCA rule);
-frozen ones do not, which starves the neighbours of stations with small windows.
+Markov chains of EDCA assume geometric runs of idle slots. A real run ends with the uniform backoff of
+another station, so that it cannot be longer than that station's window: a class whose AIFS is longer
+by ``CWmin`` slots or more never succeeds except after collisions, whereas the chain still gives the
+class a share (EDCA paper, Fig. 4). The probability that another station transmits in a slot is not
+constant either, but grows with the length of the run. The chains' counters move in busy slots too
+(the EDCA rule); frozen counters do not, which starves the neighbours of stations with small windows.
 
-How much all of that matters depends on every parameter. It is therefore not estimated here but
-looked up: a model's shares are held against a short run of the exact process.
+These errors depend on every parameter. They are therefore not estimated but measured: a model's
+shares are compared with a short run of the exact process.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ TOLERANCE: Final = 0.1
 """Relative error of a share up to which a model counts as valid: the scatter of measurements."""
 TRANSMISSIONS: Final = 200_000
 _LEAST_SHARE: Final = 1e-12
-"""Smaller ones count as this: no run can tell them from nothing."""
+"""Least share: a run cannot distinguish smaller shares from 0."""
 _LOOKS: Final = 20_000_000
-"""Counters to look at in a run, at most: with very many stations it is shorter."""
+"""Most counters to visit in a run: with very many stations the run is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class Validity:
 
     share_error: FloatArray
     """(model - real) / model of the share of successes; above 0: the model gives the class too much,
-    1: it had no success in the run."""
+    1: the class had no success in the run."""
     half_width: FloatArray
-    """Of the 95 % confidence interval of share_error; where there was no success, what three of them
-    would change (the rule of three)."""
+    """Half width of the 95 % confidence interval of share_error; without any success, the effect of
+    three successes (the rule of three)."""
     starved: NDArray[np.bool_]
     locked_out: NDArray[np.bool_]
     """As `strict_priority` has them."""
@@ -55,7 +55,7 @@ class Validity:
 
     @property
     def note(self) -> str:
-        """One sentence on the class that is furthest off; "" within validity."""
+        """One sentence on the class with the largest error; "" within validity."""
         if self.within:
             return ""
         use = "use the slot-level simulation, edca-slots"
@@ -69,7 +69,7 @@ class Validity:
                 f"class {np.argmax(self.starved)} succeeds only after collisions of others, and "
                 f"the model gives it too much; {use}"
             )
-        # The largest that no chance explains, if there is one.
+        # The largest error beyond its confidence interval, if there is one.
         sure = np.abs(self.share_error) - self.half_width
         worst = int(np.argmax(sure))
         if sure[worst] <= self.tolerance:
@@ -99,14 +99,14 @@ def validity(
     transmissions: int = TRANSMISSIONS,
     seed: int = 1,
 ) -> Validity:
-    """Hold a model's shares of successes against a run of the exact process, at one point.
+    """Compare a model's shares of successes with a run of the exact process, at one point.
 
     model_share: of each class, from 0 to 1. The other parameters are those of
-    `airqueue.models.edca_slots.slots`; rule is that of the real counters. A number of stations that
+    `airqueue.models.edca_slots.slots`; rule is how real counters move. A number of stations that
     is not whole is rounded for the run. tolerance: relative error of a share up to which
     `Validity.within` is true. Takes some tens of milliseconds.
 
-    Raises ParameterError, or ModelError where nobody succeeds in the whole run.
+    Raises ParameterError, or ModelError if no station succeeds in the whole run.
 
     >>> validity([0.862, 0.138], [1, 1], [0, 20]).within
     False
@@ -148,12 +148,12 @@ def strict_priority(
     """Return (starved, locked out) of each class, from AIFS and windows alone.
 
     A backoff from 0 to CWmin after an AIFS offset D ends at D + CWmin at the latest. A
-    class with D_i at or beyond that end is starved: at best it meets that one in a collision, and it
-    succeeds only after that one has collided. It is locked out for good, never to transmit in the
-    long run, if the faster class is one station that is through before anybody else may start, so
-    that it is never in a collision. A frozen counter does not move in the slot of another's
-    transmission either: there a start in the very last slot is too late as well, unless the window
-    has one value.
+    class with D_i at or beyond that end is starved: at best it collides with the faster class, and
+    it succeeds only after the faster class has collided. It is locked out, never to transmit in the
+    long run, if the faster class is one station whose backoff ends before any other may start, so
+    that it never collides. A frozen counter does not move in the slot of another's transmission
+    either: under that rule a start in the very last slot is too late as well, unless the window has
+    one value.
 
     >>> [flags.tolist() for flags in strict_priority(classes([1, 5], [0, 4], [3, 31], 1023))]
     [[False, True], [False, True]]
@@ -177,7 +177,7 @@ RULE_PARAMETER = Parameter(
 VALIDITY_OUTPUTS = (
     Output("share_error", "(model - real)/model of success_share, by a short simulation"),
     Output("within_validity", "no share is off by more than a tenth, and no class is starved"),
-    Output("note", "what is wrong outside validity, and what to use then"),
+    Output("note", "the error outside validity, and the model to use instead"),
 )
 
 

@@ -4,11 +4,11 @@ HTTP paper, Eqs (16), (17), with any capacity curve C_k. With a constant curve i
 sharing model of Shankaranarayanan, Jiang and Mishra for EDGE.
 
 **Insensitivity.** The queue is a closed network of an infinite server (the users who think) and one
-station whose server works at C_k and splits it evenly among the k sessions in it. Both are symmetric
+station whose server works at C_k and splits C_k evenly among its k sessions. Both are symmetric
 in Kelly's sense, so π_k, and with it the mean delay, depends on the distributions of size and of
-think time through their means alone. The condition is the even split at every instant: the paper's
-W* = 1 comes near to it. A first-come-first-served server, or sessions that get more than others
-(large windows over one FIFO), has no such property: there, variable sizes cost delay.
+think time through their means alone. The condition is the even split at every instant, which the
+paper's W* = 1 nearly meets. A first-come-first-served server, or sessions that get more than others
+(large windows over one FIFO), do not have this property: variable sizes then increase the delay.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Engset:
     arrivals_per_s: FloatArray
     """λ̄, sessions that begin, and that end, per second."""
     mean_delay_s: FloatArray
-    """E[Y]/λ̄, from a session's begin to its end."""
+    """E[Y]/λ̄, from the start of a session to its end."""
 
 
 def engset(
@@ -71,7 +71,7 @@ def engset(
     The print has two errors, which can be reproduced. ``normalisation="printed"`` multiplies by
     Σw in Eq. (16), where it must divide: the π_k then do not sum to 1 (E[Y]/λ̄ does not notice).
     ``arrivals="printed"`` takes λ̄ = λ Σ (k+1) π_k over k <= n-2, an index reversed: π_k has to be
-    π_{n-2-k}. At 11 nodes the paper's cell would then need 1.004 s for what takes 0.115 s.
+    π_{n-2-k}. At 11 nodes the paper's cell would then need 1.004 s instead of 0.115 s.
 
     Sizes and think times may have any distribution (see the module). Users are independent and have
     at most one session each. Raises ParameterError, and ConvergenceError where a capacity is not
@@ -113,7 +113,7 @@ def engset(
 def _service_rates(
     capacity: Capacity, nodes: FloatArray, think: FloatArray, size: FloatArray
 ) -> FloatArray:
-    """Return μ_k along the first axis, at the shape that all parameters and the curve share."""
+    """Return μ_k along the first axis, broadcast to the shape of all parameters and the curve."""
     most = int(nodes.max(initial=2)) - 1
     shape = np.broadcast_shapes(nodes.shape, think.shape, size.shape)
     if callable(capacity):
@@ -128,7 +128,7 @@ def _service_rates(
             "capacity",
             f"capacity has {curve.shape[0]} values; {most + 1} nodes need C_1 to C_{most}",
         )
-    # The axes behind the first are those of the other parameters: align them from the end.
+    # The axes after the first belong to the other parameters: align them from the end.
     curve = curve[:most].reshape(most, *(1,) * (1 + len(shape) - curve.ndim), *curve.shape[1:])
     try:
         shape = np.broadcast_shapes(shape, curve.shape[1:])
@@ -189,14 +189,14 @@ def _evaluate(
 
 THINK_S = 10.0
 SIZE_BYTES = 30_000
-"""Mean think time and page of people who browse, where nothing else is given."""
+"""Default mean think time and page size of people who browse."""
 
 SESSION_PARAMETERS = (
     Parameter("n", "nodes, access point included: n-1 users", kind=Kind.WHOLE),
     Parameter("think_s", "mean think time 1/λ", THINK_S, Kind.DURATION),
     Parameter("size_bytes", "mean size E[X]", SIZE_BYTES, Kind.SIZE),
 )
-"""Of every model in which users think between transfers."""
+"""Parameters of every model in which users think between transfers."""
 
 MODEL = Model(
     name="engset",
@@ -209,7 +209,7 @@ MODEL = Model(
         ),
     ),
     outputs=(
-        Output("mean_delay_s", "E[Y]/λ̄: from the begin of a transfer to its end"),
+        Output("mean_delay_s", "E[Y]/λ̄: from the start of a transfer to its end"),
         Output("mean_active", "E[Y]: transfers in progress"),
         Output("arrivals_per_s", "λ̄: transfers per second"),
         Output("busy", "1 - π_0: fraction of time with a transfer"),

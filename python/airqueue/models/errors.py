@@ -1,4 +1,4 @@
-"""Errors of models; each message is a sentence that says what to change."""
+"""Errors of models; each message says in a sentence what to change."""
 
 from __future__ import annotations
 

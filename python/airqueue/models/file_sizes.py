@@ -52,7 +52,7 @@ def mean_segments(
     if kind == "constant":
         return finished("E[N]", np.ceil(ratio))
     if kind == "exponential":
-        # For files far shorter than a segment exp underflows to 0, as it should: one segment.
+        # For files far shorter than a segment exp underflows to 0, which gives one segment.
         return finished("E[N]", -1.0 / np.expm1(-np.minimum(1.0 / ratio, 700.0)))
     return finished("E[N]", _pareto(ratio * (power - 1.0) / power, power))
 
@@ -77,10 +77,10 @@ def mean_segments_of(
 
     survival: P(X > x), a function of an array of bits that never increases. Terms are summed until
     half of the last, which bounds the error of the rest, is within tolerance; the rest is
-    ``S/2 + ∫S/L`` (the trapezoid rule). mean_bits: E[X], by which the function is checked.
+    ``S/2 + ∫S/L`` (the trapezoid rule). mean_bits: E[X], to check the function.
 
-    Raises ParameterError where survival is no survival function or has another mean, and
-    ConvergenceError where its tail is too heavy.
+    Raises ParameterError if survival is not a survival function or has another mean, and
+    ConvergenceError if its tail is too heavy.
 
     >>> round(mean_segments_of(lambda bits: np.exp(-bits / 240_000), 240_000, 8000), 3)
     30.503
@@ -114,7 +114,7 @@ def mean_segments_of(
 
 
 def _integral(survival: Survival, start: float, allowed: float) -> float:
-    """Return ``∫ survival(x) dx / start`` from start on; raises ConvergenceError if it will not end.
+    """Return ``∫ survival(x) dx / start`` from start on; raises ConvergenceError if it diverges.
 
     With x = start e^u even a power's tail decays exponentially in u.
     """
@@ -134,7 +134,7 @@ def _integral(survival: Survival, start: float, allowed: float) -> float:
 
 
 def segment_tail(survival: Survival, segment_bits: float, count: int) -> FloatArray:
-    """Return P(N > j) = P(X > jL) for j = 0 .. count-1; raises ParameterError if that cannot be."""
+    """Return P(N > j) = P(X > jL) for j = 0 .. count-1; ParameterError unless it is a survival."""
     tail = np.asarray(survival(segment_bits * np.arange(float(count))), dtype=np.float64)
     if tail.shape != (count,):
         raise ParameterError(

@@ -1,6 +1,6 @@
 """The decoupling approximation of every fixed point of DCF: p = 1 - (1 - τ(p))^(n-1).
 
-A saturated station sees the others attempt independently, each with probability τ in a slot, and τ
+To a saturated station the others attempt independently, each with probability τ in a slot, and τ
 depends on the collision probability p through the backoff alone.
 """
 
@@ -36,8 +36,8 @@ def collision_probability(
 
     shape = np.broadcast_shapes(n.shape, *(array.shape for array in parameters))
     arrays = tuple(np.ravel(np.broadcast_to(array, shape)) for array in (n, *parameters))
-    # As τ does not increase, p lies between its values for τ(1) and τ(0). From there a tiny p takes
-    # as few steps as others, instead of a thousand. Where rounding spoils that, the ends are 0 and 1.
+    # As τ does not increase, p lies between its values for τ(1) and τ(0). With these
+    # bounds a tiny p takes few steps instead of a thousand. If rounding breaks them, use 0 and 1.
     zero, one = np.zeros(arrays[0].size), np.ones(arrays[0].size)
     low = hits(one, *arrays) * (1.0 - _MARGIN)
     high = np.minimum(hits(zero, *arrays) * (1.0 + _MARGIN), one)
@@ -48,15 +48,15 @@ def collision_probability(
 
 
 def hit(attempt_probability: FloatArray, n: FloatArray) -> FloatArray:
-    """Return ``1 - (1-τ)^(n-1)``, that one of the n - 1 others attempts in the slot.
+    """Return ``1 - (1-τ)^(n-1)``, the probability that any of the n - 1 others attempts in a slot.
 
-    Written so that neither a tiny τ nor τ = 1 with n = 1 loses anything.
+    Exact for tiny τ, and for τ = 1 with n = 1.
     """
     probability: FloatArray = -np.expm1(scipy.special.xlog1py(n - 1.0, -attempt_probability))
     return probability
 
 
 def spared(attempt_probability: FloatArray, n: FloatArray) -> FloatArray:
-    """Return ``(1-τ)^(n-1)``, that none of the others does; for many stations 1 - `hit` cancels."""
+    """Return ``(1-τ)^(n-1)``, that no other attempts; for many stations 1 - `hit` cancels."""
     probability: FloatArray = np.exp(scipy.special.xlog1py(n - 1.0, -attempt_probability))
     return probability

@@ -1,21 +1,20 @@
 """Queue capacity adapted to the number of TCP flows and to their round-trip times.
 
-The APQ paper ends on the idea (section V): an access point that counts flows (R. Morris, *Scalable
-TCP Congestion Control*, Infocom 2000) and times their acknowledgements could set its queue to suit
-them.
-This is the rule that follows from the three things a queue must do for n long flows:
+The APQ paper proposes (section V) that an access point counts flows (R. Morris, *Scalable TCP
+Congestion Control*, Infocom 2000), times their acknowledgements and sets its queue accordingly.
+The rule here follows from three requirements of n long flows:
 
-    keep     B₁ = (1/f - 1) D / √(n/g)      the link busy: flows halve in groups of g
+    keep     B₁ = (1/f - 1) D / √(n/g)      keep the link busy: flows halve in groups of g
     recover  B₂ = n w - D                    each flow's window at a loss at least w packets
-    bound    B₃ = n W - D                    never more than receivers let wait
+    bound    B₃ = n W - D                    at most the receivers' windows
 
     B = min(max(B₁, B₂, least), max(B₃, least))
 
 with ``D = C RTT`` in packets, w the window that recovers without a timeout. One flow: the rule of
-thumb, D for Reno. More: B₁ falls as 1/√n, the delay with it. From the n at which B₁ meets B₂ (about
-D/w) on, B₂ rises by w packets a flow: the path no longer holds w packets of each, and a smaller
-queue would only trade delay for timeouts. Then the delay is ``n w/C - RTT``: what the flows need, and
-the reason to mark (ECN) or to pace rather than to queue.
+thumb, D for Reno. More flows: B₁ and the delay fall as 1/√n. Above the n at which B₁ meets B₂ (about
+D/w), B₂ rises by w packets a flow: the path no longer holds w packets of each, and a smaller queue
+would trade delay for timeouts. The delay is then ``n w/C - RTT``, a reason to mark (ECN) or to pace
+rather than to queue.
 """
 
 from __future__ import annotations
@@ -54,18 +53,18 @@ class FlowAdapted:
     window_packets: FloatArray
     """Mean window of a flow when the queue is full, path and queue together: (D + B)/n, W at most."""
     utilisation_at_least: FloatArray
-    """The better of two lower bounds; that of independent flows where groups are many. Where windows
-    at W all fit, n W <= D + B, nothing is lost, and it is what they fill of the path: n W/D."""
+    """The larger of two lower bounds; the bound of independent flows needs many groups. If all
+    windows fit at W, n W <= D + B, nothing is lost, and the utilisation is n W/D."""
     decided_by: np.ndarray
-    """Which of `NEEDS` set the capacity; strings."""
+    """The need, one of `NEEDS`, that set the capacity; strings."""
 
 
 def effective_rtt_s(rtts_s: Sequence[float] | FloatArray, shares: str = "equal-rates") -> float:
-    """Return the one round-trip time that stands for those of all flows.
+    """Return one round-trip time that represents all flows.
 
-    The path holds ``Σ rate_i RTT_i`` packets. With equal rates that is C times the mean RTT; with
-    equal windows, which a drop-tail queue tends to give, rates go as 1/RTT and it is C times the
-    harmonic mean, the smaller (so too Dhamdhere, Jiang, Dovrolis 2005 for flows in step). Raises
+    The path holds ``Σ rate_i RTT_i`` packets. With equal rates this is C times the mean RTT; with
+    equal windows, which a drop-tail queue tends to give, rates go as 1/RTT and the path holds C times
+    the smaller harmonic mean (as in Dhamdhere, Jiang, Dovrolis 2005 for flows in step). Raises
     ParameterError.
 
     >>> [round(effective_rtt_s([0.02, 0.18], shares), 6) for shares in SHARES]
@@ -174,7 +173,7 @@ def turning_point_flows(
     )
     with np.errstate(over="ignore"):
         scale = np.asarray(finished("D", path_bytes / packet / wanted))
-        # A path that underflows to nothing counts as next to nothing.
+        # A path that underflows to 0 is replaced by the smallest number.
         right = share * np.sqrt(group) / np.sqrt(np.maximum(scale, 1e-300))
         # Above the root the cubic is convex and Newton descends to it.
         y = np.maximum(np.sqrt(2.0), np.cbrt(2.0 * right))
@@ -196,14 +195,14 @@ def _held_by_receivers(
 
 
 def _capacity(needs: FloatArray, bound: FloatArray | float) -> tuple[FloatArray, np.ndarray]:
-    """Return the largest of the first three `NEEDS`, within the bound, and which it was."""
+    """Return the largest of the first three `NEEDS`, within the bound, and its index."""
     most = needs.max(axis=0)
     capacity = np.asarray(finished("capacity", np.minimum(most, bound)))
     return capacity, np.array(NEEDS)[np.where(capacity < most, 3, needs.argmax(axis=0))]
 
 
 def _whole(packets: FloatArray) -> FloatArray:
-    """Return packets rounded up, the last place apart; below 0 stays below."""
+    """Return packets rounded up, except for rounding errors; negative numbers stay negative."""
     rounded: FloatArray = np.ceil(packets * (1.0 - 1e-12))
     return rounded
 
@@ -255,10 +254,10 @@ MODEL = Model(
     name="flow-adapted",
     summary="Queue capacity for the number of TCP flows and their round-trip times (APQ, section V).",
     parameters=(
-        Parameter("rate_bps", "C, what the link really carries", 18e6, Kind.RATE),
+        Parameter("rate_bps", "C, throughput of the link", 18e6, Kind.RATE),
         Parameter("rtts_s", "round-trip times without queue", (0.2,), Kind.DURATIONS),
         Parameter("flows", "n, long TCP flows", 1.0),
-        Parameter("shares", "how flows of other RTTs share", SHARES[0], Kind.CHOICE, SHARES),
+        Parameter("shares", "how flows of different RTTs share", SHARES[0], Kind.CHOICE, SHARES),
         PACKET_PARAMETER,
         CONTROL_PARAMETER,
         Parameter("together", "g, flows that lose at the same overflow", 1.0),
@@ -277,7 +276,7 @@ MODEL = Model(
         Output("full_delay_s", "wait in the full queue"),
         Output("window_packets", "window of a flow when the queue is full"),
         Output("utilisation_at_least", "lower bound; n W/D where W keeps windows from losing"),
-        Output("rtt_s", "round-trip time that stands for all"),
+        Output("rtt_s", "round-trip time that represents all flows"),
         Output("turning_point_flows", "n from which on more flows need more queue, W apart"),
     ),
     evaluate=_evaluate,

@@ -1,7 +1,7 @@
 """The constants of the HTTP paper, Table 1, and its statements on 802.11a.
 
-Frames cost "preamble and header, then bits over a rate"; OFDM's whole symbols are an option. What
-real layers do beyond that (whole microseconds, signal extensions, HT and later) is in
+Frames cost "preamble and header, then bits over a rate"; OFDM's whole symbols are an option. The
+details of real layers (whole microseconds, signal extensions, HT and later) are in
 `airqueue.models.airtime`; `airqueue.models.http_timing` makes the models' exchanges of either.
 """
 
@@ -18,13 +18,13 @@ from airqueue.models.http_contention import ATTEMPTS
 from airqueue.models.phys import ofdm
 
 _NOISE_DIGITS = 9
-"""Decimals of a number of symbols that count: what lies beyond is rounding, not another symbol."""
+"""Decimals of a number of symbols that count: smaller differences are rounding, not a symbol."""
 _OFDM: Final = ofdm()
 _OFDM_MODE: Final = _OFDM.modes[-1]
 
 
 def _bounds_of(name: str) -> dict[str, Any]:
-    """Return the range of a field, wide but such that no result can overflow."""
+    """Return the range of a field, wide, but without overflow of any result."""
     if name.endswith("_bps"):
         return {"at_least": 1.0, "at_most": 1e15}
     if name.startswith("cw_"):
@@ -104,7 +104,7 @@ class HttpConstants:
         number("attempts", self.attempts, at_least=1, whole=True)
 
     def frame_s(self, bits: Numbers, rate_bps: Numbers) -> FloatArray:
-        """Return the time on air of a frame of so many bits, preamble and header included."""
+        """Return the time on air of a frame of this length, with preamble and header."""
         size, rate, symbol = np.asarray(bits), np.asarray(rate_bps), np.asarray(self.symbol_s)
         per_symbol = rate * np.where(symbol > 0, symbol, 1.0)
         count = np.ceil(np.round((size + self.symbol_bits) / per_symbol, _NOISE_DIGITS))

@@ -24,7 +24,7 @@ _MOST_ATTEMPTS = 1000
 _CHUNK = 1 << 15
 """Points solved at once: their arrays stay in the processor's cache."""
 _GOLDEN_STEPS = 45
-"""Each leaves 0.618 of the interval: P to 4e-10, and n_b, flat at its top, to double precision."""
+"""Steps, each leaving 0.618 of the interval: P to 4e-10, and n_b, flat at its maximum, to double."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class HttpContention:
     """Contention among n_b backlogged stations; each field has the parameters' shape."""
 
     collision_probability: FloatArray
-    """P_C, that an attempt collides."""
+    """P_C, the probability that an attempt collides."""
     mean_backoff_slots: FloatArray
     """T_b; a backlogged station attempts with probability 1/T_b per slot."""
     drop_probability: FloatArray
-    """P_drop = P_C^m, that a packet is given up."""
+    """P_drop = P_C^m, the probability that a packet is given up."""
 
 
 def contention(
@@ -123,7 +123,7 @@ def _smallest_root(
 
 
 def _stations(p: FloatArray, w_min: FloatArray, w_max: FloatArray, attempts: int) -> FloatArray:
-    """Return the n_b that Eqs (1), (2) solve for a given P; -P, out of the way, where T_b <= 1."""
+    """Return the n_b that solves Eqs (1), (2) for a given P; -P, out of range, where T_b <= 1."""
     backoff = _mean_backoff(p, w_min, w_max, attempts)
     usable = backoff > 1.0
     idle = np.log1p(-1.0 / np.where(usable, backoff, 2.0))
@@ -133,7 +133,7 @@ def _stations(p: FloatArray, w_min: FloatArray, w_max: FloatArray, attempts: int
 def _limit(w_min: FloatArray, w_max: FloatArray, attempts: int) -> FloatArray:
     """Return the P at which `_stations` is largest, by golden section for each pair of windows.
 
-    The function rises from 1 at P = 0 to a single top, then sinks as T_b does.
+    The function rises from 1 at P = 0 to a single maximum, then falls with T_b.
     """
 
     def top(low: FloatArray, high: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """MAC and PHY inputs of the HTTP paper's equations: T_TCP_data, T_TCP_ack, slots and windows.
 
-Made of the paper's constants (`timing_from`) or of any physical layer (`timing_for`, whose frames
-last what `airqueue.models.airtime` says).
+From the paper's constants (`timing_from`), or for any physical layer with the durations of
+`airqueue.models.airtime` (`timing_for`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class HttpTiming:
     data: Exchange
     """DIFS to MAC ACK for a whole segment, without backoff."""
     ack: Exchange
-    """The same for a TCP ACK."""
+    """DIFS to MAC ACK for a TCP ACK, without backoff."""
     bare_exchange_s: Numbers
     """DIFS to MAC ACK for TCP and IP headers without a MAC header or RTS/CTS, as Eq. (13) has it."""
     collision_s: Numbers
@@ -70,7 +70,7 @@ class HttpTiming:
 
     @property
     def ones(self) -> FloatArray:
-        """Ones at the shape that all fields share, to check other parameters' shapes against."""
+        """Ones at the common shape of all fields, to check the shapes of other parameters."""
         values = [np.asarray(getattr(self, field.name)) for field in fields(self)[2:]]
         values += [self.data_exchange_s, self.ack_exchange_s]
         return np.ones(np.broadcast_shapes(*(np.shape(value) for value in values)))
@@ -99,7 +99,7 @@ class HttpTiming:
 
     @property
     def caution(self) -> str | None:
-        """What to mind about the layer: that it would aggregate; None if there is nothing."""
+        """Caveat about the layer: that it would aggregate; None if it would not."""
         if not self.aggregates:
             return None
         return "one frame per access is modelled; with aggregation the real goodput is higher"
@@ -159,7 +159,7 @@ def timing_for(
     cw_max: Numbers | None = None,
     attempts: int = ATTEMPTS,
 ) -> HttpTiming:
-    """Return the exchanges of a physical layer, each frame as long as `airtime.frame_s` says.
+    """Return the exchanges of a physical layer, with frame durations by `airtime.frame_s`.
 
     data_rate_bps: the layer's highest if None. tcp_ack_rate_bps: of the frames that carry TCP ACKs;
     as the data if None. control_rate_bps: of RTS, CTS and ACK, by the rule of
@@ -192,7 +192,7 @@ def timing_for(
         cw_min=low,
         cw_max=high,
     )
-    # R_control is that of RTS, CTS and ACK: RTS precedes every frame, not for 802.11b's sake.
+    # R_control is used for RTS, CTS and ACK: RTS precedes every frame, not to protect from 802.11b.
     control = [
         response_rate_bps(phy, r, {"control_rate_bps": control_rate_bps}) for r in (rate, ack_rate)
     ]
@@ -264,17 +264,17 @@ TIMING_PARAMETERS: Final = (
 )
 """The parameters of every model that needs the timing; `timing_of` reads them."""
 
-CAUTION: Final = Output("caution", "what is known to be wrong with the answer, or left out of it")
+CAUTION: Final = Output("caution", "known errors and omissions of the result")
 """The output of every model on this timing: `HttpTiming.caution`, and the model's own."""
 
 ONE_FRAME: Final = (
     "One frame per access: with aggregation (802.11n and later) the real goodput is higher."
 )
-"""Where every such model holds."""
+"""Range of validity of every model on this timing."""
 
 
 class TimingChanges(TypedDict, total=False):
-    """Those of `TIMING_PARAMETERS` that change a value of the PHY; None is as if not given."""
+    """The `TIMING_PARAMETERS` that change a value of the PHY; None means not given."""
 
     data_rate_bps: Numbers | None
     tcp_ack_rate_bps: Numbers | None
@@ -314,7 +314,7 @@ def _layer(name: str) -> Phy:
     try:
         return layer_named(name)
     except ParameterError as error:
-        if error.parameter != "phy":  # An option's value, such as a width that there is not.
+        if error.parameter != "phy":  # The value of an option, such as an unknown width.
             raise
         paper = " or ".join(_PAPER)
         raise ParameterError("phy", f"{error}; or {paper}, the paper's constants") from error

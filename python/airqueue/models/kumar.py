@@ -33,7 +33,7 @@ RETRIES = 6
 """Seven attempts: the short retry limit of 802.11's default configuration."""
 
 _MOST_SLOTS = 1e300
-"""Of one backoff: their sum must stay within floating point."""
+"""Bound of one backoff: the sum of all must stay within floating point."""
 
 _SCAN = 1 << 14
 """Intervals of p in which `kumar_fixed_points` looks for a change of sign."""
@@ -44,13 +44,13 @@ class Renewal:
     """Contention of n saturated stations; each field has the parameters' shape."""
 
     collision_probability: FloatArray
-    """p (γ in the paper), that an attempt collides."""
+    """p (γ in the paper), the probability that an attempt collides."""
     attempt_probability: FloatArray
-    """G(p), that a station transmits in a slot."""
+    """G(p), the probability that a station transmits in a slot."""
     mean_backoff_slots: FloatArray
     """1/G(p), slots between two attempts of a station."""
     drop_probability: FloatArray
-    """p^(K+1), that all attempts of a packet collide."""
+    """p^(K+1), the probability that all attempts of a packet collide."""
 
 
 def kumar(
@@ -65,7 +65,7 @@ def kumar(
 
     n: saturated stations, at least 1, may be fractional. cw_min, cw_max: the standard's CWmin and
     CWmax; ``w_k = min(2^k (cw_min+1), cw_max+1)``. retries: K; None: packets are never given up.
-    convention: how slots are counted, which is all that separates the published models,
+    convention: how slots are counted, the only difference between the published models,
 
     - "bianchi": ``b_k = (w_k+1)/2``, the slot of the transmission counts; this is `bianchi`.
     - "tay-chua": ``b_k = w_k/2``; without a retry limit this is `tay_chua`.
@@ -100,8 +100,8 @@ def kumar_backoffs(n: Numbers, backoffs_slots: Numbers) -> Renewal:
     before; the axes before it broadcast against n. The number of retries is their count less one.
 
     With backoffs that never shrink the solution is unique (Theorem 5.1 of the paper). Others are
-    refused, as p may then have several solutions: `kumar_fixed_points` lists them. Uniqueness is that
-    of the symmetric solution; stations with very small b_0 can also settle in unequal ones (V.
+    refused, as p may then have several solutions: `kumar_fixed_points` lists them. Only the symmetric
+    solution is unique; stations with very small b_0 can also settle in asymmetric solutions (V.
     Ramaiyan, A. Kumar, E. Altman, IEEE/ACM Trans. Networking 16, 2008).
 
     Raises ParameterError.
@@ -143,7 +143,7 @@ def kumar_fixed_points(n: float, backoffs_slots: Numbers) -> FloatArray:
 
     grid = np.linspace(0.0, 1.0, _SCAN + 1)
     sign = np.where(surplus(grid, np.ones(1)) >= 0, 1.0, -1.0)
-    # A crossing downwards is turned into one upwards by its sign.
+    # The sign turns a downward crossing into an upward crossing.
     at = np.flatnonzero(sign[:-1] != sign[1:])
     crossings = increasing_root(
         surplus, grid[at], grid[at + 1], (sign[at + 1],), what="collision probability"
@@ -219,7 +219,7 @@ MODEL = Model(
         ),
         Parameter(
             "convention",
-            "whose count of slots: (w+1)/2, w/2 or (w-1)/2",
+            "slots per backoff: (w+1)/2, w/2 or (w-1)/2",
             "bianchi",
             Kind.CHOICE,
             tuple(EXTRA_SLOTS),

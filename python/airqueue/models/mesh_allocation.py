@@ -1,7 +1,7 @@
 """Dividing the buffer B of a mesh's bottleneck among its M nodes (MESH section 4.2).
 
-A packet that is dropped late has used more of the network, so node i weighs its chance of a full
-buffer, 1/(b_i + 1), with a cost c_i; in the paper that is i, the hops from the source:
+A packet that is dropped late has used more of the network, so node i weighs its probability of a
+full buffer, 1/(b_i + 1), with a cost c_i; in the paper c_i is i, the hops from the source:
 
     minimise  f(b) = Σ c_i/(b_i + 1)      subject to  Σ b_i = B,  b_i >= minimum
 
@@ -40,11 +40,11 @@ class Allocation:
     packets: FloatArray
     """b_i; the last axis is the nodes."""
     total_packets: FloatArray
-    """B, to the nearest whole packet where the buffers are whole."""
+    """B, rounded to whole packets if the buffers are whole."""
 
     @property
     def sum_holds(self) -> bool:
-        """Whether Σ b_i = B, for every B where there are several."""
+        """Whether Σ b_i = B, for every B of a sweep."""
         difference = np.abs(self.packets.sum(axis=-1) - self.total_packets)
         return bool(np.all(difference <= _SUM_TOLERANCE * (1.0 + self.total_packets)))
 
@@ -63,8 +63,8 @@ def airtime_costs(airtimes_s: Sequence[float] | FloatArray, *, path: bool = Fals
 
     airtimes_s: a_i, air time of a packet on the link of node i. With equal rates both are the
     paper's cost times a constant, which changes no buffer. ``i · a_i`` weighs the paper's cost by
-    what the node itself takes of the air for a packet; the sum over the path is the air that a
-    packet has taken up to and with its transmission by node i.
+    the air time of a packet at the node; the sum over the path is the air time that a packet has
+    used up to and including its transmission by node i.
 
     >>> airtime_costs([1e-3, 4e-3]).tolist()
     [0.001, 0.008]
@@ -90,8 +90,8 @@ def continuous_optimum(
 ) -> FloatArray:
     """Return the optimum in real numbers; shape of ``total_packets``, and a last axis for the nodes.
 
-    Where the equation gives a node less than ``minimum_packets``, it gets that, is taken out of the
-    sums, and the others are computed again until none is below.
+    A node for which the equation gives less than ``minimum_packets`` gets the minimum and leaves the
+    sums, and the others are computed again until no node is below.
 
     Raises ParameterError if ``total_packets`` is less than the minimum of all nodes.
 
@@ -124,7 +124,7 @@ def continuous_optimum(
 def printed_equation_15(total_packets: Numbers, nodes: int) -> FloatArray:
     """Return the paper's Eq. (15) as printed, with B + 5 for any M; it adds up to B for M = 5 only.
 
-    For small B and large M it is negative, which is returned as it is.
+    For small B and large M the result is negative and is returned unchanged.
 
     >>> float(printed_equation_15(10, 4).sum().round(9))
     11.0
@@ -175,9 +175,9 @@ def integer_optimum(total_packets: float, costs: Numbers, minimum_packets: int =
     """Return whole packets that minimise f: every packet goes where it lowers f most.
 
     The k-th packet of node i is worth ``c_i/k - c_i/(k+1) = c_i/(k (k+1))``, less than the one
-    before: f is separable and convex, so taking the B best packets, which is what the greedy rule
-    does, is optimal. Of packets worth the same the earlier node's is taken. All packets worth more
-    than a threshold are taken at once, found by bisection, so the work does not grow with B.
+    before: f is separable and convex, so the greedy choice of the B best packets is optimal. Between
+    packets of equal worth the earlier node's is taken. All packets worth more than a threshold, found
+    by bisection, are taken at once, so the work does not grow with B.
 
     >>> integer_optimum(10, hop_costs(4)).tolist()
     [1.0, 2.0, 3.0, 4.0]
@@ -204,7 +204,7 @@ def integer_optimum(total_packets: float, costs: Numbers, minimum_packets: int =
 
 
 def _worth_more_than_a_threshold(weights: FloatArray, total: float, least: float) -> FloatArray:
-    """Return at most ``total`` packets, all of them worth more than all that are left out."""
+    """Return at most ``total`` packets, each worth more than any packet left out."""
 
     def taken(log_worth: float) -> FloatArray:
         # The largest k with k (k+1) < c/worth, from the quadratic equation.
@@ -238,8 +238,8 @@ def equal(total_packets: Numbers, nodes: int) -> FloatArray:
 def first_hop_drops(total_packets: Numbers, nodes: int, minimum_packets: float = 1.0) -> FloatArray:
     """Return buffers that move the drops to the first hop, an alternative in the paper's outlook.
 
-    The first node gets the minimum, so that what is too much is dropped there, before it has used any
-    air of the relays; the relays share the rest equally. A single node gets everything.
+    The first node gets the minimum, so that excess packets are dropped before they use any air of the
+    relays; the relays share the rest equally. A single node gets everything.
 
     >>> first_hop_drops(10, 4).tolist()
     [1.0, 3.0, 3.0, 3.0]
@@ -308,8 +308,8 @@ def allocate(
 
     rounding: "nearest" as in the paper, "largest-remainder" (keeps the sum), "best" (whole packets
     that minimise f; for the strategies that are an optimum), "none". minimum_packets: of every node,
-    1 for a relay that must pass something on; the optima respect it, the others are raised to it,
-    which may break the sum; if B does not suffice for it, every node has it. A minimum that is not
+    1 for a relay that must pass packets on; the optima respect the minimum, the others are raised to
+    it, which may break the sum; if B is too small, every node has the minimum. A minimum that is not
     whole is rounded up unless rounding is "none". airtimes_s: air time of a packet on each hop, for
     the air-time strategies.
 
@@ -398,7 +398,7 @@ def _evaluate(
 
 MODEL = Model(
     name="mesh-allocation",
-    summary="Shares of a mesh's bottleneck buffer, by what a drop at a node wastes (MESH 4.2).",
+    summary="Shares of a mesh's bottleneck buffer, by the cost of a drop at each node (MESH 4.2).",
     parameters=(
         Parameter("total_packets", "B: packets to divide, as from mesh-buffer"),
         Parameter("nodes", "M: nodes, in the order from the source", 4, Kind.WHOLE),
@@ -410,13 +410,13 @@ MODEL = Model(
     outputs=(
         Output("buffers_packets", "b_i of each node from the source"),
         Output("sum_packets", "Σ b_i"),
-        Output("sum_holds", "whether that is B, in whole packets if they are"),
+        Output("sum_holds", "whether the sum is B, rounded for whole packets"),
         Output("drop_cost", "f(b): Σ cost/(b_i + 1), to compare strategies of the same cost"),
     ),
     evaluate=_evaluate,
     example="total_packets=10 nodes=4",
     valid=(
-        "The objective takes every buffer to be full with probability 1/(b + 1), as where each node "
-        "is nearly always backlogged; mesh-chain shows what remains of that. Eq. (16) needs B >> M."
+        "The objective takes every buffer to be full with probability 1/(b + 1), as if each node "
+        "were nearly always backlogged; mesh-chain drops this assumption. Eq. (16) needs B >> M."
     ),
 )

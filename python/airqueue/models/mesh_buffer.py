@@ -4,8 +4,8 @@
     λ   = w_min / (8 · bytes per packet)            packets/s, w_min the lowest rate of these hops
     B  >= RTT · λ                                   packets
 
-A TCP source that halves its window must be sending again before the buffer is empty. λ is an upper
-bound (no frame overhead, no competing flow), so B is one too: it errs towards use of the air.
+A TCP source that halves its window must send again before the buffer is empty. λ is an upper bound
+(no frame overhead, no competing flow), so B is an upper bound too and favours use of the air.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from airqueue.text import rate as rate_text
 
 @dataclass(frozen=True, slots=True)
 class NeighbourhoodBuffer:
-    """B and where it comes from; each field has the shape of the parameters."""
+    """B and the terms of its equation; each field has the shape of the parameters."""
 
     packets: FloatArray
     """B, for all nodes of the bottleneck together; not rounded."""
@@ -35,7 +35,7 @@ class NeighbourhoodBuffer:
     packet_rate: FloatArray
     """λ, packets per second."""
     hops: FloatArray
-    """M."""
+    """M, hops in the bottleneck."""
 
     def reason(self) -> str:
         """Return the equation with its numbers, of a single buffer.
@@ -60,7 +60,7 @@ def neighbourhood_buffer(
     """Return B for M equal hops: ``(M · exchange + other delay) · rate / (8 · packet_bytes)``.
 
     hops: M, transmitting nodes of the flow in its bottleneck domain. exchange_s: T_d-DATA + T_d-ACK
-    (`airqueue.models.mesh_exchange`). rate_bps: of the links. packet_bytes: what λ counts per packet;
+    (`airqueue.models.mesh_exchange`). rate_bps: of the links. packet_bytes: bytes per packet in λ;
     the paper's numbers come from the TCP payload, 1500 would count the IP packet. delay_s:
     round trip outside the mesh.
 

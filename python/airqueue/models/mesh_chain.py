@@ -1,20 +1,20 @@
 """Queues of relays in a line that share the air: the paper's Markov chain and a solvable chain.
 
-The printed chain (MESH Eqs (4) to (9)) takes all M nodes for alike: each is empty with probability
-π_0, busy with q = 1 - π_0, and of k busy nodes each sends next with probability 1/k. A queue falls
-with p_0 and rises with p_1,0 from empty, with p_1,+ otherwise, so with ρ = p_1,+/p_0
+The printed chain (MESH Eqs (4) to (9)) treats all M nodes alike: each is empty with probability π_0,
+busy with probability q = 1 - π_0, and of k busy nodes each sends next with probability 1/k. A queue
+falls with p_0 and rises with p_1,0 from empty, with p_1,+ otherwise, so with ρ = p_1,+/p_0
 
     π_k = π_0 (p_1,0/p_0) ρ^(k-1)        p_0 - p_1,+ = π_0 p_1,0/q        Σ_{k=0}^b π_k = 1 - q ρ^b
 
-Over an infinite buffer they sum to 1 whatever π_0 < 1 is: a closed line of alike relays only passes
+Over an infinite buffer the π_k sum to 1 for any π_0 < 1: a closed line of equal relays only passes
 packets on. Over a finite buffer they sum to less than 1 unless π_0 = 1, so the equations do not
-determine π_0. What the paper uses is the limit ρ -> 1, in which all lengths are equally likely and a
-buffer of b is full with probability 1/(b+1).
+determine π_0. The paper uses the limit ρ -> 1, in which all lengths are equally likely and a buffer
+of b is full with probability 1/(b+1).
 
 `relay_queues` solves a chain that has a solution: a source that always has packets feeds node 1 and
-contends as well; each node has its own probability to be busy, independent of the others (as in the
-paper); the transition probabilities follow from the busy probabilities by Poisson-binomial sums, and
-these from the transition probabilities, iterated to the fixed point.
+contends as well; each node has its own probability of being busy, independent of the others (as in
+the paper); the transition probabilities follow from the busy probabilities by Poisson-binomial sums,
+and these from the transition probabilities, iterated to the fixed point.
 """
 
 from __future__ import annotations
@@ -115,10 +115,10 @@ def printed_sum(empty: Numbers, nodes: Numbers, buffer: Numbers) -> FloatArray:
 
 
 def printed_solution(nodes: int, buffer: int) -> float:
-    """Look for the π_0 < 1 that the paper's Eqs (4) to (9) are said to determine.
+    """Raise NoSolutionError: no π_0 < 1 solves the paper's Eqs (4) to (9).
 
-    There is none: raises NoSolutionError that says why. `full_limit` is what the paper goes on with,
-    `relay_queues` a chain that can be solved.
+    The message says why. The paper continues with `full_limit`; `relay_queues` is a chain that can
+    be solved.
     """
     half = float(printed_sum(0.5, nodes, buffer))
     raise NoSolutionError(
@@ -143,9 +143,9 @@ class RelayQueues:
     """The solved chain; the last axis of each field is the nodes 1..M from the source."""
 
     empty: FloatArray
-    """π_0."""
+    """π_0, the probability that a node has nothing to send."""
     full: FloatArray
-    """π_b."""
+    """π_b, the probability that a node's buffer is full."""
     arrival: FloatArray
     """p_1,+: a packet comes while the node is busy."""
     drops: FloatArray
@@ -171,9 +171,9 @@ def relay_queues(buffers: Numbers) -> RelayQueues:
         π_0(i)   = 1/(1 + p_1,0/p_0 Σ_{k=1}^{b_i} (p_1,+/p_0)^{k-1}),  q_i = 1 - π_0(i)
 
     Valid for one domain in which all nodes hear each other, losses by overflow only. Nodes are taken
-    as independent: of four, the first drops 56 % with three packets each and 90 % with (1, 2, 3, 4)
-    where their queues are followed together, and here 51 % and 82 %; probabilities of full
-    buffers come out high, by up to 0.06.
+    as independent: of four, the first drops 51 % with three packets each and 82 % with (1, 2, 3, 4),
+    against 56 % and 90 % for the joint chain of the queues; probabilities of full buffers are high by
+    up to 0.06.
 
     Raises ParameterError, or ConvergenceError if the iteration does not settle.
 
@@ -249,7 +249,7 @@ def _power_from_gap(gap: FloatArray, exponent: FloatArray) -> FloatArray:
     """Return ``(1 - gap)^exponent``, accurate for small gaps."""
     with np.errstate(divide="ignore", invalid="ignore"):
         power = np.exp(exponent * np.log1p(-gap))
-    # 0 · log 0, where nothing arrives any more.
+    # 0 · log 0, if no packet arrives.
     result: FloatArray = np.where(exponent == 0.0, 1.0, power)
     return result
 
@@ -275,7 +275,7 @@ def _evaluate(buffers: Sequence[float]) -> dict[str, Any]:
 
 MODEL = Model(
     name="mesh-chain",
-    summary="Where a line of relays drops packets, given their buffers (MESH 4.2, with a source).",
+    summary="Drops of a line of relays, by node, given their buffers (MESH 4.2, with a source).",
     parameters=(
         Parameter(
             "buffers", "b_i: buffer of each node from the source", [3, 3, 3, 3], Kind.NUMBERS
@@ -283,7 +283,7 @@ MODEL = Model(
     ),
     outputs=(
         Output("full_probability", "π_b: a node's buffer is full"),
-        Output("full_limit", "1/(b + 1), which the paper puts in its place"),
+        Output("full_limit", "1/(b + 1), which the paper uses instead"),
         Output("empty_probability", "π_0: a node has nothing to send"),
         Output("drop_share", "each node's share of all drops by overflow"),
         Output("delivered_share", "share of transmission opportunities that deliver a packet"),
@@ -291,9 +291,8 @@ MODEL = Model(
     evaluate=_evaluate,
     example="buffers=2,2,3,3",
     valid=(
-        "For nodes that all hear each other and lose packets by overflow only. It shows where drops "
-        "move; shares measured where collisions lose packets too differ. Nodes are taken as "
-        "independent, which gives the first up to a tenth too little of the drops. The chain as "
-        "printed has no solution."
+        "For nodes that all hear each other and lose packets by overflow only; with losses by "
+        "collisions too, measured shares differ. Nodes are taken as independent, which gives the "
+        "first up to a tenth too little of the drops. The chain as printed has no solution."
     ),
 )

@@ -4,8 +4,8 @@
     T_d-ACK  = T_BO + DIFS + T_TCP-ACK + SIFS + T_ACK
 
 with the mean backoff ``T_BO`` of the smallest window, and RTS, SIFS, CTS, SIFS in front if they are
-used. The paper's numbers do not come from one kind of radio; each preset says which it is for.
-All durations are those of `airqueue.models.airtime`.
+used. The paper's numbers come from several kinds of radio; each preset names its own.
+All durations come from `airqueue.models.airtime`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MESH_CONTROL_BYTES: Final = 6
 MESH_OVERHEAD_BYTES: Final = (
     FOUR_ADDRESS_QOS_HEADER_BYTES + MESH_CONTROL_BYTES + LLC_SNAP_BYTES + FCS_BYTES
 )
-"""What an 802.11s station adds to an IP packet."""
+"""Overhead that an 802.11s station adds to an IP packet."""
 MAX_SEGMENT_BYTES: Final = 9000
 
 
@@ -48,7 +48,7 @@ class Preset:
 
     @property
     def rate_bps(self) -> float:
-        """The data rate where none is named: the highest."""
+        """Default data rate: the highest."""
         return self.phy.rates_bps[-1]
 
 
@@ -59,11 +59,11 @@ class MeshExchange:
     data_s: FloatArray
     """T_d-DATA: backoff, segment, MAC acknowledgement."""
     ack_s: FloatArray
-    """T_d-ACK: the same for the TCP acknowledgement."""
+    """T_d-ACK: backoff, TCP acknowledgement, MAC acknowledgement."""
 
     @property
     def round_trip_s(self) -> FloatArray:
-        """T_d-DATA + T_d-ACK: what the hop adds to the RTT."""
+        """T_d-DATA + T_d-ACK: time that the hop adds to the RTT."""
         return self.data_s + self.ack_s
 
 
@@ -168,7 +168,7 @@ def mesh_exchange(
             mpdu_bytes,
             rate,
             protection="rts" if rts else "none",
-            # RTS is for hidden nodes of the same mesh, which understand what the ACK is sent in.
+            # RTS is for hidden nodes of the same mesh, which decode the rate of the ACK.
             protection_rate_bps=control_rate_bps(chosen.phy, rate),
         )
         for mpdu_bytes in (size + extra, extra)
@@ -203,8 +203,8 @@ MODEL = Model(
     ),
     outputs=(
         Output("data_s", "T_d-DATA: the segment with backoff and MAC acknowledgement"),
-        Output("ack_s", "T_d-ACK: the TCP acknowledgement with the same"),
-        Output("exchange_s", "their sum: what the hop adds to the RTT"),
+        Output("ack_s", "T_d-ACK: the TCP acknowledgement with backoff and MAC acknowledgement"),
+        Output("exchange_s", "their sum: time that the hop adds to the RTT"),
         Output("ack_rate_bps", "rate of the MAC acknowledgement"),
     ),
     evaluate=_evaluate,

@@ -3,8 +3,8 @@
 A file names its nodes, the links between them and the flows::
 
     title = "Two hops to the gateway"
-    radio = "b-ack-11"               # how its frames are timed; see airqueue.models.mesh_exchange
-    rate = "11mbit"                  # of every link that names none; else the radio's highest
+    radio = "b-ack-11"               # timing of its frames; see airqueue.models.mesh_exchange
+    rate = "11mbit"                  # default of the links; if not given, the radio's highest
     nodes = ["roof", "tower", "gateway"]
 
     [[link]]
@@ -20,11 +20,11 @@ A file names its nodes, the links between them and the flows::
     route = ["roof", "tower", "gateway"]
 
 Instead of a list, ``nodes`` may be a table of positions in metres, ``roof = [0, 0]``. Together with
-``range_m``, the distance up to which two nodes hear each other, it takes the place of the links;
-a ``[[link]]`` then only says what differs from ``radio``, ``rate`` and ``channel``.
+``range_m``, the distance up to which two nodes hear each other, this table replaces the links;
+a ``[[link]]`` then gives only values that differ from ``radio``, ``rate`` and ``channel``.
 
 More keys: ``rts = true`` (RTS and CTS before every frame) and ``channel`` (of all links) at the top;
-``radio`` and ``channel`` in a link; ``rate`` (what the flow wants at most) and ``delay`` (round trip
+``radio`` and ``channel`` in a link; ``rate`` (the flow's demand) and ``delay`` (round trip
 outside the mesh) in a flow.
 """
 
@@ -152,7 +152,7 @@ def _nodes(table: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, tuple[f
 
 @dataclass(frozen=True, slots=True)
 class _Defaults:
-    """What a link has that says nothing else."""
+    """Defaults of a link."""
 
     radio: str | None
     rate_bps: float | None
@@ -174,7 +174,7 @@ class _Defaults:
 
 @functools.lru_cache(maxsize=4096)
 def _possible_rate(radio: str, rate_bps: float | None, place: str) -> float:
-    """Return the rate, the radio's highest for None; raises TopologyError if it cannot be."""
+    """Return the rate, the radio's highest for None; TopologyError for a rate the radio lacks."""
     try:
         chosen = preset(radio)
         mesh_exchange(chosen, rate_bps)
@@ -214,7 +214,7 @@ def _directions(entry: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
 def _with_links_of_routes(
     links: Mapping[tuple[str, str], Link], flows: tuple[Flow, ...], defaults: _Defaults
 ) -> dict[tuple[str, str], Link]:
-    """Return the links, and one with the defaults for every hop that has none."""
+    """Return the links, with a default link for every hop without a link."""
     hops = {hop for flow in flows for hop in flow.hops} - links.keys()
     return {**links, **{hop: defaults.link(*hop, {}, "the links") for hop in sorted(hops)}}
 
@@ -293,7 +293,7 @@ def _boolean(value: object, place: str) -> bool:
 
 
 def _channel(value: object, place: str) -> str:
-    # Channels are numbers to most people; any name will do.
+    # Channels are usually numbers, but any name is accepted.
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1_000_000:
         return str(value)
     if not isinstance(value, str):

@@ -25,7 +25,7 @@ MAX_LINKS: Final = 20_000
 MAX_FLOWS: Final = 2_000
 MAX_HOPS: Final = 1_000
 MAX_ROUTE_HOPS: Final = 50_000
-"""Of all flows together. The limits keep a wrong or hostile file from using up the machine."""
+"""Limit for all flows together. The limits keep a wrong or hostile file from exhausting memory."""
 MAX_NEIGHBOURS: Final = 5_000_000
 """Pairs of nodes within range of each other."""
 MAX_RATE_BPS: Final = 1e12
@@ -34,7 +34,7 @@ MAX_DISTANCE_M: Final = 1e9
 
 
 class TopologyError(ModelError):
-    """A mesh that cannot be: the message names the place, what was found and what was expected."""
+    """An invalid mesh: the message names the place, the value found and the value expected."""
 
     def __init__(self, place: str, found: str, expected: str) -> None:
         super().__init__(f"{place}: {found}; expected {expected}")
@@ -54,7 +54,7 @@ class Link:
     channel: str = "1"
     """Links on different channels do not interfere."""
     radio: str | None = None
-    """Its timing, a name that `airqueue.models.mesh_exchange.preset` knows; None for the mesh's."""
+    """Name of its timing, for `airqueue.models.mesh_exchange.preset`; None for the mesh's."""
 
     def __str__(self) -> str:
         return f"{self.sender} -> {self.receiver}"
@@ -62,13 +62,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One end-to-end flow, by default a TCP bulk transfer that takes what it can get."""
+    """One end-to-end flow, by default a greedy TCP bulk transfer."""
 
     name: str
     route: tuple[str, ...]
     """Its nodes from the source to the destination."""
     demand_bps: float | None = None
-    """What it wants at most; None for as much as possible."""
+    """Demand; None for as much as possible."""
     other_delay_s: float = 0.0
     """Round-trip time outside the mesh, such as that of an access link."""
 
@@ -80,7 +80,7 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """A checked mesh: routes exist, nothing is there twice; raises TopologyError otherwise.
+    """A checked mesh: routes exist, no duplicates; raises TopologyError otherwise.
 
     Two nodes are neighbours (in transmission range) if they are no farther apart than ``range_m``;
     without ``range_m``, if there is a link between them in either direction.
@@ -93,7 +93,7 @@ class Topology:
     range_m: float | None = None
     title: str = ""
     radio: str | None = None
-    """Timing of the links that name none."""
+    """Timing of links without their own."""
     rts: bool = False
     """Whether RTS and CTS precede every frame."""
 
@@ -221,7 +221,7 @@ def chain(hops: int, rate_bps: float = 11e6, *, radio: str | None = None) -> Top
 def parking_lot(
     flow_hops: Iterable[int] = (4, 5, 6), rate_bps: float = 11e6, *, radio: str | None = None
 ) -> Topology:
-    """Return a chain to a gateway with flows that join it so many hops away (MESH Fig. 9a).
+    """Return a chain to a gateway with flows that join ``flow_hops`` hops away (MESH Fig. 9a).
 
     >>> [flow.route[0] for flow in parking_lot((2, 3)).flows]
     ['n2', 'n3']

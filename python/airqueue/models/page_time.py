@@ -36,7 +36,7 @@ class PageTime:
     """Mean time of a page and its parts; each field has the parameters' shape."""
 
     mean_s: FloatArray
-    """The sum of the next four."""
+    """Sum of the next four fields."""
     distance_s: FloatArray
     """Round trips to the server."""
     protocol_s: FloatArray
@@ -44,8 +44,8 @@ class PageTime:
     transfer_s: FloatArray
     """The page's own transfer, at the speed of a cell without others."""
     sharing_s: FloatArray
-    """Added by the other users. It can be slightly negative: the stations' backoffs run at the
-    same time, so a cell with two or three downloads carries a little more than with one."""
+    """Time added by the other users. Can be slightly negative: the stations' backoffs overlap, so a
+    cell carries a little more with two or three downloads than with one."""
     busy: FloatArray
     """Fraction of time in which someone downloads."""
     active_users: FloatArray
@@ -68,14 +68,14 @@ def page_time(
 
     users: people who browse in the cell, from 1. page_bytes: mean size of a page, all its objects
     over one connection. think_s: mean time from the end of a page to the next click. d, timer_s:
-    delayed ACK. rtt_s: round trip between access point and server; round_trips: how many pass
-    before the page flows (2: TCP handshake, request; TLS 1.3 adds one). They are waited for outside
-    the cell, so they lengthen the user's pause, not the queue. Slow start is not in it: with a large
-    ``rtt_s`` and pages of more than the initial window add its rounds to round_trips.
+    delayed ACK. rtt_s: round trip between access point and server; round_trips: number before
+    the first data (2: TCP handshake, request; TLS 1.3 adds one). They pass outside the cell, so they
+    lengthen the user's pause, not the queue. Slow start is not included: with a large ``rtt_s`` and
+    pages of more than the initial window add its rounds to round_trips.
 
-    collision_cost: "corrected" by default, unlike in the models that bear the paper's name: as
-    printed, Eq. (3) lets the capacity fall by a quarter from one download to forty; in ns-2 it does
-    not fall, and the corrected form stays within 4 % of it (docs/validation.md).
+    collision_cost: "corrected" by default, unlike in the other models of the paper: as printed, Eq.
+    (3) lets the capacity fall by a quarter from one download to forty; in ns-2 it does not fall, and
+    the corrected form stays within 4 % of it (docs/validation.md).
 
     Valid for downloads that share evenly (small windows or a fair queue), one connection per user,
     without loss, where the cell is slower than the path to the server: ``page_bytes`` arriving at
@@ -119,13 +119,13 @@ def page_time(
 
 
 def reason(page: PageTime) -> str:
-    """Say in a sentence where most of the time of one page (scalar fields) goes.
+    """Return a sentence on the largest part of the time of one page (scalar fields).
 
     >>> reason(page_time(10))
     '89% of the page time is the transfer itself: smaller pages or a higher rate would help most'
     """
     parts = (
-        (page.distance_s, "the way to the server: fewer round trips or a nearer server"),
+        (page.distance_s, "the path to the server: fewer round trips or a nearer server"),
         (page.protocol_s, "handshake and delayed-ACK timer: a shorter timer"),
         (page.transfer_s, "the transfer itself: smaller pages or a higher rate"),
         (page.sharing_s, "sharing with others: fewer users or a higher rate"),
@@ -166,7 +166,7 @@ def _evaluate(
 
 MODEL = Model(
     name="page-time",
-    summary="Mean time of a web page for one of n users, what it is made of and why "
+    summary="Mean time of a web page for one of n users, its parts and the largest part "
     "(HTTP paper, Eq. 17).",
     parameters=(
         Parameter("users", "people who browse in the cell", kind=Kind.WHOLE),
@@ -181,17 +181,17 @@ MODEL = Model(
     ),
     outputs=(
         Output("mean_s", "from click to last byte"),
-        Output("distance_s", "of it, round trips to the server"),
-        Output("protocol_s", "of it, handshake on the air and delayed-ACK timer"),
-        Output("transfer_s", "of it, the transfer as if alone"),
-        Output("sharing_s", "of it, added by the other users"),
+        Output("distance_s", "part for round trips to the server"),
+        Output("protocol_s", "part for handshake on the air and delayed-ACK timer"),
+        Output("transfer_s", "part for the transfer as if alone"),
+        Output("sharing_s", "part added by the other users"),
         Output("busy", "fraction of time in which someone downloads"),
         Output("active_users", "mean number who download"),
-        Output("reason", "what most of the time goes into"),
+        Output("reason", "the largest part, and how to shorten it"),
         CAUTION,
     ),
     evaluate=_evaluate,
     example="users=1..50",
-    valid="One connection per user, even sharing, no loss; slow start over a long path is not in "
-    "it, nor a path slower than the cell. " + ONE_FRAME,
+    valid="One connection per user, even sharing, no loss; neither slow start over a long path nor "
+    "a path slower than the cell is modelled. " + ONE_FRAME,
 )

@@ -12,7 +12,7 @@ from airqueue.models.phys import Phy, dsss, erp, ofdm
 from airqueue.models.phys_ht import BANDS, later
 
 _LATER: Final = {standard.removeprefix("802.11"): standard for standard in BANDS}
-"""What the names of layers with aggregation begin with -> standard."""
+"""First part of the names of layers with aggregation -> standard."""
 _NAME = re.compile(rf"({'|'.join(sorted(_LATER, reverse=True))}|[abg])((?:-[a-z0-9.]+)*)")
 _OPTION = re.compile(
     r"-(?:(?P<long_slot>long-slot)|(?P<preamble>long|short)(?:-preamble)?|(?P<band>2\.4|5)"

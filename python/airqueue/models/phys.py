@@ -1,8 +1,8 @@
 """Physical layers of 802.11 as a network uses them; here those without aggregation: b, a and g.
 
-What the standard says of a layer is not here but in the engine, whose `airqueue._native.Radio` has
-the rates, durations of frames, rates of responses, and aggregates. A `Phy` is a radio with a name,
-whose channel access timing and basic rates can be replaced.
+The standard's values are in the engine, whose `airqueue._native.Radio` has the rates, durations of
+frames, rates of responses, and aggregates. A `Phy` is a radio with a name, whose channel access
+timing and basic rates can be replaced.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from airqueue.models.checks import FloatArray, Numbers, choice, numbers
 from airqueue.models.errors import ParameterError
 
 DSSS: Final = "dsss"
-"""Modulation class of 802.11b's rates; that of all others is OFDM where responses are concerned."""
+"""Modulation class of 802.11b's rates; for responses all other classes count as OFDM."""
 MAX_NON_HT_BYTES: Final = Ieee80211.MAX_NON_HT_PSDU_BYTES
 """Largest PSDU before HT: OFDM's LENGTH field has 12 bits (17.3.4.3)."""
 MAX_WINDOW: Final = 1e9
@@ -63,17 +63,17 @@ class Phy:
 
     @property
     def band(self) -> str:
-        """In GHz: "2.4" or "5"."""
+        """Band in GHz: "2.4" or "5"."""
         return self.radio.band
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """Of data frames, by rising rate."""
+        """Modes of data frames, by rising rate."""
         return self.radio.modes
 
     @property
     def control_modes(self) -> tuple[Mode, ...]:
-        """Of control frames, which all stations must understand: not HT and later."""
+        """Rates of control frames, which all stations must decode: not HT and later."""
         return self.radio.control_modes
 
     @property
@@ -104,12 +104,12 @@ class Phy:
 
 
 def rates_text(rates_bps: list[float] | tuple[float, ...]) -> str:
-    """Return rates for a message, as the standard prints them: in Mb/s with one digit."""
+    """Return rates for a message, in Mb/s with one decimal as in the standard."""
     return ", ".join(f"{math.floor(rate / 1e5 + 0.5) / 10:g}" for rate in rates_bps) + " Mb/s"
 
 
 def phy_of(name: str, radio: Radio) -> Phy:
-    """Return a layer with the access timing and the basic rates that the standard gives it."""
+    """Return a layer with the standard's access timing and basic rates."""
     return Phy(
         name=name,
         slot_s=radio.slot_s,
@@ -133,9 +133,9 @@ def ofdm() -> Phy:
 
 
 def erp(*, short_slot: bool = True, preamble: str = "short") -> Phy:
-    """Return 802.11g; its slot is as long as that of 802.11b where a station of that is present.
+    """Return 802.11g; with 802.11b stations in the cell the slot must be the long one.
 
-    It has the rates of 802.11b too, with the given preamble: protection frames use them.
+    The layer has the rates of 802.11b too, with the given preamble: protection frames use them.
     """
     choice("preamble", preamble, PREAMBLES)
     slot_name = "" if short_slot else "-long-slot"

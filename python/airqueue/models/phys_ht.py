@@ -1,8 +1,8 @@
 """Physical layers with aggregation: 802.11n (HT), 802.11ac (VHT), 802.11ax (HE) and later.
 
 A layer is built for one number of streams, one channel width and one guard interval, so a rate names
-one mode. Which standards there are, what can be chosen of each, and what follows from that, the
-engine says: see `airqueue.models.phys`.
+one mode. The engine has the standards, their options and the resulting durations: see
+`airqueue.models.phys`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from airqueue.models.errors import ParameterError
 from airqueue.models.phys import Phy, phy_of
 
 BANDS: Final = {name: tuple(bands) for name, bands, has_choices in radio_standards() if has_choices}
-"""Standards with aggregation, older ones first -> where they are, in GHz, the usual band first."""
+"""Standards with aggregation, oldest first -> their bands in GHz, the usual band first."""
 MAX_PSDU_BYTES: Final = max(Radio(standard).max_psdu_bytes for standard in BANDS)
 """Bytes of the largest PSDU of any layer."""
 
@@ -31,8 +31,7 @@ def ht(
 def vht(streams: int = 1, width_mhz: int = 80, guard_interval_s: float = 0.8e-6) -> Phy:
     """Return 802.11ac: 1 to 8 streams, 20 to 160 MHz, guard interval 0.8 or 0.4 µs, at 5 GHz.
 
-    What the standard leaves out of a width and number of streams is left out here too (MCS 9 of one
-    stream at 20 MHz, for example).
+    Combinations that the standard excludes are left out (MCS 9 of one stream at 20 MHz, for example).
     """
     return later("802.11ac", streams, width_mhz, guard_interval_s)
 
@@ -77,10 +76,10 @@ def later(
 
     standard: one of `BANDS`. streams: spatial streams. width_mhz: of the channel; if not given, the
     standard's usual one. guard_interval_s: in seconds. band: "2.4" or "5" GHz. ltf_s: training symbol
-    without guard interval, packet_extension_s: packet extension, from 802.11ax on; if not given, what
-    is mandatory. Which values there are, the standard says.
+    without guard interval, packet_extension_s: packet extension, from 802.11ax on; if not given, the
+    mandatory values.
 
-    Raises ParameterError, which names the parameter and the values there are.
+    Raises ParameterError, which names the parameter and the values of the standard.
 
     >>> later("802.11ac", 2, 80, 0.4e-6).rates_bps[-1]
     866666666.6666666

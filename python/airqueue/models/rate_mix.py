@@ -1,7 +1,7 @@
 """Throughput of stations of different rates that share the medium by packets or by airtime.
 
-DCF gives every station as many packets as any other, so the slow ones fix the rate of all (the
-performance anomaly). Sharing the time instead leaves each what it would get with 1/N of the medium.
+DCF gives all stations equally many packets, so the slow ones set the rate of all (the performance
+anomaly). Shared by time instead, each station gets its throughput with 1/N of the medium.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.phys import Phy
 
 LARGEST: Final = 1e12
-"""Bound of cycle times, sizes, weights and numbers of stations, which keeps sums finite."""
+"""Bound of cycle times, sizes, weights and numbers of stations that keeps sums finite."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateMix:
-    """What each class of stations gets; the last axis runs over the classes."""
+    """Throughput and airtime of each class of stations; the last axis runs over the classes."""
 
     throughput_bps: FloatArray
-    """x_i: of one station of the class."""
+    """x_i: throughput of one station of the class."""
     airtime_share: FloatArray
     """Part of the time that one station of the class has."""
     total_bps: FloatArray
-    """Of all stations; without the last axis."""
+    """Throughput of all stations; without the last axis."""
 
 
 def packet_fair(
     cycle_s: Numbers, packet_bytes: Numbers, stations: Numbers = 1, weights: Numbers = 1
 ) -> RateMix:
-    """Return what equal packet rates give: ``x_i = w_i L_i / Σ_j n_j w_j T_j``.
+    """Return throughput and airtime at equal packet rates: ``x_i = w_i L_i / Σ_j n_j w_j T_j``.
 
-    cycle_s: T_i, the medium's time for one packet with all that belongs to it, such as its TCP ACK
+    cycle_s: T_i, the medium's time for one packet with its overhead, such as its TCP ACK
     (`tcp_cycle_s`). packet_bytes: L_i/8. stations: n_i, in each class. weights: w_i, packets per
     round, 1 for DCF. All broadcast; the last axis runs over classes, axes in front over a sweep. A
     class without stations gets nothing.
@@ -65,7 +65,7 @@ def packet_fair(
 def airtime_fair(
     cycle_s: Numbers, packet_bytes: Numbers, stations: Numbers = 1, weights: Numbers = 1
 ) -> RateMix:
-    """Return what equal shares of the time give: ``x_i = w_i/(Σ_j n_j w_j) · L_i / T_i``.
+    """Return throughput at equal shares of the time: ``x_i = w_i/(Σ_j n_j w_j) · L_i / T_i``.
 
     Parameters as for `packet_fair`; the weights are shares of the time here.
 
@@ -117,7 +117,7 @@ def tcp_cycle_s(
 
     segment_bytes: without headers; TCP and IP add 40. segments_per_ack: d. overhead_bytes: of MAC,
     LLC and FCS, 36, for n to ax 38 if not given (34 in ns-2). options:
-    `airqueue.models.airtime.ExchangeOptions`, of both exchanges. Every frame goes by itself: for
+    `airqueue.models.airtime.ExchangeOptions`, of both exchanges. Every frame is sent alone: for
     aggregates divide the cycles of `airqueue.models.single_station` by their packets instead.
 
     >>> cycle_s = tcp_cycle_s(layer_named("b-long"), 11e6, overhead_bytes=34, control_rate_bps=2e6)
@@ -181,31 +181,31 @@ CYCLE_PARAMETERS: Final = (
     ),
     *EXCHANGE_PARAMETERS,
 )
-"""Of every model whose packets are TCP segments with their acknowledgements: see `tcp_cycle_s`."""
+"""Parameters of every model of TCP segments with their acknowledgements: see `tcp_cycle_s`."""
 
 MODEL = Model(
     name="rate-mix",
     summary="TCP throughput of stations at different rates, sharing packets or sharing airtime.",
     parameters=(
-        Parameter("rates_bps", "of the classes of stations", kind=Kind.RATES),
-        Parameter("stations", "n_i: in each class", (1.0,), Kind.NUMBERS),
+        Parameter("rates_bps", "data rates of the classes of stations", kind=Kind.RATES),
+        Parameter("stations", "n_i: stations in each class", (1.0,), Kind.NUMBERS),
         Parameter("weights", "w_i: packets per round, or shares of time", (1.0,), Kind.NUMBERS),
         *CYCLE_PARAMETERS,
     ),
     outputs=(
         Output("cycle_s", "T_i: the medium's time for a segment and its acknowledgement"),
-        Output("packet_fair_bps", "x_i: of one station, with equal packet rates (DCF)"),
-        Output("packet_fair_airtime", "part of the time that one station has"),
-        Output("packet_fair_total_bps", "of all stations"),
-        Output("airtime_fair_bps", "x_i: of one station, with equal shares of the time"),
-        Output("airtime_fair_airtime", "part of the time that one station has"),
-        Output("airtime_fair_total_bps", "of all stations"),
+        Output("packet_fair_bps", "x_i: throughput of a station, with equal packet rates (DCF)"),
+        Output("packet_fair_airtime", "share of the time of one station"),
+        Output("packet_fair_total_bps", "throughput of all stations"),
+        Output("airtime_fair_bps", "x_i: throughput of a station, with equal shares of the time"),
+        Output("airtime_fair_airtime", "share of the time of one station"),
+        Output("airtime_fair_total_bps", "throughput of all stations"),
     ),
     evaluate=_evaluate,
     example="rates_bps=11mbit,5.5mbit,1mbit stations=3,2,1",
     valid=(
-        "Every station always has a packet and collisions are rare, as where most packets come from "
-        "the access point. Every frame goes by itself: for 802.11n and later with aggregation the "
+        "Every station always has a packet and collisions are rare, as if most packets come from "
+        "the access point. Every frame is sent alone: for 802.11n and later with aggregation the "
         "rates are far too low and the differences too small."
     ),
 )

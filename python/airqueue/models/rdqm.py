@@ -36,13 +36,13 @@ class Partition:
     """A divided buffer; the last axis of ``limits_frames`` runs over flows."""
 
     limits_frames: FloatArray
-    """Of each flow, a real number; see `admitted_frames`."""
+    """Limit of each flow, a real number; see `admitted_frames`."""
     rdqm_frames: FloatArray
     """Q N_R/N: the part of the RDQM flows, before any floor."""
     legacy_frames: FloatArray
-    """Q N_L/N: the part of the others."""
+    """Q N_L/N: the part of the other flows."""
     total_frames: FloatArray
-    """Sum of the limits: Q, or more where the floor raised some."""
+    """Sum of the limits: Q, or more if the floor raised any."""
 
 
 def partition(
@@ -63,14 +63,14 @@ def partition(
 
     so the parts are as N_R : N_L and the limits sum to Q. buffer_frames: Q. rtt_s, rate_bps: of each
     flow on the last axis, axes in front for a sweep; ignored where a flow does not report. reports: 1
-    for an RDQM flow, 0 for others (also for new flows, which have not been heard yet). Q broadcasts
+    for an RDQM flow, 0 for others (also for new flows, which have not reported yet). Q broadcasts
     against the axes in front.
 
     weight: "rtt*rate" as in the paper; "rtt" as in the same authors' scheme of GLOBECOM 2009, which
-    knows no rates (it equals the paper's where all rates are equal; known from its abstract).
+    ignores rates (at equal rates it equals the paper's; known from its abstract only).
     floor_frames: lower bound of a limit; 1 keeps flows from being locked out when admission is ">=".
-    Other flows' limits stay, so the sum then exceeds Q by what was added, at most N · floor_frames,
-    and it is the test for a full buffer that drops what does not fit.
+    Other flows' limits stay, so the sum then exceeds Q by the frames added, at most N · floor_frames,
+    and the test for a full buffer drops the excess.
 
     Valid for the settled state, when all reports are in. Raises ParameterError.
 
@@ -116,7 +116,7 @@ def _rdqm_share(rtt: FloatArray, rate: FloatArray, is_rdqm: NDArray[np.bool_]) -
 
 
 def admitted_frames(limit_frames: Numbers, admission: str = ">") -> FloatArray:
-    """Return how many frames of a flow a real limit lets into the queue.
+    """Return the number of frames of a flow that a real limit admits to the queue.
 
     admission: ">" drops a frame that finds more than ``limit`` frames of its flow, as printed, and so
     admits ``⌊limit⌋ + 1``; ">=" drops one that finds ``limit`` or more and admits ``⌈limit⌉``. The
@@ -139,18 +139,18 @@ def predicted_throughput(
     *,
     queueing_s: Numbers = 0.0,
 ) -> RateMix:
-    """Return the flows' throughput if the limits cap their windows: packet rates as ``limit/RTT``.
+    """Return the flows' throughput if the limits cap their windows: packet rates ∝ ``limit/RTT``.
 
     Packets per second are proportional to ``limit_i / (rtt_i + queueing)`` and take all of the
     medium's time: ``Σ x_i T_i / L = 1``. cycle_s: T_i, `airqueue.models.rate_mix.tcp_cycle_s`.
     segment_bytes: L/8. limits_frames, rtt_s: of each flow on the last axis. queueing_s: delay in the
-    base station, common to all, 0 for paths that are long beside it.
+    base station, common to all, 0 if negligible against the RTT.
 
     An idealisation: with the paper's limits and without queueing, throughput is proportional to rate.
     Overheads per frame and queueing move it towards `airqueue.models.rate_mix.airtime_fair`; the
-    paper's Fig. 3b lies between the two. With limits proportional to RTT alone all flows get the
-    same. Valid while every flow is limited by its share, and while the buffer keeps the medium busy:
-    only the limits' ratios count. Raises ParameterError.
+    paper's Fig. 3b lies between the two. With limits proportional to RTT alone all flows get
+    equal throughput. Valid while every flow is limited by its share, and while the buffer keeps the
+    medium busy: only the limits' ratios count. Raises ParameterError.
     """
     limit, rtt, queueing = broadcast(
         limits_frames=numbers("limits_frames", limits_frames, at_least=0, at_most=1e12),
@@ -202,7 +202,7 @@ def _evaluate(
 
 
 def _buffers(parts: Partition, admission: str) -> dict[str, float | list[float]]:
-    """Return the outputs that are numbers of frames."""
+    """Return the outputs in frames."""
     return {
         "limits_frames": parts.limits_frames.tolist(),
         "admitted_frames": admitted_frames(parts.limits_frames, admission).tolist(),
@@ -213,7 +213,7 @@ def _buffers(parts: Partition, admission: str) -> dict[str, float | list[float]]
 
 
 def _throughputs(mixes: Mapping[str, RateMix]) -> dict[str, float | list[float]]:
-    """Return the outputs that are rates: of each flow, and of all."""
+    """Return the throughputs of each flow and of all flows."""
     each: dict[str, float | list[float]] = {
         f"{name}_bps": mix.throughput_bps.tolist() for name, mix in mixes.items()
     }
@@ -222,30 +222,32 @@ def _throughputs(mixes: Mapping[str, RateMix]) -> dict[str, float | list[float]]
 
 MODEL = Model(
     name="rdqm",
-    summary="Buffer limits of flows by RTT and rate, and the throughput they lead to (RDQM).",
+    summary="Buffer limits of flows by RTT and rate, and the resulting throughput (RDQM).",
     parameters=(
-        Parameter("rates_bps", "of each flow's station", kind=Kind.RATES),
+        Parameter("rates_bps", "data rate of each flow's station", kind=Kind.RATES),
         Parameter("rtts_s", "round-trip time of each flow", (0.15,), Kind.DURATIONS),
         Parameter("buffer_frames", "Q: buffer of the base station", 100, Kind.NUMBER),
         Parameter("reports", "1 for RDQM flows, 0 for others", (1.0,), Kind.NUMBERS),
-        Parameter("weight", "of a share; rtt: GLOBECOM 2009", "rtt*rate", Kind.CHOICE, WEIGHTS),
+        Parameter(
+            "weight", "weight of a share; rtt: GLOBECOM 2009", "rtt*rate", Kind.CHOICE, WEIGHTS
+        ),
         Parameter("floor_frames", "least limit; above 0 the sum may exceed Q", 0),
-        Parameter("admission", "count ... limit drops a frame", ">", Kind.CHOICE, ADMISSIONS),
+        Parameter("admission", "drop a frame if count > or >= limit", ">", Kind.CHOICE, ADMISSIONS),
         Parameter("queueing_s", "delay in the base station, of all flows", 0, Kind.DURATION),
         *CYCLE_PARAMETERS,
     ),
     outputs=(
-        Output("limits_frames", "of each flow"),
-        Output("admitted_frames", "frames of a flow that its limit lets into the queue"),
+        Output("limits_frames", "limit of each flow"),
+        Output("admitted_frames", "frames of a flow that its limit admits to the queue"),
         Output("total_frames", "sum of the limits: Q, or more with a floor"),
         Output("rdqm_frames", "Q N_R/N: part of the flows that report"),
         Output("legacy_frames", "Q N_L/N: part of the others"),
-        Output("capped_bps", "of each flow, if limits cap windows"),
-        Output("capped_total_bps", "of all flows"),
-        Output("airtime_fair_bps", "of each flow, if each has the same share of the time"),
-        Output("airtime_fair_total_bps", "of all flows"),
-        Output("drop_tail_bps", "of each flow, if all have the same packet rate"),
-        Output("drop_tail_total_bps", "of all flows"),
+        Output("capped_bps", "throughput of each flow, if limits cap windows"),
+        Output("capped_total_bps", "throughput of all flows, if limits cap windows"),
+        Output("airtime_fair_bps", "throughput of each flow, with equal shares of the time"),
+        Output("airtime_fair_total_bps", "throughput of all flows, with equal shares of the time"),
+        Output("drop_tail_bps", "throughput of each flow, with equal packet rates"),
+        Output("drop_tail_total_bps", "throughput of all flows, with equal packet rates"),
     ),
     evaluate=_evaluate,
     example="rates_bps=11mbit,11mbit,11mbit,5.5mbit,5.5mbit,1mbit rtts_s=150ms",

@@ -30,14 +30,14 @@ ACCESS: Final = ("basic", "rts-cts")
 
 @dataclass(frozen=True, slots=True)
 class SlotTimes:
-    """How long each kind of slot lasts, the interframe space that ends it included."""
+    """Duration of each kind of slot, including the interframe space at its end."""
 
     idle_s: Numbers
-    """σ, a backoff slot in which nobody transmits."""
+    """σ, a backoff slot without any transmission."""
     success_s: Numbers
     """T_s, an exchange with its acknowledgement."""
     collision_s: Numbers
-    """T_c, a collision as the stations that are not part of it see it."""
+    """T_c, a collision as seen by the stations outside the collision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class AccessTimings:
     """
 
     payload_bits: Numbers = 8184.0
-    """E[P], mean payload: what counts as throughput."""
+    """E[P], mean payload, counted as throughput."""
     mac_header_bits: Numbers = 272.0
     phy_header_s: Numbers = 128e-6
     rts_bits: Numbers = 160.0
@@ -72,8 +72,8 @@ class AccessTimings:
             rts-cts:  T_s = RTS + SIFS + δ + CTS + SIFS + δ + (T_s of basic)
                       T_c = RTS + DIFS + δ
 
-        The stations in a collision wait for their timeout meanwhile, which is not longer than what
-        the others wait. Raises ParameterError for a negative length, a rate that is not positive, or
+        Meanwhile the colliding stations wait for their timeout, which is not longer than the wait of
+        the others. Raises ParameterError for a negative length, a rate that is not positive, or
         E[P*] below E[P].
 
         >>> times = AccessTimings().slot_times("rts-cts")
@@ -124,12 +124,12 @@ class AccessTimings:
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """Shares of slots and of time, and what gets through; each field has the parameters' shape."""
+    """Shares of slots and of time, and throughput; each field has the parameters' shape."""
 
     transmission_probability: FloatArray
-    """P_tr, that at least one station transmits in a slot."""
+    """P_tr, the probability that at least one station transmits in a slot."""
     success_probability: FloatArray
-    """P_s, that a transmission (of one or more stations) succeeds."""
+    """P_s, the probability that a transmission (of one or more stations) succeeds."""
     mean_slot_s: FloatArray
     """Mean length of a slot over the three kinds."""
     idle_share: FloatArray
@@ -143,15 +143,15 @@ class Saturation:
     throughput_bps: FloatArray
     """Payload delivered, all stations together."""
     stations: FloatArray
-    """n."""
+    """n, number of stations."""
 
     def mean_access_delay_s(self) -> FloatArray:
         """Return n L/S, the mean time between two deliveries of one station.
 
-        Little's law for the packets at the heads of the n queues: where no packet is given up it is
-        the mean time from reaching the head to the acknowledgement. With a retry limit it includes
-        the time spent on packets given up before; times ``1 - drop probability`` it is the mean time
-        a packet, delivered or not, spends at the head.
+        Little's law for the packets at the heads of the n queues: without retry limit the result is
+        the mean time from reaching the head to the acknowledgement. With a retry limit the result
+        includes the time of packets given up before; times ``1 - drop probability`` it is the mean
+        time that a packet, delivered or not, spends at the head.
 
         Raises ConvergenceError where nothing gets through.
         """
@@ -192,7 +192,7 @@ def saturation(
     )
     with np.errstate(all="ignore"):
         busy = -np.expm1(scipy.special.xlog1py(stations, -tau))
-        # Of many stations somebody transmits for certain; rounding must not make it less than P_s.
+        # With many stations P_tr tends to 1; rounding must not make it less than P_s.
         success = np.minimum(stations * tau * spared(tau, stations), busy)
         idle_time = spared(tau, stations + 1.0) * idle_s
         success_time = success * success_s

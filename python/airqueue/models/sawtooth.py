@@ -1,8 +1,8 @@
 """Utilisation and delay of a buffer under the saw teeth of one TCP flow, or of many in step.
 
-A flow that always has data raises its window until the buffer overflows, cuts it to a share f, and
-begins again. With ``D`` the bandwidth-delay product without queue and ``B`` the buffer, the window
-runs between ``f (D + B)`` and ``D + B``; what exceeds D waits. Written in units of D, with
+A flow that always has data raises its window until the buffer overflows, cuts the window to a share
+f, and begins again. With ``D`` the bandwidth-delay product without queue and ``B`` the buffer, the
+window runs between ``f (D + B)`` and ``D + B``; the part above D waits. Written in units of D, with
 ``M = 1 + B/D``, per unit of ``D`` packets at link rate:
 
 *Linear* (Reno, f = 1/2, RFC 5681; also Reno-friendly CUBIC, f = 0.7): the window grows by a constant
@@ -35,7 +35,7 @@ from airqueue.models.errors import ParameterError
 from airqueue.models.packets import PACKET_PARAMETER
 
 DECREASE = {"reno": 0.5, "cubic": 0.7, "reno-friendly": 0.7}
-"""f: what is left of the window after a loss (RFC 5681, RFC 9438)."""
+"""f: share of the window left after a loss (RFC 5681, RFC 9438)."""
 CONTROLS = tuple(DECREASE)
 
 CUBIC_C = 0.4
@@ -45,7 +45,7 @@ FRIENDLY_ALPHA = 3.0 * (1.0 - 0.7) / (1.0 + 0.7)
 REGIONS = ("reno-friendly", "mixed", "cubic")
 
 LEAST_WINDOW_PACKETS = 2.0
-"""A window that is cut to half must leave a whole packet; below it there is no saw tooth."""
+"""Half of the window must be at least one packet; below there is no saw tooth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ class Sawtooth:
     full_delay_s: FloatArray
     """Wait in the full buffer, just before a loss: 8 B / rate."""
     mean_delay_s: FloatArray
-    """Wait averaged over time: what packets of another, sparse flow meet."""
+    """Wait averaged over time: the delay of packets of another, sparse flow."""
     least_delay_s: FloatArray
-    """Wait just after a loss: what a buffer above the needed size adds for nothing."""
+    """Wait just after a loss: useless delay of a buffer above the needed size."""
 
 
 def full_use_share(control: str = "reno") -> float:
@@ -77,13 +77,13 @@ def sawtooth(
     """Evaluate one tooth of a flow with a buffer of B bytes (equations in the module's text).
 
     rate_bps: of the link. rtt_s: round trip without queue. control: "reno", "cubic", or
-    "reno-friendly" for CUBIC on short paths (`cubic_region` tells).
+    "reno-friendly" for CUBIC on short paths (see `cubic_region`).
 
     Valid for one flow, or for flows of one round-trip time that all lose at once, which is the worst
     case of several; with drop-tail, no limit by the receiver's window, a window of many packets (at
-    few, whole packets matter; `window_packets` refuses what is none) and losses by overflow only.
-    Fluid: no burst, no timeout, and the cut
-    takes effect at once. Delayed ACKs stretch a tooth and change nothing here. Raises ParameterError.
+    few, whole packets matter; `window_packets` refuses too small windows) and losses by overflow
+    only. A fluid model: no burst, no timeout, and the cut takes effect at once. Delayed ACKs stretch
+    a tooth without effect on these results. Raises ParameterError.
 
     >>> float(sawtooth(0, 18e6, 0.2).utilisation)
     0.75
@@ -118,8 +118,8 @@ def window_packets(
     """Return the window at the loss, ``D + B``, in packets.
 
     Parameters as of `sawtooth`; packet_bytes: IP packets. Raises ParameterError, also for a window of
-    less than `LEAST_WINDOW_PACKETS`, of which the saw tooth knows nothing: senders then wait for
-    timeouts, and the link for them.
+    less than `LEAST_WINDOW_PACKETS`, where the saw tooth does not hold: senders then wait for
+    timeouts, and the link idles.
 
     >>> float(window_packets(450_000, 18e6, 0.2, 1500))
     600.0
@@ -132,7 +132,7 @@ def window_packets(
     )
     with np.errstate(over="ignore"):
         window = np.asarray(finished("window_packets", (rate * rtt / 8.0 + buffer) / packet))
-    # The last place apart.
+    # Allow for rounding in the last place.
     if np.any(window < LEAST_WINDOW_PACKETS * (1.0 - 1e-12)):
         raise ParameterError(
             "buffer_bytes",
@@ -144,12 +144,12 @@ def window_packets(
 
 
 def cubic_region(window_packets: float, rtt_s: float) -> str:
-    """Return in which region of RFC 9438 a CUBIC flow spends its teeth: one of `REGIONS`.
+    """Return the region of RFC 9438 of a CUBIC flow's teeth: one of `REGIONS`.
 
     window_packets: at the loss. rtt_s: round trip, queue included. The cubic climbs back in
     ``K = ((1-f) W/C)^(1/3)`` seconds, at first by ``3 C K²`` packets/s; Reno's line climbs by
     ``α/RTT``. The larger window counts: the line all the time if it starts steeper (the cubic is
-    concave), never if it has not caught up at K. Between ("mixed") `sawtooth` holds for neither.
+    concave), never if it has not caught up at K. In between ("mixed") `sawtooth` is not valid.
 
     >>> cubic_region(60, 0.02), cubic_region(600, 0.2)
     ('reno-friendly', 'cubic')
@@ -213,7 +213,7 @@ MODEL = Model(
     name="sawtooth",
     summary="Utilisation and delay of a drop-tail buffer under one TCP flow, Reno or CUBIC.",
     parameters=(
-        Parameter("buffer_bytes", "B, what the buffer holds", kind=Kind.SIZE),
+        Parameter("buffer_bytes", "B, size of the buffer", kind=Kind.SIZE),
         Parameter("rate_bps", "C, rate of the link", 18e6, Kind.RATE),
         Parameter("rtt_s", "round-trip time without queue", 0.2, Kind.DURATION),
         CONTROL_PARAMETER,
@@ -226,10 +226,10 @@ MODEL = Model(
         Output("least_delay_s", "wait just after a loss"),
         Output("window_packets", "window at the loss"),
         Output("full_use_bytes", "least buffer at which the link never idles"),
-        Output("cubic_region", "where RFC 9438 puts this window; sawtooth holds if it matches"),
+        Output("cubic_region", "region of RFC 9438 of this window; sawtooth holds if it matches"),
     ),
     evaluate=_evaluate,
     example="buffer_bytes=150kB control=cubic",
     valid="One long flow, or several of one round-trip time that lose together; drop-tail; windows "
-    "of many packets (fewer than 2 are refused); no receiver's limit, no loss in the air.",
+    "of many packets (fewer than 2 are refused); no receiver's limit, no loss on the air.",
 )

@@ -31,12 +31,12 @@ class SingleStation:
     """One saturated station; each field has the parameters' shape."""
 
     throughput_bps: FloatArray
-    """Of IP packets."""
+    """Throughput in bits of IP packets."""
     packets_per_s: FloatArray
     mpdus: FloatArray
-    """Packets in an aggregate; 0 where frames are sent without aggregation."""
+    """Packets in an aggregate; 0 without aggregation."""
     cycle_s: FloatArray
-    """From one transmission to the next."""
+    """Time from one transmission to the next."""
 
 
 def single_station(
@@ -54,7 +54,7 @@ def single_station(
     with block ack (1 is one too); 0 for frames with ACKs; if not given the largest aggregate, or 0
     for layers without. overhead_bytes: of MAC, LLC and FCS; 36, with aggregation 38 if not given.
     options: `airqueue.models.airtime.ExchangeOptions`; if not given, AIFSN is 3 (best effort) for
-    layers with aggregation, and DIFS is waited by the others.
+    layers with aggregation, and 2 (DIFS) for others.
 
     Valid for a station that always has a packet, without errors or other stations on the medium.
     Raises ParameterError.
@@ -75,7 +75,7 @@ def single_station(
     )
     cycle_s = exchange_s(phy, mpdu, rate, **options)
     if np.any(count > 0):
-        # Where frames go without aggregation any size that fits will do: its result is not used.
+        # Without aggregation any size that fits will do: the result is not used.
         sizes, counts = np.where(count > 0, mpdu, 1.0), np.maximum(count, 1.0)
         aggregated = aggregate_exchange(phy, sizes, rate, counts, **options)
         cycle_s = np.where(count > 0, aggregated.total_s, cycle_s)
@@ -156,8 +156,8 @@ MODEL = Model(
     evaluate=_evaluate,
     example="phy=n packet_bytes=100B..1500B:100B",
     valid=(
-        "One station that always has a packet, no errors, nobody else on the medium: the most that "
-        "a cell can carry, short of what several stations gain by sharing their backoffs. Larger "
-        "packets than the 2304 bytes of an MSDU are answered as long as the layer has such frames."
+        "One station that always has a packet, no errors, no other station on the medium: the most "
+        "that a cell can carry, apart from the gain of several stations whose backoffs overlap. "
+        "Packets above the 2304 bytes of an MSDU are computed if the layer has such frames."
     ),
 )

@@ -24,7 +24,7 @@ _UNITS |= {Kind.RATES: "bit/s", Kind.DURATIONS: "s"}
 def rows(request: Request) -> Iterator[Row]:
     """Evaluate every point, the last sweep varying fastest.
 
-    Raises ModelError that says at which point.
+    Raises ModelError, which names the point.
     """
     names = [sweep.parameter.name for sweep in request.sweeps]
     for values in itertools.product(*(sweep.values for sweep in request.sweeps)):
@@ -69,12 +69,12 @@ def is_number(figure: object) -> bool:
 
 
 def unit(parameter: Parameter) -> str:
-    """Return the unit in which ``evaluate`` gets a parameter; empty for a mere number."""
+    """Return the unit in which ``evaluate`` gets a parameter; empty for a plain number."""
     return _UNITS.get(parameter.kind, "")
 
 
 def result(request: Request, outputs: Sequence[Output], evaluated: Sequence[Row]) -> dict[str, Any]:
-    """Return the evaluated points as ``sweep.schema.json`` describes them."""
+    """Return the evaluated points in the format of ``sweep.schema.json``."""
     swept = [sweep.parameter for sweep in request.sweeps]
     columns = {p.name: f"{p.help}, in {unit(p)}" if unit(p) else p.help for p in swept}
     columns |= {output.name: output.help for output in outputs}
@@ -93,7 +93,7 @@ def result(request: Request, outputs: Sequence[Output], evaluated: Sequence[Row]
 
 
 def described(model: Model) -> dict[str, Any]:
-    """Return what the catalogue knows of a model as ``catalogue.schema.json`` describes it."""
+    """Return the catalogue's entry of a model in the format of ``catalogue.schema.json``."""
     return {
         "name": model.name,
         "summary": model.summary,
@@ -115,7 +115,7 @@ def described(model: Model) -> dict[str, Any]:
 
 
 def catalogue(models: Sequence[Model]) -> dict[str, Any]:
-    """Return the list of models as ``catalogue.schema.json`` describes it."""
+    """Return the list of models in the format of ``catalogue.schema.json``."""
     return {
         "format": "airqueue-models",
         "version": 1,

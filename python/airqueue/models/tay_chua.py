@@ -28,7 +28,7 @@ class TayChua:
     """Contention of n saturated stations; each field has the parameters' shape."""
 
     collision_probability: FloatArray
-    """p, that an attempt collides."""
+    """p, the probability that an attempt collides."""
     mean_backoff_slots: FloatArray
     """W̄, slots between two attempts of a station; its attempt probability per slot is 1/W̄."""
 
@@ -38,12 +38,12 @@ def tay_chua(n: Numbers, cw_min: Numbers = CW_MIN, cw_max: Numbers = CW_MAX) -> 
 
     n: saturated stations, at least 1, may be fractional. cw_min, cw_max: the standard's CWmin and
     CWmax, windows of ``w_min = cw_min + 1`` to ``cw_max + 1`` values (m doublings between them; a
-    largest window that is no such multiple caps the last).
+    largest window that is not such a multiple caps the last doubling).
     Valid for saturated stations that all hear each other; the backoff freezes while the medium is
     busy. Packets are never given up; with a retry limit and the same count of slots it is
     ``kumar(n, cw_min, cw_max, retries, convention="tay-chua")``.
 
-    Raises ParameterError, or ConvergenceError where no p in [0, 1] solves it.
+    Raises ParameterError, or ConvergenceError if no p in [0, 1] solves the equation.
 
     >>> float(tay_chua(2).collision_probability.round(4))
     0.0586

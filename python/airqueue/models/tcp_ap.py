@@ -27,7 +27,7 @@ from airqueue.models.errors import ParameterError
 from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER
 
 OVERHEAD_BYTES: Final = 112
-"""TCP, IP, MAC and PHY headers of a packet; the whole of an acknowledgement."""
+"""TCP, IP, MAC and PHY headers of a packet; the entire size of an acknowledgement."""
 BANDWIDTH_BPS: Final = 11e6
 SPATIAL_HOPS: Final = 4
 """Hops after which a packet no longer disturbs the next: ranges of 250 m and 550 m."""
@@ -36,9 +36,9 @@ ALPHA: Final = 0.7
 GAMMA: Final = 0.5
 """Weight of the past in the average of t_q."""
 SAMPLES: Final = 50
-"""N, values of D that cov is computed from."""
+"""N, number of values of D in cov."""
 LONGEST_S: Final = 0.5
-"""Longer values of t_q, and D from there on, are taken for errors."""
+"""Values of t_q above this limit, and of D from this limit on, count as errors."""
 INITIAL_INTERVAL_S: Final = 0.05
 DEVIATIONS: Final = ("standard", "absolute")
 
@@ -68,9 +68,9 @@ def tcp_ap(
 ) -> TcpAp:
     """Return t_q, D, I and R for a steady RTT and coefficient of variation (``variation``).
 
-    Raises ParameterError, also for an RTT shorter than what the packets take on the route without
-    any queue, t_q < 0, and for one so long that D is 0.5 s or more: the source takes such a D for an
-    error and keeps its pace, which `paced` follows.
+    Raises ParameterError, also for an RTT shorter than the packets' time on the route without any
+    queue, t_q < 0, and for an RTT so long that D is 0.5 s or more: the source takes such a D for an
+    error and keeps its pace, as `paced` does.
 
     >>> float(tcp_ap(30e-3, 4).packet_rate.round(1))
     58.4
@@ -131,7 +131,7 @@ def coefficient_of_variation(
     samples: Sequence[float] | FloatArray, deviation: str = "standard"
 ) -> float:
     """Return the samples' deviation over their mean: population "standard" deviation, as published,
-    or mean "absolute" deviation, which the authors' implementation takes to save a square root.
+    or mean "absolute" deviation, which the authors' implementation uses to save a square root.
 
     >>> coefficient_of_variation([1.0, 3.0])
     0.5
@@ -148,7 +148,7 @@ def coefficient_of_variation(
 
 @dataclass(frozen=True, slots=True)
 class PacedAck:
-    """What the source knows after one acknowledgement."""
+    """State of the source after one acknowledgement."""
 
     queueing_delay_s: float
     """t_q, replaced by its average where it is longer than 0.5 s."""
@@ -157,7 +157,7 @@ class PacedAck:
     average_delay_s: float | None
     """D_avg; None before the first usable D."""
     variation: float
-    """cov."""
+    """cov, coefficient of variation of D."""
     interval_s: float
     """I; the initial interval before the first usable D."""
 
@@ -171,7 +171,7 @@ def paced(
     overhead_bytes: float = OVERHEAD_BYTES,
     deviation: str = "standard",
 ) -> list[PacedAck]:
-    """Return how pacing follows a series of RTTs, one per acknowledgement.
+    """Return the states of the source for a series of RTTs, one per acknowledgement.
 
     >>> [round(1 / ack.interval_s, 1) for ack in paced([30e-3, 30e-3, 34e-3], 4)]
     [58.4, 58.4, 51.0]
@@ -246,15 +246,15 @@ MODEL = Model(
     outputs=(
         Output("packets_per_s", "R: 1/I"),
         Output("goodput_bps", "R times the segment"),
-        Output("interval_s", "I: between two packets"),
-        Output("four_hop_delay_s", "D: until a packet is out of interference"),
+        Output("interval_s", "I: interval between two packets"),
+        Output("four_hop_delay_s", "D: time until a packet is out of interference range"),
         Output("queueing_delay_s", "t_q: queueing and contention per hop"),
     ),
     evaluate=_evaluate,
     example="rtt_s=20ms..60ms:10ms hops=4",
     valid=(
-        "The pace that the sender chooses; whether the network carries it is another matter. Equal "
-        "links, and an interference range of four hops from four hops on; below four hops D is that "
-        "of one hop, although all of them interfere. Up to D = 0.5 s."
+        "The pace that the sender chooses, which the network may not carry. Equal links, and an "
+        "interference range of four hops from four hops on; below four hops D covers one hop only, "
+        "although all hops interfere. Up to D = 0.5 s."
     ),
 )

@@ -25,16 +25,16 @@ from airqueue.models.http_timing import (
 
 COSTS = ("printed", "corrected")
 MANY = 5.0
-"""Connections beyond which the printed cost of a collision shows."""
+"""Number of connections above which the printed cost of a collision matters."""
 MOST_CONNECTIONS = 1e6
 MOST_PER_ACK = 1e6
 _PRINTED_SLOT_S = 1e-6
-"""Where the print has no T_slot a number of slots stands among times in µs."""
+"""Slot of 1 µs: the print omits T_slot, so numbers of slots stand among times in µs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentionTime:
-    """What contention adds to one packet, Eqs (4), (5); each field has the parameters' shape."""
+    """Time that contention adds to a packet, Eqs (4), (5); each field has the parameters' shape."""
 
     backoff_s: FloatArray
     """T_tbo: idle slots before a success, shared by the n_b stations that count down together."""
@@ -107,7 +107,7 @@ def contention_time(
 
 
 def _collisions_per_success(n_b: FloatArray, p: FloatArray, attempt: FloatArray) -> FloatArray:
-    """Return P(two or more attempt)/P(one attempts) in a slot; P is the one that Eq. (2) gives."""
+    """Return P(two or more attempt)/P(one attempts) in a slot, with P from Eq. (2)."""
     one = n_b * attempt * (1.0 - p)
     any_at_all = -np.expm1(n_b * np.log1p(-attempt))
     ratio: FloatArray = np.maximum(any_at_all - one, 0.0) / one
@@ -150,8 +150,8 @@ def collision_free(n_c: Numbers, d: Numbers = 1.0, timing: HttpTiming = DOT11B) 
         S = L_TCP / { n_c [T_data + T_ack/d + ((d+1)/d) T_slot (CW_min-1)/2] }
 
     n_c: connections, at least 1; d: segments per TCP ACK, at least 1 (the window is d). Exact for
-    one connection with a window of d segments; for many, the paper's guess where losses make TCP
-    hold back. Raises ParameterError.
+    one connection with a window of d segments; for many, the paper's guess if losses slow TCP
+    down. Raises ParameterError.
 
     >>> float(collision_free(10).aggregate_bps.round(-2))
     2250400.0
@@ -216,7 +216,7 @@ def caution(timing: HttpTiming, collision_cost: str, connections: float) -> str 
     notes = [timing.caution] if timing.caution else []
     if collision_cost == "printed" and connections > MANY:
         notes.append(
-            "Eq. (3) as printed promises too little with many connections: 7 % at ten and 29 % at "
+            "Eq. (3) as printed gives too little with many connections: 7 % at ten and 29 % at "
             "forty, against ns-2; collision_cost=corrected stays within 4 %"
         )
     return "; ".join(notes) or None
@@ -262,7 +262,7 @@ MODEL = Model(
     outputs=(
         Output("collision_bps", "all connections, collision model, Eqs (10), (12)"),
         Output("collision_free_bps", "all connections, collision-free model, Eqs (9), (11)"),
-        Output("per_connection_bps", "one of them, collision model"),
+        Output("per_connection_bps", "one connection, collision model"),
         Output("single_station_bps", "one connection with a large window, Eqs (7), (8)"),
         Output("delayed_ack_gain", "S(1, d)/S(1, 1) - 1"),
         CAUTION,
@@ -270,6 +270,6 @@ MODEL = Model(
     evaluate=_evaluate,
     example="n_c=1..40",
     valid="Long downloads without loss, all from one access point; the collision model for a few "
-    "connections, the collision-free one as a bound. One collision of Eq. (3) is dearer "
-    "than in a simulation by about a fifth; collision_cost=corrected counts it once. " + ONE_FRAME,
+    "connections, the collision-free one as a bound. Eq. (3) overstates the cost of a "
+    "collision by about a fifth; collision_cost=corrected counts each collision once. " + ONE_FRAME,
 )

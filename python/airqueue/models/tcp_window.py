@@ -28,7 +28,7 @@ class TcpWindow:
     """A download limited by its window; each field has the parameters' shape."""
 
     contention_s: FloatArray
-    """φ(W*), time per segment and its ACK that goes into backoff and collisions."""
+    """φ(W*), time of backoff and collisions per segment and its ACK."""
     throughput_bps: FloatArray
     """S, goodput."""
 
@@ -37,8 +37,8 @@ def window_distribution(window: int) -> FloatArray:
     """Return π of Eq. (18): the probability of a = 0 .. W* segments at the sender.
 
     The other W* - a (as ACKs) wait at the receiver. The chain is embedded at the successes on the
-    air: inside, either side wins with probability 1/2; at an end the only side that has something
-    to send does. So π = 1/W* inside and 1/(2W*) at both ends.
+    air: inside, either side wins with probability 1/2; at an end only one side has a packet to send
+    and wins. So π = 1/W* inside and 1/(2W*) at both ends.
 
     window: W*, a whole number from 1. Raises ParameterError.
 

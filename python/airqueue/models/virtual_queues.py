@@ -3,18 +3,17 @@
 A node keeps one queue per outgoing link and flow (MESH section 3.2, virtual queues; section 6.2,
 per-flow queues served by fair queueing), so flows that share relays do not share buffers. Each flow
 is sized as if it were alone: B from Eq. (3) over its hops in its bottleneck domain, divided among
-the nodes of these hops by a rule of `airqueue.models.mesh_allocation`. That is more than the domain
-needs for all flows together, the more so the more flows there are and the longer the delay outside
-the mesh; "share" takes what the flow gets in the domain for λ instead, which is the adaptive sizing
-of the paper's outlook.
+the nodes of these hops by a rule of `airqueue.models.mesh_allocation`. The sum exceeds the need of
+the domain, the more so with more flows and a longer delay outside the mesh; "share" uses the flow's
+share of the domain for λ instead, which is the adaptive sizing of the paper's outlook.
 
-Nodes of a flow outside its bottleneck are not sized by the paper. Those before it get what the first
-node in it got, those behind it what the last got: neither less than where a drop costs the same or
-less, nor more. The destination, whose queue has acknowledgements only, gets what the last node that
-transmits data has.
+The paper does not size nodes of a flow outside its bottleneck. Nodes before the bottleneck get the
+buffer of its first node, nodes behind it the buffer of its last node: not less than where a drop
+costs as much or less, and not more. The destination, whose queue has acknowledgements only, gets the
+buffer of the last node that transmits data.
 
 There are two conventions for the source. As in ns-2 its queue is the first of the path and gets b_1
-("first"); or TCP waits in a queue that is not the mesh's to size, and B is divided among the relays
+("first"); or TCP waits in a queue that the mesh does not size, and B is divided among the relays
 ("separate").
 """
 
@@ -43,7 +42,7 @@ from airqueue.models.mesh_topology import Flow, Link, Topology
 from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER
 
 RING_PACKETS: Final = 3
-"""What the driver's ring holds at each node below the queues, on the paper's testbed (5.2.3)."""
+"""Size of the driver's ring of each node, below the queues, on the paper's testbed (5.2.3)."""
 CARRYING: Final = ("link", "share")
 SOURCES: Final = ("first", "separate")
 SHARED: Final = ("sum", "largest")
@@ -72,19 +71,19 @@ class FlowBuffers:
     bottleneck: Bottleneck
     buffer: NeighbourhoodBuffer
     allocation: Allocation
-    """Of the nodes in the bottleneck."""
+    """Allocation among the nodes in the bottleneck."""
     queues: tuple[Queue, ...]
-    """Of every transmitting node of the route that is sized, from the source."""
+    """Queues of the sized transmitting nodes of the route, from the source."""
 
     @property
     def returned(self) -> tuple[str, float] | None:
-        """The destination and what its queue of acknowledgements gets; None if nothing is sized."""
+        """The destination and the limit of its queue of acknowledgements; None if not sized."""
         if not self.queues:
             return None
         return self.flow.route[-1], self.queues[-1].packets
 
     def reason(self) -> str:
-        """Return why these limits, in a sentence."""
+        """Return the reason for these limits, in a sentence."""
         where = "full" if self.bottleneck.saturated else "the busiest"
         return (
             f"{self.flow.name}: the collision domain around {self.bottleneck.centre} is {where} "
@@ -108,13 +107,12 @@ class MeshBuffers:
     def node_packets(
         self, *, with_ring: bool = True, shared: str = "sum", acknowledgements: bool = False
     ) -> dict[str, float]:
-        """Return for every node that transmits its limits: its queues and the driver's ring.
+        """Return the limit in packets of every node that transmits: its queues and its driver's ring.
 
-        Where a node has one FIFO for all flows (a transmit queue), this is its size; ``with_ring``
-        says whether the packets in the ring below count. shared: the FIFO is the "sum" of the flows'
-        queues; or, as each flow is sized as if it had the air alone and they cannot all have it, the
-        "largest" of them, which is what they need together. acknowledgements: also count
-        destinations, `FlowBuffers.returned`.
+        For a node with one FIFO for all flows (a transmit queue) this is its size; ``with_ring`` says
+        whether the packets in the ring below count. shared: the FIFO is the "sum" of the flows'
+        queues; or the "largest" of them, which suffices for all flows together, since each is sized
+        as if alone on the air. acknowledgements: also count destinations, `FlowBuffers.returned`.
 
         >>> from airqueue.models.mesh_topology import cross
         >>> sized = virtual_queues(cross(1))
@@ -158,7 +156,7 @@ def virtual_queues(
     timing of links, instead. rates_bps: measured end-to-end rates of the flows; max-min fair rates if
     not given. strategy, rounding, minimum_packets: as in `airqueue.models.mesh_allocation.allocate`;
     1 keeps every relay able to pass something on. tie: as in `CollisionDomains.bottlenecks`.
-    carrying: what the flow can reach at most, λ: the rate of its slowest "link" in the bottleneck, as
+    carrying: the flow's highest rate, λ: the rate of its slowest "link" in the bottleneck, as
     in the paper (or its demand if that is less), or its "share" of the domain, max-min fair or
     measured. source: whether the source's queue is the "first" of the path, or "separate": then it is
     not sized.
@@ -175,7 +173,7 @@ def virtual_queues(
     choice("carrying", carrying, CARRYING)
     domains = CollisionDomains(topology)
     bottlenecks = domains.bottlenecks(rates_bps, tie=tie)
-    # Of an idle flow too: its queues get the minimum.
+    # An idle flow is sized too: its queues get the minimum.
     most = [max(1.0, each.rate_bps) for each in bottlenecks] if carrying == "share" else None
     return sized_queues(
         domains,
@@ -206,10 +204,10 @@ def sized_queues(
     ring_packets: float = RING_PACKETS,
     source: str = "first",
 ) -> MeshBuffers:
-    """Size the queues of a mesh for bottlenecks that have been found already, one for each flow.
+    """Size the queues of a mesh for known bottlenecks, one for each flow.
 
-    most_bps: what each flow can reach at most, measured or otherwise known; λ is that of the slowest
-    link in the bottleneck, of the flow's demand and of this. The rest as in `virtual_queues`.
+    most_bps: highest rate of each flow, measured or otherwise known; λ is the least of the slowest
+    link in the bottleneck, the flow's demand and this rate. The rest as in `virtual_queues`.
 
     Raises ParameterError.
     """
@@ -256,8 +254,8 @@ def sized_queues(
 def _sized_hops(bottleneck: Bottleneck, source: str) -> tuple[int, ...]:
     """Return the hops among which B is divided.
 
-    Where the source keeps its own queue and no other hop is in the bottleneck, that is the source all
-    the same: its share is what the relays outside take over.
+    If the source keeps its own queue and no other hop is in the bottleneck, B goes to the source all
+    the same: the relays outside take over its share.
     """
     relays = tuple(hop for hop in bottleneck.hops if hop > 1)
     return bottleneck.hops if source == "first" or not relays else relays
@@ -273,7 +271,7 @@ def link_exchanges(
     """Return the timing of each link of a mesh: the explicit one, or that of its radio.
 
     radio, segment_bytes: as in `virtual_queues`. Raises ParameterError for a rate that a link's radio
-    has not.
+    does not have.
 
     >>> from airqueue.models.mesh_topology import chain
     >>> times = link_exchanges(chain(1), chain(1).links)
@@ -299,7 +297,7 @@ def _queues(
     first = min(limits)
     queues = []
     for hop, link in enumerate(route, start=1):
-        # Outside, and in a gap of a route that leaves the domain and comes back: the one before.
+        # Outside the domain, or where a route leaves and re-enters it: the buffer of the node before.
         nearest = max((h for h in limits if h <= hop), default=first)
         inside = hop in bottleneck.hops
         packets = float(limits[nearest])
@@ -353,7 +351,9 @@ MODEL = Model(
         Parameter(
             "radio", "preset or physical layer, as in mesh-exchange", DEFAULT_PRESET, Kind.TEXT
         ),
-        Parameter("rate_bps", "of every link; the preset's highest if not given", None, Kind.RATE),
+        Parameter(
+            "rate_bps", "data rate of links; the preset's highest if not given", None, Kind.RATE
+        ),
         SEGMENT_PARAMETER,
         Parameter("strategy", "how B is divided", "ratio", Kind.CHOICE, tuple(STRATEGIES)),
         Parameter("rounding", "to whole packets", "nearest", Kind.CHOICE, ROUNDINGS),
@@ -365,14 +365,14 @@ MODEL = Model(
             "source", "its queue: first of the path, or not sized", "first", Kind.CHOICE, SOURCES
         ),
         Parameter(
-            "ring_packets", "what the driver's ring of each node holds", RING_PACKETS, Kind.WHOLE
+            "ring_packets", "size of the driver's ring of each node", RING_PACKETS, Kind.WHOLE
         ),
     ),
     outputs=(
         Output("flow_buffers_packets", "B of each flow"),
         Output("first_flow_packets", "the first flow's sized queues from its source"),
-        Output("largest_node_packets", "the most that a node holds, its ring included"),
-        Output("reason", "why, flow by flow"),
+        Output("largest_node_packets", "largest limit of a node, its ring included"),
+        Output("reason", "reason of the limits, flow by flow"),
     ),
     evaluate=_evaluate,
     example="shape=parking-lot hops=4..6",

@@ -8,13 +8,13 @@
 
 All else is at the defaults of G.107, at which R is 93.2 and the delay sensitivity is
 sT = 1, mT = 100 ms, and the echo is cancelled: Idd is the only term of the delay. Ta, from mouth to
-ear, may be at most 500 ms in G.107; beyond that the formula still answers, without a listening test
-behind it.
+ear, may be at most 500 ms in G.107; beyond, no listening test supports
+the formula.
 
-Cole and Rosenbluth, *Voice over IP performance monitoring* (CCR 2001), approximate the same by
-straight lines in the delay and a logarithm in the loss.
+Cole and Rosenbluth, *Voice over IP performance monitoring* (CCR 2001), approximate R by straight
+lines in the delay and a logarithm in the loss.
 
-The equations themselves are the engine's, which rates simulated calls by them.
+The equations are the engine's, which uses them to rate simulated calls.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from airqueue.models.roots import increasing_root
 LONGEST_DELAY_S = 0.5
 """Largest Ta that G.107 permits."""
 LARGEST_DELAY_IMPAIRMENT = 50.0
-"""What Idd tends to, slowly, for ever longer delays."""
+"""Limit of Idd for long delays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Codec:
     """Bpl: robustness against loss, in percent."""
     frame_s: float
     lookahead_s: float
-    """What the coder must hear beyond the frame, or the concealment hold back, before it can work."""
+    """Look-ahead of the coder beyond the frame, or delay of the concealment."""
     frames_per_packet: int
-    """As usually sent."""
+    """Usual number of frames in a packet."""
     rate_bps: float
 
 
@@ -128,7 +128,7 @@ def r_factor(
 ) -> FloatArray:
     """Return R of G.107; below 0 is possible and as bad as 0.
 
-    advantage: A, 0 for what replaces a wired telephone, up to 20 for what cannot be had otherwise.
+    advantage: A, 0 for a substitute of a wired telephone, up to 20 if there is no alternative.
     Other parameters as in `delay_impairment` and `loss_impairment`. Raises ParameterError.
 
     >>> r_factor([0.05, 0.15, 0.2, 0.3]).round(1).tolist()
@@ -170,8 +170,8 @@ def cole_rosenbluth(
 def mos(r: Numbers, form: str = "corrected") -> FloatArray:
     """Return the mean opinion score of an R (G.107, annex B), 1 to 4.5.
 
-    The cubic dips below 1 between R = 0 and 6.5, to 0.989, though 1 is the worst score there is.
-    form: "printed" leaves that, "corrected" gives 1, and never falls as R rises. Raises
+    The cubic dips below 1 between R = 0 and 6.5, to 0.989, although 1 is the worst score. form:
+    "printed" keeps the dip, "corrected" gives 1 and never falls as R rises. Raises
     ParameterError.
 
     >>> float(mos(82.2).round(2)), float(mos(0)), float(mos(100))
@@ -255,7 +255,7 @@ def largest_loss(
     spare = _spare(wanted, best, f"{codec} with this delay and no loss")
     with np.errstate(over="ignore"):
         room = 95.0 - kind.ie - spare / burst
-        # Where there is no room left even the loss of everything costs less than what is to spare.
+        # Without a positive denominator even the loss of every packet costs fewer points than x.
         percent = np.divide(spare * kind.bpl, room, out=np.full_like(spare, 100.0), where=room > 0)
     return finished("loss", np.minimum(100.0, percent) / 100.0)
 
@@ -268,7 +268,7 @@ def _loss_and_burst(loss: Numbers, burst_ratio: Numbers) -> tuple[FloatArray, ..
 
 
 _R_LEAST = float(min(r for r in np.roots([-7e-6, 1.12e-3, -7e-3, 0.0]).real if r > 1))
-"""Where the cubic leaves 1 for good, 6.515."""
+"""R above which the cubic stays above 1, 6.515."""
 
 
 def _surplus(r: FloatArray, wanted: FloatArray) -> FloatArray:
@@ -276,7 +276,7 @@ def _surplus(r: FloatArray, wanted: FloatArray) -> FloatArray:
 
 
 def _spare(wanted_score: FloatArray, best_r: FloatArray, without: str) -> FloatArray:
-    """Points of R between the best and what the score needs; raises ParameterError if none."""
+    """Return the points of R between the best and the score's R; ParameterError if none."""
     spare = best_r - r_of_mos(wanted_score)
     if np.any(spare < 0):
         worst = np.unravel_index(int(np.argmin(spare)), spare.shape)
@@ -346,5 +346,5 @@ MODEL = Model(
     evaluate=_evaluate,
     example="mouth_to_ear_s=264ms loss=0.025",
     valid="Narrowband telephony, echo cancelled, delays to 0.5 s, losses to 20 %; planning values, "
-    "no verdict on one call.",
+    "not a verdict on one call.",
 )

@@ -37,7 +37,7 @@ class SessionDelay:
     """A session among n-1 users, Eq. (17); each field has the parameters' shape."""
 
     mean_s: FloatArray
-    """E[T_session], the sum of the next three."""
+    """E[T_session], the sum of the next three fields."""
     setup_s: FloatArray
     """E[T_setup], the handshake."""
     transfer_s: FloatArray
@@ -78,8 +78,8 @@ def file_delay_s(
 
         T = T_setup + N RTT - (N L - X)/R_data,  N = ceil(X/L)
 
-    The last term is the paper's ``(ceil - floor)(L - X mod L)/R_data``: what the last segment is
-    short of a whole one. padded: leave it out, as ns-2 does, which fills the last segment.
+    The last term is the paper's ``(ceil - floor)(L - X mod L)/R_data``: the time by which the last
+    segment is short. padded: leave it out, as ns-2 does, which fills the last segment.
     size_bits: X. handshake: form of Eq. (13), see `handshake_s`. No propagation delay, no loss.
 
     Raises ParameterError.
@@ -145,8 +145,8 @@ def affine_delay_s(
 
     d: segments per TCP ACK; with W* = d nothing contends, whence the bracket of Eq. (11). timer_s:
     the receiver's delayed-ACK timer τ_out, waited for when the last batch is incomplete: with
-    probability (d-1)/d if sizes are spread evenly. d = 1 is Eq. (15). Below the mean of Eq. (14) by
-    about half a round trip, since it lets files be fractions of a segment. mean_bits: E[X].
+    probability (d-1)/d if sizes are spread evenly. d = 1 is Eq. (15). The result is below the mean of
+    Eq. (14) by about half a round trip, since files may be fractions of a segment. mean_bits: E[X].
 
     Raises ParameterError.
 
@@ -215,7 +215,7 @@ def session_delay(
             return collision_free(k, per_ack, timing).aggregate_bps
         return collision(k, per_ack, timing, collision_cost=collision_cost).aggregate_bps
 
-    # The queue sees as many axes as there are, also those that only d or the timing have.
+    # The queue gets all axes, including axes that only d or the timing have.
     think = think.reshape((1,) * (points.ndim - think.ndim) + think.shape)
     queue = engset(n, think, mean_bits, capacity, arrivals=arrivals)
     setup, wait = handshake_s(timing, handshake), timer_wait_s(per_ack, timer_s)

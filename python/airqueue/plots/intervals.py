@@ -21,7 +21,7 @@ from airqueue.text import scale
 
 _WIDTH_INCHES = 3.6
 _PLAIN_INCHES = 0.75
-"""Of a panel without any row: title and axis."""
+"""Height of a panel without any row: title and axis."""
 _ROW_INCHES = 0.16
 _MOST_NAMED: Final = 40
 """Rows up to which each has its name beside it; more have numbers."""
@@ -46,7 +46,7 @@ class Panel:
     unit: str
     points: tuple[Point, ...]
     what: str
-    """What the rows are, where they are too many for names: ``flow``."""
+    """Kind of the rows, if there are too many for names: ``flow``."""
 
 
 def draw(

@@ -65,7 +65,7 @@ class Link:
 
     ends: tuple[int, int]
     label: str = ""
-    """Of a link that flows use, such as its rate."""
+    """Label of a link that flows use, such as its rate."""
 
 
 @dataclass(frozen=True, slots=True)

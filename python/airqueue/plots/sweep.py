@@ -26,7 +26,7 @@ MOST_LINES: Final = 12
 
 _PANEL_INCHES = (3.4, 2.3)
 _PANEL_CHARACTERS = (46, 32)
-"""How much of a label goes along either side."""
+"""Characters of a label along the horizontal and the vertical side."""
 _MARKED_UP_TO = 26
 """Points up to which each is marked, so that one sees what was computed and what is a line."""
 _LEGEND_INCHES = 0.9

@@ -19,7 +19,7 @@ from airqueue.runs.work import Work
 
 _CONNECT_S: Final = 10.0
 _PATIENCE_S: Final = 60.0
-"""How long the cluster may be without workers."""
+"""Longest time of the cluster without workers."""
 _CHECK_S: Final = 5.0
 """Interval between checks for workers."""
 _ADDRESS: Final = re.compile(r"[a-z]+://[^\s/]+:[0-9]{1,5}")

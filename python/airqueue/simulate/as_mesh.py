@@ -30,7 +30,7 @@ class Mesh:
     segment_bytes: float = SEGMENT_BYTES
     """Payload of the largest packets."""
     cautions: tuple[str, ...] = ()
-    """What of a scenario the sizes leave out, in sentences."""
+    """Parts of a scenario that the sizes leave out, in sentences."""
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:

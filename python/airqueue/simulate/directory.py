@@ -77,7 +77,7 @@ class ResultsDirectory:
             yield directory
 
     def runs(self) -> dict[int, Run]:
-        """Return the finished replications, of all that were ever requested."""
+        """Return the finished replications, of all requested so far."""
         found: dict[int, Run] = {}
         for replication in range(self._most()):
             with suppress(KeyError):

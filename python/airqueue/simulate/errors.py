@@ -1,4 +1,4 @@
-"""What simulations raise; each message is a sentence that says where and what to change."""
+"""Errors of simulations; each message says in a sentence where and what to change."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Options(TypedDict, total=False):
     """To the gateway, ``up``, if not given. Flows are called ``up`` and ``down``, and where there are
     several what tells their nodes apart comes behind it."""
     flow: FlowTable
-    """What the flows carry: ``{"source": "cbr", "rate": "100 kb/s"}``; ``{"source": "tcp"}`` if not
+    """Traffic of the flows: ``{"source": "cbr", "rate": "100 kb/s"}``; ``{"source": "tcp"}`` if not
     given."""
     calls: bool
     """A call beside every flow, in the same direction: ``call_up``, ``call_down``."""

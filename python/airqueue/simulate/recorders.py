@@ -11,7 +11,7 @@ from airqueue import _native
 from airqueue.simulate.errors import ScenarioError, check_whole
 
 LEAST_BYTES: Final = _native.CAPTURE_LEAST_BYTES
-"""Of a captured frame with its radiotap header: control frames are always whole."""
+"""Least bytes of a captured frame with its radiotap header: control frames are always whole."""
 HEADERS_BYTES: Final = _native.CAPTURE_HEADERS_BYTES
 """Enough for all headers of a packet."""
 WHOLE_BYTES: Final = _native.CAPTURE_WHOLE_BYTES
@@ -23,13 +23,13 @@ class Recorders:
     """A capture of frames and time series of the first replication, without effect on its figures."""
 
     pcap: str | os.PathLike[str] | None = None
-    """Where the capture goes, a file that Wireshark reads."""
+    """File of the capture, which Wireshark reads."""
     pcap_station: str | None = None
-    """Whose frames it has, sent or heard; None for all frames on the air."""
+    """Station whose sent and received frames are recorded; None for all frames on the air."""
     series_interval_s: float | None = None
     """Length of the intervals of the time series; None for none."""
     pcap_bytes: int = HEADERS_BYTES
-    """What the capture keeps of each frame, its radiotap header of 22 bytes included."""
+    """Bytes kept of each frame, including its radiotap header of 22 bytes."""
 
     def __post_init__(self) -> None:
         check_whole("pcap_bytes", self.pcap_bytes, LEAST_BYTES, WHOLE_BYTES)
@@ -38,7 +38,7 @@ class Recorders:
             raise ScenarioError(f"series_interval_s: {interval_s!r}; expected seconds, above 0")
 
     def options(self) -> dict[str, Any]:
-        """Return what the engine is told."""
+        """Return the engine's settings of the recorder."""
         given: dict[str, Any] = {"series_interval_s": self.series_interval_s}
         if self.pcap is not None:
             given |= {

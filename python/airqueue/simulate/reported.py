@@ -33,7 +33,7 @@ KINDS: Final[Mapping[Kind, str]] = {
     "stations": "station",
     "queues": "queue",
 }
-"""What has names -> what a column of names is called."""
+"""Kind of a named thing -> title of the column of its names."""
 
 Named = FlowFigures | ConnectionFigures | CallFigures | StationFigures | QueueFigures
 """Figures of one that has a name."""

@@ -118,7 +118,7 @@ class Scenario:
 
     @property
     def ways(self) -> dict[str, list[str]]:
-        """What is called `routes` now; this name goes with version 0.2."""
+        """Former name of `routes`, removed with version 0.2."""
         warnings.warn("Scenario.ways is called Scenario.routes now", FutureWarning, stacklevel=2)
         return self.routes
 
@@ -181,7 +181,7 @@ class Scenario:
         check_whole("replication", replication, 0, MOST_REPLICATIONS - 1)
         run = start(self._native, seed, replication)
         for _ in pieces(run):
-            pass  # where Ctrl-C is heard
+            pass  # where Ctrl-C is handled
         return run_of(run.results())
 
     def _execute(self, order: _Order, directory: ResultsDirectory | None) -> Results:
@@ -212,7 +212,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What is to be simulated of a scenario, and how."""
+    """Extent and options of a scenario's simulation."""
 
     seed: int
     replications: int

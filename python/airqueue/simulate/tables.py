@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Table = Kind | Literal["limits", "medium"]
 """A table of results."""
 OverTime = Literal["flows", "queues"]
-"""What has time series."""
+"""Kinds with time series."""
 LIMITS: Final[Literal["limits"]] = "limits"
 """The limits of queues that were set while a replication ran, with time and reason: a row each."""
 TABLES: Final[tuple[Table, ...]] = (*KINDS, LIMITS, "medium")

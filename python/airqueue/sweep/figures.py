@@ -76,13 +76,13 @@ class Pattern:
         """Return the error of a pattern that does not match a figure of these runs."""
         if self.kind == _MEDIUM:
             known = list(runs[0][_MEDIUM])
-            return f"{self.text}: the medium has no such figure; it has {', '.join(known)}"
+            return f"{self.text}: unknown figure of the medium; it has {', '.join(known)}"
         every = {name: figures for run in runs for name, figures in named(run, self.kind).items()}
         if not every:
             return f"{self.text}: there are no {self.kind} in this network"
         figures = list(next(iter(every.values())))
         if self.figure not in figures:
-            return f"{self.text}: {self.kind} have no such figure; they have {', '.join(figures)}"
+            return f"{self.text}: unknown figure of {self.kind}; they have {', '.join(figures)}"
         names = ", ".join(list(every)[:8]) + (", ..." if len(every) > 8 else "")
         return f"{self.text}: none of the {self.kind} has that name; there are {names}"
 

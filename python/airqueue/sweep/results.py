@@ -48,7 +48,7 @@ class SweepResults:
     path: Path
     spec: Spec
     outcomes: tuple[Outcome, ...]
-    """In the order of the points."""
+    """Rows in the order of the points."""
 
     @property
     def complete(self) -> bool:
@@ -57,7 +57,7 @@ class SweepResults:
 
     @property
     def replications(self) -> int:
-        """Of all points together."""
+        """Number for all points together."""
         return sum(len(outcome.replications) for outcome in self.outcomes)
 
     @functools.cached_property

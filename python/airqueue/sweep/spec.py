@@ -50,7 +50,7 @@ def read(description: Mapping[str, Any], folder: Path) -> Spec:
     """
     for key in description:
         if key not in _KEYS:
-            raise SweepError(f"{key}: a sweep has no such key; expected {', '.join(_KEYS)}")
+            raise SweepError(f"{key}: unknown key of a sweep; expected {', '.join(_KEYS)}")
     scenario, source = _scenario(description.get("scenario"), folder)
     rest = {key: each for key, each in description.items() if key != "scenario"}
     try:
@@ -160,7 +160,7 @@ def _sample(given: Any) -> tuple[int | None, int]:
     table = given if isinstance(given, Mapping) else {"points": given}
     for key in table:
         if key not in ("points", "seed"):
-            raise SweepError(f"sample.{key}: no such key; expected points and seed")
+            raise SweepError(f"sample.{key}: unknown key; expected points and seed")
     points = _whole("sample.points", table.get("points"), 1, MOST_POINTS)
     return points, _whole("sample.seed", table.get("seed", 1), 0, MOST_SEED)
 
@@ -171,7 +171,7 @@ def _rule(replications: Any, until: Any) -> Rule:
         given = {"least": given, "most": given}
     for key in given:
         if key not in ("least", "most"):
-            raise SweepError(f"replications.{key}: no such key; expected least and most")
+            raise SweepError(f"replications.{key}: unknown key; expected least and most")
     least = _whole("replications.least", given.get("least", _REPLICATIONS), 1, MOST_REPLICATIONS)
     most = _whole("replications.most", given.get("most", least), 1, MOST_REPLICATIONS)
     if not isinstance(until, Mapping):
@@ -200,7 +200,7 @@ def _width(key: str, given: Any) -> tuple[Pattern, Width]:
     table = given if isinstance(given, Mapping) else {"relative": given}
     for each in table:
         if each not in ("relative", "absolute"):
-            raise SweepError(f"{where}.{each}: no such key; expected relative or absolute")
+            raise SweepError(f"{where}.{each}: unknown key; expected relative or absolute")
     if not table:
         raise SweepError(f"{where}: an empty table; expected relative or absolute")
     return pattern, Width(

@@ -18,7 +18,7 @@ class Width:
     relative: float | None
     """Relative to the mean."""
     absolute: float | None
-    """In the figure's unit."""
+    """Absolute precision, in the figure's unit."""
 
     def excess(self, values: Sequence[float | None]) -> float:
         """Return the interval's width over the target; at most 1 if the interval is narrow enough.

@@ -57,7 +57,7 @@ def read(path: str, given: Any) -> Listed | Span:
         )
     unknown = sorted(given.keys() - RANGE_KEYS)
     if unknown:
-        raise SweepError(f"parameters.{path}.{unknown[0]}: a range has no such key; {_EXPECTED}")
+        raise SweepError(f"parameters.{path}.{unknown[0]}: unknown key of a range; {_EXPECTED}")
     span = _span(path, given)
     if "points" not in given:
         return span

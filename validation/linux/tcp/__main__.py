@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def measure(machine: kernel.Kernel, path: paths.Path) -> tuple[results.Table, results.Table]:
-    """Return what was seen of the queue, and what of the windows."""
+    """Return the rows on the queue, and the rows on the windows."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = {"AIRQUEUE_PATH": path.name}

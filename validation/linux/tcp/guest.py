@@ -1,10 +1,9 @@
 """Inside user-mode Linux, as its first process: transfers through a bottleneck.
 
-Each sender, the router and the receiver have a network namespace of their own, joined by veth
-pairs: a router's packets no longer belong to a socket, whose limits they would else obey. On its
-way to the receiver the router has the bottleneck, on its way to each sender that flow's round trip
-as a constant delay. Programs take no time on the virtual clock of clock.c, so that the
-applications never hold TCP up.
+Each sender, the router and the receiver have their own network namespace, joined by veth pairs: a
+router's packets no longer belong to a socket, whose limits would otherwise apply. The router's egress
+to the receiver is the bottleneck, its egress to each sender delays by that flow's round trip.
+Programs take no time on the virtual clock of clock.c, so that the applications never delay TCP.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from validation.linux.tcp import paths
 MODULES = ("drivers/net/veth", "net/sched/sch_netem")
 SAMPLE_S = 0.023
 WINDOWS_EVERY = 5
-"""A look at the windows comes with every so many looks at the queue."""
+"""Samples of the queue per sample of the windows."""
 
 _LEAD_S = 1.0
 
@@ -40,7 +39,7 @@ _SO_RCVBUFFORCE = 33
 
 
 def main() -> None:
-    """Do what the environment says."""
+    """Run the transfers that the environment names."""
     path = paths.path(os.environ["AIRQUEUE_PATH"])
     # NewReno and CUBIC are part of the kernel.
     algorithm = ("net/ipv4/tcp_bbr",) if path.congestion == "bbr" else ()
@@ -83,7 +82,7 @@ def _pair(router: str, other: str, number: int) -> None:
 def _end(space: str, device: str, number: int, own: int, peer: int) -> None:
     for words in (
         "link set lo up",
-        # A segment is a packet: nothing is to be cut, or joined, on the way.
+        # A segment is a packet: no segmentation or aggregation on the path.
         f"link set dev {device} address {_hardware(number, own)} gso_max_segs 1",
         f"link set dev {device} up",
         f"address add 10.9.{number}.{own}/24 dev {device}",
@@ -97,14 +96,14 @@ def _hardware(number: int, end: int) -> str:
 
 
 def _enter(space: str) -> None:
-    """Let what this process does from now on be in that network namespace."""
+    """Move this process into a network namespace."""
     with Path("/run/netns", space).open("rb") as file:
         if inside.LIBC.setns(file.fileno(), _NEW_NETWORK) != 0:
             raise OSError(f"cannot enter {space}")
 
 
 class _Queue:
-    """Asks the kernel how long the bottleneck's queue is."""
+    """Reads the length of the bottleneck's queue from the kernel."""
 
     def __init__(self) -> None:
         _enter("router")
@@ -113,7 +112,7 @@ class _Queue:
         self._answer = bytearray(1 << 16)
 
     def look(self) -> tuple[int, int]:
-        """Return how many packets are in it, and how many it has dropped."""
+        """Return the packets in the queue, and the packets dropped so far."""
         message = struct.pack("BxxxiIII", 0, self._device, 0, 0, 0)
         header = struct.pack("IHHII", 16 + len(message), _GET_QDISC, _REQUEST_DUMP, 1, 0)
         self._netlink.send(header + message)
@@ -150,7 +149,7 @@ def _attribute(attributes: bytearray, wanted: int) -> bytearray:
 
 
 class _Transfers:
-    """Flows under way, and what is noted of them."""
+    """Active flows and their samples."""
 
     def __init__(self, path: paths.Path) -> None:
         self._path = path
@@ -175,7 +174,7 @@ class _Transfers:
         self._poll.register(one, event)
 
     def run(self) -> None:
-        """Let them send until the time is over, and write down what was seen."""
+        """Run the flows until the end, and write the samples."""
         samples: list[str] = []
         windows: list[str] = []
         for number in range(1 + round(self._path.seconds / SAMPLE_S)):
@@ -189,10 +188,10 @@ class _Transfers:
             (inside.FOLDER / name).write_text("\n".join(lines), encoding="ascii")
 
     def _until(self, at_s: float) -> None:
-        """Write and read whatever can be, and begin what is to begin, until that time."""
+        """Write and read as sockets permit, and start flows when due, until ``at_s``."""
         while (left_s := at_s - self._now_s()) > 0.0:
-            # The time of epoll counts milliseconds: a look would come with the next packet that
-            # arrives, when the queue has just lost one.
+            # The timeout of epoll is in milliseconds: samples would coincide with packets that
+            # arrive, just after the queue has released one.
             select.select([self._poll], [], [], left_s)
             for file, _ in self._poll.poll(0):
                 self._ready[file]()
@@ -219,7 +218,7 @@ class _Transfers:
         self._received[flow] += receiver.recv_into(self._sink, len(self._sink), socket.MSG_TRUNC)
 
     def _windows(self) -> Iterator[str]:
-        """What TCP_INFO tells of each sender."""
+        """Return TCP_INFO of each sender."""
         for flow, sender in enumerate(self._senders):
             info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
             (rtt_us,) = struct.unpack_from("I", info, 68)

@@ -1,6 +1,6 @@
-"""The bottlenecks that are compared, and who sends through them.
+"""The bottlenecks of the comparison, and their flows.
 
-The guest reads this file too: it needs nothing but Python's own library.
+The guest reads this file too: it needs only Python's standard library.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 PACKET_BYTES = 1514
-"""A full segment on Ethernet: 1448 bytes of data with timestamps, as the bottleneck counts it."""
+"""A full segment on Ethernet, as the bottleneck counts: 1448 bytes of data with timestamps."""
 
 _LEAST_PACKETS = 5
-"""A queue of fewer has room for no window that three duplicate acknowledgements could follow."""
+"""Least queue whose windows allow three duplicate acknowledgements."""
 
 _LARGE_PACKETS = 200
 _OF_DEVICES = (20, 100)
-"""Queues that there are, whatever the path."""
+"""Queues for every path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A transfer without end."""
+    """An unlimited transfer."""
 
     rtt_s: float
-    """Of an empty path, without the time that the bottleneck takes for a packet."""
+    """Round-trip time of an empty path, without the bottleneck's time for a packet."""
     start_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A bottleneck of one rate, whose room counts the packet being sent, and what it carries."""
+    """A bottleneck of one rate and its flows; its limit counts the packet being sent."""
 
     congestion: str
     rate_bps: int
@@ -52,10 +52,10 @@ def _bdp_packets(rate_bps: int, rtt_s: float) -> float:
 
 
 def _queues(rate_bps: int, rtt_s: float) -> list[int]:
-    """A quarter, one and two times what the path holds, and those of devices.
+    """Return a quarter, one and two times the packets that the path holds, and queues of devices.
 
-    Of a path that holds hundreds of packets only the latter: with more room losses are so rare that
-    no minutes have enough of them.
+    For a path that holds hundreds of packets only the latter: with longer queues losses are too rare
+    for runs of minutes.
     """
     bdp = _bdp_packets(rate_bps, rtt_s)
     if bdp > _LARGE_PACKETS:
@@ -66,7 +66,7 @@ def _queues(rate_bps: int, rtt_s: float) -> list[int]:
 
 
 def _seconds(rate_bps: int, rtt_s: float) -> float:
-    """Long enough for several losses, which come minutes apart on a long fat path."""
+    """Duration long enough for several losses, which are minutes apart on a long fat path."""
     return 120.0 if _bdp_packets(rate_bps, rtt_s) > _LARGE_PACKETS else 60.0
 
 

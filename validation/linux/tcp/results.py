@@ -1,4 +1,4 @@
-"""figures.csv and windows.csv: what the kernel's TCP did."""
+"""figures.csv and windows.csv: results of the kernel's TCP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from validation.linux.tcp.paths import Path as Bottleneck
 FIGURES = Path(__file__).parent / "figures.csv"
 WINDOWS = Path(__file__).parent / "windows.csv"
 BEGINNING_S = 5.0
-"""The beginning, with its slow start, has figures of its own."""
+"""End of the beginning, whose slow start has separate figures."""
 
 _TRACE_S = 0.5
 
@@ -43,7 +43,7 @@ def figures(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
 
 
 def windows(path: Bottleneck, looks: Table) -> Iterator[Row]:
-    """Yield a row for each look at a flow: time, flow, window, threshold, round trip in us."""
+    """Yield a row for each sample of a flow: time, flow, window, threshold, round trip in us."""
     due = [0.0] * len(path.flows)
     for at_s, number, window, threshold, rtt_us, *_ in looks if path.trace else ():
         flow = int(number)

@@ -1,9 +1,9 @@
-//! Checks of single settings, for [`take`](crate::take). Each says what was found and what was expected.
+//! Checks of single settings, for [`take`](crate::take). Errors say what was found and what was expected.
 
 use crate::quantity::{Dimension, Quantity};
 use std::ops::RangeInclusive;
 
-/// A value, or what is wrong in one sentence.
+/// A value, or the problem in one sentence.
 pub type Checked<T> = Result<T, String>;
 
 /// Any value of a quantity.
@@ -15,7 +15,7 @@ pub fn plain<D: Dimension>(given: &Quantity<D>) -> Checked<D::Value> {
     Ok(given.value)
 }
 
-/// Any value of a quantity, for what is otherwise none.
+/// Any value of a quantity, for an optional setting.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn some<D: Dimension>(given: &Quantity<D>) -> Checked<Option<D::Value>> {
     Ok(Some(given.value))
 }
 
-/// Any value that stands for itself: true or false, or a word.
+/// Any value without a check: true, false, or a word.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn any<T: Copy>(given: &T) -> Checked<T> {
     Ok(*given)
 }
 
-/// At least so much, which is `written` so.
+/// A quantity of at least `least`, which errors write as `written`.
 pub fn least<D: Dimension>(
     least: D::Value,
     written: &str,
@@ -50,7 +50,7 @@ where
     }
 }
 
-/// At most so much, which is `written` so.
+/// A quantity of at most `most`, which errors write as `written`.
 pub fn most<D: Dimension>(
     most: D::Value,
     written: &str,

@@ -1,8 +1,8 @@
-//! What is wrong with a key.
+//! Errors in the keys of files.
 
 use std::fmt;
 
-/// What no file of its kind can say.
+/// A key with an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyError {
     /// The key, with indices; empty for the whole file.

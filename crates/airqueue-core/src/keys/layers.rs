@@ -1,24 +1,24 @@
-//! Settings that one thing takes from a table of its own or from that of all things of its kind.
+//! Settings from several tables: the table of one item overrides the table of all items.
 
 use super::error::{Result, error};
 use super::table::Table;
 use std::fmt::Display;
 
-/// Tables of one kind with their keys, the one that decides first.
+/// Tables of one kind with their keys, the table with the highest precedence first.
 pub struct Layers<'a, T> {
     tables: Vec<(String, &'a T)>,
 }
 
 /// A setting, and its key.
 pub struct Given<'a, V> {
-    /// Its key, with the names of the tables around.
+    /// The setting's key, with the names of the enclosing tables.
     pub key: String,
-    /// What the first table that has the key says.
+    /// The value in the first table that has the key.
     pub value: &'a V,
 }
 
-/// Takes a setting into a variable if a table has the key, through a check; otherwise the variable keeps its value, the default.
-/// The function around returns a [`Result`](crate::keys::Result). The key is the name of the field.
+/// Assigns a checked setting to a variable if a table has the key; otherwise the variable keeps its default. The
+/// enclosing function returns a [`Result`](crate::keys::Result). The key is the name of the field.
 ///
 /// `take!(params.quantum, tables.quantum, least(LEAST_QUANTUM, "64 B"));`
 #[macro_export]
@@ -57,11 +57,11 @@ impl<'a, T> Layers<'a, T> {
 }
 
 impl<'a, V> Given<'a, V> {
-    /// What the setting stands for.
+    /// The checked value of the setting.
     ///
     /// # Errors
     ///
-    /// What the check finds wrong, with the key.
+    /// The problem that the check finds, with the key.
     pub fn check<W, E: Display>(
         &self,
         check: impl FnOnce(&'a V) -> std::result::Result<W, E>,

@@ -1,9 +1,10 @@
-//! Keys of files that people write: tables of them, several tables of which the first that has a key decides, words, checks, and
+//! Keys of files that users write: tables, layers of tables of which the first with a key decides, words, checks, and
 //! errors that name the key.
 //!
-//! What a file may say of a thing stands with the thing: a struct that derives [`serde::Deserialize`] and [`schemars::JsonSchema`],
-//! each field an [`Option`] whose comment the schema shows, and a function that makes checked parameters of [`Layers`] of it. So
-//! whoever adds a thing adds its keys, and whoever reads files needs to know no thing by name.
+//! The keys of an item are defined in the item's file: a struct that derives [`serde::Deserialize`] and
+//! [`schemars::JsonSchema`], where each field is an [`Option`] whose comment the schema shows, and a function that
+//! makes checked parameters from [`Layers`] of this struct. A new item brings its keys along, and code that reads files
+//! knows no item by name.
 
 pub mod check;
 mod error;
@@ -16,7 +17,7 @@ pub use layers::{Given, Layers};
 pub use table::Table;
 pub use words::Word;
 
-/// What [`crate::words`] expands to.
+/// Items for the expansion of [`crate::words`].
 #[doc(hidden)]
 pub mod expanded {
     pub use super::words::{read, schema};

@@ -1,4 +1,4 @@
-//! A table of keys: what a map of a file is read into.
+//! A table of keys, read from a map of a file.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
@@ -9,11 +9,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// A `T` that is written as keys and values. Derived code alone would also take an array as the values in
-/// the order of the fields.
+/// A `T` written as keys and values. Derived code alone would also take an array as the values in the order of the
+/// fields.
 #[derive(Clone, Debug, Default)]
 pub struct Table<T>(
-    /// What the table says.
+    /// The content of the table.
     pub T,
 );
 

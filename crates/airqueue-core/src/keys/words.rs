@@ -1,33 +1,33 @@
-//! Registries: lists of things that files call by a word, each of which says itself what it is.
+//! Registries: lists of items that files call by a word, each with its own description.
 
 use schemars::{Schema, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A thing that files call by a word. [`crate::words`] makes such a type of a list.
+/// An item that files call by a word. [`crate::words`] makes such a type from a list.
 pub trait Word: Copy + 'static {
-    /// What all of them are, for the schema.
+    /// Description of the whole type, for the schema.
     const WHAT: &'static str;
     /// All words, in the order of the list.
     const WORDS: &'static [&'static str];
-    /// What the words stand for, in the same order.
+    /// All values, in the order of [`Self::WORDS`].
     const ALL: &'static [Self];
 
-    /// As it is written.
+    /// The word in files.
     fn word(self) -> &'static str;
 
-    /// What it is, in the schema's words.
+    /// Description of the value, for the schema.
     fn about(self) -> &'static str;
 
-    /// What `word` stands for.
+    /// The value of `word`.
     fn named(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.word() == word)
     }
 }
 
-/// Makes an enum of words out of a list, one line each: the word as it is written, the variant, and what it is in the schema's words,
-/// which may be a constant of the thing's own. The enum implements [`Word`], reads and writes its words with serde, and has a JSON
+/// Defines an enum from a list of words, one line each: the word in files, the variant, and the description for the
+/// schema, which may be a constant. The enum implements [`Word`], reads and writes its words with serde, and has a JSON
 /// Schema.
 ///
 /// ```
@@ -122,7 +122,7 @@ impl<W: Word> Visitor<'_> for WordVisitor<W> {
     }
 }
 
-/// The word that a file has.
+/// Reads a word of a file.
 pub fn read<'de, W: Word, D: Deserializer<'de>>(deserializer: D) -> Result<W, D::Error> {
     deserializer.deserialize_str(WordVisitor(PhantomData))
 }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_has_every_word_with_what_it_is() {
+    fn the_schema_has_every_word_with_its_description() {
         let schema = schemars::schema_for!(Colour);
         let schema = schema.as_value();
         assert_eq!(schema["description"], "A colour.");

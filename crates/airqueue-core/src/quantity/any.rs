@@ -6,7 +6,7 @@ use super::{
 };
 use crate::quantity::shown;
 
-/// Beyond it, `f64` no longer tells neighbouring whole numbers apart.
+/// Above this, `f64` does not distinguish adjacent whole numbers.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// A shorter number of a larger unit is written with that unit.
 const SHORT_DIGITS: u32 = 6;
@@ -34,20 +34,20 @@ pub enum Kind {
     Frequency,
 }
 
-/// A number and a unit, as they were written.
+/// A number and a unit, as written.
 #[derive(Clone, Copy, Debug)]
 pub struct Measure {
     /// The number before the unit.
     pub number: Decimal,
     /// The unit's name.
     pub unit: &'static str,
-    /// How many base units that is.
+    /// The unit in base units.
     pub scale: Scale,
     /// What the unit measures.
     pub kind: Kind,
 }
 
-/// `$call` for the dimension of a kind.
+/// Calls `$call` with the dimension of a kind.
 macro_rules! for_kind {
     ($kind:expr, $D:ident => $call:expr) => {
         match $kind {
@@ -105,7 +105,7 @@ impl Kind {
         Kind::Frequency,
     ];
 
-    /// Its name.
+    /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Rate => "rate",
@@ -125,7 +125,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The base unit, as names of figures end.
+    /// The base unit, as a suffix of figure names.
     pub fn suffix(self) -> &'static str {
         match self {
             Kind::Rate => "bps",
@@ -140,7 +140,7 @@ impl Kind {
         }
     }
 
-    /// Whether there are whole numbers of the base unit only.
+    /// Whether only whole numbers of the base unit are valid.
     pub fn whole(self) -> bool {
         for_kind!(self, D => D::WHOLE)
     }
@@ -223,12 +223,12 @@ impl Measure {
         }
     }
 
-    /// So many base units, to the nearest `f64`.
+    /// The value in base units, to the nearest `f64`.
     pub fn base(&self) -> f64 {
         self.scale.apply(self.number)
     }
 
-    /// A number, and the unit that it is in as names of figures end: of a level in dBm it is that level.
+    /// The number, and its unit as a suffix of figure names; a level in dBm stays in dBm.
     pub fn figure(&self) -> (f64, &'static str) {
         match self.scale {
             Scale::Dbm => (self.number.to_f64(), "dbm"),

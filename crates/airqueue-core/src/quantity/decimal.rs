@@ -1,4 +1,4 @@
-//! Decimal numbers as people write them, kept exact: 0.1 has no exact `f64`, and ten steps of 0.1 from 0 end at 1.
+//! Exact decimal numbers: 0.1 has no exact `f64`, but ten steps of 0.1 from 0 must end at 1.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// Significant digits that are kept. Further digits change no `f64`, and products with any unit fit into 128 bits.
 const DIGITS: u32 = 30;
 const LARGEST: i128 = 10i128.pow(DIGITS);
-/// Numbers of so many digits fit into the type.
+/// Number of digits that fit into the type.
 const MOST_DIGITS: u32 = 37;
 /// Far beyond the exponents of `f64`, and far from the end of the type.
 const FARTHEST: i32 = 100_000;
@@ -24,7 +24,7 @@ impl Decimal {
     /// One.
     pub const ONE: Decimal = Decimal { mantissa: 1, exponent: 0 };
 
-    /// The number at the beginning of `text`, and what follows it.
+    /// The number at the beginning of `text`, and the rest of the text.
     pub fn split(text: &str) -> Option<(Decimal, &str)> {
         let bytes = text.as_bytes();
         let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -35,7 +35,7 @@ impl Decimal {
         if bytes.get(end) == Some(&b'.') {
             fraction = end + 1..end + 1 + digits(end + 1);
         }
-        // Digits are missing in ".", "-" and the like, which no number is.
+        // ".", "-" and the like have no digits and are not numbers.
         if end == whole && fraction.is_empty() {
             return None;
         }
@@ -63,7 +63,7 @@ impl Decimal {
         Some((number, &text[end..]))
     }
 
-    /// Reads `text`, if it is a number and nothing else.
+    /// Reads `text` if the whole text is a number.
     pub fn parse(text: &str) -> Option<Decimal> {
         Decimal::split(text).and_then(|(number, rest)| rest.is_empty().then_some(number))
     }
@@ -81,7 +81,7 @@ impl Decimal {
         self.exponent = (self.exponent + i32::from(!room) - i32::from(behind)).max(-FARTHEST);
     }
 
-    /// The nearest `f64`; infinite if it is too large for any.
+    /// The nearest `f64`; infinite if the number is too large.
     pub fn to_f64(self) -> f64 {
         format!("{}e{}", self.mantissa, self.exponent).parse().unwrap_or(f64::NAN)
     }
@@ -91,7 +91,7 @@ impl Decimal {
         Decimal { exponent: self.exponent.saturating_add(power), ..self }
     }
 
-    /// Without trailing zeros, which the exponent accounts for.
+    /// The number without trailing zeros in the mantissa.
     pub fn reduced(mut self) -> Decimal {
         if self.mantissa == 0 {
             return Decimal::ZERO;
@@ -103,7 +103,7 @@ impl Decimal {
         self
     }
 
-    /// How many significant digits it has.
+    /// Number of significant digits.
     pub fn digits(self) -> u32 {
         self.reduced().mantissa.unsigned_abs().checked_ilog10().map_or(1, |log| log + 1)
     }
@@ -118,7 +118,7 @@ impl Decimal {
         self.mantissa.cmp(&0)
     }
 
-    /// Without a sign.
+    /// The absolute value.
     pub fn abs(self) -> Decimal {
         Decimal { mantissa: self.mantissa.abs(), ..self }
     }
@@ -142,7 +142,7 @@ impl Decimal {
         Some((over(a)?, over(b)?, exponent))
     }
 
-    /// The sum; where the sizes differ by more than all digits, the nearest `f64` of it.
+    /// The sum; if the magnitudes differ by more than all digits, the nearest `f64` of the sum.
     pub fn plus(self, other: Decimal) -> Decimal {
         let sum = self.aligned(other).and_then(|(a, b, exponent)| {
             a.checked_add(b).map(|mantissa| Decimal { mantissa, exponent })
@@ -155,14 +155,14 @@ impl Decimal {
         self.plus(Decimal { mantissa: -other.mantissa, ..other })
     }
 
-    /// The product, to all digits that are kept.
+    /// The product, to [`DIGITS`] digits.
     pub fn times(self, other: Decimal) -> Decimal {
         let (a, b) = (self.reduced(), other.reduced());
         let exponent = a.exponent.saturating_add(b.exponent);
         match a.mantissa.checked_mul(b.mantissa) {
             Some(mantissa) => Decimal { mantissa, exponent },
             None => {
-                // So many digits that the product fits, of the longer number the more.
+                // As many digits as the product can hold, more of the longer number.
                 let (short, long) = if a.digits() < b.digits() { (a, b) } else { (b, a) };
                 let short = short.rounded(MOST_DIGITS / 2);
                 long.rounded(MOST_DIGITS - short.digits()).times(short)
@@ -181,7 +181,7 @@ impl Decimal {
             .rounded(DIGITS)
     }
 
-    /// How many whole times `step`, which is not zero, fits: rounded towards zero.
+    /// The quotient by `step`, which is not zero, rounded towards zero.
     pub fn times_in(self, step: Decimal) -> f64 {
         match self.aligned(step) {
             Some((a, b, _)) => (a / b) as f64,
@@ -189,19 +189,19 @@ impl Decimal {
         }
     }
 
-    /// To so many significant digits, half to even.
+    /// Rounded to this many significant digits, half to even.
     pub fn rounded(self, digits: u32) -> Decimal {
         let reduced = self.reduced();
         reduced.without(reduced.digits().saturating_sub(digits))
     }
 
-    /// To a whole number, half to even.
+    /// Rounded to a whole number, half to even.
     pub fn to_whole(self) -> Decimal {
         let reduced = self.reduced();
         reduced.without(reduced.exponent.min(0).unsigned_abs())
     }
 
-    /// Without so many of the last digits.
+    /// Rounded without this many of the last digits.
     fn without(self, digits: u32) -> Decimal {
         let Some(unit) = 10i128.checked_pow(digits) else { return Decimal::ZERO };
         let (quotient, rest) = (self.mantissa / unit, (self.mantissa % unit).abs());
@@ -215,7 +215,7 @@ impl Decimal {
     }
 }
 
-/// A sum that left the range is clamped to the largest finite value.
+/// Clamps a sum outside the range to the largest finite value.
 fn finite(value: f64) -> f64 {
     value.clamp(f64::MIN, f64::MAX)
 }
@@ -241,7 +241,7 @@ impl From<u32> for Decimal {
     }
 }
 
-/// Plain where that is short, with an exponent where it is not.
+/// Displays short numbers plainly, others with an exponent.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Decimal { mantissa, exponent } = self.reduced();
@@ -313,7 +313,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_is_read_back(value in proptest::num::f64::NORMAL | proptest::num::f64::ZERO) {
+        fn displayed_numbers_are_read_back(value in proptest::num::f64::NORMAL | proptest::num::f64::ZERO) {
             let shown = Decimal::of(value).to_string();
             prop_assert_eq!(shown.parse::<f64>().unwrap(), value, "{}", &shown);
             prop_assert_eq!(number(&shown).to_f64(), value, "{}", &shown);

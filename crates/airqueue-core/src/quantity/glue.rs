@@ -1,4 +1,4 @@
-//! A quantity as a key of a file has it, and the schema that editors use.
+//! A quantity as the value of a key, and its schema for editors.
 
 use super::{Dimension, bare, examples};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -11,27 +11,27 @@ use std::marker::PhantomData;
 /// A number with its unit.
 #[derive(Clone)]
 pub struct Quantity<D: Dimension> {
-    /// What it says.
+    /// The value.
     pub value: D::Value,
-    /// As it was written.
+    /// The text as written.
     pub text: String,
 }
 
 impl<D: Dimension> Quantity<D> {
-    /// What `text` says.
+    /// Reads `text`.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in one sentence.
+    /// The problem, in one sentence.
     pub fn parse(text: &str) -> Result<Quantity<D>, String> {
         super::parse::<D>(text).map(|value| Quantity { value, text: text.trim().to_owned() })
     }
 
-    /// A quantity of the program's own.
+    /// A quantity in the program's source.
     ///
     /// # Panics
     ///
-    /// If it is none.
+    /// If the text is not a valid quantity.
     pub fn of(text: &str) -> Quantity<D> {
         Quantity::parse(text).expect("a default that can be parsed")
     }

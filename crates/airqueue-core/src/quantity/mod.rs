@@ -1,8 +1,8 @@
-//! Numbers with their units, as people write them: `54mbit`, `11 Mb/s`, `120 ms`, `1500 B`, `50 packets`.
+//! Numbers with units: `54mbit`, `11 Mb/s`, `120 ms`, `1500 B`, `50 packets`.
 //!
-//! This is the one grammar of quantities: scenario files, command lines and Python read them here. A quantity is a
-//! number (`5`, `5.5`, `.5`, `5.4e7`), spaces or none, and a unit; the number alone is refused. Each unit has the
-//! spellings of its table, in letters of either case where that cannot be mistaken:
+//! This is the only grammar of quantities, for scenario files, command lines and Python. A quantity is a number (`5`,
+//! `5.5`, `.5`, `5.4e7`), optional spaces, and a unit; a number alone is refused. Each unit has the spellings of its
+//! table, in upper or lower case where that is unambiguous:
 //!
 //! | kind | units | also written |
 //! |---|---|---|
@@ -16,8 +16,8 @@
 //! | ratio in decibels | `dB` | |
 //! | frequency | `Hz` `kHz` `MHz` `GHz` | |
 //!
-//! The case matters in lengths, powers, ratios and frequencies (`mW` is no megawatt), and in the `b` of a rate: `MB/s`
-//! would be bytes per second. `bps` is refused, which tc reads as bytes per second and most people as bits.
+//! The case matters in lengths, powers, ratios and frequencies (`mW` is not a megawatt), and in the `b` of a rate:
+//! `MB/s` would be bytes per second. `bps` is refused, which tc reads as bytes per second and most people as bits.
 
 mod any;
 mod decimal;
@@ -36,12 +36,12 @@ pub use units::{
 
 use std::fmt;
 
-/// How many of a kind's base unit a unit is.
+/// A unit in base units of its kind.
 #[derive(Clone, Copy, Debug)]
 pub enum Scale {
     /// Ten to the power of this.
     Ten(i32),
-    /// So many.
+    /// This many base units.
     Times(u32),
     /// Decibels above a milliwatt, in watts.
     Dbm,
@@ -61,16 +61,16 @@ impl Scale {
 /// A unit of quantities that stand for a `V`.
 #[derive(Clone, Copy, Debug)]
 pub struct Unit<V> {
-    /// Its name in sentences and in files, and what else is read as the same.
+    /// The unit's name in messages and files, followed by other accepted spellings.
     pub names: &'static [&'static str],
-    /// How many base units it is.
+    /// The unit in base units.
     pub scale: Scale,
-    /// What so many base units stand for; the error says what would be possible.
+    /// The value of a number of base units; the error says what is valid.
     pub make: fn(f64) -> Result<V, &'static str>,
 }
 
 impl<V> Unit<V> {
-    /// Its name.
+    /// The unit's name.
     pub fn name(&self) -> &'static str {
         self.names.first().copied().unwrap_or_default()
     }
@@ -82,23 +82,23 @@ pub trait Dimension: Clone {
     type Value: Copy + fmt::Debug + 'static;
     /// The name of the kind, with its article.
     const WHAT: &'static str;
-    /// Its name in the schema.
+    /// The kind's name in the schema.
     const NAME: &'static str;
-    /// How one is written, in files and on command lines.
+    /// Examples, as written in files and on command lines.
     const EXAMPLES: [&'static str; 2];
-    /// Whether it can be below zero.
+    /// Whether values can be below zero.
     const SIGNED: bool = false;
-    /// Whether there are whole numbers of its base unit only.
+    /// Whether only whole numbers of the base unit are valid.
     const WHOLE: bool = false;
-    /// Which letters of its units may be in the other case.
+    /// Which letters of the units may be in the other case.
     const CASE: Case;
-    /// Its units.
+    /// The units of the kind.
     const UNITS: &'static [Unit<Self::Value>];
-    /// The message where a number is missing.
+    /// Words that are accepted in place of a number.
     const WORDS: &'static [(&'static str, Self::Value)] = &[];
 }
 
-/// What `text` stands for; the error is one sentence.
+/// The value of `text`; the error is one sentence.
 pub fn parse<D: Dimension>(text: &str) -> Result<D::Value, String> {
     let text = text.trim_matches(BLANKS);
     if let Some(&(_, value)) = D::WORDS.iter().find(|(word, _)| *word == text) {
@@ -120,13 +120,13 @@ pub fn pattern<D: Dimension>() -> String {
     format!("^{blank}({words}{sign}{number}{blank}({})){blank}$", names.join("|"))
 }
 
-/// What may stand around a quantity, and between its number and its unit.
+/// Characters allowed around a quantity, and between its number and its unit.
 const BLANKS: [char; 2] = [' ', '\t'];
 
-/// Characters of a text that a sentence repeats.
+/// Number of characters of a text that a message repeats.
 const SHOWN: usize = 40;
 
-/// A text in quotes, cut where it is long: as sentences about a text repeat it.
+/// A text in quotes, shortened if long, for messages.
 pub fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => format!("{text:?}"),
@@ -134,7 +134,7 @@ pub fn shown(text: &str) -> String {
     }
 }
 
-/// The number and the unit that `text` consists of, without what its value is checked for.
+/// The number and the unit of `text`, before the check of the value.
 fn split<D: Dimension>(text: &str) -> Result<(Decimal, &'static Unit<D::Value>), String> {
     let found = Decimal::split(text).filter(|_| D::SIGNED || !text.starts_with('-'));
     let Some((number, rest)) = found else {
@@ -158,7 +158,7 @@ pub fn bare<D: Dimension>(number: &str) -> String {
     format!("{number} has no unit; {}", expected::<D>(D::WHAT))
 }
 
-/// How quantities of a kind are written, for a sentence.
+/// Examples of quantities of a kind, for a message.
 pub fn examples<D: Dimension>() -> String {
     let words = D::WORDS.iter().map(|(word, _)| *word);
     format!(
@@ -174,7 +174,7 @@ fn listed(texts: impl IntoIterator<Item = String>) -> String {
     if texts.is_empty() { last } else { format!("{} or {last}", texts.join(", ")) }
 }
 
-/// All units of a kind, for a sentence.
+/// All units of a kind, for a message.
 fn expected<D: Dimension>(what: &str) -> String {
     let names = listed(D::UNITS.iter().map(|unit| unit.name().to_owned()));
     let units = if D::UNITS.len() == 1 { "the unit" } else { "the units" };

@@ -1,28 +1,28 @@
-//! Which spellings of a unit are the same.
+//! Equivalent spellings of units.
 
 /// Which letters of a kind's units may be in the other case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// None: `mW` is not `MW`.
+    /// No letters: `mW` is not `MW`.
     Exact,
-    /// All: nobody means something else with `KB` or `MS`.
+    /// All letters: `KB` and `MS` are unambiguous.
     Any,
-    /// All but the `b` of bits: `MB/s` is bytes per second to most people.
+    /// All letters except the `b` of bits: `MB/s` is bytes per second to most people.
     Bits,
 }
 
 impl Case {
-    /// Whether a letter of a unit's name, before `next`, is to be written as it is.
+    /// Whether the case of a letter of a unit's name, before `next`, matters.
     fn exact(self, letter: char, next: Option<char>) -> bool {
         match self {
             Case::Exact => true,
             Case::Any => false,
-            // In "bit" it cannot be mistaken.
+            // In "bit" the letter is unambiguous.
             Case::Bits => letter == 'b' && next != Some('i'),
         }
     }
 
-    /// The letters of `name`, and whether each is to be written as it is.
+    /// The letters of `name`, and whether the case of each matters.
     fn letters(self, name: &str) -> impl Iterator<Item = (char, bool)> {
         let next = name.chars().skip(1).map(Some).chain([None]);
         name.chars().zip(next).map(move |(letter, next)| (letter, self.exact(letter, next)))
@@ -30,7 +30,7 @@ impl Case {
 
     /// Whether `written` is the unit called `name`.
     pub fn same(self, written: &str, name: &str) -> bool {
-        // Micro is a sign of its own, and a Greek letter on other keyboards.
+        // The micro sign and the Greek letter mu are different characters.
         let mut found = written.chars().map(|letter| if letter == 'μ' { 'µ' } else { letter });
         let all = self.letters(name).all(|(letter, exact)| {
             found.next().is_some_and(|found| {

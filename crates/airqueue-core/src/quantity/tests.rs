@@ -1,4 +1,4 @@
-//! What each spelling is, what is refused, and that what is written is read back.
+//! Spellings, refused texts, and reading back what is written.
 
 use super::*;
 use crate::{DataRate, Limit, Span};
@@ -98,7 +98,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(kind in kinds(), value in prop::num::f64::POSITIVE, whole in 0u64..1 << 53) {
+    fn written_quantities_are_read_back(kind in kinds(), value in prop::num::f64::POSITIVE, whole in 0u64..1 << 53) {
         let value = if kind.whole() { whole as f64 } else { value };
         let text = kind.written(value);
         prop_assert_eq!(kind.parse(&text), Ok(value), "{}", text);

@@ -3,9 +3,9 @@
 use super::{Case, Dimension, Scale, Unit};
 use crate::{DataRate, Limit, Span};
 
-/// The longest time that can be named: thirty years.
+/// The longest valid time: thirty years.
 const LONGEST_S: f64 = 1e9;
-/// The farthest that a position may be from the origin, along either axis.
+/// Largest distance of a position from the origin, along either axis.
 pub const FARTHEST_M: f64 = 1e9;
 
 const fn unit<V>(
@@ -28,7 +28,7 @@ const fn times<V>(
 #[derive(Clone)]
 pub struct Duration;
 
-/// A time, if it is one that can be named.
+/// A time, if it is valid.
 pub fn span(seconds: f64) -> Result<Span, &'static str> {
     if seconds > LONGEST_S { Err("at most 1e9 s") } else { Ok(Span::from_secs_f64(seconds)) }
 }
@@ -152,7 +152,7 @@ fn byte_limit(n: f64) -> Result<Limit, &'static str> {
     if whole { Ok(Limit::Bytes(n as u64)) } else { Err("a whole number of bytes, 1 to 1e10") }
 }
 
-/// A number of packets, if it is one.
+/// A number of packets, if it is valid.
 pub fn packets(n: f64) -> Result<u32, &'static str> {
     let whole = n.fract() == 0.0 && n <= 1e7;
     if whole { Ok(n as u32) } else { Err("a whole number of packets, at most 1e7") }
@@ -203,7 +203,7 @@ impl Dimension for Packets {
 pub struct Length;
 
 fn metres(x: f64) -> Result<f64, &'static str> {
-    if x.abs() <= FARTHEST_M { Ok(x) } else { Err("at most 1e9 m either way") }
+    if x.abs() <= FARTHEST_M { Ok(x) } else { Err("at most 1e9 m in either direction") }
 }
 
 impl Dimension for Length {

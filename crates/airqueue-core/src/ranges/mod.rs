@@ -1,5 +1,5 @@
-//! Several values as people write them: lists `1,2,5`, and ranges `1..50`, `10..100 step 10`, `2..1024 factor 2`,
-//! `1 Mb/s..10 Mb/s points 4 log`.
+//! Several values in one text: lists `1,2,5`, and ranges `1..50`, `10..100 step 10`, `2..1024 factor 2`, `1 Mb/s..10
+//! Mb/s points 4 log`.
 //!
 //! Arguments of models and files of sweeps share this grammar:
 //!
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Without `how`, a range of numbers, bytes or packets has steps of one. Ranges go up or down. The ends and the step of
-//! a range of quantities have their units, each its own.
+//! a range of quantities each have a unit.
 
 mod progression;
 mod terms;
@@ -22,14 +22,14 @@ pub use terms::{Element, Term, Value};
 use crate::quantity::{Decimal, Kind};
 use progression::Progression;
 
-/// Several values, or one.
+/// One or several values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
-    /// In their order.
+    /// The values, in order.
     pub values: Vec<Value>,
-    /// Whether several were asked for: `1..1` is a range of one value.
+    /// Whether the text is a list or a range: `1..1` is a range of one value.
     pub swept: bool,
-    /// Whether each is the one before times a factor, so that a logarithmic axis suits.
+    /// Whether each value is the previous one times a factor, so that a logarithmic axis suits.
     pub geometric: bool,
 }
 
@@ -42,10 +42,10 @@ enum How<'a> {
     Points(&'a str),
 }
 
-/// What the text after a mark means.
+/// The meaning of the text after a mark.
 type Meaning = fn(&str) -> How<'_>;
 
-/// Words and signs, and what they begin.
+/// Words and signs, and the meaning of the text after each.
 const MARKS: [(&str, Meaning); 5] = [
     (":", |rest| How::Step(rest)),
     ("step", |rest| How::Step(rest)),
@@ -99,7 +99,7 @@ pub fn lists(
     alternatives(text).into_iter().map(list).collect()
 }
 
-/// The parts between slashes that are not the end of a unit.
+/// The parts between slashes, except slashes in units.
 fn alternatives(text: &str) -> Vec<&str> {
     let (mut parts, mut from) = (Vec::new(), 0);
     for (at, _) in text.match_indices('/') {
@@ -148,7 +148,7 @@ fn range_of(
     }
 }
 
-/// The end of a range, and how it is divided.
+/// The end of a range, and the division of the range.
 fn divided(rest: &str) -> (&str, How<'_>) {
     let found = MARKS.iter().filter_map(|&(mark, how)| rest.find(mark).map(|at| (at, mark, how)));
     match found.min_by_key(|&(at, ..)| at) {
@@ -162,7 +162,7 @@ fn number(text: &str) -> Result<Decimal, String> {
     Element::Number.read(text).map(|term| term.base())
 }
 
-/// What lies between two values of one kind.
+/// A range between two values of one kind.
 #[derive(Clone, Debug)]
 pub struct Range {
     first: Term,
@@ -170,7 +170,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range from one to the other, which are both in.
+    /// The range between two values, both included.
     pub fn between(first: Term, last: Term) -> Result<Range, String> {
         if first.comparable(&last) {
             Ok(Range { first, last })
@@ -179,12 +179,12 @@ impl Range {
         }
     }
 
-    /// Whether there are whole numbers only.
+    /// Whether all values are whole numbers.
     fn whole(&self) -> bool {
         self.first.is_whole() && self.last.is_whole()
     }
 
-    /// The step of a range that says none.
+    /// The step of a range without a given step.
     fn one(&self) -> Result<Decimal, String> {
         if self.first.counts() {
             Ok(Decimal::ONE)
@@ -195,7 +195,7 @@ impl Range {
 
     fn step(&self, text: &str, element: Element) -> Result<Decimal, String> {
         if self.first.is_level() {
-            // Between two levels in dBm lie decibels.
+            // The step between two levels in dBm is in decibels.
             return Element::Of(Kind::Ratio).read(text).map(|step| step.base());
         }
         let step = element.read(text)?;
@@ -225,7 +225,7 @@ impl Range {
         self.values(self.progression().by_factor(factor, most)?)
     }
 
-    /// So many values, at least two, evenly or in even ratios. Whole numbers that come twice are there once.
+    /// `count` values, at least two, evenly spaced or in even ratios. Repeated whole numbers are listed once.
     pub fn points(&self, count: usize, log: bool) -> Result<Vec<Value>, String> {
         self.check_ends(log)?;
         let shares =
@@ -252,12 +252,12 @@ impl Range {
         Ok(())
     }
 
-    /// The value so far along the range, 0 to 1.
+    /// The value at a fraction of the range, 0 to 1.
     pub fn at(&self, share: Decimal, log: bool) -> Result<Value, String> {
         self.first.value_of(self.progression().at(share, log, self.whole()))
     }
 
-    /// The value at a share, 0 to 1, that was drawn: whole numbers are equally likely.
+    /// The value at a random fraction, 0 to 1: whole numbers are equally likely.
     pub fn drawn(&self, share: f64, log: bool) -> Result<Value, String> {
         if log || !self.whole() {
             return self.at(Decimal::of(share), log);

@@ -1,11 +1,11 @@
-//! The numbers of a range, exact in the decimals that were written.
+//! The numbers of a range, exact in decimals.
 
 use super::grouped;
 use crate::quantity::Decimal;
 
-/// Significant digits of what is computed between two ends, unless it is a whole number.
+/// Significant digits of computed values between two ends, unless they are whole numbers.
 const DIGITS: u32 = 6;
-/// How near the last factor must come to the end to meet it.
+/// Relative distance from the end at which the last factor counts as meeting it.
 const NEAR: f64 = 1e-9;
 
 /// Two ends, in the base unit.
@@ -16,7 +16,8 @@ pub(super) struct Progression {
 }
 
 impl Progression {
-    /// first, first + step, ... up to and including last where it is one of them. Down, the step may have its sign or none.
+    /// first, first + step, ... up to last, which is included if a step meets it. In a falling range the step may be
+    /// positive or negative.
     pub(super) fn by_steps(self, step: Decimal, most: usize) -> Result<Vec<Decimal>, String> {
         let Progression { first, last } = self;
         if step == Decimal::ZERO {
@@ -66,7 +67,7 @@ impl Progression {
         Ok(found)
     }
 
-    /// The value so far along the way, 0 to 1, evenly or in even ratios.
+    /// The value at a fraction of the range, 0 to 1, evenly or in even ratios.
     pub(super) fn at(self, share: Decimal, log: bool, whole: bool) -> Decimal {
         let Progression { first, last } = self;
         if share == Decimal::ZERO {
@@ -84,7 +85,7 @@ impl Progression {
         if whole {
             return value.to_whole();
         }
-        // Rounding does not lead out of the range.
+        // Rounding must not leave the range.
         let (low, high) = if first < last { (first, last) } else { (last, first) };
         let value = value.rounded(DIGITS);
         if value < low {
@@ -98,7 +99,7 @@ impl Progression {
 }
 
 fn check(count: f64, most: usize) -> Result<(), String> {
-    // Also where the count is no number.
+    // Also if the count is NaN.
     if count <= most as f64 {
         return Ok(());
     }

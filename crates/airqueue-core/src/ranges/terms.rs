@@ -1,12 +1,12 @@
-//! The values that lists and ranges consist of.
+//! The values of lists and ranges.
 
 use crate::quantity::{Decimal, Kind, Measure, Scale, shown};
 use std::fmt;
 
-/// Beyond it, `f64` no longer tells neighbouring whole numbers apart.
+/// Above this, `f64` does not distinguish adjacent whole numbers.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// What each value of a list is.
+/// The type of the values of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
     /// A number without a unit.
@@ -22,7 +22,7 @@ pub enum Element {
 /// A value as it is passed on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// There is none.
+    /// No value.
     Absent,
     /// A number.
     Number(f64),
@@ -32,12 +32,12 @@ pub enum Value {
     Text(String),
 }
 
-/// A value as it was written.
+/// A value as written.
 #[derive(Clone, Debug)]
 pub struct Term {
     content: Content,
     element: Element,
-    /// Whether it is a whole number, of what there are only whole numbers or of numbers without a unit.
+    /// Whether the value is a whole number, of a kind with only whole numbers or without a unit.
     whole: bool,
 }
 
@@ -108,7 +108,7 @@ fn any(text: &str) -> Result<(Content, bool), String> {
     Err(format!("{} is no number, no quantity such as \"5.5 Mb/s\", and no word", shown(text)))
 }
 
-/// The number in the base unit; of a level in dBm that level.
+/// The number in the base unit; a level in dBm stays in dBm.
 fn base(measure: &Measure) -> Decimal {
     match measure.scale {
         Scale::Ten(power) => measure.number.shifted(power),
@@ -118,17 +118,17 @@ fn base(measure: &Measure) -> Decimal {
 }
 
 impl Term {
-    /// A number of the program's own: whole, if that is what it was written as.
+    /// A number in the program's source; `whole`: written as a whole number.
     pub fn of(value: f64, whole: bool) -> Term {
         Term { content: Content::Number(Decimal::of(value)), element: Element::Any, whole }
     }
 
-    /// Whether it is a whole number.
+    /// Whether the value is a whole number.
     pub(super) fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// Whether a step of one is meant where none is given: of numbers, bytes and packets.
+    /// Whether the default step is one: for numbers, bytes and packets.
     pub(super) fn counts(&self) -> bool {
         match &self.content {
             Content::Number(_) => true,
@@ -137,12 +137,12 @@ impl Term {
         }
     }
 
-    /// Whether it is a level in dBm.
+    /// Whether the value is a level in dBm.
     pub(super) fn is_level(&self) -> bool {
         matches!(&self.content, Content::Measure(measure) if matches!(measure.scale, Scale::Dbm))
     }
 
-    /// Whether one can be nearer to something than the other.
+    /// Whether two values can be ends of one range.
     pub(super) fn comparable(&self, other: &Term) -> bool {
         match (&self.content, &other.content) {
             (Content::Number(_), Content::Number(_)) => true,
@@ -153,7 +153,7 @@ impl Term {
         }
     }
 
-    /// The number, in the base unit; of a level in dBm that level.
+    /// The number, in the base unit; a level in dBm stays in dBm.
     pub(super) fn base(&self) -> Decimal {
         match &self.content {
             Content::Number(number) => *number,
@@ -170,7 +170,7 @@ impl Term {
         }
     }
 
-    /// So much of the same.
+    /// A value of this kind with another number.
     pub(super) fn value_of(&self, base: Decimal) -> Result<Value, String> {
         match (&self.content, self.element) {
             (Content::Measure(measure), Element::Any) => {
@@ -189,7 +189,7 @@ impl Term {
     }
 }
 
-/// As it was written.
+/// Displays the value as written.
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.content {

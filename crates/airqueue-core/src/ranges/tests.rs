@@ -1,4 +1,4 @@
-//! What lists and ranges are, what is refused, and laws of ranges.
+//! Lists and ranges, refused texts, and invariants of ranges.
 
 use super::*;
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ fn values_of_scenarios_keep_their_units() {
 }
 
 #[test]
-fn what_is_no_range_is_said() {
+fn texts_without_a_range_are_refused() {
     for (text, element, says) in [
         ("1..5:0", Element::Number, "the step is zero"),
         ("1..5 step -1", Element::Number, "goes down and the range up"),

@@ -59,7 +59,7 @@ impl Bottleneck {
         }
     }
 
-    /// Tells the queue the ends of a flow.
+    /// Sets the ends of a flow, for the queue.
     pub fn set_flow_hosts(&mut self, flow: u32, hosts: Hosts) {
         self.tx_queue.set_flow_hosts(FlowKey(flow), hosts);
     }

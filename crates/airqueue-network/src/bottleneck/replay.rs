@@ -10,27 +10,27 @@ impl Bottleneck {
     pub fn replay(
         &mut self,
         packets: impl IntoIterator<Item = Packet>,
-        mut tell: impl FnMut(Time, Outcome),
+        mut report: impl FnMut(Time, Outcome),
     ) {
         for packet in packets {
             while let Some(at) = self.next_deadline().filter(|&at| at <= packet.created) {
                 self.on_deadline(at);
-                self.tell_all(at, &mut tell);
+                self.report_all(at, &mut report);
             }
             self.enqueue(packet, packet.created);
-            self.tell_all(packet.created, &mut tell);
+            self.report_all(packet.created, &mut report);
         }
         while (self.waiting().0 > 0 || !self.in_service().is_empty())
             && let Some(at) = self.next_deadline()
         {
             self.on_deadline(at);
-            self.tell_all(at, &mut tell);
+            self.report_all(at, &mut report);
         }
     }
 
-    fn tell_all(&mut self, at: Time, tell: &mut impl FnMut(Time, Outcome)) {
+    fn report_all(&mut self, at: Time, report: &mut impl FnMut(Time, Outcome)) {
         while let Some(outcome) = self.poll_outcome() {
-            tell(at, outcome);
+            report(at, outcome);
         }
     }
 }

@@ -91,7 +91,7 @@ impl Network {
         match change {
             Change::Rate { hop, rate } => {
                 self.wlan.set_rate(hop, rate);
-                self.tell_routes();
+                self.update_connection_paths();
             }
             Change::Limit { station, ac, limit } => {
                 self.set_limit(station, ac, limit, queue);
@@ -107,7 +107,7 @@ impl Network {
                 if let End::Receiver(_) = hops.paths[path.index()].end {
                     hops.take_route(path.back(), route);
                 }
-                self.tell_routes();
+                self.update_connection_paths();
             }
         }
     }
@@ -146,9 +146,9 @@ impl Network {
         changed
     }
 
-    /// Tells connections over how many hops their segments now go over the air, and the rate of the slowest of these
+    /// Updates the paths of connections: the present number of hops over the air, and the rate of the slowest of these
     /// hops.
-    fn tell_routes(&mut self) {
+    fn update_connection_paths(&mut self) {
         for number in 0..self.connections.len() {
             let data = self.paths[number][0];
             let hops = self.air_rates(data).count() as u32;

@@ -176,7 +176,7 @@ impl Network {
         self.name_hosts();
     }
 
-    /// Tells each queue the ends of the flows whose packets wait there.
+    /// Sets the ends of flows in the queues where their packets wait.
     fn name_hosts(&mut self) {
         for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
             let Some(hosts) = self.wlan.upper.hops.hosts_of(hop) else { continue };
@@ -467,7 +467,7 @@ impl Network {
         let Path { first, dscp, .. } = hops.paths[path.index()];
         let packet = sources.new_packet(first, segment.size_bytes(), queue.now());
         let packet = Packet { payload, ecn: segment.ecn, dscp, ..packet };
-        self.wlan.tell_segment(|| SegmentSent { packet, connection, segment });
+        self.wlan.report_segment(|| SegmentSent { packet, connection, segment });
         self.enter(packet, queue);
     }
 

@@ -74,23 +74,22 @@ impl Network {
     }
 
     /// Packets in transit of each flow, acknowledgements excluded.
-    pub fn under_way(&self) -> Vec<u64> {
-        let packets = self.under_way_on_paths();
+    pub fn in_transit(&self) -> Vec<u64> {
+        let packets = self.in_transit_on_paths();
         self.flows.iter().map(|&path| packets[path.index()]).collect()
     }
 
     /// Acknowledgements in transit of each flow; zero for flows that TCP does not govern.
-    pub fn acknowledgements_under_way(&self) -> Vec<u64> {
-        let packets = self.under_way_on_paths();
+    pub fn acknowledgements_in_transit(&self) -> Vec<u64> {
+        let packets = self.in_transit_on_paths();
         let back = |(flow, path): (FlowId, &PathId)| {
             self.connection_of(flow).map_or(0, |_| packets[path.back().index()])
         };
         (0..).map(FlowId).zip(&self.flows).map(back).collect()
     }
 
-    /// Packets in the hands of the MACs or inside stations are counted one by one; the hops know the number of all
-    /// others.
-    fn under_way_on_paths(&self) -> Vec<u64> {
+    /// Packets held by the MACs or inside stations are counted one by one; the hops have the number of all others.
+    fn in_transit_on_paths(&self) -> Vec<u64> {
         let hops = &self.wlan.upper.hops;
         let mut packets = vec![0; hops.paths.len()];
         for (hop, state) in hops.all.iter().zip(&hops.states) {

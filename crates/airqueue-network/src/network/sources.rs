@@ -1,4 +1,4 @@
-//! The sources of packets that TCP does not govern.
+//! The sources of flows without TCP.
 
 use super::hops::Hops;
 use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec};

@@ -32,7 +32,7 @@ struct Gate {
     link: Link,
 }
 
-/// One packet at a time, and only the time of its bits.
+/// One packet per transmission, and only the time of its bits.
 const PLAIN: LinkSpec = LinkSpec { aggregate: 1, overhead: Span::ZERO, jitter: Span::ZERO };
 
 impl Gate {
@@ -67,7 +67,7 @@ impl Wire {
         }
     }
 
-    /// Tells the wire's queue the ends of a flow.
+    /// Sets the ends of a flow, for the wire's queue.
     pub(super) fn set_flow_hosts(&mut self, hop: HopId, hosts: Hosts) {
         if let Some(gate) = &mut self.gate {
             gate.queue.tx_queue.set_flow_hosts(hop.flow(), hosts);

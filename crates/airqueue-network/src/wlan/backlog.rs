@@ -1,5 +1,5 @@
-//! The number of flows with packets at an interface, in the queue or in the MAC's hands. A TXOP by flows depends on
-//! this number.
+//! The number of flows with packets at an interface, in the queue or held by the MAC. A TXOP by flows depends on this
+//! number.
 
 use super::engine::Wlan;
 use super::interface::Interface;

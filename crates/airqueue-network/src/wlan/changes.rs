@@ -55,7 +55,7 @@ impl<U: UpperLayer> Wlan<U> {
         changed
     }
 
-    /// Tells the queue of a hop's packets the ends of the hop's flow.
+    /// Sets the ends of a hop's flow, for the queue of the hop's packets.
     ///
     /// # Panics
     ///
@@ -65,7 +65,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.interfaces[interface.index()].queue.tx_queue.set_flow_hosts(hop.flow(), hosts);
     }
 
-    /// Changes the rate of a hop's data frames, now. Packets in the MAC's hands keep the rate with which they were
+    /// Changes the rate of a hop's data frames, now. Packets held by the MAC keep the rate with which they were
     /// dequeued.
     ///
     /// # Panics

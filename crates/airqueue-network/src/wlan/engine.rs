@@ -110,8 +110,8 @@ impl<U: UpperLayer> Wlan<U> {
         Ok(())
     }
 
-    /// From now on `tap` is told of every frame that ends, in place of any other tap, and of what all stations hear.
-    /// Stations without flows have not tracked which other frames overlap a frame now on the air.
+    /// Plugs in a tap, in place of any other tap. The tap observes every frame that ends from now on, and its reception
+    /// by all stations. Stations without flows have not tracked which other frames overlap a frame now on the air.
     pub fn plug(&mut self, tap: Box<dyn Tap>) {
         self.tap.plug(tap);
         self.listeners.let_all_listen();
@@ -122,10 +122,10 @@ impl<U: UpperLayer> Wlan<U> {
         self.tap.unplug()
     }
 
-    /// Tells the tap, if there is one, of a TCP segment that is sent anywhere in the network around the radio.
+    /// Reports a TCP segment sent anywhere in the network to the tap, if there is one.
     #[inline]
-    pub fn tell_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
-        self.tap.tell_segment(sent);
+    pub fn report_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
+        self.tap.report_segment(sent);
     }
 
     /// Handles the consequences of a change of a station's own state.
@@ -240,7 +240,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.beginning.clear();
     }
 
-    /// A frame ends. `TAPPED`: the tap is told what became of the frame.
+    /// A frame ends. `TAPPED`: the fate of the frame is reported to the tap.
     fn on_end<const TAPPED: bool>(
         &mut self,
         place: u32,
@@ -259,7 +259,7 @@ impl<U: UpperLayer> Wlan<U> {
             self.deliver(ending.to, recipient, now);
         }
         if TAPPED {
-            self.tell_tap(&ending, now);
+            self.report_to_tap(&ending, now);
         }
         self.follow_up(from, now, queue);
         while let Some(station) = self.listeners.poll_touched() {
@@ -268,7 +268,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.listeners.regroup(from, now);
     }
 
-    fn tell_tap(&mut self, ending: &Ending, now: Time) {
+    fn report_to_tap(&mut self, ending: &Ending, now: Time) {
         let &Ending { from, to, kind, mpdus, begins, .. } = ending;
         let (received, receiver) = (ending.is_received(), &self.listeners.macs[to.index()]);
         let sender = &self.listeners.macs[from.index()];
@@ -281,7 +281,7 @@ impl<U: UpperLayer> Wlan<U> {
             mpdu_bytes: msdu.mpdu_bytes,
             decoded: decoded(place),
         });
-        self.tap.tell(*sender.frame(), carried, begins, now);
+        self.tap.report_frame(*sender.frame(), carried, begins, now);
     }
 
     /// Handles an event at `queue.now()`.

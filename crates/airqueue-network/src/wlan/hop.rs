@@ -25,7 +25,7 @@ pub(super) struct Hop {
     pub(super) neighbour: NeighbourId,
     /// The number of this queue's recipient at the next station.
     recipient: u32,
-    /// The hop's packets in the queue or in the MAC's hands.
+    /// The hop's packets in the queue or held by the MAC.
     pub(super) presence: Presence,
     pub(super) report: Option<RttReport>,
     smoothed_rtt: Option<Span>,

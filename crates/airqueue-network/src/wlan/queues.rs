@@ -1,4 +1,4 @@
-//! Packets on their way into the queues, and from the queues into the MACs.
+//! Transfer of packets into the queues, and from the queues into the MACs.
 
 use super::engine::Wlan;
 use super::interface::Interface;

@@ -103,9 +103,9 @@ impl<U: UpperLayer> Wlan<U> {
             .interfaces
             .iter()
             .flat_map(|of| self.listeners.macs[of.station.index()].in_hand(of.ac));
-        let under_way = in_hand.filter(|(sequence, msdu)| {
+        let in_transit = in_hand.filter(|(sequence, msdu)| {
             !self.listeners.macs[msdu.to.index()].has_passed_up(msdu.recipient, *sequence)
         });
-        under_way.map(|(_, msdu)| &msdu.packet)
+        in_transit.map(|(_, msdu)| &msdu.packet)
     }
 }

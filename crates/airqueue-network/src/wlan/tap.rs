@@ -1,4 +1,4 @@
-//! Taps: observers that are told of every frame.
+//! Taps: observers of every frame.
 
 use airqueue_core::{Packet, Time};
 use airqueue_transport::tcp::Segment;
@@ -7,7 +7,7 @@ use airqueue_wifi::medium::{RxOutcome, StationId};
 use std::any::Any;
 use std::fmt::Debug;
 
-/// What became of a frame at a station in its range.
+/// The fate of a frame at a station in its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameReception {
     /// The station.
@@ -51,18 +51,19 @@ pub struct TracedFrame {
     pub frame: Frame,
     /// The packets of a data frame, in order; empty for other frames.
     pub carried: Vec<TracedMpdu>,
-    /// What became of the frame at each station in range, by rising id.
-    pub heard: Vec<FrameReception>,
+    /// The fate of the frame at each station in range, by rising id.
+    pub receptions: Vec<FrameReception>,
 }
 
 impl TracedFrame {
-    /// What became of the frame at a station, if the station is in range.
+    /// The fate of the frame at a station, if the station is in range.
     pub fn at(&self, station: StationId) -> Option<&FrameReception> {
-        let place = self.heard.binary_search_by_key(&station, |heard| heard.station).ok()?;
-        Some(&self.heard[place])
+        let place =
+            self.receptions.binary_search_by_key(&station, |reception| reception.station).ok()?;
+        Some(&self.receptions[place])
     }
 
-    /// What became of the frame at its receiver; a CTS-to-self has no receiver.
+    /// The fate of the frame at its receiver; a CTS-to-self has no receiver.
     pub fn at_receiver(&self) -> Option<&FrameReception> {
         self.at(self.frame.to)
     }
@@ -79,8 +80,7 @@ pub struct SegmentSent {
     pub segment: Segment,
 }
 
-/// An observer that is told of every frame, in the order in which frames end. A network without a tap does none of this
-/// work.
+/// An observer of every frame, in the order in which frames end. A network without a tap does none of this work.
 pub trait Tap: Any + Debug + Send + Sync {
     /// A frame has ended. Stations have not reacted to the frame yet.
     fn on_frame(&mut self, traced: &TracedFrame);
@@ -108,7 +108,7 @@ impl Tap for Recording {
 pub(super) struct Socket {
     tap: Option<Box<dyn Tap>>,
     /// The receptions collected so far of the frame that ends.
-    heard: Vec<FrameReception>,
+    receptions: Vec<FrameReception>,
     carried: Vec<TracedMpdu>,
 }
 
@@ -127,37 +127,37 @@ impl Socket {
         (tap as Box<dyn Any>).downcast().ok().map(|tap| *tap)
     }
 
-    pub(super) fn hear(&mut self, heard: FrameReception) {
-        self.heard.push(heard);
+    pub(super) fn add_reception(&mut self, reception: FrameReception) {
+        self.receptions.push(reception);
     }
 
     /// A segment is sent. The closure is only evaluated if a tap is plugged in.
     #[inline]
-    pub(super) fn tell_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
+    pub(super) fn report_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
         if let Some(tap) = &mut self.tap {
             tap.on_segment(&sent());
         }
     }
 
     /// The frame has ended at all stations.
-    pub(super) fn tell(
+    pub(super) fn report_frame(
         &mut self,
         frame: Frame,
         packets: impl Iterator<Item = TracedMpdu>,
         begins: Time,
         ends: Time,
     ) {
-        let mut heard = std::mem::take(&mut self.heard);
-        heard.sort_unstable_by_key(|heard| heard.station);
+        let mut receptions = std::mem::take(&mut self.receptions);
+        receptions.sort_unstable_by_key(|reception| reception.station);
         let mut carried = std::mem::take(&mut self.carried);
         carried.extend(packets);
-        let mut traced = TracedFrame { begins, ends, frame, carried, heard };
+        let mut traced = TracedFrame { begins, ends, frame, carried, receptions };
         if let Some(tap) = &mut self.tap {
             tap.on_frame(&traced);
         }
-        traced.heard.clear();
+        traced.receptions.clear();
         traced.carried.clear();
-        self.heard = traced.heard;
+        self.receptions = traced.receptions;
         self.carried = traced.carried;
     }
 }

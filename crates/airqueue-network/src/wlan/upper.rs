@@ -4,7 +4,7 @@ use super::engine::Event;
 use crate::InterfaceId;
 use airqueue_core::{DataRate, Dropped, Packet, Time};
 
-/// The layer above the link layer. The link layer reports what becomes of each offered packet, and asks saturated sources
+/// The layer above the link layer. The link layer reports the fate of each offered packet, and asks saturated sources
 /// for packets when a queue runs empty.
 ///
 /// A packet names its hop over the air in [`Packet::flow`] ([`HopId::of`](crate::HopId::of)).

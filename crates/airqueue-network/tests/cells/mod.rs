@@ -109,7 +109,7 @@ impl CellSpec {
         NetworkSpec { warm_up, ..NetworkSpec::wireless(self.wlan(), flows) }
     }
 
-    /// That network, at time zero.
+    /// The network at time zero.
     pub fn start(&self, seed: Seed) -> Simulation<Network> {
         Network::new(&self.network(), seed).expect("a network that can be")
     }

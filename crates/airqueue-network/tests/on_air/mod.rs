@@ -231,12 +231,14 @@ impl<'a> View<'a> {
                 self.busy = self.busy + (now - self.busy_since);
             }
         }
-        if let Some(heard) = traced.heard.iter().find(|heard| heard.station == self.id) {
-            if heard.decoded() {
+        if let Some(reception) =
+            traced.receptions.iter().find(|reception| reception.station == self.id)
+        {
+            if reception.decoded() {
                 self.decode(&traced.frame, now);
-            } else if heard.engaged {
-                self.fail_to_decode(heard.outcome, now);
-            } else if heard.ignored {
+            } else if reception.engaged {
+                self.fail_to_decode(reception.outcome, now);
+            } else if reception.ignored {
                 self.ignore(traced);
             }
         }

@@ -368,13 +368,13 @@ pub fn drained() -> Time {
 
 /// By how much each flow's counters differ from the packets in transit: zero, if counting began with the first packet.
 pub fn missing(network: &Network, flows: usize) -> Vec<i128> {
-    let under_way = network.under_way();
+    let in_transit = network.in_transit();
     let missing = |flow: usize| {
         let HopCounters { offered, dropped, given_up, delivered, .. } =
             network.flow(FlowId::at(flow));
         let out =
             [dropped, given_up, delivered].map(|t| i128::from(t.packets)).iter().sum::<i128>();
-        i128::from(under_way[flow]) - (i128::from(offered.packets) - out)
+        i128::from(in_transit[flow]) - (i128::from(offered.packets) - out)
     };
     (0..flows).map(missing).collect()
 }
@@ -391,6 +391,6 @@ pub fn offer(sim: &mut Simulation<Network>, spec: &CellSpec) {
 /// After the sources have stopped, all activity ends: no station waits for an event that never happens.
 pub fn nothing_is_left(sim: &Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
     prop_assert!(sim.queue.is_empty(), "events are pending");
-    prop_assert_eq!(sim.model.under_way(), vec![0; spec.flows.len()]);
+    prop_assert_eq!(sim.model.in_transit(), vec![0; spec.flows.len()]);
     Ok(())
 }

@@ -106,7 +106,7 @@ pub fn wired_transfers() -> impl Strategy<Value = (Vec<WireSpec>, Vec<TcpFlowSpe
     let wires = prop::collection::vec(wire(), 2..=5);
     (wires, prop::collection::vec((tcp(), 1u64..200_000), 1..=4)).prop_map(|(mut wires, flows)| {
         wires[0].rate.get_or_insert(rate(2000));
-        // Whatever comes first, something gets through.
+        // With drop-tail queues the first packets always arrive.
         for queue in wires.iter_mut().filter_map(|wire| wire.queue.as_mut()) {
             *queue = QueueSpec::new(airqueue_core::Limit::Packets(3));
         }
@@ -130,7 +130,7 @@ fn wire() -> impl Strategy<Value = WireSpec> {
     let delay = prop_oneof![Just(0), 1i64..20_000_000].prop_map(Span::from_nanos);
     (rates, delay, prop::option::of(queue())).prop_map(|(rate, delay, queue)| {
         let kept = |queue: QueueSpec| match queue.discipline.facts().shares_airtime {
-            // Nobody would tell it of airtime.
+            // A wire reports no airtime.
             true => {
                 let discipline = DropTailParams { drop_from: DropFrom::Head }.into();
                 QueueSpec { discipline, ..queue }
@@ -166,8 +166,8 @@ fn flow() -> impl Strategy<Value = Flow> {
     let size = select(vec![40u32, 250, 1000]);
     let spread = select(vec![0, 40]).prop_map(Span::from_millis);
     let other = prop::option::of([hops(), hops()]);
-    let ways = (hops(), hops(), other);
-    (ways, arrivals, size, 0i64..60, prop::option::of(tcp()), spread).prop_map(
+    let routes = (hops(), hops(), other);
+    (routes, arrivals, size, 0i64..60, prop::option::of(tcp()), spread).prop_map(
         |((there, back, other), arrivals, size_bytes, start_ms, tcp, spread)| {
             let start = Time::ZERO + Span::from_millis(start_ms);
             let source =

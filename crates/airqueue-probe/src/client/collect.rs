@@ -1,4 +1,4 @@
-//! Fetching the server's half of the records and joining it with this one's.
+//! Fetching the server's half of the records and joining both halves.
 
 use super::run::{ClientPhase, ClientRun, Half};
 use super::{Client, ClientState, Direction, IDLE_EVERY};
@@ -12,7 +12,7 @@ use airqueue_core::Time;
 /// Outstanding chunks at first, and at most: as many as a FETCH names.
 const WINDOW: (u32, u32) = (8, 64);
 
-/// A log on its way.
+/// A log in transfer.
 #[derive(Debug)]
 pub(super) struct Fetch {
     bytes: Vec<u8>,
@@ -22,7 +22,7 @@ pub(super) struct Fetch {
     missing: u32,
     /// First chunk that was not asked for since the last timeout.
     next: u32,
-    under_way: u32,
+    outstanding: u32,
     window: u32,
 }
 
@@ -35,31 +35,31 @@ impl Fetch {
             first: 0,
             missing: chunks,
             next: 0,
-            under_way: 0,
+            outstanding: 0,
             window: WINDOW.0,
         }
     }
 
     /// Nothing arrived for a while: all outstanding chunks are lost.
     pub fn on_timeout(&mut self) {
-        if self.under_way > 0 {
+        if self.outstanding > 0 {
             self.window = (self.window / 2).max(1);
         }
-        self.under_way = 0;
+        self.outstanding = 0;
         self.next = self.first;
     }
 
-    /// What to ask for next: chunk `first + i` for every bit `i`.
+    /// The next request: chunk `first + i` for every bit `i`.
     pub fn next_request(&mut self) -> Option<(u32, u64)> {
-        if self.under_way > self.window / 2 {
+        if self.outstanding > self.window / 2 {
             return None;
         }
         let mut wanted = 0u64;
         let last = self.first.saturating_add(u64::BITS).min(self.have.len() as u32);
-        while self.next < last && self.under_way < self.window {
+        while self.next < last && self.outstanding < self.window {
             if !self.have[self.next as usize] {
                 wanted |= 1 << (self.next - self.first);
-                self.under_way += 1;
+                self.outstanding += 1;
             }
             self.next += 1;
         }
@@ -77,7 +77,7 @@ impl Fetch {
         self.bytes[from..to].copy_from_slice(bytes);
         self.have[i] = true;
         self.missing -= 1;
-        self.under_way = self.under_way.saturating_sub(1);
+        self.outstanding = self.outstanding.saturating_sub(1);
         self.window = (self.window + 1).min(WINDOW.1);
         while self.have.get(self.first as usize) == Some(&true) {
             self.first += 1;
@@ -181,10 +181,10 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
     Ok(Run { records, host, end: joint_end(run.cancelled, sender, receiver) })
 }
 
-/// How a run ended, given how its halves did. A plan that was carried out is complete whatever the
-/// receiver thought of a silence: the records show what came. A receiver that gives up goes silent
-/// itself, so of two reports the receiver's is the cause. A sender that neither finished nor gave up was
-/// so late that this end took the run for over.
+/// How a run ended, given how its halves did. A plan that was carried out is complete even if the receiver gave up
+/// during a silence: the records show the arrivals. A receiver that gives up goes silent itself, so that of two reports
+/// the receiver's is the cause. If the sender neither finished nor gave up, it was so late that this end had ended the
+/// run.
 fn joint_end(cancelled: bool, sender: Option<RunEnd>, receiver: Option<RunEnd>) -> RunEnd {
     match (sender, receiver) {
         _ if cancelled => RunEnd::Cancelled,

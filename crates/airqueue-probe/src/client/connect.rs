@@ -8,10 +8,10 @@ use crate::retry::Retry;
 use crate::wire::{Message, Reason, VERSION, encode};
 use airqueue_core::{Span, Time};
 
-/// After so long without a reply a flow is given up.
+/// Time without a reply after which a flow is given up.
 const CONNECT: Span = Span::from_secs(5);
 
-/// How far a flow has come.
+/// The step of a flow in the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Asking for a challenge.
@@ -39,7 +39,7 @@ impl FlowHandshake {
 }
 
 impl Client {
-    /// Whether a flow waits for something that only flow 0 can bring.
+    /// Whether a flow waits for the session, which flow 0 opens.
     fn waits_for_session(&self, flow: usize) -> bool {
         flow > 0
             && self.session.is_none()
@@ -75,7 +75,7 @@ impl Client {
         }
     }
 
-    /// Sends what the flow's step needs.
+    /// Sends the request of the flow's step.
     fn ask(&mut self, flow: usize) {
         let FlowHandshake { nonce, step, .. } = self.handshakes[flow];
         let shared = self.config.key.as_deref();

@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 /// translators (RFC 4787, REQ-5: these last at least two minutes, in practice thirty seconds).
 const IDLE_EVERY: Span = Span::from_secs(5);
 
-/// Who sends the packets of a plan.
+/// The direction of the packets of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The server sends to the client.
@@ -31,7 +31,7 @@ pub enum Direction {
     Up,
 }
 
-/// What a client needs to know.
+/// The configuration of a client.
 #[derive(Clone)]
 pub struct ClientConfig {
     /// The server's address.
@@ -52,7 +52,7 @@ impl std::fmt::Debug for ClientConfig {
     }
 }
 
-/// Where a client stands.
+/// The state of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientState {
     /// Proving addresses and opening the session.
@@ -88,7 +88,7 @@ pub struct Progress {
 /// late one, from before the server was restarted.
 const REFUSALS: u32 = 2;
 
-/// What ACCEPT said.
+/// The content of ACCEPT.
 #[derive(Debug)]
 struct OpenSession {
     id: u64,
@@ -110,7 +110,7 @@ pub struct Client {
     born: Time,
     now: Time,
     last_received: Time,
-    /// ICMP refusals since the server was last heard, and when that was.
+    /// ICMP refusals since the last message from the server, and the time of this message.
     refusals: (Time, u32),
     next_idle: Time,
     next_counter: u32,
@@ -233,8 +233,7 @@ impl Client {
         self.state = ClientState::Failed(error);
     }
 
-    /// Tells the server, if there is a session, that nothing more will come. Said twice, for it is
-    /// not acknowledged.
+    /// Sends CLOSE to the server, if there is a session. CLOSE is sent twice, because it is not acknowledged.
     fn say_goodbye(&mut self) {
         self.outbox.clear();
         self.run = None;

@@ -15,19 +15,19 @@ use airqueue_core::{Span, Time};
 
 /// Quiet between the last control message and the first measured packet.
 const START_DELAY: Span = Span::from_millis(100);
-/// A server that was silent for so long is gone.
+/// Silence after which the server is given up.
 const PATIENCE: Span = Span::from_secs(10);
-/// A server that replies without progress for so long is given up too.
+/// Time without progress after which a server that still replies is given up.
 const NO_PROGRESS: Span = Span::from_secs(90);
 
-/// What a run is doing.
+/// The phase of a run.
 #[derive(Debug)]
 pub(super) enum ClientPhase {
     /// The server has not acknowledged these parts of the plan.
     Planning(Vec<u16>),
     /// The server has not confirmed the start.
     Starting,
-    /// Under way.
+    /// The run is in progress.
     Active,
     /// Finished here; the server has not finished.
     Stopping,
@@ -153,7 +153,7 @@ impl ClientRun {
         }
     }
 
-    /// Whether the server owes a reply now: not while packets are being sent.
+    /// Whether a reply of the server is due now: not while packets are being sent.
     pub fn waits_for_answer(&self) -> bool {
         !matches!(self.phase, ClientPhase::Active)
     }
@@ -204,7 +204,7 @@ impl Client {
             self.ask_for_progress();
         }
         if starting {
-            // The server may begin long before its word of it comes back.
+            // The server may begin long before its reply arrives.
             self.keep_alive(now);
         }
     }

@@ -8,7 +8,7 @@ use crate::wire::{MAX_FLOWS, Message, Packet, Reason};
 use airqueue_core::Time;
 use std::net::{IpAddr, SocketAddr};
 
-/// A cookie is good for so many seconds.
+/// Lifetime of a cookie in seconds.
 const COOKIE_LIFE_S: u32 = 10;
 
 /// The server's clock in whole seconds; wraps after 136 years.

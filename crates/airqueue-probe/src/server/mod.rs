@@ -14,17 +14,17 @@ use run::ServerPhase;
 use session::{Headroom, Outbox, Session};
 use std::net::SocketAddr;
 
-/// The most replies kept for the driver, which takes them after every datagram.
+/// Largest number of replies stored for the driver, which takes them after every datagram.
 const MAX_OUTBOX: usize = 1024;
 /// Records kept for all sessions together, in runs of the longest kind.
 const MAX_FULL_RUNS: u64 = 4;
 
-/// What a server needs to know.
+/// The configuration of a server.
 #[derive(Clone)]
 pub struct ServerConfig {
     /// Shared key that clients must prove to know; `None`: anyone may measure.
     pub key: Option<Vec<u8>>,
-    /// What the server agrees to do.
+    /// The server's limits.
     pub limits: Limits,
     /// Fresh random bytes: cookies and session ids come from them.
     pub secret: [u8; 32],
@@ -142,7 +142,7 @@ impl Server {
         session.on_received(now);
     }
 
-    /// What all other sessions than `i` leave of the server's limits.
+    /// The rest of the server's limits beside all sessions other than `i`.
     fn headroom_for(&self, i: usize) -> Headroom {
         let limits = self.config.limits;
         let mut free = Load {
@@ -256,7 +256,7 @@ impl Endpoint for Server {
     }
 }
 
-/// The session of a client's tagged message; `None` for what a server never gets.
+/// The session of a client's tagged message; `None` for messages that a server never receives.
 fn session_of(message: &Message<'_>) -> Option<u64> {
     match *message {
         Message::Plan { session, .. }

@@ -21,9 +21,9 @@ pub(super) enum ServerPhase {
     Refused(PlanError),
     /// Waiting for START.
     Agreed(Plan),
-    /// Under way downwards, or over with the log not taken.
+    /// In progress downwards, or over with the log not taken.
     Sending(Sender),
-    /// The same upwards.
+    /// In progress upwards, or over with the log not taken.
     Receiving(Receiver),
     /// Over.
     Over { summary: Summary, log: Vec<u8> },
@@ -35,10 +35,10 @@ pub(super) struct ServerRun {
     pub number: u32,
     pub direction: Direction,
     pub phase: ServerPhase,
-    /// What the run takes of the server: packets until the run is forgotten, rates until it ends.
+    /// The run's load on the server: packets until the run is forgotten, rates until it ends.
     pub load: Load,
     /// The client ended the run.
-    pub stop_heard: bool,
+    pub stop_received: bool,
     /// Chunks to send: `first + i` for every bit `i`.
     wanted: (u32, u128),
 }
@@ -50,7 +50,7 @@ impl ServerRun {
             direction,
             phase: ServerPhase::Planning(vec![None; usize::from(parts)]),
             load: Load::default(),
-            stop_heard: false,
+            stop_received: false,
             wanted: (0, 0),
         }
     }
@@ -87,7 +87,7 @@ impl ServerRun {
     }
 
     /// Whether the run keeps its session alive by itself.
-    pub fn is_under_way(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         match &self.phase {
             ServerPhase::Sending(s) => s.end().is_none(),
             ServerPhase::Receiving(r) => r.end().is_none(),
@@ -95,14 +95,14 @@ impl ServerRun {
         }
     }
 
-    /// Whether the run takes its rates of the server.
+    /// Whether the run's rates count against the server's limits.
     pub fn holds_rate(&self) -> bool {
-        matches!(self.phase, ServerPhase::Agreed(_)) || self.is_under_way()
+        matches!(self.phase, ServerPhase::Agreed(_)) || self.is_active()
     }
 
     /// The client ended the run after it attempted that many packets.
     pub fn on_stop(&mut self, now: Time, attempted: u32) {
-        self.stop_heard = true;
+        self.stop_received = true;
         match &mut self.phase {
             ServerPhase::Sending(sender) => sender.stop(RunEnd::Cancelled),
             ServerPhase::Receiving(receiver) => {
@@ -123,9 +123,9 @@ impl ServerRun {
         self.settle();
     }
 
-    /// Takes the log if the run is over at both ends. Whether it is now.
+    /// Takes the log if the run is over at both ends; returns whether this was done.
     pub fn settle(&mut self) -> bool {
-        if !self.stop_heard {
+        if !self.stop_received {
             return false;
         }
         match &self.phase {

@@ -11,13 +11,13 @@ use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// A session ends after so long a silence of its client.
+/// Silence of the client after which a session ends.
 pub(super) const IDLE: Span = Span::from_secs(30);
 
 /// Replies that wait to be polled.
 pub(super) type Outbox = VecDeque<(SocketAddr, Vec<u8>)>;
 
-/// What the other sessions leave of the server's limits.
+/// The rest of the server's limits beside the other sessions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Headroom {
     pub limits: Limits,
@@ -79,10 +79,10 @@ impl Session {
         out.push_back((*to, bytes));
     }
 
-    /// A further flow has proven its address. It may move between runs (a translator forgot it),
-    /// not during one.
+    /// A further flow has proven its address. The address may change between runs (after a translator's timeout), but
+    /// not during a run.
     pub fn join(&mut self, flow: u8, from: SocketAddr, out: &mut Outbox) {
-        let busy = self.run.as_ref().is_some_and(ServerRun::is_under_way);
+        let busy = self.run.as_ref().is_some_and(ServerRun::is_active);
         let Some(slot) = self.flows.get_mut(usize::from(flow)) else { return };
         if slot.is_some_and(|known| known != from && busy) {
             return;
@@ -163,7 +163,7 @@ impl Session {
         let Some(current) = self.run.as_mut().filter(|r| r.number == run) else { return false };
         let began = matches!(current.phase, ServerPhase::Agreed(_));
         current.start(id, now, zero, delay, overheads);
-        if current.is_under_way() && !current.loads_downwards(now) {
+        if current.is_active() && !current.loads_downwards(now) {
             self.say(0, &Message::Started { session: id, run }, out);
         }
         began
@@ -232,7 +232,7 @@ impl Session {
         }
         let was_over = matches!(run.phase, ServerPhase::Over { .. });
         let settled = run.settle() && !was_over;
-        let under_way = run.is_under_way();
+        let active = run.is_active();
         if settled {
             self.say_stopped(out);
         } else if let Some(glimpse) = glimpse {
@@ -241,7 +241,7 @@ impl Session {
             let message = Message::KeepAlive { session: self.id, run: number, counter, glimpse };
             self.say(0, &message, out);
         }
-        under_way || now < self.last_received + IDLE
+        active || now < self.last_received + IDLE
     }
 
     /// The receive buffer, shared by all sessions, had no room for `count` datagrams.
@@ -271,7 +271,7 @@ impl Session {
     pub fn next_deadline(&self) -> Time {
         let own = self.run.as_ref().and_then(ServerRun::next_deadline);
         let idle = match &self.run {
-            Some(run) if run.is_under_way() => Time::MAX,
+            Some(run) if run.is_active() => Time::MAX,
             _ => self.last_received + IDLE,
         };
         own.map_or(idle, |t| t.min(idle))
@@ -291,7 +291,7 @@ impl Session {
 }
 
 impl Headroom {
-    /// Whether a plan that keeps the limits also fits beside the other sessions' runs.
+    /// Whether a plan within the limits also fits beside the other sessions' runs.
     fn fits(&self, load: Load) -> Result<Load, PlanError> {
         use PlanFault::{BusyBitRate, BusyPacketRate, BusyPackets};
         let wants = [

@@ -20,7 +20,7 @@ pub enum WireError {
     Malformed,
     /// HELLO of another version: that header and the nonce are the same in all versions.
     OtherVersion {
-        /// Whose version this is.
+        /// The client's version.
         version: u8,
         /// The client's nonce.
         nonce: u64,
@@ -73,7 +73,7 @@ fn untagged(r: Reader<'_>) -> Result<Reader<'_>> {
 
 fn handshake(kind: u8, len: usize, mut r: Reader<'_>) -> Result<Message<'static>> {
     if matches!(kind, kind::HELLO | kind::OPEN | kind::JOIN) {
-        // The padding is what keeps the server from being an amplifier.
+        // The padding prevents amplification by the server.
         ensure(len == REQUEST_LEN)?;
         return request(kind, r);
     }
@@ -125,7 +125,7 @@ fn limits(r: &mut Reader<'_>) -> Result<Limits> {
     })
 }
 
-/// A time within a plan. Whatever arithmetic follows stays far from the ends of the range.
+/// A time within a plan, far from the ends of the range of [`Span`].
 fn span(r: &mut Reader<'_>) -> Result<Span> {
     let ns = r.u64()?;
     ensure(ns <= i64::MAX as u64 / 16)?;

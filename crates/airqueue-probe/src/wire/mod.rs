@@ -1,4 +1,4 @@
-//! The UDP wire format, version 1: docs/wire-format.md has it byte by byte.
+//! The UDP wire format, version 1: docs/wire-format.md describes it byte by byte.
 
 mod decode;
 mod encode;
@@ -96,7 +96,7 @@ impl Reason {
 /// The summary of a server's half of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// How that half ended.
+    /// The end of this half.
     pub end: RunEnd,
     /// Sender: packets attempted. Receiver: 0.
     pub attempted: u32,
@@ -171,7 +171,7 @@ pub enum Message<'a> {
     PlanAck { session: u64, run: u32, part: u16 },
     /// Server: not this plan.
     PlanRefused { session: u64, run: u32, error: PlanError },
-    /// Client: begin so many milliseconds after you read this.
+    /// Client: begin this many milliseconds after receipt.
     Start { session: u64, run: u32, delay_ms: u32 },
     /// Server: will begin.
     Started { session: u64, run: u32 },
@@ -196,6 +196,6 @@ pub enum Message<'a> {
 pub struct Packet<'a> {
     /// Flow.
     pub flow: u8,
-    /// What it says.
+    /// The message.
     pub message: Message<'a>,
 }

@@ -14,23 +14,23 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 
-/// What one direction does to datagrams.
+/// One direction of the network.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub delay: Span,
-    /// Extra delay of up to so much, drawn for each datagram.
+    /// Largest random delay of each datagram.
     pub jitter: Span,
     pub loss: f64,
     pub duplicate: f64,
     /// Bytes per second of the bottleneck; 0: none.
     pub rate: i64,
-    /// Datagrams that it queues.
+    /// Limit of the queue in datagrams.
     pub queue: usize,
     /// Nothing passes the bottleneck in these intervals.
     pub stalls: Vec<(Time, Time)>,
     /// Datagrams from or to these client ports vanish.
     pub blocked_ports: Vec<u16>,
-    /// Instants at which the datagrams in the queue have left it.
+    /// Departure times of the datagrams in the queue.
     departures: Vec<Time>,
 }
 
@@ -87,7 +87,7 @@ pub struct Net {
     /// Datagrams that the server sent, with their time: destination, payload length, measured.
     pub from_server: Vec<(Time, SocketAddr, usize, Option<Ticket>)>,
     pub from_clients: Vec<(Time, usize, Option<Ticket>)>,
-    /// What client 0 said but for measured packets, as an eavesdropper records it.
+    /// The messages of client 0 without measured packets, as an eavesdropper records them.
     pub tape: Vec<(SocketAddr, Vec<u8>)>,
     /// Sequence numbers that the sending host refuses.
     pub refuse: Vec<u32>,
@@ -131,7 +131,7 @@ impl Net {
         }
     }
 
-    /// A net with one client of so many flows.
+    /// A network with one client of `flows` flows.
     pub fn pair(flows: u8) -> Net {
         let mut net = Net::new(server_config());
         net.add(client_config(flows));
@@ -144,7 +144,7 @@ impl Net {
         self.clients.len() - 1
     }
 
-    /// From here on everybody has an IPv6 address.
+    /// From now on all hosts have IPv6 addresses.
     pub fn ipv6(&mut self) {
         self.v6 = true;
         let mut config = client_config(1);
@@ -189,7 +189,7 @@ impl Net {
         }
     }
 
-    /// Puts a datagram of a stranger on the way to the server.
+    /// Sends a datagram of a stranger to the server.
     pub fn inject(&mut self, from: SocketAddr, bytes: &[u8]) {
         self.launch(true, from, bytes.to_vec());
     }
@@ -251,7 +251,7 @@ impl Net {
         }
     }
 
-    /// Lets time pass until `until`, or until `done`. Whether it was done.
+    /// Advances time until `until`, or until `done` is true; returns whether it became true.
     pub fn run(&mut self, until: Time, mut done: impl FnMut(&mut Net) -> bool) -> bool {
         let mut without_progress = 0;
         loop {

@@ -97,7 +97,7 @@ fn the_device_gets_no_more_than_the_limit() {
     while let Some(packet) = q.dequeue(ms(0), &mut drops) {
         out[packet.neighbour.index()].push(packet);
     }
-    // Together 24 ms and what the last one adds: after 24 those that have 5 are done.
+    // All stations together: 24 ms and the last packet; above 24 ms, stations with 5 ms get no more packets.
     let counts: Vec<usize> = out.iter().map(Vec::len).collect();
     assert!(counts.iter().all(|&count| (5..=12).contains(&count)), "{counts:?}");
     let all: usize = counts.iter().sum();
@@ -109,7 +109,7 @@ fn the_device_gets_no_more_than_the_limit() {
     let packet = out[2].pop().unwrap();
     report(&mut q, packet, Span::from_millis(1), ms(1));
     assert!(q.dequeue(ms(1), &mut drops).is_some() && q.dequeue(ms(1), &mut drops).is_none());
-    // A station that is alone may have 12 ms.
+    // A single station may have 12 ms.
     let mut q = queue(without_codel());
     offer(&mut q, NeighbourId(0), 1, 40, ms(0));
     for _ in 0..60 {
@@ -121,7 +121,7 @@ fn the_device_gets_no_more_than_the_limit() {
 
 /// All packets of an aggregate are the station's, and the limit applies to them.
 #[test]
-fn a_frame_takes_along_what_waits_for_its_station() {
+fn a_frame_takes_the_packets_of_its_station() {
     let mut q = queue(without_codel());
     let mut drops = Drops::new();
     offer(&mut q, NeighbourId(0), 1, 3, ms(0));
@@ -134,7 +134,7 @@ fn a_frame_takes_along_what_waits_for_its_station() {
     assert_eq!(
         q.peek_for_neighbour(NeighbourId(7), ms(0), &mut drops),
         None,
-        "nobody knows that station"
+        "the station is unknown"
     );
     assert!(q.peek_for_neighbour(NeighbourId(0), ms(0), &mut drops).is_some());
     assert_eq!(q.dequeue(ms(0), &mut drops).unwrap().neighbour, NeighbourId(0));
@@ -239,7 +239,7 @@ fn a_thousand_stations() {
 }
 
 #[test]
-fn marks_are_made_where_they_are_understood() {
+fn only_ecn_capable_packets_are_marked() {
     let mut q = queue(Mac80211Params { aql: None, ..Mac80211Params::default() });
     let mut drops = Drops::new();
     for t in 0..1000 {

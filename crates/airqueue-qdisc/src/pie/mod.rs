@@ -69,30 +69,30 @@ impl Default for PieParams {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PieTable {
-    /// The delay that is aimed at. The default is `15 ms`.
+    /// The target delay. The default is `15 ms`.
     pub target: Option<Quantity<Duration>>,
-    /// How often the probability is computed. The default is `15 ms`.
+    /// Interval between updates of the probability. The default is `15 ms`.
     pub update: Option<Quantity<Duration>>,
-    /// Per second, how much the distance from the target moves the probability. The default is 0.125.
+    /// Change of the probability per second of difference from the target. The default is 0.125.
     #[schemars(range(min = 0, max = 1000))]
     pub alpha: Option<f64>,
-    /// Per second, how much a change of the delay does. The default is 1.25.
+    /// Change of the probability per second of change of the delay. The default is 1.25.
     #[schemars(range(min = 0, max = 1000))]
     pub beta: Option<f64>,
-    /// How long a burst is let through. The default is `150 ms`.
+    /// Burst allowance: how long a burst passes without drops. The default is `150 ms`.
     pub max_burst: Option<Quantity<Duration>>,
-    /// Marks ECN-capable packets and does not drop them. The default is false.
+    /// Whether ECN-capable packets are marked instead of dropped. The default is false.
     pub ecn: Option<bool>,
-    /// The probability above which also these are dropped. The default is 0.1.
+    /// The probability above which ECN-capable packets are dropped too. The default is 0.1.
     #[schemars(range(min = 0, max = 1))]
     pub mark_up_to: Option<f64>,
-    /// The probability is in proportion to a packet's size. The default is false.
+    /// Whether the probability is proportional to a packet's size. The default is false.
     pub by_size: Option<bool>,
-    /// The mean size of packets; twice as much is never too long. The default is `1024 B`.
+    /// The mean size of packets; a backlog of two such packets is never too long. The default is `1024 B`.
     pub mean_packet: Option<Quantity<Size>>,
-    /// Spreads the drops evenly. The default is true.
+    /// Whether drops are spread evenly. The default is true.
     pub derandomize: Option<bool>,
-    /// Whom it follows where they differ: the RFC or Linux. The default is rfc.
+    /// The behaviour where the RFC and Linux differ. The default is rfc.
     pub behaviour: Option<Behaviour>,
 }
 
@@ -409,7 +409,7 @@ mod tests {
 
     /// One update per interval or all updates at once give the same result. An idle time of centuries ends too.
     #[test]
-    fn updates_that_were_missed_are_made_up_for() {
+    fn missed_updates_are_made_up_for() {
         let started = || {
             let mut q = pie(PieParams::default());
             q.catch_up(ms(0));

@@ -110,7 +110,7 @@ fn bytes_are_shared_as_packets_are() {
 }
 
 #[test]
-fn a_queue_of_nothing_knows_nobody() {
+fn a_queue_without_room_knows_no_flow() {
     let mut q = queue(0);
     assert!(!offer(&mut q, 0, ms(0)));
     assert_eq!(q.flows(), 0);
@@ -119,7 +119,7 @@ fn a_queue_of_nothing_knows_nobody() {
 /// No waiting packet is dropped when other flows arrive; the flow's next packets are dropped until its share has room
 /// again.
 #[test]
-fn limits_that_shrink_drop_nobody() {
+fn shrinking_limits_drop_no_packet() {
     let mut q = queue(10);
     assert_eq!(room(&mut q, 0, ms(0)), 10);
     q.dequeue(ms(1), &mut Drops::new());
@@ -157,7 +157,7 @@ fn flows_end_when_they_have_been_silent() {
 }
 
 #[test]
-fn reports_are_for_those_who_are_known_and_acknowledged() {
+fn reports_need_a_known_flow_and_an_acknowledgement() {
     let mut q = queue(10);
     acknowledge(&mut q, 3, Some(feedback(1, 1)), ms(0));
     assert_eq!((q.flows(), q.rdqm_flows), (0, 0));

@@ -110,7 +110,7 @@ fn a_queue_has_a_depth_of_its_own() {
     }
 }
 
-/// A packet that a shaper has peeked at waits and counts, but is in no queue (`qdisc_peek_dequeued`).
+/// A packet that a shaper has peeked at still counts as waiting, but is in no queue (`qdisc_peek_dequeued`).
 #[test]
 fn a_packet_that_was_promised_is_not_dropped() {
     let mut q = queue(SfqParams::default(), 2);

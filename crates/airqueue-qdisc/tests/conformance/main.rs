@@ -1,6 +1,6 @@
-//! What every queue discipline guarantees to its caller, checked on random sequences of calls. [`registered`] covers
+//! Guarantees of every queue discipline to its caller, checked on random sequences of calls. [`registered`] covers
 //! every registered discipline, with random tables of its keys; the cases here are configurations that tables cannot
-//! describe, or that do most within some milliseconds.
+//! describe, or that act often within some milliseconds.
 
 mod registered;
 mod trial;

@@ -17,22 +17,22 @@ pub(crate) struct MacTable {
     /// RTS and CTS precede data frames whose PSDU (IP packet, LLC, MAC header, FCS) has more bytes than
     /// this. The default is never; `0 B` is always.
     pub(crate) rts_threshold: Option<Quantity<Size>>,
-    /// Most transmissions of an RTS, or of a data frame without RTS. The default is 7.
+    /// Largest number of transmissions of an RTS, or of a data frame without RTS. The default is 7.
     #[schemars(range(min = 1))]
     pub(crate) short_retry_limit: Option<u32>,
-    /// Most transmissions of a data frame behind RTS and CTS. The default is 4.
+    /// Largest number of transmissions of a data frame after RTS and CTS. The default is 4.
     #[schemars(range(min = 1))]
     pub(crate) long_retry_limit: Option<u32>,
-    /// What precedes the data frames that have no RTS. The default is none.
+    /// Protection of data frames without RTS. The default is none.
     pub(crate) protection: Option<ProtectionName>,
-    /// Rate of RTS, and of CTS to oneself. The default is that of the response to the data frame.
+    /// Rate of RTS, and of CTS to oneself. The default is the rate of the response to the data frame.
     pub(crate) protection_rate: Option<Quantity<Rate>>,
     /// Several packets in one frame, from 802.11n on.
     pub(crate) aggregation: Option<Table<AggregationTable>>,
-    /// How long the MAC tries to send a packet whose frame may have several: these are not given up for their
-    /// retries. It counts from when the MAC took it. The default is 512 ms.
+    /// Lifetime of a packet in a frame that may have several packets, from the moment when the MAC took the packet;
+    /// such packets have no retry limit. The default is 512 ms.
     pub(crate) lifetime: Option<Quantity<Duration>>,
-    /// Allows what the standard does not: AIFSN above 15, any contention window, the other countdown rule.
+    /// Allows settings outside the standard: AIFSN above 15, any contention window, the other countdown rule.
     pub(crate) experimental: Option<bool>,
     /// The parameters of DCF.
     pub(crate) dcf: Option<Table<DcfTable>>,
@@ -40,7 +40,7 @@ pub(crate) struct MacTable {
     pub(crate) edca: Option<Table<EdcaTable>>,
 }
 
-/// Which channel access function.
+/// A channel access function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AccessName {
@@ -54,13 +54,12 @@ pub(crate) enum AccessName {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AggregationTable {
-    /// Whether there are any. The default is true.
+    /// Whether the station sends A-MPDUs. The default is true.
     pub(crate) enabled: Option<bool>,
-    /// The largest A-MPDU. The default is what the standard allows: 65535 B for 802.11n, 1048575 B for ac, 6500631 B
-    /// for ax (524287 B at 2.4 GHz). No frame lasts longer than 5.484 ms.
+    /// Size of the largest A-MPDU. The default is the largest that the standard allows: 65535 B for 802.11n, 1048575 B
+    /// for ac, 6500631 B for ax (524287 B at 2.4 GHz). No frame lasts longer than 5.484 ms.
     pub(crate) max_size: Option<Quantity<Size>>,
-    /// How many packets may be under way without a block ack. The default is what the standard allows: 64, and 256 for
-    /// ax.
+    /// Largest number of packets without a block ack. The default is the standard's: 64, and 256 for ax.
     #[schemars(range(min = 1, max = 256))]
     pub(crate) window: Option<u32>,
 }
@@ -69,7 +68,7 @@ pub(crate) struct AggregationTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DcfTable {
-    /// A station waits for SIFS and so many slots. The default is 2: DIFS.
+    /// Slots that a station waits after SIFS. The default is 2: DIFS.
     #[schemars(range(min = 1))]
     pub(crate) aifsn: Option<u32>,
     /// The largest value of the first backoff, CWmin: one less than a power of two, such as 15 or 31. The
@@ -77,7 +76,7 @@ pub(crate) struct DcfTable {
     pub(crate) cw_min: Option<u32>,
     /// The largest value of any backoff, CWmax. The default is the layer's, 1023.
     pub(crate) cw_max: Option<u32>,
-    /// When a counter that has not run out moves. The default is freeze.
+    /// When a backoff counter above zero counts down. The default is freeze.
     pub(crate) countdown: Option<CountdownName>,
 }
 
@@ -85,9 +84,9 @@ pub(crate) struct DcfTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EdcaTable {
-    /// Which edition's default TXOP limits. The default is 2005.
+    /// Edition of the standard from which the default TXOP limits are. The default is 2005.
     pub(crate) edition: Option<EditionName>,
-    /// Whose default parameters. The default is station.
+    /// The role whose default parameters apply. The default is station.
     pub(crate) role: Option<RoleName>,
     /// Background.
     pub(crate) bk: Option<Table<CategoryTable>>,
@@ -99,25 +98,25 @@ pub(crate) struct EdcaTable {
     pub(crate) vo: Option<Table<CategoryTable>>,
 }
 
-/// Channel access of an access category. What is left out has the default of the edition and the role.
+/// Channel access of an access category. Keys left out have the defaults of the edition and the role.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct CategoryTable {
-    /// AIFS is SIFS and so many slots.
+    /// AIFSN: AIFS is SIFS and this number of slots.
     #[schemars(range(min = 1))]
     pub(crate) aifsn: Option<u32>,
     /// The largest value of the first backoff, CWmin: one less than a power of two, such as 15 or 31.
     pub(crate) cw_min: Option<u32>,
     /// The largest value of any backoff, CWmax.
     pub(crate) cw_max: Option<u32>,
-    /// How long the queue may keep the medium that it has won: a time, or a number of packets. `0 us` is one
-    /// frame exchange; `flows` is as many packets as there are flows with packets in the queue at the time.
+    /// How long the queue may hold the medium after a grant: a time, or a number of packets. `0 us` is one frame
+    /// exchange; `flows` is as many packets as there are flows with packets in the queue at the time.
     pub(crate) txop: Option<Quantity<TxopLimit>>,
-    /// When a counter that has not run out moves. The default is edca.
+    /// When a backoff counter above zero counts down. The default is edca.
     pub(crate) countdown: Option<CountdownName>,
 }
 
-/// When a backoff counter that has not run out moves.
+/// When a backoff counter above zero counts down.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CountdownName {
@@ -130,7 +129,7 @@ pub(crate) enum CountdownName {
 /// An edition of IEEE 802.11.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub(crate) enum EditionName {
-    /// As 802.11e introduced them: none for BK and BE.
+    /// The limits of 802.11e: none for BK and BE.
     #[serde(rename = "2005")]
     Ieee2005,
     /// Longer for OFDM, and limits for BK and BE too.
@@ -138,17 +137,17 @@ pub(crate) enum EditionName {
     Ieee2016,
 }
 
-/// Whose EDCA parameters.
+/// A role with EDCA parameters.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RoleName {
-    /// What an access point announces to its stations.
+    /// The parameters that an access point announces to its stations.
     Station,
-    /// What many access points use themselves: AIFSN 1 for VI and VO.
+    /// The parameters that many access points use themselves: AIFSN 1 for VI and VO.
     AccessPoint,
 }
 
-/// Frames in front of a data frame that make others keep away from it.
+/// Frames before a data frame that set the NAV of other stations.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ProtectionName {

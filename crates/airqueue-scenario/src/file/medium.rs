@@ -6,29 +6,26 @@ use airqueue_wifi::medium::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who hears whom, by one of `ranges`, `path_loss` and `links`, and what is lost.
+/// Which stations hear each other, by one of `ranges`, `path_loss` and `links`, and which frames are lost.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct MediumTable {
-    /// Frames reach all stations within a range, and no other. All are equally strong.
+    /// Frames reach the stations within a range, and no others, all with equal power.
     pub(crate) ranges: Option<Table<RangesTable>>,
     /// Power falls with distance.
     pub(crate) path_loss: Option<PathLossName>,
-    /// What received power suffices for, beside `path_loss`. The default is ns-2's, where `path_loss` is
-    /// two_ray.
+    /// Thresholds of received power, with `path_loss`. The default is ns-2's, where `path_loss` is two_ray.
     pub(crate) thresholds: Option<Table<ThresholdsTable>>,
-    /// Exactly these stations hear each other, and stations have no positions.
+    /// The pairs of stations that hear each other; stations then have no positions.
     pub(crate) links: Option<Vec<Table<LinkTable>>>,
-    /// Noise at every receiver, where powers are known. The default is thermal noise raised by
-    /// `noise_figure`.
+    /// Noise power at every receiver, where powers are known. The default is thermal noise raised by `noise_figure`.
     pub(crate) noise: Option<Quantity<Power>>,
-    /// By how much receivers raise thermal noise (290 K, 22 MHz for 802.11b, else 20 MHz). The default is
-    /// `7 dB`.
+    /// Noise figure of receivers, above thermal noise (290 K, 22 MHz for 802.11b, else 20 MHz). The default is `7 dB`.
     pub(crate) noise_figure: Option<Quantity<Decibels>>,
-    /// What decides between frames that overlap at a receiver. The default is the behaviour's: none for
+    /// Capture: which of the frames that overlap at a receiver survive. The default is the behaviour's: none for
     /// standard, a margin of 10 dB for ns2, an SINR of 4 dB for ns3.
     pub(crate) capture: Option<CaptureName>,
-    /// What loses frames that no other frame destroyed.
+    /// Frame errors without a collision.
     pub(crate) errors: ErrorsName,
 }
 
@@ -36,9 +33,9 @@ pub(crate) struct MediumTable {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RangesTable {
-    /// Up to this distance frames are decoded.
+    /// Largest distance at which frames are decoded.
     pub(crate) decode: Quantity<Length>,
-    /// Up to this distance the medium is found busy. The default is `decode`.
+    /// Largest distance at which frames are sensed. The default is `decode`.
     pub(crate) sense: Option<Quantity<Length>>,
 }
 
@@ -46,11 +43,11 @@ pub(crate) struct RangesTable {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PathLossName {
-    /// Friis: with the square of the distance.
+    /// Free space (Friis): the square of the distance.
     FreeSpace(Table<FreeSpaceTable>),
-    /// Free space, and beyond a distance that follows from wavelength and antenna height the fourth power of
-    /// the distance. With its defaults and those of `thresholds` and `stations.power` it is ns-2's: frames
-    /// are decoded up to 250 m and sensed up to 550 m.
+    /// Free space, and beyond a distance that follows from wavelength and antenna height the fourth power of the
+    /// distance. With the defaults here, of `thresholds` and of `stations.power` the model is ns-2's: frames are
+    /// decoded up to 250 m and sensed up to 550 m.
     TwoRay(Table<TwoRayTable>),
     /// A power of the distance beyond a reference distance.
     LogDistance(Table<LogDistanceTable>),
@@ -88,12 +85,12 @@ fn ns2_height() -> Quantity<Length> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LogDistanceTable {
-    /// Power falls with the distance to this: 2 in free space, 3 to 4 inside buildings.
+    /// The path loss exponent: 2 in free space, 3 to 4 inside buildings.
     pub(crate) exponent: f64,
     /// The reference distance.
     #[serde(default = "one_metre")]
     pub(crate) reference: Quantity<Length>,
-    /// The loss up to the reference distance: 40.2 dB for 1 m at 2.4 GHz.
+    /// The loss at the reference distance: 40.2 dB for 1 m at 2.4 GHz.
     pub(crate) reference_loss: Quantity<Decibels>,
 }
 
@@ -101,31 +98,31 @@ fn one_metre() -> Quantity<Length> {
     Quantity::of("1 m")
 }
 
-/// Received powers from which on a frame is of consequence.
+/// Thresholds of received power.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ThresholdsTable {
-    /// From here on it can be decoded.
+    /// Least power at which a frame can be decoded.
     pub(crate) decode: Quantity<Power>,
-    /// From here on the medium is found busy. The default is `decode`.
+    /// Least power at which a frame is sensed. The default is `decode`.
     pub(crate) sense: Option<Quantity<Power>>,
-    /// From here on it counts as interference. The default is `sense`.
+    /// Least power that counts as interference. The default is `sense`.
     pub(crate) interfere: Option<Quantity<Power>>,
 }
 
-/// That stations hear each other.
+/// A link between stations that hear each other.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkTable {
     /// A station, or each member of a group.
     pub(crate) from: String,
-    /// The station, or each member of the group, that hears it. The same group: all its members hear each
+    /// The station, or each member of the group, that hears `from`. If both are one group, all its members hear each
     /// other.
     pub(crate) to: String,
-    /// What its frames suffice for.
+    /// What a frame of this link can do at `to`.
     #[serde(default)]
     pub(crate) level: LevelName,
-    /// Received power; of all links or of none.
+    /// Received power; for all links or for none.
     pub(crate) power: Option<Quantity<Power>>,
     /// Whether `from` hears `to` as well as `to` hears `from`.
     #[serde(default = "yes")]
@@ -136,39 +133,39 @@ fn yes() -> bool {
     true
 }
 
-/// What a frame suffices for where it is heard.
+/// What a frame can do at a station in range.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LevelName {
-    /// It can be decoded.
+    /// The frame can be decoded.
     #[default]
     Decode,
-    /// The medium is found busy, but nothing can be decoded.
+    /// The frame can be sensed but not decoded.
     Sense,
-    /// It disturbs others and does nothing else.
+    /// The frame only interferes with other frames.
     Interfere,
 }
 
-/// What decides between frames that overlap at a receiver.
+/// Which of the frames that overlap at a receiver survive.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CaptureName {
     /// Any overlap destroys all frames in it.
     None,
-    /// As in ns-2: a frame survives those that begin during it if it is so much stronger than each of
-    /// them, and they are lost. A later frame never wins.
+    /// As in ns-2: a frame survives the frames that begin during it if it is stronger than each of them by this margin;
+    /// the later frames are lost.
     Margin(Quantity<Decibels>),
-    /// A frame survives as long as its ratio to noise and all others together stays above a threshold.
+    /// A frame survives if the ratio of its power to noise and all other frames stays above a threshold.
     Sinr(Table<SinrTable>),
 }
 
-/// Capture by the ratio of signal to interference and noise. It needs powers.
+/// Capture by the ratio of signal to interference and noise. This needs powers.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SinrTable {
     /// The least ratio.
     pub(crate) threshold: Quantity<Decibels>,
-    /// Of frames that begin within this of each other the receiver takes the strongest; at most 16 us.
+    /// The receiver takes the strongest of the frames that begin within this time of each other; at most 16 us.
     #[serde(default = "no_time")]
     pub(crate) preamble_detection: Quantity<Duration>,
 }
@@ -177,18 +174,18 @@ fn no_time() -> Quantity<Duration> {
     Quantity::of("0 us")
 }
 
-/// What loses frames that no other frame destroyed.
+/// Frame errors without a collision.
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ErrorsName {
-    /// Nothing.
+    /// No errors.
     #[default]
     None,
-    /// Every frame with this probability, whatever its length.
+    /// Every frame is lost with this probability, regardless of its length.
     Frame(#[schemars(range(min = 0, max = 1))] f64),
-    /// Every bit with this probability.
+    /// Every bit is wrong with this probability.
     Bit(#[schemars(range(min = 0, max = 1))] f64),
-    /// By modulation and ratio of signal to noise. It needs powers.
+    /// By the modulation and the signal-to-noise ratio. This needs powers.
     Snr,
 }
 

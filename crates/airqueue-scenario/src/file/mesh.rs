@@ -4,15 +4,15 @@ use crate::quantity::FrameRate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How flows find their routes over the air: those without `via`.
+/// How routes over the air are computed, for flows without `via`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RoutingTable {
-    /// What the best way has least of.
+    /// The metric that the best route minimises.
     #[serde(default)]
     pub(crate) metric: MetricName,
-    /// Whether there must be a route between all stations. Otherwise parts may stand alone, and only the flows need ways.
-    /// The default is true.
+    /// Whether there must be a route between all stations. Otherwise only flows need routes, and the network may be in
+    /// parts. The default is true.
     #[serde(default = "yes")]
     pub(crate) connected: bool,
 }
@@ -21,26 +21,26 @@ fn yes() -> bool {
     true
 }
 
-/// What the best way has least of. Of ways that are equal in it the one with the fewest hops is best, and of these the
-/// one whose stations stand first in the file, where the one next to the sender counts first.
+/// The metric that the best route minimises. Among equal routes the one with the fewest hops is best; among these the
+/// one whose stations come first in the file, compared from the sender on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum MetricName {
     /// Hops.
     #[default]
     Hops,
-    /// The airtime link metric of IEEE 802.11 (14.9): for each hop what a frame of 8192 bits takes with all that is around
-    /// it, divided by the probability that it arrives.
+    /// The airtime link metric of IEEE 802.11 (14.9): for each hop the airtime of a frame of 8192 bits with all
+    /// overhead, divided by the probability that the frame arrives.
     Airtime,
 }
 
-/// What is special about links between stations.
+/// Settings of the links between stations.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RadioLinkTable {
-    /// Two stations that hear each other. A group stands for each of its members that the other hears, and the same group
-    /// twice for all links within it. Of several tables for a link the last one holds.
+    /// Two stations that hear each other. A group stands for each member that the other end hears; a group named twice
+    /// stands for all links within the group. The last table about a link applies.
     pub(crate) between: [String; 2],
-    /// Rate of the data frames between them, in both directions, whatever the stations' are.
+    /// Rate of the data frames between them, in both directions; it overrides the rates of the stations.
     pub(crate) rate: FrameRate,
 }

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PhyTable {
-    /// Which layer.
+    /// The physical layer's name.
     pub(crate) standard: Standard,
     #[schemars(extend("description" = words::band()))]
     pub(crate) band: Option<BandName>,
@@ -26,23 +26,23 @@ pub(crate) struct PhyTable {
     pub(crate) streams: Option<u32>,
     #[schemars(extend("description" = words::guard_interval()))]
     pub(crate) guard_interval: Option<Quantity<Duration>>,
-    /// Preamble of DSSS frames; 802.11b, 802.11g, and what is at 2.4 GHz. The default is long.
+    /// Preamble of DSSS frames, for 802.11b, 802.11g, and later layers at 2.4 GHz. The default is long.
     pub(crate) preamble: Option<PreambleName>,
-    /// Slot time; 802.11g, and what is at 2.4 GHz. The default is short (9 µs); long (20 µs) where 802.11b
+    /// Slot time, for 802.11g and later layers at 2.4 GHz. The default is short (9 µs); long (20 µs) where 802.11b
     /// stations are present.
     pub(crate) slot: Option<SlotName>,
-    /// Rate of data frames, unless a station or a flow says otherwise: in Mb/s, or the name of a scheme of
-    /// 802.11n and later. The default is the highest; from 802.11n on the highest scheme with `width`,
-    /// `streams` and `guard_interval`.
+    /// Rate of data frames, unless a station or a flow overrides it: in Mb/s, or the name of a scheme of 802.11n and
+    /// later. The default is the highest; from 802.11n on the highest scheme with `width`, `streams` and
+    /// `guard_interval`.
     pub(crate) rate: Option<FrameRate>,
-    /// How stations find the rate of their data frames, unless a station or a flow says otherwise: the default is
-    /// fixed, the one that is given. All others look among the rates of 802.11a, b or g, or from 802.11n on among
-    /// all schemes with `guard_interval`, up to `width` and `streams`.
+    /// Rate control of data frames, unless a station or a flow overrides it. The default is fixed: the given rate. All
+    /// others choose among the rates of 802.11a, b or g, or from 802.11n on among all schemes with `guard_interval`, up
+    /// to `width` and `streams`.
     pub(crate) rate_control: Option<RateControlName>,
-    /// Rate of every RTS, CTS and ACK. Without it they follow `basic_rates`.
+    /// Rate of every RTS, CTS and ACK. The default follows from `basic_rates`.
     pub(crate) control_rate: Option<Quantity<Rate>>,
-    /// A frame is answered at the highest of these rates that does not exceed its own. The default is 1 and
-    /// 2 Mb/s for 802.11b; 6, 12 and 24 Mb/s for all others.
+    /// The response to a frame has the highest of these rates that does not exceed the frame's rate. The default is 1
+    /// and 2 Mb/s for 802.11b; 6, 12 and 24 Mb/s for all others.
     pub(crate) basic_rates: Option<Vec<Quantity<Rate>>>,
 }
 
@@ -85,10 +85,10 @@ impl JsonSchema for Standard {
 /// A frequency band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum BandName {
-    /// With the access timing of 802.11g, and its rates and those of 802.11b.
+    /// The band with the access timing of 802.11g, and the rates of 802.11b and 802.11g.
     #[serde(rename = "2.4 GHz")]
     Ghz2_4,
-    /// With the access timing and the rates of 802.11a.
+    /// The band with the access timing and the rates of 802.11a.
     #[serde(rename = "5 GHz")]
     Ghz5,
 }
@@ -99,7 +99,7 @@ pub(crate) enum BandName {
 pub(crate) enum PreambleName {
     /// 192 µs.
     Long,
-    /// 96 µs; frames at 1 Mb/s have the long one all the same.
+    /// 96 µs; frames at 1 Mb/s have the long preamble in any case.
     Short,
 }
 

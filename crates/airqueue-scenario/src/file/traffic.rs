@@ -14,20 +14,21 @@ use std::fmt;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostTable {
-    /// What it is called, as `stations.name`. The members of a group have a number behind it, from 1.
+    /// The host's name, as `stations.name`. The members of a group have a number after the name, from 1.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
     pub(crate) name: String,
-    /// Makes it a group of so many.
+    /// Makes the host a group of this many members.
     #[schemars(range(min = 1, max = 100_000))]
     pub(crate) count: Option<u32>,
-    /// The station, or the host before it in the file, that its wired link leads to. Each member of a group has a wired link of its own.
+    /// The station, or an earlier host in the file, at the other end of the wired link. Each member of a group has a
+    /// wired link of its own.
     pub(crate) link: String,
-    /// How fast the wired link takes packets, in each direction. The default is at once.
+    /// Rate of the wired link, in each direction. The default is unlimited.
     pub(crate) rate: Option<Quantity<Rate>>,
-    /// How long a packet takes through the wired link, one way, once it is serialised: one for all, or a list with one for each
+    /// One-way delay of the wired link, after serialisation: one for all members, or a list with one delay for each
     /// member. The default is `0 s`.
     pub(crate) delay: Option<Delays>,
-    /// Where packets wait for the wired link, at both of its ends, where it has a rate. The default is room for as many as come.
+    /// The queue before the wired link, at both ends, if the link has a rate. The default is an unlimited queue.
     pub(crate) queue: Option<QueueGiven>,
     /// Real programs run at the host under `airqueue emulate`. A simulation ignores the key. The default is false.
     #[serde(default)]
@@ -38,15 +39,15 @@ pub(crate) struct HostTable {
 #[derive(Clone, Debug, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Delays {
-    /// The same for all.
+    /// One delay for all members.
     All(Quantity<Duration>),
-    /// One for each, in their order.
+    /// One delay for each member, in order.
     Each(Vec<Quantity<Duration>>),
 }
 
 struct DelaysVisitor;
 
-/// Other than derived code this says what is wrong with a delay.
+/// Unlike derived code, errors say what is wrong with a delay.
 impl<'de> Visitor<'de> for DelaysVisitor {
     type Value = Delays;
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -70,27 +71,26 @@ impl<'de> Deserialize<'de> for Delays {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TcpTable {
-    /// Whose TCP stack both ends have where no other key says something. The default is standard; ns2 with `behaviour = "ns2"`.
+    /// TCP stack of both ends, whose settings the other keys override. The default is standard; ns2 with `behaviour =
+    /// "ns2"`.
     pub(crate) stack: Option<TcpName>,
-    /// Bytes of data in a full segment. The default is what fits into packets of `size`, or 1000 B for TCP like ns2's.
+    /// Bytes of data in a full segment. The default fits packets of `size`; for TCP like ns2's 1000 B.
     pub(crate) mss: Option<Quantity<Size>>,
-    /// What governs the congestion window. The default is newreno; for TCP like Linux's, cubic.
+    /// The congestion controller. The default is newreno; for TCP like Linux's, cubic.
     pub(crate) congestion: Option<CongestionName>,
-    /// The most that may be outstanding: the receiver's window, W*, in segments. The default is without limit; 20 packets
-    /// for TCP like ns2's.
+    /// The receiver's window, W*, in segments, which limits outstanding data. The default is no limit; 20 packets for
+    /// TCP like ns2's.
     pub(crate) window: Option<Quantity<Packets>>,
-    /// The congestion window that connections begin with, in segments. The default is ten segments (RFC 6928), 2 for TCP like
-    /// ns2's.
+    /// The initial congestion window, in segments. The default is ten segments (RFC 6928), 2 for TCP like ns2's.
     pub(crate) initial_window: Option<Quantity<Packets>>,
-    /// How many segments an acknowledgement answers: a number, or `"dynamic"` for one to four, growing along the connection
-    /// (Altman and Jimenez, 2003). The default is 2; for TCP like ns2's, 1.
+    /// Number of segments per acknowledgement: a number, or `"dynamic"` for one to four, increasing during the
+    /// connection (Altman and Jimenez, 2003). The default is 2; for TCP like ns2's, 1.
     pub(crate) ack_every: Option<AckEveryValue>,
-    /// The longest that an acknowledgement waits for more segments. The default is 200 ms; for TCP like Linux's 40 ms, like
-    /// ns2's 100 ms.
+    /// Longest delay of an acknowledgement. The default is 200 ms; for TCP like Linux's 40 ms, like ns2's 100 ms.
     pub(crate) ack_delay: Option<Quantity<Duration>>,
-    /// What measures that. The default is segment.
+    /// The timer of delayed acknowledgements. The default is segment.
     pub(crate) ack_timer: Option<AckTimerName>,
-    /// Connections begin with SYN and end with FIN. The default is true; false for TCP like ns2's.
+    /// Whether connections begin with SYN and end with FIN. The default is true; false for TCP like ns2's.
     pub(crate) handshake: Option<bool>,
     /// Selective acknowledgements (RFC 2018, RFC 6675). The default is true; false for TCP like ns2's.
     pub(crate) sack: Option<bool>,
@@ -102,38 +102,38 @@ pub(crate) struct TcpTable {
     pub(crate) nagle: Option<bool>,
     /// The shortest retransmission timeout. The default is 1 s (RFC 6298); for TCP like Linux's and ns2's, 200 ms.
     pub(crate) min_rto: Option<Quantity<Duration>>,
-    /// Segments are spread over time: with true at twice the window per round-trip time in slow start and 1.2 times
-    /// afterwards, as Linux does, or by the scheme of this name. The default is false.
+    /// Pacing: with true at twice the window per round-trip time in slow start and 1.2 times afterwards, as Linux does,
+    /// or by the scheme of this name. The default is false.
     pub(crate) pacing: Option<PacingValue>,
 }
 
-/// Whose TCP.
+/// A TCP stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TcpName {
-    /// What the RFCs ask for.
+    /// TCP of the RFCs.
     Standard,
-    /// Linux with its defaults, as near as this comes.
+    /// TCP of Linux with its defaults, as closely as the engine models them.
     Linux,
     /// The one-way TCP of ns-2 with its defaults.
     Ns2,
 }
 
-/// What measures how long acknowledgements wait.
+/// The timer of delayed acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AckTimerName {
-    /// A timer that starts with the first segment that waits.
+    /// A timer that starts with the first unacknowledged segment.
     Segment,
-    /// A clock that ticks whatever arrives: those that wait go out with its next tick.
+    /// A free-running clock: delayed acknowledgements are sent at its next tick.
     Ticks,
 }
 
-/// How many segments an acknowledgement answers.
+/// Number of segments per acknowledgement.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a whole number, at least 1, or \"dynamic\"")]
 pub(crate) enum AckEveryValue {
-    /// Always so many.
+    /// A fixed number.
     Fixed(#[schemars(range(min = 1))] u32),
     /// By the scheme of this name.
     Named(AckScheme),
@@ -143,15 +143,15 @@ pub(crate) enum AckEveryValue {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum AckScheme {
-    /// One for the first segment, then two, three and four.
+    /// One segment at first, then two, three and four.
     Dynamic,
 }
 
-/// Whether segments are spread over time.
+/// Pacing of segments.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected true, false, \"tcp-ap\" or \"tcp-ap-code\"")]
 pub(crate) enum PacingValue {
-    /// As Linux does it, or not at all.
+    /// Pacing as in Linux, or none.
     Flag(bool),
     /// By the scheme of this name.
     Named(PacingName),
@@ -163,13 +163,13 @@ pub(crate) enum PacingValue {
 pub(crate) enum PacingName {
     /// TCP with adaptive pacing, for several hops over the air (ElRakabawy and others, 2005).
     TcpAp,
-    /// The same as in its authors' code for ns-2, which takes the mean absolute deviation of delays in the place of the
+    /// TCP-AP as in its authors' code for ns-2, which takes the mean absolute deviation of delays instead of the
     /// standard deviation.
     TcpApCode,
 }
 
 impl HostTable {
-    /// The members.
+    /// Number of members.
     pub(crate) fn members(&self) -> usize {
         self.count.unwrap_or(1) as usize
     }

@@ -14,10 +14,10 @@ use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::collections::VecDeque;
 
-/// A network, and the flows that carry the path's packets.
+/// A network, and the flows with the path's packets.
 #[derive(Clone, Debug)]
 pub struct CellSpec {
-    /// The stations, the flows of others, and two flows with packets from outside, which carry the packets of the path.
+    /// The stations, other flows, and two flows with packets from outside, which carry the packets of the path.
     pub network: NetworkSpec,
     /// The flow that carries packets towards the client.
     pub down: FlowId,
@@ -28,7 +28,7 @@ pub struct CellSpec {
 /// The cell at work, on its own event queue, which is never ahead of the path's time.
 ///
 /// Both directions go over the air: packets wait in the queue of the sending station, and arrive when the other station
-/// has decoded their frame. The flows of others, which the path does not see, continue all the time.
+/// has decoded their frame. Other flows run all the time, invisible to the path.
 #[derive(Debug)]
 pub struct Cell {
     network: Simulation<Network>,
@@ -69,8 +69,8 @@ impl CellSpec {
 
 impl Cell {
     /// An idle network at time zero, with `flows` flows of the endpoints in each direction, which a queue that
-    /// separates flows sees. Its random streams are those of [`Network::new`]; the flows of others have equal streams
-    /// with and without endpoints.
+    /// separates flows sees. The random streams are those of [`Network::new`]; other flows have equal streams with and
+    /// without endpoints.
     pub fn new(spec: CellSpec, flows: u32, seed: Seed) -> Result<Cell, ConfigError> {
         let (down, down_hop) = spec.flow("cell.down", spec.down)?;
         let (up, up_hop) = spec.flow("cell.up", spec.up)?;
@@ -170,8 +170,8 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// An access point and a station with queues of `limit` packets. Two other stations fill the air, and frames get
-    /// two attempts, so that some are given up.
+    /// An access point and a station with queues of `limit` packets. Two other stations saturate the medium, and frames
+    /// get two attempts, so that some are given up.
     fn crowded(limit: u32) -> Cell {
         let scenario = json!({
             "phy": {"standard": "802.11b"},
@@ -201,7 +201,7 @@ mod tests {
 
         /// Every packet comes out once, in the direction in which it entered; the packets of a flow arrive in order.
         #[test]
-        fn nothing_is_lost_from_sight(
+        fn every_packet_has_one_outcome(
             limit in 1u32..20,
             up: bool,
             packets in prop::collection::vec((0i64..3_000, any::<bool>(), 0u32..2, 20u32..1600), 1..80),

@@ -95,7 +95,7 @@ fn rate(key: &str, bps: f64) -> Result<DataRate, ConfigError> {
 
 fn at_least_one(key: &str, n: Option<u32>) -> Result<Option<usize>, ConfigError> {
     match n {
-        Some(0) => Err(wrong(key, 0, "at least 1, or no such key for no limit")),
+        Some(0) => Err(wrong(key, 0, "at least 1, or leave the key out for no limit")),
         n => Ok(n.map(|n| n as usize)),
     }
 }
@@ -150,7 +150,7 @@ pub fn bottleneck(c: &PathConfig) -> Result<DeviceSpec, ConfigError> {
         other => return Err(wrong("drop_from", quoted(other), "\"tail\" or \"head\"")),
     };
     if !(0.0..=1.0).contains(&c.loss_probability) {
-        return Err(wrong("loss_probability", c.loss_probability, "a chance from 0 to 1"));
+        return Err(wrong("loss_probability", c.loss_probability, "a probability from 0 to 1"));
     }
     for (key, bytes) in [("mpu_bytes", c.mpu_bytes), ("link_layer_bytes", c.link_layer_bytes)] {
         if bytes > 1_000_000 {
@@ -310,7 +310,7 @@ pub fn no_bottleneck(c: &PathConfig) -> Result<(), ConfigError> {
     );
     match keys.into_iter().find(|(_, is_neutral, _)| !is_neutral) {
         Some((key, _, found)) => {
-            Err(wrong(key, found, "no such key with a cell, which has its own"))
+            Err(wrong(key, found, "no such key with a cell, whose stations have queues"))
         }
         None => Ok(()),
     }

@@ -212,8 +212,8 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
             Side::Client => (self.client.wakes_at(), &mut self.timers.client),
             Side::Server => (self.server.wakes_at(), &mut self.timers.server),
         };
-        // Everything due has been sent. An endpoint that is still overdue is faulty; polled again at once, it would
-        // keep time from advancing, and the fault would never surface.
+        // Everything due has been sent. An endpoint that is still overdue is faulty; polled again at once, the endpoint
+        // would keep time from advancing, and the fault would never surface.
         timer.set(wakes_at.map(|at| if at > now { at } else { now + LATE_AGAIN }), queue);
     }
 

@@ -12,9 +12,9 @@ const EXAMPLE: &str = "HE-MCS7-2SS-80MHz-0.8us";
 /// Rate of a data frame.
 #[derive(Clone, Debug)]
 pub(crate) enum FrameRate {
-    /// Of DSSS or OFDM.
+    /// A rate of DSSS or OFDM.
     Legacy(Quantity<Rate>),
-    /// Of 802.11n and later.
+    /// A scheme of 802.11n and later.
     Scheme(SchemeName),
 }
 

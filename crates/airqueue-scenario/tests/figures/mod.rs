@@ -1,4 +1,4 @@
-//! Runs of scenarios, and what they report.
+//! Runs of scenarios, and their reported figures.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -24,13 +24,13 @@ pub fn up_to(scenario: &Value, end: Span) -> String {
     run.results()
 }
 
-/// The figure called `name` of a flow, a station, a queue.
+/// The figure `name` of a flow, a station or a queue.
 pub fn figure(results: &Value, kind: &str, of: &str, name: &str) -> f64 {
     let figure = &results[kind][of][name];
     figure.as_f64().unwrap_or_else(|| panic!("{kind}.{of}.{name} is {figure}"))
 }
 
-/// `value` is `expected` to within so much of it.
+/// Asserts that `value` is `expected` within a relative tolerance.
 pub fn close(value: f64, expected: f64, tolerance: f64) {
     assert!((value / expected - 1.0).abs() < tolerance, "{value} beside {expected}");
 }

@@ -5,7 +5,7 @@
 use airqueue_scenario::Scenario;
 use serde_json::{Value, json};
 
-/// `scenario` with `value` at `key`, such as `flows[0].size`; `null` takes the key out.
+/// `scenario` with `value` at `key`, such as `flows[0].size`; `null` removes the key.
 pub fn set(mut scenario: Value, key: &str, value: Value) -> Value {
     let pointer = format!("/{}", key.replace(['.', '['], "/").replace(']', ""));
     let (parent, last) = pointer.rsplit_once('/').unwrap();
@@ -19,11 +19,11 @@ pub fn set(mut scenario: Value, key: &str, value: Value) -> Value {
     scenario
 }
 
-/// The refusal of a scenario.
+/// The error of an invalid scenario.
 ///
 /// # Panics
 ///
-/// If it passes.
+/// If the scenario is valid.
 pub fn refusal_of(scenario: Value) -> String {
     match Scenario::from_json(&scenario.to_string()) {
         Ok(_) => panic!("not refused: {scenario}"),
@@ -31,7 +31,8 @@ pub fn refusal_of(scenario: Value) -> String {
     }
 }
 
-/// The scenario with this change alone is refused with words that begin so, and have this part.
+/// Asserts that the scenario with this change alone is rejected with an error that begins with `start` and contains
+/// `part`.
 #[track_caller]
 pub fn change_refused(scenario: &Value, change: Value, start: &str, part: &str) {
     let refusal = refusal_of(set(scenario.clone(), "changes", json!([change])));
@@ -39,7 +40,7 @@ pub fn change_refused(scenario: &Value, change: Value, start: &str, part: &str) 
     assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
 }
 
-/// A scenario with most of the keys that there are.
+/// A scenario with most keys.
 pub fn full() -> Value {
     json!({
         "behaviour": "standard",
@@ -89,7 +90,7 @@ pub fn full() -> Value {
     })
 }
 
-/// A scenario with hosts on wired links, flows over several hops and TCP, with most of the keys of these.
+/// A scenario with hosts on wired links, flows over several hops and TCP, and with most of their keys.
 pub fn networked() -> Value {
     json!({
         "duration": "1 s",
@@ -134,7 +135,7 @@ pub fn networked() -> Value {
     })
 }
 
-/// A mesh whose flows find their ways, with most of the keys of these.
+/// A mesh with computed routes, and with most of its keys.
 pub fn mesh() -> Value {
     json!({
         "duration": "1 s",

@@ -40,7 +40,7 @@ pub fn run(path: &mut SimulatedPath, plan: &Plan, direction: Direction) -> Run {
     run
 }
 
-/// Delay in seconds of each packet that was received, with its row.
+/// Delay in seconds of each received packet, with its row.
 pub fn delays(run: &Run) -> Vec<(usize, f64)> {
     let r = &run.records;
     (0..r.sent_ns.len())
@@ -62,7 +62,7 @@ pub fn published(run: &Run, full: &std::ops::Range<f64>) -> f64 {
     let loaded: Vec<(usize, f64)> =
         delays.iter().copied().filter(|(i, _)| full.contains(&at(*i))).collect();
     let quiet = mean(delays.iter().filter(|(i, _)| at(*i) < 2.0).map(|(_, d)| *d));
-    // Packets sent in the window also arrive one full delay later: the same number per second.
+    // Packets sent in the window also arrive one full delay later, at an equal rate.
     let rate = loaded.len() as f64 / (full.end - full.start);
     (mean(loaded.iter().map(|(_, d)| *d)) - quiet) * rate
 }

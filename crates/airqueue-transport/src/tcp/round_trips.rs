@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_twice_says_nothing() {
+    fn retransmitted_segments_give_no_sample() {
         let mut trips = four();
         trips.on_again(1, 101);
         assert_eq!(trips.on_ack(101, ms(10)), None);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_behind_a_gap_counts_with_its_wait() {
+    fn the_wait_behind_a_gap_counts() {
         let mut trips = four();
         trips.on_again(1, 101);
         assert_eq!(trips.on_ack(401, ms(50)), Some(Span::from_millis(46)));

@@ -83,7 +83,7 @@ pub(super) struct Rto {
 const TICKS_VARIATION: i64 = 12;
 /// Beyond a factor of 8 ns-2 discards its smoothed round-trip time.
 const TICKS_CLOBBER: u32 = 3;
-/// The longest timeout is the end of it: 2⁴⁰ ns are 18 minutes.
+/// More doublings would exceed any longest timeout: 2⁴⁰ ns are 18 minutes.
 const MOST_DOUBLINGS: u32 = 40;
 
 impl Rto {
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(bounded.timeout(), Span::from_secs(1)); // (2.4)
     }
 
-    /// A steady round trip of 50 ms: its variation is gone, 200 ms count for it.
+    /// A steady round trip of 50 ms: the variation vanishes, and 200 ms replace it.
     #[test]
     fn linux_waits_for_the_round_trip_and_200_ms() {
         let mut rto = Rto::new(RtoSpec::LINUX);

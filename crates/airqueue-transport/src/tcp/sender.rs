@@ -49,7 +49,7 @@ pub struct Sender {
     /// Marks in acknowledgements up to this octet belong to congestion that has been answered already.
     answered: u64,
     /// The next new segment carries CWR.
-    tell_reduced: bool,
+    announces_reduction: bool,
     counters: SenderCounters,
 }
 
@@ -64,13 +64,13 @@ pub struct SenderCounters {
     pub acknowledged_bytes: u64,
     /// Retransmitted segments.
     pub retransmitted: u64,
-    /// Times that fast recovery began.
+    /// Number of entries into fast recovery.
     pub fast_recoveries: u64,
-    /// Times that the retransmission timer expired.
+    /// Number of expiries of the retransmission timer.
     pub timeouts: u64,
     /// Probes for lost tails (RFC 8985, section 7).
     pub probes: u64,
-    /// Times that ECN marks reduced the window.
+    /// Number of window reductions by ECN marks.
     pub ecn_reductions: u64,
     /// Acknowledgements of new data whose newest segment was sent only once.
     pub round_trips: u64,
@@ -140,7 +140,7 @@ impl Sender {
             last_sent: None,
             recent: None,
             answered: 0,
-            tell_reduced: false,
+            announces_reduction: false,
             counters: SenderCounters::default(),
         }
     }
@@ -304,7 +304,7 @@ impl Sender {
     fn on_congestion(&mut self, flight: u64) {
         self.controller.on_congestion(self.at_stake(flight));
         self.answered = self.recovery.high();
-        self.tell_reduced = self.spec.ecn;
+        self.announces_reduction = self.spec.ecn;
     }
 
     /// The bytes to which a loss applies its reduction factor, besides the congestion window.
@@ -400,7 +400,7 @@ impl Sender {
         self.timed = None;
         self.timed_out = Some(una);
         self.answered = self.recovery.high();
-        self.tell_reduced = self.spec.ecn;
+        self.announces_reduction = self.spec.ecn;
     }
 
     /// The octet after the last octet written.
@@ -476,7 +476,7 @@ impl Sender {
         }
         // RFC 3168, sections 6.1.2 and 6.1.5: CWR on the first new segment, no ECT on a retransmission.
         let ect = self.spec.ecn && new && payload > 0;
-        let cwr = ect && std::mem::take(&mut self.tell_reduced);
+        let cwr = ect && std::mem::take(&mut self.announces_reduction);
         let segment = Segment {
             payload_bytes: payload as u32,
             fin,

@@ -42,7 +42,7 @@ pub enum Opening {
     BySender,
     /// The end that receives the data: a download.
     ByReceiver,
-    /// Neither: the connection is open from the start, as ns-2's one-way agents have it.
+    /// Neither: the connection is open from the start, as with ns-2's one-way agents.
     Open,
 }
 

@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Below four hops one hop: 30 ms over two are (15 - 1.2247) / 2 + 1.1433 = 8.031 ms.
+    /// Paths below four hops count one hop: 30 ms over two are (15 - 1.2247) / 2 + 1.1433 = 8.031 ms.
     #[test]
     fn a_short_path_counts_one_hop() {
         let mut ap = pacing(2, Spread::Deviation);

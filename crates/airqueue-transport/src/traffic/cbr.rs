@@ -8,7 +8,7 @@ use airqueue_core::{DataRate, Serializer, Time};
 pub(super) struct Cbr;
 
 impl Kind for Cbr {
-    const ABOUT: &'static str = "At a constant rate.";
+    const ABOUT: &'static str = "Packets at a constant rate.";
 
     fn carried(asked: &Asked<'_>) -> Result<Carried> {
         let source = asked.packets(Arrivals::Constant(asked.needed_rate()?));

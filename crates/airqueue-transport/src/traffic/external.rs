@@ -7,7 +7,7 @@ pub(super) struct External;
 
 impl Kind for External {
     const ABOUT: &'static str =
-        "Outside the network: a measurement sends them through it. Nothing else makes any.";
+        "Packets from outside the network: a measurement sends them through the network.";
 
     /// Arrival times are not known in advance.
     fn carried(asked: &Asked<'_>) -> Result<Carried> {

@@ -239,7 +239,7 @@ mod tests {
         let expected = cycles / (1.0 - f64::exp(-0.02));
         let error = (at.len() as f64 / expected - 1.0).abs();
         assert!(error < 5.0 * 0.85 / cycles.sqrt(), "{} for {expected}", at.len());
-        // All gaps inside a spurt are the period; there are as many others as pauses.
+        // All gaps inside a spurt equal the period; every other gap is a pause.
         let pauses =
             at.windows(2).filter(|pair| pair[1] - pair[0] != Span::from_millis(20)).count();
         let error = (pauses as f64 / cycles - 1.0).abs();

@@ -13,7 +13,7 @@ pub(super) struct Poisson {
 }
 
 impl Kind for Poisson {
-    const ABOUT: &'static str = "At random times that do not depend on each other.";
+    const ABOUT: &'static str = "Packets at random, independent times.";
 
     fn carried(asked: &Asked<'_>) -> Result<Carried> {
         let source = asked.packets(Arrivals::Poisson(asked.needed_rate()?));

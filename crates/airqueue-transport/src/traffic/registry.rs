@@ -20,20 +20,20 @@ pub(super) trait Kind {
     const ABOUT: &'static str;
     /// Whether the source's packets are carried by TCP.
     const OVER_TCP: bool = false;
-    /// What only this source has, in the words of errors, where a flow has the source's table of keys and another source.
+    /// Content of the source's table of keys, in the words of errors.
     const TABLE_OF: &'static str = "keys of its own";
 
     /// The traffic of a flow, from the keys of the flow. The error names the wrong key.
     fn carried(asked: &Asked<'_>) -> Result<Carried>;
 }
 
-/// Makes the words of the registry, and leads from each to its [`Kind`], which is in the module with the word's name, and to
-/// its table of keys if the source has one.
+/// Defines the names of sources, and dispatches each name to its [`Kind`], in the module of that name, and to the source's
+/// table of keys, if the source has one.
 macro_rules! sources {
     ($($word:ident: $Kind:ident $(, $Table:ty)?;)+) => {
         airqueue_core::words! {
-            /// How the packets of a flow are made.
-            pub enum SourceName: "How packets are made" {
+            /// The source of a flow's packets.
+            pub enum SourceName: "The source of packets" {
                 $($word: $Kind, <super::$word::$Kind as Kind>::ABOUT;)+
             }
         }
@@ -46,11 +46,11 @@ macro_rules! sources {
                 }
             }
 
-            /// What a flow carries, with the keys that it has besides this word.
+            /// The traffic of a flow, from its other keys.
             ///
             /// # Errors
             ///
-            /// If the keys describe no valid source: which key is wrong.
+            /// If the keys do not describe a valid source. The error names the wrong key.
             pub fn carried(self, asked: &Asked<'_>) -> Result<Carried> {
                 asked.check_tables(self)?;
                 match self {
@@ -248,9 +248,9 @@ mod tests {
         }
     }
 
-    /// With no more keys than are needed every source carries what its file says of TCP, and packets of a source that can be.
+    /// With only the required keys every source is valid, and over TCP if its file says so.
     #[test]
-    fn sources_can_be() {
+    fn sources_are_valid_with_their_required_keys() {
         let rate = Quantity::of("1 Mb/s");
         for &name in SourceName::ALL {
             let bare = name.carried(&asked());
@@ -264,7 +264,7 @@ mod tests {
         }
     }
 
-    /// A table of keys is for the source that is called as the table is.
+    /// A table of keys is only for the source of the table's name.
     #[test]
     fn tables_are_for_their_own_sources() {
         let (web, voice) = (WebTable::default(), VoiceTable::default());

@@ -7,7 +7,7 @@ use airqueue_core::keys::{Result, wrong};
 pub(super) struct Saturated;
 
 impl Kind for Saturated {
-    const ABOUT: &'static str = "One always waits.";
+    const ABOUT: &'static str = "A packet is always available.";
 
     fn carried(asked: &Asked<'_>) -> Result<Carried> {
         if asked.mean_rate()?.is_some() {

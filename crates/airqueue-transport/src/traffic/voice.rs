@@ -1,4 +1,4 @@
-//! One direction of a call: the packets that a codec makes of speech.
+//! One direction of a call: the packets of a voice codec.
 
 use super::registry::{Asked, Carried, Kind};
 use super::{Arrivals, OnOff, SourceSpec};
@@ -9,23 +9,23 @@ use airqueue_core::quantity::{Duration, Quantity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The most speech in a packet that every receiver takes (RFC 3551, section 4.2).
+/// Longest speech in a packet that every receiver accepts (RFC 3551, section 4.2).
 const MOST_SPEECH: Span = Span::from_millis(200);
 
 /// One direction of a call.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VoiceTable {
-    /// Which codec. The default is g711-plc.
+    /// The codec. The default is g711-plc.
     pub codec: CodecName,
-    /// How much speech is in a packet: a multiple of the codec's frame of 10 ms. The default is `20 ms`.
+    /// Duration of speech in a packet: a multiple of the codec's frame of 10 ms. The default is `20 ms`.
     pub packet_time: Option<Quantity<Duration>>,
-    /// For how long the receiver holds back the packets that have come fastest, so that slower ones are there in time. The
-    /// default is the time with which the call is best.
+    /// Playout delay that the receiver adds to the fastest packets, so that slower packets are in time. The default is
+    /// the delay with the best quality of the call.
     pub playout: Option<Quantity<Duration>>,
-    /// Mean of the times of talk, which are exponentially distributed. The default is talk without pauses.
+    /// Mean duration of talk spurts, exponentially distributed. The default is talk without pauses.
     pub talk: Option<Quantity<Duration>>,
-    /// Mean of the pauses between them, which are, too, and have no packets.
+    /// Mean duration of the pauses between talk spurts, exponentially distributed; no packets are sent in pauses.
     pub silence: Option<Quantity<Duration>>,
 }
 
@@ -45,7 +45,7 @@ pub enum CodecName {
 }
 
 impl CodecName {
-    /// The codec of this name.
+    /// The codec with this name.
     pub fn codec(self) -> &'static Codec {
         match self {
             CodecName::G711Plc => &G711_PLC,
@@ -58,13 +58,13 @@ impl CodecName {
 /// One direction of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
-    /// What makes packets of speech.
+    /// The codec.
     pub codec: &'static Codec,
-    /// How many of the codec's frames a packet has.
+    /// Number of the codec's frames per packet.
     pub frames: u32,
-    /// When there is talk; `None`: all the time.
+    /// Talk spurts and pauses; `None`: continuous talk.
     pub on_off: Option<OnOff>,
-    /// For how long the receiver holds back what has come fastest; `None`: as is best.
+    /// Playout delay added to the fastest packets; `None`: the delay with the best quality.
     pub playout: Option<Span>,
 }
 
@@ -85,12 +85,12 @@ impl Kind for Voice {
 }
 
 impl Call {
-    /// IP bytes of its packets.
+    /// Length of the call's IP packets in bytes.
     pub fn size_bytes(&self) -> u32 {
         HEADERS_BYTES + self.frames * self.codec.frame_bytes
     }
 
-    /// When they come.
+    /// Arrivals of the packets.
     pub fn arrivals(&self) -> Arrivals {
         let every = Span::from_nanos(i64::from(self.frames) * self.codec.frame.as_nanos());
         Arrivals::Periodic { every, on_off: self.on_off }
@@ -107,7 +107,7 @@ impl VoiceTable {
     }
 }
 
-/// How many frames a packet has.
+/// Number of frames per packet.
 fn frames(key: &str, voice: &VoiceTable, codec: &Codec) -> Result<u32> {
     let Some(given) = &voice.packet_time else { return Ok(codec.frames_per_packet) };
     let (time, frame) = (given.value.as_nanos(), codec.frame.as_nanos());
@@ -121,7 +121,7 @@ fn frames(key: &str, voice: &VoiceTable, codec: &Codec) -> Result<u32> {
     Ok((time / frame) as u32)
 }
 
-/// Whether it pauses.
+/// Talk spurts and pauses, if the call has any.
 fn on_off(key: &str, voice: &VoiceTable) -> Result<Option<OnOff>> {
     let (name, other) = match (&voice.talk, &voice.silence) {
         (None, None) => return Ok(None),

@@ -1,4 +1,4 @@
-//! Files that a user asks for, one after the other, with pauses between them.
+//! Files requested by a user, one after the other, with pauses between them.
 
 use super::registry::{Asked, Carried, Kind, Load};
 use super::tcp::NO_RATE;
@@ -11,12 +11,12 @@ use thiserror::Error;
 
 /// β of the files of the HTTP paper.
 const PARETO_SHAPE: f64 = 1.5;
-/// Up to 1 there is no mean, and far above 2 all files are of one size.
+/// Smallest shape: for shapes up to 1 there is no mean.
 const LEAST_SHAPE: f64 = 1.001;
 const MOST_SHAPE: f64 = 50.0;
-/// Mean of the files' sizes, if nothing says otherwise.
+/// Default mean size of the files.
 const FILE_BYTES: u64 = 30_000;
-/// Mean of the pauses, if nothing says otherwise.
+/// Default mean of the pauses.
 const THINK: Span = Span::from_secs(10);
 
 /// A user of the web: files, each over a connection of its own, with pauses between them.
@@ -25,26 +25,26 @@ const THINK: Span = Span::from_secs(10);
 pub struct WebTable {
     /// Mean size of a file. The default is `30 kB`.
     pub file_size: Option<Quantity<Bytes>>,
-    /// How sizes are spread. The default is exponential.
+    /// Distribution of file sizes. The default is exponential.
     pub distribution: Option<SizeDistributionName>,
-    /// The shape of Pareto's law: the smaller, the heavier its tail. The default is 1.5.
+    /// The shape of the Pareto distribution: the smaller, the heavier the tail. The default is 1.5.
     #[schemars(range(min = 1.001, max = 50))]
     pub shape: Option<f64>,
-    /// Sizes are rounded up to whole segments. The default is false; true for TCP like ns2's.
+    /// Whether sizes are rounded up to whole segments. The default is false; true for TCP like ns2's.
     pub whole_segments: Option<bool>,
     /// Mean of the pauses before each file, which are exponentially distributed. The default is `10 s`.
     pub think_time: Option<Quantity<Duration>>,
 }
 
-/// How sizes of files are spread.
+/// A distribution of file sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeDistributionName {
-    /// All are equal.
+    /// All files have the mean size.
     Constant,
-    /// Exponentially.
+    /// The exponential distribution.
     Exponential,
-    /// As Pareto has it.
+    /// The Pareto distribution.
     Pareto,
 }
 
@@ -93,14 +93,15 @@ impl WebTable {
     }
 }
 
-/// How the sizes of files are spread.
+/// A distribution of file sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SizeDistribution {
-    /// All are of the mean size.
+    /// All files have the mean size.
     Constant,
-    /// Exponentially.
+    /// The exponential distribution.
     Exponential,
-    /// As Pareto has it, with this shape: above 1, or there is no mean, and up to 2 the variance is infinite.
+    /// The Pareto distribution with this shape, above 1 since the mean is infinite otherwise; up to 2 the variance is
+    /// infinite.
     Pareto(f64),
 }
 
@@ -109,7 +110,7 @@ pub enum SizeDistribution {
 pub struct FilesSpec {
     /// Mean size in bytes, before rounding up.
     pub mean_bytes: u64,
-    /// How sizes are spread.
+    /// Distribution of the sizes.
     pub law: SizeDistribution,
     /// Sizes are multiples of this many bytes, rounded up.
     pub unit_bytes: u32,
@@ -117,7 +118,7 @@ pub struct FilesSpec {
     pub think: Span,
 }
 
-/// What no files can be.
+/// Why files were refused.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[expect(missing_docs)] // the messages say it
 pub enum FilesError {

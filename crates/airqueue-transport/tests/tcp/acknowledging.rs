@@ -1,4 +1,4 @@
-//! What a receiver acknowledges, and when.
+//! Acknowledgements of a receiver, and their times.
 
 use crate::script::{MSS, at, bare, data, octet, plain, selective, stamped};
 use airqueue_core::{Ecn, Time};
@@ -67,7 +67,7 @@ fn every_dth_segment() {
     }
 }
 
-/// The delay counts from the first segment that waits, not from the latest.
+/// The delay counts from the first unacknowledged segment, not from the latest.
 #[test]
 fn the_timer_counts_from_the_first() {
     let mut s = Script::every(4);
@@ -79,8 +79,7 @@ fn the_timer_counts_from_the_first() {
     assert_eq!(s.timer().unwrap().ack, Some(octet(4)));
 }
 
-/// ns-2's sinks answer the first segment at once.
-/// The clock of 4.4BSD: it ticks every 200 ms, and what waits does not wait longer.
+/// The clock of 4.4BSD ticks every 200 ms: a delayed acknowledgement is sent at the next tick.
 #[test]
 fn a_clock_that_ticks_whatever_arrives() {
     let mut spec = plain(1);
@@ -96,12 +95,13 @@ fn a_clock_that_ticks_whatever_arrives() {
     assert_eq!(s.receiver.next_timer(), at(600));
     s.now = at(595);
     assert_eq!((s.data(3), s.data(4)), (None, Some(4)));
-    // The tick that found nothing changes nothing; on a tick the next one is meant.
+    // A tick without a delayed acknowledgement has no effect; a segment that arrives on a tick waits for the next one.
     s.now = at(600);
     assert_eq!(s.data(5), None);
     assert_eq!(s.receiver.next_timer(), at(800));
 }
 
+/// ns-2's sinks acknowledge the first segment at once.
 #[test]
 fn the_first_segment_may_be_answered_at_once() {
     let mut spec = plain(1);
@@ -113,7 +113,7 @@ fn the_first_segment_may_be_answered_at_once() {
     );
 }
 
-/// As many as Linux answers at once (`TCP_MAX_QUICKACKS`), then every second one.
+/// The segments that Linux acknowledges at once (`TCP_MAX_QUICKACKS`), then every second one.
 #[test]
 fn the_beginning_may_be_answered_at_once() {
     let mut s = Script::new(&{
@@ -125,7 +125,7 @@ fn the_beginning_may_be_answered_at_once() {
     assert_eq!(acked, (1..=16).chain([18, 20]).collect::<Vec<_>>());
 }
 
-/// Altman and Jiménez: the first alone, then two, three from segment 5 on, four from segment 9 on.
+/// Altman and Jiménez: the first segment alone, then two, three from segment 5 on, four from segment 9 on.
 #[test]
 fn the_dynamic_scheme() {
     let mut spec = plain(1);
@@ -215,8 +215,7 @@ fn echoes_are_of_the_earliest() {
     assert_eq!(echo(3, 50), Some(at(50)));
 }
 
-/// The base round trip is the shortest from an acknowledgement to its first echo; echoes that come again
-/// tell nothing.
+/// The base round trip is the shortest from an acknowledgement to its first echo; repeated echoes give no sample.
 #[test]
 fn a_receiver_sees_round_trips() {
     let mut s =
@@ -232,8 +231,8 @@ fn a_receiver_sees_round_trips() {
     }
 }
 
-/// FIN after the data, with them, before them, twice: acknowledged at once, and the stream ends when all
-/// before it is there.
+/// FIN after the data, with them, before them, twice: acknowledged at once, and the stream ends when all data before it
+/// has arrived.
 #[test]
 fn fin_in_every_order() {
     let with_fin = |number| Segment { fin: true, ..data(number) };

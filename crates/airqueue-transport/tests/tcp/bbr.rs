@@ -1,4 +1,4 @@
-//! BBR on a bottleneck of one rate, against what follows from its gains.
+//! BBR on a bottleneck of constant rate, against results that follow from its gains.
 
 use crate::bottleneck::{Bottleneck, RTT_MS, through_bottleneck};
 use crate::link::{Link, Network, To};
@@ -32,9 +32,10 @@ fn link(buffer: usize) -> Link<Bottleneck> {
     link
 }
 
-/// It carries what the link can, but for ProbeRTT, which costs at most 200 ms and two round trips of each ten seconds: 4 %. Its
-/// queue is at most a path's worth beyond the path and the budget of six packets, for the window is twice the path; with
-/// room for that nothing is ever dropped, and Startup, at 2.89 times the path, does not drop with room for two paths.
+/// BBR fills the link, except for ProbeRTT, which costs at most 200 ms and two round trips in ten seconds: 4 %. The
+/// window is twice the bandwidth-delay product, so that the queue is at most one such product and the budget of six
+/// packets. With room for that no packet is dropped after Startup; Startup, at 2.89 times the product, needs room for
+/// two.
 #[test]
 fn it_fills_a_link_and_not_its_buffer() {
     for buffer in [100, 1000] {
@@ -45,8 +46,8 @@ fn it_fills_a_link_and_not_its_buffer() {
     }
 }
 
-/// A buffer of a tenth of the path, where NewReno stays at the share of its saw tooth, (3/8) x² / (1 - x/2 + (x² - 1)/2) with
-/// x = 1.1, which is 0.817. BBR loses a part of what it probes with, but stays above 0.9.
+/// A buffer of a tenth of the bandwidth-delay product, where NewReno stays at the share of its sawtooth, (3/8) x² / (1
+/// - x/2 + (x² - 1)/2) with x = 1.1, which is 0.817. BBR loses a part of its probes, but stays above 0.9.
 #[test]
 fn a_short_buffer_does_not_slow_it_down() {
     let seen = through_bottleneck(&bbr(), BPS, 8);
@@ -54,7 +55,7 @@ fn a_short_buffer_does_not_slow_it_down() {
     assert_eq!(seen.timeouts, 0);
 }
 
-/// When the window is four segments, in ms: (beginning, length), seen each 10 ms.
+/// The periods with a window of four segments, in ms: (beginning, length), sampled every 10 ms.
 fn dips(link: &mut Link<Bottleneck>, until_ms: i64) -> Vec<(i64, i64)> {
     let mut dips: Vec<(i64, i64)> = vec![];
     for ms in (1000..until_ms).step_by(10) {
@@ -70,9 +71,9 @@ fn dips(link: &mut Link<Bottleneck>, until_ms: i64) -> Vec<(i64, i64)> {
     dips
 }
 
-/// ProbeRTT comes ten seconds after the shortest round trip was last found, which is at the end of the one before at the
-/// latest: between two beginnings lie 10 s and at most the time of a visit and some round trips, which is 1 s. A visit takes 200 ms,
-/// and one to three round trips on top of that: to drain, to see a round, to notice.
+/// ProbeRTT begins ten seconds after the shortest round trip was last found, at the latest at the end of the previous
+/// ProbeRTT: two beginnings are 10 s apart, plus at most the duration of ProbeRTT and some round trips, less than 1 s.
+/// ProbeRTT takes 200 ms, and one to three round trips: to drain, to complete a round, and to detect its end.
 #[test]
 fn probe_rtt_comes_every_ten_seconds() {
     let found = dips(&mut link(1000), 95_000);
@@ -84,7 +85,7 @@ fn probe_rtt_comes_every_ten_seconds() {
     assert!(found.iter().all(|&(_, length)| (200..=200 + 3 * RTT_MS + 20).contains(&length)));
 }
 
-/// A link without a queue that loses each segment of data with a probability of its own.
+/// A link without a queue that loses each data segment independently with a fixed probability.
 struct Lossy {
     bottleneck: Bottleneck,
     loss: f64,
@@ -99,7 +100,8 @@ impl Network for Lossy {
     }
 }
 
-/// Share of the link from 20 to 220 s with a random loss of 1 %, on a path that holds 400 packets.
+/// Share of the link from 20 to 220 s with a random loss of 1 %, on a path with a bandwidth-delay product of 400
+/// packets.
 fn share_with_loss(congestion: CongestionName) -> f64 {
     let bottleneck = Bottleneck::new(10 * BPS, 400, Span::from_millis(RTT_MS / 2), 0);
     let lossy = Lossy { bottleneck, loss: 0.01, draws: Seed(1).stream("loss") };
@@ -111,9 +113,9 @@ fn share_with_loss(congestion: CongestionName) -> f64 {
     (link.receiver.delivered_bytes() - before) as f64 / MSS as f64 / (200.0 * 4000.0)
 }
 
-/// NewReno's window would be sqrt(1.5/p) = 12 segments, CUBIC's at least as large and below 1.054 (RTT/p)^(3/4) + 12 = 18 (RFC
-/// 9438, section 5): 3 and 4.5 % of the 400 that the path holds. BBR sends at 0.99 of the bandwidth, of which 1 % is lost,
-/// and ProbeRTT takes up to 4 %: 94 % at least.
+/// NewReno's window would be sqrt(1.5/p) = 12 segments, CUBIC's at least as large and below 1.054 (RTT/p)^(3/4) + 12 =
+/// 18 (RFC 9438, section 5): 3 and 4.5 % of the 400 packets of the path. BBR sends at 0.99 of the bandwidth, of which 1
+/// % is lost, and ProbeRTT takes up to 4 %: 94 % at least.
 #[test]
 fn random_losses_do_not_slow_it_down() {
     let shares =
@@ -123,9 +125,9 @@ fn random_losses_do_not_slow_it_down() {
     assert!(bbr > 0.94, "{bbr}");
 }
 
-/// The stream of draws fixes a run to the byte.
+/// The random stream determines a run to the byte.
 #[test]
-fn the_same_draws_give_the_same_and_others_do_not() {
+fn draws_determine_a_run() {
     let run = |seed: u64| {
         let mut link = link(1000);
         link.sender = Sender::with_draws(&bbr(), Seed(seed).stream("tcp/0")).unwrap();
@@ -141,10 +143,11 @@ fn the_same_draws_give_the_same_and_others_do_not() {
     assert!((2..6).any(|seed| run(seed) != run(1)), "the phase of the first cycle is drawn");
 }
 
-/// An application that writes a segment each 100 ms: no bandwidth is lost by that. Afterwards a large transfer goes on at the
-/// rate from before, without Startup: 20 s at 400 packets a second, less 5 % for ProbeRTT and what is on its way.
+/// An application that writes one segment every 100 ms does not lower the bandwidth estimate. Afterwards a large
+/// transfer continues at the earlier rate, without Startup: 20 s at 400 packets a second, less 5 % for ProbeRTT and
+/// segments in flight.
 #[test]
-fn an_idle_application_teaches_it_nothing() {
+fn an_idle_application_does_not_lower_the_bandwidth() {
     let mut link = Link::new(&bbr(), Bottleneck::new(BPS, 1000, Span::from_millis(50), 0));
     link.sender.write(2000 * MSS);
     link.run_until(at(6000));
@@ -161,9 +164,9 @@ fn an_idle_application_teaches_it_nothing() {
     assert!((7600..=8000).contains(&packets), "{packets}");
 }
 
-/// What BBR cannot be without, and what it does not go with.
+/// Requirements of BBR, and settings that it excludes.
 #[test]
-fn some_connections_cannot_have_it() {
+fn requirements_of_bbr_are_checked() {
     let refusal = |change: &dyn Fn(&mut TcpSpec)| {
         let mut spec = bbr();
         change(&mut spec);

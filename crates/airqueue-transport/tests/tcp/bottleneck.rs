@@ -6,17 +6,17 @@ use airqueue_core::{DataRate, Serializer, Span, Time};
 use airqueue_transport::tcp::{Segment, TcpSpec};
 use std::collections::VecDeque;
 
-/// Without any waiting.
+/// Round-trip time without queueing.
 pub const RTT_MS: i64 = 100;
 
-/// A link of one rate with room for `buffer` packets, the one being sent among them, in one direction.
+/// A link of constant rate with room for `buffer` packets, the packet in service included, in one direction.
 pub struct Bottleneck {
     rate: DataRate,
     line: Serializer,
     buffer: usize,
-    /// Bytes that the line needs for a packet on top of its own.
+    /// Bytes that the link adds to each packet.
     overhead: u32,
-    /// When those inside will have left.
+    /// Departure times of the packets inside.
     inside: VecDeque<Time>,
     free: Time,
     one_way: Span,
@@ -78,7 +78,7 @@ impl Network for Bottleneck {
     }
 }
 
-/// What one connection does between 50 s and 450 s.
+/// Results of one connection between 50 s and 450 s.
 pub struct Seen {
     /// Goodput as a share of the rate, headers of 40 bytes counted.
     pub share: f64,

@@ -1,4 +1,4 @@
-//! Against what can be computed by hand.
+//! TCP against results computed by hand.
 
 use crate::bottleneck::{RTT_MS, through_bottleneck};
 use crate::link::{Link, Network, To, Wire};
@@ -31,7 +31,7 @@ fn a_window_per_round_trip() {
     }
 }
 
-/// In slow start 2^k - 1 segments take k round trips from one segment on, and the handshake one more.
+/// In slow start from one segment, 2^k - 1 segments take k round trips, and the handshake takes one more.
 #[test]
 fn slow_start_takes_a_logarithm() {
     for k in 1..=10 {
@@ -47,8 +47,8 @@ fn slow_start_takes_a_logarithm() {
     }
 }
 
-/// A lone segment at the end of a batch waits for the timer: d = 3 and four segments, three of which go
-/// out together.
+/// A single segment at the end of a transfer waits for the timer: d = 3 and four segments, three of which share an
+/// acknowledgement.
 #[test]
 fn an_incomplete_batch_waits_for_the_timer() {
     let mut spec = plain(3);
@@ -62,10 +62,10 @@ fn an_incomplete_batch_waits_for_the_timer() {
     assert_eq!(link.now, at(2 * RTT_MS + 40));
 }
 
-/// The sawtooth of Reno: a window between W/2 and W = P + B, with P packets in flight on the path and a
-/// buffer of B. While it is below P a round takes the round trip time, above it W packet times. With
-/// x = W/P (at most 2): share = (3/8) x² / (1 - x/2 + (x² - 1)/2). Within 3 %: detection and recovery take
-/// two rounds of some tens.
+/// The sawtooth of Reno: a window between W/2 and W = P + B, with P packets in flight on the path and a buffer of B.
+/// While the window is below P a round takes the round-trip time, above P it takes W packet times. With x = W/P (at
+/// most 2): share = (3/8) x² / (1 - x/2 + (x² - 1)/2). Within 3 %: detection and recovery take two of some tens of
+/// rounds.
 #[test]
 fn a_small_buffer_costs_what_the_sawtooth_says() {
     let bps = 8 * 1040 * 400; // 400 packets a second, 40 in a round trip
@@ -81,10 +81,10 @@ fn a_small_buffer_costs_what_the_sawtooth_says() {
     }
 }
 
-/// With B >= P the link never idles, and the window, each of which lasts W packet times, has the mean
-/// (2/3)(1 - 1/8)/(1 - 1/4) W = 7/9 W; the buffer holds what is beyond P. Within 5 % of W.
+/// With B >= P the link never idles, and the window, whose rounds last W packet times, has the mean (2/3)(1 - 1/8)/(1 -
+/// 1/4) W = 7/9 W; the buffer holds the excess over P. Within 5 % of W.
 #[test]
-fn a_large_buffer_is_seven_ninths_of_the_way() {
+fn a_large_buffer_leaves_a_mean_window_of_seven_ninths() {
     let bps = 8 * 1040 * 400;
     for buffer in [50, 80, 120] {
         let peak = f64::from(buffer) + 40.0;
@@ -98,9 +98,9 @@ fn a_large_buffer_is_seven_ninths_of_the_way() {
     }
 }
 
-/// CUBIC after a loss with a window of W_max: the time until the next is K = cbrt(W_max (1 - β) / C) to
-/// the plateau (RFC 9438, equation 2) and beyond it until the buffer is full again. It keeps the link
-/// busier than Reno does with the same small buffer.
+/// CUBIC after a loss with a window of W_max: the time until the next is K = cbrt(W_max (1 - β) / C) to the plateau
+/// (RFC 9438, equation 2) and beyond it until the buffer is full again. CUBIC uses the link better than Reno with this
+/// small buffer.
 #[test]
 fn cubic_fills_a_small_buffer_better() {
     let bps = 8 * 1040 * 4000;
@@ -116,7 +116,7 @@ fn cubic_fills_a_small_buffer_better() {
     assert!(cubic > reno + 0.05, "{cubic} and {reno}");
 }
 
-/// A wire that loses every so many segments of data.
+/// A wire that loses every n-th data segment.
 struct Lossy {
     every: u64,
     seen: u64,
@@ -144,10 +144,9 @@ fn mean_window(congestion: CongestionName, every: u64) -> f64 {
     packets / 800.0 * RTT_MS as f64 / 1000.0
 }
 
-/// One loss in 1/p segments: Reno has a mean window of sqrt(3/2 / p), CUBIC on a long path one of
-/// (C (3 + β) / (4 (1 - β)))^(1/4) (RTT/p)^(3/4) = 1.054 (RTT/p)^(3/4) (RFC 9438, section 5.1). Reno
-/// within 5 %, CUBIC within 10 %: the formula has no fast convergence, which makes W_max alternate when
-/// losses come at one and the same window.
+/// One loss in 1/p segments: Reno has a mean window of sqrt(3/2 / p), CUBIC on a long path one of (C (3 + β) / (4 (1 -
+/// β)))^(1/4) (RTT/p)^(3/4) = 1.054 (RTT/p)^(3/4) (RFC 9438, section 5.1). Reno within 5 %, CUBIC within 10 %: the
+/// formula has no fast convergence, which makes W_max alternate when losses occur at equal windows.
 #[test]
 fn rare_losses_give_the_mean_window() {
     let check = |congestion, every: u64, theory: f64, tolerance: f64| {

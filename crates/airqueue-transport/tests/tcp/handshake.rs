@@ -1,4 +1,4 @@
-//! RFC 9293, section 3.5.
+//! The handshake: RFC 9293, section 3.5.
 
 use crate::script::{MSS, Script, at};
 use airqueue_core::{Ecn, Span, Time};
@@ -8,7 +8,7 @@ fn ends(spec: &TcpSpec) -> (Sender, Receiver) {
     (Sender::new(spec).unwrap(), Receiver::new(spec).unwrap())
 }
 
-/// What a handshake's segment says.
+/// The sequence number, SYN and acknowledgement of a segment.
 fn form(segment: &Segment) -> (u64, bool, Option<u64>) {
     (segment.seq, segment.syn, segment.ack)
 }
@@ -105,10 +105,10 @@ fn a_lost_syn_is_sent_again_and_remembered() {
     assert_eq!(script.sender.srtt(), None); // Karn
 }
 
-/// A SYN-ACK is lost: both ends send theirs again. The last acknowledgement is lost: data do its work, or
-/// the SYN-ACK comes again and is answered.
+/// A SYN-ACK is lost: both ends send theirs again. If the last acknowledgement is lost, data replace it, or the SYN-ACK
+/// is retransmitted and acknowledged.
 #[test]
-fn what_is_lost_is_made_good() {
+fn lost_segments_of_a_handshake_are_repeated() {
     let (mut a, mut b) = ends(&TcpSpec::standard(MSS as u32));
     a.open();
     let syn = a.poll_transmit(at(0)).unwrap();

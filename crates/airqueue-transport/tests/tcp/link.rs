@@ -5,14 +5,14 @@ use airqueue_transport::tcp::{Receiver, Segment, Sender, TcpSpec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Where a segment goes.
+/// The destination of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     Receiver,
     Sender,
 }
 
-/// What a network does with a segment: when copies of it arrive, and whether they are marked.
+/// A network between the ends: when copies of a segment arrive, and whether they are marked.
 pub trait Network {
     fn carry(&mut self, to: To, segment: &mut Segment, now: Time, arrivals: &mut Vec<Time>);
 }
@@ -22,16 +22,16 @@ pub struct Link<N> {
     pub receiver: Receiver,
     pub network: N,
     pub now: Time,
-    /// When, in what order, and which of `segments`.
+    /// Arrival time, order, and index in `segments`.
     wire: BinaryHeap<Reverse<(Time, u64, usize)>>,
     carried: u64,
     segments: Vec<(To, Segment)>,
-    /// Those of `segments` that have arrived.
+    /// Free places in `segments`.
     unused: Vec<usize>,
     arrivals: Vec<Time>,
     window: u64,
     mss: u64,
-    heard: u64,
+    acknowledged: u64,
 }
 
 impl<N: Network> Link<N> {
@@ -49,17 +49,17 @@ impl<N: Network> Link<N> {
             arrivals: vec![],
             window: u64::from(spec.sender.window_segments) * mss,
             mss,
-            heard: 1,
+            acknowledged: 1,
         };
         link.receiver.open();
         link
     }
 
-    /// Sends all that the ends have, and checks what always holds.
+    /// Sends all segments of both ends, and checks invariants.
     pub fn flush(&mut self) {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             let data_end = segment.seq + u64::from(segment.payload_bytes);
-            assert!(data_end <= self.heard + self.window, "beyond the window: {segment:?}");
+            assert!(data_end <= self.acknowledged + self.window, "beyond the window: {segment:?}");
             assert!(u64::from(segment.payload_bytes) <= self.mss);
             self.put(To::Receiver, segment);
         }
@@ -86,13 +86,13 @@ impl<N: Network> Link<N> {
         self.wire.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
     }
 
-    /// When something happens next, if both ends have sent what they have.
+    /// Time of the next event, after both ends have sent all segments.
     pub fn next_at(&self) -> Time {
         let timer = self.sender.next_timer().min(self.receiver.next_timer());
         self.next_arrival().min(timer)
     }
 
-    /// Goes to the next thing that happens; false if nothing ever does.
+    /// Advances to the next event; false if there is none.
     pub fn step(&mut self) -> bool {
         self.flush();
         let arrival = self.next_arrival();
@@ -108,7 +108,7 @@ impl<N: Network> Link<N> {
             match to {
                 To::Receiver => self.receiver.on_segment(&segment, self.now),
                 To::Sender => {
-                    self.heard = self.heard.max(segment.ack.unwrap_or(0));
+                    self.acknowledged = self.acknowledged.max(segment.ack.unwrap_or(0));
                     self.sender.on_segment(&segment, self.now);
                 }
             }
@@ -120,7 +120,7 @@ impl<N: Network> Link<N> {
         true
     }
 
-    /// Until `at`, as far as anything happens.
+    /// Runs up to `at`, or until no events are left.
     pub fn run_until(&mut self, at: Time) {
         loop {
             self.flush();
@@ -132,7 +132,7 @@ impl<N: Network> Link<N> {
     }
 }
 
-/// Takes `one_way` for each segment, and loses nothing.
+/// A network with a constant delay and without losses.
 pub struct Wire {
     pub one_way: Span,
 }

@@ -1,5 +1,5 @@
-//! With Linux's conventions, the same as a real kernel: `validation/linux/tcp` has measured it, over a
-//! bottleneck that keeps packets for their time on the line, with the round trip as a delay behind it.
+//! TCP with Linux's conventions against measurements of a real kernel (`validation/linux/tcp`), over a bottleneck that
+//! keeps packets until their serialisation ends, followed by a delay.
 
 use crate::bottleneck::Bottleneck;
 use crate::link::{Link, Network, To};
@@ -12,10 +12,10 @@ use std::rc::Rc;
 
 /// Bytes of data in a full segment on Ethernet, with timestamps.
 const MSS: u32 = 1448;
-/// What the kernel counts on top of an IP packet.
+/// Bytes that the kernel adds to an IP packet.
 const ETHERNET: u32 = 14;
 
-/// One flow's way through a bottleneck that it shares.
+/// The path of one flow through a shared bottleneck.
 struct Arm {
     shared: Rc<RefCell<Bottleneck>>,
     back: Span,
@@ -30,14 +30,14 @@ impl Network for Arm {
     }
 }
 
-/// A line of a table, by the names of its columns.
+/// A row of a table, by the names of its columns.
 type Cells = BTreeMap<&'static str, &'static str>;
 
 fn table(text: &'static str) -> Vec<Cells> {
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
     let cells = |line: &'static str| {
-        // The name of a path is quoted, and has commas.
+        // The name of a path is quoted and contains commas.
         let (path, rest) = line[1..].split_once("\",").unwrap();
         names.iter().copied().zip([path].into_iter().chain(rest.split(','))).collect()
     };
@@ -52,12 +52,12 @@ fn seconds(cells: &Cells, name: &str) -> Time {
     Time::ZERO + Span::from_secs_f64(number(cells, name))
 }
 
-/// Lines that follow each other and are of the same path.
+/// Consecutive rows with equal paths.
 fn by_path(table: &[Cells]) -> impl Iterator<Item = &[Cells]> {
     table.chunk_by(|one, other| one["path"] == other["path"])
 }
 
-/// The controller that Linux calls so: by our word, but for `tcp_cong.c`'s own.
+/// The controller with this name in Linux: equal to the name here, except Reno of `tcp_cong.c`.
 fn by_the_kernels_name(name: &str) -> CongestionName {
     let word = if name == "reno" { "newreno" } else { name };
     CongestionName::named(word).unwrap_or_else(|| panic!("there is no controller {name:?}"))
@@ -71,7 +71,7 @@ struct Paths {
 }
 
 impl Paths {
-    /// As a line for each flow says.
+    /// Connections as described by one row for each flow.
     fn new(flows: &[&Cells]) -> Paths {
         let (rate, room) = (number(flows[0], "rate_bps"), number(flows[0], "queue_packets"));
         let shared = Bottleneck::new(rate as u64, room as usize, Span::ZERO, ETHERNET);
@@ -87,7 +87,7 @@ impl Paths {
         Paths { links, starts, shared }
     }
 
-    /// In the order of what happens on any of them.
+    /// Runs all connections in the order of their events.
     fn run_until(&mut self, at: Time) {
         loop {
             let begins = self.starts.iter().copied().min().unwrap();
@@ -110,14 +110,14 @@ impl Paths {
         self.shared.borrow_mut().count(at);
     }
 
-    /// Bytes that each has delivered, and packets times seconds in the queue.
+    /// Bytes delivered by each connection, and packets times seconds in the queue.
     fn totals(&self) -> (Vec<u64>, f64) {
         let delivered = self.links.iter().map(|link| link.receiver.delivered_bytes());
         (delivered.collect(), self.shared.borrow().area)
     }
 }
 
-/// Goodput of each flow in bit/s and the mean queue, from the one time to the other.
+/// Goodput of each flow in bit/s and the mean queue, between two times.
 fn ours(flows: &[&Cells], from: Time, to: Time) -> (Vec<f64>, f64) {
     let mut paths = Paths::new(flows);
     paths.run_until(from);
@@ -130,9 +130,8 @@ fn ours(flows: &[&Cells], from: Time, to: Time) -> (Vec<f64>, f64) {
     (goodput, (area_after - area) / seconds)
 }
 
-/// From 5 s on, over rates of 5 to 50 Mb/s, round trips of 10 to 100 ms and queues of 5 to 330 packets:
-/// goodput within 3 %, the mean queue within 10 %, of one flow; of two with different round trips their
-/// goodput together and the queue.
+/// From 5 s on, over rates of 5 to 50 Mb/s, round trips of 10 to 100 ms and queues of 5 to 330 packets: goodput within
+/// 3 %, the mean queue within 10 %, of one flow; of two with different round trips their total goodput and the queue.
 #[test]
 fn a_bottleneck_carries_as_much_and_holds_as_much() {
     let figures = table(include_str!("../../../../validation/linux/tcp/figures.csv"));
@@ -154,7 +153,7 @@ fn a_bottleneck_carries_as_much_and_holds_as_much() {
     assert_eq!(misses, MISSES);
 }
 
-/// Where it is known not to hold, and `docs/linux-tcp.md` says by how much.
+/// Paths on which agreement is known to fail; `docs/linux-tcp.md` gives the deviations.
 const MISSES: [&str; 4] = [
     "bbr, 5 Mb/s, 10 ms, 5",
     "bbr, 5 Mb/s, 40 ms, 5",
@@ -164,7 +163,7 @@ const MISSES: [&str; 4] = [
 
 /// Windows over time: their mean within 5 %, the highest within 10 %.
 #[test]
-fn windows_swing_as_high() {
+fn windows_have_the_kernels_mean_and_maximum() {
     let looks = table(include_str!("../../../../validation/linux/tcp/windows.csv"));
     for path in by_path(&looks) {
         let mut paths = Paths::new(&[&path[0]]);

@@ -1,13 +1,13 @@
-//! With ns-2's conventions, the same as ns-2.
+//! TCP with ns-2's conventions against ns-2.
 
 use crate::bottleneck::through_bottleneck;
 use crate::script::{MSS, Script, at};
 use airqueue_transport::tcp::{AckEvery, InitialWindow, TcpSpec};
 
-/// One connection through a drop-tail link of 400 packets a second, whose buffer counts the packet being
-/// sent; `peers/ns2/bottleneck.tcl` made the rows. From buffers that cost timeouts to such that
-/// cost delay, and windows that lose nothing: goodput within 0.5 %, losses but for one, packets waiting
-/// within 5 % or a twentieth of a packet.
+/// One connection through a drop-tail link of 400 packets a second, whose buffer counts the packet being sent;
+/// `peers/ns2/bottleneck.tcl` generated the rows. Buffers range from sizes that cause timeouts to sizes that cause
+/// delay, with some windows that lose nothing: goodput within 0.5 %, losses within one, packets waiting within 5 % or a
+/// twentieth of a packet.
 #[test]
 fn a_drop_tail_bottleneck() {
     let rows = include_str!("../data/ns2_bottleneck.csv").lines().skip(1);
@@ -26,12 +26,12 @@ fn a_drop_tail_bottleneck() {
         };
         near(seen.packets as f64, packets, 0.005, 0.0);
         near(seen.dropped as f64, lost, 0.0, 1.0);
-        // The one being sent is in our buffer, and not among ns-2's waiting.
+        // The packet in service is in our buffer, but not among ns-2's waiting packets.
         near(seen.queue - seen.share, waiting, 0.05, 0.05);
     }
 }
 
-/// With a window of `initial` segments, all of them sent.
+/// A sender with a window of `initial` segments, all sent.
 fn script(initial: u32) -> Script {
     let mut spec = TcpSpec::ns2(MSS as u32);
     spec.sender.window_segments = 1000;
@@ -41,8 +41,9 @@ fn script(initial: u32) -> Script {
     script
 }
 
-/// `slowdown` halves the window whatever is left; the acknowledgement that ends fast recovery opens it
-/// (`recv_newack_helper`); and `bug_fix_` lets no other begin before something beyond `recover_` has been acknowledged.
+/// `slowdown` halves the window to any size; the acknowledgement that ends fast recovery opens the window
+/// (`recv_newack_helper`); and with `bug_fix_` no other recovery begins before data beyond `recover_` has been
+/// acknowledged.
 #[test]
 fn fast_recovery_with_a_window_of_three() {
     let mut s = script(3);
@@ -57,7 +58,8 @@ fn fast_recovery_with_a_window_of_three() {
     assert_eq!(s.sender.counters().fast_recoveries, 1);
 }
 
-/// `partialnewack`: four are acknowledged where duplicates have added three, so the window loses one for good.
+/// `partialnewack`: four segments are acknowledged where duplicates have added three, so that the window shrinks by one
+/// permanently.
 #[test]
 fn partial_acknowledgements_deflate_the_window() {
     let mut s = script(6);
@@ -69,8 +71,8 @@ fn partial_acknowledgements_deflate_the_window() {
     assert_eq!(s.cwnd(), 3.0);
 }
 
-/// After a timeout two duplicates let a segment each go, and a third one is no loss (`send_one`); the next timeout
-/// halves the threshold again.
+/// After a timeout each of two duplicates allows one segment, and a third one does not indicate a loss (`send_one`);
+/// the next timeout halves the threshold again.
 #[test]
 fn after_a_timeout() {
     let mut s = script(12);

@@ -1,4 +1,4 @@
-//! Whatever the network does, every byte arrives once and in order, and the sender gets to know.
+//! In every network, every byte is delivered once and in order, and the sender learns of its delivery.
 
 use crate::link::{Link, Network, To};
 use crate::script::MSS;
@@ -10,7 +10,7 @@ use airqueue_transport::tcp::{
 };
 use proptest::prelude::*;
 
-/// Loses, duplicates, delays and so reorders.
+/// A network that loses, duplicates, delays and therefore reorders segments.
 struct Hostile {
     rng: RandomStream,
     loss: f64,
@@ -114,18 +114,18 @@ proptest! {
         prop_assert_eq!(link.receiver.delivered_bytes(), total);
         let counters = link.sender.counters();
         prop_assert_eq!(counters.acknowledged_bytes, total);
-        // What was sent once arrived or was lost; what arrived beyond that was a duplicate.
+        // Each segment sent arrived or was lost; all further arrivals were duplicates.
         let received = link.receiver.counters();
         prop_assert!(counters.sent_bytes >= total);
         prop_assert!(received.segments - received.duplicates <= counters.segments);
         prop_assert_eq!(link.sender.next_timer(), Time::MAX);
     }
 
-    /// A network that neither loses nor reorders sees nothing twice, whatever the settings, as long as
-    /// acknowledgements wait for less than the shortest timeout, which is 200 ms in ns-2. A probe for a lost
-    /// tail waits for two round trips, and may be in vain where acknowledgements wait for longer. Without D-SACK the
-    /// sender then takes its probe for the repair of a loss and reduces its window (RFC 8985, section 7.4.2), and the
-    /// marks of that window of data ask for no second reduction (RFC 3168, section 6.1.2).
+    /// In a network without loss and reordering no segment is sent twice, with any settings, as long as
+    /// acknowledgements are delayed by less than the shortest timeout, 200 ms in ns-2. A tail loss probe is sent after
+    /// two round trips, and may be unnecessary where acknowledgements are delayed longer. Without D-SACK the sender
+    /// then takes the probe for the repair of a loss and reduces its window (RFC 8985, section 7.4.2), and marks in
+    /// that window of data cause no second reduction (RFC 3168, section 6.1.2).
     #[test]
     fn nothing_is_sent_twice_without_need(
         mut spec in specs(),
@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-/// 20 ms, and, if it is on, a mark for every seventh segment that takes one.
+/// A delay of 20 ms, and, if enabled, a mark on every seventh ECN-capable segment.
 struct Marking {
     on: bool,
     seen: u64,

@@ -1,4 +1,4 @@
-//! What a sender does about loss.
+//! Loss recovery of a sender.
 
 use crate::script::{MSS, NONE, Script, ack, at, plain, selective, stamped};
 use airqueue_core::Span;
@@ -35,7 +35,7 @@ fn limited_transmit() {
     assert_eq!(s.on_ack(0), [10]);
     assert_eq!(s.on_ack(0), [1]);
     assert_eq!(s.ssthresh(), 4.0);
-    // Reordering and no loss: an acknowledgement that advances ends it.
+    // Reordering without loss: an acknowledgement of new data ends limited transmit.
     let mut s = Script::backlogged(&spec);
     s.sent();
     assert_eq!(s.on_ack(0), [9]);
@@ -43,8 +43,8 @@ fn limited_transmit() {
     assert_eq!(s.sender.counters().fast_recoveries, 0);
 }
 
-/// RFC 6582, section 3.2, step 3: segments 1 and 3 of eight are lost; the partial acknowledgement asks
-/// for 3 at once.
+/// RFC 6582, section 3.2, step 3: segments 1 and 3 of eight are lost; the partial acknowledgement causes the
+/// retransmission of 3 at once.
 #[test]
 fn a_partial_acknowledgement_shows_the_next_hole() {
     let mut s = Script::backlogged(&plain(8));
@@ -61,7 +61,7 @@ fn a_partial_acknowledgement_shows_the_next_hole() {
     assert_eq!((s.cwnd(), s.sender.counters().retransmitted), (4.0, 2));
 }
 
-/// RFC 6582, section 3.2: the first partial acknowledgement starts the timer anew, others do not.
+/// RFC 6582, section 3.2: only the first partial acknowledgement restarts the timer.
 #[test]
 fn only_the_first_partial_acknowledgement_restarts_the_timer() {
     let mut s = Script::backlogged(&plain(8));
@@ -100,8 +100,8 @@ fn several_holes_in_one_round() {
     assert_eq!(s.sender.counters().fast_recoveries, 1);
 }
 
-/// RFC 6675, IsLost: more than two segments' bytes beyond a hole are enough, in one acknowledgement too;
-/// a duplicate that tells nothing new is none.
+/// RFC 6675, IsLost: more than two segments' bytes beyond a hole indicate a loss, even in one acknowledgement; a
+/// duplicate without new blocks does not count.
 #[test]
 fn bytes_beyond_a_hole_make_it_lost() {
     let mut s = Script::backlogged(&selective(8));
@@ -112,7 +112,7 @@ fn bytes_beyond_a_hole_make_it_lost() {
     assert_eq!(s.on_sack(0, &[(2, 4)]), [1]);
 }
 
-/// RFC 6675, NextSeg, rule 4: the last segment is lost too and nothing follows it that could tell.
+/// RFC 6675, NextSeg, rule 4: the last segment is lost too, and no later segment can reveal the loss.
 #[test]
 fn a_lost_tail_is_rescued() {
     let mut s = Script::new(&selective(5));
@@ -126,8 +126,8 @@ fn a_lost_tail_is_rescued() {
     assert_eq!((s.sender.counters().timeouts, s.sender.backlog_bytes()), (0, 0));
 }
 
-/// RFC 6298, (5.4) to (5.6), RFC 5681, section 3.1: one segment after 1 s, then after 2 and 4 s more;
-/// the threshold stays while it is the same one.
+/// RFC 6298, (5.4) to (5.6), RFC 5681, section 3.1: one segment after 1 s, then after 2 and 4 s more; the threshold
+/// stays while the same segment is lost.
 #[test]
 fn the_timer_backs_off() {
     let mut s = Script::backlogged(&plain(8));
@@ -139,13 +139,13 @@ fn the_timer_backs_off() {
     assert_eq!(s.timer_at(3000), [1]);
     assert_eq!(s.timer_at(7000), [1]);
     assert_eq!((s.ssthresh(), s.sender.counters().timeouts), (4.0, 3));
-    // In slow start through all that was outstanding; what has arrived is skipped over.
+    // Slow start retransmits all outstanding segments, except those that have arrived.
     assert_eq!(s.on_ack(1), [2, 3]);
     assert_eq!(s.on_ack(8), [9, 10, 11]);
 }
 
-/// RFC 6298, section 3 (Karn): an acknowledgement of a segment that was sent twice is no sample, and the
-/// timeout stays backed off (section 5) until there is one.
+/// RFC 6298, section 3 (Karn): an acknowledgement of a segment that was sent twice gives no sample, and the timeout
+/// stays backed off (section 5) until the next sample.
 #[test]
 fn ambiguous_round_trips_do_not_count() {
     let mut s = Script::backlogged(&plain(1));
@@ -158,7 +158,7 @@ fn ambiguous_round_trips_do_not_count() {
     s.on_ack(2);
     assert_eq!(s.sender.srtt(), Some(Span::from_millis(100)));
     assert_eq!(s.sender.rto(), Span::from_secs(1));
-    // With timestamps the first one tells (RFC 7323, section 4).
+    // With timestamps the first acknowledgement gives a sample (RFC 7323, section 4).
     let mut s = Script::backlogged(&TcpSpec { timestamps: Some(Span::from_millis(1)), ..plain(1) });
     s.sent();
     s.timer_at(1000);
@@ -167,8 +167,8 @@ fn ambiguous_round_trips_do_not_count() {
     assert_eq!(s.sender.srtt(), Some(Span::from_millis(100)));
 }
 
-/// RFC 6582, section 4.1: duplicates of what was sent twice after a timeout are not a loss; RFC 6675,
-/// section 5.1: nor is anything before all of it is acknowledged.
+/// RFC 6582, section 4.1: after a timeout, duplicates of segments sent twice do not indicate a loss; RFC 6675, section
+/// 5.1: nor do any duplicates until all of these segments are acknowledged.
 #[test]
 fn a_timeout_is_not_followed_by_fast_recovery() {
     for spec in [plain(6), selective(6)] {
@@ -189,7 +189,7 @@ fn a_timeout_is_not_followed_by_fast_recovery() {
     assert_eq!(s.sender.counters().fast_recoveries, 0);
 }
 
-/// What has been acknowledged selectively is not sent again after a timeout (RFC 6675, section 5.1).
+/// Selectively acknowledged segments are not retransmitted after a timeout (RFC 6675, section 5.1).
 #[test]
 fn a_timeout_skips_what_has_arrived() {
     let mut s = Script::backlogged(&selective(6));
@@ -208,9 +208,9 @@ fn a_timeout_skips_what_has_arrived() {
     assert_eq!(s.sender.counters().retransmitted, 4);
 }
 
-/// Old acknowledgements, and those of what was never sent, change nothing.
+/// Old acknowledgements, and acknowledgements of data that was never sent, have no effect.
 #[test]
-fn nonsense_is_ignored() {
+fn invalid_acknowledgements_are_ignored() {
     let mut s = Script::backlogged(&plain(4));
     s.sent();
     s.on_ack(2);

@@ -1,5 +1,4 @@
-//! One end of a connection, and a test that plays the other: segments by their numbers from 1, each of
-//! `MSS` bytes.
+//! One end of a connection, where the test is the other end: segments by their numbers from 1, each of `MSS` bytes.
 
 use airqueue_core::{Span, Time};
 use airqueue_transport::tcp::{
@@ -7,14 +6,14 @@ use airqueue_transport::tcp::{
 };
 
 pub const MSS: u64 = 1000;
-/// What goes out when nothing does.
+/// No segments.
 pub const NONE: [u64; 0] = [];
 
 pub fn at(ms: i64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
-/// A connection that is there, with `initial` segments at first and no refinements.
+/// An open connection with an initial window of `initial` segments and without options.
 pub fn plain(initial: u32) -> TcpSpec {
     let mut spec = TcpSpec::standard(MSS as u32);
     spec.opening = Opening::Open;
@@ -27,7 +26,7 @@ pub fn plain(initial: u32) -> TcpSpec {
     spec
 }
 
-/// The same with selective acknowledgements and limited transmit.
+/// A connection as [`plain`] with selective acknowledgements and limited transmit.
 pub fn selective(initial: u32) -> TcpSpec {
     let mut spec = plain(initial);
     spec.sack = true;
@@ -82,7 +81,7 @@ impl Script {
         Script { sender: Sender::new(spec).unwrap(), now: Time::ZERO }
     }
 
-    /// With more to send than any test takes.
+    /// A sender with more data than any test uses.
     pub fn backlogged(spec: &TcpSpec) -> Script {
         let mut script = Script::new(spec);
         script.sender.write(u64::MAX / 2);
@@ -93,17 +92,18 @@ impl Script {
         std::iter::from_fn(|| self.sender.poll_transmit(self.now)).collect()
     }
 
-    /// The numbers of the segments that go out now.
+    /// The numbers of the segments sent now.
     pub fn sent(&mut self) -> Vec<u64> {
         self.segments().iter().map(|s| 1 + (s.seq - 1) / MSS).collect()
     }
 
-    /// What goes out on an acknowledgement of the first `segments`.
+    /// The segments sent after an acknowledgement of the first `segments`.
     pub fn on_ack(&mut self, segments: u64) -> Vec<u64> {
         self.on(&ack(segments))
     }
 
-    /// What goes out on one that has these segments, first to last, besides.
+    /// The segments sent after an acknowledgement of the first `segments` with SACK blocks for `runs`, each from first
+    /// to last.
     pub fn on_sack(&mut self, segments: u64, runs: &[(u64, u64)]) -> Vec<u64> {
         let range = |&(first, last)| Range { start: octet(first), end: octet(last + 1) };
         let blocks: Vec<Range> = runs.iter().map(range).collect();
@@ -115,14 +115,14 @@ impl Script {
         self.sent()
     }
 
-    /// Passes to `ms`; until then nothing may want to happen.
+    /// Advances to `ms`; no timer may expire before.
     pub fn quiet_until(&mut self, ms: i64) {
         assert!(self.sender.next_timer() >= at(ms), "a timer at {}", self.sender.next_timer());
         self.now = at(ms);
         assert_eq!(self.sent(), NONE);
     }
 
-    /// Passes to `ms`, where the next timer is; what goes out then.
+    /// Advances to `ms`, the time of the next timer; returns the segments sent then.
     pub fn timer_at(&mut self, ms: i64) -> Vec<u64> {
         assert_eq!(self.sender.next_timer(), at(ms));
         self.now = at(ms);

@@ -1,4 +1,4 @@
-//! What a sender sends when nothing is lost.
+//! Segments of a sender without losses.
 
 use crate::script::{MSS, NONE, Script, ack, at, bare, octet, plain, stamped};
 use airqueue_core::{DataRate, Ecn, Span, Time};
@@ -55,7 +55,7 @@ fn the_initial_window_is_that_of_rfc_6928() {
     }
 }
 
-/// The receiver's window, W*: never more outstanding, one at a time if it is 1.
+/// The receiver's window, W*, limits outstanding segments; with W* = 1 one segment at a time.
 #[test]
 fn the_window_bounds_what_is_outstanding() {
     let mut spec = plain(10);
@@ -65,12 +65,12 @@ fn the_window_bounds_what_is_outstanding() {
         assert_eq!(s.sent(), [n + 1]);
         s.sender.on_segment(&ack(n + 1), s.now);
     }
-    // RFC 7661: a window that is not used does not grow.
+    // RFC 7661: an unused window does not grow.
     assert_eq!(s.cwnd(), 10.0);
 }
 
-/// RFC 5681, section 4.1: not after the timeout itself, but after more; an application that pauses for
-/// less keeps its window.
+/// RFC 5681, section 4.1: a pause longer than the timeout restarts from the restart window; after a shorter pause the
+/// window stays.
 #[test]
 fn a_pause_restarts_slowly() {
     let cases = [
@@ -118,7 +118,7 @@ fn marks_reduce_the_window_once_per_window() {
     assert_eq!((s.cwnd(), s.sender.counters().ecn_reductions), (2.0, 2));
 }
 
-/// Without ECN the flags say nothing.
+/// Without ECN the flags have no meaning.
 #[test]
 fn marks_need_an_agreement() {
     let mut s = Script::backlogged(&plain(2));
@@ -149,7 +149,7 @@ fn small_segments() {
     }
 }
 
-/// FIN goes with the last data, or alone when those have gone; it needs no room in either window.
+/// FIN is sent with the last data, or alone if the data has been sent already; FIN needs no room in either window.
 #[test]
 fn fin_goes_with_the_end() {
     let mut spec = plain(1);
@@ -171,12 +171,12 @@ fn fin_goes_with_the_end() {
     s.sender.close();
     let fin = s.segments();
     assert_eq!((fin[0].seq, fin[0].payload_bytes, fin[0].fin), (octet(2), 0, true));
-    // Lost together, they come again together.
+    // Data and FIN lost together are retransmitted together.
     s.now = at(1000);
     s.sender.on_timer(s.now);
     let again = s.segments();
     assert_eq!((again.len(), again[0].payload_bytes, again[0].fin), (1, 1000, true));
-    // Only FIN lost: it comes alone.
+    // If only FIN is lost, it is retransmitted alone.
     s.on_ack(1);
     assert!(!s.sender.is_finished());
     let due = s.sender.next_timer();
@@ -186,7 +186,7 @@ fn fin_goes_with_the_end() {
     assert_eq!((again[0].payload_bytes, again[0].fin), (0, true));
 }
 
-/// RFC 7323, section 4.1: the echo gives the round trip, of segments sent again too.
+/// RFC 7323, section 4.1: the echo gives the round trip, even of retransmitted segments.
 #[test]
 fn echoes_give_samples() {
     let mut s =
@@ -198,14 +198,14 @@ fn echoes_give_samples() {
     s.sender.on_segment(&stamped(ack(1), 500, Some(30)), s.now);
     assert_eq!(s.sender.srtt(), Some(Span::from_millis(60)));
     assert_eq!(s.segments()[0].timestamps.unwrap().echo, Some(at(500)));
-    // An acknowledgement of nothing new gives none.
+    // An acknowledgement without new data gives no sample.
     s.now = at(2000);
     s.sender.on_segment(&stamped(ack(1), 500, Some(30)), s.now);
     assert_eq!(s.sender.srtt(), Some(Span::from_millis(60)));
 }
 
-/// Ten segments in a round trip of 100 ms at one window per round trip: one each 10 ms. The window says
-/// how many, pacing when.
+/// Ten segments in a round trip of 100 ms at one window per round trip: one every 10 ms. The window determines their
+/// number, pacing their times.
 #[test]
 fn pacing_spreads_a_window() {
     let mut spec = plain(10);
@@ -230,8 +230,8 @@ fn pacing_spreads_a_window() {
     }
 }
 
-/// TCP-AP: 50 ms between segments before the first round trip is known, then what that says; after a
-/// timeout, which does not double, at once until something is acknowledged.
+/// TCP-AP: 50 ms between segments before the first round-trip sample, then an interval from the samples; after a
+/// timeout, which does not double, at once until data is acknowledged.
 #[test]
 fn adaptive_pacing_sends_one_at_a_time() {
     let mut spec = plain(4);
@@ -243,8 +243,8 @@ fn adaptive_pacing_sends_one_at_a_time() {
     assert_eq!(s.sent(), [1]);
     assert_eq!(s.timer_at(50), [2]);
     assert_eq!(s.timer_at(100), [3]);
-    // The queue of the third goes on; the next waits for the delay of a round trip of 120 ms:
-    // 4 · ((30 ms - 1224 · 8 / 11 us) / 2 + 1112 · 8 / 11 us)
+    // The third segment keeps its departure time; the next waits for the delay that follows from a round trip of 120
+    // ms: 4 · ((30 ms - 1224 · 8 / 11 us) / 2 + 1112 · 8 / 11 us)
     s.now = at(120);
     assert_eq!(s.on(&stamped(ack(1), 0, Some(0))), NONE);
     assert_eq!(s.timer_at(150), [4]);
@@ -252,7 +252,7 @@ fn adaptive_pacing_sends_one_at_a_time() {
     assert_eq!(s.sent(), NONE);
     let gap = s.sender.next_timer() - at(150);
     assert!((gap.as_nanos() as f64 - delay).abs() < 2.0, "{gap}");
-    // Losses: of all that follows nothing arrives.
+    // All later segments are lost.
     let timeouts: Vec<Time> = (0..3)
         .map(|_| {
             while s.sender.counters().timeouts == 0 || s.sent().is_empty() {

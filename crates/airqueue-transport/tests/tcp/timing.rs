@@ -1,4 +1,4 @@
-//! Loss by time: RFC 8985, and RFC 9937 for how fast the window shrinks.
+//! Loss detection by time (RFC 8985), and proportional rate reduction (RFC 9937).
 
 use crate::script::{MSS, NONE, Script, at, selective};
 use airqueue_transport::tcp::{LossDetection, TcpSpec};
@@ -9,7 +9,7 @@ fn timed(initial: u32) -> TcpSpec {
     spec
 }
 
-/// Ten segments sent at time zero, and one a millisecond acknowledged from 100 ms on: the first is lost.
+/// Ten segments sent at time zero and acknowledged at one per millisecond from 100 ms on; the first is lost.
 fn with_a_hole() -> Script {
     let mut s = Script::backlogged(&timed(10));
     assert_eq!(s.sent().len(), 10);
@@ -20,8 +20,8 @@ fn with_a_hole() -> Script {
     s
 }
 
-/// RFC 8985, section 6.2, step 4: three segments beyond it make a hole a loss at once. RFC 9937: of the
-/// ten outstanding every second one that arrives lets one out, down to the threshold of five.
+/// RFC 8985, section 6.2, step 4: three segments beyond it make a hole a loss at once. RFC 9937: with ten outstanding,
+/// every second arrival allows one segment, down to the threshold of five.
 #[test]
 fn a_window_shrinks_in_proportion() {
     let mut s = with_a_hole();
@@ -46,8 +46,8 @@ fn a_window_shrinks_in_proportion() {
     assert_eq!((s.cwnd(), s.sender.counters().fast_recoveries), (5.0, 1));
 }
 
-/// Step 5: a single segment beyond the hole may have overtaken; a quarter of the round trip later the
-/// hole is a loss.
+/// Step 5: a single segment beyond the hole may be reordered; a quarter of the round trip later the hole counts as
+/// lost.
 #[test]
 fn a_late_segment_is_lost_after_a_while() {
     let mut s = Script::backlogged(&timed(10));
@@ -59,7 +59,7 @@ fn a_late_segment_is_lost_after_a_while() {
     assert_eq!((s.ssthresh(), s.sender.counters().fast_recoveries), (5.0, 1));
 }
 
-/// Step 3: where segments have been seen to overtake each other, three beyond a hole are no proof.
+/// Step 3: after observed reordering, three segments beyond a hole do not prove a loss.
 #[test]
 fn reordering_gives_late_segments_time() {
     let mut s = Script::backlogged(&timed(10));
@@ -77,8 +77,7 @@ fn reordering_gives_late_segments_time() {
     assert_eq!(s.sender.counters().fast_recoveries, 1);
 }
 
-/// A segment sent again is lost again when one sent later has arrived: no timeout, and no second
-/// reduction.
+/// A retransmission counts as lost when a segment sent later has arrived: without a timeout or a second reduction.
 #[test]
 fn a_lost_retransmission_is_noticed() {
     let mut s = with_a_hole();
@@ -116,8 +115,8 @@ fn a_probe_finds_a_lost_tail() {
     assert_eq!(s.sender.backlog_bytes(), 0);
 }
 
-/// Section 7.3: a probe is new data where there are any, whatever the window says; one only, and then
-/// the timeout.
+/// Section 7.3: a probe is new data if there is any, regardless of the window; only one probe is sent, then the timeout
+/// follows.
 #[test]
 fn a_probe_may_be_new_data() {
     let mut s = Script::backlogged(&timed(2));
@@ -130,8 +129,8 @@ fn a_probe_may_be_new_data() {
     assert_eq!((counters.probes, counters.timeouts), (1, 1));
 }
 
-/// Section 7.4: when a probe has taken the place of a lost segment the window is reduced all the same; a
-/// duplicate acknowledgement says that both have arrived.
+/// Section 7.4: when a probe has repaired a loss the window is reduced nevertheless; a duplicate acknowledgement shows
+/// that both copies have arrived.
 #[test]
 fn a_repaired_loss_is_congestion() {
     for (duplicate, reduced) in [(false, true), (true, false)] {
@@ -140,7 +139,7 @@ fn a_repaired_loss_is_congestion() {
         s.sent();
         s.now = at(50);
         s.on_ack(2);
-        // Alone, its acknowledgement may be delayed by 200 ms.
+        // The acknowledgement of a single segment may be delayed by 200 ms.
         assert_eq!(s.timer_at(350), [3]);
         s.now = at(400);
         s.on_ack(3);
@@ -156,10 +155,10 @@ fn a_repaired_loss_is_congestion() {
     }
 }
 
-/// Section 6.3: after a timeout the first segment goes at once, and the window of one opens for those
-/// that should have arrived.
+/// Section 6.3: after a timeout the first segment is sent at once, and the window of one segment opens for the overdue
+/// segments.
 #[test]
-fn a_timeout_sends_again_what_is_overdue() {
+fn a_timeout_retransmits_overdue_segments() {
     let mut s = Script::backlogged(&timed(4));
     s.sent();
     assert_eq!(s.timer_at(1000), [5]); // the probe comes first
@@ -171,7 +170,7 @@ fn a_timeout_sends_again_what_is_overdue() {
     assert_eq!(s.sender.counters().fast_recoveries, 0);
 }
 
-/// Without SACK there is nothing to know of single segments: it counts duplicates.
+/// Without SACK nothing is known of individual segments: duplicates are counted.
 #[test]
 fn without_sack_it_counts() {
     let mut spec = timed(8);

@@ -19,7 +19,7 @@ pub struct CategoryCounters {
     pub acknowledged: u64,
     /// Packets given up after the last retry.
     pub given_up: u64,
-    /// Times that an access category of higher priority in the same station transmitted instead.
+    /// Number of times that an access category of higher priority in the station transmitted instead.
     pub internal_collisions: u64,
 }
 

@@ -47,9 +47,9 @@ pub struct MacConfig {
     pub protection: Protection,
     /// The rate of RTS and of CTS to self; `None`: the rate of responses.
     pub protection_rate: Option<RateIndex>,
-    /// Most transmissions of an RTS, or of a data frame without RTS (dot11ShortRetryLimit).
+    /// Largest number of transmissions of an RTS, or of a data frame without RTS (dot11ShortRetryLimit).
     pub short_retry_limit: u32,
-    /// Most transmissions of a data frame behind RTS and CTS (dot11LongRetryLimit).
+    /// Largest number of transmissions of a data frame after RTS and CTS (dot11LongRetryLimit).
     pub long_retry_limit: u32,
     /// A-MPDUs at rates of 802.11n and later; `None`: each packet has a frame of its own.
     pub aggregation: Option<Aggregation>,
@@ -208,7 +208,7 @@ impl MacConfig {
             + phy.ack(phy.response_rate(rate))
     }
 
-    /// The protection of a data frame, or of a block ack request, of so many bytes.
+    /// The protection of a data frame, or of a block ack request, of `psdu_bytes` bytes.
     #[inline]
     pub fn protection_of(&self, psdu_bytes: u32) -> Protection {
         if psdu_bytes > self.rts_threshold_bytes { Protection::RtsCts } else { self.protection }

@@ -10,7 +10,7 @@ use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES};
 use crate::phy::{AccessCategory, Protection, RateIndex, Response};
 use airqueue_core::{Span, Time};
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxStatus {
     /// The packet was acknowledged.
@@ -99,7 +99,7 @@ impl Mac {
         if self.state == State::Idle
             && let Some(response) = self.response_to(frame, now, radio)
         {
-            debug_assert!(!self.view.transmitting, "whoever transmits decodes nothing");
+            debug_assert!(!self.view.transmitting, "a transmitting station decodes nothing");
             if response.kind == FrameKind::BlockAck {
                 self.scoreboard = self.recipients[frame.recipient as usize].scoreboard();
             }

@@ -50,9 +50,9 @@ mod tests {
         // 10, 0011, 00 1001 0110; and 10, 1011, 11 1111 1111.
         assert_eq!(encode(&feedback(150_000, 11_000)), Some(0b1000_1100_1001_0110));
         assert_eq!(encode(&feedback(1_023_000, 54_000)), Some(0b1010_1111_1111_1111));
-        for (us, told) in [(0, 1), (400, 1), (1499, 1), (1500, 2), (1_000_000_000, 1023)] {
-            let told = feedback(told * 1000, 1000);
-            assert_eq!(encode(&feedback(us, 1000)).and_then(decode), Some(told));
+        for (us, decoded) in [(0, 1), (400, 1), (1499, 1), (1500, 2), (1_000_000_000, 1023)] {
+            let decoded = feedback(decoded * 1000, 1000);
+            assert_eq!(encode(&feedback(us, 1000)).and_then(decode), Some(decoded));
         }
         assert_eq!(encode(&feedback(1000, 7200)), None);
     }
@@ -63,8 +63,8 @@ mod tests {
     fn all_fields() {
         let mut telling = 0;
         for field in 0..=u16::MAX {
-            if let Some(told) = decode(field) {
-                assert_eq!(encode(&told), Some(field));
+            if let Some(decoded) = decode(field) {
+                assert_eq!(encode(&decoded), Some(field));
                 assert!((32_769..49_152).contains(&field));
                 telling += 1;
             }

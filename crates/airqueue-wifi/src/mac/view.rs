@@ -187,8 +187,8 @@ impl View {
 
     /// How long, up to `now`, frames were sensed or transmitted.
     pub(super) fn busy_time(&self, now: Time) -> Span {
-        let under_way = if self.is_busy() { now - self.busy_since } else { Span::ZERO };
-        self.busy_time + under_way
+        let ongoing = if self.is_busy() { now - self.busy_since } else { Span::ZERO };
+        self.busy_time + ongoing
     }
 
     /// The medium is idle at `now`, and counters run.

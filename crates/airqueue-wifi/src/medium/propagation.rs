@@ -17,7 +17,7 @@ pub enum Propagation {
         /// Distance in metres up to which the medium is found busy.
         carrier_sense_m: f64,
     },
-    /// Power falls with distance; thresholds decide what a power suffices for.
+    /// Power falls with distance; thresholds decide whether a frame is decoded, sensed, or interferes.
     Loss {
         /// The path loss model.
         path_loss: PathLoss,

@@ -4,7 +4,7 @@ use super::grid::Grid;
 use super::{Capture, FrameErrors, MediumError, Propagation, Reception, StationId};
 use std::sync::Arc;
 
-/// What a received frame suffices for.
+/// What a listener can do with a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// The frame only interferes with other frames.
@@ -20,7 +20,7 @@ pub enum Level {
 pub struct Signal {
     /// Received power in watts; [`Signal::NOMINAL_W`] where only ranges or links are known.
     pub power_w: f64,
-    /// What this power suffices for.
+    /// What the listener can do with this power.
     pub level: Level,
 }
 
@@ -44,7 +44,7 @@ impl Signal {
 pub struct ReachEntry {
     /// The listener.
     pub station: StationId,
-    /// What the station's frames suffice for at the listener.
+    /// What the listener can do with the station's frames.
     pub level: Level,
     /// Received power in watts.
     pub power_w: f64,
@@ -89,7 +89,7 @@ pub struct Link {
     pub from: StationId,
     /// The listener.
     pub to: StationId,
-    /// What the transmitter's frames suffice for at the listener.
+    /// What the listener can do with the transmitter's frames.
     pub level: Level,
     /// Received power in watts; given for all links or for none.
     pub power_w: Option<f64>,

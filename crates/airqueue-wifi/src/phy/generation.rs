@@ -98,7 +98,7 @@ impl Generation {
                 Some(_) => "only frames of 802.11b have two, at 2.4 GHz".to_owned(),
             }),
             Slot if band == BandName::Ghz5 || self.dsss_alone => {
-                Some("only 802.11g, and what is with it at 2.4 GHz, has two slot times".to_owned())
+                Some("only 802.11g and later layers at 2.4 GHz have two slot times".to_owned())
             }
             _ => None,
         }

@@ -99,7 +99,9 @@ pub fn streams() -> String {
         _ => format!("to {most} of {}", joined(names, "and")),
     });
     let most = most.collect::<Vec<_>>().join(", ");
-    format!("The most spatial streams of frames of 802.11n and later: {most}. The default is 1.")
+    format!(
+        "Largest number of spatial streams of frames of 802.11n and later: {most}. The default is 1."
+    )
 }
 
 /// The largest number of streams of any format.

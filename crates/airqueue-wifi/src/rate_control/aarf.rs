@@ -17,7 +17,7 @@ impl ArfRules {
 
 impl Kind for Aarf {
     const ABOUT: &'static str =
-        "Adaptive ARF: it waits the longer for a step up the more of them have failed at once.";
+        "Adaptive ARF: a step up needs more successes after steps up that failed at once.";
 
     fn begin(with: Beginning<'_>) -> Aarf {
         Aarf(Arf::by(ArfRules::AARF, with))

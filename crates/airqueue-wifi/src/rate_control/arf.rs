@@ -46,7 +46,7 @@ pub struct Arf {
 }
 
 impl Kind for Arf {
-    const ABOUT: &'static str = "Auto rate fallback: a step up after ten frames that got through, a step down after two that did not.";
+    const ABOUT: &'static str = "Auto rate fallback: a step up after ten successful frames, a step down after two lost ones.";
 
     fn begin(with: Beginning<'_>) -> Arf {
         Arf::by(ArfRules::ARF, with)

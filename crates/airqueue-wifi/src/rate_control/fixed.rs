@@ -5,7 +5,7 @@ use crate::phy::RateIndex;
 use airqueue_core::Time;
 
 impl Kind for RateIndex {
-    const ABOUT: &'static str = "It is given.";
+    const ABOUT: &'static str = "The given rate.";
     const LOOKS: bool = false;
 
     fn begin(with: Beginning<'_>) -> RateIndex {

@@ -222,8 +222,8 @@ impl Past {
 }
 
 impl Kind for Box<Minstrel> {
-    const ABOUT: &'static str = "Minstrel-HT, as in Linux: it counts what gets through at each rate, and takes the one with the \
-                                 highest throughput.";
+    const ABOUT: &'static str = "Minstrel-HT, as in Linux: counts the MPDUs that arrive at each rate, and uses the rate \
+        with the highest throughput.";
 
     fn begin(with: Beginning<'_>) -> Box<Minstrel> {
         Box::new(Minstrel::new(with.phy, with.rates, with.mpdu_bytes, with.rng))

@@ -36,13 +36,13 @@ pub struct Beginning<'a> {
     pub rng: RandomStream,
 }
 
-/// Makes the words of the registry, and of its types the enum whose values are dispatched without a table of functions.
+/// Defines the names of rate controls, and the enum of their types, which is dispatched without a table of functions.
 macro_rules! rate_controls {
     ($($word:ident: $Kind:ident($Type:ty);)+) => {
         airqueue_core::words! {
             /// How a station finds the rate of its data frames to another.
             #[derive(PartialOrd, Ord)]
-            pub enum RateControlName: "How a station finds the rate of its data frames" {
+            pub enum RateControlName: "Rate control of data frames" {
                 $($word: $Kind, <$Type as Kind>::ABOUT;)+
             }
         }

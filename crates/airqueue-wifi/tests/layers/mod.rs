@@ -1,5 +1,4 @@
-//! Layers by the names of the tables in `tests/models/data`, which the Python models are tested with
-//! too.
+//! Layers by their names in the tables of `tests/models/data`, which also test the Python models.
 
 #![allow(dead_code)] // each test takes what it needs
 
@@ -43,8 +42,7 @@ pub fn us(microseconds: i64) -> Span {
     Span::from_micros(microseconds)
 }
 
-/// A layer of 802.11n or later, and the shape that the tables name: one of its widths, numbers of streams
-/// and guard intervals.
+/// A layer of 802.11n or later, and a shape of its frames from the tables: width, number of streams and guard interval.
 pub struct Later {
     pub phy: Phy,
     pub shape: Mcs,
@@ -77,7 +75,7 @@ impl Later {
         Some(Later { phy: made(shape, band, conventions), shape })
     }
 
-    /// All schemes of the shape, rising.
+    /// All schemes of the shape, in rising order.
     pub fn schemes(&self) -> Vec<RateIndex> {
         let places = self.phy.rates().map(|(index, _)| index);
         let shape = |index: &RateIndex| {
@@ -93,14 +91,14 @@ impl Later {
     }
 }
 
-/// The layer whose newest format and most are the shape's.
+/// The layer whose newest format, width and number of streams are those of the shape.
 pub fn made(shape: Mcs, band: Band, conventions: Conventions) -> Phy {
     let (width, streams) = (Some(shape.width), Some(shape.streams));
     let options = Options { width, streams, ..options(band) };
     shape.format.generation().phy(&options, conventions).unwrap()
 }
 
-/// Those that ask for a band alone.
+/// Options with only a band.
 fn options(band: Band) -> Options {
     let (slot, preamble) = match band {
         Band::Ghz2_4 { slot, preamble } => (Some(slot), Some(preamble)),

@@ -1,5 +1,5 @@
-//! A station that always has something to send over a channel where each rate loses its own share of the
-//! MPDUs: what a rate control makes of it, and what each rate would.
+//! A saturated station on a channel where each rate loses its own share of the MPDUs: throughput of a rate control, and
+//! of each fixed rate.
 
 #![allow(dead_code)] // each test takes what it needs
 
@@ -18,10 +18,10 @@ pub type Shares = HashMap<RateIndex, f64>;
 pub struct Channel {
     pub phy: Phy,
     pub shares: Shares,
-    /// The most MPDUs of a PPDU.
+    /// Largest number of MPDUs of a PPDU.
     pub window: u32,
     pub now: Time,
-    /// PPDUs; of these the first tries at another rate than the best one; MPDUs that arrived.
+    /// Number of PPDUs, of first tries at another rate than the best, and of MPDUs that arrived.
     pub ppdus: u64,
     pub samples: u64,
     pub arrived: u64,
@@ -42,7 +42,7 @@ impl Channel {
         }
     }
 
-    /// Sends frames under a rate control for a time, and returns MPDUs per second.
+    /// Sends frames under a rate control for a time, and returns the MPDUs per second.
     pub fn run(&mut self, control: &mut RateControl, time: Span) -> f64 {
         let (begun, before) = (self.now, self.arrived);
         let mut attempt = 0;
@@ -69,14 +69,14 @@ impl Channel {
         fixed(&self.phy, rate, self.shares[&rate], self.window)
     }
 
-    /// MPDUs per second of the best rate, and which that is.
+    /// The best rate, and its MPDUs per second.
     pub fn best(&self) -> (f64, RateIndex) {
         let all = self.shares.keys().map(|&rate| (self.fixed(rate), rate));
         all.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).expect("a rate")
     }
 }
 
-/// How many MPDUs an A-MPDU has at a rate.
+/// Number of MPDUs of an A-MPDU at a rate.
 fn mpdus(phy: &Phy, rate: RateIndex, window: u32) -> u32 {
     match phy.ampdu_limits(rate) {
         Some(limits) if window > 1 => {
@@ -121,7 +121,7 @@ pub fn rates(phy: &Phy) -> Vec<RateIndex> {
     phy.rates().map(|(rate, _)| rate).filter(|&rate| common(rate)).collect()
 }
 
-/// The shares that arrive where power over noise is so many dB.
+/// The shares of MPDUs that arrive at this SNR.
 pub fn by_snr(phy: &Phy, snr_db: f64) -> Shares {
     let arrives = |rate: RateIndex| {
         let of_one = phy.mcs(rate).map_or(1.0, |mcs| mcs.stream_snr(1.0, 1.0, 0.0));
@@ -131,7 +131,7 @@ pub fn by_snr(phy: &Phy, snr_db: f64) -> Shares {
     rates(phy).into_iter().map(|rate| (rate, arrives(rate))).collect()
 }
 
-/// From the SNR at which the slowest rate begins to work to that at which the fastest one does.
+/// The SNR at which the slowest rate begins to work, and the SNR at which the fastest does.
 pub fn span_db(phy: &Phy) -> (f64, f64) {
     let db = |rate| 10.0 * phy.needed_snr(rate, 0.1, MPDU_BYTES).log10();
     rates(phy).into_iter().map(db).fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)))

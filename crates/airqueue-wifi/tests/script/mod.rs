@@ -1,5 +1,4 @@
-//! One station's MAC between its packets and a medium that follows a script. What it sends is logged;
-//! what is not in the log, it did not send.
+//! One station's MAC between its packets and a medium that follows a script. All that the station sends is logged.
 //!
 //! The layer is 802.11b with long preambles: slot 20 µs, SIFS 10, DIFS 50, EIFS 364. Data frames last
 //! 1192 µs, RTS 272, CTS and ACK 248, so that every expected time can be added up by hand.
@@ -63,7 +62,7 @@ pub fn dcf() -> MacConfig {
     MacConfig::new(vec![CategoryConfig::dcf(&network(Behaviour::Standard).phy)])
 }
 
-/// The same without chance: each backoff is zero.
+/// DCF with a window of one value: each backoff is zero.
 pub fn eager() -> MacConfig {
     let mut config = dcf();
     config.categories[0].w_min = 1;
@@ -82,30 +81,30 @@ pub fn draws() -> RandomStream {
     SEED.stream("wifi/backoff/0")
 }
 
-/// Slots of a draw from a window of so many values.
+/// Slots of a draw from a window of `window` values.
 pub fn slots(draws: &mut RandomStream, window: u64) -> i64 {
     draws.below(window) as i64
 }
 
-/// What the peer does about an RTS or a data frame.
+/// The peer's reaction to an RTS or a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It answers, and the station decodes that.
-    Heard,
-    /// It has not got the frame.
+    /// The peer responds, and the station decodes the response.
+    Received,
+    /// The peer has not received the frame.
     None,
-    /// It has got the frame, but its answer does not arrive.
+    /// The peer has received the frame, but its response is lost.
     Lost,
 }
 
-/// How a frame ends that the station senses.
+/// The outcome of a frame that the station senses.
 #[derive(Clone, Copy, Debug)]
 pub enum Ending {
     /// Decoded.
     Frame(Frame),
-    /// The receiver was with it and did not understand it.
+    /// The receiver was with the frame and did not decode it.
     Error(RxOutcome),
-    /// The receiver was never with it.
+    /// The receiver was never with the frame.
     Noise,
 }
 
@@ -128,11 +127,11 @@ pub struct Station {
     pub mac: Mac,
     pub radio: Radio,
     pub sent: Vec<Sent>,
-    /// What became of each packet, in order, and when.
+    /// The fate of each packet, in order, with its time.
     pub fates: Vec<(i64, TxStatus)>,
-    /// What their transmissions took, in µs.
+    /// Airtime of each packet's transmissions, in µs.
     pub airtimes: Vec<i64>,
-    /// What became of its data frames.
+    /// The outcomes of data frames.
     pub transmissions: Vec<Transmission>,
     /// The numbers of the packets that the peer has received.
     pub received: BTreeSet<u64>,
@@ -183,13 +182,13 @@ impl Station {
         self.radio.phy.rate_index(mbps(1)).unwrap()
     }
 
-    /// `count` packets come to an access category at `at` µs.
+    /// `count` packets arrive at an access category at `at` µs.
     pub fn packets(&mut self, ac: usize, at: i64, count: usize) -> &mut Station {
         self.script.extend((0..count).map(|_| (us(at), Happening::Packet(AccessCategory::at(ac)))));
         self
     }
 
-    /// The TXOP of an access category is for `count` packets more from `at` µs on.
+    /// The TXOP of an access category is extended by `count` packets at `at` µs.
     pub fn extends(&mut self, ac: usize, at: i64, count: u32) -> &mut Station {
         self.script.push((us(at), Happening::Extension(AccessCategory::at(ac), count)));
         self
@@ -203,7 +202,7 @@ impl Station {
         self
     }
 
-    /// The peer's answers, in order, to RTS and data; after these it answers everything.
+    /// The peer's responses, in order, to RTS and data; after these the peer responds to every frame.
     pub fn answers(&mut self, answers: &[Answer]) -> &mut Station {
         self.answers.extend(answers);
         self
@@ -241,7 +240,7 @@ impl Station {
         }
     }
 
-    /// What the station has sent: from when on, in µs, and what.
+    /// The frames that the station has sent: start in µs, and kind.
     pub fn log(&self) -> Vec<(i64, FrameKind)> {
         let whole = |at: Time| {
             assert_eq!(at.as_nanos() % 1000, 0, "{at} is no whole µs");
@@ -250,13 +249,13 @@ impl Station {
         self.sent.iter().map(|sent| (whole(sent.at), sent.frame.kind)).collect()
     }
 
-    /// When its data frames began, in µs.
+    /// Start times of the data frames, in µs.
     pub fn data(&self) -> Vec<i64> {
         let data = |&(at, kind)| (kind == FrameKind::Data).then_some(at);
         self.log().iter().filter_map(data).collect()
     }
 
-    /// Lets everything happen that is due up to and including `until` µs.
+    /// Processes all events up to and including `until` µs.
     pub fn run(&mut self, until: i64) -> &mut Station {
         while let Some(now) = self.next().filter(|&next| next <= us(until)) {
             self.instant(now);
@@ -367,7 +366,7 @@ impl Station {
         }
     }
 
-    /// What waits goes along as far as it may.
+    /// Waiting packets join the exchange as far as they fit.
     fn compose(&mut self, ac: AccessCategory, now: Time) {
         if !self.mac.compose(ac, now, &self.radio) {
             return;
@@ -392,20 +391,20 @@ impl Station {
         self.mac.settle(now, &self.radio);
     }
 
-    /// The peer has heard, or not, a frame that ends now.
+    /// A frame ends now, which the peer has received or not.
     fn answer(&mut self, frame: &Frame, now: Time) {
         let kind = match frame.kind {
             FrameKind::Rts => FrameKind::Cts,
             FrameKind::Data => FrameKind::Ack,
             _ => return,
         };
-        let answer = self.answers.pop_front().unwrap_or(Answer::Heard);
+        let answer = self.answers.pop_front().unwrap_or(Answer::Received);
         if answer != Answer::None && kind == FrameKind::Ack {
             let ac = frame.ac;
             let received = self.mac.sent(ac).map(|(_, msdu)| msdu.packet.id);
             self.received.extend(received);
         }
-        if answer != Answer::Heard {
+        if answer != Answer::Received {
             return;
         }
         let phy = &self.radio.phy;

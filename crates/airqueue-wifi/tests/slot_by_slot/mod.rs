@@ -1,5 +1,5 @@
-//! The same process once more, slow and obvious: every slot boundary is a step, and every queue
-//! knows only how long the medium has been idle and what its own counter says.
+//! A slow, obvious implementation of the contention process: every slot boundary is a step, and every queue has only
+//! the idle time of the medium and its own counter.
 
 use airqueue_core::{RandomStream, Seed};
 use airqueue_wifi::contention::{Contender, ContenderCounters, CountdownRule, Counts};
@@ -43,8 +43,8 @@ impl Slots {
         }
     }
 
-    /// One slot boundary: those whose AIFS is over and whose counter is zero transmit; if there are
-    /// none, the slot passes idle and every counter whose AIFS is over goes down.
+    /// One slot boundary: queues whose AIFS is over and whose counter is zero transmit; if there are none, the slot is
+    /// idle and every counter whose AIFS is over counts down.
     fn boundary(&mut self) {
         let may_count: Vec<bool> =
             self.queues.iter().map(|q| q.is.aifs_slots <= self.idle).collect();

@@ -10,7 +10,7 @@ from airqueue.measure.session import Session
 def corrected(session: Session) -> float | None:
     """Estimate the waiting packets by Little's law over all packets of the hold phase.
 
-    Differs from `published` in four ways. All packets count, not only the flood's: the baseline
+    Four differences from `published`: All packets count, not only the flood's: the baseline
     occupies slots too. Means replace medians: Little's law holds for means, also when the rate
     varied. The quiet delay is interpolated in time between its two sides, so a drifting clock
     cancels. And the phase between arrivals and departures is accounted for: an admitted packet takes

@@ -13,7 +13,7 @@ def counting(session: Session) -> float | None:
     Needs no throughput, so it survives rate changes and stalls; the median ignores packets that the
     air lost while the queue had room. Drops of all phases count: a queue that admits more or fewer
     under another overload is not a drop-tail queue, which `airqueue.measure.verdicts` looks at.
-    Where the device sends bursts, half of the burst under way is taken off (see
+    Where the device sends bursts, half of the burst in flight is taken off (see
     `Session.burst_under_way`). None without drops.
     """
     waiting = session.waiting_at_drop

@@ -1,4 +1,4 @@
-"""What comes out after the flood has ended."""
+"""Counts the packets that arrive after the end of the flood."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def fill_drain(session: Session) -> float | None:
     and random loss touches it only by its share. The queue must be full when the flood ends, which
     the overload before sees to: None if more packets came through without a loss at the end than
     drained afterwards (the rate had risen and nothing was refused any more), or if the path was
-    never quiet. Half of a burst under way is taken off, as in `counting`.
+    never quiet. Half of a burst in flight is taken off, as in `counting`.
     """
     drained = session.waiting_after_flood
     if drained is None or session.clean_tail > 1.5 * drained + 10:

@@ -36,7 +36,7 @@ pub(crate) enum Role {
     /// Wait for clients, on the wired machine.
     #[command(after_help = SERVER_EXAMPLES)]
     Server(ServerArgs),
-    /// Flood the path once between two quiet periods and keep what happened.
+    /// Flood the path once between two quiet periods and write a capture.
     #[command(after_help = CLIENT_EXAMPLES)]
     Client(ClientArgs),
 }

@@ -103,7 +103,7 @@ fn judge(run: &Run) -> Result<(), Stop> {
     Err(Stop::Failed(format!("{text}; check that both machines are up, then measure again")))
 }
 
-/// No `profile`: that names a method, and this is one flood.
+/// No `profile`, which would name a method; this is a single flood.
 fn header(args: &ClientArgs) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     json!({

@@ -10,7 +10,7 @@ pub(crate) const FLOWS: u8 = 3;
 /// Part of the flood that fills the queue; the rest holds it full.
 const FILL_SHARE: f64 = 0.3;
 
-/// What one session sends.
+/// The plan of one session.
 pub(crate) fn session(args: &ClientArgs) -> Plan {
     let flood_end = args.baseline + args.duration;
     let quiet_again = flood_end + args.drain;
@@ -38,7 +38,7 @@ pub(crate) fn session(args: &ClientArgs) -> Plan {
     }
 }
 
-/// What `airqueue analyze` must know about a session.
+/// Data about a session for `airqueue analyze`.
 pub(crate) fn meta(args: &ClientArgs, index: u32) -> Value {
     let flood = args.baseline;
     let hold = flood + FILL_SHARE * args.duration;

@@ -7,7 +7,7 @@ use airqueue_wifi::medium::{Reach, StationId};
 use std::collections::BTreeMap;
 
 /// Largest number of groups of one hearing class; stations that fit in none are on their own.
-const MOST_CROWDS: usize = 4;
+const MOST_GROUPS: usize = 4;
 /// No hearing class, or no group.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -20,13 +20,13 @@ pub(super) struct HearingClass {
     /// Stations of the class that are in no group.
     pub(super) apart: Vec<StationId>,
     /// The groups with members, then the empty groups.
-    groups: [u32; MOST_CROWDS],
+    groups: [u32; MOST_GROUPS],
     /// Number of groups with members, and number of all groups.
     founded: usize,
     most: usize,
     /// The station to which the last exchange was addressed.
     asked: Option<StationId>,
-    /// That station, if the last two exchanges were addressed to it: the next exchange probably is, too.
+    /// The station to which the last two exchanges were addressed, if there is one: the next exchange probably is, too.
     pub(super) sought: Option<StationId>,
 }
 
@@ -74,7 +74,7 @@ impl HearingClasses {
                     Membership { class, group: NONE, place: place as u32 };
             }
             let like = &macs[stations[0].index()];
-            let most = MOST_CROWDS.min(stations.len());
+            let most = MOST_GROUPS.min(stations.len());
             groups.extend((0..most).map(|_| LockstepGroup::new(like, stations.len())));
             all.push(HearingClass {
                 uniform: true,
@@ -188,10 +188,10 @@ impl HearingClasses {
 
 /// The stations of each hearing class, by rising id.
 fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
-    let heard = HearingTable::new(reach, alone);
+    let table = HearingTable::new(reach, alone);
     let mut groups: BTreeMap<&[u64], Vec<Vec<StationId>>> = BTreeMap::new();
     for (station, mac) in (0..).map(StationId).zip(macs) {
-        let groups = groups.entry(heard.by(station)).or_default();
+        let groups = groups.entry(table.by(station)).or_default();
         let same =
             |group: &&mut Vec<StationId>| LockstepGroup::count_alike(&macs[group[0].index()], mac);
         match groups.iter_mut().find(same) {
@@ -204,8 +204,8 @@ fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
     all
 }
 
-/// What each station hears: by rising id of the transmitter, the transmitter and what its frames come to. Each station
-/// hears itself as it would hear another station nearby, so that adjacent stations can hear alike.
+/// What each station hears: by rising id of the transmitter, the transmitter and the outcome of its frames. Each
+/// station hears itself as it would hear another station nearby, so that adjacent stations can hear alike.
 struct HearingTable {
     offsets: Vec<usize>,
     entries: Vec<u64>,

@@ -49,9 +49,9 @@ impl Listeners {
         now: Time,
     ) {
         let members = self.classes.groups[group].members();
-        let told = if self.classes.all[class].uniform { &members[..1] } else { members };
+        let trackers = if self.classes.all[class].uniform { &members[..1] } else { members };
         let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
-        self.hearing.begin_at_group(group, told, place, &on);
+        self.hearing.begin_at_group(group, trackers, place, &on);
         if !alone.is_sensed() {
             return;
         }
@@ -79,8 +79,8 @@ impl Listeners {
         self.called = stations;
     }
 
-    /// A frame ends. `TAPPED`: the tap is told what became of the frame everywhere. The sender is on its own, and so
-    /// are the stations of [`Self::poll_touched`] afterwards; then [`Self::regroup`] is due.
+    /// A frame ends. `TAPPED`: the fate of the frame at every station is reported to the tap. The sender is on its own,
+    /// and so are the stations of [`Self::poll_touched`] afterwards; then [`Self::regroup`] is due.
     pub(in crate::wlan) fn end<const TAPPED: bool>(
         &mut self,
         place: u32,
@@ -213,26 +213,26 @@ impl Listeners {
         tap: &mut Socket,
     ) {
         let receiver = ending.to;
-        let told = self.classes.groups[group].members()[0];
+        let tracker = self.classes.groups[group].members()[0];
         let end = if self.hearing.end_at_group(group, ending.place) {
             alone.end()
         } else if self.classes.all[class].uniform {
-            self.hearing.end_told(told, ending.id)
+            self.hearing.end_tracked(tracker, ending.id)
         } else {
             return self.end_at_each::<TAPPED>(group, class, alone, None, ending, tap);
         };
-        // The tap asks about each member, or noise can tell the members apart.
-        if TAPPED || self.is_partial(told, &end, ending) {
+        // The tap needs the outcome at each member, or noise may affect members differently.
+        if TAPPED || self.is_partial(tracker, &end, ending) {
             return self.end_at_each::<TAPPED>(group, class, alone, Some(end), ending, tap);
         }
         if self.classes.group_of(receiver) == Some(group) {
-            let rx_end = self.rx_end::<TAPPED>(receiver, told, &end, ending, tap);
+            let rx_end = self.rx_end::<TAPPED>(receiver, tracker, &end, ending, tap);
             if ending.is_received() {
                 self.split(receiver);
                 self.react(receiver, alone, rx_end, ending);
             }
         }
-        let decoded = self.is_found(told, &end, ending);
+        let decoded = self.is_found(tracker, &end, ending);
         self.react_together(group, alone, RxEnd::to_others(&end, decoded), ending);
     }
 
@@ -252,9 +252,9 @@ impl Listeners {
         let first = self.classes.groups[group].members()[0];
         for member in 0..self.classes.groups[group].members().len() {
             let station = self.classes.groups[group].members()[member];
-            let told = if alike.is_some() { first } else { station };
-            let end = alike.unwrap_or_else(|| self.hearing.end_told(station, ending.id));
-            let rx_end = self.rx_end::<TAPPED>(station, told, &end, ending, tap);
+            let tracker = if alike.is_some() { first } else { station };
+            let end = alike.unwrap_or_else(|| self.hearing.end_tracked(station, ending.id));
+            let rx_end = self.rx_end::<TAPPED>(station, tracker, &end, ending, tap);
             rx_ends.push((station, rx_end));
         }
         let most = RxEnd::of_most(&rx_ends);

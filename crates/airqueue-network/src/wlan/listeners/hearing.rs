@@ -1,7 +1,7 @@
 //! What each listener hears at present.
 //!
 //! Most frames meet no other frame at their listeners. The outcome of such a frame depends only on its signal, and is
-//! computed when the network is built. A station's [`Reception`] is told of frames only when two frames overlap at the
+//! computed when the network is built. A station's [`Reception`] tracks frames only when two frames overlap at the
 //! station or the station itself transmits.
 
 use super::classes::{HearingClasses, NONE};
@@ -43,31 +43,31 @@ struct Begins {
     classes: u32,
 }
 
-/// What is heard at one place.
+/// The frames on the air at one place.
 #[derive(Clone, Copy, Debug)]
 struct ReceiverState {
     /// The place of the only frame on the air here, if this frame began on a silent medium.
     lone: u32,
     /// Number of frames on the air here.
-    heard: u32,
+    frames: u32,
     /// End of the station's own last transmission.
     deaf_until: Time,
 }
 
-/// The source of what a receiver is told of a frame.
+/// The frames on the air, as receivers get them.
 pub(super) struct OnAirNow<'a> {
     pub(super) listeners: &'a ListenerTable,
     pub(super) on_air_frames: &'a FramesOnAir,
 }
 
-/// What each listener hears of the frames on the medium.
+/// The frames that each listener hears at present.
 #[derive(Debug)]
 pub(super) struct Hearing {
     /// The receivers of stations on their own.
     receivers: Vec<ReceiverState>,
     /// The receivers of groups.
     groups: Vec<ReceiverState>,
-    /// If all frames are equally strong at all members of a group, only the first member is told of frames.
+    /// If all frames are equally strong at all members of a group, only the first member tracks frames.
     receptions: Vec<Reception>,
 }
 
@@ -194,16 +194,16 @@ impl ListenerTable {
 
     /// The signal of a transmitter at one of its listeners.
     pub(super) fn signal(&self, from: StationId, station: StationId) -> Signal {
-        self.reach.signal(from, station).expect("a link for each ear")
+        self.reach.signal(from, station).expect("a link for each listener")
     }
 }
 
 impl ReceiverState {
-    const SILENT: ReceiverState = ReceiverState { lone: NONE, heard: 0, deaf_until: Time::ZERO };
+    const SILENT: ReceiverState = ReceiverState { lone: NONE, frames: 0, deaf_until: Time::ZERO };
 
-    /// Whether the receivers here have been told of the frames on the air.
-    fn is_told(&self) -> bool {
-        self.heard > 0 && self.lone == NONE
+    /// Whether the receivers here track the frames on the air.
+    fn is_tracking(&self) -> bool {
+        self.frames > 0 && self.lone == NONE
     }
 }
 
@@ -216,21 +216,21 @@ impl Hearing {
 
     /// A station begins to transmit.
     pub(super) fn transmit(&mut self, from: StationId, air: Air, on: &OnAirNow) {
-        self.tell(from, on);
+        self.track_lone(from, on);
         self.receivers[from.index()].deaf_until = air.ends;
         self.receptions[from.index()].on_transmit(air);
     }
 
-    /// Tells a station's receiver of the frame that was the only one there.
-    fn tell(&mut self, station: StationId, on: &OnAirNow) {
+    /// Hands the frame that was the only one so far to a station's receiver.
+    fn track_lone(&mut self, station: StationId, on: &OnAirNow) {
         let lone = std::mem::replace(&mut self.receivers[station.index()].lone, NONE);
         if lone != NONE {
-            self.tell_of(station, lone, on);
+            self.track(station, lone, on);
         }
     }
 
     #[inline(always)]
-    fn tell_of(&mut self, station: StationId, place: u32, on: &OnAirNow) {
+    fn track(&mut self, station: StationId, place: u32, on: &OnAirNow) {
         let on_air = on.on_air_frames.at(place);
         let signal = on.listeners.signal(on_air.from, station);
         self.receptions[station.index()].on_begin(on_air.id, on_air.air, signal);
@@ -240,8 +240,8 @@ impl Hearing {
     #[inline(always)]
     pub(super) fn begin(&mut self, station: StationId, place: u32, now: Time, on: &OnAirNow) {
         let receiver = &mut self.receivers[station.index()];
-        receiver.heard += 1;
-        if receiver.heard == 1 && now >= receiver.deaf_until {
+        receiver.frames += 1;
+        if receiver.frames == 1 && now >= receiver.deaf_until {
             receiver.lone = place;
         } else {
             self.begin_among_others(station, place, on);
@@ -250,30 +250,30 @@ impl Hearing {
 
     #[cold]
     fn begin_among_others(&mut self, station: StationId, place: u32, on: &OnAirNow) {
-        self.tell(station, on);
-        self.tell_of(station, place, on);
+        self.track_lone(station, on);
+        self.track(station, place, on);
     }
 
-    /// A frame begins at a group; `told`: the members whose receivers are to be told.
+    /// A frame begins at a group; `trackers`: the members whose receivers track frames.
     #[inline]
     pub(super) fn begin_at_group(
         &mut self,
         group: usize,
-        told: &[StationId],
+        trackers: &[StationId],
         place: u32,
         on: &OnAirNow,
     ) {
         let receiver = &mut self.groups[group];
-        receiver.heard += 1;
-        if receiver.heard == 1 {
+        receiver.frames += 1;
+        if receiver.frames == 1 {
             receiver.lone = place;
             return;
         }
         // The frame that was the only one until now, and the frame that begins.
         let lone = std::mem::replace(&mut receiver.lone, NONE);
         for of in [lone, place].into_iter().filter(|&of| of != NONE) {
-            for &member in told {
-                self.tell_of(member, of, on);
+            for &member in trackers {
+                self.track(member, of, on);
             }
         }
     }
@@ -284,7 +284,7 @@ impl Hearing {
         if self.end_alone(station, place) {
             return alone.end();
         }
-        self.receivers[station.index()].heard -= 1;
+        self.receivers[station.index()].frames -= 1;
         self.end_among_others(station, id)
     }
 
@@ -295,27 +295,27 @@ impl Hearing {
         let receiver = &mut self.receivers[station.index()];
         let alone = receiver.lone == place;
         if alone {
-            (receiver.heard, receiver.lone) = (receiver.heard - 1, NONE);
+            (receiver.frames, receiver.lone) = (receiver.frames - 1, NONE);
         }
         alone
     }
 
     #[cold]
     fn end_among_others(&mut self, station: StationId, id: FrameId) -> End {
-        self.end_told(station, id)
+        self.end_tracked(station, id)
     }
 
-    /// A frame ends at a station whose receiver was told of it: returns its outcome.
+    /// A frame ends at a station whose receiver tracks it: returns its outcome.
     #[inline(always)]
-    pub(super) fn end_told(&mut self, station: StationId, id: FrameId) -> End {
+    pub(super) fn end_tracked(&mut self, station: StationId, id: FrameId) -> End {
         self.receptions[station.index()].on_end(id).expect("a frame that ends has begun")
     }
 
-    /// A frame ends at a group. True if the frame met no other frame there; otherwise receivers were told of it.
+    /// A frame ends at a group. True if the frame met no other frame there; otherwise receivers track it.
     #[inline(always)]
     pub(super) fn end_at_group(&mut self, group: usize, place: u32) -> bool {
         let receiver = &mut self.groups[group];
-        receiver.heard -= 1;
+        receiver.frames -= 1;
         let alone = receiver.lone == place;
         if alone {
             receiver.lone = NONE;
@@ -323,9 +323,10 @@ impl Hearing {
         alone
     }
 
-    /// What overlapping frames left of a part of the last ended frame at a station whose receiver was told.
-    pub(super) fn beside(&self, told: StationId, part: Air, signal: Signal) -> Option<f64> {
-        self.receptions[told.index()].beside(part, signal)
+    /// The rest that overlapping frames left of a part of the last ended frame, at a station whose receiver tracks
+    /// frames.
+    pub(super) fn beside(&self, tracker: StationId, part: Air, signal: Signal) -> Option<f64> {
+        self.receptions[tracker.index()].beside(part, signal)
     }
 
     /// An empty group gets members, who hear nothing.
@@ -338,9 +339,9 @@ impl Hearing {
         self.groups[group] = self.groups[other];
     }
 
-    /// Whether receivers of a group have been told of the frames on the air there.
-    pub(super) fn is_told_at_group(&self, group: usize) -> bool {
-        self.groups[group].is_told()
+    /// Whether receivers of a group track the frames on the air there.
+    pub(super) fn is_tracking_at_group(&self, group: usize) -> bool {
+        self.groups[group].is_tracking()
     }
 
     /// A station is about to leave its group and continues to hear what the group hears. `uniform`: the first and
@@ -351,10 +352,12 @@ impl Hearing {
         group: usize,
         uniform: Option<(StationId, Option<StationId>)>,
     ) {
-        let ReceiverState { lone, heard, .. } = self.groups[group];
+        let ReceiverState { lone, frames, .. } = self.groups[group];
         let receiver = &mut self.receivers[station.index()];
-        (receiver.lone, receiver.heard) = (lone, heard);
-        let Some((first, heir)) = uniform.filter(|_| self.groups[group].is_told()) else { return };
+        (receiver.lone, receiver.frames) = (lone, frames);
+        let Some((first, heir)) = uniform.filter(|_| self.groups[group].is_tracking()) else {
+            return;
+        };
         let to = if first == station { heir } else { Some(station) };
         if let Some(to) = to
             && let Ok([from, to]) = self.receptions.get_disjoint_mut([first.index(), to.index()])
@@ -366,13 +369,13 @@ impl Hearing {
     /// Whether a station on its own hears nothing.
     #[inline]
     pub(super) fn is_silent(&self, station: StationId) -> bool {
-        self.receivers[station.index()].heard == 0
+        self.receivers[station.index()].frames == 0
     }
 
     /// Whether a group hears nothing.
     #[inline]
     pub(super) fn is_silent_at_group(&self, group: usize) -> bool {
-        self.groups[group].heard == 0
+        self.groups[group].frames == 0
     }
 
     /// Whether the receiver of a station on its own is at `now` busy with a frame that the receiver may still decode.

@@ -108,7 +108,7 @@ impl Listeners {
         class: usize,
         leaving: impl Iterator<Item = StationId>,
     ) -> Option<usize> {
-        if self.classes.all[class].uniform && self.hearing.is_told_at_group(group) {
+        if self.classes.all[class].uniform && self.hearing.is_tracking_at_group(group) {
             // One receiver stands for all members, and cannot be in both groups.
             return None;
         }

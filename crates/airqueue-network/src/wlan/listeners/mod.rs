@@ -5,10 +5,10 @@
 //!
 //! Stations that hear alike and only count down are simulated together, as one
 //! [`LockstepGroup`](airqueue_wifi::mac::LockstepGroup) that is visited once when a frame begins and once when the
-//! frame ends. Stations in range on their own are visited in the same way, and no other station is. The grouping is
-//! invisible outside this module, and affects only the cost of a frame. Members are examined one by one where they may
-//! have heard different things: when frames overlap that are not equally strong at all members, when frames are lost to
-//! noise, and when there is a tap.
+//! frame ends. Each station in range on its own is visited likewise, and no other station is. The grouping is invisible
+//! outside this module, and affects only the cost of a frame. Members are examined one by one where they may have heard
+//! different things: when frames overlap that are not equally strong at all members, when frames are lost to noise, and
+//! when there is a tap.
 //!
 //! For stations that no hop leads from or to, only the time in which they sense frames is counted, unless there is a
 //! tap. [`grants::Grants`] finds the next end of a backoff.
@@ -99,10 +99,10 @@ impl Listeners {
     pub(super) fn let_all_listen(&mut self) {
         let watched = |of: &Self, place| of.listeners.watchers(of.on_air_frames.at(place).from);
         let on_air = self.on_air_frames.all().into_iter();
-        let heard: Vec<_> = on_air.map(|place| (place, watched(self, place))).collect();
+        let watched_frames: Vec<_> = on_air.map(|place| (place, watched(self, place))).collect();
         if self.listeners.let_all_listen() {
             let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
-            for (place, watchers) in heard {
+            for (place, watchers) in watched_frames {
                 for listener in watchers.map(|at| self.listeners.at(at)) {
                     self.hearing.begin(
                         listener.station(),

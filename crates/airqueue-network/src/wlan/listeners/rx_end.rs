@@ -89,24 +89,24 @@ impl RxEnd {
 }
 
 impl Listeners {
-    /// The effect of a frame on a station. `told`: the station whose receiver was told of the other frames on the air.
+    /// The effect of a frame on a station. `tracker`: the station whose receiver tracks the frames on the air.
     #[inline]
     pub(super) fn rx_end<const TAPPED: bool>(
         &mut self,
         station: StationId,
-        told: StationId,
+        tracker: StationId,
         end: &End,
         ending: &mut Ending,
         tap: &mut Socket,
     ) -> RxEnd {
-        let decoded = self.decodes(station, told, end, ending);
+        let decoded = self.decodes(station, tracker, end, ending);
         if TAPPED {
             let whole = end.outcome.decoded();
             // An A-MPDU of which a part is left was captured.
             let outcome = if decoded && !whole { RxOutcome::Captured } else { end.outcome };
             let bit_error = whole && !decoded;
             let End { engaged, ignored, .. } = *end;
-            tap.hear(FrameReception { station, outcome, engaged, ignored, bit_error });
+            tap.add_reception(FrameReception { station, outcome, engaged, ignored, bit_error });
         }
         if station != ending.to {
             return RxEnd::to_others(end, decoded);
@@ -117,9 +117,15 @@ impl Listeners {
 
     /// Whether a station decodes a frame; of an A-MPDU, any part.
     #[inline]
-    fn decodes(&mut self, station: StationId, told: StationId, end: &End, ending: &Ending) -> bool {
+    fn decodes(
+        &mut self,
+        station: StationId,
+        tracker: StationId,
+        end: &End,
+        ending: &Ending,
+    ) -> bool {
         if ending.mpdus > 1 {
-            return self.decodes_any(station, told, end, ending);
+            return self.decodes_any(station, tracker, end, ending);
         }
         if !end.outcome.decoded() {
             return false;
@@ -148,11 +154,11 @@ impl Listeners {
     fn decodes_any(
         &mut self,
         station: StationId,
-        told: StationId,
+        tracker: StationId,
         end: &End,
         ending: &Ending,
     ) -> bool {
-        if !self.is_found(told, end, ending) {
+        if !self.is_found(tracker, end, ending) {
             return false;
         }
         let (frame, noisy) = (*self.macs[ending.from.index()].frame(), self.errors.happen());
@@ -162,7 +168,7 @@ impl Listeners {
         // The probability that an MPDU, after its delimiter, is lost.
         let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
             let beside = match end.overlapped {
-                true => hearing.beside(told, parts.bytes(from, to), signal),
+                true => hearing.beside(tracker, parts.bytes(from, to), signal),
                 false => Some(end.interference_w),
             };
             match beside {
@@ -196,20 +202,20 @@ impl Listeners {
     /// Whether overlapping frames left a station the beginning of a frame, without which the station decodes nothing of
     /// the frame.
     #[inline]
-    pub(super) fn is_found(&self, told: StationId, end: &End, ending: &Ending) -> bool {
+    pub(super) fn is_found(&self, tracker: StationId, end: &End, ending: &Ending) -> bool {
         if ending.mpdus == 1 || !end.overlapped {
             return end.outcome.decoded();
         }
         let frame = self.macs[ending.from.index()].frame();
-        let signal = self.listeners.signal(frame.from, told);
+        let signal = self.listeners.signal(frame.from, tracker);
         let parts = Parts::of(frame, ending.begins, ending.now, &self.radio.phy);
-        self.hearing.beside(told, parts.preamble(), signal).is_some()
+        self.hearing.beside(tracker, parts.preamble(), signal).is_some()
     }
 
     /// Whether a frame may have different outcomes at members of a group that hear the frame alike.
     #[inline]
-    pub(super) fn is_partial(&self, told: StationId, end: &End, ending: &Ending) -> bool {
+    pub(super) fn is_partial(&self, tracker: StationId, end: &End, ending: &Ending) -> bool {
         let overlapped = ending.mpdus > 1 && end.overlapped;
-        (self.errors.happen() || overlapped) && self.is_found(told, end, ending)
+        (self.errors.happen() || overlapped) && self.is_found(tracker, end, ending)
     }
 }

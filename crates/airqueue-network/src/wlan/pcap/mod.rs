@@ -89,7 +89,7 @@ struct Known {
     tcp: Option<Box<tcp::Header>>,
 }
 
-/// What was seen on the air from a station's queue to one receiver.
+/// The data frames from a station's queue to one receiver, as captured.
 #[derive(Clone, Debug, Default)]
 struct Stream {
     /// The last packets: at least the window of a block ack agreement.
@@ -201,12 +201,13 @@ impl<W: Write> Pcap<W> {
         let at_receiver = |decoded| carried.map_or(decoded, |carried| decoded && carried.decoded);
         match self.view {
             View::Air => {
-                Some(at_receiver(traced.at_receiver().is_none_or(|heard| heard.decoded())))
+                Some(at_receiver(traced.at_receiver().is_none_or(|reception| reception.decoded())))
             }
             View::Station(id) if traced.frame.from == id => Some(true),
             View::Station(id) => {
-                let heard = traced.at(id).filter(|heard| heard.decoded() || heard.engaged)?;
-                let decoded = heard.decoded();
+                let reception =
+                    traced.at(id).filter(|reception| reception.decoded() || reception.engaged)?;
+                let decoded = reception.decoded();
                 Some(if traced.frame.to == id { at_receiver(decoded) } else { decoded })
             }
         }

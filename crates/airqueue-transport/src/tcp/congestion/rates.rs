@@ -1,4 +1,4 @@
-//! What is reported to a controller that uses delivery rates. Amounts are bytes of data; FIN counts as one.
+//! Reports to a controller that uses delivery rates. Amounts are bytes of data; FIN counts as one.
 
 use airqueue_core::{Span, Time};
 

@@ -30,18 +30,18 @@ pub(in crate::tcp) struct Beginning<'a> {
     pub(in crate::tcp) draws: &'a mut RandomStream,
 }
 
-/// Makes the words of the registry, and leads from each to its [`Kind`], which is in the module with the word's name.
+/// Defines the names of controllers, and dispatches each name to its [`Kind`], in the module of that name.
 macro_rules! controllers {
     ($($word:ident: $Kind:ident;)+) => {
         airqueue_core::words! {
-            /// Which controller governs the congestion window.
-            pub enum CongestionName: "What governs the congestion window" {
+            /// The congestion controller.
+            pub enum CongestionName: "The congestion controller" {
                 $($word: $Kind, <super::$word::$Kind as Kind>::ABOUT;)+
             }
         }
 
         impl CongestionName {
-            /// What the controller needs of a connection that it is to govern.
+            /// The controller's requirements on a connection.
             pub fn requirements(self) -> Requirements {
                 match self {
                     $(CongestionName::$Kind => <super::$word::$Kind as Kind>::REQUIREMENTS,)+
@@ -137,7 +137,7 @@ mod tests {
     /// Delivery rates need the times of segments and selective acknowledgements, and a controller with its own pacing
     /// excludes other pacing.
     #[test]
-    fn controllers_say_what_they_cannot_do_without() {
+    fn requirements_of_controllers_are_reported() {
         for &name in CongestionName::ALL {
             let tcp = governed(name, |_| {});
             let controller = name.begin(Beginning {

@@ -1,4 +1,4 @@
-//! What a sender does for a congestion controller that uses delivery rates.
+//! The sender's support for congestion controllers that use delivery rates.
 
 use super::Sender;
 use crate::tcp::congestion::{AckReport, Event, SenderState};

@@ -426,8 +426,8 @@ impl Bbr {
 }
 
 impl Kind for Bbr {
-    const ABOUT: &'static str = "BBR version 1, as Linux has it. It needs `sack`, notices losses by time (RFC 8985), and paces by \
-                                 itself.";
+    const ABOUT: &'static str = "BBR version 1, as in Linux. BBR needs `sack`, detects losses by time (RFC 8985), \
+        and paces segments itself.";
     const REQUIREMENTS: Requirements = Requirements {
         sack: Some("BBR learns from selective acknowledgements how much is delivered"),
         loss_by_time: Some("BBR reads rates of delivery off the times of segments"),
