@@ -123,8 +123,8 @@ class EmulationDict(TypedDict):
 
 
 class FatesDict(TypedDict):
-    """The fate of packets in a queue before a token bucket: in the arrays one value for each packet, in
-    order."""
+    """The fate of packets in a queue before a token bucket: in the arrays one value for each
+    packet, in order."""
 
     left_ns: npt.NDArray[np.int64]
     """When the packet left; the smallest int64 if the packet was dropped."""
