@@ -81,7 +81,7 @@ test-models: $(VENV)/.installed
 # skipped and say so.
 test-python: $(VENV)/.installed endpoint
 	prefix=$$($(BIN)/python -c \
-		'from airqueue.linux.preflight import command_prefix; print(*command_prefix())' \
+		'from airqueue.linux.privileges import command_prefix; print(*command_prefix())' \
 		2>/dev/null || true); \
 	$$prefix $(BIN)/python -m pytest -v -rs --no-header --durations=10 \
 		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)

@@ -1,20 +1,22 @@
-"""Shared by all tests: Hypothesis without a clock, who runs commands, and the ``bed`` marker.
+"""Shared by all tests: Hypothesis without a clock, who runs commands, ``bed`` and ``emulation``.
 
-A test of the bed is skipped with the reason when the Host AP cannot be built.
+A test with one of these marks is skipped with the reason when the Host AP cannot be built, or real
+programs cannot be run inside simulated networks.
 """
 
 from __future__ import annotations
 
 import functools
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
 
-from airqueue.linux import preflight
-from airqueue.linux.netns import HostApError
+from airqueue.linux import preflight, privileges
+from airqueue.linux.errors import NamespaceError
 
 # A shell that runs the tests in the background has them ignore Ctrl-C, and what they start
 # inherits that.
@@ -38,18 +40,40 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
 @functools.cache
 def _why_no_bed() -> str:
     """Return why this process cannot build the bed, and what would; empty when it can."""
-    absent = preflight.missing_tools(preflight.needed_tools(policer=True))
+    reason = _why_no_namespaces(preflight.needed_tools(policer=True))
+    return reason or next((check.problem for check in preflight.checks() if not check.ok), "")
+
+
+@functools.cache
+def _why_no_emulation() -> str:
+    """Return why this process cannot emulate networks, and what would; empty when it can."""
+    from airqueue.emulate import network  # noqa: PLC0415 - most tests do without
+    from airqueue.emulate.errors import EmulationError  # noqa: PLC0415
+    from airqueue.emulate.nodes import TOOLS  # noqa: PLC0415
+
+    reason = _why_no_namespaces(TOOLS)
+    if reason:
+        return reason
+    try:
+        network.check_devices()
+    except EmulationError as error:
+        return str(error)
+    return ""
+
+
+def _why_no_namespaces(tools: Sequence[str]) -> str:
+    absent = privileges.missing_tools(tools)
     if absent:
         return absent
     try:
-        prefix = preflight.command_prefix()
-    except HostApError as error:
+        prefix = privileges.command_prefix()
+    except NamespaceError as error:
         return str(error)
-    if prefix:
-        return f"not root here: run the tests as '{' '.join(prefix)} pytest'"
-    return next((check.problem for check in preflight.checks() if not check.ok), "")
+    return f"not root here: run the tests as '{' '.join(prefix)} pytest'" if prefix else ""
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("bed") is not None and _why_no_bed():
         pytest.skip(_why_no_bed())
+    if item.get_closest_marker("emulation") is not None and _why_no_emulation():
+        pytest.skip(_why_no_emulation())

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from airqueue.linux import preflight
+from airqueue.linux import preflight, privileges
 from airqueue.linux.config import HostApConfig
+from airqueue.linux.errors import HostApError, NamespaceError
 from airqueue.linux.host_ap import HostAp
-from airqueue.linux.netns import HostApError, Namespace
+from airqueue.linux.netns import Namespace
 
 pytestmark = pytest.mark.bed
 
@@ -134,21 +135,21 @@ def test_without_capabilities_the_command_goes_on_in_a_user_namespace():
 
 def test_a_missing_tool_is_named_with_its_package(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "nft" else f"/bin/{name}")
-    assert preflight.missing_tools(("ip", "tc")) == ""
-    assert "apt-get install nftables" in preflight.missing_tools(preflight.needed_tools(True))
-    with pytest.raises(HostApError, match="nft is not installed"):
+    assert privileges.missing_tools(("ip", "tc")) == ""
+    assert "apt-get install nftables" in privileges.missing_tools(preflight.needed_tools(True))
+    with pytest.raises(NamespaceError, match="nft is not installed"):
         preflight.ensure_privileges(policer=True)
 
 
 def test_no_rights_at_all_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(preflight, "has_capabilities", lambda: False)
-    monkeypatch.setattr(preflight, "_PROBE", ("false",))
-    with pytest.raises(HostApError, match=r"needs root or user namespaces.*run as root"):
+    monkeypatch.setattr(privileges, "has_capabilities", lambda: False)
+    monkeypatch.setattr(privileges, "_PROBE", ("false",))
+    with pytest.raises(NamespaceError, match=r"needs root or user namespaces.*run as root"):
         preflight.ensure_privileges()
 
 
 def test_a_user_namespace_without_rights_does_not_loop(monkeypatch):
-    monkeypatch.setattr(preflight, "has_capabilities", lambda: False)
+    monkeypatch.setattr(privileges, "has_capabilities", lambda: False)
     monkeypatch.setenv("AIRQUEUE_IN_USER_NAMESPACE", "1")
-    with pytest.raises(HostApError, match="run as root"):
+    with pytest.raises(NamespaceError, match="run as root"):
         preflight.ensure_privileges()

@@ -14,7 +14,8 @@ import pytest
 
 from airqueue.linux.config import HostApConfig, QueueSpec
 from airqueue.linux.disturbance import Disturbance
-from airqueue.linux.netns import HostApError, _in_scratch_thread, _set_network
+from airqueue.linux.errors import HostApError
+from airqueue.linux.netns import _in_scratch_thread, _set_network
 from airqueue.linux.probing import host_ap_prober
 from airqueue.measure.prober import ProbeError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import contextmanager
 
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 from airqueue.cli import main
 from airqueue.cli import testbed as testbed_module
 from airqueue.linux.config import HostApConfig
-from airqueue.linux.netns import HostApError
+from airqueue.linux.errors import NamespaceError
 from airqueue.measure.schema import check
 from fifo import Fifo, FifoProber
 
@@ -62,7 +63,7 @@ def test_wrong_options_are_wrong_usage_in_one_sentence(arguments, says):
 
 def test_a_machine_that_cannot_build_it_is_told_so(monkeypatch):
     def refuse(policer: bool = False) -> None:
-        raise HostApError("the test bed needs root")
+        raise NamespaceError("the test bed needs root")
 
     monkeypatch.setattr(testbed_module.preflight, "ensure_privileges", refuse)
     for command in ("check", "measure"):
@@ -111,7 +112,7 @@ def test_check_tries_everything():
 
 @pytest.mark.bed
 def test_check_names_what_is_missing(monkeypatch):
-    monkeypatch.setattr(testbed_module.preflight.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     result = run("check")
     assert result.exit_code == 1
     assert "apt-get install iproute2" in result.stderr

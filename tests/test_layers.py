@@ -30,7 +30,12 @@ MAY_USE = {
         "airqueue-wifi",
         "airqueue-network",
     },
-    "airqueue-emulator": {"airqueue-core", "airqueue-wifi", "airqueue-network", "airqueue-scenario"},
+    "airqueue-emulator": {
+        "airqueue-core",
+        "airqueue-wifi",
+        "airqueue-network",
+        "airqueue-scenario",
+    },
     "airqueue-host": {"airqueue-core", "airqueue-probe", "airqueue-network", "airqueue-emulator"},
     "airqueue-python": {
         "airqueue-core",
@@ -120,6 +125,7 @@ MAY_IMPORT = {
     "runs": {"runs", "models", "measure"},
     "plots": {"plots", "sweep", "simulate", "models"},
     "linux": {"linux", "measure"},
+    "emulate": {"emulate", "linux", "simulate"},
     "report": {"report", "measure"},
 }
 PACKAGE = ROOT / "python" / "airqueue"

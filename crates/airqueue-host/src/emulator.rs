@@ -24,6 +24,8 @@ const BATCH: usize = 64;
 const BUFFER_BYTES: usize = 65536;
 /// How long the loop gives way to another thread that wants the state.
 const GIVE_WAY: Duration = Duration::from_micros(20);
+/// Longest sleep of the loop, after which what it says of itself is up to date.
+const LONGEST_SLEEP: Span = Span::from_millis(100);
 
 /// An emulation and its devices. All methods may be called from any thread.
 #[derive(Debug)]
@@ -45,7 +47,7 @@ pub struct State {
     pub lateness: Lateness,
     /// Packets that a device did not take.
     pub unwritten: u64,
-    /// Wall-clock time since the end of the warm-up.
+    /// Wall-clock time since the end of the warm-up; zero before it has ended.
     pub elapsed: Span,
     /// CPU time of the loop in this time.
     pub cpu: Span,
@@ -175,9 +177,12 @@ struct Loop<'a> {
 impl Loop<'_> {
     fn run(mut self, began: Time) -> Result<(), HostError> {
         let mut buffer = vec![0; BUFFER_BYTES];
+        // From now on the owner sees that real time has begun, also where nothing happens in the network.
+        self.emulator.with(|state| state.elapsed = Span::from_nanos(1));
         loop {
             let due = self.emulator.lock().emulation.next_at().map(|at| at - self.offset);
-            let ready = self.waiter.wait(Some(due.unwrap_or(Time::MAX).min(self.end)))?;
+            let latest = (monotonic() + LONGEST_SLEEP).min(self.end);
+            let ready = self.waiter.wait(Some(due.unwrap_or(Time::MAX).min(latest)))?;
             let mut state = self.emulator.lock();
             self.read(&mut state, ready, &mut buffer)?;
             self.advance(&mut state);

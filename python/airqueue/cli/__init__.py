@@ -1,5 +1,5 @@
 """The `airqueue` command. Exit codes: 0 for a result ("undecided" is a result), 1 for a failure,
-2 for wrong usage, 130 for an interrupt.
+2 for wrong usage, 130 for an interrupt. `airqueue emulate` has those of the program that it runs.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ _COMMANDS = {
         "airqueue.cli.simulate",
         "simulate",
         "Simulate a network of 802.11 stations.",
+    ),
+    "emulate": (
+        "airqueue.cli.emulate",
+        "emulate",
+        "Run real programs inside a simulated network.",
     ),
     "sweep": (
         "airqueue.cli.sweep",
@@ -77,4 +82,5 @@ def main() -> None:
     On a wired machine:       airqueue server
     On the wireless machine:  airqueue measure HOST
     Without any network:      airqueue model, airqueue simulate, airqueue sweep, airqueue size
+    Programs in a simulated:  airqueue emulate home-evening -- COMMAND
     """

@@ -21,8 +21,8 @@ from airqueue.files import check_writable
 from airqueue.linux import preflight
 from airqueue.linux.config import FRAME_BYTES, ConfigError, HostApConfig, QueueSpec
 from airqueue.linux.disturbance import Disturbance, Kind
+from airqueue.linux.errors import NamespaceError
 from airqueue.linux.host_ap import HostAp, script
-from airqueue.linux.netns import HostApError
 from airqueue.linux.probing import host_ap_prober
 from airqueue.measure import api
 from airqueue.measure.document import Truth
@@ -159,7 +159,7 @@ def _bed_errors() -> Iterator[None]:
     """Turn an error of the test bed into a sentence and exit code 1."""
     try:
         yield
-    except HostApError as error:
+    except NamespaceError as error:
         raise click.ClickException(f"{error}.") from error
 
 

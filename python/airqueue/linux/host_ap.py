@@ -18,7 +18,8 @@ from types import TracebackType
 from typing import Any
 
 from airqueue.linux.config import ETHERNET_BYTES, ConfigError, HostApConfig
-from airqueue.linux.netns import HostApError, Namespace
+from airqueue.linux.errors import HostApError
+from airqueue.linux.netns import Namespace
 from airqueue.linux.shaper import (
     DEVICE,
     FLOW_PORTS,
@@ -105,7 +106,7 @@ def script(config: HostApConfig) -> list[str]:
 class HostAp:
     """A Host AP, built on entry and removed on exit, or when the process ends for any reason.
 
-    Needs CAP_SYS_ADMIN and CAP_NET_ADMIN over its user namespace (`airqueue.linux.preflight`).
+    Needs CAP_SYS_ADMIN and CAP_NET_ADMIN over its user namespace (`airqueue.linux.privileges`).
     Methods may be called from any thread.
     """
 

@@ -17,15 +17,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+from airqueue.linux.errors import NamespaceError
+from airqueue.linux.privileges import missing_tools
+
 CLONE_NEWNET = 0x40000000
 _OWN_NETWORK = "/proc/thread-self/ns/net"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 T = TypeVar("T")
-
-
-class HostApError(Exception):
-    """A failure of the test bed; the message is one sentence that says what to do."""
 
 
 class Namespace:
@@ -40,7 +39,7 @@ class Namespace:
     def fd(self) -> int:
         """Descriptor of the namespace."""
         if self._fd < 0:
-            raise HostApError(f"the namespace {self.name!r} is closed: build the test bed again")
+            raise NamespaceError(f"the namespace {self.name!r} is closed")
         return self._fd
 
     @property
@@ -86,12 +85,10 @@ class Namespace:
         try:
             return self.call(start)
         except FileNotFoundError as error:
-            raise HostApError(
-                f"{argv[0]} is not installed or not on the PATH; "
-                "'airqueue testbed check' names the package"
-            ) from error
+            absent = missing_tools(argv[:1])
+            raise NamespaceError(absent or f"{argv[0]} is not on the PATH") from error
         except subprocess.TimeoutExpired as error:
-            raise HostApError(f"'{' '.join(argv)}' did not finish within 30 s") from error
+            raise NamespaceError(f"'{' '.join(argv)}' did not finish within 30 s") from error
 
     def set_sysctl(self, key: str, value: str) -> None:
         """Write a ``net.`` setting of the namespace, named as sysctl(8) names it."""
@@ -105,9 +102,9 @@ class Namespace:
         except FileNotFoundError as error:
             if key.endswith(".disable_ipv6"):
                 return  # A kernel without IPv6 has nothing to disable.
-            raise HostApError(f"this kernel has no setting {key}") from error
+            raise NamespaceError(f"this kernel has no setting {key}") from error
         except OSError as error:
-            raise HostApError(
+            raise NamespaceError(
                 f"cannot set {key}={value} in a network namespace ({error.strerror}): "
                 "/proc/sys must be writable, which some containers forbid"
             ) from error
@@ -138,7 +135,7 @@ def _unshare_network() -> int:
     """Move the calling thread into a new network namespace and return a descriptor of it."""
     if _libc.unshare(CLONE_NEWNET) != 0:
         reason = os.strerror(ctypes.get_errno())
-        raise HostApError(
+        raise NamespaceError(
             f"cannot make a network namespace ({reason}): run as root, "
             "or where unprivileged user namespaces are allowed"
         )
@@ -149,7 +146,7 @@ def _set_network(fd: int) -> None:
     """Move the calling thread into the network namespace behind ``fd``."""
     if _libc.setns(fd, CLONE_NEWNET) != 0:
         reason = os.strerror(ctypes.get_errno())
-        raise HostApError(f"cannot enter a network namespace of the test bed ({reason})")
+        raise NamespaceError(f"cannot enter a network namespace ({reason})")
 
 
 def _in_scratch_thread(function: Callable[[], T]) -> T:

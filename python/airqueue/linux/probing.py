@@ -9,8 +9,8 @@ from typing import Any
 
 from airqueue.linux.config import HostApConfig
 from airqueue.linux.disturbance import Disturber
+from airqueue.linux.errors import NamespaceError
 from airqueue.linux.host_ap import HostAp
-from airqueue.linux.netns import HostApError
 from airqueue.measure.prober import ProbeError, Prober
 
 SERVER_PORT = 5860
@@ -31,7 +31,7 @@ def host_ap_prober(config: HostApConfig) -> Iterator[Prober]:
             Disturber(bed, config.disturbances, config.queue.limit),
         ):
             yield prober
-    except HostApError as error:
+    except NamespaceError as error:
         # Measurements before a disturbance failed are kept, as with any other failing path.
         raise ProbeError(f"{error}.") from error
 

@@ -1,0 +1,233 @@
+"""`airqueue emulate`: real programs inside a simulated network, in real time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from airqueue.cli.common import json_option
+from airqueue.cli.errors import sentence
+from airqueue.cli.parameters import DURATION
+from airqueue.files import check_writable, write_atomically
+from airqueue.linux import pid_namespace, privileges
+
+if TYPE_CHECKING:
+    from airqueue.emulate.network import EmulatedNetwork
+    from airqueue.emulate.session import Order, Program
+
+NOT_TRUSTED = 3
+"""Exit code with ``--strict`` where delays cannot be trusted."""
+_MOST_SEED = 2**32 - 1
+
+
+class _Run(click.ParamType[tuple[str, str]]):
+    """``NAME=COMMAND``."""
+
+    name = "run"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
+        """Split the text; a pair passes."""
+        if isinstance(value, tuple):
+            return value
+        node, equals, command = str(value).partition("=")
+        if not equals or not node or not command.strip():
+            self.fail(f"{value!r} is not NAME=COMMAND, as in server='iperf3 -s'", param, ctx)
+        return node, command
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the user asked for."""
+
+    scenario: str
+    command: tuple[str, ...]
+    at: str | None
+    runs: tuple[tuple[str, str], ...]
+    shell: str | None
+    real: tuple[str, ...]
+    duration_s: float | None
+    changes: tuple[str, ...]
+    seed: int
+    json_path: str | None
+    strict: bool
+    quiet: bool
+
+    def check(self) -> None:
+        """Raise UsageError for options that do not go together, OSError for a file."""
+        if self.shell is not None and (self.command or self.at is not None):
+            raise click.UsageError(
+                "--shell NODE is the command: leave out --at and what follows --."
+            )
+        if self.at is not None and not self.command:
+            raise click.UsageError("--at says where a command runs; write the command after --.")
+        if not (self.command or self.shell or self.runs or self.duration_s):
+            raise click.UsageError(
+                "Say what to run: a command after --, --shell NODE, --run NAME=COMMAND, "
+                "or a --duration."
+            )
+        if self.json_path not in (None, "-"):
+            check_writable(str(self.json_path))
+
+    @property
+    def named(self) -> list[str]:
+        """Nodes that the command line names, which makes them real."""
+        names = [*self.real, *(node for node, _ in self.runs)]
+        names += [each for each in (self.at, self.shell) if each is not None]
+        return list(dict.fromkeys(names))
+
+
+@click.command(short_help="Run real programs inside a simulated network.")
+@click.argument("scenario", metavar="SCENARIO", required=False)
+@click.argument("command", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--at",
+    metavar="NODE",
+    help="Where COMMAND runs; by default at the wired host, otherwise at the first real node.",
+)
+@click.option(
+    "--run",
+    "runs",
+    type=_Run(),
+    multiple=True,
+    metavar="NODE=COMMAND",
+    help="Start this first, with the shell; ended when COMMAND ends. May be repeated.",
+)
+@click.option("--shell", metavar="NODE", help="Open a shell at the node instead of a COMMAND.")
+@click.option(
+    "--real",
+    multiple=True,
+    metavar="NODE",
+    help="Make a station or host real that the scenario does not mark as real. May be repeated.",
+)
+@click.option(
+    "--duration",
+    "duration_s",
+    type=DURATION,
+    metavar="TIME",
+    help="End after this time, e.g. 60s or 5min.",
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="A.B=VALUE",
+    help="Change a value of the scenario, as for airqueue simulate. May be repeated.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, _MOST_SEED),
+    default=1,
+    show_default=True,
+    help="Random draws of the network. Real time is not repeatable.",
+)
+@json_option
+@click.option(
+    "--strict",
+    is_flag=True,
+    help=f"Exit with code {NOT_TRUSTED} if the delays of this run cannot be trusted.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Only errors on stderr.")
+@click.option("--list", "show_list", is_flag=True, help="List the presets.")
+def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
+    """Run COMMAND inside the network that SCENARIO describes: a preset, or a scenario file.
+
+    \b
+    Examples:
+      airqueue emulate home-evening -- ./my-test.sh
+      airqueue emulate home-evening --at phone -- ping -c 10 peer
+      airqueue emulate FILE.toml --run server='iperf3 -s' --at phone -- iperf3 -c peer
+      airqueue emulate bloated-fifo --shell phone
+
+    Packets of the programs wait in the simulated queues and contend on the simulated medium, in real
+    time. $AIRQUEUE_PEER has the address of the other end, whose name is peer. The exit code is
+    COMMAND's. What COMMAND prints stays as it is; all else goes to stderr. docs/emulate.md has more.
+    """
+    if show_list:
+        _list()
+        return
+    if scenario is None:
+        raise click.UsageError("Missing argument 'SCENARIO': a preset (--list) or a scenario file.")
+    asked = _Asked(scenario=scenario, **options)
+    asked.check()
+    privileges.ensure("an emulation", ("ip", "unshare", "mount"))
+    # Before anything starts a thread: numpy does when it is imported.
+    pid_namespace.enter()
+    raise click.exceptions.Exit(_emulate(asked))
+
+
+def _list() -> None:
+    from airqueue.emulate import catalogue  # noqa: PLC0415 - loads numpy, which starts threads
+
+    for name in catalogue.names():
+        click.echo(f"{name:20} {catalogue.about(name)}")
+
+
+def _emulate(asked: _Asked) -> int:
+    from airqueue.cli import emulate_tables  # noqa: PLC0415 - loads numpy, which starts threads
+    from airqueue.emulate.network import EmulatedNetwork, check_devices  # noqa: PLC0415
+    from airqueue.emulate.session import Session  # noqa: PLC0415
+
+    def say(told: str) -> None:
+        if not asked.quiet:
+            click.echo(told, err=True)
+
+    check_devices()
+    network = EmulatedNetwork(
+        asked.scenario, real=asked.named, seed=asked.seed, changes=_changes(asked.changes)
+    )
+    order = _order(asked, network)
+    try:
+        say(emulate_tables.beginning(network.name, network.plan))
+        code = Session(network, order, say).run()
+    finally:
+        network.close()
+    results = network.report()
+    if asked.json_path is not None:
+        text = results.to_text(exit_code=code)
+        if asked.json_path == "-":
+            click.echo(text, nl=False)
+        else:
+            write_atomically(asked.json_path, text)
+    if not asked.quiet:
+        emulate_tables.show(Console(stderr=True, highlight=False, markup=False), results)
+    if asked.strict and not results.verdict.trusted:
+        click.echo(f"Error: {results.verdict.sentence} (exit code of COMMAND: {code}).", err=True)
+        return NOT_TRUSTED
+    return code
+
+
+def _changes(texts: tuple[str, ...]) -> dict[str, Any]:
+    from airqueue.simulate import ScenarioError, overrides  # noqa: PLC0415 - loads numpy
+
+    try:
+        return dict(overrides.read(each) for each in texts)
+    except ScenarioError as error:
+        raise click.UsageError(sentence(error)) from error
+
+
+def _order(asked: _Asked, network: EmulatedNetwork) -> Order:
+    """Return what to run, with the nodes found. Raises UsageError for a node that is not real."""
+    from airqueue.emulate.session import Order, Program  # noqa: PLC0415 - loads numpy
+
+    def program(node: str, argv: tuple[str, ...]) -> Program:
+        if network.plan.node(node) is None:
+            known = ", ".join(each.name for each in network.plan.nodes)
+            raise click.UsageError(f"{node!r} is not one node: real nodes are {known}.")
+        return Program(node, argv)
+
+    main = None
+    if asked.shell is not None:
+        main = program(asked.shell, (os.environ.get("SHELL") or "/bin/sh",))
+    elif asked.command:
+        main = program(asked.at or network.plan.default.name, asked.command)
+    return Order(
+        main,
+        tuple(program(node, ("sh", "-c", command)) for node, command in asked.runs),
+        asked.duration_s,
+        keep_stdout=asked.json_path == "-",
+        interactive=asked.shell is not None,
+    )

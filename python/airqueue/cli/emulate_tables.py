@@ -1,0 +1,75 @@
+"""What `airqueue emulate` prints on stderr."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from airqueue import text
+from airqueue.emulate.plan import Plan
+from airqueue.emulate.results import EmulationResults
+from airqueue.records import PairDict
+
+_REFUSED = {
+    "malformed": "no whole IP packet",
+    "oversize": "larger than the MTU",
+    "foreign_source": "from an address of another node",
+    "no_such_node": "to no real node",
+    "hop_limit": "at the end of their hop limit",
+    "full": "beyond the emulator's memory",
+}
+
+
+def beginning(name: str, plan: Plan) -> str:
+    """Return the sentence with which an emulation begins: its nodes and their addresses."""
+    nodes = (f"{node.name} is {' and '.join(node.addresses)}" for node in plan.nodes)
+    return f"Emulating {name}: {'; '.join(nodes)}."
+
+
+def show(console: Console, results: EmulationResults) -> None:
+    """Print the packets of each pair, how late the emulator was, and the verdict."""
+    emulated = results.emulated
+    pairs = {name: pair for name, pair in emulated["pairs"].items() if pair["offered_packets"]}
+    if pairs:
+        console.print(_pairs(pairs, emulated["duration_s"]))
+    for reason, count in emulated["refused"].items():
+        what = _REFUSED.get(reason, reason)
+        console.print(f"Not carried: {text.plural(count['packets'], 'packet')} {what}.")
+    verdict = results.verdict.sentence
+    console.print(_effort(results), soft_wrap=True)
+    console.print(f"{verdict[0].upper()}{verdict[1:]}.", style="bold", soft_wrap=True)
+
+
+def _pairs(pairs: dict[str, PairDict], duration_s: float) -> Table:
+    table = Table("")
+    for heading in ("rate", "delay\np50", "delay\np95", "delivered\npackets", "dropped", "lost"):
+        table.add_column(heading, justify="right")
+    for name, pair in pairs.items():
+        table.add_row(
+            name.replace("->", " → "),
+            text.rate(pair["delivered_bytes"] * 8 / duration_s) if duration_s else "–",
+            _seconds(pair["delay_p50_s"]),
+            _seconds(pair["delay_p95_s"]),
+            f"{pair['delivered_packets']:,}",
+            f"{pair['dropped_packets']:,}",
+            f"{pair['given_up_packets']:,}",
+        )
+    return table
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else text.seconds(value)
+
+
+def _effort(results: EmulationResults) -> str:
+    """Return how late packets were, and what the emulation took."""
+    emulated = results.emulated
+    late = "no packet was written"
+    if emulated["late_p50_s"] is not None:
+        median, p99 = text.seconds(emulated["late_p50_s"]), text.seconds(emulated["late_p99_s"])
+        late = f"packets were written {median} late in the median, {p99} at the 99th percentile"
+    priority = "a real-time priority" if emulated["priority"] else "no real-time priority"
+    return (
+        f"In {text.seconds(emulated['duration_s'])} {late}; the emulator had {priority} "
+        f"and used {text.percent(emulated['cpu_ratio'])} of a processor."
+    )

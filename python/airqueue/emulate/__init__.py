@@ -1,0 +1,16 @@
+"""Real programs inside a simulated Wi-Fi network, in real time."""
+
+from airqueue.emulate.errors import EmulationError
+from airqueue.emulate.network import EmulatedNetwork, emulate
+from airqueue.emulate.nodes import Host
+from airqueue.emulate.results import EmulationResults
+from airqueue.emulate.verdict import Verdict
+
+__all__ = [
+    "EmulatedNetwork",
+    "EmulationError",
+    "EmulationResults",
+    "Host",
+    "Verdict",
+    "emulate",
+]

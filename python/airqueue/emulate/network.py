@@ -1,0 +1,215 @@
+"""A scenario whose real nodes are network namespaces, carried by the engine in real time."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from airqueue import _native
+from airqueue.emulate import catalogue
+from airqueue.emulate.errors import EmulationError
+from airqueue.emulate.nodes import TOOLS, Host
+from airqueue.emulate.plan import DEVICE, Plan, has_ipv6
+from airqueue.emulate.results import EmulationResults
+from airqueue.linux import privileges
+from airqueue.linux.errors import NamespaceError
+from airqueue.simulate import Scenario, ScenarioError
+
+_TUN: Final = Path("/dev/net/tun")
+_LOOK_S: Final = 0.005
+"""How often it is looked whether the warm-up is over."""
+
+
+def check_devices() -> None:
+    """Raise EmulationError with one sentence if this user may not make TUN devices."""
+    try:
+        os.close(os.open(_TUN, os.O_RDWR | os.O_CLOEXEC))
+    except FileNotFoundError as error:
+        raise EmulationError(
+            f"there is no {_TUN}: load the kernel module with 'modprobe tun', "
+            "or give the container this device"
+        ) from error
+    except OSError as error:
+        raise EmulationError(
+            f"{_TUN} cannot be opened ({error.strerror}): run as root, "
+            f"or let this user open it ('chmod 666 {_TUN}', as most distributions have it)"
+        ) from error
+
+
+class EmulatedNetwork:
+    """A network in which some nodes are real, running within a ``with`` statement.
+
+    ``scenario``: the name of a preset, the path of a scenario file, or the keys of one as a
+    dictionary. ``real``: stations and hosts that are real, in addition to those with ``real =
+    true``. ``seed`` determines every random draw of the network; real time and real programs are not
+    repeatable. ``changes``: values of the scenario to change, as in ``{"phy.rate": "6 Mb/s"}``.
+
+    Needs root, or a user namespace (`airqueue.linux.privileges`), and TUN devices. Raises
+    EmulationError, NamespaceError or ScenarioError with one sentence, and OSError for a file.
+    """
+
+    def __init__(
+        self,
+        scenario: str | os.PathLike[str] | Mapping[str, object],
+        *,
+        real: Sequence[str] = (),
+        seed: int = 1,
+        changes: Mapping[str, object] | None = None,
+    ) -> None:
+        self.name, described = _read(scenario, changes or {})
+        self.seed = seed
+        try:
+            self._engine = _native.Emulation(json.dumps(described.description), list(real), seed)
+        except ValueError as error:
+            raise ScenarioError(f"{self.name}: {error}") from error
+        nodes = self._engine.nodes
+        names, wired = [name for name, _ in nodes], [is_wired for _, is_wired in nodes]
+        self.plan = Plan(names, wired, ipv6=has_ipv6())
+        self.on_end: Callable[[], None] = lambda: None
+        """Called in another thread when the engine has ended, by itself or by `stop`."""
+        self.ended = False
+        """Whether the engine has ended."""
+        self._hosts: dict[str, Host] = {}
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        self._final: EmulationResults | None = None
+
+    def __enter__(self) -> EmulatedNetwork:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self, duration_s: float | None = None) -> None:
+        """Build the nodes, simulate the warm-up and return when real time begins."""
+        self._check()
+        try:
+            self._build()
+            self._run(duration_s)
+        except BaseException:
+            self.close()
+            raise
+
+    def host(self, name: str) -> Host:
+        """Return a real node, to run programs there."""
+        try:
+            return self._hosts[name]
+        except KeyError:
+            known = ", ".join(node.name for node in self.plan.nodes)
+            if self.plan.node(name) is not None:
+                raise EmulationError("the emulation is not running") from None
+            raise EmulationError(f"{name!r} is not a real node; real nodes are {known}") from None
+
+    def report(self) -> EmulationResults:
+        """Return the figures so far; after the end, those of the whole run."""
+        if self._final is not None:
+            return self._final
+        return EmulationResults(
+            self.name,
+            self.seed,
+            self.plan.nodes,
+            self._engine.report(),
+            json.loads(self._engine.figures()),
+            {name: host.dropped_packets() for name, host in self._hosts.items()},
+        )
+
+    def stop(self) -> None:
+        """End real time; nodes and programs stay until `close`. Raises what made the engine fail."""
+        self._engine.stop()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise EmulationError(f"the emulation ended early: {failure}") from failure
+
+    def close(self) -> None:
+        """End everything: programs that `Host.popen` started, the engine, devices and namespaces."""
+        hosts = self._hosts
+        for host in hosts.values():
+            host.kill_programs()
+        try:
+            self.stop()
+            if hosts:
+                self._final = self.report()
+        finally:
+            self._hosts = {}
+            for host in hosts.values():
+                host.close()
+            # The engine's descriptors would keep devices and namespaces.
+            del self._engine
+
+    def _check(self) -> None:
+        if self._hosts or not hasattr(self, "_engine"):
+            raise EmulationError("an emulation runs once: make a new one")
+        if not privileges.has_capabilities():
+            raise NamespaceError("an emulation needs root, or a user namespace: run as root")
+        absent = privileges.missing_tools(TOOLS)
+        if absent:
+            raise NamespaceError(absent)
+        check_devices()
+
+    def _build(self) -> None:
+        for node in self.plan.nodes:
+            host = self._hosts[node.name] = Host(node, self.plan)
+            host.prepare()
+            device = _native.open_tun(host.namespace.path, DEVICE)
+            try:
+                self._engine.attach(node.name, device, node.addresses)
+            finally:
+                os.close(device)  # The engine has a descriptor of its own.
+            host.configure()
+        self.host(self.plan.default.name).try_program()
+
+    def _run(self, duration_s: float | None) -> None:
+        def follow() -> None:
+            try:
+                self._engine.run(duration_s, priority=True)
+            except BaseException as error:
+                self._failure = error
+            self.ended = True
+            self.on_end()
+
+        self._thread = threading.Thread(target=follow, name="airqueue-emulation", daemon=True)
+        self._thread.start()
+        while self._thread.is_alive() and self._engine.report()["duration_s"] == 0:
+            time.sleep(_LOOK_S)
+        if self._failure is not None:
+            self.stop()
+
+
+def emulate(
+    scenario: str | os.PathLike[str] | Mapping[str, object],
+    *,
+    real: Sequence[str] = (),
+    seed: int = 1,
+    changes: Mapping[str, object] | None = None,
+) -> EmulatedNetwork:
+    """Return a network for a ``with`` statement, in which real programs can run.
+
+    ``with emulate("home-evening") as net: net.host("phone").run(["ping", "-c", "3", "peer"])``;
+    the arguments are those of `EmulatedNetwork`.
+    """
+    return EmulatedNetwork(scenario, real=real, seed=seed, changes=changes)
+
+
+def _read(
+    scenario: str | os.PathLike[str] | Mapping[str, object], changes: Mapping[str, object]
+) -> tuple[str, Scenario]:
+    if isinstance(scenario, Mapping):
+        described = Scenario(scenario)
+        return "a scenario", described.changed(changes) if changes else described
+    name = os.fspath(scenario)
+    return name, Scenario.from_toml(catalogue.path(name), changes)

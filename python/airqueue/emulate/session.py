@@ -1,0 +1,241 @@
+"""Programs of one `airqueue emulate`: started, watched, and ended together."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from airqueue.emulate.network import EmulatedNetwork
+from airqueue.emulate.nodes import Host
+
+_READY_S: Final = 3.0
+"""How long the main program waits for sockets of the programs before it."""
+_PATIENCE_S: Final = 3.0
+"""How long a program has to end after SIGTERM."""
+_LOOK_S: Final = 0.02
+_HANDLED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program, and where it runs."""
+
+    node: str
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be run."""
+
+    main: Program | None
+    """Its end is the end of all."""
+    others: tuple[Program, ...] = ()
+    """Started before the main program, in order."""
+    duration_s: float | None = None
+    """Real time after which everything ends."""
+    keep_stdout: bool = False
+    """Whether stdout is kept free of what the main program prints there; stderr gets it then."""
+    interactive: bool = False
+    """Whether the main program is a shell at a terminal, which handles Ctrl-C by itself."""
+
+
+class Session:
+    """Carries out an order in a network, which it starts; `say` prints a sentence for the user."""
+
+    def __init__(self, network: EmulatedNetwork, order: Order, say: Callable[[str], None]) -> None:
+        self._network = network
+        self._order = order
+        self._say = say
+        self._main: subprocess.Popen[Any] | None = None
+        self._others: dict[subprocess.Popen[Any], Program] = {}
+        self._watched: dict[int, subprocess.Popen[Any]] = {}
+        """Programs whose end has not been seen, by descriptors that become readable then."""
+        self._signals: list[int] = []
+        self._wake, self._waker = os.pipe()
+        os.set_blocking(self._waker, False)
+
+    def run(self) -> int:
+        """Run everything and return the exit code: the main program's, 128 and its signal if one
+        ended it. Without a main program: the first other than 0 of those that ended by themselves.
+        """
+        order, network = self._order, self._network
+        network.on_end = self._notify
+        with self._signals_handled():
+            network.start(order.duration_s)
+            try:
+                self._start_others()
+                if order.main is not None:
+                    self._await_sockets()
+                    self._main = self._start_main(order.main)
+                    self._watched[os.pidfd_open(self._main.pid)] = self._main
+                return self._watch()
+            finally:
+                self._end()
+                network.stop()
+                network.on_end = lambda: None
+                for fd in (*self._watched, self._wake, self._waker):
+                    os.close(fd)
+
+    def _start_others(self) -> None:
+        for program in self._order.others:
+            host = self._network.host(program.node)
+            # A session of their own: Ctrl-C is for the main program, whose end is theirs.
+            process = host.popen(
+                program.argv, stdin=subprocess.DEVNULL, stdout=2, start_new_session=True
+            )
+            self._others[process] = program
+            self._watched[os.pidfd_open(process.pid)] = process
+
+    def _await_sockets(self) -> None:
+        """Give servers the time that they need to begin."""
+        deadline = time.monotonic() + _READY_S
+        while time.monotonic() < deadline and not self._signals and not all(self._ready()):
+            time.sleep(_LOOK_S)
+
+    def _ready(self) -> Iterator[bool]:
+        """Yield for each node whether as many sockets listen there as programs run."""
+        for name in {program.node for program in self._order.others}:
+            running = [
+                process
+                for process, program in self._others.items()
+                if program.node == name and process.poll() is None
+            ]
+            yield self._network.host(name).listening() >= len(running)
+
+    def _start_main(self, program: Program) -> subprocess.Popen[Any]:
+        host = self._network.host(program.node)
+        options: dict[str, Any] = {"stdout": 2} if self._order.keep_stdout else {}
+        if self._order.interactive:
+            options["env"] = {**os.environ, **_prompt(host)}
+        return host.popen(program.argv, **options)
+
+    def _watch(self) -> int:
+        """Wait until the main program, or without one all others, or the time has ended."""
+        code = 0
+        while True:
+            for process in self._until_news():
+                process.wait()
+                if process is self._main:
+                    return exit_code(process)
+                code = code or exit_code(process)
+                self._tell(process)
+            stopped = self._on_signals()
+            if stopped is not None:
+                return stopped
+            if self._network.ended:
+                return code if self._main is None else self._end_main(signal.SIGTERM)
+            if self._others and not self._watched:
+                return code
+
+    def _until_news(self) -> list[subprocess.Popen[Any]]:
+        """Wait for a signal, the end of the engine, or of programs, which are returned."""
+        poll = select.poll()
+        for fd in (*self._watched, self._wake):
+            poll.register(fd, select.POLLIN)
+        ready = [fd for fd, _ in poll.poll()]
+        if self._wake in ready:
+            os.read(self._wake, 4096)
+            ready.remove(self._wake)
+        for fd in ready:
+            os.close(fd)
+        return [self._watched.pop(fd) for fd in ready]
+
+    def _on_signals(self) -> int | None:
+        """Return the exit code if a signal ends the session."""
+        while self._signals:
+            number = self._signals.pop(0)
+            if self._main is None:
+                return 128 + number
+            if number != signal.SIGINT:
+                return self._end_main(number)
+            # The program decides what an interrupt means; from a terminal it has got it already.
+            if not _in_foreground():
+                self._main.send_signal(number)
+        return None
+
+    def _end_main(self, number: int) -> int:
+        assert self._main is not None
+        _end(self._main, number)
+        return exit_code(self._main)
+
+    def _end(self) -> None:
+        """End the other programs and all that they have started."""
+        for process in self._others:
+            _signal_group(process, signal.SIGTERM)
+        deadline = time.monotonic() + _PATIENCE_S
+        for process in self._others:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, deadline - time.monotonic()))
+            _signal_group(process, signal.SIGKILL)
+            process.wait()
+        if self._main is not None and self._main.poll() is None:
+            _end(self._main, signal.SIGTERM)
+
+    def _tell(self, process: subprocess.Popen[Any]) -> None:
+        program = self._others[process]
+        command = program.argv[-1]
+        code = exit_code(process)
+        self._say(f"What runs at {program.node} ({command}) has ended with exit code {code}.")
+
+    def _notify(self) -> None:
+        with suppress(BlockingIOError):
+            os.write(self._waker, b"x")
+
+    @contextmanager
+    def _signals_handled(self) -> Iterator[None]:
+        def note(number: int, frame: object) -> None:
+            self._signals.append(number)
+            self._notify()
+
+        before = {number: signal.signal(number, note) for number in _HANDLED}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def exit_code(process: subprocess.Popen[Any]) -> int:
+    """Return the exit code of a program that has ended, as a shell has it."""
+    code = process.returncode
+    return code if code >= 0 else 128 - code
+
+
+def _end(process: subprocess.Popen[Any], number: int) -> None:
+    process.send_signal(number)
+    try:
+        process.wait(_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _signal_group(process: subprocess.Popen[Any], number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _in_foreground() -> bool:
+    """Return whether a terminal sends its signals to this process and the main program."""
+    for fd in (0, 1, 2):
+        with suppress(OSError):
+            return os.tcgetpgrp(fd) == os.getpgrp()
+    return False
+
+
+def _prompt(host: Host) -> dict[str, str]:
+    """Return what makes the name of the node a part of the prompt, whatever the shell's own is.
+
+    A shell of POSIX takes PS1 from the environment; bash sets its own, and runs PROMPT_COMMAND.
+    """
+    mark = f"({host.name}) "
+    command = f'case $PS1 in "{mark}"*) ;; *) PS1="{mark}$PS1" ;; esac'
+    return {"PS1": f"{mark}$ ", "PROMPT_COMMAND": command}

@@ -1,0 +1,61 @@
+"""Whether the delays of an emulation can be trusted: how late the emulator was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from airqueue import text
+from airqueue.records import EmulationDict
+
+MOST_LATE_RATIO: Final = 0.05
+"""Above this share of packets that were more than 1 ms late, an emulator has not kept up."""
+MOST_CPU_RATIO: Final = 0.9
+"""Above this share of one processor, an emulator has no reserve for bursts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the delays of a run are worth."""
+
+    trusted: bool
+    within_s: float | None
+    """99 % of the packets were no later than this; None where none passed or none can be trusted."""
+    sentence: str
+
+
+def judge(report: EmulationDict, device_drops: Mapping[str, int]) -> Verdict:
+    """Judge an engine's report, and the drops of the devices before the engine, by node."""
+    problems = list(_problems(report, device_drops))
+    if problems:
+        said = f"the emulator could not keep up: {text.listed(problems)}"
+        return Verdict(False, None, f"{said}; do not trust the delays of this run")
+    p99_s, max_s = report["late_p99_s"], report["late_max_s"]
+    if p99_s is None or max_s is None:
+        return Verdict(True, None, "no packet passed between the real nodes")
+    within_s = max(math.ceil(p99_s * 1e4 - 1e-6), 1) / 1e4
+    return Verdict(
+        True,
+        within_s,
+        f"delays of this run can be trusted to within {within_s * 1e3:.1f} ms "
+        f"(99 % of packets; the latest was {text.seconds(max_s)} late)",
+    )
+
+
+def _problems(report: EmulationDict, device_drops: Mapping[str, int]) -> Iterator[str]:
+    late_ratio, cpu_ratio = report["late_ratio"], report["cpu_ratio"]
+    if late_ratio is not None and late_ratio > MOST_LATE_RATIO:
+        latest = text.seconds(report["late_max_s"])
+        yield f"{text.percent(late_ratio)} of packets were more than 1 ms late, the latest {latest}"
+    for node, dropped in device_drops.items():
+        if dropped:
+            yield f"the kernel dropped {text.plural(dropped, 'packet')} of {node} before the emulator"
+    if report["unwritten_packets"]:
+        yield f"{text.plural(report['unwritten_packets'], 'packet')} could not be written"
+    full = report["refused"].get("full")
+    if full:
+        yield f"{text.plural(full['packets'], 'packet')} found the emulator's memory full"
+    if cpu_ratio is not None and cpu_ratio > MOST_CPU_RATIO:
+        yield f"the emulator used {text.percent(cpu_ratio)} of a processor"

@@ -1,0 +1,68 @@
+"""`airqueue emulate`: what is wrong is one sentence, before anything is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from airqueue.cli import emulate as command
+from airqueue.cli import main
+from airqueue.emulate import network
+from airqueue.emulate.errors import EmulationError
+from airqueue.linux.errors import NamespaceError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "Missing argument 'SCENARIO'"),
+        (["quiet-flat"], "Say what to run"),
+        (["quiet-flat", "--at", "phone"], "write the command after --"),
+        (["quiet-flat", "--shell", "phone", "--", "true"], "--shell NODE is the command"),
+        (["quiet-flat", "--shell", "phone", "--at", "phone"], "--shell NODE is the command"),
+        (["quiet-flat", "--run", "sleep 1"], "is not NAME=COMMAND"),
+        (["quiet-flat", "--run", "phone= "], "is not NAME=COMMAND"),
+        (["quiet-flat", "--run", "=true"], "is not NAME=COMMAND"),
+        (["quiet-flat", "--duration", "0s"], "above zero"),
+        (["quiet-flat", "--seed", "-1", "--", "true"], "--seed"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(arguments, says):
+    result = CliRunner().invoke(main, ["emulate", *arguments])
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_file_that_cannot_be_written_is_found_before_anything_is_built(tmp_path):
+    path = str(tmp_path / "absent" / "result.json")
+    result = CliRunner().invoke(main, ["emulate", "quiet-flat", "--json", path, "--", "true"])
+    assert result.exit_code == 1
+    assert "absent" in result.stderr
+
+
+def test_a_machine_without_namespaces_is_told_so(monkeypatch):
+    def refuse(what: str, tools: object) -> None:
+        raise NamespaceError(f"{what} needs root or user namespaces")
+
+    monkeypatch.setattr(command.privileges, "ensure", refuse)
+    result = CliRunner().invoke(main, ["emulate", "quiet-flat", "--", "true"])
+    assert result.exit_code == 1
+    assert result.stderr == "Error: an emulation needs root or user namespaces.\n"
+
+
+def test_a_machine_without_tun_devices_is_told_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(network, "_TUN", tmp_path / "tun")
+    with pytest.raises(EmulationError, match=r"there is no .*modprobe tun"):
+        network.check_devices()
+
+    def forbid(path: Path, flags: int) -> int:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(network.os, "open", forbid)
+    with pytest.raises(
+        EmulationError, match=r"cannot be opened \(Permission denied\): run as root"
+    ):
+        network.check_devices()

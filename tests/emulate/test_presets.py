@@ -1,0 +1,139 @@
+"""Each preset is a scenario, and shows what its comment says: simulated, without real programs."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from airqueue.cli import main
+from airqueue.emulate import catalogue
+from airqueue.emulate.errors import EmulationError
+from airqueue.simulate import Scenario
+from airqueue.simulate.scenario import read_file
+
+# A probe in both directions between the real nodes, which asks for next to nothing.
+PROBE = {"source": "cbr", "packet_rate": "20 packets/s", "size": "200 B"}
+DOWN = {"name": "down", "from": "server", "to": "phone"}
+UP = {"name": "up", "from": "phone", "to": "server"}
+
+
+@functools.cache
+def simulated(name: str, download: bool = False, distance: str = "") -> dict[str, Any]:
+    """Figures of a preset with a probe, or a download, between its real nodes: means of two runs."""
+    description = read_file(catalogue.path(name))
+    flows = [{**DOWN, **PROBE}, {**UP, **PROBE}]
+    if download:
+        flows = [{**DOWN, "source": "tcp", "tcp": {"stack": "linux"}}]
+    description["flows"] = [*description.get("flows", []), *flows]
+    scenario = Scenario(description)
+    if distance:
+        scenario = scenario.changed({"stations.phone.position": [distance, "0 m"]})
+    summary = scenario.simulate(seed=1, replications=2).summary
+    return {
+        kind: {
+            each: {figure: value["mean"] for figure, value in figures.items()}
+            for each, figures in summary[kind].items()
+        }
+        for kind in ("flows", "stations")
+    }
+
+
+def line_s(name: str) -> float:
+    """The delay of the wired line between server and access point."""
+    hosts = {host["name"]: host for host in read_file(catalogue.path(name))["hosts"]}
+    value, unit = hosts["server"]["delay"].split()
+    assert unit == "ms"
+    return float(value) / 1e3
+
+
+def test_the_list_has_every_preset_with_what_it_is():
+    shown = CliRunner().invoke(main, ["emulate", "--list"])
+    assert shown.exit_code == 0
+    assert catalogue.names() == [
+        "bloated-fifo",
+        "far-station",
+        "fq-codel",
+        "home-evening",
+        "quiet-flat",
+        "upload-starves-call",
+    ]
+    for name in catalogue.names():
+        assert f"{name} " in shown.output
+        assert catalogue.about(name).endswith(".")
+        assert catalogue.about(name) in shown.output
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_a_preset_is_a_scenario_file_with_real_nodes(name):
+    description = Scenario.from_toml(catalogue.path(name)).description
+    tables = [*description["stations"], *description["hosts"]]
+    assert [table["name"] for table in tables if table.get("real")] == ["phone", "server"]
+    text = catalogue.path(name).read_text("utf-8")
+    assert "# Origin of the figures: " in text
+    assert f"#     airqueue emulate {name} " in text
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_airqueue_simulate_reads_a_preset(name):
+    command = ["simulate", str(catalogue.path(name)), "--replications", "1"]
+    shown = CliRunner().invoke(main, [*command, "--set", "duration=1 s", "--set", "warm_up=0 s"])
+    assert shown.exit_code == 0, shown.output
+
+
+def test_nothing_waits_in_the_quiet_flat():
+    flows = simulated("quiet-flat")["flows"]
+    for probe in ("down", "up"):
+        assert flows[probe]["delay_max_s"] < line_s("quiet-flat") + 0.001
+        assert flows[probe]["loss_ratio"] == 0
+    # The line of 250 Mb/s is the bottleneck.
+    assert simulated("quiet-flat", download=True)["flows"]["down"]["throughput_bps"] > 225e6
+
+
+def test_packets_to_the_phone_wait_in_the_evening_and_packets_from_it_a_little():
+    flows = simulated("home-evening")["flows"]
+    line = line_s("home-evening")
+    assert 0.02 < flows["down"]["delay_p50_s"] - line < 0.2
+    assert 0.002 < flows["up"]["delay_mean_s"] - line < 0.02
+    assert flows["film"]["throughput_bps"] > 3e6
+
+
+def test_the_far_station_is_slow_and_its_frames_are_repeated():
+    far = simulated("far-station", download=True)
+    near = simulated("far-station", download=True, distance="3 m")
+    # The slowest rate of all is 6.5 Mb/s, the fastest 65 Mb/s.
+    assert far["flows"]["down"]["throughput_bps"] < 6.5e6
+    assert near["flows"]["down"]["throughput_bps"] > 6 * far["flows"]["down"]["throughput_bps"]
+    probed = simulated("far-station")
+    assert probed["stations"]["ap"]["failed_ratio"] > 0.05
+    assert probed["flows"]["down"]["loss_ratio"] < 0.01
+
+
+def test_the_fifo_delays_hundreds_of_milliseconds_and_fq_codel_a_few():
+    fifo = simulated("bloated-fifo")["flows"]
+    fair = simulated("fq-codel")["flows"]
+    line = line_s("bloated-fifo")
+    assert 0.1 < fifo["down"]["delay_p50_s"] - line < 1
+    assert fair["down"]["delay_p95_s"] - line < 0.02
+    # The television has as much of it either way.
+    assert fair["download"]["throughput_bps"] > 0.9 * fifo["download"]["throughput_bps"]
+
+
+def test_uploads_starve_what_comes_down_and_not_what_goes_up():
+    flows = simulated("upload-starves-call")["flows"]
+    line = line_s("upload-starves-call")
+    assert flows["down"]["delay_p50_s"] - line > 0.05
+    assert flows["down"]["loss_ratio"] > 0.05
+    assert flows["up"]["delay_p50_s"] - line < 0.01
+    assert flows["up"]["loss_ratio"] < 0.01
+
+
+def test_what_is_no_preset_and_no_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EmulationError, match="did you mean home-evening"):
+        catalogue.path("home-evenin")
+    with pytest.raises(EmulationError, match="presets are bloated-fifo"):
+        catalogue.path("xyz")
+    assert str(catalogue.path("xyz.toml")) == "xyz.toml"
