@@ -30,7 +30,7 @@ class FlowFigures(TypedDict):
     given_up_packets: int
     """Given up by the MAC after the last retry, or at the end of their lifetime."""
     in_transit_packets: int
-    """In a queue or in a MAC at the end."""
+    """Packets in a queue or in a MAC at the end."""
     loss_ratio: float | None
     """Share of packets dropped or given up, among all that were dropped, given up or delivered."""
     data_rate_mean_bps: float | None
@@ -154,16 +154,16 @@ class QueueFigures(TypedDict):
     marked_packets: int
     """Marked to slow the sender down, and not dropped."""
     dequeued_packets: int
-    """Taken by the MAC, or by the wired link."""
+    """Dequeued by the MAC, or by the wired link."""
     length_mean_packets: float | None
     """Packets waiting in queue and ring, mean over time; the packet that the MAC sends is in
     neither."""
     length_max_packets: int
     """Largest number of waiting packets."""
     sojourn_mean_s: float | None
-    """Time from the arrival in the queue to the MAC, mean over the packets that the MAC took."""
+    """Mean sojourn time in the queue, of the packets that were dequeued."""
     sojourn_max_s: float | None
-    """Longest time from the arrival in the queue to the MAC."""
+    """Longest sojourn time in the queue."""
 
 
 class MediumFigures(TypedDict):
