@@ -22,7 +22,11 @@ fn flows() -> Value {
 }
 
 fn network(behaviour: &str, queue: Value, tcp: Value, flows: Value) -> Simulation<Network> {
-    let standard = if behaviour == "ns2" { "802.11b" } else { "802.11g" };
+    let standard = match behaviour {
+        "ns2" => "802.11b",
+        "ns3" => "802.11n",
+        _ => "802.11g",
+    };
     let scenario = json!({
         "behaviour": behaviour,
         "phy": {"standard": standard},
@@ -66,6 +70,8 @@ fn segments_of_long_transfers() {
             ("standard", json!({"stack": "linux", "window": "60 packets", "pacing": true})),
             ("standard", json!({"window": "60 packets", "sack": false, "ack_every": "dynamic"})),
             ("ns2", json!({"congestion": "cubic"})),
+            // In A-MPDUs, which pass up the answered packets in two steps.
+            ("ns3", json!({"window": "60 packets"})),
             ("standard", json!({"congestion": "bbr", "window": "60 packets"})),
         ] {
             let mut network = network(behaviour, queue.clone(), tcp.clone(), flows());

@@ -2,6 +2,7 @@
 
 mod script;
 
+use airqueue_core::{FlowKey, Packet, Time};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{Behaviour, CategoryConfig, FrameKind, MacConfig};
 use airqueue_wifi::medium::RxOutcome;
@@ -311,6 +312,66 @@ fn the_counter_goes_on_after_a_response() {
     let (ack, end) = (ends + 10, ends + 10 + ACK_US);
     let own = end + DIFS_US + (count - 1) * SLOT_US;
     assert_eq!(station.log(), [(ack, FrameKind::Ack), (own, FrameKind::Data)]);
+}
+
+/// A station that receives a data frame up to 2000 µs, and the end of its ACK.
+fn receiving(behaviour: Behaviour, config: MacConfig) -> (Station, i64) {
+    let mut station = Station::new(behaviour, config);
+    let data = station.frame(FrameKind::Data, script::OTHER, script::ME, 258);
+    station.hears(2000 - DATA_US, 2000, data);
+    (station, 2000 + script::SIFS_US + ACK_US)
+}
+
+/// The medium is idle for SIFS when a host answers a received frame at once, and the station's own ACK makes it busy. In
+/// ns-3 only a packet that finds the medium busy needs a backoff.
+#[test]
+fn a_packet_before_ones_own_response_backs_off() {
+    for behaviour in ALL {
+        for config in [dcf(), MacConfig::new(vec![edca(2, 32)])] {
+            for (at, idle) in [(2000, true), (2005, true), (2015, false), (2257, false)] {
+                let (mut station, ack_ends) = receiving(behaviour, config.clone());
+                station.packets(0, at, 1).run(100_000);
+                let at_once = behaviour == Behaviour::Ns3 && idle;
+                let values = window(behaviour);
+                let backoff = if at_once { 0 } else { slots(&mut draws(), values) * SLOT_US };
+                assert!(at_once || backoff > 0, "the draw is to show something");
+                assert_eq!(
+                    station.data(),
+                    [ack_ends + DIFS_US + backoff],
+                    "{behaviour:?} {:?} {at}",
+                    config.categories[0].countdown
+                );
+            }
+        }
+    }
+}
+
+/// Two packets of an A-MPDU: the first is passed up while the frame is on the air, and the second after the frame.
+#[test]
+fn a_packet_within_an_ampdu_finds_the_medium_busy() {
+    for within in [true, false] {
+        let (mut station, ack_ends) = receiving(Behaviour::Ns3, dcf());
+        let recipient = station.mac.add_recipient();
+        station.run(2000);
+        let packets = [0, 1].map(|id| Packet::new(id, FlowKey(0), 1000, Time::ZERO));
+        let mpdus = packets.iter().map(|packet| (packet.id, packet, true));
+        assert!(station.mac.receive_ampdu(recipient, mpdus));
+        let first = station.mac.poll_received_within(recipient);
+        assert_eq!(first.map(|packet| packet.id), Some(0));
+        assert_eq!(station.mac.poll_received_within(recipient), None);
+        if within {
+            station.packets(0, 2000, 1).run(2000);
+        }
+        assert_eq!(station.mac.end_within(), Some(recipient));
+        assert_eq!(station.mac.end_within(), None);
+        assert_eq!(station.mac.poll_received(recipient).map(|packet| packet.id), Some(1));
+        if !within {
+            station.packets(0, 2000, 1).run(2000);
+        }
+        station.run(100_000);
+        let backoff = if within { slots(&mut draws(), 32) * SLOT_US } else { 0 };
+        assert_eq!(station.data(), [ack_ends + DIFS_US + backoff]);
+    }
 }
 
 /// EIFS replaces DIFS for all waiting packets, and for a packet that arrives during EIFS.

@@ -13,7 +13,7 @@ use crate::event::{EventQueue, Phase};
 use crate::timer::Timer;
 use crate::{HopId, InterfaceId};
 use airqueue_core::{NeighbourId, Seed, Sent, Time};
-use airqueue_wifi::mac::{Frame, FrameKind, Msdu, TxReport, TxStatus};
+use airqueue_wifi::mac::{Delivery, Frame, FrameKind, Msdu, TxReport, TxStatus};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -33,6 +33,8 @@ pub enum Event {
     Timer(StationId),
     /// A queue that holds packets back asked to be polled again.
     Wakeup(InterfaceId),
+    /// The packets that a station passed up within an A-MPDU, which ends now, have been dealt with.
+    PassedUp(StationId),
     /// Backoffs end: the closing event of an instant.
     Grant,
 }
@@ -220,6 +222,34 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
+    /// Passes up the packets of an A-MPDU that a recipient of a station has received: the packets of MPDUs that ended
+    /// before the frame first, and the others once the upper layer has dealt with these.
+    fn deliver_mpdus(
+        &mut self,
+        station: StationId,
+        recipient: u32,
+        now: Time,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        let mac = &mut self.listeners.macs[station.index()];
+        let mut any = false;
+        while let Some(packet) = mac.poll_received_within(recipient) {
+            any = true;
+            self.upper.on_delivered(packet, now);
+        }
+        if any {
+            queue.schedule(now, END, Event::PassedUp(station).into());
+        } else {
+            self.deliver(station, recipient, now);
+        }
+    }
+
+    fn on_passed_up(&mut self, station: StationId, now: Time) {
+        if let Some(recipient) = self.listeners.macs[station.index()].end_within() {
+            self.deliver(station, recipient, now);
+        }
+    }
+
     /// Concludes an event: if no event of this instant remains, the frames of this instant begin.
     #[inline]
     pub(super) fn conclude(&mut self, queue: &mut EventQueue<U::Event>) {
@@ -256,7 +286,11 @@ impl<U: UpperLayer> Wlan<U> {
         }
         if ending.is_received() && kind == FrameKind::Data {
             let recipient = frame.recipient;
-            self.deliver(ending.to, recipient, now);
+            if ending.mpdus > 1 && self.listeners.radio.rules.delivery == Delivery::EachMpdu {
+                self.deliver_mpdus(ending.to, recipient, now, queue);
+            } else {
+                self.deliver(ending.to, recipient, now);
+            }
         }
         if TAPPED {
             self.report_to_tap(&ending, now);
@@ -292,6 +326,7 @@ impl<U: UpperLayer> Wlan<U> {
             Event::End(place) if self.tap.is_used() => self.on_end::<true>(place, now, queue),
             Event::End(place) => self.on_end::<false>(place, now, queue),
             Event::Timer(station) => self.on_timer(station, now, queue),
+            Event::PassedUp(station) => self.on_passed_up(station, now),
             Event::Grant => self.on_grants(now, queue),
             Event::Wakeup(interface) => self.feed(interface, now, queue),
         }

@@ -21,7 +21,8 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | frames that begin together at equal power | the receiver locks onto one, in error: EIFS | no preamble is detected: DIFS | as `Standard` |
 /// | overlap, unless the scenario says otherwise | destroys all | SINR below 4 dB destroys | 10 dB stronger first frame survives |
 /// | a packet arrives at a station with nothing to send, medium idle | sent once the medium has been idle for DIFS or AIFS | DCF: DIFS after its arrival; EDCA: after AIFS | DIFS after its arrival, plus a backoff |
-/// | such a packet, if the medium turns busy before | backoff | no backoff: sent at the end of the next DIFS | the backoff is frozen |
+/// | such a packet, if the medium turns busy before, by the station's own response too | backoff | no backoff: sent at the end of the next DIFS | the backoff is frozen |
+/// | the packets of an A-MPDU are passed up | after the frame | each at the end of its MPDU: all answers but those to the last MPDU find the medium busy | - |
 /// | an EDCA queue that has waited sends | at the next slot boundary | at a later slot boundary | - |
 /// | retries of RTS and data | counted separately, 7 and 4 transmissions | counted together, 7 | separately, 7 and 4 |
 /// | the window after a packet is given up | the smallest | stays; the smallest at the eighth failure in a row | the smallest |
@@ -32,8 +33,9 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | an A-MPDU without a block ack | is sent again | a block ack request in a channel access of its own, repeated until answered | - |
 /// | the wait for a response ends | with any reception | with any reception | with the response or the time-out |
 ///
-/// Not modelled: ns-3's single RTS for all frames of a TXOP and its lifetime of queued packets; ns-2's retry counters
-/// that outlive a packet, and the backoff that ns-2 omits after giving a packet up.
+/// Not modelled: ns-3's single RTS for all frames of a TXOP and its lifetime of queued packets; the time by which the
+/// packets of ns-3's A-MPDUs arrive before the end of the frame; ns-2's retry counters that outlive a packet, and the
+/// backoff that ns-2 omits after giving a packet up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Behaviour {
     /// IEEE 802.11-2016.
@@ -63,6 +65,8 @@ pub struct Rules {
     pub sense_delay: Span,
     /// What a packet that arrives at an idle station waits for.
     pub arrival: Arrival,
+    /// When a receiver passes up the packets of an A-MPDU.
+    pub delivery: Delivery,
     /// Whether failures of RTS and of data count towards one limit, the short one.
     pub shared_retries: bool,
     /// Whether the window stays when a packet is given up. The window then restarts at the failure that follows as
@@ -117,6 +121,16 @@ pub enum Arrival {
     Ns2,
 }
 
+/// When a receiver passes up the packets of an A-MPDU, in relation to the state of the medium. The time is the end of the
+/// frame in either case. A frame of one MPDU is passed up when it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// All after the frame, as drivers do. A packet that answers arrives at an idle medium, SIFS before the block ack.
+    AfterFrame,
+    /// Each at the end of its own MPDU (ns-3): up to the last MPDU, packets that answer arrive at a busy medium.
+    EachMpdu,
+}
+
 impl Behaviour {
     /// Its name in scenarios.
     pub fn name(self) -> &'static str {
@@ -147,6 +161,7 @@ impl Rules {
         deaf_errors: false,
         sense_delay: Span::ZERO,
         arrival: Arrival::Standard,
+        delivery: Delivery::AfterFrame,
         shared_retries: false,
         window_outlives_packet: false,
         nav_reset: true,
@@ -163,6 +178,7 @@ impl Rules {
         conventions: Conventions::NS3,
         sense_delay: NS3_DETECTION,
         arrival: Arrival::Ns3,
+        delivery: Delivery::EachMpdu,
         shared_retries: true,
         window_outlives_packet: true,
         announces_txop: true,

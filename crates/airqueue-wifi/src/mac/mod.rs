@@ -28,7 +28,7 @@ mod station;
 mod txop;
 mod view;
 
-pub use behaviour::{Arrival, BackoffDraw, Behaviour, ErrorWait, Rules};
+pub use behaviour::{Arrival, BackoffDraw, Behaviour, Delivery, ErrorWait, Rules};
 pub use category::CategoryCounters;
 pub use config::{Aggregation, CategoryConfig, MacConfig, MacError, Txop};
 pub use exchange::{TxReport, TxStatus};

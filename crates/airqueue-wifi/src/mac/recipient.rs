@@ -21,6 +21,8 @@ pub(super) struct Recipient {
     reorder: VecDeque<Option<Packet>>,
     /// Which MPDUs of the last A-MPDU have been decoded, one bit for each position.
     decoded: [u64; LONGEST_WINDOW / 64],
+    /// The sequence number of the last MPDU of the last A-MPDU, decoded or not.
+    last: u64,
 }
 
 /// The contents of a block ack. They stay with the recipient until the frame has ended.
@@ -56,6 +58,7 @@ impl Recipient {
             // Without A-MPDUs a larger capacity is never needed.
             reorder: VecDeque::with_capacity(1),
             decoded: [0; LONGEST_WINDOW / 64],
+            last: 0,
         }
     }
 
@@ -82,6 +85,7 @@ impl Recipient {
     ) -> bool {
         let mut decoded_at = [0; LONGEST_WINDOW / 64];
         for (place, (sequence, packet, decoded)) in mpdus.enumerate() {
+            self.last = sequence;
             if decoded {
                 let (word, bit) = bit(place);
                 decoded_at[word] |= bit;
@@ -104,6 +108,12 @@ impl Recipient {
         self.reorder.front()?.as_ref()?;
         self.next += 1;
         self.reorder.pop_front().flatten()
+    }
+
+    /// The next packet that was to be passed up before the last MPDU of the last A-MPDU ended: sequence numbers rise
+    /// within a frame, so that the last MPDU releases only itself and later packets.
+    pub(super) fn pass_up_before_last(&mut self) -> Option<Packet> {
+        if self.next < self.last { self.pass_up() } else { None }
     }
 
     /// Whether an MPDU has been received, even if it still waits to be passed up.
@@ -177,6 +187,25 @@ mod tests {
             let in_order = received.iter().copied().zip(0..).take_while(|(a, b)| a == b);
             prop_assert_eq!(seen, in_order.map(|(a, _)| a).collect::<Vec<_>>());
         }
+    }
+
+    /// MPDUs 0 to 5 in two A-MPDUs: 1 and 3 are lost at first, and 1 completes 2, 3 completes 4 and 5.
+    #[test]
+    fn the_last_mpdu_of_a_frame_comes_after_the_others() {
+        let mut recipient = Recipient::new();
+        let packets: Vec<Packet> = (0..6).map(packet).collect();
+        let receive = |recipient: &mut Recipient, mpdus: &[(u64, bool)]| -> [Vec<u64>; 2] {
+            let each =
+                mpdus.iter().map(|&(number, decoded)| (number, &packets[number as usize], decoded));
+            recipient.receive_ampdu(each);
+            let within = std::iter::from_fn(|| recipient.pass_up_before_last());
+            let within = within.map(|packet| packet.id).collect();
+            let after = std::iter::from_fn(|| recipient.pass_up()).map(|packet| packet.id);
+            [within, after.collect()]
+        };
+        let first = [(0, true), (1, false), (2, true), (3, false), (4, true), (5, true)];
+        assert_eq!(receive(&mut recipient, &first), [vec![0], vec![]]);
+        assert_eq!(receive(&mut recipient, &[(1, true), (3, true)]), [vec![1, 2], vec![3, 4, 5]]);
     }
 
     #[test]

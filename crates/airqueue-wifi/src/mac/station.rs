@@ -47,6 +47,9 @@ pub struct Mac {
     pub(super) scoreboard: Scoreboard,
     /// One for each access category of another station that sends to this station.
     pub(super) recipients: Vec<Recipient>,
+    /// The recipient whose packets are being passed up as if their A-MPDU were still on the air
+    /// ([`Self::poll_received_within`]).
+    within_frame: Option<u32>,
 }
 
 impl Mac {
@@ -78,6 +81,7 @@ impl Mac {
             frame: Frame::new(FrameKind::Data, id, id, rate),
             scoreboard: Scoreboard::default(),
             recipients: Vec::new(),
+            within_frame: None,
         })
     }
 
@@ -188,7 +192,10 @@ impl Mac {
         debug_assert!(self.is_empty(ac), "the MAC takes a ac's packets when it needs them");
         self.hold(ac, msdu, now, radio);
         let base = self.view.base();
-        let busy = self.view.frozen || self.view.is_busy() || self.view.is_kept_silent(now);
+        let busy = self.view.frozen
+            || self.view.is_busy()
+            || self.view.is_kept_silent(now)
+            || self.within_frame.is_some();
         let backoff = &mut self.backoffs[ac.index()];
         backoff.ready = true;
         let running = if self.view.frozen {
@@ -355,6 +362,21 @@ impl Mac {
     #[inline]
     pub fn poll_received(&mut self, recipient: u32) -> Option<Packet> {
         self.recipients[recipient as usize].pass_up()
+    }
+
+    /// The next packet that a recipient passes up while the A-MPDU that has just been received is still on the air
+    /// ([`Delivery::EachMpdu`](super::Delivery::EachMpdu)). Once there is one, packets that arrive find the medium busy
+    /// until [`Self::end_within`].
+    pub fn poll_received_within(&mut self, recipient: u32) -> Option<Packet> {
+        let packet = self.recipients[recipient as usize].pass_up_before_last()?;
+        self.within_frame = Some(recipient);
+        Some(packet)
+    }
+
+    /// The A-MPDU is over, whose packets [`Self::poll_received_within`] passed up; the other packets of its recipient,
+    /// which is returned, follow by [`Self::poll_received`]. `None` if no packet was passed up within the frame.
+    pub fn end_within(&mut self) -> Option<u32> {
+        self.within_frame.take()
     }
 
     /// Whether a recipient has received an MPDU.
