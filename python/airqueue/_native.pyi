@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airqueue.records import (
-    EmulationDict,
     CodecDict,
     ContentionDict,
+    EmulationDict,
     FatesDict,
     LimitsDict,
     PollDict,
@@ -363,7 +363,7 @@ class Emulation:
     def report(self) -> EmulationDict:
         """The counters so far, from any thread."""
     def figures(self) -> str:
-        """The figures of simulated flows, stations and queues since the warm-up: `figures.Figures`."""
+        """Figures of simulated flows, stations and queues since the warm-up: `figures.Figures`."""
 
 class Monitor:
     """Where to look and what to set in the replications of a scenario."""
