@@ -7,7 +7,7 @@ mod cells;
 
 use airqueue_core::{Ecn, Payload, Seed, Span, Time};
 use airqueue_network::network::{
-    FlowSpec, Hop, Network, NetworkSpec, Node, TcpFlowSpec, Traffic, Work,
+    FlowSpec, Hop, Network, NetworkSpec, Node, OfferedPacket, TcpFlowSpec, Traffic, Work,
 };
 use airqueue_network::wlan::tap::{Recording, TracedFrame};
 use airqueue_network::{FlowId, HopId};
@@ -113,7 +113,8 @@ fn echo(pair: &Pair, burst: u32) -> Vec<i64> {
     for at in 1..=BURSTS {
         sim.run_until(Time::ZERO + Span::from_millis(APART_MS * i64::from(at)));
         for _ in 0..burst {
-            sim.model.offer(FlowId(0), 1_500, Payload(0), &mut sim.queue);
+            let packet = OfferedPacket::new(1_500, Payload(0));
+            sim.model.offer(FlowId(0), packet, &mut sim.queue);
         }
     }
     sim.run_until(Time::ZERO + Span::from_millis(APART_MS * i64::from(BURSTS + 1)));
