@@ -87,6 +87,9 @@ pub(crate) struct TcpTable {
     pub(crate) ack_delay: Option<Quantity<Duration>>,
     /// What measures that. The default is segment.
     pub(crate) ack_timer: Option<AckTimerName>,
+    /// Segments that arrive at one instant, as those of an A-MPDU do, are merged (GRO) and answered together. The default is
+    /// false.
+    pub(crate) ack_batches: Option<bool>,
     /// Connections begin with SYN and end with FIN. The default is true; false for TCP like ns2's.
     pub(crate) handshake: Option<bool>,
     /// Selective acknowledgements (RFC 2018, RFC 6675). The default is true; false for TCP like ns2's.

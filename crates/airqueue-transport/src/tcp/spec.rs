@@ -160,8 +160,12 @@ pub struct ReceiverSpec {
     /// The timer that measures this delay.
     pub timer: AckTimer,
     /// Number of segments at the beginning that are acknowledged at once: one in ns-2's sinks, sixteen in Linux, while
-    /// the sender's window is still small.
+    /// the sender's window is still small. Merged segments count as one.
     pub at_once_first: u32,
+    /// Segments that arrive at one instant are merged before they are processed, and are counted for an acknowledgement
+    /// when all have arrived: generic receive offload (GRO), and an application that reads after the batch, as in
+    /// Linux. Without it each segment is processed as if it had arrived alone.
+    pub batches: bool,
 }
 
 /// The timer of delayed acknowledgements.
@@ -242,6 +246,7 @@ impl TcpSpec {
                 delay: Span::from_millis(200),
                 timer: AckTimer::Segment,
                 at_once_first: 0,
+                batches: false,
             },
         }
     }
@@ -273,6 +278,7 @@ impl TcpSpec {
                 delay: Span::from_millis(100),
                 timer: AckTimer::Segment,
                 at_once_first: 1,
+                batches: false,
             },
             ..standard
         }
@@ -295,6 +301,7 @@ impl TcpSpec {
             receiver: ReceiverSpec {
                 delay: Span::from_millis(40),
                 at_once_first: 16,
+                batches: false,
                 ..standard.receiver
             },
             ..standard
