@@ -88,7 +88,7 @@ pub(crate) struct TcpTable {
     /// What measures that. The default is segment.
     pub(crate) ack_timer: Option<AckTimerName>,
     /// Segments that arrive at one instant, as those of an A-MPDU do, are merged (GRO) and answered together. The default is
-    /// false.
+    /// false; true for TCP like Linux's.
     pub(crate) ack_batches: Option<bool>,
     /// Connections begin with SYN and end with FIN. The default is true; false for TCP like ns2's.
     pub(crate) handshake: Option<bool>,

@@ -285,7 +285,8 @@ impl TcpSpec {
     }
 
     /// Linux with its defaults: CUBIC with HyStart, slow start by all bytes acknowledged, Linux's timeout, loss
-    /// detection by time, sixteen segments acknowledged at once and then every second segment within 40 ms.
+    /// detection by time, sixteen segments acknowledged at once and then every second segment within 40 ms, but the
+    /// segments of a batch together.
     /// `docs/linux-tcp.md` lists the differences from Linux and the accuracy.
     pub fn linux(mss_bytes: u32) -> TcpSpec {
         let standard = TcpSpec::standard(mss_bytes);
@@ -301,7 +302,7 @@ impl TcpSpec {
             receiver: ReceiverSpec {
                 delay: Span::from_millis(40),
                 at_once_first: 16,
-                batches: false,
+                batches: true,
                 ..standard.receiver
             },
             ..standard
