@@ -100,6 +100,9 @@ def _paths() -> Iterator[Path]:
             for longer_s in (0.04, 0.1):
                 flows = (Flow(0.01), Flow(longer_s, start_s=1.0))
                 yield Path(congestion, 10_000_000, queue, flows, 60.0)
+    # Two seconds of queue, in which segments are lost by the hundred.
+    for congestion in ("reno", "cubic"):
+        yield Path(congestion, 5_000_000, 850, (Flow(0.01),), 120.0)
 
 
 def _batched(congestion: str, batch: Batch, flows: tuple[Flow, ...], queue_packets: int) -> Path:
