@@ -9,12 +9,13 @@ from peers.install import UnavailableError
 from validation.linux import kernel
 from validation.linux.tcp import results
 from validation.linux.tcp.__main__ import measure
-from validation.linux.tcp.paths import ASYMMETRIC, PATHS, path
+from validation.linux.tcp.paths import ASYMMETRIC, BATCHED, PATHS, path
 
 
-def test_what_is_kept_is_what_is_described():
-    rows = results.read(results.FIGURES)
-    order = [one.name for one in PATHS]
+@pytest.mark.parametrize(("file", "paths"), [(results.FIGURES, PATHS), (results.BATCHES, BATCHED)])
+def test_what_is_kept_is_what_is_described(file, paths):
+    rows = results.read(file)
+    order = [one.name for one in paths]
     kept = list(dict.fromkeys(row["path"] for row in rows))
     assert kept == sorted(kept, key=order.index)
     for row in rows:
@@ -60,6 +61,43 @@ def test_figures_of_samples():
     assert (first["drops"], second["drops"]) == (5, 55)
     assert first["mean_queue_packets"] == pytest.approx(14 / 6, abs=0.001)
     assert second["mean_queue_packets"] == 4.0
+
+
+def test_all_batches_are_kept():
+    kept = {row["path"]: row for row in results.read(results.BATCHES)}
+    assert set(kept) == {one.name for one in BATCHED}
+    for one in BATCHED:
+        row = kept[one.name]
+        assert one.batch is not None
+        assert int(row["batch_packets"]) == one.batch.most_packets
+        assert int(row["every_us"]) == pytest.approx(1e6 * one.batch.every_s)
+
+
+def test_segments_and_acknowledgements_of_samples():
+    # Two flows of 10 and 20 segments a second, each with ten acknowledgements a second.
+    one = next(one for one in BATCHED if len(one.flows) == 2)
+    times = np.arange(0.0, 61.0)
+    columns = [times, 0 * times, 0 * times, 100 * times, 200 * times]
+    samples = np.column_stack([*columns, 10 * times, 20 * times, 10 * times, 10 * times])
+    rows = list(results.batches(one, samples, "6.1"))
+    assert [row["goodput_bps"] for row in rows] == [800, 1600, 800, 1600]
+    assert [row["segments"] for row in rows] == [50, 100, 550, 1100]
+    assert [row["acknowledgements"] for row in rows] == [50, 50, 550, 550]
+
+
+def test_the_kernel_acknowledges_a_batch_again_as_is_kept(tmp_path):
+    one = path("cubic, 10 packets in 5 ms, 43.4 ms, 174")
+    try:
+        machine = kernel.install(tmp_path)
+    except UnavailableError as reason:
+        pytest.skip(f"no user-mode Linux: {reason}")
+    samples, _ = measure(machine, one)
+    again = list(results.batches(one, samples, machine.release))
+    kept = [row for row in results.read(results.BATCHES) if row["path"] == one.name]
+    for new, old in zip(again, kept, strict=True):
+        exact = 0.0 if machine.release == old["kernel"] else 0.05
+        for name in ("segments", "acknowledgements"):
+            assert float(str(new[name])) == pytest.approx(float(old[name]), rel=exact)
 
 
 def test_the_kernel_does_again_what_is_kept(tmp_path):

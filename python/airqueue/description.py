@@ -46,6 +46,7 @@ class TcpTable(TypedDict, total=False):
     """A TCP connection, both ends. A key that is left out of a flow's table is taken from the
     table of all flows."""
 
+    ack_batches: bool
     ack_delay: words.Duration
     ack_every: words.AckEveryValue
     ack_timer: words.AckTimerName

@@ -126,6 +126,7 @@ fn spec(
         AckTimerName::Segment => AckTimer::Segment,
         AckTimerName::Ticks => AckTimer::Ticks,
     });
+    take!(tcp.receiver.batches, layers.ack_batches, |&batches: &bool| batches);
     take!(tcp.opening, layers.handshake, |&shakes: &bool| {
         if shakes { Opening::BySender } else { Opening::Open }
     });

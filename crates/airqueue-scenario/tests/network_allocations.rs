@@ -82,6 +82,28 @@ fn segments_of_long_transfers() {
     }
 }
 
+/// Segments of A-MPDUs, which are merged.
+#[test]
+fn segments_of_batches() {
+    let scenario = json!({
+        "phy": {"standard": "802.11ac"},
+        "queue": {"limit": "200 packets"},
+        "stations": [{"name": "ap"}, {"name": "down", "count": 3}],
+        "hosts": [{"name": "server", "link": "ap", "rate": "1 Gb/s", "delay": "5 ms"}],
+        "tcp": {"stack": "linux", "window": "60 packets"},
+        "flows": [{"name": "down", "from": "server", "to": "down", "source": "tcp"}],
+    });
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let mut network = Network::new(scenario.spec(), Seed(3)).unwrap();
+    let (allocated, segments) = between(&mut network, 3, 6, 3);
+    let acks: u64 = (0..3)
+        .filter_map(|flow| network.model.acknowledgements(FlowId::at(flow)))
+        .map(|counters| counters.offered.packets)
+        .sum();
+    assert!(segments > 3 * acks, "they are merged: {segments} segments, {acks} acknowledgements");
+    assert!(allocated <= segments / 1000, "{allocated} for {segments} segments");
+}
+
 /// A new connection allocates, the same number of times for every size of file.
 #[test]
 fn files_of_any_size() {

@@ -21,10 +21,14 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         machine = kernel.install(Path(folder))
-        for path in paths.PATHS:
+        for path in paths.PATHS + paths.BATCHED:
             if arguments.only in path.name:
                 print(path.name, flush=True)
                 samples, looks, _ = measure(machine, path)
+                if path.batch is not None:
+                    rows = list(results.batches(path, samples, machine.release))
+                    results.store(results.BATCHES, path, rows)
+                    continue
                 rows = list(results.figures(path, samples, machine.release))
                 results.store(results.FIGURES, path, rows)
                 results.store(results.WINDOWS, path, list(results.windows(path, looks)))

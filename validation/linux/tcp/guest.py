@@ -4,10 +4,15 @@ Each sender, the router and the receiver have their own network namespace, joine
 router's packets no longer belong to a socket, whose limits would otherwise apply. The router's egress
 to the receiver is the bottleneck, its egress to each sender delays by that flow's round trip.
 Programs take no time on the virtual clock of clock.c, so that the applications never delay TCP.
+
+A bottleneck with batches sends the packets of a batch at one instant (netem's slots). The receiver's
+end of its veth pair then polls (NAPI) and merges (GRO), like the driver of a Wi-Fi card.
 """
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import json
 import os
 import select
@@ -37,6 +42,9 @@ _REQUEST_DUMP = 0x301
 _DONE = 3
 _SO_SNDBUFFORCE = 32
 _SO_RCVBUFFORCE = 33
+_SIOCETHTOOL = 0x8946
+_SET_TSO = 0x1F
+_SET_GRO = 0x2C
 
 
 def main() -> None:
@@ -57,8 +65,15 @@ def _build(path: paths.Path) -> None:
     for name in ("router", "receiver"):
         _words(f"ip netns add {name}")
     _pair("router", "receiver", 0)
+    pace = f"rate {path.rate_bps}bit"
+    if path.batch is not None:
+        every = f"{round(path.batch.every_s * 1e6)}us"
+        pace = f"slot {every} {every} packets {path.batch.most_packets}"
+        # A veth pair polls and merges only where the sending end leaves segmentation to no one.
+        _offload("router", "to0", _SET_TSO, on=False)
+        _offload("receiver", "hop", _SET_GRO, on=True)
     _words(
-        f"ip netns exec router tc qdisc add dev to0 root handle 1: netem rate {path.rate_bps}bit"
+        f"ip netns exec router tc qdisc add dev to0 root handle 1: netem {pace}"
         f" limit {path.queue_packets}"
     )
     for number, flow in enumerate(path.flows, start=1):
@@ -107,6 +122,15 @@ def _enter(space: str) -> None:
     with Path("/run/netns", space).open("rb") as file:
         if inside.LIBC.setns(file.fileno(), _NEW_NETWORK) != 0:
             raise OSError(f"cannot enter {space}")
+
+
+def _offload(space: str, device: str, command: int, *, on: bool) -> None:
+    """Switch an offload of a device, by that command of ethtool."""
+    _enter(space)
+    value = ctypes.create_string_buffer(struct.pack("II", command, on), 8)
+    request = struct.pack("16sP16x", device.encode("ascii"), ctypes.addressof(value))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, _SIOCETHTOOL, request)
 
 
 class _Queue:
@@ -165,6 +189,7 @@ class _Transfers:
         self._ready: dict[int, Callable[[], object]] = {}
         self._senders: list[socket.socket] = []
         self._received = [0] * len(path.flows)
+        self._receivers: list[socket.socket | None] = [None] * len(path.flows)
         self._sink = bytearray(_CHUNK)
         _enter("receiver")
         self._listener = _socket()
@@ -186,9 +211,8 @@ class _Transfers:
         windows: list[str] = []
         for number in range(1 + round(self._path.seconds / SAMPLE_S)):
             self._until(number * SAMPLE_S)
-            samples.append(
-                " ".join(map(str, (self._now_s(), *self._queue.look(), *self._received)))
-            )
+            counts = (*self._queue.look(), *self._received, *self._segments())
+            samples.append(" ".join(map(str, (self._now_s(), *counts))))
             if number % WINDOWS_EVERY == 0:
                 windows.extend(self._windows())
         for name, lines in (("windows", windows), ("samples", samples)):
@@ -219,10 +243,22 @@ class _Transfers:
     def _accept(self) -> None:
         receiver, (_, port) = self._listener.accept()
         receiver.setblocking(False)
+        self._receivers[port - _PORT - 1] = receiver
         self._when(receiver, select.EPOLLIN, lambda: self._read(receiver, port - _PORT - 1))
 
     def _read(self, receiver: socket.socket, flow: int) -> None:
         self._received[flow] += receiver.recv_into(self._sink, len(self._sink), socket.MSG_TRUNC)
+
+    def _segments(self) -> list[int]:
+        """Segments with data that each receiver has got, then the segments that each has sent."""
+        counts = [(0, 0)] * len(self._receivers)
+        for flow, receiver in enumerate(self._receivers):
+            if receiver is not None:
+                info = receiver.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
+                (sent,) = struct.unpack_from("I", info, 136)
+                (data,) = struct.unpack_from("I", info, 152)
+                counts[flow] = (data, sent)
+        return [data for data, _ in counts] + [sent for _, sent in counts]
 
     def _windows(self) -> Iterator[str]:
         """Return TCP_INFO of each sender."""

@@ -19,6 +19,10 @@ _OF_DEVICES = (20, 100)
 """Queues for every path."""
 
 
+_BATCHES = ((2, 0.001), (5, 0.0025), (10, 0.005), (20, 0.01), (64, 0.01), (100, 0.02))
+"""Packets, and seconds; a kernel takes up to 64 packets from a device before programs run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Flow:
     """An unlimited transfer."""
@@ -26,6 +30,15 @@ class Flow:
     rtt_s: float
     """Round-trip time of an empty path, without the bottleneck's time for a packet."""
     start_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The packets that a link sends at one instant, as a Wi-Fi link those of an A-MPDU."""
+
+    most_packets: int
+    every_s: float
+    """From one batch to the next, or from the arrival of a packet that finds no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +56,18 @@ class Path:
     """The rate of a CAKE that acknowledgements pass at the receiver; 0: there is none."""
     ack_filter: str = ""
     """That CAKE's word for its ACK filter."""
+    batch: Batch | None = None
+    """Without a batch the bottleneck sends packets one after the other."""
 
     @property
     def name(self) -> str:
         """As the results call it."""
         rtts = " and ".join(f"{1000 * flow.rtt_s:g} ms" for flow in self.flows)
         back = f", {self.back_bps // 1000} kb/s back, {self.ack_filter}" if self.back_bps else ""
-        rate = f"{self.rate_bps / 1e6:g} Mb/s"
-        return f"{self.congestion}, {rate}, {rtts}, {self.queue_packets}{back}"
+        pace = f"{self.rate_bps / 1e6:g} Mb/s"
+        if self.batch is not None:
+            pace = f"{self.batch.most_packets} packets in {1000 * self.batch.every_s:g} ms"
+        return f"{self.congestion}, {pace}, {rtts}, {self.queue_packets}{back}"
 
 
 def _bdp_packets(rate_bps: int, rtt_s: float) -> float:
@@ -88,9 +105,34 @@ def _paths() -> Iterator[Path]:
             for longer_s in (0.04, 0.1):
                 flows = (Flow(0.01), Flow(longer_s, start_s=1.0))
                 yield Path(congestion, 10_000_000, queue, flows, 60.0)
+    # Two seconds of queue, in which segments are lost by the hundred.
+    for congestion in ("reno", "cubic"):
+        yield Path(congestion, 5_000_000, 850, (Flow(0.01),), 120.0)
+
+
+def _batched(congestion: str, batch: Batch, flows: tuple[Flow, ...], queue_packets: int) -> Path:
+    rate_bps = round(8 * PACKET_BYTES * batch.most_packets / batch.every_s)
+    return Path(congestion, rate_bps, queue_packets, flows, 60.0, batch=batch)
+
+
+def _batched_paths() -> Iterator[Path]:
+    """Queues of one and two times what the path holds; other connections between the segments.
+
+    No round trip is a multiple of the time between batches: packets would arrive in the instant in
+    which a batch is sent, and the queue's length would depend on which of the two comes first.
+    """
+    rtt_s = 0.0434
+    for congestion in ("reno", "cubic"):
+        for packets, every_s in _BATCHES:
+            holds = round(packets * rtt_s / every_s)
+            for queue in (holds, 2 * holds):
+                yield _batched(congestion, Batch(packets, every_s), (Flow(rtt_s),), queue)
+        flows = (Flow(0.0217), Flow(rtt_s, start_s=1.0))
+        yield _batched(congestion, Batch(10, 0.005), flows, 160)
 
 
 PATHS = tuple(_paths())
+BATCHED = tuple(_batched_paths())
 
 ASYMMETRIC = tuple(
     Path(congestion, 20_000_000, 100, (Flow(0.04),), 60.0, back_bps=back_bps, ack_filter=word)
@@ -107,4 +149,4 @@ the news that the window has grown.
 
 def path(name: str) -> Path:
     """Return the path of that name."""
-    return next(one for one in (*PATHS, *ASYMMETRIC) if one.name == name)
+    return next(one for one in (*PATHS, *ASYMMETRIC, *BATCHED) if one.name == name)

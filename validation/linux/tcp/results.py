@@ -1,4 +1,4 @@
-"""figures.csv and windows.csv: results of the kernel's TCP."""
+"""figures.csv, windows.csv, acks.csv and batches.csv: results of the kernel's TCP."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from validation.linux.tcp.paths import ASYMMETRIC, PATHS
+from validation.linux.tcp.paths import ASYMMETRIC, BATCHED, PATHS
 from validation.linux.tcp.paths import Path as Bottleneck
 
 FIGURES = Path(__file__).parent / "figures.csv"
 WINDOWS = Path(__file__).parent / "windows.csv"
 ACKS = Path(__file__).parent / "acks.csv"
+BATCHES = Path(__file__).parent / "batches.csv"
 BEGINNING_S = 5.0
 """End of the beginning, whose slow start has separate figures."""
 
@@ -28,8 +29,8 @@ Table = npt.NDArray[np.float64]
 
 def figures(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
     """Yield a row for each flow and window of time; samples are times, queue, drops, bytes."""
-    for from_s, to_s in ((0.0, BEGINNING_S), (BEGINNING_S, path.seconds)):
-        inside = samples[(samples[:, 0] >= from_s) & (samples[:, 0] <= to_s)]
+    for from_s, to_s in _spans(path):
+        inside = _inside(samples, from_s, to_s)
         gained = inside[-1] - inside[0]
         for flow in range(len(path.flows)):
             yield {
@@ -60,6 +61,36 @@ def acks(
     }
 
 
+def batches(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
+    """Yield the figures of a path with batches, and what the receivers acknowledged.
+
+    Behind the bytes of the flows the samples have their segments, then their acknowledgements.
+    """
+    batch = path.batch
+    if batch is None:
+        return
+    flows = len(path.flows)
+    parts = [(span, flow) for span in _spans(path) for flow in range(flows)]
+    for (span, flow), row in zip(parts, figures(path, samples, kernel), strict=True):
+        inside = _inside(samples, *span)
+        gained = inside[-1] - inside[0]
+        yield {
+            **row,
+            "batch_packets": batch.most_packets,
+            "every_us": round(1e6 * batch.every_s),
+            "segments": int(gained[3 + flows + flow]),
+            "acknowledgements": int(gained[3 + 2 * flows + flow]),
+        }
+
+
+def _spans(path: Bottleneck) -> tuple[tuple[float, float], ...]:
+    return ((0.0, BEGINNING_S), (BEGINNING_S, path.seconds))
+
+
+def _inside(samples: Table, from_s: float, to_s: float) -> Table:
+    return samples[(samples[:, 0] >= from_s) & (samples[:, 0] <= to_s)]
+
+
 def windows(path: Bottleneck, looks: Table) -> Iterator[Row]:
     """Yield a row for each sample of a flow: time, flow, window, threshold, round trip in us."""
     due = [0.0] * len(path.flows)
@@ -83,7 +114,7 @@ def _key(path: Bottleneck, flow: int) -> Row:
         "rate_bps": path.rate_bps,
         "queue_packets": path.queue_packets,
         "flow": flow,
-        "rtt_ms": round(1000 * path.flows[flow].rtt_s),
+        "rtt_ms": round(1000 * path.flows[flow].rtt_s, 1 if path.batch else None),
         "start_s": path.flows[flow].start_s,
     }
 
@@ -98,7 +129,7 @@ def read(file: Path) -> list[dict[str, str]]:
 
 def store(file: Path, path: Bottleneck, new: Sequence[Row]) -> None:
     """Replace the rows of a bottleneck."""
-    order = [one.name for one in (*PATHS, *ASYMMETRIC)]
+    order = [one.name for one in (*PATHS, *ASYMMETRIC, *BATCHED)]
     rows: list[Row] = [
         row for row in read(file) if row["path"] != path.name and row["path"] in order
     ]

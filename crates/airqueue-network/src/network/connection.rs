@@ -201,7 +201,8 @@ impl Connection {
         }
     }
 
-    /// A segment of one of the flow's connections reaches the receiver or the sender.
+    /// A segment of one of the flow's connections reaches the receiver or the sender. Segments that reach the receiver at
+    /// one instant are a batch, after which [`Connection::end_batch`] follows.
     pub(super) fn on_segment(
         &mut self,
         direction: Direction,
@@ -214,7 +215,7 @@ impl Connection {
         }
         match direction {
             Direction::Data => {
-                self.receiver.on_segment(segment, now);
+                self.receiver.on_batched(segment, now);
                 self.stirred.receiver = true;
             }
             Direction::Acks => {
@@ -222,6 +223,17 @@ impl Connection {
                 self.stirred.sender = true;
             }
         }
+    }
+
+    /// Whether the receiver waits for the end of a batch.
+    pub(super) fn in_batch(&self) -> bool {
+        self.receiver.in_batch()
+    }
+
+    /// No more segments reach the receiver at this instant.
+    pub(super) fn end_batch(&mut self, now: Time) {
+        self.receiver.end_batch(now);
+        self.stirred.receiver = true;
     }
 
     /// The next segment to send; `None` if there is none for now. A transfer that is then complete ends.

@@ -2,10 +2,11 @@
 
 use super::changes::TimedChange;
 use super::connection::{Connection, Direction};
-use super::hops::{End, Hops, Path, RouteHop};
+use super::hops::{End, Hops, RouteHop};
+use super::segments::Batch;
 use super::sources::{FlowSource, Sources};
 use super::spec::{Hop, NetworkError, NetworkSpec, Traffic};
-use super::store::{SegmentStore, Stored};
+use super::store::SegmentStore;
 use super::upper::Upper;
 use super::wire::Wire;
 use crate::delay_line::DelayLine;
@@ -13,7 +14,6 @@ use crate::event::{EventQueue, Phase};
 use crate::outcome::Outcome;
 use crate::run_loop::{Clock, Model, Simulation, VirtualClock};
 use crate::timer::Timer;
-use crate::wlan::tap::SegmentSent;
 use crate::wlan::{self, Wlan};
 use crate::{ConnectionId, FlowId, HopId, InterfaceId, PathId, SourceId, WireId};
 use airqueue_core::{Dropped, Ecn, FlowKey, Packet, Payload, Seed, Span, Time};
@@ -73,13 +73,14 @@ pub struct Network {
     /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
     pub(super) queue_hops: QueueHops,
     changes: Vec<TimedChange>,
-    store: SegmentStore,
+    pub(super) store: SegmentStore,
     /// Outcomes of packets on the air, while they are processed.
     inbox: Vec<Outcome>,
     /// Drops of a wire's queue, while they are processed.
     drops: Vec<Dropped>,
     /// Outcomes of packets from outside; each outcome names the flow instead of the hop.
     outcomes: Vec<Outcome>,
+    pub(super) batch: Batch,
 }
 
 /// A packet from outside, without its bytes.
@@ -143,6 +144,7 @@ impl Network {
             inbox: Vec::new(),
             drops: Vec::new(),
             outcomes: Vec::new(),
+            batch: Batch::default(),
         };
         network.sort_hops(spec, queues);
         let mut queue = EventQueue::new();
@@ -220,6 +222,7 @@ impl Network {
                     let mut connection = Connection::new(&flow.name, id, tcp, seed)?;
                     connection.arm(queue);
                     self.connections.push(connection);
+                    self.batch.waiting.reserve(self.connections.len());
                     self.paths.push([path, path.back()]);
                     path = path.back();
                 }
@@ -324,7 +327,7 @@ impl Network {
     }
 
     /// A packet enters its hop.
-    fn enter(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
+    pub(super) fn enter(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
         match (self.wlan.upper.hops.of(&packet).over, &mut self.inside) {
             (Hop::Air(_), Some(inside)) => {
                 inside.send(packet, queue.now());
@@ -370,6 +373,7 @@ impl Network {
             self.wlan.upper.hops.on_left_wire(&packet, now);
             self.leave(packet, queue);
         }
+        self.end_batch(queue);
         self.wires[wire.index()].set_timers(queue);
     }
 
@@ -408,10 +412,12 @@ impl Network {
             }
         }
         self.inbox = inbox;
+        self.end_batch(queue);
     }
 
     /// A packet has crossed its hop.
     fn leave(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
+        self.count_in_batch(queue);
         let &RouteHop { path, next, .. } = self.wlan.upper.hops.of(&packet);
         if let Some(next) = next {
             return self.enter(Packet { flow: next.flow(), ..packet }, queue);
@@ -440,67 +446,6 @@ impl Network {
         // Paths are numbered in the order of flows.
         let flow = self.flows.partition_point(|&first| first <= path) as u32 - 1;
         self.outcomes.push(outcome(Packet { flow: FlowKey(flow), ..packet }));
-    }
-
-    /// Hands a packet's segment to an end of a connection.
-    #[inline(always)]
-    fn hand_over(
-        &mut self,
-        id: ConnectionId,
-        direction: Direction,
-        packet: &Packet,
-        queue: &mut EventQueue<Event>,
-    ) {
-        let Stored { mut segment, connection } = self.store.take(packet.payload);
-        if packet.ecn == Ecn::Ce {
-            segment.ecn = Ecn::Ce;
-        }
-        let now = queue.now();
-        self.connections[id.index()].on_segment(direction, connection, &segment, now);
-        self.pump(id, queue);
-        if direction == Direction::Data {
-            self.report_rtt(id);
-        }
-    }
-
-    /// Sends what the ends of a connection have to send.
-    fn pump(&mut self, id: ConnectionId, queue: &mut EventQueue<Event>) {
-        while let Some((direction, connection, segment)) =
-            self.connections[id.index()].poll_transmit(queue.now())
-        {
-            self.send(id, direction, Stored { segment, connection }, queue);
-        }
-        self.connections[id.index()].arm(queue);
-    }
-
-    fn send(
-        &mut self,
-        id: ConnectionId,
-        direction: Direction,
-        stored: Stored,
-        queue: &mut EventQueue<Event>,
-    ) {
-        let path = self.paths[id.index()][usize::from(direction == Direction::Acks)];
-        let Stored { segment, connection } = stored;
-        let payload = self.store.put(stored);
-        let Upper { hops, sources, .. } = &mut self.wlan.upper;
-        let Path { first, dscp, .. } = hops.paths[path.index()];
-        let packet = sources.new_packet(first, segment.size_bytes(), queue.now());
-        let packet = Packet { payload, ecn: segment.ecn, dscp, ..packet };
-        self.wlan.report_segment(|| SegmentSent { packet, connection, segment });
-        self.enter(packet, queue);
-    }
-
-    /// Reports the round-trip time of a connection's receiver to the queue before the receiver.
-    fn report_rtt(&mut self, id: ConnectionId) {
-        let Some(rtt) = self.connections[id.index()].reported_rtt() else { return };
-        let hops = &self.wlan.upper.hops;
-        let last = hops.hops_of(self.paths[id.index()][0]).last().copied();
-        if let Some(last) = last
-            && let Hop::Air(_) = hops.all[last.index()].over
-        {
-            self.wlan.report_rtt(last, rtt);
-        }
     }
 }
 

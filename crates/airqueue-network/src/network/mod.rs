@@ -22,6 +22,7 @@ mod connection;
 mod engine;
 mod hops;
 mod results;
+mod segments;
 pub mod series;
 mod sources;
 mod spec;

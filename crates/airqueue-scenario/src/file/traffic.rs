@@ -90,6 +90,9 @@ pub(crate) struct TcpTable {
     pub(crate) ack_delay: Option<Quantity<Duration>>,
     /// The timer of delayed acknowledgements. The default is segment.
     pub(crate) ack_timer: Option<AckTimerName>,
+    /// Segments that arrive at one instant, as those of an A-MPDU do, are merged (GRO) and acknowledged together. The
+    /// default is false; true for TCP like Linux's.
+    pub(crate) ack_batches: Option<bool>,
     /// Whether connections begin with SYN and end with FIN. The default is true; false for TCP like ns2's.
     pub(crate) handshake: Option<bool>,
     /// Selective acknowledgements (RFC 2018, RFC 6675). The default is true; false for TCP like ns2's.

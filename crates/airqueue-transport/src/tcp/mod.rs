@@ -5,6 +5,7 @@
 //! A [`Sender`] and a [`Receiver`] are made from one [`TcpSpec`]; the caller carries [`Segment`]s between them and
 //! calls them when their timers expire. A connection with data in both directions is modelled as two connections.
 
+mod batch;
 mod congestion;
 mod delivery;
 mod handshake;

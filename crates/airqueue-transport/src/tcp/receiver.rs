@@ -1,5 +1,6 @@
 //! The receiving end of a connection.
 
+use super::batch::Merged;
 use super::handshake::{Handshake, Progress};
 use super::ranges::{Range, Ranges};
 use super::rto::smooth;
@@ -10,8 +11,8 @@ use airqueue_core::{Ecn, SackBlocks, Span, Time};
 /// Receives segments, delivers their bytes in order, and acknowledges them. The receive buffer holds everything that a
 /// sender may have outstanding.
 ///
-/// After [`Receiver::on_segment`] and [`Receiver::on_timer`] the caller sends the segments from
-/// [`Receiver::poll_transmit`] until none is left.
+/// After [`Receiver::on_segment`], [`Receiver::on_batched`], [`Receiver::end_batch`] and [`Receiver::on_timer`] the caller
+/// sends the segments from [`Receiver::poll_transmit`] until none is left.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     spec: TcpSpec,
@@ -22,6 +23,10 @@ pub struct Receiver {
     ahead: Ranges,
     /// FIN's octet, once it is known.
     fin: Option<u64>,
+    /// Segments of the present batch that are merged and not processed yet.
+    merged: Option<Merged>,
+    /// Segments with data or FIN, merged segments as one.
+    units: u64,
     /// In-order segments that have not been acknowledged.
     held: u32,
     /// An acknowledgement is to be sent at once.
@@ -84,6 +89,8 @@ impl Receiver {
             next: 1,
             ahead: Ranges::default(),
             fin: None,
+            merged: None,
+            units: 0,
             held: 0,
             due: false,
             deadline: Time::MAX,
@@ -130,15 +137,57 @@ impl Receiver {
         self.rtt.smoothed
     }
 
-    /// Processes a segment that has arrived.
+    /// Processes a segment that has arrived alone.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        self.on_batched(segment, now);
+        self.end_batch(now);
+    }
+
+    /// Processes a segment of a batch: of the segments that have arrived at this instant. [`Receiver::end_batch`] follows
+    /// after the last segment. With [`ReceiverSpec::batches`](super::ReceiverSpec::batches) a merged segment is processed
+    /// when the next segment does not continue it; otherwise each segment counts as a batch.
+    pub fn on_batched(&mut self, segment: &Segment, now: Time) {
+        if !self.spec.receiver.batches {
+            self.process(&Merged::of(segment), now);
+            self.read();
+            return;
+        }
+        if self.merged.as_mut().is_some_and(|merged| merged.merge(segment)) {
+            return;
+        }
+        if let Some(before) = self.merged.replace(Merged::of(segment)) {
+            self.process(&before, now);
+        }
+    }
+
+    /// The batch has ended: the application reads what has arrived.
+    pub fn end_batch(&mut self, now: Time) {
+        if let Some(merged) = self.merged.take() {
+            self.process(&merged, now);
+            self.read();
+        }
+    }
+
+    /// Whether [`Receiver::end_batch`] has to follow.
+    pub fn in_batch(&self) -> bool {
+        self.merged.is_some()
+    }
+
+    fn process(&mut self, merged: &Merged, now: Time) {
+        let segment = &merged.segment;
         let progress = self.handshake.on_segment(segment);
         self.note_timestamps(segment, now);
         let has_data = segment.payload_bytes > 0 || segment.fin;
         if progress != Progress::Nothing && has_data {
             self.note_congestion(segment);
-            self.on_data(segment, now);
+            self.on_data(merged, now);
         }
+    }
+
+    /// Linux acknowledges every second segment when the application reads (`tcp_cleanup_rbuf`): while received data are
+    /// unread, the receive buffer has no room for the window that was last advertised, and `__tcp_ack_snd_check` waits.
+    fn read(&mut self) {
+        self.due |= self.held >= self.segments_per_ack();
     }
 
     fn note_timestamps(&mut self, segment: &Segment, now: Time) {
@@ -161,8 +210,10 @@ impl Receiver {
         }
     }
 
-    fn on_data(&mut self, segment: &Segment, now: Time) {
-        self.counters.segments += 1;
+    fn on_data(&mut self, merged: &Merged, now: Time) {
+        let segment = &merged.segment;
+        self.counters.segments += u64::from(merged.count);
+        self.units += 1;
         let (start, end) = (segment.seq, segment.end());
         if segment.fin {
             self.fin = Some(end - 1);
@@ -170,22 +221,24 @@ impl Receiver {
         if start > self.next {
             // A duplicate acknowledgement at once: RFC 5681, section 4.2.
             let new = self.ahead.insert(Range { start, end });
-            self.counters.duplicates += u64::from(new == 0);
-            self.counters.out_of_order += u64::from(new > 0);
+            let with_new_data = merged.segments_in(new);
+            self.counters.duplicates += u64::from(merged.count - with_new_data);
+            self.counters.out_of_order += u64::from(with_new_data);
             self.due = true;
         } else if end <= self.next {
-            self.counters.duplicates += 1;
+            self.counters.duplicates += u64::from(merged.count);
             self.due = true; // RFC 9293, section 3.10.7.4: what is not acceptable is answered
         } else {
             let fills = !self.ahead.is_empty();
+            let with_new_data = merged.segments_in(end - self.next);
+            self.counters.duplicates += u64::from(merged.count - with_new_data);
             self.ahead.remove_below(end);
             self.next = self.ahead.take_from(end);
-            self.held += 1;
+            self.held += with_new_data;
             // At once if the segment fills a gap or a part of a gap: RFC 5681, section 4.2. No segment that could
             // share the acknowledgement comes after FIN.
-            let beginning = self.counters.segments <= u64::from(self.spec.receiver.at_once_first);
-            let at_once = fills || self.is_finished() || beginning;
-            if at_once || self.held >= self.segments_per_ack() {
+            let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
+            if fills || self.is_finished() || beginning {
                 self.due = true;
             } else if self.deadline == Time::MAX {
                 self.deadline = self.ack_deadline(now);

@@ -454,7 +454,7 @@ impl Sender {
 
     fn send(&mut self, piece: SegmentRange, budget: &Budget, now: Time) -> Segment {
         let (start, end) = (piece.range.start, piece.range.end);
-        if self.deadline == Time::MAX {
+        if self.deadline == Time::MAX || self.recovery.restarts_timer(&piece) {
             self.deadline = now + self.rto.timeout(); // RFC 6298, (5.1)
         }
         self.note_departure(&piece, now);

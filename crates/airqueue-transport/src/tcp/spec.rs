@@ -160,8 +160,12 @@ pub struct ReceiverSpec {
     /// The timer that measures this delay.
     pub timer: AckTimer,
     /// Number of segments at the beginning that are acknowledged at once: one in ns-2's sinks, sixteen in Linux, while
-    /// the sender's window is still small.
+    /// the sender's window is still small. Merged segments count as one.
     pub at_once_first: u32,
+    /// Segments that arrive at one instant are merged before they are processed, and are counted for an acknowledgement
+    /// when all have arrived: generic receive offload (GRO), and an application that reads after the batch, as in
+    /// Linux. Without it each segment is processed as if it had arrived alone.
+    pub batches: bool,
 }
 
 /// The timer of delayed acknowledgements.
@@ -242,6 +246,7 @@ impl TcpSpec {
                 delay: Span::from_millis(200),
                 timer: AckTimer::Segment,
                 at_once_first: 0,
+                batches: false,
             },
         }
     }
@@ -273,13 +278,15 @@ impl TcpSpec {
                 delay: Span::from_millis(100),
                 timer: AckTimer::Segment,
                 at_once_first: 1,
+                batches: false,
             },
             ..standard
         }
     }
 
     /// Linux with its defaults: CUBIC with HyStart, slow start by all bytes acknowledged, Linux's timeout, loss
-    /// detection by time, sixteen segments acknowledged at once and then every second segment within 40 ms.
+    /// detection by time, sixteen segments acknowledged at once and then every second segment within 40 ms, but the
+    /// segments of a batch together.
     /// `docs/linux-tcp.md` lists the differences from Linux and the accuracy.
     pub fn linux(mss_bytes: u32) -> TcpSpec {
         let standard = TcpSpec::standard(mss_bytes);
@@ -295,6 +302,7 @@ impl TcpSpec {
             receiver: ReceiverSpec {
                 delay: Span::from_millis(40),
                 at_once_first: 16,
+                batches: true,
                 ..standard.receiver
             },
             ..standard

@@ -13,6 +13,7 @@ pub const RTT_MS: i64 = 100;
 pub struct Bottleneck {
     rate: DataRate,
     line: Serializer,
+    batches: Option<Batches>,
     buffer: usize,
     /// Bytes that the link adds to each packet.
     overhead: u32,
@@ -26,12 +27,44 @@ pub struct Bottleneck {
     counted: Time,
 }
 
+/// A link that sends up to so many packets at one instant, and again after `every`, or `every` after the arrival of a
+/// packet that finds no other: netem's slots.
+#[derive(Clone, Copy)]
+struct Batches {
+    most: u32,
+    every: Span,
+    next: Time,
+    room: u32,
+}
+
+impl Batches {
+    /// When a packet that arrives now is sent.
+    fn send(&mut self, now: Time) -> Time {
+        if self.next < now {
+            (self.next, self.room) = (now + self.every, self.most);
+        }
+        let at = self.next;
+        self.room -= 1;
+        if self.room == 0 {
+            (self.next, self.room) = (at + self.every, self.most);
+        }
+        at
+    }
+}
+
 impl Bottleneck {
+    pub fn in_batches(most: u32, every: Span, buffer: usize) -> Bottleneck {
+        let batches = Batches { most, every, next: Time::ZERO, room: most };
+        let batches = Some(batches);
+        Bottleneck { batches, ..Bottleneck::new(1, buffer, Span::ZERO, 0) }
+    }
+
     pub fn new(bps: u64, buffer: usize, one_way: Span, overhead: u32) -> Bottleneck {
         let rate = DataRate::from_bps(bps).unwrap();
         Bottleneck {
             rate,
             line: Serializer::new(rate),
+            batches: None,
             buffer,
             overhead,
             inside: VecDeque::new(),
@@ -72,7 +105,10 @@ impl Network for Bottleneck {
         if self.inside.is_empty() {
             self.line = Serializer::new(self.rate);
         }
-        self.free = self.free.max(now) + self.line.send(segment.size_bytes() + self.overhead);
+        self.free = match &mut self.batches {
+            Some(batches) => batches.send(now),
+            None => self.free.max(now) + self.line.send(segment.size_bytes() + self.overhead),
+        };
         self.inside.push_back(self.free);
         arrivals.push(self.free + self.one_way);
     }

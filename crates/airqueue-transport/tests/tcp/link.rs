@@ -5,6 +5,9 @@ use airqueue_transport::tcp::{Receiver, Segment, Sender, TcpSpec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// `NAPI_POLL_WEIGHT` of Linux.
+const MOST_IN_BATCH: usize = 64;
+
 /// The destination of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
@@ -102,22 +105,35 @@ impl<N: Network> Link<N> {
         }
         self.now = self.now.max(arrival.min(timer));
         if arrival <= timer {
-            let Some(Reverse((.., slot))) = self.wire.pop() else { return false };
-            let (to, segment) = self.segments[slot];
-            self.unused.push(slot);
-            match to {
-                To::Receiver => self.receiver.on_segment(&segment, self.now),
-                To::Sender => {
-                    self.acknowledged = self.acknowledged.max(segment.ack.unwrap_or(0));
-                    self.sender.on_segment(&segment, self.now);
-                }
-            }
+            self.take_batch(arrival);
         } else {
             self.sender.on_timer(self.now);
             self.receiver.on_timer(self.now);
         }
         self.flush();
         true
+    }
+
+    /// Delivers the segments of one instant, to the receiver at most as many as a host takes at once.
+    fn take_batch(&mut self, at: Time) {
+        let mut room = MOST_IN_BATCH;
+        while room > 0 && self.next_arrival() == at {
+            let Some(Reverse((.., slot))) = self.wire.pop() else { break };
+            let (to, segment) = self.segments[slot];
+            self.unused.push(slot);
+            match to {
+                To::Receiver => {
+                    self.receiver.on_batched(&segment, self.now);
+                    room -= 1;
+                }
+                To::Sender => {
+                    self.acknowledged = self.acknowledged.max(segment.ack.unwrap_or(0));
+                    self.sender.on_segment(&segment, self.now);
+                }
+            }
+            self.flush();
+        }
+        self.receiver.end_batch(self.now);
     }
 
     /// Runs up to `at`, or until no events are left.

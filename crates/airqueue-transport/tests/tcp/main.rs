@@ -1,6 +1,7 @@
 //! TCP against its RFCs: packet by packet, over a link of virtual time, and against closed forms.
 
 mod acknowledging;
+mod batches;
 mod bbr;
 mod bottleneck;
 mod closed_forms;

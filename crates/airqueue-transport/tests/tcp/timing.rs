@@ -1,6 +1,7 @@
 //! Loss detection by time (RFC 8985), and proportional rate reduction (RFC 9937).
 
 use crate::script::{MSS, NONE, Script, at, selective};
+use airqueue_core::Span;
 use airqueue_transport::tcp::{LossDetection, TcpSpec};
 
 fn timed(initial: u32) -> TcpSpec {
@@ -44,6 +45,20 @@ fn a_window_shrinks_in_proportion() {
     s.now = at(201);
     assert_eq!(s.on_ack(12), [17]);
     assert_eq!((s.cwnd(), s.sender.counters().fast_recoveries), (5.0, 1));
+}
+
+/// As in Linux (`tcp_xmit_retransmit_queue`): the first outstanding segment has a whole timeout from its retransmission on.
+#[test]
+fn the_first_retransmission_has_a_whole_timeout() {
+    let mut s = with_a_hole();
+    assert_eq!(s.sender.rto(), Span::from_secs(1));
+    s.now = at(102);
+    assert_eq!(s.on_sack(0, &[(2, 4)]), [1]);
+    assert_eq!(s.sender.next_timer(), at(1102));
+    // New data do not restart the timer.
+    s.now = at(103);
+    assert_eq!(s.on_sack(0, &[(2, 7)]), [13]);
+    assert_eq!(s.sender.next_timer(), at(1102));
 }
 
 /// Step 5: a single segment beyond the hole may be reordered; a quarter of the round trip later the hole counts as

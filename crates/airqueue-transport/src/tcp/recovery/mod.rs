@@ -189,6 +189,14 @@ impl Recovery {
         }
     }
 
+    /// Whether the retransmission timer is restarted when these octets are sent: with detection by time, when the first
+    /// outstanding octets are retransmitted in recovery, as in Linux (`tcp_xmit_retransmit_queue`). Otherwise the timer may
+    /// expire before the acknowledgement of a retransmission can arrive.
+    pub(super) fn restarts_timer(&self, piece: &SegmentRange) -> bool {
+        let first_again = piece.kind == SegmentKind::Hole && piece.range.start == self.una();
+        first_again && matches!(self.0, Machine::Timing(_))
+    }
+
     pub(super) fn una(&self) -> u64 {
         either!(&self.0, one => one.una())
     }
