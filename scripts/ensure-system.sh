@@ -48,6 +48,7 @@ look() {
     test)
         has mgen || bed+=(mgen)
         has tshark || bed+=(tshark)
+        has curl || bed+=(curl)
         has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
         optional+=("${bed[@]}" "${browser[@]}")
         ;;

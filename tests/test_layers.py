@@ -36,7 +36,13 @@ MAY_USE = {
         "airqueue-network",
         "airqueue-scenario",
     },
-    "airqueue-host": {"airqueue-core", "airqueue-probe", "airqueue-network", "airqueue-emulator"},
+    "airqueue-host": {
+        "airqueue-core",
+        "airqueue-probe",
+        "airqueue-network",
+        "airqueue-scenario",
+        "airqueue-emulator",
+    },
     "airqueue-python": {
         "airqueue-core",
         "airqueue-qdisc",

@@ -344,3 +344,20 @@ def test_ctrl_c_without_a_main_program_ends_the_run_with_its_result(tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
     assert Path(result).exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_long_warm_up(number):
+    process = subprocess.Popen(
+        [*AIRQUEUE, "home-evening", "--set", "warm_up=1000000 s", "--", "true"],
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith(b"Emulating home-evening: ")
+    time.sleep(0.5)
+    process.send_signal(number)
+    try:
+        assert process.wait(30) == 128 + number
+    finally:
+        process.kill()
+        process.stderr.close()

@@ -110,6 +110,14 @@ impl Emulator {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// Waits until other threads have had the state: the lock alone would go back to the thread that has just released
+    /// the lock.
+    fn give_way(&self) {
+        while self.wanted.load(Ordering::Relaxed) > 0 {
+            std::thread::sleep(GIVE_WAY);
+        }
+    }
+
     /// Ends [`Self::run`] at once, also a run that has not begun.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
@@ -126,7 +134,7 @@ impl Emulator {
         let waiter = Waiter::new(&devices)?;
         *self.waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
             Some(waiter.waker());
-        let warm_up = self.warm_up();
+        let Some(warm_up) = self.warm_up() else { return Ok(()) };
         self.with(|state| state.priority = priority && prefer_this_thread());
         let began = monotonic();
         let end = duration.map_or(Time::MAX, |duration| began + duration);
@@ -147,19 +155,19 @@ impl Emulator {
         })
     }
 
-    /// Simulates the warm-up, in parts, so that it can be stopped; returns the time of its end.
-    fn warm_up(&self) -> Span {
+    /// Simulates the warm-up, and returns its duration; `None` if it was stopped.
+    fn warm_up(&self) -> Option<Span> {
         let warm_up = self.with(|state| state.emulation.warm_up());
         let until = Time::ZERO + warm_up;
         let part =
             |state: &mut State| (0..10_000).all(|_| state.emulation.step(until, &mut |_| {}));
-        loop {
-            let more = self.with(part);
-            if !more || self.stopped.load(Ordering::Relaxed) {
-                break;
+        while self.with(part) {
+            if self.stopped.load(Ordering::Relaxed) {
+                return None;
             }
+            self.give_way();
         }
-        warm_up
+        Some(warm_up)
     }
 }
 
@@ -192,9 +200,7 @@ impl Loop<'_> {
             if now >= self.end || self.emulator.stopped.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if self.emulator.wanted.load(Ordering::Relaxed) > 0 {
-                std::thread::sleep(GIVE_WAY);
-            }
+            self.emulator.give_way();
         }
     }
 

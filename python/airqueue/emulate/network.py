@@ -92,12 +92,17 @@ class EmulatedNetwork:
     ) -> None:
         self.close()
 
-    def start(self, duration_s: float | None = None) -> None:
-        """Build the nodes, simulate the warm-up and return when real time begins."""
+    def start(
+        self, duration_s: float | None = None, given_up: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Build the nodes, simulate the warm-up and return when real time begins.
+
+        ``given_up`` is called now and then during the warm-up; true ends the emulation.
+        """
         self._check()
         try:
             self._build()
-            self._run(duration_s)
+            self._run(duration_s, given_up)
         except BaseException:
             self.close()
             raise
@@ -173,7 +178,7 @@ class EmulatedNetwork:
             host.configure()
         self.host(self.plan.default.name).try_program()
 
-    def _run(self, duration_s: float | None) -> None:
+    def _run(self, duration_s: float | None, given_up: Callable[[], bool]) -> None:
         def follow() -> None:
             try:
                 self._engine.run(duration_s, priority=True)
@@ -185,6 +190,8 @@ class EmulatedNetwork:
         self._thread = threading.Thread(target=follow, name="airqueue-emulation", daemon=True)
         self._thread.start()
         while self._thread.is_alive() and self._engine.report()["duration_s"] == 0:
+            if given_up():
+                self._engine.stop()
             time.sleep(_LOOK_S)
         if self._failure is not None:
             self.stop()

@@ -69,10 +69,11 @@ class Session:
         order, network = self._order, self._network
         network.on_end = self._notify
         with self._signals_handled():
-            network.start(order.duration_s)
+            network.start(order.duration_s, lambda: bool(self._signals))
             try:
-                self._start_others()
-                if order.main is not None:
+                if not self._signals:
+                    self._start_others()
+                if order.main is not None and not self._signals:
                     self._await_sockets()
                     self._main = self._start_main(order.main)
                     self._watched[os.pidfd_open(self._main.pid)] = self._main
