@@ -289,7 +289,7 @@ def test_isolated_flows_do_not_share_the_delay(index, isolate, direction, ipv6):
         if isolate:
             assert [fifo.limit for fifo in stats.fifos] == [100, 100, 100]
             assert sorted(fifo.backlog_packets for fifo in stats.fifos)[1] <= 1
-            # It waits for the frame under way and, at worst, one more turn of the flood's leaf.
+            # It waits for the frame in transmission and, at worst, one more turn of the flood's leaf.
             assert meanwhile <= 3
         else:
             assert meanwhile == pytest.approx(100, rel=0.1)

@@ -127,7 +127,7 @@ class AdaptiveTable(TypedDict, total=False):
 
 
 class CakeTable(TypedDict, total=False):
-    """CAKE, as `tc qdisc add ... cake` has it."""
+    """The parameters of CAKE, as of `tc qdisc add ... cake`."""
 
     ack_filter: words.AckFilter
     isolation: words.Isolation

@@ -152,7 +152,7 @@ def begun(scenario, *arguments):
     return process
 
 
-def test_a_process_that_was_killed_loses_only_what_was_under_way(invoke):
+def test_a_process_that_was_killed_loses_only_what_was_in_progress(invoke):
     arguments = ("--set", "duration=20 s", "--replications", "30", "--series", "100ms")
     for _ in range(2):
         process = begun("cell.toml", *arguments, "--workers", "2")

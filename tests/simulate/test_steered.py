@@ -266,7 +266,7 @@ def test_what_the_engine_shows_is_what_the_controller_sees() -> None:
     assert seen.topology.nodes == ("a", "b", "c", "far")
 
 
-def test_a_flow_whose_packets_are_under_way_is_active() -> None:
+def test_a_flow_whose_packets_are_in_transit_is_active() -> None:
     quiet = observe(1.0, [0.0] * 4, (0, 0, [hop(), hop()]), (0, 0, [hop()]))
     waits = observe(2.0, [0.0] * 4, (0, 3, [hop(), hop()]), (0, 0, [hop()]))
     assert ObservedNetwork(LAYOUT).observation(quiet, waits).active == {"f"}

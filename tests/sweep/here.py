@@ -36,7 +36,7 @@ class Here:
     def submit(self, work):
         self.todo.append(work)
 
-    def under_way(self):
+    def in_progress(self):
         return 0.0
 
     def collect(self, timeout_s):

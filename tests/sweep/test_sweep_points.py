@@ -357,7 +357,7 @@ stations.sta.count = [1, 2, 3]
 SCRIPT = "from airqueue.sweep import Sweep; Sweep.from_toml('sweep.toml').run('out')"
 
 
-def test_kill_9_at_random_moments_loses_at_most_what_was_under_way(tmp_path):
+def test_kill_9_at_random_moments_loses_at_most_what_was_in_progress(tmp_path):
     (tmp_path / "cell.toml").write_text(CELL.replace("40 ms", "15 s"))
     (tmp_path / "sweep.toml").write_text(KILLED)
     moments = random.Random(1)

@@ -57,7 +57,7 @@ pub enum Link {
         aggregates: bool,
     },
     /// A wired link, to one other node.
-    Cable,
+    Wire,
     /// A token bucket, to one other node.
     TokenBucket,
 }

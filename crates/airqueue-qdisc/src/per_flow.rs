@@ -70,7 +70,7 @@ impl Parameters for DrrParams {
     fn check(tables: &Layers<'_, DrrTable>, around: &Around) -> Result<DrrParams> {
         let mut params = DrrParams { drop_from: around.drop_from, ..DrrParams::default() };
         take!(params.by, tables.queue_per, |by| match by {
-            QueuePer::Link if around.link == Link::Cable => {
+            QueuePer::Link if around.link == Link::Wire => {
                 Err("a wired link is one link; keep flows apart, or take another discipline")
             }
             by => Ok(*by),

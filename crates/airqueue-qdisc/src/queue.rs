@@ -76,7 +76,7 @@ impl QueueSpec {
 fn check_link(tables: &Layers<'_, QueueTable>, name: DisciplineName, link: Link) -> Result<()> {
     let why = match link {
         Link::Air { .. } => return Ok(()),
-        Link::Cable => "a wired link has none; choose another",
+        Link::Wire => "a wired link has none; choose another",
         Link::TokenBucket => "a token bucket reports none; choose another, or simulate a network",
     };
     match tables.find("discipline", |queue| queue.discipline.as_ref()) {

@@ -110,7 +110,7 @@ impl Nodes<'_> {
                 let layers = Layers::new(vec![(format!("{key}.queue"), &**own)]);
                 let name = DisciplineName::of(&layers);
                 check_used(format_args!("{key}.queue"), own, &[name])?;
-                Some(QueueSpec::check(&layers, Link::Cable)?)
+                Some(QueueSpec::check(&layers, Link::Wire)?)
             }
         };
         let other = self.name(link).to_owned();

@@ -171,9 +171,9 @@ def _emulate(asked: _Asked) -> int:
     from airqueue.emulate.network import EmulatedNetwork, check_devices  # noqa: PLC0415
     from airqueue.emulate.session import Session  # noqa: PLC0415
 
-    def say(told: str) -> None:
+    def say(text: str) -> None:
         if not asked.quiet:
-            click.echo(told, err=True)
+            click.echo(text, err=True)
 
     check_devices()
     network = EmulatedNetwork(

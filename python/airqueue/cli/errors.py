@@ -78,15 +78,15 @@ def describe(error: OSError) -> str:
 @contextmanager
 def warnings_as_sentences() -> Iterator[None]:
     """Print warnings for the user on stderr, each once; Python handles other warnings."""
-    told: set[str] = set()
+    reported: set[str] = set()
     with warnings.catch_warnings():
         usual = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if not issubclass(category, _loaded(_TOLD)):
                 usual(message, category, *place, **more)
-            elif str(message) not in told:
-                told.add(str(message))
+            elif str(message) not in reported:
+                reported.add(str(message))
                 click.echo(f"Warning: {message}.", err=True)
 
         warnings.showwarning = show

@@ -188,14 +188,14 @@ def _limits(results: Results) -> Table:
 
 
 def _limit_cells(time_s: float, rows: Sequence[SetLimit]) -> tuple[str, str, str]:
-    told = [
+    shown = [
         f"{row['station']}{'' if row['flow'] is None else ' ' + row['flow']} "
         f"{'released' if row['limit_packets'] is None else row['limit_packets']}"
         for row in rows[:_MOST_ROWS]
     ]
     if len(rows) > _MOST_ROWS:
-        told.append(f"and {len(rows) - _MOST_ROWS:,} more")
-    return f"{time_s:,g}", ", ".join(told), rows[0]["trigger"]
+        shown.append(f"and {len(rows) - _MOST_ROWS:,} more")
+    return f"{time_s:,g}", ", ".join(shown), rows[0]["trigger"]
 
 
 def _medium(figures: MediumSummary) -> Table:

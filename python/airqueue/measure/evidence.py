@@ -76,7 +76,7 @@ def _lost_before_half_full(session: Session) -> tuple[int, int]:
     if not len(known):
         return 0, 0
     # A burst in service blurs the queue length; losses that it may explain are not called early.
-    half = (float(np.median(known)) - session.burst_under_way) / 2
+    half = (float(np.median(known)) - session.burst_in_flight) / 2
     late = np.flatnonzero(waiting >= half)
     before = int(late[0]) if len(late) else len(drops)
     end = drops[before] if before < len(drops) else len(session.run)

@@ -129,7 +129,7 @@ class Session:
         return float(np.median(sizes[label]))
 
     @property
-    def burst_under_way(self) -> float:
+    def burst_in_flight(self) -> float:
         """Packets of a burst that, at any instant, may be in service or still waiting.
 
         A device that sends aggregates has taken them out of its queue; one that is woken late

@@ -21,7 +21,7 @@ class WorkerPool(Protocol):
         Raises WorkError for work that failed, and CrewError if all workers are lost.
         """
 
-    def under_way(self) -> float:
+    def in_progress(self) -> float:
         """Return the finished part of the work that has not been collected, by its weight.
 
         0 for backends that cannot observe a piece of work in progress.

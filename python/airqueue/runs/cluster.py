@@ -97,7 +97,7 @@ class ClusterPool:
             futures.append(self._done.get_nowait())
         return futures
 
-    def under_way(self) -> float:
+    def in_progress(self) -> float:
         """Return 0: a process does not report progress before its end."""
         return 0.0
 

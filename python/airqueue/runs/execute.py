@@ -61,7 +61,7 @@ def execute(
             finished = pool.collect(_REFRESH_S)
             for work, result in finished:
                 effort.finish(work, result)
-            effort.tell()
+            effort.report()
     return effort.results
 
 
@@ -79,12 +79,12 @@ class _Effort:
         self._pool = pool
         self._again = again
         self._store = store
-        self._tell = on_progress
+        self._on_progress = on_progress
         self._further = further
         self._works: dict[str, Work] = {}
         self._results: dict[str, Any] = {}
         self._began = time.monotonic()
-        self._told = -math.inf
+        self._reported_at = -math.inf
         self._weight = 0.0
         self._kept = 0
         self._kept_weight = 0.0
@@ -120,7 +120,7 @@ class _Effort:
         self.waiting += len(new)
         for work in sorted(new, key=lambda each: -each.weight):
             self._pool.submit(work)
-        self.tell()
+        self.report()
 
     def finish(self, work: Work, result: Any) -> None:
         """Keep a result, and submit the work that follows from it."""
@@ -132,15 +132,15 @@ class _Effort:
         self._done_weight += work.weight
         self.take(self._followers(work, result))
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report progress."""
         now = time.monotonic()
-        if self._tell is None or not self._works:
+        if self._on_progress is None or not self._works:
             return
-        if self.waiting and now < self._told + _REFRESH_S / 2:
+        if self.waiting and now < self._reported_at + _REFRESH_S / 2:
             return
-        self._told = now
-        total, done = self._weight, self._done_weight + self._pool.under_way()
+        self._reported_at = now
+        total, done = self._weight, self._done_weight + self._pool.in_progress()
         left = max(total - self._kept_weight - done, 0.0)
         elapsed = now - self._began
         pieces = len(self._works)
@@ -151,7 +151,7 @@ class _Effort:
             fraction=1.0 if self.waiting == 0 else min((self._kept_weight + done) / total, 1.0),
             time_left_s=elapsed * left / done if done > 0 else None,
         )
-        self._tell(progress)
+        self._on_progress(progress)
 
     def _read(self, work: Work) -> Any:
         if self._store is None or work.key in self._again:

@@ -93,7 +93,7 @@ class LocalPool:
             return finished  # the error is not gone: it is raised by the next call
         raise self._error
 
-    def under_way(self) -> float:
+    def in_progress(self) -> float:
         """Return 0: a process does not report progress before its end."""
         return 0.0
 

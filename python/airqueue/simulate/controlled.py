@@ -279,9 +279,9 @@ def _reason(
     """Return the reasons for a queue's limit, from all its flows; None for a released limit."""
     if decision.changes[station, flow] is None:
         return None
-    told = (
+    shown = (
         reason
         for name, reason in decision.reasons.items()
         if flow in {None, name} and station in routes[name]
     )
-    return " ".join(told)
+    return " ".join(shown)

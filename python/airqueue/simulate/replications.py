@@ -153,7 +153,7 @@ class Replications:
             results = self._results.pop(finished)
         return list(zip(self._wanted[finished], results, strict=True))
 
-    def under_way(self) -> float:
+    def in_progress(self) -> float:
         """Return how much of replications that have not been collected is done."""
         with self._lock:
             simulated_s = sum(self._simulated_s.values())

@@ -239,8 +239,8 @@ class _Effort:
 
     def execute(self, store: Store | None, backend: Replications) -> None:
         """Simulate what the store does not have."""
-        tell = None if self._order.on_progress is None else functools.partial(self._tell, backend)
-        execute(self._works, store, backend, tell, self._note, again=self._again)
+        report = None if self._order.on_progress is None else functools.partial(self._tell, backend)
+        execute(self._works, store, backend, report, self._note, again=self._again)
 
     def _note(self, work: Work, result: Any) -> tuple[Work, ...]:
         if work.kind == "simulation":

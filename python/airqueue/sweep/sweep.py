@@ -185,13 +185,13 @@ class _Effort:
     ) -> None:
         """Simulate until every point has its replications."""
 
-        def tell(progress: runs.WorkProgress) -> None:
+        def report(progress: runs.WorkProgress) -> None:
             if on_progress is not None:
                 finished = sum(course.finished for course in self._of_point)
                 on_progress(SweepProgress(finished, len(self._of_point), progress))
 
         works = [work for course in self._courses for work in self._more(course, 0)]
-        runs.execute(works, self._store, backend, tell, self._further)
+        runs.execute(works, self._store, backend, report, self._further)
 
     def outcomes(self) -> Iterator[Outcome]:
         """Yield the outcome of each point: its finished replications."""

@@ -9,30 +9,30 @@ use airqueue_core::{BoxedQueue, Limit, QueueDisc, take};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// As in tc.
+/// Limit of `tc`.
 const MOST_OVERHEAD: u32 = 256;
 
-/// CAKE, as `tc qdisc add ... cake` has it.
+/// The parameters of CAKE, as of `tc qdisc add ... cake`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CakeTable {
-    /// The rate of its own shaper. The default is none: it sends whatever the link takes.
+    /// Rate of the shaper. The default is no shaper: packets leave as fast as the link takes them.
     pub rate: Option<Quantity<Rate>>,
-    /// What counts on top of each IP packet against that rate. The default is `link_layer`.
+    /// Bytes added to each IP packet for the shaper. The default is `link_layer`.
     pub overhead: Option<Quantity<Size>>,
-    /// What a packet costs the rate at least, overhead included. The default is `0 B`.
+    /// Minimum size of a packet for the shaper, overhead included. The default is `0 B`.
     pub mpu: Option<Quantity<Size>>,
-    /// Which packets are served before others, by their DSCP. The default is diffserv3.
+    /// Priority tins, chosen by DSCP. The default is diffserv3.
     pub tins: Option<Diffserv>,
-    /// Between whom it is fair. The default is triple-isolate.
+    /// Hosts and flows among which the rate is shared fairly. The default is triple-isolate.
     pub isolation: Option<Isolation>,
-    /// About the longest round-trip time of the flows. The default is `100 ms`.
+    /// Typical round-trip time of the flows, which sets COBALT's interval. The default is `100 ms`.
     pub rtt: Option<Quantity<Duration>>,
-    /// The largest packet with its link layer. The default is `1514 B`.
+    /// Size of the largest packet, link layer included. The default is `1514 B`.
     pub mtu: Option<Quantity<Size>>,
-    /// The most that all queues hold. The default is what the rate sends in four times `rtt`, 4 MiB at least.
+    /// Limit of the memory of all queues together. The default is what the rate sends in four times `rtt`, at least 4 MiB.
     pub memory_limit: Option<Quantity<Size>>,
-    /// Which TCP acknowledgements are dropped because a later one covers them. The default is no-ack-filter.
+    /// TCP acknowledgements that are dropped because a later one makes them redundant. The default is no-ack-filter.
     pub ack_filter: Option<AckFilter>,
 }
 

@@ -14,10 +14,10 @@ def counting(session: Session) -> float | None:
     air lost while the queue had room. Drops of all phases count: a queue that admits more or fewer
     under another overload is not a drop-tail queue, which `airqueue.measure.verdicts` looks at.
     Where the device sends bursts, half of the burst in flight is taken off (see
-    `Session.burst_under_way`). None without drops.
+    `Session.burst_in_flight`). None without drops.
     """
     waiting = session.waiting_at_drop
     known = waiting[~np.isnan(waiting)]
     if not len(known):
         return None
-    return max(0.0, float(np.median(known)) - session.burst_under_way / 2)
+    return max(0.0, float(np.median(known)) - session.burst_in_flight / 2)

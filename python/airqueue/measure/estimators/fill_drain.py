@@ -17,4 +17,4 @@ def fill_drain(session: Session) -> float | None:
     drained = session.waiting_after_flood
     if drained is None or session.clean_tail > 1.5 * drained + 10:
         return None
-    return max(0.0, drained - session.burst_under_way / 2)
+    return max(0.0, drained - session.burst_in_flight / 2)

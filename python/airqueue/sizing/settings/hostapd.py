@@ -1,4 +1,4 @@
-"""``hostapd.conf``: EDCA of the access point itself, and of the stations, which its beacon tells.
+"""``hostapd.conf``: EDCA of the access point itself, and of the stations, which its beacon announces.
 
 ``wmm_ac_*`` goes into the beacon's WMM element and rules the stations; ``tx_queue_data*`` rules the
 access point's own queues. The former counts windows as exponents and the TXOP in 32 µs, the latter
@@ -90,7 +90,7 @@ def lines(
     ]
     return (
         "wmm_enabled=1",
-        "# What the beacon tells the stations: windows as exponents, TXOP in 32 µs",
+        "# What the beacon announces to the stations: windows as exponents, TXOP in 32 µs",
         *beacon,
         "# The access point's own queues: windows as 2^k - 1, TXOP in ms",
         *own,
