@@ -1,0 +1,172 @@
+"""How late an emulation is, and how much it carries: real programs on this machine, in real time.
+
+    python benches/emulate.py [--runs 5] [--seconds 60] [CASE...]
+
+Each case is a network, and traffic of real programs in it. The table has medians over the runs, with
+the load that the machine had beforehand: lateness depends on the machine and on its other work.
+Needs root, or a user namespace (docs/emulate.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from airqueue.emulate import EmulatedNetwork, EmulationResults, emulate
+
+RECEIVE = """
+import socket, sys
+kind = socket.SOCK_STREAM if sys.argv[1] == "tcp" else socket.SOCK_DGRAM
+with socket.socket(socket.AF_INET, kind) as s:
+    s.bind(("", 5001))
+    if sys.argv[1] == "tcp":
+        s.listen()
+        s, _ = s.accept()
+    while s.recv(1 << 18):
+        pass
+"""
+# UDP: one packet after the other at its time, all that are due at once.
+SEND = """
+import socket, sys, time
+peer, kind, bps, end = sys.argv[1], sys.argv[2], float(sys.argv[3]), float(sys.argv[4])
+end += time.monotonic()
+if kind == "tcp":
+    with socket.create_connection((peer, 5001)) as s:
+        while time.monotonic() < end:
+            s.sendall(bytes(65536))
+else:
+    gap, data = 1500 * 8 / bps, bytes(1472)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.connect((peer, 5001))
+        due = time.monotonic()
+        while due < end:
+            s.send(data)
+            due += gap
+            time.sleep(max(0.0, due - time.monotonic()))
+"""
+_WAIT_S = 20.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network, and the traffic from its server to its station."""
+
+    name: str
+    scheme: str
+    kind: str
+    rate_bps: float = 0.0
+    """Of UDP."""
+    width: str = "80 MHz"
+    stations: int = 1
+    """Each with a flow of its own."""
+
+    def scenario(self) -> dict[str, Any]:
+        """A cell of 802.11ax behind a wire of 5 ms."""
+        return {
+            "warm_up": "100 ms",
+            "phy": {"standard": "802.11ax", "width": self.width, "rate": self.scheme},
+            "queue": {"discipline": "mac80211"},
+            "stations": [{"name": "ap"}, {"name": "sta", "count": self.stations, "real": True}],
+            "hosts": [{"name": "server", "link": "ap", "delay": "5 ms", "real": True}],
+        }
+
+
+CASES = (
+    Case("idle", "HE-MCS11", "udp", 1e5),
+    Case("UDP 50 Mb/s", "HE-MCS11", "udp", 50e6),
+    Case("UDP 100 Mb/s", "HE-MCS11", "udp", 100e6),
+    Case("TCP, about 100 Mb/s", "HE-MCS11", "tcp", width="20 MHz"),
+    Case("TCP, about 300 Mb/s", "HE-MCS9", "tcp"),
+    Case("TCP, about 600 Mb/s", "HE-MCS9", "tcp", width="160 MHz"),
+    Case("TCP to 8 stations, about 100 Mb/s", "HE-MCS11", "tcp", width="20 MHz", stations=8),
+)
+
+
+def run(case: Case, seconds: float) -> EmulationResults:
+    """One run."""
+    with emulate(case.scenario()) as net:
+        names = [node.name for node in net.plan.nodes if not node.wired]
+        for name in names:
+            net.host(name).popen([sys.executable, "-c", RECEIVE, case.kind])
+        await_sockets(net, names)
+        rate_bps = case.rate_bps / len(names)
+        senders = [
+            net.host("server").popen(
+                [sys.executable, "-c", SEND, name, case.kind, str(rate_bps), str(seconds)]
+            )
+            for name in names
+        ]
+        for sender in senders:
+            if sender.wait(seconds + _WAIT_S) != 0:
+                raise subprocess.SubprocessError(f"{case.name}: a sender failed")
+    return net.report()
+
+
+def await_sockets(net: EmulatedNetwork, names: list[str]) -> None:
+    """Wait until the receivers have begun."""
+    deadline = time.monotonic() + _WAIT_S
+    while not all(net.host(name).listening() for name in names):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the receivers do not begin")
+        time.sleep(0.05)
+
+
+def row(case: Case, results: list[EmulationResults]) -> list[str]:
+    """The medians over the runs of a case."""
+
+    def median(values: list[float | None]) -> float:
+        return statistics.median(value or 0.0 for value in values)
+
+    emulated = [each.emulated for each in results]
+    down_bps = [
+        8 * sum(pair["delivered_bytes"] for pair in each["pairs"].values()) / each["duration_s"]
+        for each in emulated
+    ]
+    lost = sum(
+        each.emulated["unwritten_packets"] + sum(each.device_drops.values()) for each in results
+    )
+    late = (
+        1e3 * median([each["late_p50_s"] for each in emulated]),
+        1e3 * median([each["late_p99_s"] for each in emulated]),
+        1e3 * median([each["late_max_s"] for each in emulated]),
+    )
+    return [
+        case.name,
+        f"{statistics.median(down_bps) / 1e6:.1f}",
+        *(f"{value:.3f}" for value in late),
+        f"{median([each['cpu_ratio'] for each in emulated]):.0%}",
+        str(lost),
+        "yes" if all(each["priority"] for each in emulated) else "no",
+    ]
+
+
+def main() -> int:
+    """Run the cases and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="cases whose names have this word")
+    options = parser.parse_args()
+    table = Table(title=f"load beforehand {os.getloadavg()[0]:.2f}, {os.cpu_count()} processors")
+    for head in ("case", "Mb/s", "late p50 ms", "p99", "max", "CPU", "lost", "SCHED_FIFO"):
+        table.add_column(head)
+    for case in CASES:
+        if options.cases and not any(word in case.name for word in options.cases):
+            continue
+        results = [run(case, options.seconds) for _ in range(options.runs)]
+        table.add_row(*row(case, results))
+    Console().print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
