@@ -138,6 +138,7 @@ def row(case: Case, results: list[EmulationResults]) -> list[str]:
         1e3 * median([each["late_p50_s"] for each in emulated]),
         1e3 * median([each["late_p99_s"] for each in emulated]),
         1e3 * median([each["late_max_s"] for each in emulated]),
+        1e3 * median([each["read_late_p99_s"] for each in emulated]),
     )
     return [
         case.name,
@@ -157,7 +158,17 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", metavar="CASE", help="cases whose names have this word")
     options = parser.parse_args()
     table = Table(title=f"load beforehand {os.getloadavg()[0]:.2f}, {os.cpu_count()} processors")
-    for head in ("case", "Mb/s", "late p50 ms", "p99", "max", "CPU", "lost", "SCHED_FIFO"):
+    for head in (
+        "case",
+        "Mb/s",
+        "late p50 ms",
+        "p99",
+        "max",
+        "read p99",
+        "CPU",
+        "lost",
+        "SCHED_FIFO",
+    ):
         table.add_column(head)
     for case in CASES:
         if options.cases and not any(word in case.name for word in options.cases):

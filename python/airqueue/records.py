@@ -108,6 +108,13 @@ class EmulationDict(TypedDict):
     """Largest lateness."""
     late_ratio: float | None
     """Share of packets that were late by more than a millisecond."""
+    read_late_p99_s: float | None
+    """99th percentile of the time that packets may have waited to be read, at most, as far as
+    the emulation can know."""
+    read_late_max_s: float | None
+    """Largest such time."""
+    read_late_ratio: float | None
+    """Share of packets that may have waited more than a millisecond to be read."""
     unwritten_packets: int
     """Packets that left the network and that a device did not take."""
     held_packets: int

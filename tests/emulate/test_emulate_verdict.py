@@ -15,6 +15,9 @@ GOOD: dict[str, Any] = {
     "late_p99_s": 0.00031,
     "late_max_s": 0.0032,
     "late_ratio": 0.001,
+    "read_late_p99_s": 0.0,
+    "read_late_max_s": 0.0004,
+    "read_late_ratio": 0.0,
     "unwritten_packets": 0,
     "held_packets": 0,
     "cpu_ratio": 0.3,
@@ -32,15 +35,22 @@ NO_DROPS = {"phone": 0, "server": 0}
 def test_delays_are_good_to_what_99_of_100_packets_were_late_rounded_up(p99_s, within):
     verdict = judge({**GOOD, "late_p99_s": p99_s}, NO_DROPS)
     assert verdict.trusted
-    assert f"trusted to within {within} (99 % of packets" in verdict.sentence
+    assert f"trusted to within {within} (99th percentiles" in verdict.sentence
     assert verdict.within_s is not None
     assert p99_s <= verdict.within_s < p99_s + 1.01e-4
+
+
+def test_packets_that_were_read_late_are_late_as_well():
+    verdict = judge({**GOOD, "read_late_p99_s": 0.0005, "read_late_max_s": 0.02}, NO_DROPS)
+    assert "trusted to within 0.9 ms" in verdict.sentence
+    assert "20 ms late" in verdict.sentence
 
 
 @pytest.mark.parametrize(
     ("wrong", "drops", "says"),
     [
         ({"late_ratio": 0.07}, NO_DROPS, "7.0 % of packets were more than 1 ms late"),
+        ({"read_late_ratio": 0.07}, NO_DROPS, "7.0 % of packets may have waited more than 1 ms"),
         ({"unwritten_packets": 12}, NO_DROPS, "12 packets could not be written"),
         ({"cpu_ratio": 0.97}, NO_DROPS, "97.0 % of a processor"),
         ({}, {"phone": 3, "server": 0}, "the kernel dropped 3 packets of phone"),

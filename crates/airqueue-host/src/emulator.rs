@@ -22,6 +22,8 @@ use std::time::Duration;
 const BATCH: usize = 64;
 /// Larger than any packet that a device with the MTU of the network passes on.
 const BUFFER_BYTES: usize = 65536;
+/// A wait that takes no longer was no sleep.
+const INSTANT: Span = Span::from_micros(10);
 /// How long the loop gives way to another thread that wants the state.
 const GIVE_WAY: Duration = Duration::from_micros(20);
 /// Longest sleep of the loop, after which what it says of itself is up to date.
@@ -45,6 +47,8 @@ pub struct State {
     devices: Vec<Option<OwnedFd>>,
     /// How late packets were written.
     pub lateness: Lateness,
+    /// How long packets may have waited to be read, at most, as far as the loop can know.
+    pub read_lateness: Lateness,
     /// Packets that a device did not take.
     pub unwritten: u64,
     /// Wall-clock time since the end of the warm-up; zero before it has ended.
@@ -63,6 +67,7 @@ impl Emulator {
             emulation,
             devices,
             lateness: Lateness::default(),
+            read_lateness: Lateness::default(),
             unwritten: 0,
             elapsed: Span::ZERO,
             cpu: Span::ZERO,
@@ -187,12 +192,19 @@ impl Loop<'_> {
         let mut buffer = vec![0; BUFFER_BYTES];
         // From now on the owner sees that real time has begun, also where nothing happens in the network.
         self.emulator.with(|state| state.elapsed = Span::from_nanos(1));
+        let mut looked = began;
         loop {
             let due = self.emulator.lock().emulation.next_at().map(|at| at - self.offset);
-            let latest = (monotonic() + LONGEST_SLEEP).min(self.end);
-            let ready = self.waiter.wait(Some(due.unwrap_or(Time::MAX).min(latest)))?;
+            let sleeps = monotonic();
+            let wakes = due.unwrap_or(Time::MAX).min(sleeps + LONGEST_SLEEP).min(self.end);
+            let ready = self.waiter.wait(Some(wakes))?;
+            let woke = monotonic();
+            // A packet ends a sleep when it comes; a packet that was there already may have come since the last look.
+            // A sleep that lasted too long hides when its packets came.
+            let since = if woke - sleeps > INSTANT { woke.min(wakes) } else { looked };
+            looked = woke;
             let mut state = self.emulator.lock();
-            self.read(&mut state, ready, &mut buffer)?;
+            self.read(&mut state, ready, since, &mut buffer)?;
             self.advance(&mut state);
             let now = monotonic();
             (state.elapsed, state.cpu) = (now - began, cpu_time() - self.cpu);
@@ -204,8 +216,14 @@ impl Loop<'_> {
         }
     }
 
-    /// Reads packets, and offers each packet at the time at which it is read.
-    fn read(&self, state: &mut State, ready: Ready, buffer: &mut [u8]) -> Result<(), HostError> {
+    /// Reads packets that have come since a time, and offers each packet at the time at which it is read.
+    fn read(
+        &self,
+        state: &mut State,
+        ready: Ready,
+        since: Time,
+        buffer: &mut [u8],
+    ) -> Result<(), HostError> {
         for (node, device) in self.devices.iter().enumerate().filter(|&(at, _)| ready.readable(at))
         {
             for _ in 0..BATCH {
@@ -214,7 +232,9 @@ impl Loop<'_> {
                     Err(Errno::EAGAIN | Errno::EINTR) => break,
                     Err(errno) => return Err(HostError::system("read a TUN device")(errno.into())),
                 };
-                let now = monotonic() + self.offset;
+                let read = monotonic();
+                state.read_lateness.add(read - since);
+                let now = read + self.offset;
                 let State { emulation, lateness, unwritten, .. } = &mut *state;
                 let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
                 // A refused packet is counted there.

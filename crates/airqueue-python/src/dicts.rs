@@ -335,6 +335,12 @@ pub(crate) struct EmulationDict {
     pub(crate) late_max_s: Option<f64>,
     /// Share of packets that were late by more than a millisecond.
     pub(crate) late_ratio: Option<f64>,
+    /// 99th percentile of the time that packets may have waited to be read, at most, as far as the emulation can know.
+    pub(crate) read_late_p99_s: Option<f64>,
+    /// Largest such time.
+    pub(crate) read_late_max_s: Option<f64>,
+    /// Share of packets that may have waited more than a millisecond to be read.
+    pub(crate) read_late_ratio: Option<f64>,
     /// Packets that left the network and that a device did not take.
     pub(crate) unwritten_packets: u64,
     /// Packets in the network now.

@@ -4,7 +4,7 @@ use crate::convert;
 use crate::dicts::{EmulationDict, Named, PairDict, RefusedDict};
 use crate::error;
 use airqueue_core::Seed;
-use airqueue_emulator::PairCounters;
+use airqueue_emulator::{Lateness, PairCounters};
 use airqueue_host::emulator::{Emulator, State};
 use airqueue_host::tun;
 use airqueue_scenario::{Scenario, ScenarioError};
@@ -99,15 +99,19 @@ fn report(state: &mut State) -> EmulationDict {
         let dict = RefusedDict { packets: count.packets, bytes: count.bytes };
         (refusal.name().to_owned(), dict)
     });
-    let lateness = &state.lateness;
+    let (lateness, read) = (&state.lateness, &state.read_lateness);
+    let greatest_s = |of: &Lateness| (of.all.count > 0).then(|| of.all.greatest.as_secs_f64());
     let (elapsed_s, cpu_s) = (state.elapsed.as_secs_f64(), state.cpu.as_secs_f64());
     EmulationDict {
         duration_s: elapsed_s,
         written_packets: lateness.all.count,
         late_p50_s: lateness.quantile_s(0.5),
         late_p99_s: lateness.quantile_s(0.99),
-        late_max_s: (lateness.all.count > 0).then(|| lateness.all.greatest.as_secs_f64()),
+        late_max_s: greatest_s(lateness),
         late_ratio: lateness.late_ratio(),
+        read_late_p99_s: read.quantile_s(0.99),
+        read_late_max_s: greatest_s(read),
+        read_late_ratio: read.late_ratio(),
         unwritten_packets: state.unwritten,
         held_packets: state.emulation.packets_held() as u64,
         cpu_ratio: (elapsed_s > 0.0).then(|| cpu_s / elapsed_s),

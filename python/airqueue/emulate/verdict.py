@@ -22,7 +22,8 @@ class Verdict:
 
     trusted: bool
     within_s: float | None
-    """99 % of the packets were no later than this; None where none passed or none can be trusted."""
+    """99th percentiles of late reads and late writes together; None where no packet passed, or delays
+    cannot be trusted."""
     sentence: str
 
 
@@ -33,14 +34,18 @@ def judge(report: EmulationDict, device_drops: Mapping[str, int]) -> Verdict:
         said = f"the emulator could not keep up: {text.listed(problems)}"
         return Verdict(False, None, f"{said}; do not trust the delays of this run")
     p99_s, max_s = report["late_p99_s"], report["late_max_s"]
-    if p99_s is None or max_s is None:
+    read_p99_s, read_max_s = report["read_late_p99_s"], report["read_late_max_s"]
+    if p99_s is None or max_s is None or read_p99_s is None or read_max_s is None:
         return Verdict(True, None, "no packet passed between the real nodes")
-    within_s = max(math.ceil(p99_s * 1e4 - 1e-6), 1) / 1e4
+    # A packet may be read late and written late.
+    within_s = max(math.ceil((p99_s + read_p99_s) * 1e4 - 1e-6), 1) / 1e4
+    max_s = max(max_s, read_max_s)
     return Verdict(
         True,
         within_s,
         f"delays of this run can be trusted to within {within_s * 1e3:.1f} ms "
-        f"(99 % of packets; the latest was {text.seconds(max_s)} late)",
+        "(99th percentiles of late reads and writes together; "
+        f"the latest packet was {text.seconds(max_s)} late)",
     )
 
 
@@ -49,6 +54,11 @@ def _problems(report: EmulationDict, device_drops: Mapping[str, int]) -> Iterato
     if late_ratio is not None and late_ratio > MOST_LATE_RATIO:
         latest = text.seconds(report["late_max_s"])
         yield f"{text.percent(late_ratio)} of packets were more than 1 ms late, the latest {latest}"
+    read_late_ratio = report["read_late_ratio"]
+    if read_late_ratio is not None and read_late_ratio > MOST_LATE_RATIO:
+        latest = text.seconds(report["read_late_max_s"])
+        share = text.percent(read_late_ratio)
+        yield f"{share} of packets may have waited more than 1 ms to be read, the latest {latest}"
     for node, dropped in device_drops.items():
         if dropped:
             yield f"the kernel dropped {text.plural(dropped, 'packet')} of {node} before the emulator"
