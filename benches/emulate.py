@@ -4,6 +4,7 @@
 
 Each case is a network, and traffic of real programs in it. The table has medians over the runs, with
 the load that the machine had beforehand: lateness depends on the machine and on its other work.
+Lateness of writes, and the 99th percentile of that of reads; "FIFO": with SCHED_FIFO.
 Needs root, or a user namespace (docs/emulate.md).
 """
 
