@@ -91,7 +91,7 @@ def test_the_kernel_acknowledges_a_batch_again_as_is_kept(tmp_path):
         machine = kernel.install(tmp_path)
     except UnavailableError as reason:
         pytest.skip(f"no user-mode Linux: {reason}")
-    samples, _ = measure(machine, one)
+    samples, _, _ = measure(machine, one)
     again = list(results.batches(one, samples, machine.release))
     kept = [row for row in results.read(results.BATCHES) if row["path"] == one.name]
     for new, old in zip(again, kept, strict=True):

@@ -104,7 +104,7 @@ def test_the_first_page_has_what_is_not_met_and_nothing_else(pages):
 def test_a_site_without_a_miss_says_so(tmp_path):
     write_site(tmp_path, made_up.reproduced()[2:], made_up.ORIGIN)
     text = (tmp_path / "index.html").read_text("utf-8")
-    assert "all that counts is met" in text
+    assert "all claims that count are met" in text
     assert not (tmp_path / "mesh.html").exists()
 
 
