@@ -168,7 +168,7 @@ def main() -> int:
         "read p99",
         "CPU",
         "lost",
-        "SCHED_FIFO",
+        "FIFO",
     ):
         table.add_column(head)
     for case in CASES:
