@@ -10,6 +10,7 @@ import functools
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -35,6 +36,18 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AIRQUEUE_KEY", raising=False)
     return CliRunner()
+
+
+@pytest.fixture
+def user_mode_linux(tmp_path: Path) -> Any:
+    """A kernel that runs as a process; a test that asks is skipped where there is none."""
+    from peers.install import UnavailableError  # noqa: PLC0415 - most tests do without
+    from validation.linux import kernel  # noqa: PLC0415
+
+    try:
+        return kernel.install(tmp_path)
+    except UnavailableError as reason:
+        pytest.skip(f"no user-mode Linux: {reason}")
 
 
 @functools.cache

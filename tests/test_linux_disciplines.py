@@ -10,7 +10,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from peers.install import UnavailableError
 from validation.linux import acks, claims, kernel, results
 from validation.linux.figures import GONE, Columns, windows
 from validation.linux.scenarios import (
@@ -128,18 +127,14 @@ def test_lots_differ_from_run_to_run():
     assert Counter(tuple(run) for run in runs).most_common(1)[0][1] == 1
 
 
-def test_the_kernel_does_again_what_is_kept(tmp_path):
+def test_the_kernel_does_again_what_is_kept(user_mode_linux):
     """On a virtual clock it does so to the packet; another kernel may differ by a little."""
     one = scenario("codel on-off")
-    try:
-        machine = kernel.install(tmp_path)
-    except UnavailableError as reason:
-        pytest.skip(f"no user-mode Linux: {reason}")
     at_ns = Columns.of(one.arrivals(1)).at_ns
-    measured = kernel.run(machine, one, 1)
+    measured = kernel.run(user_mode_linux, one, 1)
     again = list(windows(one, 1, at_ns, measured.left_ns, measured.marked))
     (kept,) = results.runs(one)
-    if machine.release == results.release(one):
+    if user_mode_linux.release == results.release(one):
         assert again == kept
     for new, old in zip(again, kept, strict=True):
         assert new.dropped == pytest.approx(old.dropped, rel=0.05)

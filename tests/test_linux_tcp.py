@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from peers.install import UnavailableError
-from validation.linux import kernel
 from validation.linux.tcp import results
 from validation.linux.tcp.__main__ import measure
 from validation.linux.tcp.paths import ASYMMETRIC, BATCHED, PATHS, path
@@ -85,32 +83,27 @@ def test_segments_and_acknowledgements_of_samples():
     assert [row["acknowledgements"] for row in rows] == [50, 50, 550, 550]
 
 
-def test_the_kernel_acknowledges_a_batch_again_as_is_kept(tmp_path):
+def test_the_kernel_acknowledges_a_batch_again_as_is_kept(user_mode_linux):
     one = path("cubic, 10 packets in 5 ms, 43.4 ms, 174")
-    try:
-        machine = kernel.install(tmp_path)
-    except UnavailableError as reason:
-        pytest.skip(f"no user-mode Linux: {reason}")
-    samples, _, _ = measure(machine, one)
-    again = list(results.batches(one, samples, machine.release))
-    kept = [row for row in results.read(results.BATCHES) if row["path"] == one.name]
-    for new, old in zip(again, kept, strict=True):
-        exact = 0.0 if machine.release == old["kernel"] else 0.05
-        for name in ("segments", "acknowledgements"):
-            assert float(str(new[name])) == pytest.approx(float(old[name]), rel=exact)
+    samples, _, _ = measure(user_mode_linux, one)
+    again = results.batches(one, samples, user_mode_linux.release)
+    tolerances = {"segments": 0.05, "acknowledgements": 0.05}
+    check_as_kept(one, again, results.BATCHES, user_mode_linux.release, tolerances)
 
 
-def test_the_kernel_does_again_what_is_kept(tmp_path):
+def test_the_kernel_does_again_what_is_kept(user_mode_linux):
     """On a virtual clock it does so to the byte; another kernel may differ by a little."""
     one = path("cubic, 5 Mb/s, 10 ms, 20")
-    try:
-        machine = kernel.install(tmp_path)
-    except UnavailableError as reason:
-        pytest.skip(f"no user-mode Linux: {reason}")
-    samples, _, _ = measure(machine, one)
-    again = list(results.figures(one, samples, machine.release))
-    kept = [row for row in results.read(results.FIGURES) if row["path"] == one.name]
+    samples, _, _ = measure(user_mode_linux, one)
+    again = results.figures(one, samples, user_mode_linux.release)
+    tolerances = {"goodput_bps": 0.03, "mean_queue_packets": 0.1}
+    check_as_kept(one, again, results.FIGURES, user_mode_linux.release, tolerances)
+
+
+def check_as_kept(one, again, table, release, tolerances):
+    """Compare rows measured again with the rows of a table: equal ones by the same kernel."""
+    kept = [row for row in results.read(table) if row["path"] == one.name]
     for new, old in zip(again, kept, strict=True):
-        for name, tolerance in (("goodput_bps", 0.03), ("mean_queue_packets", 0.1)):
-            exact = 0.0 if machine.release == old["kernel"] else tolerance
+        for name, tolerance in tolerances.items():
+            exact = 0.0 if release == old["kernel"] else tolerance
             assert float(str(new[name])) == pytest.approx(float(old[name]), rel=exact)

@@ -360,6 +360,9 @@ class Emulation:
         """
     def stop(self) -> None:
         """End `run`, from any thread, also a run that has not begun."""
+    @property
+    def started(self) -> bool:
+        """Whether the warm-up is over, and the network follows the wall clock."""
     def report(self) -> EmulationDict:
         """The counters so far, from any thread."""
     def figures(self) -> str:

@@ -89,6 +89,15 @@ def wait_for(host: Any, sockets: int) -> None:
         time.sleep(0.02)
 
 
+def echoes(net: EmulatedNetwork) -> list[str]:
+    """Ask a program at the server from the phone; return the family and the duration of each echo."""
+    net.host("server").popen(python(ECHO))
+    wait_for(net.host("server"), 1)
+    done = net.host("phone").run(python(ASK), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
 def runs(pid: int) -> bool:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
@@ -99,11 +108,7 @@ def runs(pid: int) -> bool:
 
 def test_both_families_reach_the_peer_by_address_and_by_name():
     with emulate("far-station") as net:
-        net.host("server").popen(python(ECHO))
-        wait_for(net.host("server"), 1)
-        done = net.host("phone").run(python(ASK), capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        lines = [line.split() for line in done.stdout.splitlines()]
+        lines = [line.split() for line in echoes(net)]
         assert {family for family, _ in lines} == {"AF_INET", "AF_INET6"}
         # Two times the line's 10 ms; a loopback takes a hundredth of it, seconds would be a fault.
         assert all(0.02 < float(seconds) < 5 for _, seconds in lines)
@@ -151,10 +156,7 @@ def test_codepoints_and_ecn_arrive():
 
 def test_the_full_fifo_of_a_simulated_download_delays_real_packets():
     with emulate("bloated-fifo") as net:
-        net.host("server").popen(python(ECHO))
-        wait_for(net.host("server"), 1)
-        done = net.host("phone").run(python(ASK), capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        echoes(net)
         pairs = net.report().emulated["pairs"]
     down, up = pairs["server->phone"], pairs["phone->server"]
     # In the network's own time, so that a busy machine does not matter.

@@ -85,8 +85,13 @@ pub struct PacketCount {
 impl PacketCount {
     /// Counts a packet.
     pub fn add(&mut self, packet: &Packet) {
+        self.add_size(u64::from(packet.size));
+    }
+
+    /// Counts a packet of so many bytes.
+    pub fn add_size(&mut self, bytes: u64) {
         self.packets += 1;
-        self.bytes += u64::from(packet.size);
+        self.bytes += bytes;
     }
 
     /// Adds another count.

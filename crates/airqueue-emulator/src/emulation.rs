@@ -4,7 +4,7 @@ use crate::category::category;
 use crate::figures::{PairCounters, Refusal};
 use crate::header::{self, Header};
 use crate::slots::Slots;
-use airqueue_core::{Packet, PacketCount, Payload, Seed, Span, Time};
+use airqueue_core::{Ecn, Packet, PacketCount, Payload, Seed, Span, Time};
 use airqueue_network::network::OfferedPacket;
 use airqueue_network::outcome::Outcome;
 use airqueue_scenario::emulated::{Emulated, MTU_BYTES, Pair, RealNode};
@@ -49,6 +49,8 @@ struct Held {
     bytes: Vec<u8>,
     route: usize,
     arrived: Time,
+    /// The ECN field with which the packet was sent.
+    ecn: Ecn,
 }
 
 /// A packet that leaves the network.
@@ -131,16 +133,13 @@ impl Emulation {
         while self.step(now, pass_on) {}
         self.run.network().run_until(now);
         let (header, route) = self.check(from, bytes).inspect_err(|&refusal| {
-            let refused = &mut self.refused[refusal as usize];
-            refused.packets += 1;
-            refused.bytes += bytes.len() as u64;
+            self.refused[refusal as usize].add_size(bytes.len() as u64);
         })?;
-        let payload = self.hold(bytes, route, now);
-        let of = &mut self.routes[route];
-        of.counters.offered.packets += 1;
-        of.counters.offered.bytes += u64::from(header.size);
-        let flow = of.slots[category(header.dscp).index()].flow(header.flow);
         let Header { size, dscp, ecn, .. } = header;
+        let payload = self.hold(bytes, Held { route, arrived: now, ecn, ..Held::default() });
+        let of = &mut self.routes[route];
+        of.counters.offered.add_size(u64::from(size));
+        let flow = of.slots[category(dscp).index()].flow(header.flow);
         let offered = OfferedPacket { size, payload, ecn: Some(ecn), dscp: Some(dscp) };
         let network = self.run.network();
         network.model.offer(flow, offered, &mut network.queue);
@@ -168,15 +167,17 @@ impl Emulation {
         Ok((header, route))
     }
 
-    fn hold(&mut self, bytes: &[u8], route: usize, arrived: Time) -> Payload {
+    /// Stores a packet; buffers are used again.
+    fn hold(&mut self, bytes: &[u8], packet: Held) -> Payload {
         let at = self.free.pop().unwrap_or_else(|| {
             self.held.push(Held::default());
             self.held.len() as u32 - 1
         });
         let held = &mut self.held[at as usize];
-        held.bytes.clear();
-        held.bytes.extend_from_slice(bytes);
-        (held.route, held.arrived) = (route, arrived);
+        let mut buffer = std::mem::take(&mut held.bytes);
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
+        *held = Held { bytes: buffer, ..packet };
         Payload(at)
     }
 
@@ -239,9 +240,8 @@ impl Route {
 
     /// Writes into a delivered packet what the network changed.
     fn finish(&mut self, held: &mut Held, packet: &Packet, now: Time) {
-        let sent = header::read(&held.bytes).expect("the packet was read when it came");
-        self.counters.on_delivered(packet.size, now - held.arrived, sent.ecn, packet.ecn);
-        if packet.ecn == airqueue_core::Ecn::Ce {
+        self.counters.on_delivered(packet, held.ecn, now - held.arrived);
+        if packet.ecn == Ecn::Ce {
             header::mark_ce(&mut held.bytes);
         }
         header::pass_routers(&mut held.bytes, self.routers);

@@ -1,6 +1,6 @@
 //! What the emulator counts: the packets of each pair of real nodes, and how late packets were written.
 
-use airqueue_core::{Ecn, PacketCount, Span};
+use airqueue_core::{Ecn, Packet, PacketCount, Span};
 use airqueue_network::counters::Durations;
 use airqueue_network::histogram::Histogram;
 
@@ -92,23 +92,23 @@ impl Lateness {
         (self.all.count > 0).then(|| self.late as f64 / self.all.count as f64)
     }
 
-    /// A quantile in seconds, at most the maximum.
+    /// A quantile in seconds; `None` without packets.
     pub fn quantile_s(&self, q: f64) -> Option<f64> {
-        Some(self.histogram.quantile_s(q)?.min(self.all.greatest.as_secs_f64()))
+        self.all.quantile_s(&self.histogram, q)
     }
 }
 
 impl PairCounters {
-    pub(crate) fn on_delivered(&mut self, size: u32, delay: Span, sent: Ecn, received: Ecn) {
-        self.delivered.packets += 1;
-        self.delivered.bytes += u64::from(size);
-        self.marked += u64::from(sent != Ecn::Ce && received == Ecn::Ce);
+    /// The network has delivered a packet that was sent with the ECN field `sent`.
+    pub(crate) fn on_delivered(&mut self, packet: &Packet, sent: Ecn, delay: Span) {
+        self.delivered.add(packet);
+        self.marked += u64::from(sent != Ecn::Ce && packet.ecn == Ecn::Ce);
         self.delay.add(delay);
         self.delays.add(delay);
     }
 
-    /// A quantile of the delay in seconds, at most the maximum.
+    /// A quantile of the delay in seconds; `None` without delivered packets.
     pub fn delay_s(&self, q: f64) -> Option<f64> {
-        Some(self.delays.quantile_s(q)?.min(self.delay.greatest.as_secs_f64()))
+        self.delay.quantile_s(&self.delays, q)
     }
 }

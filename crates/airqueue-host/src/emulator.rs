@@ -15,7 +15,7 @@ use nix::sys::time::TimeValLike;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Most packets read from a device before packets that are due are written.
@@ -26,7 +26,7 @@ const BUFFER_BYTES: usize = 65536;
 const INSTANT: Span = Span::from_micros(10);
 /// How long the loop gives way to another thread that wants the state.
 const GIVE_WAY: Duration = Duration::from_micros(20);
-/// Longest sleep of the loop, after which what it says of itself is up to date.
+/// Longest sleep of the loop: the duration and the CPU time that the loop reports are never older.
 const LONGEST_SLEEP: Span = Span::from_millis(100);
 
 /// An emulation and its devices. All methods may be called from any thread.
@@ -35,6 +35,7 @@ pub struct Emulator {
     state: Mutex<State>,
     /// Threads that want the state.
     wanted: AtomicU32,
+    started: AtomicBool,
     stopped: AtomicBool,
     waker: Mutex<Option<Arc<Waker>>>,
 }
@@ -76,6 +77,7 @@ impl Emulator {
         Emulator {
             state: Mutex::new(state),
             wanted: AtomicU32::new(0),
+            started: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             waker: Mutex::new(None),
         }
@@ -112,7 +114,7 @@ impl Emulator {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until other threads have had the state: the lock alone would go back to the thread that has just released
@@ -123,11 +125,15 @@ impl Emulator {
         }
     }
 
+    /// Whether the warm-up of [`Self::run`] is over, and the network follows the wall clock.
+    pub fn started(&self) -> bool {
+        self.started.load(Ordering::Relaxed)
+    }
+
     /// Ends [`Self::run`] at once, also a run that has not begun.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
-        if let Some(waker) = &*self.waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-        {
+        if let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             waker.wake();
         }
     }
@@ -137,13 +143,13 @@ impl Emulator {
     pub fn run(&self, duration: Option<Span>, priority: bool) -> Result<(), HostError> {
         let devices = self.devices()?;
         let waiter = Waiter::new(&devices)?;
-        *self.waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
-            Some(waiter.waker());
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiter.waker());
         let Some(warm_up) = self.warm_up() else { return Ok(()) };
         self.with(|state| state.priority = priority && prefer_this_thread());
         let began = monotonic();
         let end = duration.map_or(Time::MAX, |duration| began + duration);
         let offset = warm_up - (began - Time::ZERO);
+        self.started.store(true, Ordering::Relaxed);
         Loop { emulator: self, devices, waiter, offset, end, cpu: cpu_time() }.run(began)
     }
 
@@ -190,8 +196,6 @@ struct Loop<'a> {
 impl Loop<'_> {
     fn run(mut self, began: Time) -> Result<(), HostError> {
         let mut buffer = vec![0; BUFFER_BYTES];
-        // From now on the owner sees that real time has begun, also where nothing happens in the network.
-        self.emulator.with(|state| state.elapsed = Span::from_nanos(1));
         let mut looked = began;
         loop {
             let due = self.emulator.lock().emulation.next_at().map(|at| at - self.offset);

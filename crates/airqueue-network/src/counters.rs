@@ -34,6 +34,17 @@ impl Durations {
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 * 1e-9 / self.count as f64)
     }
+
+    /// Longest duration in seconds; `None` without any duration.
+    pub fn greatest_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.greatest.as_secs_f64())
+    }
+
+    /// A quantile in seconds, from a histogram of the same durations; `None` without any duration.
+    pub fn quantile_s(&self, histogram: &Histogram, q: f64) -> Option<f64> {
+        // The quantile is the middle of a bucket, which may exceed the maximum.
+        Some(histogram.quantile_s(q)?.min(self.greatest_s()?))
+    }
 }
 
 /// Variation of the delay: the interarrival jitter of RFC 3550, section 6.4.1, in the integer arithmetic of its

@@ -3,21 +3,16 @@
 use crate::convert;
 use crate::dicts::{EmulationDict, Named, PairDict, RefusedDict};
 use crate::error;
+use crate::scenario::wrong;
 use airqueue_core::Seed;
-use airqueue_emulator::{Lateness, PairCounters};
+use airqueue_emulator::PairCounters;
 use airqueue_host::emulator::{Emulator, State};
 use airqueue_host::tun;
-use airqueue_scenario::{Scenario, ScenarioError};
-use pyo3::exceptions::PyValueError;
+use airqueue_scenario::Scenario;
 use pyo3::prelude::*;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
 use std::path::PathBuf;
-
-/// A scenario is the user's input: an error in a scenario is a `ValueError`.
-fn wrong(problem: ScenarioError) -> PyErr {
-    PyValueError::new_err(problem.to_string())
-}
 
 /// Creates a TUN device in a network namespace, and returns the descriptor, which belongs to the caller.
 #[pyfunction]
@@ -80,6 +75,12 @@ impl PyEmulation {
         self.0.stop();
     }
 
+    /// Whether real time has begun: the warm-up is over.
+    #[getter]
+    fn started(&self) -> bool {
+        self.0.started()
+    }
+
     /// The counters so far.
     fn report(&self, py: Python<'_>) -> EmulationDict {
         py.detach(|| self.0.with(report))
@@ -100,17 +101,16 @@ fn report(state: &mut State) -> EmulationDict {
         (refusal.name().to_owned(), dict)
     });
     let (lateness, read) = (&state.lateness, &state.read_lateness);
-    let greatest_s = |of: &Lateness| (of.all.count > 0).then(|| of.all.greatest.as_secs_f64());
     let (elapsed_s, cpu_s) = (state.elapsed.as_secs_f64(), state.cpu.as_secs_f64());
     EmulationDict {
         duration_s: elapsed_s,
         written_packets: lateness.all.count,
         late_p50_s: lateness.quantile_s(0.5),
         late_p99_s: lateness.quantile_s(0.99),
-        late_max_s: greatest_s(lateness),
+        late_max_s: lateness.all.greatest_s(),
         late_ratio: lateness.late_ratio(),
         read_late_p99_s: read.quantile_s(0.99),
-        read_late_max_s: greatest_s(read),
+        read_late_max_s: read.all.greatest_s(),
         read_late_ratio: read.late_ratio(),
         unwritten_packets: state.unwritten,
         held_packets: state.emulation.packets_held() as u64,
@@ -134,6 +134,6 @@ fn pair(of: &PairCounters) -> PairDict {
         delay_p50_s: of.delay_s(0.5),
         delay_p95_s: of.delay_s(0.95),
         delay_p99_s: of.delay_s(0.99),
-        delay_max_s: (of.delay.count > 0).then(|| of.delay.greatest.as_secs_f64()),
+        delay_max_s: of.delay.greatest_s(),
     }
 }

@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// A scenario is the user's input: an error in a scenario is a `ValueError`.
-fn wrong(problem: ScenarioError) -> PyErr {
+pub(crate) fn wrong(problem: ScenarioError) -> PyErr {
     PyValueError::new_err(problem.to_string())
 }
 

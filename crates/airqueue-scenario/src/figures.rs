@@ -7,8 +7,7 @@ use super::reported::{
     StationFigures,
 };
 use airqueue_core::{PacketCount, Seed, Span, Time};
-use airqueue_network::counters::{Durations, HopCounters, QueueCounters};
-use airqueue_network::histogram::Histogram;
+use airqueue_network::counters::{HopCounters, QueueCounters};
 use airqueue_network::network::series::Series;
 use airqueue_network::network::{Network, NetworkSpec, QueueId, TcpCounters};
 use airqueue_network::run_loop::Simulation;
@@ -40,15 +39,6 @@ pub(super) struct Names {
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
-}
-
-fn greatest_s(of: &Durations) -> Option<f64> {
-    (of.count > 0).then(|| of.greatest.as_secs_f64())
-}
-
-fn quantile_s(of: &Durations, histogram: &Histogram, q: f64) -> Option<f64> {
-    // The quantile is the middle of a bucket, which may exceed the maximum.
-    Some(histogram.quantile_s(q)?.min(greatest_s(of)?))
 }
 
 impl Names {
@@ -173,7 +163,7 @@ impl Count<'_> {
         let counters: HopCounters = self.network.flow(id);
         let lost = counters.dropped.packets + counters.given_up.packets;
         let met = lost + counters.delivered.packets;
-        let quantile = |q| quantile_s(&counters.delay, &counters.delays, q);
+        let quantile = |q| counters.delay.quantile_s(&counters.delays, q);
         FlowFigures {
             offered_bps: self.bps(&counters.offered),
             throughput_bps: self.bps(&counters.delivered),
@@ -189,7 +179,7 @@ impl Count<'_> {
             delay_p50_s: quantile(0.5),
             delay_p95_s: quantile(0.95),
             delay_p99_s: quantile(0.99),
-            delay_max_s: greatest_s(&counters.delay),
+            delay_max_s: counters.delay.greatest_s(),
             jitter_s: counters.jitter.mean_s(),
         }
     }
@@ -225,9 +215,9 @@ impl Count<'_> {
             lost_ack_packets: acks.dropped.packets + acks.given_up.packets,
             sessions: sessions.took.count,
             session_mean_s: sessions.took.mean_s(),
-            session_p50_s: quantile_s(&sessions.took, &sessions.times, 0.5),
-            session_p95_s: quantile_s(&sessions.took, &sessions.times, 0.95),
-            session_max_s: greatest_s(&sessions.took),
+            session_p50_s: sessions.took.quantile_s(&sessions.times, 0.5),
+            session_p95_s: sessions.took.quantile_s(&sessions.times, 0.95),
+            session_max_s: sessions.took.greatest_s(),
         }
     }
 
@@ -279,7 +269,7 @@ impl Count<'_> {
             length_mean_packets: ratio(occupancy.packet_time as f64 * 1e-9, self.seconds),
             length_max_packets: occupancy.longest,
             sojourn_mean_s: waited.mean_s(),
-            sojourn_max_s: (waited.count > 0).then(|| waited.greatest.as_secs_f64()),
+            sojourn_max_s: waited.greatest_s(),
         }
     }
 
@@ -315,7 +305,7 @@ impl Count<'_> {
             goodput_bps: ratio(8.0 * tcp.delivered_bytes as f64, self.seconds),
             sessions: tcp.sessions.took.count,
             session_mean_s: tcp.sessions.took.mean_s(),
-            session_p95_s: quantile_s(&tcp.sessions.took, &tcp.sessions.times, 0.95),
+            session_p95_s: tcp.sessions.took.quantile_s(&tcp.sessions.times, 0.95),
         }
     }
 }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NOT_TRUSTED = 3
 """Exit code with ``--strict`` where delays cannot be trusted."""
+# Of airqueue.simulate, which loads numpy: numpy starts threads, and enter() must come before these.
 _MOST_SEED = 2**32 - 1
 
 

@@ -60,7 +60,7 @@ class _Change(click.ParamType[tuple[str, Any]]):
     type=click.IntRange(0, MOST_SEED),
     default=1,
     show_default=True,
-    help="Chance; the same seed gives the same figures.",
+    help="Random draws; the same seed gives the same figures.",
 )
 @click.option(
     "--replications",

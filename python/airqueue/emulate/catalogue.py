@@ -34,4 +34,4 @@ def path(scenario: str) -> Path:
         return Path(scenario)
     near = difflib.get_close_matches(scenario, known, n=1)
     hint = f"did you mean {near[0]}" if near else f"presets are {', '.join(known)}"
-    raise EmulationError(f"{scenario!r} is no preset and no file; {hint}")
+    raise EmulationError(f"{scenario!r} is not a preset and not a file; {hint}")

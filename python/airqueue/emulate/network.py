@@ -189,7 +189,7 @@ class EmulatedNetwork:
 
         self._thread = threading.Thread(target=follow, name="airqueue-emulation", daemon=True)
         self._thread.start()
-        while self._thread.is_alive() and self._engine.report()["duration_s"] == 0:
+        while self._thread.is_alive() and not self._engine.started:
             if given_up():
                 self._engine.stop()
             time.sleep(_LOOK_S)

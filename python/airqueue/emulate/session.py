@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from airqueue.emulate.network import EmulatedNetwork
 from airqueue.emulate.nodes import Host
+from airqueue.linux.pid_namespace import shell_exit_code
 
 _READY_S: Final = 3.0
 """How long the main program waits for sockets of the programs before it."""
@@ -125,8 +126,8 @@ class Session:
             for process in self._until_news():
                 process.wait()
                 if process is self._main:
-                    return exit_code(process)
-                code = code or exit_code(process)
+                    return shell_exit_code(process.returncode)
+                code = code or shell_exit_code(process.returncode)
                 self._tell(process)
             stopped = self._on_signals()
             if stopped is not None:
@@ -165,7 +166,7 @@ class Session:
     def _end_main(self, number: int) -> int:
         assert self._main is not None
         _end(self._main, number)
-        return exit_code(self._main)
+        return shell_exit_code(self._main.returncode)
 
     def _end(self) -> None:
         """End the other programs and all that they have started."""
@@ -183,7 +184,7 @@ class Session:
     def _tell(self, process: subprocess.Popen[Any]) -> None:
         program = self._others[process]
         command = program.argv[-1]
-        code = exit_code(process)
+        code = shell_exit_code(process.returncode)
         self._say(f"What runs at {program.node} ({command}) has ended with exit code {code}.")
 
     def _notify(self) -> None:
@@ -202,12 +203,6 @@ class Session:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def exit_code(process: subprocess.Popen[Any]) -> int:
-    """Return the exit code of a program that has ended, as a shell has it."""
-    code = process.returncode
-    return code if code >= 0 else 128 - code
 
 
 def _end(process: subprocess.Popen[Any], number: int) -> None:

@@ -103,9 +103,17 @@ def _wait_inside(worker: int) -> NoReturn:
                     os._exit(_exit_code(status))
 
 
+def shell_exit_code(returncode: int) -> int:
+    """Return an exit code as a shell has it, from one that is negative for a signal, as Python's is.
+
+    >>> shell_exit_code(7), shell_exit_code(-15)
+    (7, 143)
+    """
+    return returncode if returncode >= 0 else 128 - returncode
+
+
 def _exit_code(status: int) -> int:
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
+    return shell_exit_code(os.waitstatus_to_exitcode(status))
 
 
 def _own_terminal() -> int | None:
