@@ -49,6 +49,7 @@ look() {
         has mgen || bed+=(mgen)
         has tshark || bed+=(tshark)
         has curl || bed+=(curl)
+        has ping || bed+=(iputils-ping)
         has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
         optional+=("${bed[@]}" "${browser[@]}")
         ;;

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from airqueue.linux.virtual.machine import Kernel
 from validation.linux import kernel, results
 from validation.linux.figures import Columns, windows
 from validation.linux.scenarios import SCENARIOS, Scenario
@@ -27,7 +28,7 @@ def main() -> None:
                 results.store(scenario.name, list(rows(machine, scenario)))
 
 
-def rows(machine: kernel.Kernel, scenario: Scenario) -> Iterator[Mapping[str, object]]:
+def rows(machine: Kernel, scenario: Scenario) -> Iterator[Mapping[str, object]]:
     """Yield the rows of a scenario: a window of a run each."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     for run in range(1, scenario.discipline.runs + 1):

@@ -16,7 +16,8 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from validation.linux import acks, inside, scenarios
+from airqueue.linux.virtual import first_process
+from validation.linux import acks, scenarios
 from validation.linux.scenarios import Arrival, Scenario
 
 _MODULES = ("drivers/net/veth", "net/sched/sch_tbf")
@@ -38,7 +39,7 @@ def main() -> None:
     """Run the scenario that the environment names."""
     scenario = scenarios.scenario(os.environ["AIRQUEUE_SCENARIO"])
     modules = (*_MODULES, f"net/sched/sch_{scenario.discipline.name}")
-    inside.first_process(modules, lambda: _run(scenario, int(os.environ["AIRQUEUE_RUN"])))
+    first_process.first_process(modules, lambda: _run(scenario, int(os.environ["AIRQUEUE_RUN"])))
 
 
 def _source(host: int) -> str:
@@ -91,7 +92,7 @@ def _run(scenario: Scenario, run: int) -> None:
 
 def _sleep_until(at_ns: int) -> None:
     at = struct.pack("qq", *divmod(at_ns, 1_000_000_000))
-    inside.LIBC.clock_nanosleep(time.CLOCK_REALTIME, _ABSOLUTE, at, None)
+    first_process.LIBC.clock_nanosleep(time.CLOCK_REALTIME, _ABSOLUTE, at, None)
 
 
 def _check_time(at_ns: int) -> None:
@@ -157,8 +158,10 @@ def _statistics() -> object:
 
 def _write(received: Sequence[tuple[int, int]]) -> None:
     lines = (f"{stamp_ns} {ce}" for stamp_ns, ce in received)
-    (inside.FOLDER / "packets").write_text("\n".join(lines), encoding="ascii")
-    (inside.FOLDER / "statistics.json").write_text(json.dumps(_statistics()), encoding="ascii")
+    (first_process.FOLDER / "packets").write_text("\n".join(lines), encoding="ascii")
+    (first_process.FOLDER / "statistics.json").write_text(
+        json.dumps(_statistics()), encoding="ascii"
+    )
 
 
 if __name__ == "__main__":

@@ -24,9 +24,11 @@ const BATCH: usize = 64;
 const BUFFER_BYTES: usize = 65536;
 /// A wait that takes no longer was no sleep.
 const INSTANT: Span = Span::from_micros(10);
+/// How often the loop reports the duration and its CPU time.
+const ACCOUNT_EVERY: Span = Span::from_millis(10);
 /// How long the loop gives way to another thread that wants the state.
 const GIVE_WAY: Duration = Duration::from_micros(20);
-/// Longest sleep of the loop: the duration and the CPU time that the loop reports are never older.
+/// Longest sleep of the loop, whose reports are then never much older.
 const LONGEST_SLEEP: Span = Span::from_millis(100);
 
 /// An emulation and its devices. All methods may be called from any thread.
@@ -150,7 +152,8 @@ impl Emulator {
         let end = duration.map_or(Time::MAX, |duration| began + duration);
         let offset = warm_up - (began - Time::ZERO);
         self.started.store(true, Ordering::Relaxed);
-        Loop { emulator: self, devices, waiter, offset, end, cpu: cpu_time() }.run(began)
+        let began_cpu = cpu_time();
+        Loop { emulator: self, devices, waiter, offset, end, began, began_cpu, now: began }.run()
     }
 
     fn devices(&self) -> Result<Vec<OwnedFd>, HostError> {
@@ -182,7 +185,8 @@ impl Emulator {
     }
 }
 
-/// A run on the wall clock.
+/// A run on the wall clock. On a virtual clock a system call is the dearest part of it: the clock is read as rarely as can
+/// be.
 struct Loop<'a> {
     emulator: &'a Emulator,
     devices: Vec<OwnedFd>,
@@ -190,30 +194,37 @@ struct Loop<'a> {
     /// Network time minus wall-clock time.
     offset: Span,
     end: Time,
-    cpu: Span,
+    began: Time,
+    began_cpu: Span,
+    /// The latest reading of the clock.
+    now: Time,
 }
 
 impl Loop<'_> {
-    fn run(mut self, began: Time) -> Result<(), HostError> {
+    fn run(mut self) -> Result<(), HostError> {
         let mut buffer = vec![0; BUFFER_BYTES];
-        let mut looked = began;
+        let mut looked = self.began;
+        let mut accounted = self.began;
         loop {
             let due = self.emulator.lock().emulation.next_at().map(|at| at - self.offset);
-            let sleeps = monotonic();
+            let sleeps = self.now;
             let wakes = due.unwrap_or(Time::MAX).min(sleeps + LONGEST_SLEEP).min(self.end);
-            let ready = self.waiter.wait(Some(wakes))?;
-            let woke = monotonic();
+            let ready = self.waiter.wait_from(sleeps, Some(wakes))?;
+            self.now = monotonic();
             // A packet ends a sleep when it comes; a packet that was there already may have come since the last look.
             // A sleep that lasted too long hides when its packets came.
-            let since = if woke - sleeps > INSTANT { woke.min(wakes) } else { looked };
-            looked = woke;
+            let since = if self.now - sleeps > INSTANT { self.now.min(wakes) } else { looked };
+            looked = self.now;
             let mut state = self.emulator.lock();
             self.read(&mut state, ready, since, &mut buffer)?;
             self.advance(&mut state);
-            let now = monotonic();
-            (state.elapsed, state.cpu) = (now - began, cpu_time() - self.cpu);
+            let ends = self.now >= self.end || self.emulator.stopped.load(Ordering::Relaxed);
+            if ends || self.now - accounted > ACCOUNT_EVERY {
+                accounted = self.now;
+                (state.elapsed, state.cpu) = (self.now - self.began, cpu_time() - self.began_cpu);
+            }
             drop(state);
-            if now >= self.end || self.emulator.stopped.load(Ordering::Relaxed) {
+            if ends {
                 return Ok(());
             }
             self.emulator.give_way();
@@ -222,23 +233,22 @@ impl Loop<'_> {
 
     /// Reads packets that have come since a time, and offers each packet at the time at which it is read.
     fn read(
-        &self,
+        &mut self,
         state: &mut State,
         ready: Ready,
         since: Time,
         buffer: &mut [u8],
     ) -> Result<(), HostError> {
-        for (node, device) in self.devices.iter().enumerate().filter(|&(at, _)| ready.readable(at))
-        {
+        for node in (0..self.devices.len()).filter(|&at| ready.readable(at)) {
             for _ in 0..BATCH {
-                let size = match nix::unistd::read(device, buffer) {
+                let size = match nix::unistd::read(&self.devices[node], buffer) {
                     Ok(size) => size,
                     Err(Errno::EAGAIN | Errno::EINTR) => break,
                     Err(errno) => return Err(HostError::system("read a TUN device")(errno.into())),
                 };
-                let read = monotonic();
-                state.read_lateness.add(read - since);
-                let now = read + self.offset;
+                self.now = monotonic();
+                state.read_lateness.add(self.now - since);
+                let now = self.now + self.offset;
                 let State { emulation, lateness, unwritten, .. } = &mut *state;
                 let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
                 // A refused packet is counted there.
@@ -249,17 +259,18 @@ impl Loop<'_> {
     }
 
     /// Handles the events that are due, and writes the packets that leave the network.
-    fn advance(&self, state: &mut State) {
-        let now = monotonic().min(self.end) + self.offset;
+    fn advance(&mut self, state: &mut State) {
+        let now = self.now.min(self.end) + self.offset;
         let State { emulation, lateness, unwritten, .. } = state;
         let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
         while emulation.step(now, &mut pass_on) {}
     }
 
-    fn write(&self, lateness: &mut Lateness, unwritten: &mut u64, packet: &Departure<'_>) {
+    fn write(&mut self, lateness: &mut Lateness, unwritten: &mut u64, packet: &Departure<'_>) {
         let written = nix::unistd::write(&self.devices[packet.to], packet.bytes);
+        self.now = monotonic();
         if written == Ok(packet.bytes.len()) {
-            lateness.add(monotonic() + self.offset - packet.due);
+            lateness.add(self.now + self.offset - packet.due);
         } else {
             *unwritten += 1;
         }

@@ -111,7 +111,12 @@ impl Waiter {
 
     /// Waits until a socket is ready, until `deadline`, or until woken.
     pub fn wait(&mut self, deadline: Option<Time>) -> Result<Ready, HostError> {
-        let due = deadline.is_some_and(|at| at <= clock::monotonic());
+        self.wait_from(clock::monotonic(), deadline)
+    }
+
+    /// As [`Self::wait`], for a caller who has just read the clock.
+    pub fn wait_from(&mut self, now: Time, deadline: Option<Time>) -> Result<Ready, HostError> {
+        let due = deadline.is_some_and(|at| at <= now);
         if !due && self.armed != deadline {
             self.arm(deadline)
                 .map_err(|errno| HostError::system("set a timer")(io::Error::from(errno)))?;

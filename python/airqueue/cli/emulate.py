@@ -1,9 +1,11 @@
-"""`airqueue emulate`: real programs inside a simulated network, in real time."""
+"""`airqueue emulate`: real programs inside a simulated network."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +19,10 @@ from airqueue.linux import pid_namespace, privileges
 
 if TYPE_CHECKING:
     from airqueue.emulate.network import EmulatedNetwork
+    from airqueue.emulate.results import EmulationResults
     from airqueue.emulate.session import Order, Program
+
+    Outcome = tuple[EmulationResults, int, float | None]
 
 NOT_TRUSTED = 3
 """Exit code with ``--strict`` where delays cannot be trusted."""
@@ -56,6 +61,8 @@ class _Asked:
     json_path: str | None
     strict: bool
     quiet: bool
+    exact: bool
+    scratch: Path | None
 
     def check(self) -> None:
         """Raise UsageError for options that do not go together, OSError for a file."""
@@ -69,6 +76,12 @@ class _Asked:
             raise click.UsageError(
                 "Say what to run: a command after --, --shell NODE, --run NAME=COMMAND, "
                 "or a --duration."
+            )
+        if self.exact and self.shell is not None:
+            raise click.UsageError("A shell cannot be used on a virtual clock: leave out --exact.")
+        if self.scratch is not None and not self.exact:
+            raise click.UsageError(
+                "--scratch is for --exact; otherwise programs write files freely."
             )
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
@@ -131,6 +144,17 @@ class _Asked:
     is_flag=True,
     help=f"Exit with code {NOT_TRUSTED} if the delays of this run cannot be trusted.",
 )
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="On a virtual clock: never late, repeatable, at whatever speed the machine has.",
+)
+@click.option(
+    "--scratch",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="With --exact: where files stay that COMMAND writes; all others are gone at the end.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only errors on stderr.")
 @click.option("--list", "show_list", is_flag=True, help="List the presets.")
 def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
@@ -142,10 +166,12 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
       airqueue emulate home-evening --at phone -- ping -c 10 peer
       airqueue emulate FILE.toml --run server='iperf3 -s' --at phone -- iperf3 -c peer
       airqueue emulate bloated-fifo --shell phone
+      airqueue emulate home-evening --exact --seed 7 -- ./my-test.sh
 
     Packets of the programs wait in the simulated queues and contend on the simulated medium, in real
-    time. $AIRQUEUE_PEER has the address of the other end, whose name is peer. The exit code is
-    COMMAND's. What COMMAND prints stays as it is; all else goes to stderr. docs/emulate.md has more.
+    time or exactly. $AIRQUEUE_PEER has the address of the other end, whose name is peer. The exit
+    code is COMMAND's. What COMMAND prints stays as it is; all else goes to stderr. docs/emulate.md
+    has more.
     """
     if show_list:
         _list()
@@ -154,10 +180,12 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
         raise click.UsageError("Missing argument 'SCENARIO': a preset (--list) or a scenario file.")
     asked = _Asked(scenario=scenario, **options)
     asked.check()
+    if asked.exact:
+        raise click.exceptions.Exit(_emulate(asked, _exactly))
     privileges.ensure("an emulation", ("ip", "unshare", "mount"))
     # Before anything starts a thread: numpy does when it is imported.
     pid_namespace.enter()
-    raise click.exceptions.Exit(_emulate(asked))
+    raise click.exceptions.Exit(_emulate(asked, _in_real_time))
 
 
 def _list() -> None:
@@ -167,26 +195,17 @@ def _list() -> None:
         click.echo(f"{name:20} {catalogue.about(name)}")
 
 
-def _emulate(asked: _Asked) -> int:
+def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork], Outcome]) -> int:
     from airqueue.cli import emulate_tables  # noqa: PLC0415 - loads numpy, which starts threads
-    from airqueue.emulate.network import EmulatedNetwork, check_devices  # noqa: PLC0415
-    from airqueue.emulate.session import Session  # noqa: PLC0415
+    from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
-    def say(text: str) -> None:
-        if not asked.quiet:
-            click.echo(text, err=True)
-
-    check_devices()
     network = EmulatedNetwork(
         asked.scenario, real=asked.named, seed=asked.seed, changes=_changes(asked.changes)
     )
     order = _order(asked, network)
-    try:
-        say(emulate_tables.beginning(network.name, network.plan))
-        code = Session(network, order, say).run()
-    finally:
-        network.close()
-    results = network.report()
+    if not asked.quiet:
+        click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
+    results, code, wall_s = carry_out(asked, order, network)
     if asked.json_path is not None:
         text = results.to_text(exit_code=code)
         if asked.json_path == "-":
@@ -194,11 +213,43 @@ def _emulate(asked: _Asked) -> int:
         else:
             write_atomically(asked.json_path, text)
     if not asked.quiet:
-        emulate_tables.show(Console(stderr=True, highlight=False, markup=False), results)
+        console = Console(stderr=True, highlight=False, markup=False)
+        emulate_tables.show(console, results, wall_s)
     if asked.strict and not results.verdict.trusted:
         click.echo(f"Error: {results.verdict.sentence} (exit code of COMMAND: {code}).", err=True)
         return NOT_TRUSTED
     return code
+
+
+def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
+    from airqueue.emulate.network import check_devices  # noqa: PLC0415 - loads numpy
+    from airqueue.emulate.session import Session  # noqa: PLC0415
+
+    def say(text: str) -> None:
+        if not asked.quiet:
+            click.echo(text, err=True)
+
+    check_devices()
+    try:
+        code = Session(network, order, say).run()
+    finally:
+        network.close()
+    return network.report(), code, None
+
+
+def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
+    from airqueue.cli import emulate_exact  # noqa: PLC0415 - loads numpy
+
+    done = emulate_exact.run(
+        asked.scenario,
+        order,
+        real=asked.named,
+        seed=asked.seed,
+        changes=_changes(asked.changes),
+        scratch=asked.scratch,
+        quiet=asked.quiet,
+    )
+    return done.results, done.exit_code, done.wall_s
 
 
 def _changes(texts: tuple[str, ...]) -> dict[str, Any]:

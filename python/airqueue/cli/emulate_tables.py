@@ -26,8 +26,11 @@ def beginning(name: str, plan: Plan) -> str:
     return f"Emulating {name}: {'; '.join(nodes)}."
 
 
-def show(console: Console, results: EmulationResults) -> None:
-    """Print the packets of each pair, how late the emulator was, and the verdict."""
+def show(console: Console, results: EmulationResults, wall_s: float | None = None) -> None:
+    """Print the packets of each pair, how late the emulator was, and the verdict.
+
+    ``wall_s``: real time that an exact emulation took.
+    """
     emulated = results.emulated
     pairs = {name: pair for name, pair in emulated["pairs"].items() if pair["offered_packets"]}
     if pairs:
@@ -36,7 +39,7 @@ def show(console: Console, results: EmulationResults) -> None:
         what = _REFUSED.get(reason, reason)
         console.print(f"Not carried: {text.plural(count['packets'], 'packet')} {what}.")
     verdict = results.verdict.sentence
-    console.print(_effort(results), soft_wrap=True)
+    console.print(_effort(results, wall_s), soft_wrap=True)
     console.print(f"{verdict[0].upper()}{verdict[1:]}.", style="bold", soft_wrap=True)
 
 
@@ -61,13 +64,16 @@ def _seconds(value: float | None) -> str:
     return "–" if value is None else text.seconds(value)
 
 
-def _effort(results: EmulationResults) -> str:
+def _effort(results: EmulationResults, wall_s: float | None) -> str:
     """Return how late packets were, and what the emulation took."""
     emulated = results.emulated
     late = "no packet was written"
     if emulated["late_p50_s"] is not None:
         median, p99 = text.seconds(emulated["late_p50_s"]), text.seconds(emulated["late_p99_s"])
         late = f"packets were written {median} late in the median, {p99} at the 99th percentile"
+    if results.exact:
+        took = "" if wall_s is None else f"; the run took {text.seconds(wall_s)} of real time"
+        return f"In {text.seconds(emulated['duration_s'])} of virtual time {late}{took}."
     priority = "a real-time priority" if emulated["priority"] else "no real-time priority"
     return (
         f"In {text.seconds(emulated['duration_s'])} {late}; the emulator had {priority} "

@@ -30,6 +30,7 @@ _MENDABLE = (
     ("airqueue.emulate.errors", "EmulationError"),
     ("airqueue.linux.config", "ConfigError"),
     ("airqueue.linux.errors", "NamespaceError"),
+    ("airqueue.linux.errors", "MachineError"),
     ("airqueue.models.errors", "ModelError"),
     ("airqueue.simulate.errors", "ScenarioError"),
     ("airqueue.simulate.errors", "ResultsError"),

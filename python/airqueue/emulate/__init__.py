@@ -1,9 +1,10 @@
-"""Real programs inside a simulated Wi-Fi network, in real time."""
+"""Real programs inside a simulated Wi-Fi network, in real time or on a virtual clock."""
 
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.network import EmulatedNetwork, emulate
 from airqueue.emulate.nodes import Host
 from airqueue.emulate.results import EmulationResults
+from airqueue.emulate.session import Order, Program
 from airqueue.emulate.verdict import Verdict
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "EmulationError",
     "EmulationResults",
     "Host",
+    "Order",
+    "Program",
     "Verdict",
     "emulate",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import airqueue
@@ -28,6 +28,21 @@ class EmulationResults:
     queues, stations and the medium."""
     device_drops: Mapping[str, int]
     """By node: packets that the kernel dropped before the emulator could read them."""
+    exact: bool = False
+    """Whether the clock was a virtual one."""
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
+        """Return the results of which `document` has made this."""
+        return cls(
+            document["scenario"],
+            document["seed"],
+            tuple(Node(**node) for node in document["nodes"]),
+            document["emulated"],
+            document["figures"],
+            document["device_drops"],
+            document["exact"],
+        )
 
     @property
     def verdict(self) -> Verdict:
@@ -41,18 +56,11 @@ class EmulationResults:
             "airqueue": airqueue.__version__,
             "scenario": self.scenario,
             "seed": self.seed,
+            "exact": self.exact,
             "trusted": verdict.trusted,
             "trusted_within_s": verdict.within_s,
             "verdict": verdict.sentence,
-            "nodes": [
-                {
-                    "name": node.name,
-                    "wired": node.wired,
-                    "address": node.address,
-                    "address6": node.address6,
-                }
-                for node in self.nodes
-            ],
+            "nodes": [asdict(node) for node in self.nodes],
             "emulated": self.emulated,
             "device_drops": self.device_drops,
             "figures": self.figures,

@@ -7,9 +7,9 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from airqueue.emulate.network import EmulatedNetwork
@@ -46,6 +46,20 @@ class Order:
     """Whether stdout is kept free of what the main program prints there; stderr gets it then."""
     interactive: bool = False
     """Whether the main program is a shell at a terminal, which handles Ctrl-C by itself."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the order as JSON has it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Order:
+        """Return the order that `to_json` has made."""
+
+        def program(of: Mapping[str, Any]) -> Program:
+            return Program(of["node"], tuple(of["argv"]))
+
+        main = None if value["main"] is None else program(value["main"])
+        return cls(**{**value, "main": main, "others": tuple(map(program, value["others"]))})
 
 
 class Session:

@@ -9,3 +9,11 @@ class NamespaceError(Exception):
 
 class HostApError(NamespaceError):
     """A failure of the test bed."""
+
+
+class MachineError(Exception):
+    """User-mode Linux has ended before its work was done; the message is one sentence."""
+
+
+class MachineUnavailableError(MachineError):
+    """User-mode Linux cannot run here; the message is one sentence that says what to do."""

@@ -1,0 +1,136 @@
+"""`airqueue emulate --exact`: what programs print, and how far the run is."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import click
+
+from airqueue import text
+from airqueue.cli.progress import time_left
+from airqueue.emulate import exact
+from airqueue.emulate.session import Order
+
+_STALLED_S: Final = 10.0
+"""After this real time without virtual time the user is told why this may be."""
+_STALLED: Final = (
+    "The virtual clock has stood still for {:.0f} s: a program computes, or waits without sleeping. "
+    "Ctrl-C ends the run."
+)
+_ERASE: Final = "\r\x1b[K"
+
+
+def run(
+    scenario: str,
+    order: Order,
+    *,
+    real: Sequence[str],
+    seed: int,
+    changes: dict[str, Any],
+    scratch: Path | None,
+    quiet: bool,
+) -> exact.ExactRun:
+    """Carry out an order on a virtual clock; what programs print goes to this process's streams."""
+    status = _Status(order.duration_s, quiet=quiet)
+    with _signals_end():
+        try:
+            return exact.run(
+                scenario,
+                order,
+                stdout=status.before(sys.stdout.buffer),
+                stderr=status.before(sys.stderr.buffer),
+                real=real,
+                seed=seed,
+                changes=changes,
+                scratch=scratch,
+                watch=status.show,
+            )
+        finally:
+            status.erase()
+
+
+class _Status:
+    """A line on a terminal that says how far the run is; elsewhere only why it does not go on."""
+
+    def __init__(self, duration_s: float | None, *, quiet: bool) -> None:
+        self._duration_s = duration_s
+        self._quiet = quiet
+        self._live = sys.stderr.isatty() and not quiet
+        self._began = time.monotonic()
+        self._shown = ""
+        self._warned = False
+
+    def before(self, stream: BinaryIO) -> BinaryIO:
+        """Return the stream; what is written there comes after the line has been erased."""
+        return _Erasing(stream, self) if self._live else stream  # type: ignore[return-value]
+
+    def show(self, progress: exact.Progress) -> None:
+        """Show how far the run is."""
+        if progress.stalled_s > _STALLED_S and not self._warned and not self._quiet:
+            self._warned = True
+            self.erase()
+            click.echo(_STALLED.format(_STALLED_S), err=True)
+        if self._live:
+            line = self._line(progress)
+            if line != self._shown:
+                sys.stderr.write(_ERASE + line)
+                sys.stderr.flush()
+                self._shown = line
+
+    def erase(self) -> None:
+        """Remove the line."""
+        if self._shown:
+            sys.stderr.write(_ERASE)
+            sys.stderr.flush()
+            self._shown = ""
+
+    def _line(self, progress: exact.Progress) -> str:
+        done_s = progress.virtual_s
+        if done_s <= 0:
+            return "booting"
+        if self._duration_s is None:
+            return f"virtual time {text.seconds(done_s)}"
+        spent_s = time.monotonic() - self._began
+        left_s = spent_s * max(0.0, self._duration_s / done_s - 1)
+        return (
+            f"virtual time {text.seconds(done_s)} of {text.seconds(self._duration_s)}, "
+            f"{time_left(left_s)}"
+        )
+
+
+class _Erasing:
+    """A stream whose text takes the place of the status line."""
+
+    def __init__(self, stream: BinaryIO, status: _Status) -> None:
+        self._stream = stream
+        self._status = status
+
+    def write(self, data: bytes) -> int:
+        """Write after the line has been erased."""
+        self._status.erase()
+        return self._stream.write(data)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        self._stream.flush()
+
+
+@contextmanager
+def _signals_end() -> Iterator[None]:
+    """Have SIGTERM and SIGHUP end the run in order, as Ctrl-C does."""
+
+    def end(number: int, frame: object) -> None:
+        raise click.exceptions.Exit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,158 @@
+"""Emulations on a virtual clock: never late, and the same each time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from airqueue.emulate import guest
+from airqueue.emulate.errors import EmulationError
+from airqueue.emulate.results import EmulationResults
+from airqueue.emulate.session import Order
+from airqueue.linux.virtual import machine
+
+BEGINNING_S: Final = 1_767_225_600
+"""Date inside at the beginning, unless SOURCE_DATE_EPOCH is set: 1 January 2026, 0:00 UTC."""
+MEMORY_MB: Final = 1024
+_NOT_PASSED_ON: Final = ("LD_PRELOAD", "LD_LIBRARY_PATH")
+# One processor inside. The cryptographic library would take random numbers from the processor.
+_SETTINGS: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an exact emulation is."""
+
+    virtual_s: float
+    """Time inside; programs begin at about zero."""
+    stalled_s: float
+    """Real time since the time inside last went on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRun:
+    """What became of an exact emulation."""
+
+    results: EmulationResults
+    exit_code: int
+    """As `Session.run` returns it."""
+    wall_s: float
+    """Real time that the run took, boot included."""
+    stdout: bytes
+    """What programs printed there, where no stream was given."""
+    stderr: bytes
+
+
+def run(
+    scenario: str | Mapping[str, object],
+    order: Order,
+    *,
+    stdout: BinaryIO | None = None,
+    stderr: BinaryIO | None = None,
+    real: Sequence[str] = (),
+    seed: int = 1,
+    changes: Mapping[str, object] | None = None,
+    scratch: Path | None = None,
+    watch: Callable[[Progress], None] = lambda progress: None,
+) -> ExactRun:
+    """Carry out an order in a scenario's network on a virtual clock; return when all is over.
+
+    The arguments are those of `EmulatedNetwork`; the seed also determines all random numbers that
+    the kernel gives to programs. What programs print goes to ``stdout`` and ``stderr``; without a
+    stream the result has the text. Programs read the host's files; what they write is gone at the
+    end, except below ``scratch``, a folder to which it is then copied. ``watch`` is called now and
+    then; what it raises ends the run.
+
+    Raises EmulationError or MachineError with one sentence, and OSError for a file.
+    """
+    began = time.monotonic()
+    out, err = BytesIO(), BytesIO()
+    if scratch is not None:
+        scratch.mkdir(parents=True, exist_ok=True)
+        scratch = scratch.resolve()
+    with tempfile.TemporaryDirectory(prefix="airqueue-") as name:
+        folder = Path(name)
+        kernel = machine.find(folder)
+        task = {
+            "scenario": scenario,
+            "real": list(real),
+            "seed": seed,
+            "changes": dict(changes or {}),
+            "order": order.to_json(),
+            "scratch": None if scratch is None else str(scratch),
+            "directory": str(Path.cwd()),
+            "environment": _environment(),
+        }
+        (folder / guest.TASK).write_text(json.dumps(task), encoding="utf-8")
+        follower = _Follower(folder, stdout or out, stderr or err, watch)
+        try:
+            machine.boot(
+                kernel,
+                [guest.__name__],
+                folder,
+                seed=seed,
+                settings=_SETTINGS,
+                memory_mb=MEMORY_MB,
+                date_s=int(os.environ.get("SOURCE_DATE_EPOCH") or BEGINNING_S),
+                watch=follower.look,
+            )
+        finally:
+            follower.close()
+        error = folder / guest.ERROR
+        if error.exists():
+            raise EmulationError(error.read_text("utf-8").strip())
+        document = json.loads((folder / guest.RESULT).read_text("utf-8"))
+        kept = folder / guest.SCRATCH
+        if scratch is not None and kept.is_dir():
+            shutil.copytree(kept, scratch, symlinks=True, dirs_exist_ok=True)
+    results = EmulationResults.from_document(document)
+    wall_s = time.monotonic() - began
+    return ExactRun(results, document["exit_code"], wall_s, out.getvalue(), err.getvalue())
+
+
+def _environment() -> dict[str, str]:
+    found = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
+    # Where the instruction cannot be trapped, OpenSSL at least does not use RDRAND and RDSEED.
+    return {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000", **found}
+
+
+class _Follower:
+    """Passes on what programs print, and says how far the run is."""
+
+    def __init__(
+        self, folder: Path, stdout: BinaryIO, stderr: BinaryIO, watch: Callable[[Progress], None]
+    ) -> None:
+        self._streams = []
+        for name, to in ((guest.STDOUT, stdout), (guest.STDERR, stderr)):
+            (folder / name).touch()
+            self._streams.append(((folder / name).open("rb"), to))
+        self._watch = watch
+        self._virtual_s = 0.0
+        self._since = time.monotonic()
+
+    def look(self, virtual_s: float) -> None:
+        """Pass on what is new."""
+        for source, to in self._streams:
+            text = source.read()
+            if text:
+                to.write(text)
+                to.flush()
+        now = time.monotonic()
+        if virtual_s != self._virtual_s:
+            self._virtual_s, self._since = virtual_s, now
+        self._watch(Progress(max(0.0, virtual_s - guest.PROGRAMS_AT_S), now - self._since))
+
+    def close(self) -> None:
+        """Pass on the rest."""
+        for source, to in self._streams:
+            with source:
+                shutil.copyfileobj(source, to)
+                to.flush()

@@ -1,0 +1,125 @@
+"""Inside user-mode Linux, as its first process: an emulation on the virtual clock.
+
+`exact` boots the machine and reads what this module writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from airqueue.emulate.errors import EmulationError
+from airqueue.linux.errors import NamespaceError
+from airqueue.linux.virtual import first_process
+
+TASK: Final = "task.json"
+RESULT: Final = "result.json"
+ERROR: Final = "error"
+STDOUT: Final = "stdout"
+STDERR: Final = "stderr"
+SCRATCH: Final = "scratch"
+
+PROGRAMS_AT_S: Final = 10.0
+"""Time of the machine at which programs begin. A machine that has just been started is a special case
+that programs do not expect: in its first second ping does not wait between packets."""
+
+# The network devices, and what programs may want: disciplines of queues, and congestion control.
+_MODULES: Final = (
+    "drivers/net/tun",
+    "drivers/net/veth",
+    "drivers/net/ifb",
+    "net/ipv6/ipv6",
+    *(f"net/sched/sch_{name}" for name in ("cake", "fq", "fq_codel", "htb", "netem", "tbf")),
+    *(f"net/ipv4/tcp_{name}" for name in ("bbr", "dctcp")),
+)
+
+
+def main() -> None:
+    """Do the task of the folder."""
+    first_process.first_process(_MODULES, _run)
+
+
+def _run() -> None:
+    written = first_process.make_writable()
+    task = json.loads((first_process.FOLDER / TASK).read_text("utf-8"))
+    # The first process reaps what programs leave behind; the emulation is one of its children.
+    worker = os.fork()
+    if worker == 0:
+        os._exit(_work(task, written))
+    while os.wait()[0] != worker:
+        pass
+
+
+def _work(task: Mapping[str, Any], written: int) -> int:
+    _redirect()
+    try:
+        _write(RESULT, _emulate(task))
+        if task["scratch"] is not None:
+            _keep(written, Path(task["scratch"]))
+    except (EmulationError, NamespaceError, OSError) as error:
+        _write(ERROR, str(error))
+        return 1
+    except Exception:  # the host shows the text
+        _write(ERROR, f"the emulation failed inside the machine: {traceback.format_exc()}")
+        return 1
+    return 0
+
+
+def _redirect() -> None:
+    """Give programs files of the host as stdout and stderr, to which each write goes at once."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for number, name in ((1, STDOUT), (2, STDERR)):
+        path = first_process.FOLDER / name
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC)
+        os.dup2(file, number)
+        os.close(file)
+
+
+def _emulate(task: Mapping[str, Any]) -> str:
+    from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415 - not in the first process
+    from airqueue.emulate.session import Order, Session  # noqa: PLC0415
+
+    # What Python itself needed has been read from the first process's environment.
+    os.environ.clear()
+    os.environ.update(task["environment"])
+    os.chdir(task["directory"])
+    time.sleep(max(0.0, PROGRAMS_AT_S - time.monotonic()))
+    network = EmulatedNetwork(
+        task["scenario"], real=task["real"], seed=task["seed"], changes=task["changes"]
+    )
+    order = Order.from_json(task["order"])
+
+    def say(sentence: str) -> None:
+        print(sentence, file=sys.stderr, flush=True)
+
+    try:
+        code = Session(network, order, say).run()
+    finally:
+        network.close()
+    return replace(network.report(), exact=True).to_text(exit_code=code)
+
+
+def _keep(written: int, scratch: Path) -> None:
+    """Copy what has been written below the scratch folder to the host."""
+    source = Path(f"/proc/self/fd/{written}", scratch.relative_to("/"))
+    if source.is_dir():
+        with suppress(shutil.Error):  # sockets and devices cannot be copied
+            shutil.copytree(source, first_process.FOLDER / SCRATCH, symlinks=True)
+
+
+def _write(name: str, text: str) -> None:
+    (first_process.FOLDER / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Common parts of first processes inside user-mode Linux, with Python's standard library only."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+FOLDER = Path("/run/airqueue")
+"""Mount point of the host's folder, for results."""
+
+_POWER_OFF = 0x4321FEDC
+_FINIT_MODULE = 313
+_ALREADY_THERE = 17
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def first_process(modules: Sequence[str], work: Callable[[], None]) -> None:
+    """Prepare the machine, do the work, and switch the machine off in any case."""
+    try:
+        mount("proc", "/proc")
+        mount("sysfs", "/sys")
+        _mount_folder()
+        for module in modules:
+            insert(module)
+        Path("/proc/self/timerslack_ns").write_text("1", encoding="ascii")
+        work()
+        (FOLDER / "done").touch()
+    except Exception:  # the host shows the text; the machine must end
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.sync()
+        LIBC.reboot(_POWER_OFF)
+
+
+def make_writable() -> int:
+    """Let processes write anywhere: what they write is in memory, and gone at the end.
+
+    The host's files stay as they are. Devices are those of this machine. Returns a descriptor of the
+    directory below which all that has been written is found.
+    """
+    insert("fs/overlayfs/overlay")
+    for name in ("upper", "work", "root"):
+        Path("/run", name).mkdir()
+    mount("overlay", "/run/root", "lowerdir=/,upperdir=/run/upper,workdir=/run/work")
+    written = os.open("/run/upper", os.O_RDONLY | os.O_DIRECTORY)
+    os.chroot("/run/root")
+    os.chdir("/")
+    for kind, where in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")):
+        Path(where).mkdir(exist_ok=True)
+        mount(kind, where)
+    for kind, where in (("devpts", "/dev/pts"), ("tmpfs", "/dev/shm")):
+        Path(where).mkdir(exist_ok=True)
+        mount(kind, where)
+    _mount_folder()
+    return written
+
+
+def _mount_folder() -> None:
+    mount("tmpfs", "/run", "mode=755")
+    FOLDER.mkdir()
+    mount("hostfs", str(FOLDER), os.environ["AIRQUEUE_FOLDER"])
+
+
+def mount(kind: str, where: str, options: str = "") -> None:
+    """Mount a file system that needs no device."""
+    if LIBC.mount(b"none", where.encode(), kind.encode(), 0, options.encode()) != 0:
+        raise OSError(ctypes.get_errno(), f"mount {kind} on {where}")
+
+
+def insert(name: str) -> None:
+    """Insert a module of the kernel, named by its path without the ending, and what it needs."""
+    modules = Path(os.environ["AIRQUEUE_MODULES"])
+    path = f"kernel/{name}.ko"
+    needed = dict(
+        line.split(":", 1) for line in (modules / "modules.dep").read_text("ascii").splitlines()
+    )
+    if path not in needed:
+        raise FileNotFoundError(f"this kernel has no module {name}")
+    for each in (*reversed(needed[path].split()), path):
+        with (modules / each).open("rb") as file:
+            done = LIBC.syscall(_FINIT_MODULE, file.fileno(), b"", 0)
+        if done != 0 and ctypes.get_errno() != _ALREADY_THERE:
+            raise OSError(ctypes.get_errno(), f"insert {each}")

@@ -1,0 +1,255 @@
+"""Emulations on the virtual clock: repeatable to the byte, and without effect on the host."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from airqueue.cli import main
+from airqueue.emulate import EmulationError, Order, Program, exact
+from airqueue.linux.errors import MachineError
+from airqueue.linux.virtual import machine
+
+AIRQUEUE = [sys.executable, "-m", "airqueue", "emulate"]
+
+# Both write all packets of the node, with the kernel's time stamps, into a file.
+CAPTURE = """
+import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+s.bind(("airqueue0", 3))
+s.setsockopt(socket.SOL_SOCKET, 35, 1)
+with open(sys.argv[1], "wb") as file:
+    while True:
+        data, control, _, _ = s.recvmsg(2000, 100)
+        file.write(control[0][2] + data)
+        file.flush()
+"""
+# UDP packets with random contents at random times, and TCP from the kernel.
+TALK = """
+import os, random, socket, time, urllib.request
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(100):
+    s.sendto(os.urandom(random.randrange(1400)), (os.environ["AIRQUEUE_PEER"], 9))
+    time.sleep(random.expovariate(500))
+for _ in range(3):
+    page = urllib.request.urlopen("http://peer:8000/page")
+    print(len(page.read()), page.headers["Date"], time.time())
+"""
+
+pytestmark = pytest.mark.usefixtures("user_mode_linux")
+
+
+def phone(*argv: str, others: tuple[Program, ...] = (), **options: Any) -> Order:
+    return Order(Program("phone", argv), others, **options)
+
+
+def python(text: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", text, *arguments)
+
+
+def talk(folder: Path, scratch: Path, seed: int) -> tuple[bytes, str, bytes]:
+    """Return what the program printed, all figures, and the capture."""
+    serve = f"exec '{sys.executable}' -m http.server 8000 --directory '{folder}'"
+    capture = str(scratch / "capture")
+    order = phone(
+        *python(TALK),
+        others=(
+            Program("server", ("sh", "-c", serve)),
+            Program("phone", python(CAPTURE, capture)),
+        ),
+    )
+    done = exact.run("home-evening", order, seed=seed, scratch=scratch)
+    assert done.exit_code == 0, done.stderr.decode()
+    return done.stdout, done.results.to_text(), (scratch / "capture").read_bytes()
+
+
+def test_one_seed_gives_the_same_bytes_and_another_does_not(tmp_path):
+    page = tmp_path / "page"
+    page.write_bytes(bytes(100_000))
+    first = talk(tmp_path, tmp_path / "first", 1)
+    # The other load of the machine must change nothing.
+    load = [subprocess.Popen(python("while True: pass")) for _ in range(2)]
+    try:
+        second = talk(tmp_path, tmp_path / "second", 1)
+    finally:
+        for each in load:
+            each.kill()
+            each.wait()
+    assert first == second
+    assert len(first[2]) > 300_000
+    assert all(
+        mine != other for mine, other in zip(first, talk(tmp_path, tmp_path / "3", 2), strict=True)
+    )
+
+
+def test_nothing_is_late_on_the_virtual_clock():
+    done = exact.run("home-evening", phone("ping", "-c", "20", "-i", "0.1", "peer"))
+    emulated = done.results.emulated
+    assert done.exit_code == 0
+    # A reading of the clock costs a nanosecond, and the kernel counts in steps of 256.
+    assert emulated["late_max_s"] < 20e-6
+    assert emulated["read_late_max_s"] < 20e-6
+    assert emulated["duration_s"] == pytest.approx(1.9, abs=0.2)
+    assert done.results.exact
+    assert done.results.verdict.trusted
+
+
+def test_programs_write_anywhere_and_only_the_scratch_folder_stays(tmp_path):
+    mine = tmp_path / "mine"
+    mine.write_text("as before", encoding="ascii")
+    scratch = tmp_path / "scratch"
+    script = f"""
+        echo changed > '{mine}' && cat '{mine}'
+        mkdir '{scratch}/below' && echo kept > '{scratch}/below/file'
+        touch /etc/airqueue-was-here && test -e /etc/airqueue-was-here
+        echo "to stderr" >&2
+        exit 7
+    """
+    done = exact.run("quiet-flat", phone("sh", "-c", script), scratch=scratch)
+    assert (done.exit_code, done.stdout, done.stderr) == (7, b"changed\n", b"to stderr\n")
+    assert mine.read_text("ascii") == "as before"
+    assert (scratch / "below" / "file").read_text("ascii") == "kept\n"
+    assert not Path("/etc/airqueue-was-here").exists()
+
+
+def test_programs_see_the_directory_the_environment_and_a_date(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MY_OWN", "it's here")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    script = 'pwd; echo "$MY_OWN $LD_PRELOAD"; date -u +%F; echo $AIRQUEUE_PEER'
+    done = exact.run("quiet-flat", phone("sh", "-c", script))
+    assert done.stdout.decode().splitlines() == [
+        str(tmp_path.resolve()),
+        "it's here ",
+        "2001-09-09",
+        "10.213.0.2",
+    ]
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_processors_own_clock_and_random_numbers_are_virtual(tmp_path):
+    (tmp_path / "own.c").write_text(
+        """
+        #include <cpuid.h>
+        #include <stdio.h>
+        #include <unistd.h>
+        #include <x86intrin.h>
+        int main(void)
+        {
+            unsigned a, b, c, d;
+            unsigned long before = __rdtsc();
+            sleep(3);
+            printf("%lu", __rdtscp(&a) - before);
+            __cpuid(1, a, b, c, d);
+            printf(" %u", c >> 30 & 1);
+            __cpuid_count(7, 0, a, b, c, d);
+            printf(" %u", b >> 18 & 1);
+        }
+        """,
+        encoding="ascii",
+    )
+    program = tmp_path / "own"
+    subprocess.run(["cc", str(tmp_path / "own.c"), "-o", str(program)], check=True)
+    done = exact.run("quiet-flat", phone(str(program)))
+    counted, random, seed = map(int, done.stdout.split())
+    assert counted == pytest.approx(3e9, rel=1e-4)
+    if "cpuid_fault" in Path("/proc/cpuinfo").read_text("utf-8"):
+        assert (random, seed) == (0, 0)
+
+
+def test_a_loop_that_waits_for_the_time_ends():
+    loop = "import time\nuntil = time.monotonic() + 0.05\nwhile time.monotonic() < until: pass"
+    assert exact.run("quiet-flat", phone(*python(loop))).exit_code == 0
+
+
+def test_the_duration_is_virtual_time():
+    done = exact.run("quiet-flat", phone("sleep", "1000000", duration_s=3600.0))
+    assert done.exit_code == 128 + signal.SIGTERM
+    assert done.results.emulated["duration_s"] == pytest.approx(3600, abs=1)
+    assert done.wall_s < 1800
+
+
+def test_what_fails_inside_is_one_sentence():
+    with pytest.raises(EmulationError, match="'tablet' is not a real node"):
+        exact.run("quiet-flat", Order(Program("tablet", ("true",))))
+
+
+def test_a_machine_without_user_mode_linux_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
+    with pytest.raises(MachineError, match="apt-get install user-mode-linux"):
+        machine.find(tmp_path)
+    done = CliRunner().invoke(main, ["emulate", "quiet-flat", "--exact", "--", "true"])
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[-1].startswith("Error: user-mode Linux is not installed")
+
+
+def test_the_command_prints_what_programs_print_and_ends_as_they_do(tmp_path):
+    result = tmp_path / "result.json"
+    command = [*AIRQUEUE, "quiet-flat", "--exact", "--json", str(result), "--at", "phone", "--"]
+    script = "echo out; ping -qc 3 peer >&2; exit 5"
+    done = subprocess.run(
+        [*command, "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (5, "out\n")
+    assert "3 packets transmitted, 3 received" in done.stderr
+    assert "of virtual time" in done.stderr
+    assert '"exact": true' in result.read_text("utf-8")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_is_left_of_a_killed_run(tmp_path, number):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    script = "echo running; while :; do :; done"
+    process = subprocess.Popen(
+        [*AIRQUEUE, "quiet-flat", "--exact", "--", "sh", "-c", script],
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"running\n"
+    assert machines(folder)
+    process.send_signal(number)
+    process.wait(20)
+    process.stdout.close()
+    deadline = time.monotonic() + 10
+    while machines(folder) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not machines(folder)
+    if number != signal.SIGKILL:
+        assert not list(folder.iterdir())
+
+
+def machines(folder: Path) -> list[int]:
+    """Return the processes of machines that began in a folder below this one."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            if (each / "cwd").readlink().is_relative_to(folder):
+                found.append(int(each.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--exact", "--shell", "phone"], "leave out --exact"),
+        (["--scratch", "x", "--", "true"], "--scratch is for --exact"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(arguments, says):
+    done = CliRunner().invoke(main, ["emulate", "quiet-flat", *arguments])
+    assert done.exit_code == 2
+    assert says in done.stderr
