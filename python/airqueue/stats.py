@@ -52,6 +52,19 @@ def t_interval(samples: Sequence[float]) -> Interval | None:
     return Interval(mean, mean - half, mean + half, n)
 
 
+def prediction_interval(samples: Sequence[float]) -> Interval | None:
+    """The interval that has one more independent normal sample with a probability of 95 %.
+
+    mean ± t(0.975, n-1) s √(1 + 1/n) (Hahn and Meeker, Statistical Intervals, section 4.8); None
+    without samples, unbounded for one sample.
+    """
+    of_mean = t_interval(samples)
+    if of_mean is None:
+        return None
+    half = of_mean.half_width * math.sqrt(of_mean.n + 1)
+    return Interval(of_mean.mean, of_mean.mean - half, of_mean.mean + half, of_mean.n)
+
+
 @functools.cache
 def _quantile(degrees: int) -> float:
     """Return t(0.975): it takes longer than all else, and a simulation asks thousands of times."""

@@ -181,6 +181,8 @@ def test_the_duration_is_virtual_time():
 def test_what_fails_inside_is_one_sentence():
     with pytest.raises(EmulationError, match="'tablet' is not a real node"):
         exact.run("quiet-flat", Order(Program("tablet", ("true",))))
+    with pytest.raises(EmulationError, match=r"quiet-flat: phy\.rate: .*HT-MCS99"):
+        exact.run("quiet-flat", phone("true"), changes={"phy.rate": "HT-MCS99"})
 
 
 def test_a_machine_without_user_mode_linux_says_what_to_install(monkeypatch, tmp_path):

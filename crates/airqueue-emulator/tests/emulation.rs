@@ -205,3 +205,33 @@ fn real_traffic_has_the_delays_of_simulated_traffic() {
     // Arrivals, queue and air are the same; draws of backoffs need not be.
     assert!((real / simulated - 1.0).abs() < 0.01, "{real} and {simulated}");
 }
+
+#[test]
+fn stations_without_categories_and_wires_alone_carry_packets_too() {
+    // 802.11g with DCF, and two hosts that are linked by wires only.
+    let text = r#"{
+        "warm_up": "0 s",
+        "phy": {"standard": "802.11g"},
+        "stations": [{"name": "ap"}, {"name": "phone", "real": true}],
+        "hosts": [
+            {"name": "server", "link": "ap", "delay": "5 ms", "real": true},
+            {"name": "other", "link": "server", "delay": "1 ms", "real": true}
+        ]
+    }"#;
+    let emulated = Scenario::emulated(text, &[]).unwrap();
+    assert_eq!(emulated.pairs.len(), 6);
+    for pair in &emulated.pairs {
+        // One queue: a packet of any codepoint takes the flows of best effort.
+        assert!(pair.flows.iter().all(|flows| *flows == pair.flows[0]), "{pair:?}");
+    }
+    let mut emulation = start(&emulated);
+    for (from, to, delay_s) in [(1, 0, 0.005), (0, 2, 0.006), (2, 1, 0.001)] {
+        let at = emulation.now();
+        emulation.arrive(from, &datagram(from, to, 7, 0xb8, 100), at, &mut |_| {}).unwrap();
+        let left = run(&mut emulation, at + Span::from_millis(50));
+        let [(receiver, _, due)] = left[..] else { panic!("{left:?}") };
+        assert_eq!(receiver, to);
+        let passed = (due - at).as_secs_f64();
+        assert!((delay_s..delay_s + 0.002).contains(&passed), "{from} to {to}: {passed} s");
+    }
+}

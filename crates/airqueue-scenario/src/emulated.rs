@@ -5,7 +5,7 @@
 //! queue discipline that separates flows must see the flows of the programs.
 
 use super::error::{Result, ScenarioError, error, unreadable, wrong};
-use super::figures::Names;
+use super::figures::{Names, category};
 use super::file::File;
 use super::{Scenario, renamed};
 use airqueue_core::keys::Table;
@@ -86,9 +86,7 @@ impl Scenario {
         let flows = flows.as_array_mut().expect("flows that were read are a list");
         for &(from, to) in &pairs {
             let via = relay.as_ref().and_then(|relay| relay.between(&nodes[from], &nodes[to]));
-            for ac in AccessCategory::ALL {
-                flows.push(flow(&nodes[from].name, &nodes[to].name, ac, via));
-            }
+            flows.push(flow(&nodes[from].name, &nodes[to].name, via));
         }
         let written = file.flows.len();
         let file = read(value)?;
@@ -105,16 +103,14 @@ fn read(value: Value) -> Result<Table<File>> {
     serde_path_to_error::deserialize(value).map_err(unreadable)
 }
 
-/// The first flow of a pair in a category, as a file has it.
-fn flow(from: &str, to: &str, ac: AccessCategory, via: Option<&str>) -> Value {
-    let category = ac.acronym().to_ascii_lowercase();
+/// The first flow of a pair, as a file has it.
+fn flow(from: &str, to: &str, via: Option<&str>) -> Value {
     let mut flow = json!({
-        "name": format!("real {from} to {to}, {category}"),
+        "name": format!("real {from} to {to}"),
         "from": from,
         "to": to,
         "source": "external",
         "size": format!("{MTU_BYTES} B"),
-        "category": category,
     });
     if let Some(via) = via {
         flow["via"] = json!([via]);
@@ -132,40 +128,39 @@ fn of_pair(
     let place = problem.key.strip_prefix("flows[").and_then(|rest| rest.split(']').next());
     let added =
         place.and_then(|at| at.parse::<usize>().ok()).and_then(|at| at.checked_sub(written));
-    let Some(&(from, to)) = added.and_then(|at| pairs.get(at / AccessCategory::ALL.len())) else {
+    let Some(&(from, to)) = added.and_then(|at| pairs.get(at)) else {
         return problem;
     };
     let (from, to) = (&nodes[from].name, &nodes[to].name);
     error("", format_args!("between the real nodes {from:?} and {to:?}: {}", problem.problem))
 }
 
-/// Adds the other flows of each pair and category.
+/// Adds the other flows of each pair, in each category that a station on the route has a queue for.
 fn multiply(spec: &mut NetworkSpec, first: usize, pairs: &[(usize, usize)]) -> Vec<Pair> {
-    let categories = AccessCategory::ALL.len();
-    let has_categories = spec.wlan.stations.iter().any(|station| station.queues.len() > 1);
-    let used = if has_categories { categories } else { 1 };
-    let most = (MOST_FLOWS / (pairs.len() * used)).max(1) as u32;
+    let most = (MOST_FLOWS / (pairs.len() * AccessCategory::ALL.len())).max(1) as u32;
     let mut built = Vec::with_capacity(pairs.len());
     for (at, &(from, to)) in pairs.iter().enumerate() {
-        let original = |ac: AccessCategory| FlowId::at(first + at * categories + ac.index());
+        let original = FlowId::at(first + at);
+        let separate = spec.has_categories(original);
         let flows = AccessCategory::ALL.map(|ac| {
             let best_effort = ac == AccessCategory::BEST_EFFORT;
-            if !has_categories && !best_effort {
+            if !separate && !best_effort {
                 return None;
             }
-            let (of, added) = (original(ac), FlowId::at(spec.flows.len()));
+            let first = FlowId::at(spec.flows.len());
             let count = FLOWS[usize::from(!best_effort)].min(most);
             for n in 1..=count {
-                spec.add_like(of, format!("{} {n}", spec.flows[of.index()].name));
+                let name = format!("{}, {} {n}", spec.flows[original.index()].name, category(ac));
+                spec.add_like(original, name, Some(ac));
             }
-            Some(Flows { first: added, count })
+            Some(Flows { first, count })
         });
         let best_effort = flows[AccessCategory::BEST_EFFORT.index()].expect("always used");
         built.push(Pair {
             from,
             to,
             flows: flows.map(|flows| flows.unwrap_or(best_effort)),
-            routers: routers(&spec.flows[original(AccessCategory::BEST_EFFORT).index()].route),
+            routers: routers(&spec.flows[original.index()].route),
         });
     }
     built

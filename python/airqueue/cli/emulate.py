@@ -63,6 +63,7 @@ class _Asked:
     quiet: bool
     exact: bool
     scratch: Path | None
+    twins: int | None
 
     def check(self) -> None:
         """Raise UsageError for options that do not go together, OSError for a file."""
@@ -83,6 +84,8 @@ class _Asked:
             raise click.UsageError(
                 "--scratch is for --exact; otherwise programs write files freely."
             )
+        if self.twins is not None and (self.exact or self.shell is not None):
+            raise click.UsageError("--twins is for programs in real time: no --exact, no --shell.")
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
 
@@ -155,6 +158,12 @@ class _Asked:
     metavar="DIR",
     help="With --exact: where files stay that COMMAND writes; all others are gone at the end.",
 )
+@click.option(
+    "--twins",
+    type=click.IntRange(3, 1000),
+    metavar="N",
+    help="Do the run again exactly, with N seeds, and show its figures beside theirs.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only errors on stderr.")
 @click.option("--list", "show_list", is_flag=True, help="List the presets.")
 def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
@@ -167,6 +176,7 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
       airqueue emulate FILE.toml --run server='iperf3 -s' --at phone -- iperf3 -c peer
       airqueue emulate bloated-fifo --shell phone
       airqueue emulate home-evening --exact --seed 7 -- ./my-test.sh
+      airqueue emulate home-evening --twins 5 --at phone -- ping -c 50 peer
 
     Packets of the programs wait in the simulated queues and contend on the simulated medium, in real
     time or exactly. $AIRQUEUE_PEER has the address of the other end, whose name is peer. The exit
@@ -206,15 +216,18 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     if not asked.quiet:
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
     results, code, wall_s = carry_out(asked, order, network)
+    if not asked.quiet:
+        console = Console(stderr=True, highlight=False, markup=False)
+        emulate_tables.show(console, results, wall_s)
+    more = (
+        {} if asked.twins is None else {"twins": _twins(asked, asked.twins, order, results, code)}
+    )
     if asked.json_path is not None:
-        text = results.to_text(exit_code=code)
+        text = results.to_text(exit_code=code, **more)
         if asked.json_path == "-":
             click.echo(text, nl=False)
         else:
             write_atomically(asked.json_path, text)
-    if not asked.quiet:
-        console = Console(stderr=True, highlight=False, markup=False)
-        emulate_tables.show(console, results, wall_s)
     if asked.strict and not results.verdict.trusted:
         click.echo(f"Error: {results.verdict.sentence} (exit code of COMMAND: {code}).", err=True)
         return NOT_TRUSTED
@@ -250,6 +263,31 @@ def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
         quiet=asked.quiet,
     )
     return done.results, done.exit_code, done.wall_s
+
+
+def _twins(
+    asked: _Asked, count: int, order: Order, results: EmulationResults, code: int
+) -> dict[str, Any]:
+    from airqueue.cli import emulate_exact, emulate_tables  # noqa: PLC0415 - loads numpy
+    from airqueue.emulate import twins  # noqa: PLC0415
+
+    done = emulate_exact.run_twins(
+        asked.scenario,
+        order,
+        count,
+        real=asked.named,
+        seed=asked.seed,
+        changes=_changes(asked.changes),
+        quiet=asked.quiet,
+    )
+    comparisons = twins.compare(results, [each.results for each in done])
+    if not asked.quiet:
+        console = Console(stderr=True, highlight=False, markup=False)
+        emulate_tables.show_twins(console, comparisons, count)
+        codes = sorted({each.exit_code for each in done})
+        if codes != [code]:
+            click.echo(f"Exit codes of the twins: {', '.join(map(str, codes))}.", err=True)
+    return twins.document(done, comparisons)
 
 
 def _changes(texts: tuple[str, ...]) -> dict[str, Any]:

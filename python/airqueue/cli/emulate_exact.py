@@ -1,4 +1,4 @@
-"""`airqueue emulate --exact`: what programs print, and how far the run is."""
+"""`airqueue emulate --exact` and `--twins`: what programs print, and how far the runs are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import click
 
 from airqueue import text
 from airqueue.cli.progress import time_left
-from airqueue.emulate import exact
+from airqueue.emulate import exact, twins
 from airqueue.emulate.session import Order
 
 _STALLED_S: Final = 10.0
@@ -55,11 +55,44 @@ def run(
             status.erase()
 
 
-class _Status:
-    """A line on a terminal that says how far the run is; elsewhere only why it does not go on."""
+def run_twins(
+    scenario: str,
+    order: Order,
+    count: int,
+    *,
+    real: Sequence[str],
+    seed: int,
+    changes: dict[str, Any],
+    quiet: bool,
+) -> list[exact.ExactRun]:
+    """Carry out an order exactly, ``count`` times; what programs print is in the results."""
+    status = [
+        _Status(order.duration_s, quiet=quiet, prefix=f"twin {number} of {count}: ")
+        for number in range(1, count + 1)
+    ]
 
-    def __init__(self, duration_s: float | None, *, quiet: bool) -> None:
+    def watch(twin: int, progress: exact.Progress) -> None:
+        status[twin - 1].show(progress)
+
+    with _signals_end():
+        try:
+            return twins.run(
+                scenario, order, count, real=real, seed=seed, changes=changes, watch=watch
+            )
+        finally:
+            for each in status:
+                each.erase()
+
+
+class _Status:
+    """A line on a terminal that says how far the run is; elsewhere only why it does not go on.
+
+    ``prefix``: the beginning of the line.
+    """
+
+    def __init__(self, duration_s: float | None, *, quiet: bool, prefix: str = "") -> None:
         self._duration_s = duration_s
+        self._prefix = prefix
         self._quiet = quiet
         self._live = sys.stderr.isatty() and not quiet
         self._began = time.monotonic()
@@ -77,7 +110,7 @@ class _Status:
             self.erase()
             click.echo(_STALLED.format(_STALLED_S), err=True)
         if self._live:
-            line = self._line(progress)
+            line = self._prefix + self._line(progress)
             if line != self._shown:
                 sys.stderr.write(_ERASE + line)
                 sys.stderr.flush()

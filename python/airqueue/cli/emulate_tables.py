@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 
 from airqueue import text
 from airqueue.emulate.plan import Plan
 from airqueue.emulate.results import EmulationResults
+from airqueue.emulate.twins import Comparison
 from airqueue.records import PairDict
 
 _REFUSED = {
@@ -17,6 +20,14 @@ _REFUSED = {
     "no_such_node": "to no real node",
     "hop_limit": "at the end of their hop limit",
     "full": "beyond the emulator's memory",
+}
+
+
+_COMPARED = {
+    "throughput_bps": ("rate", text.rate),
+    "delay_p50_s": ("delay p50", text.seconds),
+    "delay_p95_s": ("delay p95", text.seconds),
+    "lost_ratio": ("dropped or lost", text.percent),
 }
 
 
@@ -49,7 +60,7 @@ def _pairs(pairs: dict[str, PairDict], duration_s: float) -> Table:
         table.add_column(heading, justify="right")
     for name, pair in pairs.items():
         table.add_row(
-            name.replace("->", " → "),
+            _arrow(name),
             text.rate(pair["delivered_bytes"] * 8 / duration_s) if duration_s else "–",
             _seconds(pair["delay_p50_s"]),
             _seconds(pair["delay_p95_s"]),
@@ -58,6 +69,34 @@ def _pairs(pairs: dict[str, PairDict], duration_s: float) -> Table:
             f"{pair['given_up_packets']:,}",
         )
     return table
+
+
+def show_twins(console: Console, comparisons: Sequence[Comparison], count: int) -> None:
+    """Print figures of a run beside those of its twins, and which are not like theirs."""
+    table = Table("")
+    for heading in ("", "this run", "its twin", f"scatter of\n{count} twins"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    shown = ""
+    for each in comparisons:
+        heading, say = _COMPARED[each.figure]
+        scatter = "–" if each.low is None else f"{say(each.low)} to {say(each.high)}"
+        mark = "" if each.within is not False else " ×"
+        pair = "" if each.pair == shown else _arrow(each.pair)
+        shown = each.pair
+        table.add_row(pair, heading, say(each.run) + mark, say(each.twin), scatter)
+    console.print(table)
+    outside = [each for each in comparisons if each.within is False]
+    known = sum(each.within is not None for each in comparisons)
+    what = "are" if len(outside) != 1 else "is"
+    console.print(
+        f"{len(outside)} of {text.plural(known, 'figure')} of this run {what} outside the scatter of "
+        "the twins, in which one more twin would be with a probability of 95 %.",
+        soft_wrap=True,
+    )
+
+
+def _arrow(pair: str) -> str:
+    return pair.replace("->", " → ")
 
 
 def _seconds(value: float | None) -> str:

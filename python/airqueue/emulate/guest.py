@@ -88,15 +88,19 @@ def _redirect() -> None:
 def _emulate(task: Mapping[str, Any]) -> str:
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415 - not in the first process
     from airqueue.emulate.session import Order, Session  # noqa: PLC0415
+    from airqueue.simulate import ScenarioError  # noqa: PLC0415
 
     # What Python itself needed has been read from the first process's environment.
     os.environ.clear()
     os.environ.update(task["environment"])
     os.chdir(task["directory"])
     time.sleep(max(0.0, PROGRAMS_AT_S - time.monotonic()))
-    network = EmulatedNetwork(
-        task["scenario"], real=task["real"], seed=task["seed"], changes=task["changes"]
-    )
+    try:
+        network = EmulatedNetwork(
+            task["scenario"], real=task["real"], seed=task["seed"], changes=task["changes"]
+        )
+    except ScenarioError as error:
+        raise EmulationError(str(error)) from error
     order = Order.from_json(task["order"])
 
     def say(sentence: str) -> None:

@@ -239,8 +239,9 @@ impl NetworkSpec {
         }
     }
 
-    /// Adds a copy of a flow that TCP does not govern, under another name; the copy keeps to the usual route.
-    pub fn add_like(&mut self, flow: FlowId, name: String) {
+    /// Adds a copy of a flow that TCP does not govern, under another name, and in another category at the
+    /// stations that have categories; the copy keeps to the usual route.
+    pub fn add_like(&mut self, flow: FlowId, name: String, category: Option<AccessCategory>) {
         let like = self.flows[flow.index()].clone();
         let mut route = Vec::with_capacity(like.route.len());
         for &hop in &like.route {
@@ -248,12 +249,23 @@ impl NetworkSpec {
                 Hop::Wire(_) => hop,
                 Hop::Air(hop) => {
                     let hop = self.wlan.hops[hop.index()].clone();
-                    self.wlan.hops.push(HopSpec { name: name.clone(), ..hop });
+                    let ac = category.filter(|_| self.is_edca(hop.from)).unwrap_or(hop.ac);
+                    self.wlan.hops.push(HopSpec { name: name.clone(), ac, ..hop });
                     Hop::Air(HopId::at(self.wlan.hops.len() - 1))
                 }
             });
         }
         self.flows.push(FlowSpec { name, route, others: Vec::new(), ..like });
+    }
+
+    /// Whether some station on the flow's route has a queue for each access category.
+    pub fn has_categories(&self, flow: FlowId) -> bool {
+        let mut over_air = self.flows[flow.index()].route.iter().filter_map(|hop| hop.over_air());
+        over_air.any(|hop| self.is_edca(self.wlan.hops[hop.index()].from))
+    }
+
+    fn is_edca(&self, station: StationId) -> bool {
+        self.wlan.stations[station.index()].queues.len() > 1
     }
 
     /// The flow's first hop over the air.

@@ -83,7 +83,7 @@ impl Cell {
         for flow in [spec.down, spec.up] {
             for n in 0..flows {
                 let name = format!("{} {n}", network.flows[flow.index()].name);
-                network.add_like(flow, name);
+                network.add_like(flow, name, None);
             }
         }
         Ok(Cell {

@@ -1,0 +1,162 @@
+"""Linux's TCP in exact emulations beside the simulator's, and what exact emulations cost.
+
+    python benches/exact.py [--seeds 5] [--seconds 20] [CASE...]
+
+Each case is a cell with one TCP connection, from its first packet on: once simulated with ``stack =
+"linux"``, once with real programs and the kernel of user-mode Linux (docs/emulate.md). The table has
+means over the seeds, and the 95 % interval of the difference relative to the simulation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from airqueue.emulate import Order, Program, exact
+from airqueue.simulate import Scenario
+from airqueue.stats import t_interval
+
+RECEIVE = """
+import socket
+with socket.create_server(("", 5001)) as s:
+    s, _ = s.accept()
+    while s.recv(1 << 18):
+        pass
+"""
+# IPv4, whose headers the simulator counts.
+SEND = """
+import os, socket
+with socket.create_connection((os.environ["AIRQUEUE_PEER"], 5001)) as s:
+    while True:
+        s.sendall(bytes(1 << 18))
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A cell with a server, and the direction of the transfer."""
+
+    name: str
+    phy: dict[str, Any]
+    upload: bool = False
+    queue_packets: int = 200
+    delay: str = "10 ms"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Sender and receiver."""
+        return ("sta", "server") if self.upload else ("server", "sta")
+
+    def queue(self, figures: Mapping[str, Any]) -> float:
+        """Mean length of the queue before the air, in packets."""
+        station = "sta" if self.upload else "ap"
+        queues = figures["queues"]
+        return queues[station if station in queues else f"{station}.be"]["length_mean_packets"]
+
+    def scenario(self, *, real: bool, seconds: float) -> dict[str, Any]:
+        """The network, without a transfer if the nodes are real."""
+        sender, receiver = self.ends
+        transfer = {"name": "transfer", "from": sender, "to": receiver, "source": "tcp"}
+        return {
+            "duration": f"{seconds} s",
+            "warm_up": "0 s",
+            "phy": self.phy,
+            "queue": {"discipline": "droptail", "limit": f"{self.queue_packets} packets"},
+            "tcp": {"stack": "linux"},
+            "stations": [{"name": "ap"}, {"name": "sta", "real": real}],
+            "hosts": [{"name": "server", "link": "ap", "delay": self.delay, "real": real}],
+            **({} if real else {"flows": [transfer]}),
+        }
+
+
+AC = {"standard": "802.11ac", "width": "80 MHz", "rate": "VHT-MCS8"}
+CASES = (
+    Case("5 Mb/s", {"standard": "802.11b", "rate": "11 Mb/s"}),
+    Case("24 Mb/s", {"standard": "802.11g", "rate": "54 Mb/s"}),
+    Case("100 Mb/s", {"standard": "802.11ac", "width": "40 MHz", "rate": "VHT-MCS5"}),
+    Case("300 Mb/s", AC, queue_packets=1000),
+    Case("5 Mb/s, upload", {"standard": "802.11b", "rate": "11 Mb/s"}, upload=True),
+    Case("24 Mb/s, upload", {"standard": "802.11g", "rate": "54 Mb/s"}, upload=True),
+)
+
+
+def simulated(case: Case, seed: int, seconds: float) -> tuple[float, float]:
+    """Bits per second delivered, and the mean queue in packets."""
+    run = Scenario(case.scenario(real=False, seconds=seconds)).replicate(seed)
+    return run["flows"]["transfer"]["throughput_bps"], case.queue(run)
+
+
+def emulated(case: Case, seed: int, seconds: float) -> tuple[float, float, float]:
+    """The same of an exact emulation, and its real time."""
+    sender, receiver = case.ends
+    # At the wired end peer is the station, and the other way around.
+    order = Order(
+        Program(sender, (sys.executable, "-c", SEND)),
+        (Program(receiver, (sys.executable, "-c", RECEIVE)),),
+        duration_s=seconds,
+    )
+    done = exact.run(case.scenario(real=True, seconds=seconds), order, seed=seed)
+    pair = done.results.emulated["pairs"][f"{sender}->{receiver}"]
+    rate_bps = 8 * pair["delivered_bytes"] / done.results.emulated["duration_s"]
+    return rate_bps, case.queue(done.results.figures), done.wall_s
+
+
+def difference(ours: Sequence[float], kernels: Sequence[float]) -> str:
+    """The kernel's mean relative to ours, less one, with the 95 % interval over pairs of seeds."""
+    relative = np.array(kernels) / np.mean(ours) - np.array(ours) / np.mean(ours)
+    interval = t_interval(relative)
+    if interval is None:
+        return f"{100 * relative.mean():+.1f} %"
+    return f"{100 * interval.mean:+.1f} % [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
+
+
+def main() -> int:
+    """Run the cases and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="cases whose names have this word")
+    options = parser.parse_args()
+    table = Table(title=f"{options.seeds} seeds of {options.seconds:g} s")
+    for head in (
+        "case",
+        "simulated",
+        "kernel",
+        "difference",
+        "queue",
+        "kernel",
+        "difference",
+        "s/s",
+    ):
+        table.add_column(head, justify="right")
+    seeds = range(1, options.seeds + 1)
+    for case in CASES:
+        if options.cases and not any(word in case.name for word in options.cases):
+            continue
+        ours = [simulated(case, seed, options.seconds) for seed in seeds]
+        kernels = [emulated(case, seed, options.seconds) for seed in seeds]
+        rates, queues = zip(*ours, strict=True)
+        kernel_rates, kernel_queues, walls = zip(*kernels, strict=True)
+        table.add_row(
+            case.name,
+            f"{np.mean(rates) / 1e6:.2f}",
+            f"{np.mean(kernel_rates) / 1e6:.2f}",
+            difference(rates, kernel_rates),
+            f"{np.mean(queues):.1f}",
+            f"{np.mean(kernel_queues):.1f}",
+            difference(queues, kernel_queues),
+            f"{np.mean(walls) / options.seconds:.2f}",
+        )
+    Console().print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
