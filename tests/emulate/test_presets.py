@@ -54,9 +54,11 @@ def test_the_list_has_every_preset_with_what_it_is():
     assert shown.exit_code == 0
     assert catalogue.names() == [
         "bloated-fifo",
+        "conference-hall",
         "far-station",
         "fq-codel",
         "home-evening",
+        "mesh-two-hops",
         "quiet-flat",
         "upload-starves-call",
     ]
@@ -109,6 +111,34 @@ def test_the_far_station_is_slow_and_its_frames_are_repeated():
     probed = simulated("far-station")
     assert probed["stations"]["ap"]["failed_ratio"] > 0.05
     assert probed["flows"]["down"]["loss_ratio"] < 0.01
+
+
+def test_many_contend_in_the_conference_hall():
+    figures = simulated("conference-hall")
+    flows, line = figures["flows"], line_s("conference-hall")
+    assert 0.01 < flows["down"]["delay_p50_s"] - line < 0.1
+    assert 0.002 < flows["up"]["delay_p50_s"] - line < 0.02
+    assert 0.02 < flows["up"]["delay_p95_s"] - line < 0.1
+    assert figures["stations"]["ap"]["busy_ratio"] > 0.85
+    frames = [station["attempts"] for station in figures["stations"].values()]
+    collided = [
+        station["attempts"] * station["collided_ratio"]
+        for station in figures["stations"].values()
+        if station["attempts"]
+    ]
+    assert sum(collided) / sum(frames) > 0.1
+
+
+def test_packets_take_the_channel_of_the_mesh_twice():
+    figures = simulated("mesh-two-hops")
+    line = line_s("mesh-two-hops")
+    for probe in ("down", "up"):
+        delays = figures["flows"][probe]
+        assert 0.008 < delays["delay_p50_s"] - line < 0.025
+        assert 0.025 < delays["delay_p95_s"] - line < 0.06
+    far = simulated("mesh-two-hops", download=True)["flows"]["down"]["throughput_bps"]
+    near = simulated("mesh-two-hops", download=True, distance="20 m")["flows"]["down"]
+    assert 0.3 < far / near["throughput_bps"] < 2 / 3
 
 
 def test_the_fifo_delays_hundreds_of_milliseconds_and_fq_codel_a_few():
