@@ -133,6 +133,7 @@ MAY_IMPORT = {
     "linux": {"linux", "measure"},
     "emulate": {"emulate", "linux", "simulate"},
     "report": {"report", "measure"},
+    "testing": {"testing", "emulate"},
 }
 PACKAGE = ROOT / "python" / "airqueue"
 PAPERS = ROOT / "papers" / "airqueue_papers"

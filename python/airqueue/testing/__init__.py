@@ -1,0 +1,1 @@
+"""For other projects' tests: programs inside emulated networks."""
