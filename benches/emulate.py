@@ -69,9 +69,23 @@ class Case:
     width: str = "80 MHz"
     stations: int = 1
     """Each with a flow of its own."""
+    network: str = "cell"
+    """``cell``: behind a wire of 5 ms; ``mesh``: a chain of four hops; ``wire``: no air, no delay."""
 
     def scenario(self) -> dict[str, Any]:
-        """A cell of 802.11ax behind a wire of 5 ms."""
+        """A network of 802.11ax, with a server and stations that are real."""
+        if self.network == "mesh":
+            return self._mesh()
+        if self.network == "wire":
+            return {
+                "warm_up": "0 s",
+                "phy": {"standard": "802.11ax"},
+                "stations": [{"name": "ap"}, {"name": "idle"}],
+                "hosts": [
+                    {"name": "server", "link": "ap", "real": True},
+                    {"name": "sta", "link": "server", "real": True},
+                ],
+            }
         return {
             "warm_up": "100 ms",
             "phy": {"standard": "802.11ax", "width": self.width, "rate": self.scheme},
@@ -80,8 +94,33 @@ class Case:
             "hosts": [{"name": "server", "link": "ap", "delay": "5 ms", "real": True}],
         }
 
+    def _mesh(self) -> dict[str, Any]:
+        """Each station decodes its neighbours only; one hop at a time has the channel."""
+        positions = [[f"{45 * k} m", "0 m"] for k in range(5)]
+        names = ["server", "relay1", "relay2", "relay3", "sta"]
+        return {
+            "warm_up": "0 s",
+            "phy": {"standard": "802.11ax", "width": self.width, "rate": self.scheme},
+            "medium": {
+                "path_loss": {"log_distance": {"exponent": 3.0, "reference_loss": "46.4 dB"}},
+                "thresholds": {"decode": "-85 dBm", "sense": "-105 dBm"},
+            },
+            "routing": {},
+            "stations": [
+                {
+                    "name": name,
+                    "position": position,
+                    "power": "15 dBm",
+                    "real": name in ("server", "sta"),
+                }
+                for name, position in zip(names, positions, strict=True)
+            ],
+        }
+
 
 CASES = (
+    Case("wire without delay", "", "udp", 1e6, network="wire"),
+    Case("mesh of four hops, UDP 50 Mb/s", "HE-MCS9", "udp", 50e6, network="mesh"),
     Case("idle", "HE-MCS11", "udp", 1e5),
     Case("UDP 50 Mb/s", "HE-MCS11", "udp", 50e6),
     Case("UDP 100 Mb/s", "HE-MCS11", "udp", 100e6),
@@ -95,7 +134,7 @@ CASES = (
 def run(case: Case, seconds: float) -> EmulationResults:
     """One run."""
     with emulate(case.scenario()) as net:
-        names = [node.name for node in net.plan.nodes if not node.wired]
+        names = [node.name for node in net.plan.nodes if node.name != "server"]
         for name in names:
             net.host(name).popen([sys.executable, "-c", RECEIVE, case.kind])
         await_sockets(net, names)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from airqueue.linux.virtual.machine import Kernel
 from validation.linux import kernel
 from validation.linux.tcp import paths, results
 
@@ -41,7 +42,7 @@ def main() -> None:
 
 
 def measure(
-    machine: kernel.Kernel, path: paths.Path
+    machine: Kernel, path: paths.Path
 ) -> tuple[results.Table, results.Table, dict[str, Any]]:
     """Return the rows on the queue, the rows on the windows, and the counters of a CAKE."""
     with tempfile.TemporaryDirectory() as name:

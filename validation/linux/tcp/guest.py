@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from validation.linux import inside
+from airqueue.linux.virtual import first_process
 from validation.linux.tcp import paths
 
 MODULES = ("drivers/net/veth", "net/sched/sch_netem")
@@ -53,7 +53,7 @@ def main() -> None:
     # NewReno and CUBIC are part of the kernel.
     algorithm = ("net/ipv4/tcp_bbr",) if path.congestion == "bbr" else ()
     filtering = ("net/sched/sch_cake",) if path.back_bps else ()
-    inside.first_process((*MODULES, *algorithm, *filtering), lambda: _run(path))
+    first_process.first_process((*MODULES, *algorithm, *filtering), lambda: _run(path))
 
 
 def _words(text: str) -> None:
@@ -61,7 +61,6 @@ def _words(text: str) -> None:
 
 
 def _build(path: paths.Path) -> None:
-    inside.mount("tmpfs", "/run")
     for name in ("router", "receiver"):
         _words(f"ip netns add {name}")
     _pair("router", "receiver", 0)
@@ -120,7 +119,7 @@ def _hardware(number: int, end: int) -> str:
 def _enter(space: str) -> None:
     """Move this process into a network namespace."""
     with Path("/run/netns", space).open("rb") as file:
-        if inside.LIBC.setns(file.fileno(), _NEW_NETWORK) != 0:
+        if first_process.LIBC.setns(file.fileno(), _NEW_NETWORK) != 0:
             raise OSError(f"cannot enter {space}")
 
 
@@ -216,7 +215,7 @@ class _Transfers:
             if number % WINDOWS_EVERY == 0:
                 windows.extend(self._windows())
         for name, lines in (("windows", windows), ("samples", samples)):
-            (inside.FOLDER / name).write_text("\n".join(lines), encoding="ascii")
+            (first_process.FOLDER / name).write_text("\n".join(lines), encoding="ascii")
 
     def _until(self, at_s: float) -> None:
         """Write and read as sockets permit, and start flows when due, until ``at_s``."""
@@ -284,7 +283,9 @@ def _write_statistics() -> None:
     _enter("receiver")
     words = ("tc", "-s", "-j", "qdisc", "show", "dev", "hop")
     shown = subprocess.run(words, check=True, capture_output=True).stdout
-    (inside.FOLDER / "statistics.json").write_bytes(json.dumps(json.loads(shown)[0]).encode())
+    (first_process.FOLDER / "statistics.json").write_bytes(
+        json.dumps(json.loads(shown)[0]).encode()
+    )
 
 
 def _socket() -> socket.socket:
