@@ -162,7 +162,7 @@ def main() -> int:
             difference(queues, kernel_queues),
             f"{np.mean(walls) / options.seconds:.2f}",
         )
-    Console().print(table)
+    Console(width=120).print(table)
     return 0
 
 

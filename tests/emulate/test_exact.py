@@ -181,8 +181,28 @@ def test_the_duration_is_virtual_time():
 def test_what_fails_inside_is_one_sentence():
     with pytest.raises(EmulationError, match="'tablet' is not a real node"):
         exact.run("quiet-flat", Order(Program("tablet", ("true",))))
-    with pytest.raises(EmulationError, match=r"quiet-flat: phy\.rate: .*HT-MCS99"):
+    with pytest.raises(
+        EmulationError, match=r"quiet-flat\.toml, as changed: phy\.rate: there is no HT-MCS99"
+    ):
         exact.run("quiet-flat", phone("true"), changes={"phy.rate": "HT-MCS99"})
+
+
+@pytest.mark.parametrize("date", ["tomorrow", "-1", "1e9", "99999999999"])
+def test_a_date_that_is_no_number_is_refused(monkeypatch, date):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", date)
+    with pytest.raises(EmulationError, match="expected whole seconds since 1970"):
+        exact.run("quiet-flat", phone("true"))
+
+
+def test_memory_is_kept_where_there_is_enough_and_it_may_be_executed(tmp_path, monkeypatch):
+    before = os.statvfs(tmp_path)
+    assert machine._memory_folder(tmp_path, 1 << 40) == {"TMPDIR": str(tmp_path)}
+    for flag, expected in ((0, {}), (os.ST_NOEXEC, {"TMPDIR": str(tmp_path)})):
+        fields = list(before)
+        fields[8] = flag
+        found = os.statvfs_result((*fields, before.f_fsid))
+        monkeypatch.setattr(machine.os, "statvfs", lambda path, found=found: found)
+        assert machine._memory_folder(tmp_path, 1) == expected
 
 
 def test_a_machine_without_user_mode_linux_says_what_to_install(monkeypatch, tmp_path):

@@ -75,6 +75,7 @@ def run(
     """
     began = time.monotonic()
     out, err = BytesIO(), BytesIO()
+    date_s = _date_s()
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)
         scratch = scratch.resolve()
@@ -101,7 +102,7 @@ def run(
                 seed=seed,
                 settings=_SETTINGS,
                 memory_mb=MEMORY_MB,
-                date_s=int(os.environ.get("SOURCE_DATE_EPOCH") or BEGINNING_S),
+                date_s=date_s,
                 watch=follower.look,
             )
         finally:
@@ -122,6 +123,17 @@ def _environment() -> dict[str, str]:
     found = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
     # Where the instruction cannot be trapped, OpenSSL at least does not use RDRAND and RDSEED.
     return {"OPENSSL_ia32cap": "~0x4000000000000000:~0x40000", **found}
+
+
+def _date_s() -> int:
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    if not given:
+        return BEGINNING_S
+    if not given.isascii() or not given.isdigit() or int(given) >= 2**32:
+        raise EmulationError(
+            f"SOURCE_DATE_EPOCH is {given!r}, expected whole seconds since 1970, as {BEGINNING_S} is"
+        )
+    return int(given)
 
 
 class _Follower:

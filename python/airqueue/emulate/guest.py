@@ -55,8 +55,12 @@ def _run() -> None:
     worker = os.fork()
     if worker == 0:
         os._exit(_work(task, written))
-    while os.wait()[0] != worker:
-        pass
+    ended, status = os.wait()
+    while ended != worker:
+        ended, status = os.wait()
+    if status != 0 and not (first_process.FOLDER / ERROR).exists():
+        code = os.waitstatus_to_exitcode(status)
+        raise RuntimeError(f"the emulation ended with {code}, perhaps for want of memory")
 
 
 def _work(task: Mapping[str, Any], written: int) -> int:

@@ -170,12 +170,16 @@ def _script(
 
 
 def _memory_folder(folder: Path, memory_mb: int) -> dict[str, str]:
-    """Return where the memory of the machine is kept, if not in shared memory as by default."""
+    """Return where the memory of the machine is kept, if not in shared memory as by default.
+
+    Containers often have little shared memory, or forbid to execute what is in it.
+    """
     try:
-        free = shutil.disk_usage(_SHARED_MEMORY).free
+        found = os.statvfs(_SHARED_MEMORY)
     except OSError:
-        free = 0
-    return {} if free >= memory_mb << 20 else {"TMPDIR": str(folder)}
+        return {"TMPDIR": str(folder)}
+    enough = found.f_bavail * found.f_frsize >= memory_mb << 20
+    return {} if enough and not found.f_flag & os.ST_NOEXEC else {"TMPDIR": str(folder)}
 
 
 def _keep_on_one_processor(pid: int) -> None:
