@@ -110,6 +110,7 @@ def test_programs_write_anywhere_and_only_the_scratch_folder_stays(tmp_path):
     script = f"""
         echo changed > '{mine}' && cat '{mine}'
         mkdir '{scratch}/below' && echo kept > '{scratch}/below/file'
+        cat
         touch /etc/airqueue-was-here && test -e /etc/airqueue-was-here
         echo "to stderr" >&2
         exit 7

@@ -18,8 +18,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from airqueue.emulate.errors import EmulationError
+from airqueue.emulate.network import EmulatedNetwork
+from airqueue.emulate.session import Order, Session
 from airqueue.linux.errors import NamespaceError
 from airqueue.linux.virtual import first_process
+from airqueue.simulate import ScenarioError
 
 TASK: Final = "task.json"
 RESULT: Final = "result.json"
@@ -79,9 +82,12 @@ def _work(task: Mapping[str, Any], written: int) -> int:
 
 
 def _redirect() -> None:
-    """Give programs files of the host as stdout and stderr, to which each write goes at once."""
+    """Give programs an empty stdin, and files of the host as stdout and stderr, written at once."""
     sys.stdout.flush()
     sys.stderr.flush()
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
     for number, name in ((1, STDOUT), (2, STDERR)):
         path = first_process.FOLDER / name
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC)
@@ -90,10 +96,6 @@ def _redirect() -> None:
 
 
 def _emulate(task: Mapping[str, Any]) -> str:
-    from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415 - not in the first process
-    from airqueue.emulate.session import Order, Session  # noqa: PLC0415
-    from airqueue.simulate import ScenarioError  # noqa: PLC0415
-
     # What Python itself needed has been read from the first process's environment.
     os.environ.clear()
     os.environ.update(task["environment"])
