@@ -6,8 +6,8 @@
  * busy machine changes nothing. (Kernels built with CONFIG_UML_TIME_TRAVEL_SUPPORT do the same by themselves;
  * Debian's is not.)
  *
- * Each reading of a clock costs a nanosecond, and a microsecond after many readings without a leap, so that a loop that
- * waits for the time to pass comes to an end.
+ * Each reading of a clock costs a nanosecond. After many readings without a leap each costs a microsecond, and so does each
+ * entry into the kernel after many more of these, so that a loop that waits for the time or for a packet comes to an end.
  * What the kernel gets as randomness comes from a generator that AIRQUEUE_SEED seeds. The host's addresses are not random
  * either: the kernel mixes the address of interrupted code into its own random numbers.
  * AIRQUEUE_DATE is the date at which the clock of the day begins, in seconds since 1970. The file AIRQUEUE_CLOCK, of eight
@@ -26,15 +26,15 @@
 #include <unistd.h>
 
 enum { SECOND = 1000000000 };
-/* Far more than a kernel needs for all that it does at one instant. */
-enum { MANY_READINGS = 20000, COST_OF_WAITING = 1000 };
+/* Far more than a kernel, or programs that begin, need for all that they do at one instant. */
+enum { MANY_READINGS = 20000, MANY_ENTRIES = 200000, COST_OF_WAITING = 1000 };
 
 static int64_t unseen;
 /* The kernel is one thread in all that concerns time; its helpers read no clock. */
 static volatile int64_t *now = &unseen;
 static volatile int64_t expiry; /* 0: not armed */
 static volatile int64_t period;
-static uint64_t readings; /* since the last leap */
+static uint64_t readings, entries; /* since the last leap */
 static int64_t date;
 
 static int64_t nanoseconds(const struct timespec *t)
@@ -74,13 +74,25 @@ static void expire(void)
 	kill(getpid(), SIGALRM);
 }
 
+static void pass(int64_t ns)
+{
+	*now += ns;
+	if (expiry && *now >= expiry)
+		expire();
+}
+
 /* A reading of the clock, in nanoseconds; of the processor's counter of time, too. */
 int64_t airqueue_read_clock(void)
 {
-	*now += ++readings > MANY_READINGS ? COST_OF_WAITING : 1;
-	if (expiry && *now >= expiry)
-		expire();
+	pass(++readings > MANY_READINGS ? COST_OF_WAITING : 1);
 	return *now;
+}
+
+/* A process goes on after an entry into the kernel. */
+void airqueue_go_on(void)
+{
+	if (++entries > MANY_ENTRIES)
+		pass(COST_OF_WAITING);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *t)
@@ -122,7 +134,7 @@ int sigsuspend(const sigset_t *mask)
 	if (expiry) {
 		if (*now < expiry)
 			*now = expiry;
-		readings = 0;
+		readings = entries = 0;
 		expire();
 	}
 	return wait(mask);

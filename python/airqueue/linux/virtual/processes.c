@@ -36,6 +36,7 @@ enum { ARCH_SET_CPUID = 0x1012, SYSEMU = 31, SYSEMU_SINGLESTEP = 32 };
 enum { RDRAND = 1 << 30, RDSEED = 1 << 18 };
 
 int64_t airqueue_read_clock(void);
+void airqueue_go_on(void);
 
 typedef long (*ptrace_call)(enum __ptrace_request, pid_t, void *, void *);
 
@@ -100,6 +101,8 @@ long ptrace(enum __ptrace_request request, ...)
 		request = PTRACE_SETOPTIONS;
 		data = (void *)((uintptr_t)data | PTRACE_O_EXITKILL);
 	}
+	if (request == (enum __ptrace_request)SYSEMU)
+		airqueue_go_on();
 	if (resumes(request)) {
 		resumed.request = request;
 		resumed.address = address;
