@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-exact bench-peers bench-linux bench-linux-tcp validation gallery demo fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery demo fuzz deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -107,6 +107,9 @@ bench-emulate: system-demo setup  ## lateness of emulations: real programs on th
 
 bench-exact: setup  ## the kernel's TCP in exact emulations beside the simulator's, and what these emulations cost
 	$(BIN)/python benches/exact.py
+
+bench-twins: setup  ## emulations in real time beside exact ones
+	$(BIN)/python benches/twins.py
 
 bench-peers: setup  ## our engine beside ns-2 and ns-3: the same cells, figures and CPU time
 	$(BIN)/python -m peers compare --json $(TARGET)/peers.json

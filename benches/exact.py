@@ -27,21 +27,7 @@ from rich.table import Table
 from airqueue.emulate import Order, Program, exact
 from airqueue.simulate import Scenario
 from airqueue.stats import t_interval
-
-RECEIVE = """
-import socket
-with socket.create_server(("", 5001)) as s:
-    s, _ = s.accept()
-    while s.recv(1 << 18):
-        pass
-"""
-# IPv4, whose headers the simulator counts.
-SEND = """
-import os, socket
-with socket.create_connection((os.environ["AIRQUEUE_PEER"], 5001)) as s:
-    while True:
-        s.sendall(bytes(1 << 18))
-"""
+from transfers import RECEIVER, SENDER
 
 
 @dataclass(frozen=True)
@@ -101,12 +87,12 @@ def simulated(case: Case, seed: int, seconds: float) -> tuple[float, float]:
 def emulated(case: Case, seed: int, seconds: float, *, bursts: bool) -> tuple[float, float, float]:
     """The same of an exact emulation, and its real time."""
     sender, receiver = case.ends
-    send = shlex.join([sys.executable, "-c", SEND])
+    send = shlex.join(SENDER)
     if not bursts:
         send = f"ip link set dev airqueue0 gso_max_segs 1 && exec {send}"
     order = Order(
         Program(sender, ("sh", "-c", send)),
-        (Program(receiver, (sys.executable, "-c", RECEIVE)),),
+        (Program(receiver, RECEIVER),),
         duration_s=seconds,
     )
     done = exact.run(case.scenario(real=True, seconds=seconds), order, seed=seed)
