@@ -82,7 +82,13 @@ def main() -> int:
             run = in_real_time(preset, seed, options.seconds)
             late.append(1e3 * (run.emulated["late_p99_s"] or 0.0))
             real.append(figures(run))
-            twin = exact.run(preset, order(options.seconds), seed=seed, changes=CHANGES.get(preset))
+            twin = exact.run(
+                preset,
+                order(options.seconds),
+                seed=seed,
+                changes=CHANGES.get(preset),
+                tcp=exact.tcp_of_this_machine(),
+            )
             exactly.append(figures(twin.results))
         columns = zip(zip(*real, strict=True), zip(*exactly, strict=True), strict=True)
         rates = np.mean([each[0] for each in exactly]) / 1e6

@@ -210,6 +210,17 @@ def test_what_fails_inside_is_one_sentence():
         exact.run("quiet-flat", phone("true"), changes={"phy.rate": "HT-MCS99"})
 
 
+def test_tcp_has_the_settings_that_are_given():
+    show = ("cat", "/proc/sys/net/ipv4/tcp_congestion_control", "/proc/sys/net/ipv4/tcp_rmem")
+    default = exact.run("quiet-flat", phone(*show)).stdout.decode().splitlines()
+    assert default[0] == "cubic"
+    given = {"tcp_congestion_control": "bbr", "tcp_rmem": "4096 10000 20000"}
+    done = exact.run("quiet-flat", phone(*show), tcp=given)
+    assert done.stdout.decode().split() == ["bbr", "4096", "10000", "20000"]
+    with pytest.raises(EmulationError, match=r"tcp_congestion_control = vegas .* cubic"):
+        exact.run("quiet-flat", phone(*show), tcp={"tcp_congestion_control": "vegas"})
+
+
 @pytest.mark.parametrize("date", ["tomorrow", "-1", "1e9", "99999999999"])
 def test_a_date_that_is_no_number_is_refused(monkeypatch, date):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", date)

@@ -27,6 +27,11 @@ _NOT_PASSED_ON: Final = ("LD_PRELOAD", "LD_LIBRARY_PATH")
 _SETTINGS: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
+# What a new network namespace takes from the first one (tcp_sk_init in net/ipv4/tcp_ipv4.c); all
+# other settings of TCP begin with the kernel's defaults there.
+_INHERITED: Final = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem")
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far an exact emulation is."""
@@ -61,6 +66,7 @@ def run(
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
     scratch: Path | None = None,
+    tcp: Mapping[str, str] | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> ExactRun:
     """Carry out an order in a scenario's network on a virtual clock; return when all is over.
@@ -68,8 +74,9 @@ def run(
     The arguments are those of `EmulatedNetwork`; the seed also determines all random numbers that
     the kernel gives to programs. What programs print goes to ``stdout`` and ``stderr``; without a
     stream the result has the text. Programs read the host's files; what they write is gone at the
-    end, except below ``scratch``, a folder to which it is then copied. ``watch`` is called now and
-    then; what it raises ends the run.
+    end, except below ``scratch``, a folder to which it is then copied. ``tcp``: settings below
+    ``net.ipv4`` in place of the kernel's defaults. ``watch`` is called now and then; what it raises
+    ends the run.
 
     Raises EmulationError or MachineError with one sentence, and OSError for a file.
     """
@@ -88,6 +95,7 @@ def run(
             "seed": seed,
             "changes": dict(changes or {}),
             "order": order.to_json(),
+            "tcp": dict(tcp or {}),
             "scratch": None if scratch is None else str(scratch),
             "directory": str(Path.cwd()),
             "environment": _environment(),
@@ -117,6 +125,12 @@ def run(
     results = EmulationResults.from_document(document)
     wall_s = time.monotonic() - began
     return ExactRun(results, document["exit_code"], wall_s, out.getvalue(), err.getvalue())
+
+
+def tcp_of_this_machine() -> dict[str, str]:
+    """Return the settings of TCP that a node of a real-time emulation has from this machine."""
+    folder = Path("/proc/sys/net/ipv4")
+    return {name: (folder / name).read_text("ascii").strip() for name in _INHERITED}
 
 
 def _environment() -> dict[str, str]:

@@ -100,6 +100,8 @@ def _emulate(task: Mapping[str, Any]) -> str:
     os.environ.clear()
     os.environ.update(task["environment"])
     os.chdir(task["directory"])
+    for name, value in task["tcp"].items():
+        _set_tcp(name, value)
     time.sleep(max(0.0, PROGRAMS_AT_S - time.monotonic()))
     try:
         network = EmulatedNetwork(
@@ -117,6 +119,18 @@ def _emulate(task: Mapping[str, Any]) -> str:
     finally:
         network.close()
     return replace(network.report(), exact=True).to_text(exit_code=code)
+
+
+def _set_tcp(name: str, value: str) -> None:
+    folder = Path("/proc/sys/net/ipv4")
+    try:
+        (folder / name).write_text(value, encoding="ascii")
+    except OSError as error:
+        known = (folder / "tcp_available_congestion_control").read_text("ascii").split()
+        raise EmulationError(
+            f"the kernel of exact runs does not take net.ipv4.{name} = {value} "
+            f"({error.strerror}); it has the congestion controls {', '.join(known)}"
+        ) from error
 
 
 def _keep(written: int, scratch: Path) -> None:

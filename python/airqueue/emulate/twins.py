@@ -76,16 +76,20 @@ def run(
 ) -> list[exact.ExactRun]:
     """Carry out an order exactly, ``count`` times: with the seed, and with the seeds after it.
 
-    ``watch`` gets the number of the twin, from 1, and how far it is. Raises what `exact.run` raises.
+    TCP has the settings of this machine, as in real time. ``watch`` gets the number of the twin, from
+    1, and how far it is. Raises what `exact.run` raises.
     """
     done = []
+    tcp = exact.tcp_of_this_machine()
     for number in range(count):
 
         def follow(progress: exact.Progress, twin: int = number + 1) -> None:
             watch(twin, progress)
 
         own = (seed + number) % _SEEDS
-        done.append(exact.run(scenario, order, real=real, seed=own, changes=changes, watch=follow))
+        done.append(
+            exact.run(scenario, order, real=real, seed=own, changes=changes, tcp=tcp, watch=follow)
+        )
     return done
 
 
