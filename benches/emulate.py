@@ -168,8 +168,7 @@ def row(case: Case, results: list[EmulationResults]) -> list[str]:
 
     emulated = [each.emulated for each in results]
     down_bps = [
-        8 * sum(pair["delivered_bytes"] for pair in each["pairs"].values()) / each["duration_s"]
-        for each in emulated
+        sum(each.rate_bps(pair) or 0.0 for pair in each.emulated["pairs"]) for each in results
     ]
     lost = sum(
         each.emulated["unwritten_packets"] + sum(each.device_drops.values()) for each in results

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,7 @@ from rich.table import Table
 
 from airqueue.emulate import Order, Program, exact
 from airqueue.simulate import Scenario
-from airqueue.stats import t_interval
-from transfers import RECEIVER, SENDER
+from transfers import RECEIVER, SENDER, difference
 
 
 @dataclass(frozen=True)
@@ -96,18 +95,8 @@ def emulated(case: Case, seed: int, seconds: float, *, bursts: bool) -> tuple[fl
         duration_s=seconds,
     )
     done = exact.run(case.scenario(real=True, seconds=seconds), order, seed=seed)
-    pair = done.results.emulated["pairs"][f"{sender}->{receiver}"]
-    rate_bps = 8 * pair["delivered_bytes"] / done.results.emulated["duration_s"]
+    rate_bps = done.results.rate_bps(f"{sender}->{receiver}") or 0.0
     return rate_bps, case.queue(done.results.figures), done.wall_s
-
-
-def difference(ours: Sequence[float], kernels: Sequence[float]) -> str:
-    """The kernel's mean relative to ours, less one, with the 95 % interval over pairs of seeds."""
-    relative = np.array(kernels) / np.mean(ours) - np.array(ours) / np.mean(ours)
-    interval = t_interval(relative)
-    if interval is None:
-        return f"{100 * relative.mean():+.1f} %"
-    return f"{100 * interval.mean:+.1f} % [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
 
 
 def main() -> int:
@@ -142,10 +131,10 @@ def main() -> int:
             case.name,
             f"{np.mean(rates) / 1e6:.2f}",
             f"{np.mean(kernel_rates) / 1e6:.2f}",
-            difference(rates, kernel_rates),
+            difference(kernel_rates, rates),
             f"{np.mean(queues):.1f}",
             f"{np.mean(kernel_queues):.1f}",
-            difference(queues, kernel_queues),
+            difference(kernel_queues, queues),
             f"{np.mean(walls) / options.seconds:.2f}",
         )
     Console(width=120).print(table)

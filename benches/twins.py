@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 
 import numpy as np
 from rich.console import Console
@@ -22,8 +21,7 @@ from rich.table import Table
 
 from airqueue.emulate import EmulatedNetwork, EmulationResults, Order, Program, catalogue, exact
 from airqueue.emulate.session import Session
-from airqueue.stats import t_interval
-from transfers import RECEIVER, SENDER
+from transfers import RECEIVER, SENDER, difference
 
 # The line of this preset is faster than half of what the machine carries.
 CHANGES = {"quiet-flat": {"hosts.server.rate": "100 Mb/s"}}
@@ -52,17 +50,7 @@ def in_real_time(preset: str, seed: int, seconds: float) -> EmulationResults:
 def figures(results: EmulationResults) -> list[float]:
     """Throughput in bit/s, and delays in seconds."""
     pair = results.emulated["pairs"]["server->phone"]
-    rate = 8 * pair["delivered_bytes"] / results.emulated["duration_s"]
-    return [rate, *(pair[name] or 0.0 for name in FIGURES)]
-
-
-def difference(real: Sequence[float], exactly: Sequence[float]) -> str:
-    """The mean of one less the mean of the other, relative, with the 95 % interval."""
-    relative = (np.array(real) - np.array(exactly)) / np.mean(exactly)
-    interval = t_interval(relative)
-    if interval is None or interval.n == 1:
-        return f"{100 * relative.mean():+.1f} %"
-    return f"{100 * interval.mean:+.1f} % ± {100 * interval.half_width:.1f}"
+    return [results.rate_bps("server->phone") or 0.0, *(pair[name] or 0.0 for name in FIGURES)]
 
 
 def main() -> int:

@@ -222,7 +222,7 @@ def test_tcp_has_the_settings_that_are_given():
 
 
 @pytest.mark.parametrize("date", ["tomorrow", "-1", "1e9", "99999999999"])
-def test_a_date_that_is_no_number_is_refused(monkeypatch, date):
+def test_a_date_that_is_not_a_number_is_refused(monkeypatch, date):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", date)
     with pytest.raises(EmulationError, match="expected whole seconds since 1970"):
         exact.run("quiet-flat", phone("true"))

@@ -185,8 +185,8 @@ impl Emulator {
     }
 }
 
-/// A run on the wall clock. On a virtual clock a system call is the dearest part of it: the clock is read as rarely as can
-/// be.
+/// A run on the wall clock. On the virtual clock of user-mode Linux the loop spends most of its time in system calls, and
+/// therefore reads the clock as rarely as possible.
 struct Loop<'a> {
     emulator: &'a Emulator,
     devices: Vec<OwnedFd>,

@@ -89,6 +89,10 @@ class _Asked:
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
 
+    def options(self) -> dict[str, Any]:
+        """Return the options of the network, in real time and exactly. Raises UsageError."""
+        return {"real": self.named, "seed": self.seed, "changes": _changes(self.changes)}
+
     @property
     def named(self) -> list[str]:
         """Nodes that the command line names, which makes them real."""
@@ -209,9 +213,7 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     from airqueue.cli import emulate_tables  # noqa: PLC0415 - loads numpy, which starts threads
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
-    network = EmulatedNetwork(
-        asked.scenario, real=asked.named, seed=asked.seed, changes=_changes(asked.changes)
-    )
+    network = EmulatedNetwork(asked.scenario, **asked.options())
     order = _order(asked, network)
     if not asked.quiet:
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
@@ -219,9 +221,9 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     if not asked.quiet:
         console = Console(stderr=True, highlight=False, markup=False)
         emulate_tables.show(console, results, wall_s)
-    more = (
-        {} if asked.twins is None else {"twins": _twins(asked, asked.twins, order, results, code)}
-    )
+    more = {}
+    if asked.twins is not None:
+        more["twins"] = _twins(asked, asked.twins, order, results, code)
     if asked.json_path is not None:
         text = results.to_text(exit_code=code, **more)
         if asked.json_path == "-":
@@ -235,14 +237,12 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
 
 
 def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
-    from airqueue.emulate.network import check_devices  # noqa: PLC0415 - loads numpy
     from airqueue.emulate.session import Session  # noqa: PLC0415
 
     def say(text: str) -> None:
         if not asked.quiet:
             click.echo(text, err=True)
 
-    check_devices()
     try:
         code = Session(network, order, say).run()
     finally:
@@ -254,31 +254,23 @@ def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
     from airqueue.cli import emulate_exact  # noqa: PLC0415 - loads numpy
 
     done = emulate_exact.run(
-        asked.scenario,
-        order,
-        real=asked.named,
-        seed=asked.seed,
-        changes=_changes(asked.changes),
-        scratch=asked.scratch,
-        quiet=asked.quiet,
+        asked.scenario, order, scratch=asked.scratch, quiet=asked.quiet, **asked.options()
     )
     return done.results, done.exit_code, done.wall_s
 
 
 def _twins(
-    asked: _Asked, count: int, order: Order, results: EmulationResults, code: int
+    asked: _Asked,
+    count: int,
+    order: Order,
+    results: EmulationResults,
+    code: int,
 ) -> dict[str, Any]:
     from airqueue.cli import emulate_exact, emulate_tables  # noqa: PLC0415 - loads numpy
     from airqueue.emulate import twins  # noqa: PLC0415
 
     done = emulate_exact.run_twins(
-        asked.scenario,
-        order,
-        count,
-        real=asked.named,
-        seed=asked.seed,
-        changes=_changes(asked.changes),
-        quiet=asked.quiet,
+        asked.scenario, order, count, quiet=asked.quiet, **asked.options()
     )
     comparisons = twins.compare(results, [each.results for each in done])
     if not asked.quiet:

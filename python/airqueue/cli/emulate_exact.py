@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -27,16 +27,12 @@ _ERASE: Final = "\r\x1b[K"
 
 
 def run(
-    scenario: str,
-    order: Order,
-    *,
-    real: Sequence[str],
-    seed: int,
-    changes: dict[str, Any],
-    scratch: Path | None,
-    quiet: bool,
+    scenario: str, order: Order, *, scratch: Path | None, quiet: bool, **options: Any
 ) -> exact.ExactRun:
-    """Carry out an order on a virtual clock; what programs print goes to this process's streams."""
+    """Carry out an order on a virtual clock; what programs print goes to this process's streams.
+
+    ``options`` are those of `exact.run`.
+    """
     status = _Status(order.duration_s, quiet=quiet)
     with _signals_end():
         try:
@@ -45,27 +41,21 @@ def run(
                 order,
                 stdout=status.before(sys.stdout.buffer),
                 stderr=status.before(sys.stderr.buffer),
-                real=real,
-                seed=seed,
-                changes=changes,
                 scratch=scratch,
                 watch=status.show,
+                **options,
             )
         finally:
             status.erase()
 
 
 def run_twins(
-    scenario: str,
-    order: Order,
-    count: int,
-    *,
-    real: Sequence[str],
-    seed: int,
-    changes: dict[str, Any],
-    quiet: bool,
+    scenario: str, order: Order, count: int, *, quiet: bool, **options: Any
 ) -> list[exact.ExactRun]:
-    """Carry out an order exactly, ``count`` times; what programs print is in the results."""
+    """Carry out an order exactly, ``count`` times; what programs print is in the results.
+
+    ``options`` are those of `twins.run`.
+    """
     status = [
         _Status(order.duration_s, quiet=quiet, prefix=f"twin {number} of {count}: ")
         for number in range(1, count + 1)
@@ -76,9 +66,7 @@ def run_twins(
 
     with _signals_end():
         try:
-            return twins.run(
-                scenario, order, count, real=real, seed=seed, changes=changes, watch=watch
-            )
+            return twins.run(scenario, order, count, watch=watch, **options)
         finally:
             for each in status:
                 each.erase()

@@ -45,7 +45,7 @@ def show(console: Console, results: EmulationResults, wall_s: float | None = Non
     emulated = results.emulated
     pairs = {name: pair for name, pair in emulated["pairs"].items() if pair["offered_packets"]}
     if pairs:
-        console.print(_pairs(pairs, emulated["duration_s"]))
+        console.print(_pairs(results, pairs))
     for reason, count in emulated["refused"].items():
         what = _REFUSED.get(reason, reason)
         console.print(f"Not carried: {text.plural(count['packets'], 'packet')} {what}.")
@@ -54,14 +54,14 @@ def show(console: Console, results: EmulationResults, wall_s: float | None = Non
     console.print(f"{verdict[0].upper()}{verdict[1:]}.", style="bold", soft_wrap=True)
 
 
-def _pairs(pairs: dict[str, PairDict], duration_s: float) -> Table:
+def _pairs(results: EmulationResults, pairs: dict[str, PairDict]) -> Table:
     table = Table("")
     for heading in ("rate", "delay\np50", "delay\np95", "delivered\npackets", "dropped", "lost"):
         table.add_column(heading, justify="right")
     for name, pair in pairs.items():
         table.add_row(
             _arrow(name),
-            text.rate(pair["delivered_bytes"] * 8 / duration_s) if duration_s else "–",
+            _rate(results.rate_bps(name)),
             _seconds(pair["delay_p50_s"]),
             _seconds(pair["delay_p95_s"]),
             f"{pair['delivered_packets']:,}",
@@ -97,6 +97,10 @@ def show_twins(console: Console, comparisons: Sequence[Comparison], count: int) 
 
 def _arrow(pair: str) -> str:
     return pair.replace("->", " → ")
+
+
+def _rate(value: float | None) -> str:
+    return "–" if value is None else text.rate(value)
 
 
 def _seconds(value: float | None) -> str:

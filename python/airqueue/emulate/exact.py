@@ -166,11 +166,7 @@ class _Follower:
 
     def look(self, virtual_s: float) -> None:
         """Pass on what is new."""
-        for source, to in self._streams:
-            text = source.read()
-            if text:
-                to.write(text)
-                to.flush()
+        self._pass_on()
         now = time.monotonic()
         if virtual_s != self._virtual_s:
             self._virtual_s, self._since = virtual_s, now
@@ -178,7 +174,13 @@ class _Follower:
 
     def close(self) -> None:
         """Pass on the rest."""
+        self._pass_on()
+        for source, _ in self._streams:
+            source.close()
+
+    def _pass_on(self) -> None:
         for source, to in self._streams:
-            with source:
-                shutil.copyfileobj(source, to)
+            text = source.read()
+            if text:
+                to.write(text)
                 to.flush()

@@ -58,12 +58,12 @@ def _run() -> None:
     worker = os.fork()
     if worker == 0:
         os._exit(_work(task, written))
-    ended, status = os.wait()
+    ended = status = 0
     while ended != worker:
         ended, status = os.wait()
     if status != 0 and not (first_process.FOLDER / ERROR).exists():
         code = os.waitstatus_to_exitcode(status)
-        raise RuntimeError(f"the emulation ended with {code}, perhaps for want of memory")
+        raise RuntimeError(f"the emulation ended with {code}: the memory may be too small")
 
 
 def _work(task: Mapping[str, Any], written: int) -> int:

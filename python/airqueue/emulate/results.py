@@ -49,6 +49,12 @@ class EmulationResults:
         """Whether the delays can be trusted."""
         return judge(self.emulated, self.device_drops)
 
+    def rate_bps(self, pair: str) -> float | None:
+        """Return the rate at which a pair such as ``"phone->server"`` got IP packets."""
+        duration_s = self.emulated["duration_s"]
+        delivered = self.emulated["pairs"][pair]["delivered_bytes"]
+        return 8 * delivered / duration_s if duration_s else None
+
     def document(self) -> dict[str, Any]:
         """Return everything as one JSON object."""
         verdict = self.verdict

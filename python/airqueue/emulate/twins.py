@@ -14,7 +14,6 @@ from typing import Any, Final
 from airqueue.emulate import exact
 from airqueue.emulate.results import EmulationResults
 from airqueue.emulate.session import Order
-from airqueue.records import PairDict
 from airqueue.stats import prediction_interval
 
 LEAST_TWINS: Final = 3
@@ -22,19 +21,16 @@ LEAST_TWINS: Final = 3
 _SEEDS: Final = 2**32
 
 
-def _rate(pair: PairDict, duration_s: float) -> float | None:
-    return 8 * pair["delivered_bytes"] / duration_s if duration_s else None
+def _lost(results: EmulationResults, pair: str) -> float | None:
+    of = results.emulated["pairs"][pair]
+    lost = of["dropped_packets"] + of["given_up_packets"]
+    return lost / of["offered_packets"] if of["offered_packets"] else None
 
 
-def _lost(pair: PairDict, duration_s: float) -> float | None:
-    lost = pair["dropped_packets"] + pair["given_up_packets"]
-    return lost / pair["offered_packets"] if pair["offered_packets"] else None
-
-
-_FIGURES: Final[Mapping[str, Callable[[PairDict, float], float | None]]] = {
-    "throughput_bps": _rate,
-    "delay_p50_s": lambda pair, duration_s: pair["delay_p50_s"],
-    "delay_p95_s": lambda pair, duration_s: pair["delay_p95_s"],
+_FIGURES: Final[Mapping[str, Callable[[EmulationResults, str], float | None]]] = {
+    "throughput_bps": EmulationResults.rate_bps,
+    "delay_p50_s": lambda results, pair: results.emulated["pairs"][pair]["delay_p50_s"],
+    "delay_p95_s": lambda results, pair: results.emulated["pairs"][pair]["delay_p95_s"],
     "lost_ratio": _lost,
 }
 
@@ -110,10 +106,7 @@ def _comparisons(
         if not any(each.emulated["pairs"][pair]["offered_packets"] for each in (results, *twins)):
             continue
         for figure, of in _FIGURES.items():
-            run, *others = (
-                of(each.emulated["pairs"][pair], each.emulated["duration_s"])
-                for each in (results, *twins)
-            )
+            run, *others = (of(each, pair) for each in (results, *twins))
             known = [value for value in others if value is not None]
             interval = prediction_interval(known) if len(known) == len(others) else None
             if interval is None or interval.half_width == 0.0:

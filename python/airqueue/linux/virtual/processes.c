@@ -44,7 +44,6 @@ typedef long (*ptrace_call)(enum __ptrace_request, pid_t, void *, void *);
 static struct {
 	enum __ptrace_request request;
 	void *address;
-	void *data;
 } resumed;
 
 static void *following(const char *name)
@@ -106,7 +105,6 @@ long ptrace(enum __ptrace_request request, ...)
 	if (resumes(request)) {
 		resumed.request = request;
 		resumed.address = address;
-		resumed.data = data;
 	}
 	long done = next(request, process, address, data);
 	int state = request == PTRACE_SETREGSET && address == (void *)NT_X86_XSTATE;
@@ -168,7 +166,7 @@ static void cpuid(struct user_regs_struct *registers)
 	registers->rdx = d;
 }
 
-/* Carry out the instruction that trapped; 0 if the instruction is none of ours. */
+/* Carry out the instruction that trapped; 0 if the instruction is another one. */
 static int emulate(pid_t process)
 {
 	struct user_regs_struct registers;
