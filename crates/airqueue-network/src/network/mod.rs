@@ -34,6 +34,6 @@ pub use changes::{Change, TimedChange};
 pub use connection::{SessionCounters, TcpCounters};
 pub use engine::{Event, Network, OfferedPacket};
 pub use spec::{
-    AlternateRoute, FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind, TcpFlowSpec,
-    Traffic, WireSpec, Work,
+    AlternateRoute, FlowPart, FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind,
+    TcpFlowSpec, Traffic, WireSpec, Work,
 };
