@@ -346,6 +346,19 @@ class Emulation:
     def nodes(self) -> list[tuple[str, bool]]:
         """The real nodes in the order of the scenario, each with whether the node is a wired host."""
     @property
+    def mtus(self) -> list[int]:
+        """The largest packets on the link of each real node, in bytes."""
+    @property
+    def routers(self) -> list[str]:
+        """Names of the routers between real nodes that are not real themselves."""
+    def set_router(self, name: str, addresses: list[str]) -> None:
+        """Give a router that is not real its addresses. Raises `NativeError`."""
+    def add_prefix(self, network: str, length: int) -> None:
+        """Say that addresses with this prefix are those of the network: nobody may have one.
+
+        Raises `NativeError`.
+        """
+    @property
     def warm_up_s(self) -> float: ...
     def attach(self, node: str, device: int, addresses: list[str]) -> None:
         """Connect a node to a TUN device with these addresses; the descriptor is duplicated.

@@ -15,7 +15,7 @@ from airqueue import _native
 from airqueue.emulate import catalogue
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.nodes import TOOLS, Host
-from airqueue.emulate.plan import DEVICE, Plan, has_ipv6
+from airqueue.emulate.plan import DEVICE, PREFIX, PREFIX6, Plan, has_ipv6
 from airqueue.emulate.results import EmulationResults
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
@@ -70,7 +70,12 @@ class EmulatedNetwork:
             raise ScenarioError(f"{self.name}: {error}") from error
         nodes = self._engine.nodes
         names, wired = [name for name, _ in nodes], [is_wired for _, is_wired in nodes]
-        self.plan = Plan(names, wired, ipv6=has_ipv6())
+        mtus, routers = self._engine.mtus, self._engine.routers
+        self.plan = Plan(names, wired, ipv6=has_ipv6(), mtus=mtus, routers=routers)
+        self._engine.add_prefix(str(PREFIX[0]), PREFIX.prefixlen)
+        self._engine.add_prefix(str(PREFIX6[0]), PREFIX6.prefixlen)
+        for router in self.plan.routers:
+            self._engine.set_router(router.name, router.addresses)
         self.on_end: Callable[[], None] = lambda: None
         """Called in another thread when the engine has ended, by itself or by `stop`."""
         self.ended = False
@@ -128,6 +133,7 @@ class EmulatedNetwork:
             self._engine.report(),
             json.loads(self._engine.figures()),
             {name: host.dropped_packets() for name, host in self._hosts.items()},
+            routers=self.plan.routers,
         )
 
     def stop(self) -> None:

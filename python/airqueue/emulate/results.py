@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import airqueue
-from airqueue.emulate.plan import Node
+from airqueue.emulate.plan import Node, Router
 from airqueue.emulate.verdict import Verdict, judge
 from airqueue.records import EmulationDict
 
@@ -30,6 +30,8 @@ class EmulationResults:
     """By node: packets that the kernel dropped before the emulator could read them."""
     exact: bool = False
     """Whether the clock was a virtual one."""
+    routers: tuple[Router, ...] = ()
+    """Routers between the real nodes that are not real."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -42,6 +44,7 @@ class EmulationResults:
             document["figures"],
             document["device_drops"],
             document["exact"],
+            tuple(Router(**router) for router in document["routers"]),
         )
 
     @property
@@ -67,6 +70,7 @@ class EmulationResults:
             "trusted_within_s": verdict.within_s,
             "verdict": verdict.sentence,
             "nodes": [asdict(node) for node in self.nodes],
+            "routers": [asdict(router) for router in self.routers],
             "emulated": self.emulated,
             "device_drops": self.device_drops,
             "figures": self.figures,
