@@ -1,11 +1,14 @@
 //! The network of a scenario between real nodes.
 
+mod captured;
 mod routers;
 
 use self::routers::{Errand, Routers};
+use crate::capture::Captures;
 use crate::figures::{PairCounters, Refusal};
 use crate::header::{self, Header};
 use crate::slots::Slots;
+use crate::story::Labels;
 use airqueue_core::{Ecn, Packet, PacketCount, Payload, Seed, Span, Time};
 use airqueue_network::outcome::Outcome;
 use airqueue_scenario::emulated::{Emulated, Pair, Passage, RealNode};
@@ -33,6 +36,9 @@ pub struct Emulation {
     routers: Routers,
     /// Packets that have come to routers, while they are processed.
     at_routers: Vec<u32>,
+    /// Captures that the owner has asked for.
+    captures: Option<Box<Captures>>,
+    labels: Labels,
     held: Vec<Held>,
     free: Vec<u32>,
     outcomes: Vec<Outcome>,
@@ -101,6 +107,7 @@ impl Emulation {
                 *first = Some(router.router);
             }
         }
+        let names = nodes.iter().map(|node| &node.name).chain(routers);
         Ok(Emulation {
             run: scenario.start(seed)?,
             nodes: nodes.clone(),
@@ -111,6 +118,8 @@ impl Emulation {
             router_names: routers.clone(),
             routers: Routers::new(places, first),
             at_routers: Vec::new(),
+            captures: None,
+            labels: Labels::new(names.cloned().collect(), scenario.spec()),
             held: Vec::new(),
             free: Vec::new(),
             outcomes: Vec::new(),
@@ -182,11 +191,14 @@ impl Emulation {
         let done = match (route, header) {
             (Ok((header, route)), _) => {
                 self.routes[route].counters.offered.add_size(u64::from(header.size));
-                self.offer(route, bytes, &header, Purpose::Carried);
+                let held = self.hold_for(route, bytes, &header, Purpose::Carried);
+                self.capture_sent(held, from, bytes);
+                self.offer_held(held, &header);
                 Ok(())
             }
             (Err((refusal, errand)), header) => {
                 self.refused[refusal as usize].add_size(bytes.len() as u64);
+                self.capture_refused(from, bytes, refusal, errand);
                 if let (Some(errand), Ok(header)) = (errand, header) {
                     self.send_errand(from, bytes, &header, errand);
                 }
@@ -251,9 +263,10 @@ impl Emulation {
 
     /// Processes the outcomes of packets.
     fn conclude(&mut self, pass_on: &mut impl FnMut(Departure<'_>)) {
+        self.trace();
         let network = self.run.network();
         self.outcomes.extend(network.model.outcomes());
-        let now = network.now();
+        let (now, captures) = (network.now(), &mut self.captures);
         for outcome in self.outcomes.drain(..) {
             let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
                 outcome;
@@ -261,18 +274,21 @@ impl Emulation {
             let route = &mut self.routes[held.route];
             match outcome {
                 Outcome::Delivered(packet) => {
-                    route.finish(held, &packet, now);
+                    let marked = route.finish(held, &packet, now);
+                    let to = Some((route.to, &held.bytes[..]));
+                    captured::ended(captures, &packet, held.purpose, to, (marked, now));
                     if matches!(held.purpose, Purpose::Stopped(_)) || route.to >= self.nodes.len() {
                         self.at_routers.push(packet.payload.0);
                         continue;
                     }
                     pass_on(Departure { to: route.to, bytes: &held.bytes, due: now });
                 }
-                Outcome::Dropped(packet, _) if held.is_carried() => {
-                    route.counters.dropped.add(&packet)
+                Outcome::Dropped(..) | Outcome::Lost(_) => {
+                    captured::ended(captures, &packet, held.purpose, None, (false, now));
+                    if held.is_carried() {
+                        route.counters.on_gone(&outcome);
+                    }
                 }
-                Outcome::Lost(packet) if held.is_carried() => route.counters.lost.add(&packet),
-                Outcome::Dropped(..) | Outcome::Lost(..) => {}
             }
             self.free.push(packet.payload.0);
         }
@@ -328,8 +344,8 @@ impl Route {
         }
     }
 
-    /// Writes into a delivered packet what the network changed.
-    fn finish(&mut self, held: &mut Held, packet: &Packet, now: Time) {
+    /// Writes into a delivered packet what the network changed. Returns whether a queue has marked the packet.
+    fn finish(&mut self, held: &mut Held, packet: &Packet, now: Time) -> bool {
         if held.is_carried() {
             self.counters.on_delivered(packet, held.ecn, now - held.arrived);
         }
@@ -337,5 +353,6 @@ impl Route {
             header::mark_ce(&mut held.bytes);
         }
         header::pass_routers(&mut held.bytes, self.routers.len() as u8);
+        held.ecn != Ecn::Ce && packet.ecn == Ecn::Ce
     }
 }

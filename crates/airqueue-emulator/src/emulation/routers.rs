@@ -9,7 +9,7 @@ use crate::category::category;
 use crate::figures::Refusal;
 use crate::header::{self, Header};
 use crate::icmp::{self, Answer, Problem};
-use airqueue_core::{Span, Time};
+use airqueue_core::{Payload, Span, Time};
 use airqueue_network::network::OfferedPacket;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -181,12 +181,29 @@ impl Emulation {
     }
 
     /// Offers a packet to the network, which is not full.
-    pub(super) fn offer(&mut self, route: usize, bytes: &[u8], header: &Header, purpose: Purpose) {
-        let now = self.run.now();
-        let held = Held { route, arrived: now, ecn: header.ecn, purpose, ..Held::default() };
-        let payload = self.hold(bytes, held);
-        let flow = self.routes[route].slots[category(header.dscp).index()].flow(header.flow);
+    fn offer(&mut self, route: usize, bytes: &[u8], header: &Header, purpose: Purpose) {
+        let held = self.hold_for(route, bytes, header, purpose);
+        self.offer_held(held, header);
+    }
+
+    /// Stores a packet that is going to be offered.
+    pub(super) fn hold_for(
+        &mut self,
+        route: usize,
+        bytes: &[u8],
+        header: &Header,
+        purpose: Purpose,
+    ) -> Payload {
+        let (arrived, ecn) = (self.run.now(), header.ecn);
+        let held = self.hold(bytes, Held { route, arrived, ecn, purpose, ..Held::default() });
+        self.capture_entry(held, route);
+        held
+    }
+
+    pub(super) fn offer_held(&mut self, payload: Payload, header: &Header) {
         let Header { size, dscp, ecn, .. } = *header;
+        let route = &mut self.routes[self.held[payload.0 as usize].route];
+        let flow = route.slots[category(dscp).index()].flow(header.flow);
         let offered = OfferedPacket { size, payload, ecn: Some(ecn), dscp: Some(dscp) };
         let network = self.run.network();
         network.model.offer(flow, offered, &mut network.queue);

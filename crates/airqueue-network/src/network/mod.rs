@@ -27,6 +27,7 @@ pub mod series;
 mod sources;
 mod spec;
 mod store;
+mod trace;
 mod upper;
 mod wire;
 
@@ -37,3 +38,4 @@ pub use spec::{
     AlternateRoute, FlowPart, FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind,
     TcpFlowSpec, Traffic, WireSpec, Work,
 };
+pub use trace::{Step, Traced};
