@@ -365,6 +365,13 @@ class Emulation:
 
         Raises `NativeError`.
         """
+    def capture(self, node: str, path: str | PathLike[str]) -> None:
+        """Capture what a node sends and receives in a file of pcapng, which is made now.
+
+        Raises `NativeError` for a node, and OSError for the file.
+        """
+    def captures(self) -> list[tuple[str, int, str | None]]:
+        """The captures: the node, the number of packets, and why the file ends early."""
     def run(self, duration_s: float | None = None, *, priority: bool = False) -> None:
         """Simulate the warm-up, and then follow the wall clock until `stop`, or for a duration.
 

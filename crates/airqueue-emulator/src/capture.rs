@@ -23,7 +23,7 @@ const RECORD_BYTES: usize = 256;
 
 const TOO_LONG: &str = "in the network for longer than the capture could wait";
 
-/// Where a capture is written.
+/// Where a capture is written, in whole blocks; at the end the writer is flushed.
 pub type Sink = Box<dyn Write + Send + Sync>;
 
 /// All captures of an emulation.
@@ -200,6 +200,9 @@ impl Captures {
         for file in files.iter_mut().flatten() {
             file.settle_all();
             file.flush(now);
+            if file.failure.is_none() {
+                file.failure = file.sink.flush().err();
+            }
         }
     }
 
@@ -263,7 +266,7 @@ impl File {
     fn flush(&mut self, now: Time) {
         self.flushed = now;
         if !self.out.is_empty() && self.failure.is_none() {
-            self.failure = self.sink.write_all(&self.out).and_then(|()| self.sink.flush()).err();
+            self.failure = self.sink.write_all(&self.out).err();
         }
         self.out.clear();
     }

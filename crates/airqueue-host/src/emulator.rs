@@ -4,7 +4,7 @@
 //! at which it is read, and is written as soon as possible after the time at which it leaves the network. Lateness does
 //! not accumulate: a late write changes no time in the network.
 
-use crate::clock::monotonic;
+use crate::clock::{ClockSample, monotonic};
 use crate::error::HostError;
 use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
 use airqueue_core::{Span, Time};
@@ -151,6 +151,8 @@ impl Emulator {
         let began = monotonic();
         let end = duration.map_or(Time::MAX, |duration| began + duration);
         let offset = warm_up - (began - Time::ZERO);
+        let wall = Span::from_nanos(ClockSample::take().offset_ns);
+        self.with(|state| state.emulation.set_capture_zero(wall - offset));
         self.started.store(true, Ordering::Relaxed);
         let began_cpu = cpu_time();
         Loop { emulator: self, devices, waiter, offset, end, began, began_cpu, now: began }.run()
@@ -222,6 +224,10 @@ impl Loop<'_> {
             if ends || self.now - accounted > ACCOUNT_EVERY {
                 accounted = self.now;
                 (state.elapsed, state.cpu) = (self.now - self.began, cpu_time() - self.began_cpu);
+                state.emulation.write_captures(self.now + self.offset);
+            }
+            if ends {
+                state.emulation.finish_captures();
             }
             drop(state);
             if ends {

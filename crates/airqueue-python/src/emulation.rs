@@ -3,10 +3,12 @@
 use crate::convert;
 use crate::dicts::{EmulationDict, Named, PairDict, RefusedDict};
 use crate::error;
-use crate::scenario::wrong;
+use crate::scenario::{refused, wrong};
 use airqueue_core::{PacketCount, Seed};
 use airqueue_emulator::PairCounters;
+use airqueue_host::background::BackgroundFile;
 use airqueue_host::emulator::{Emulator, State};
+use airqueue_host::error::words;
 use airqueue_host::tun;
 use airqueue_scenario::Scenario;
 use pyo3::prelude::*;
@@ -91,6 +93,24 @@ impl PyEmulation {
         // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
         let device = unsafe { BorrowedFd::borrow_raw(device) };
         self.0.attach(node, device, &addresses).map_err(error)
+    }
+
+    /// Captures what a node sends and receives in a file, which is made now.
+    fn capture(&self, py: Python<'_>, node: &str, path: PathBuf) -> PyResult<()> {
+        let at = self.0.with(|state| state.emulation.nodes().iter().position(|of| of.name == node));
+        let at = at.ok_or_else(|| error(format!("there is no real node {node:?}")))?;
+        let file = BackgroundFile::create(&path).map_err(|error| refused(py, &path, &error))?;
+        self.0.with(|state| state.emulation.capture(at, Box::new(file)));
+        Ok(())
+    }
+
+    /// The captures: the node, the number of packets, and why the file ends early.
+    fn captures(&self) -> Vec<(String, u64, Option<String>)> {
+        self.0.with(|state| {
+            let name = |at: usize| state.emulation.nodes()[at].name.clone();
+            let captures = state.emulation.captures();
+            captures.map(|of| (name(of.node), of.packets, of.failure.map(words))).collect()
+        })
     }
 
     /// Simulates the warm-up, and then follows the wall clock until `stop`, or for a duration.

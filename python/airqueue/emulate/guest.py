@@ -46,6 +46,11 @@ _MODULES: Final = (
 )
 
 
+def capture(number: int) -> str:
+    """Return the name of the file for a capture."""
+    return f"capture-{number}"
+
+
 def main() -> None:
     """Do the task of the folder."""
     first_process.first_process(_MODULES, _run)
@@ -105,7 +110,14 @@ def _emulate(task: Mapping[str, Any]) -> str:
     time.sleep(max(0.0, PROGRAMS_AT_S - time.monotonic()))
     try:
         network = EmulatedNetwork(
-            task["scenario"], real=task["real"], seed=task["seed"], changes=task["changes"]
+            task["scenario"],
+            real=task["real"],
+            seed=task["seed"],
+            changes=task["changes"],
+            pcap={
+                node: first_process.FOLDER / capture(number)
+                for number, node in enumerate(task["pcap"])
+            },
         )
     except ScenarioError as error:
         raise EmulationError(str(error)) from error

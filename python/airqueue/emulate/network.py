@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Final
 
 from airqueue import _native
-from airqueue.emulate import catalogue
+from airqueue.emulate import captures, catalogue
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.nodes import TOOLS, Host
 from airqueue.emulate.plan import DEVICE, PREFIX, PREFIX6, Plan, has_ipv6
@@ -49,6 +49,8 @@ class EmulatedNetwork:
     dictionary. ``real``: stations and hosts that are real, in addition to those with ``real =
     true``. ``seed`` determines every random draw of the network; real time and real programs are not
     repeatable. ``changes``: values of the scenario to change, as in ``{"phy.rate": "6 Mb/s"}``.
+    ``pcap``: for each node that is to be captured a file of pcapng, which is made when the network
+    starts.
 
     Needs root, or a user namespace (`airqueue.linux.privileges`), and TUN devices. Raises
     EmulationError, NamespaceError or ScenarioError with one sentence, and OSError for a file.
@@ -61,6 +63,7 @@ class EmulatedNetwork:
         real: Sequence[str] = (),
         seed: int = 1,
         changes: Mapping[str, object] | None = None,
+        pcap: Mapping[str, str | os.PathLike[str]] | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
@@ -76,6 +79,8 @@ class EmulatedNetwork:
         self._engine.add_prefix(str(PREFIX6[0]), PREFIX6.prefixlen)
         for router in self.plan.routers:
             self._engine.set_router(router.name, router.addresses)
+        self._pcap = {node: os.fspath(file) for node, file in (pcap or {}).items()}
+        captures.check(self._pcap, self.plan)
         self.on_end: Callable[[], None] = lambda: None
         """Called in another thread when the engine has ended, by itself or by `stop`."""
         self.ended = False
@@ -134,6 +139,10 @@ class EmulatedNetwork:
             json.loads(self._engine.figures()),
             {name: host.dropped_packets() for name, host in self._hosts.items()},
             routers=self.plan.routers,
+            captures=tuple(
+                captures.Capture(node, self._pcap[node], packets, problem)
+                for node, packets, problem in self._engine.captures()
+            ),
         )
 
     def stop(self) -> None:
@@ -182,6 +191,8 @@ class EmulatedNetwork:
             finally:
                 os.close(device)  # The engine has a descriptor of its own.
             host.configure()
+        for name, file in self._pcap.items():
+            self._engine.capture(name, file)
         self.host(self.plan.default.name).try_program()
 
     def _run(self, duration_s: float | None, given_up: Callable[[], bool]) -> None:
@@ -209,13 +220,14 @@ def emulate(
     real: Sequence[str] = (),
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
+    pcap: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
 
     ``with emulate("home-evening") as net: net.host("phone").run(["ping", "-c", "3", "peer"])``;
     the arguments are those of `EmulatedNetwork`.
     """
-    return EmulatedNetwork(scenario, real=real, seed=seed, changes=changes)
+    return EmulatedNetwork(scenario, real=real, seed=seed, changes=changes, pcap=pcap)
 
 
 def _read(

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import airqueue
+from airqueue.emulate.captures import Capture
 from airqueue.emulate.plan import Node, Router
 from airqueue.emulate.verdict import Verdict, judge
 from airqueue.records import EmulationDict
@@ -32,6 +33,7 @@ class EmulationResults:
     """Whether the clock was a virtual one."""
     routers: tuple[Router, ...] = ()
     """Routers between the real nodes that are not real."""
+    captures: tuple[Capture, ...] = ()
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -45,6 +47,7 @@ class EmulationResults:
             document["device_drops"],
             document["exact"],
             tuple(Router(**router) for router in document["routers"]),
+            tuple(Capture(**capture) for capture in document["captures"]),
         )
 
     @property
@@ -73,6 +76,7 @@ class EmulationResults:
             "routers": [asdict(router) for router in self.routers],
             "emulated": self.emulated,
             "device_drops": self.device_drops,
+            "captures": [asdict(capture) for capture in self.captures],
             "figures": self.figures,
         }
 
