@@ -1,4 +1,4 @@
-"""Captures of real nodes: readable by other tools, in agreement with the counters, whole after a kill."""
+"""Captures of real nodes: other tools read them, counters agree, and a kill leaves whole packets."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def check(packets: list[Packet], node: str, emulated: Any) -> None:
     counts: Counter[str] = Counter()
     for packet in packets:
         way, _, fate = packet.comment.partition(": ")
-        word = next((w for w in ("delivered", "dropped", "given up", "still") if w in fate), "refused")
+        word = next(
+            (w for w in ("delivered", "dropped", "given up", "still") if w in fate), "refused"
+        )
         counts[f"{way}, {word}, {packet.sent}"] += 1
         counts[f"{way}, marked, {packet.sent}"] += "marked CE" in fate
     for pair, counters in emulated["pairs"].items():
@@ -166,9 +168,9 @@ def test_exact_captures_are_the_same_to_the_byte(tmp_path):
 @pytest.mark.emulation
 def test_a_capture_is_whole_blocks_when_the_emulator_is_killed(tmp_path):
     file = tmp_path / "phone.pcapng"
+    ping = ("--at", "phone", "--", "ping", "-q", "-i", "0.01", "peer")
     process = subprocess.Popen(
-        [*AIRQUEUE, "quiet-flat", "--quiet", "--pcap", f"phone={file}", "--at", "phone", "--"]
-        + ["ping", "-q", "-i", "0.01", "peer"]
+        [*AIRQUEUE, "quiet-flat", "--quiet", "--pcap", f"phone={file}", *ping]
     )
     deadline = time.monotonic() + 30
     while not file.exists() or file.stat().st_size < 20_000:

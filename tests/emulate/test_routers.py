@@ -1,4 +1,4 @@
-"""Routers of emulated networks: traceroute, path MTU discovery and missing addresses, with real programs.
+"""Routers of emulated networks: traceroute, path MTU discovery, missing addresses, for real programs.
 
 Real time, and once on the virtual clock: what programs find does not depend on time.
 """

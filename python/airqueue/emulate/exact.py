@@ -77,8 +77,8 @@ def run(
     the kernel gives to programs. What programs print goes to ``stdout`` and ``stderr``; without a
     stream the result has the text. Programs read the host's files; what they write is gone at the
     end, except below ``scratch``, a folder to which it is then copied. ``tcp``: settings below
-    ``net.ipv4`` in place of the kernel's defaults. Files of ``pcap`` are made at the end. ``watch`` is called now and then; what it raises
-    ends the run.
+    ``net.ipv4`` in place of the kernel's defaults. Files of ``pcap`` are made at the end.
+    ``watch`` is called now and then; what it raises ends the run.
 
     Raises EmulationError or MachineError with one sentence, and OSError for a file.
     """

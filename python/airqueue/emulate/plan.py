@@ -90,9 +90,7 @@ class Plan:
         mtus = mtus or [MTU_BYTES] * len(names)
         self.nodes = tuple(
             Node(name, is_wired, *addresses(k), mtu)
-            for k, (name, is_wired, mtu) in enumerate(
-                zip(names, wired, mtus, strict=True), start=1
-            )
+            for k, (name, is_wired, mtu) in enumerate(zip(names, wired, mtus, strict=True), start=1)
         )
         self.routers = tuple(
             Router(name, *addresses(_ROUTERS_FROM + k)) for k, name in enumerate(routers, start=1)

@@ -117,8 +117,8 @@ impl Ways {
         part: &FlowPart,
         most: [u32; 2],
     ) -> Pair {
-        let behind = way.routers.iter().filter(|(_, at, _)| *at <= part.hops.start);
-        let mtu_bytes = behind.last().map_or(way.mtu_bytes, |&(_, _, mtu)| mtu);
+        let mut before = way.routers.iter().rev().filter(|(_, at, _)| *at <= part.hops.start);
+        let mtu_bytes = before.next().map_or(way.mtu_bytes, |&(_, _, mtu)| mtu);
         let on_part = |at: usize| part.hops.start < at && at < part.hops.end;
         let routers = way.routers.iter().filter(|&&(_, at, _)| on_part(at));
         let routers = routers
