@@ -1,5 +1,5 @@
-//! Any bytes from the device of a real node: each is refused and counted, or offered and accounted for. Routers answer at most
-//! once, and with whole packets for the sender.
+//! Any bytes from the device of a real node: each is refused and counted, or offered and accounted for. Routers answer at
+//! most once, and the sender alone.
 #![no_main]
 
 use airqueue_core::{Seed, Span, Time};

@@ -1,7 +1,7 @@
 //! Captures of what the devices of real nodes send and receive, with comments that say what the network did.
 //!
-//! A packet that a node sends is written when the network is done with the packet, since only then the comment is known, and the packets
-//! after it wait: files are in order of time. What waits is bounded.
+//! A packet that a node sends is written when the network is done with the packet, since only then the comment is known,
+//! and the packets after it wait: files are in order of time. What waits is bounded.
 
 use crate::figures::Refusal;
 use crate::pcapng::{self, Direction};

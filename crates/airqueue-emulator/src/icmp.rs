@@ -101,8 +101,8 @@ pub fn error(problem: Problem, router: IpAddr, packet: &[u8]) -> Option<Vec<u8>>
     }
 }
 
-/// Whether a router answers a packet (RFC 1812, section 4.3.2.7; RFC 4443, section 2.4 e): not an error, not a fragment other than
-/// the first, not a packet from or to more than one node. An IPv4 packet that may be fragmented is not too big.
+/// Whether a router answers a packet (RFC 1812, section 4.3.2.7; RFC 4443, section 2.4 e): not an error, not a fragment
+/// other than the first, not a packet from or to more than one node. An IPv4 packet that may be fragmented is not too big.
 fn answerable(ip: &IpSlice<'_>, problem: Problem) -> bool {
     if !is_single(ip.source_addr()) || !is_single(ip.destination_addr()) {
         return false;

@@ -162,8 +162,8 @@ fn of_pair(
     error("", format_args!("between the real nodes {from:?} and {to:?}: {}", problem.problem))
 }
 
-/// Adds the flows of a part of a pair's route, at most `most` in best effort and in each other category: one for each category
-/// that a station on the part has a queue for.
+/// Adds the flows of a part of a pair's route, `most` in best effort and in each other category: in each category that a
+/// station on the part has a queue for.
 fn multiply(spec: &mut NetworkSpec, like: FlowId, part: &FlowPart, most: [u32; 2]) -> [Flows; 4] {
     let separate = spec.has_categories(like);
     let flows = AccessCategory::ALL.map(|ac| {

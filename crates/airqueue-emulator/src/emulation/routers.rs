@@ -1,8 +1,8 @@
 //! Routers between real nodes: which packets they stop, and what they answer.
 //!
-//! A packet that a router does not forward travels through the network to the router, and the router's answer travels back, like
-//! all packets. Only a packet that is too big for the link by which it leaves its node does not travel: the first router on
-//! the packet's way answers at once.
+//! A packet that a router does not forward travels through the network to the router, and the router's answer travels
+//! back, like all packets. Only a packet that is too big for the link by which it leaves its node does not travel: the
+//! first router on the packet's way answers at once.
 
 use super::{Emulation, Held, Purpose};
 use crate::category::category;
