@@ -353,6 +353,19 @@ class Emulation:
     def nodes(self) -> list[tuple[str, bool]]:
         """The real nodes in the order of the scenario, each with whether the node is a wired host."""
     @property
+    def mtus(self) -> list[int]:
+        """The largest packets on the link of each real node, in bytes."""
+    @property
+    def routers(self) -> list[str]:
+        """Names of the routers between real nodes that are not real themselves."""
+    def set_router(self, name: str, addresses: list[str]) -> None:
+        """Give a router that is not real its addresses. Raises `NativeError`."""
+    def add_prefix(self, network: str, length: int) -> None:
+        """Say that addresses with this prefix are those of the network: nobody may have one.
+
+        Raises `NativeError`.
+        """
+    @property
     def warm_up_s(self) -> float: ...
     def attach(self, node: str, device: int, addresses: list[str]) -> None:
         """Connect a node to a TUN device with these addresses; the descriptor is duplicated.
@@ -366,6 +379,13 @@ class Emulation:
 
         Raises `NativeError`.
         """
+    def capture(self, node: str, path: str | PathLike[str]) -> None:
+        """Capture what a node sends and receives in a file of pcapng, which is made now.
+
+        Raises `NativeError` for a node, and OSError for the file.
+        """
+    def captures(self) -> list[tuple[str, int, str | None]]:
+        """The captures: the node, the number of packets, and why the file ends early."""
     def run(self, duration_s: float | None = None, *, priority: bool = False) -> None:
         """Simulate the warm-up, and then follow the wall clock until `stop`, or for a duration.
 

@@ -274,6 +274,7 @@ class HostTable(TypedDict, total=False):
     count: int
     delay: words.Delays
     link: str
+    mtu: words.Size
     name: str
     queue: Queue
     rate: words.Rate

@@ -90,6 +90,8 @@ class RefusedDict(TypedDict):
     """Packets."""
     bytes: int
     """Their bytes."""
+    answered_packets: int
+    """How many of them a router has answered with an error."""
 
 
 class EmulationDict(TypedDict):

@@ -4,13 +4,16 @@
 //! packets with the time at which they leave the network. The network is the network of a simulation; nothing here
 //! models anything. `airqueue-host` has the clock and the devices.
 
+mod capture;
 mod category;
 mod emulation;
 mod figures;
 mod header;
+mod icmp;
+mod pcapng;
 mod slots;
+mod story;
 
+pub use capture::{CaptureState, Sink};
 pub use emulation::{Departure, Emulation, Token};
 pub use figures::{LATE, Lateness, PairCounters, Refusal};
-
-pub use airqueue_scenario::emulated::MTU_BYTES;

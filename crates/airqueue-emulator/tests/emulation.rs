@@ -74,7 +74,10 @@ fn stations_reach_each_other_through_the_access_point() {
     let emulated = cell(&["tablet"]);
     let hops = |from, to| {
         let pair = emulated.pairs.iter().find(|pair| (pair.from, pair.to) == (from, to)).unwrap();
-        (emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len(), pair.routers)
+        (
+            emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len(),
+            pair.routers.len(),
+        )
     };
     // Two hops over the air without a router; a hop over the air and a wire with one.
     assert_eq!((hops(0, 1), hops(0, 2), hops(2, 0)), ((2, 0), (2, 1), (2, 1)));
@@ -175,6 +178,9 @@ fn refused_packets_are_counted_by_reason() {
         let found = emulation.arrive(0, packet, Time::ZERO, &mut |_| {});
         assert_eq!(found, Err(*refusal));
     }
+    // Two packets travel to the router, which has no address from which to answer.
+    assert_eq!(emulation.packets_held(), 2);
+    assert_eq!(run(&mut emulation, seconds(1.0)), []);
     let refused: u64 = emulation.refused().map(|(_, count)| count.packets).sum();
     assert_eq!((refused, emulation.packets_held()), (cases.len() as u64, 0));
 }
@@ -219,7 +225,8 @@ fn stations_without_categories_and_wires_alone_carry_packets_too() {
         ]
     }"#;
     let emulated = Scenario::emulated(text, &[]).unwrap();
-    assert_eq!(emulated.pairs.len(), 6);
+    // Six of real nodes, and of each of them with the access point.
+    assert_eq!((emulated.pairs.len(), &emulated.routers[..]), (12, &["ap".to_owned()][..]));
     for pair in &emulated.pairs {
         // One queue: a packet of any codepoint takes the flows of best effort.
         assert!(pair.flows.iter().all(|flows| *flows == pair.flows[0]), "{pair:?}");

@@ -4,12 +4,12 @@
 //! at which it is read, and is written as soon as possible after the time at which it leaves the network. Lateness does
 //! not accumulate: a late write changes no time in the network.
 
-use crate::clock::monotonic;
+use crate::clock::{ClockSample, monotonic};
 use crate::error::HostError;
 use crate::senders::Senders;
 use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
 use airqueue_core::{Span, Time};
-use airqueue_emulator::{Departure, Emulation, Lateness, MTU_BYTES, Token};
+use airqueue_emulator::{Departure, Emulation, Lateness, Token};
 use nix::errno::Errno;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -159,7 +159,7 @@ impl Emulator {
         let devices = self.devices()?;
         let queues = self.queues()?;
         let descriptors: Vec<&OwnedFd> =
-            devices.iter().chain(queues.iter().map(|(_, queue)| queue)).collect();
+            devices.iter().chain(queues.iter().map(|(.., queue)| queue)).collect();
         let waiter = Waiter::new(&descriptors)?;
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiter.waker());
         let Some(warm_up) = self.warm_up() else { return Ok(()) };
@@ -167,9 +167,12 @@ impl Emulator {
         let began = monotonic();
         let end = duration.map_or(Time::MAX, |duration| began + duration);
         let offset = warm_up - (began - Time::ZERO);
+        let wall = Span::from_nanos(ClockSample::take().offset_ns);
+        self.with(|state| state.emulation.set_capture_zero(wall - offset));
         self.started.store(true, Ordering::Relaxed);
         let began_cpu = cpu_time();
-        let senders = queues.iter().map(|(node, queue)| Senders::new(*node, queue)).collect();
+        let senders = queues.iter().map(|(node, mtu, queue)| Senders::new(*node, *mtu, queue));
+        let senders = senders.collect();
         let emulator = self;
         Loop { emulator, devices, senders, waiter, offset, end, began, began_cpu, now: began }.run()
     }
@@ -187,15 +190,18 @@ impl Emulator {
         })
     }
 
-    /// The nodes that have a queue, and their queues.
-    fn queues(&self) -> Result<Vec<(usize, OwnedFd)>, HostError> {
+    /// The nodes that have a queue, the MTU of their devices, and the queues.
+    fn queues(&self) -> Result<Vec<(usize, u32, OwnedFd)>, HostError> {
         self.with(|state| {
-            let of_each = |(node, queue): (usize, &Option<OwnedFd>)| {
-                queue.as_ref().map(|queue| Ok((node, queue.try_clone()?)))
-            };
-            let copies: std::io::Result<_> =
-                state.queues.iter().enumerate().filter_map(of_each).collect();
-            copies.map_err(HostError::system("keep packets"))
+            let nodes = state.emulation.nodes().iter().zip(&state.queues).enumerate();
+            let mut kept = Vec::new();
+            for (at, (node, queue)) in nodes {
+                if let Some(queue) = queue {
+                    let queue = queue.try_clone().map_err(HostError::system("keep packets"))?;
+                    kept.push((at, node.mtu_bytes, queue));
+                }
+            }
+            Ok(kept)
         })
     }
 
@@ -266,6 +272,10 @@ impl Loop<'_> {
             if ends || self.now - accounted > ACCOUNT_EVERY {
                 accounted = self.now;
                 (state.elapsed, state.cpu) = (self.now - self.began, cpu_time() - self.began_cpu);
+                state.emulation.write_captures(self.now + self.offset);
+            }
+            if ends {
+                state.emulation.finish_captures();
             }
             drop(state);
             if ends {
@@ -321,9 +331,7 @@ impl Loop<'_> {
                 continue;
             }
             let node = self.senders[at].node;
-            while let Some((token, bytes)) =
-                self.senders[at].read(buffer, MTU_BYTES as usize).map_err(failed)?
-            {
+            while let Some((token, bytes)) = self.senders[at].read(buffer).map_err(failed)? {
                 self.now = monotonic();
                 state.read_lateness.add(self.now - since);
                 let now = self.now + self.offset;

@@ -5,6 +5,7 @@
 // (ARCHITECTURE.md, invariant 1).
 #![allow(clippy::disallowed_methods)]
 
+pub mod background;
 pub mod capture_file;
 pub mod client;
 pub mod clock;

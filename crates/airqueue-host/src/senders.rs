@@ -16,6 +16,8 @@ const HEAD_BYTES: usize = 64;
 pub struct Senders<'a> {
     /// The node, as an index of the emulation's nodes.
     pub node: usize,
+    /// The MTU of the node's device.
+    mtu_bytes: u32,
     queue: PacketQueue<'a>,
     kept: Vec<Packet>,
     free: Vec<u32>,
@@ -54,9 +56,10 @@ impl Face {
 
 impl<'a> Senders<'a> {
     /// The packets of a node that [`packet_queue::open`](crate::packet_queue::open) made the kernel keep.
-    pub fn new(node: usize, queue: &'a OwnedFd) -> Senders<'a> {
+    pub fn new(node: usize, mtu_bytes: u32, queue: &'a OwnedFd) -> Senders<'a> {
         Senders {
             node,
+            mtu_bytes,
             queue: PacketQueue::new(queue),
             kept: Vec::new(),
             free: Vec::new(),
@@ -64,15 +67,11 @@ impl<'a> Senders<'a> {
         }
     }
 
-    /// Reads the next packet of at most `most` bytes, and returns it with its token; `None` if there is none. Larger
-    /// packets go on: the kernel makes fragments, which come from the device alone.
-    pub fn read<'b>(
-        &mut self,
-        buffer: &'b mut [u8],
-        most: usize,
-    ) -> nix::Result<Option<(u32, &'b [u8])>> {
+    /// Reads the next packet, and returns it with its token; `None` if there is none. Packets that are larger than the MTU go
+    /// on: the kernel makes fragments, which come from the device alone.
+    pub fn read<'b>(&mut self, buffer: &'b mut [u8]) -> nix::Result<Option<(u32, &'b [u8])>> {
         while let Some(Kept { id, bytes }) = self.queue.read(buffer)? {
-            if bytes.len() <= most {
+            if bytes.len() <= self.mtu_bytes as usize {
                 let packet = Packet { id, face: Face::of(&buffer[bytes.clone()]) };
                 return Ok(Some((self.keep(packet), &buffer[bytes])));
             }
@@ -126,7 +125,7 @@ mod tests {
     }
 
     fn letting_go<'a>(queue: &'a OwnedFd, numbers: &[u8]) -> Senders<'a> {
-        let mut senders = Senders::new(0, queue);
+        let mut senders = Senders::new(0, 1500, queue);
         for &number in numbers {
             let token = senders.keep(Packet { id: 7, face: Face::of(&packet(number)) });
             let _ = senders.let_go(token);

@@ -391,6 +391,8 @@ pub(crate) struct RefusedDict {
     pub(crate) packets: u64,
     /// Their bytes.
     pub(crate) bytes: u64,
+    /// How many of them a router has answered with an error.
+    pub(crate) answered_packets: u64,
 }
 
 /// The JSON Schemas of these dictionaries, and of values passed as JSON, by name under `$defs`: Python's types are made

@@ -3,10 +3,12 @@
 use crate::convert;
 use crate::dicts::{EmulationDict, Named, PairDict, RefusedDict};
 use crate::error;
-use crate::scenario::wrong;
-use airqueue_core::Seed;
+use crate::scenario::{refused, wrong};
+use airqueue_core::{PacketCount, Seed};
 use airqueue_emulator::PairCounters;
+use airqueue_host::background::BackgroundFile;
 use airqueue_host::emulator::{Emulator, State};
+use airqueue_host::error::words;
 use airqueue_host::{packet_queue, tun};
 use airqueue_scenario::Scenario;
 use pyo3::prelude::*;
@@ -56,6 +58,39 @@ impl PyEmulation {
         self.0.with(of_each)
     }
 
+    /// The largest packets of each real node's device, in bytes.
+    #[getter]
+    fn mtus(&self) -> Vec<u32> {
+        let mtus =
+            |state: &mut State| state.emulation.nodes().iter().map(|node| node.mtu_bytes).collect();
+        self.0.with(mtus)
+    }
+
+    /// Names of the routers between real nodes that are not real themselves.
+    #[getter]
+    fn routers(&self) -> Vec<String> {
+        self.0.with(|state| state.emulation.routers().to_vec())
+    }
+
+    /// Gives a router that is not real its addresses.
+    fn set_router(&self, name: &str, addresses: Vec<String>) -> PyResult<()> {
+        let addresses = parse(&addresses)?;
+        self.0.with(|state| {
+            let found = state.emulation.routers().iter().position(|router| router == name);
+            let found = found.ok_or_else(|| error(format!("there is no router {name:?}")))?;
+            let place = state.emulation.nodes().len() + found;
+            addresses.into_iter().for_each(|own| state.emulation.set_address(place, own));
+            Ok(())
+        })
+    }
+
+    /// Says that the addresses with this prefix are those of the network.
+    fn add_prefix(&self, network: &str, length: u8) -> PyResult<()> {
+        let [network] = parse(&[network.to_owned()])?[..] else { unreachable!("one for one") };
+        self.0.with(|state| state.emulation.add_prefix(network, length));
+        Ok(())
+    }
+
     #[getter]
     fn warm_up_s(&self) -> f64 {
         self.0.with(|state| state.emulation.warm_up().as_secs_f64())
@@ -63,10 +98,7 @@ impl PyEmulation {
 
     /// Connects a node to a TUN device with these addresses. The descriptor is duplicated.
     fn attach(&self, node: &str, device: RawFd, addresses: Vec<String>) -> PyResult<()> {
-        let parse = |text: &String| {
-            text.parse::<IpAddr>().map_err(|_| error(format!("{text:?} is not an IP address")))
-        };
-        let addresses = addresses.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
+        let addresses = parse(&addresses)?;
         if device < 0 {
             return Err(error(format!("{device} is not a descriptor")));
         }
@@ -83,6 +115,24 @@ impl PyEmulation {
         // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
         let queue = unsafe { BorrowedFd::borrow_raw(queue) };
         self.0.attach_queue(node, queue).map_err(error)
+    }
+
+    /// Captures what a node sends and receives in a file, which is made now.
+    fn capture(&self, py: Python<'_>, node: &str, path: PathBuf) -> PyResult<()> {
+        let at = self.0.with(|state| state.emulation.nodes().iter().position(|of| of.name == node));
+        let at = at.ok_or_else(|| error(format!("there is no real node {node:?}")))?;
+        let file = BackgroundFile::create(&path).map_err(|error| refused(py, &path, &error))?;
+        self.0.with(|state| state.emulation.capture(at, Box::new(file)));
+        Ok(())
+    }
+
+    /// The captures: the node, the number of packets, and why the file ends early.
+    fn captures(&self) -> Vec<(String, u64, Option<String>)> {
+        self.0.with(|state| {
+            let name = |at: usize| state.emulation.nodes()[at].name.clone();
+            let captures = state.emulation.captures();
+            captures.map(|of| (name(of.node), of.packets, of.failure.map(words))).collect()
+        })
     }
 
     /// Simulates the warm-up, and then follows the wall clock until `stop`, or for a duration.
@@ -114,13 +164,21 @@ impl PyEmulation {
     }
 }
 
+fn parse(addresses: &[String]) -> PyResult<Vec<IpAddr>> {
+    let parse = |text: &String| {
+        text.parse::<IpAddr>().map_err(|_| error(format!("{text:?} is not an IP address")))
+    };
+    addresses.iter().map(parse).collect()
+}
+
 fn report(state: &mut State) -> EmulationDict {
     let pairs = state.emulation.pairs();
     let pairs = pairs.map(|(from, to, of)| (format!("{}->{}", from.name, to.name), pair(of)));
     let refused = state.emulation.refused();
     let refused = refused.filter(|(_, count)| count.packets > 0).map(|(refusal, count)| {
-        let dict = RefusedDict { packets: count.packets, bytes: count.bytes };
-        (refusal.name().to_owned(), dict)
+        let answered_packets = state.emulation.answered(refusal);
+        let PacketCount { packets, bytes } = count;
+        (refusal.name().to_owned(), RefusedDict { packets, bytes, answered_packets })
     });
     let (lateness, read) = (&state.lateness, &state.read_lateness);
     let (elapsed_s, cpu_s) = (state.elapsed.as_secs_f64(), state.cpu.as_secs_f64());

@@ -45,6 +45,21 @@ class _Run(click.ParamType[tuple[str, str]]):
         return node, command
 
 
+class _Pcap(click.ParamType[tuple[str, str]]):
+    """``NODE=FILE``."""
+
+    name = "pcap"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
+        """Split the text; a pair passes."""
+        if isinstance(value, tuple):
+            return value
+        node, _, file = str(value).partition("=")
+        if not node or not file:
+            self.fail(f"{value!r} is not NODE=FILE, as in phone=phone.pcapng", param, ctx)
+        return node, file
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """What the user asked for."""
@@ -65,6 +80,7 @@ class _Asked:
     exact: bool
     scratch: Path | None
     twins: int | None
+    pcap: tuple[tuple[str, str], ...]
 
     def check(self) -> None:
         """Raise UsageError for options that do not go together, OSError for a file."""
@@ -87,6 +103,8 @@ class _Asked:
             )
         if self.twins is not None and (self.exact or self.shell is not None):
             raise click.UsageError("--twins is for programs in real time: no --exact, no --shell.")
+        if len(dict(self.pcap)) < len(self.pcap):
+            raise click.UsageError("--pcap can be given once for each node.")
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
 
@@ -179,6 +197,13 @@ class _Asked:
     metavar="N",
     help="Do the run again exactly, with N seeds, and show its figures beside theirs.",
 )
+@click.option(
+    "--pcap",
+    type=_Pcap(),
+    multiple=True,
+    metavar="NODE=FILE",
+    help="Capture what a node sends and receives, with what the network did. May be repeated.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only errors on stderr.")
 @click.option("--list", "show_list", is_flag=True, help="List the presets.")
 def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
@@ -224,7 +249,7 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     from airqueue.cli import emulate_tables  # noqa: PLC0415 - loads numpy, which starts threads
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
-    network = EmulatedNetwork(asked.scenario, **asked.options())
+    network = EmulatedNetwork(asked.scenario, pcap=dict(asked.pcap), **asked.options())
     order = _order(asked, network)
     if not asked.quiet:
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
@@ -232,6 +257,9 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     if not asked.quiet:
         console = Console(stderr=True, highlight=False, markup=False)
         emulate_tables.show(console, results, wall_s)
+    for capture in results.captures:
+        if capture.problem is not None or not asked.quiet:
+            click.echo(capture.sentence, err=True)
     more = {}
     if asked.twins is not None:
         more["twins"] = _twins(asked, asked.twins, order, results, code)
@@ -265,7 +293,12 @@ def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
     from airqueue.cli import emulate_exact  # noqa: PLC0415 - loads numpy
 
     done = emulate_exact.run(
-        asked.scenario, order, scratch=asked.scratch, quiet=asked.quiet, **asked.options()
+        asked.scenario,
+        order,
+        scratch=asked.scratch,
+        quiet=asked.quiet,
+        pcap=dict(asked.pcap),
+        **asked.options(),
     )
     return done.results, done.exit_code, done.wall_s
 

@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Final
 
 from airqueue import _native
-from airqueue.emulate import back_pressure, catalogue
+from airqueue.emulate import back_pressure, captures, catalogue
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.nodes import RING_PACKETS, TOOLS, Host
-from airqueue.emulate.plan import DEVICE, Plan, has_ipv6
+from airqueue.emulate.plan import DEVICE, PREFIX, PREFIX6, Plan, has_ipv6
 from airqueue.emulate.results import EmulationResults
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
@@ -50,6 +50,8 @@ class EmulatedNetwork:
     true``. ``seed`` determines every random draw of the network; real time and real programs are not
     repeatable. ``changes``: values of the scenario to change, as in ``{"phy.rate": "6 Mb/s"}``.
     ``back_pressure``: whether packets count against their sockets while a real station has them.
+    ``pcap``: for each node that is to be captured a file of pcapng, which is made when the network
+    starts.
 
     Needs root, or a user namespace (`airqueue.linux.privileges`), and TUN devices. Raises
     EmulationError, NamespaceError or ScenarioError with one sentence, and OSError for a file.
@@ -63,6 +65,7 @@ class EmulatedNetwork:
         seed: int = 1,
         changes: Mapping[str, object] | None = None,
         back_pressure: bool = True,
+        pcap: Mapping[str, str | os.PathLike[str]] | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
@@ -73,7 +76,14 @@ class EmulatedNetwork:
             raise ScenarioError(f"{self.name}: {error}") from error
         nodes = self._engine.nodes
         names, wired = [name for name, _ in nodes], [is_wired for _, is_wired in nodes]
-        self.plan = Plan(names, wired, ipv6=has_ipv6())
+        mtus, routers = self._engine.mtus, self._engine.routers
+        self.plan = Plan(names, wired, ipv6=has_ipv6(), mtus=mtus, routers=routers)
+        self._engine.add_prefix(str(PREFIX[0]), PREFIX.prefixlen)
+        self._engine.add_prefix(str(PREFIX6[0]), PREFIX6.prefixlen)
+        for router in self.plan.routers:
+            self._engine.set_router(router.name, router.addresses)
+        self._pcap = {node: os.fspath(file) for node, file in (pcap or {}).items()}
+        captures.check(self._pcap, self.plan)
         self.on_end: Callable[[], None] = lambda: None
         """Called in another thread when the engine has ended, by itself or by `stop`."""
         self.ended = False
@@ -134,6 +144,11 @@ class EmulatedNetwork:
             json.loads(self._engine.figures()),
             {name: host.dropped_packets() for name, host in self._hosts.items()},
             without_back_pressure=self.without_back_pressure,
+            routers=self.plan.routers,
+            captures=tuple(
+                captures.Capture(node, self._pcap[node], packets, problem)
+                for node, packets, problem in self._engine.captures()
+            ),
         )
 
     def stop(self) -> None:
@@ -184,6 +199,8 @@ class EmulatedNetwork:
             host.configure()
             if self._back_pressure and not node.wired:
                 self._hold_back(host)
+        for name, file in self._pcap.items():
+            self._engine.capture(name, file)
         self.host(self.plan.default.name).try_program()
 
     def _hold_back(self, host: Host) -> None:
@@ -224,6 +241,7 @@ def emulate(
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
     back_pressure: bool = True,
+    pcap: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
 
@@ -231,7 +249,12 @@ def emulate(
     the arguments are those of `EmulatedNetwork`.
     """
     return EmulatedNetwork(
-        scenario, real=real, seed=seed, changes=changes, back_pressure=back_pressure
+        scenario,
+        real=real,
+        seed=seed,
+        changes=changes,
+        back_pressure=back_pressure,
+        pcap=pcap,
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from airqueue.emulate.errors import EmulationError
-from airqueue.emulate.plan import DEVICE, MTU_BYTES, Node, Plan
+from airqueue.emulate.plan import DEVICE, Node, Plan
 from airqueue.linux.netns import Namespace
 
 TOOLS: Final = ("ip", "unshare", "mount")
@@ -85,7 +85,7 @@ class Host:
     def configure(self) -> None:
         """Give the device its addresses, and take it up."""
         self._ip(
-            *("link", "set", "dev", DEVICE, "mtu", str(MTU_BYTES)),
+            *("link", "set", "dev", DEVICE, "mtu", str(self.node.mtu_bytes)),
             *("txqueuelen", str(RING_PACKETS), "up"),
         )
         for interface in self.node.interfaces:

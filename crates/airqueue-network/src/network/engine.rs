@@ -7,6 +7,7 @@ use super::segments::Batch;
 use super::sources::{FlowSource, Sources};
 use super::spec::{Hop, NetworkError, NetworkSpec, Traffic};
 use super::store::SegmentStore;
+use super::trace::Traced;
 use super::upper::Upper;
 use super::wire::Wire;
 use crate::delay_line::DelayLine;
@@ -295,6 +296,17 @@ impl Network {
     /// packet's socket. Of each packet whose first hop is over the air this is said once, before or after its outcome.
     pub fn released(&mut self) -> impl Iterator<Item = Payload> + '_ {
         self.wlan.upper.released.drain(..).map(|packet| packet.payload)
+    }
+
+    /// From now on [`Self::traced`] tells what happens to packets from outside at each hop.
+    pub fn start_trace(&mut self) {
+        self.wlan.upper.hops.start_trace();
+    }
+
+    /// What has happened to packets from outside since the last call, in order of time; nothing before
+    /// [`Self::start_trace`].
+    pub fn traced(&mut self) -> impl Iterator<Item = Traced> + '_ {
+        self.wlan.upper.hops.trace.iter_mut().flat_map(|trace| trace.drain(..))
     }
 
     /// Offers a packet from outside to a flow, now. The packet has the DSCP of the flow unless it has one of its own.

@@ -12,6 +12,7 @@ use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::borrow::Cow;
 use std::iter::once;
+use std::ops::Range;
 use thiserror::Error;
 
 /// One direction of a wired link.
@@ -120,7 +121,7 @@ impl Traffic {
 }
 
 /// An end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
     /// A station.
     Station(StationId),
@@ -147,6 +148,24 @@ pub struct FlowSpec {
     pub dscp: u8,
     /// The flow begins up to this much later than described, by a random time that each run draws.
     pub spread: Span,
+}
+
+/// A part of the usual route of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPart {
+    /// The places of its hops in the route.
+    pub hops: Range<usize>,
+    /// Where the part begins.
+    pub from: Node,
+    /// Where the part ends.
+    pub to: Node,
+}
+
+impl FlowPart {
+    /// All of the route.
+    pub fn whole(flow: &FlowSpec) -> FlowPart {
+        FlowPart { hops: 0..flow.route.len(), from: flow.from, to: flow.to }
+    }
 }
 
 /// An alternative route from one end of a flow to the other.
@@ -242,9 +261,25 @@ impl NetworkSpec {
     /// Adds a copy of a flow that TCP does not govern, under another name, and in another category at the
     /// stations that have categories; the copy keeps to the usual route.
     pub fn add_like(&mut self, flow: FlowId, name: String, category: Option<AccessCategory>) {
+        let whole = FlowPart::whole(&self.flows[flow.index()]);
+        self.add_part(flow, &whole, name, category);
+    }
+
+    /// Adds a flow as [`Self::add_like`] does, which takes only a part of the usual route.
+    ///
+    /// # Panics
+    ///
+    /// If the route does not have these hops.
+    pub fn add_part(
+        &mut self,
+        flow: FlowId,
+        part: &FlowPart,
+        name: String,
+        category: Option<AccessCategory>,
+    ) {
         let like = self.flows[flow.index()].clone();
-        let mut route = Vec::with_capacity(like.route.len());
-        for &hop in &like.route {
+        let mut route = Vec::with_capacity(part.hops.len());
+        for &hop in &like.route[part.hops.clone()] {
             route.push(match hop {
                 Hop::Wire(_) => hop,
                 Hop::Air(hop) => {
@@ -255,7 +290,8 @@ impl NetworkSpec {
                 }
             });
         }
-        self.flows.push(FlowSpec { name, route, others: Vec::new(), ..like });
+        let FlowPart { from, to, .. } = *part;
+        self.flows.push(FlowSpec { name, from, to, route, others: Vec::new(), ..like });
     }
 
     /// Whether some station on the flow's route has a queue for each access category.
