@@ -30,12 +30,16 @@ class BuffersTable(TypedDict, total=False):
 
 
 class ChangeTable(TypedDict, total=False):
-    """A change at a given time: of the rate of a link, of the limit of queues, or of the route
-    of a flow."""
+    """A change at a given time: of a link, of stations, of the wired links of hosts, or of the
+    route of a flow."""
 
     at: words.Duration
+    away: bool
+    delay: words.Duration
     flow: str
+    host: str
     link: list[str]
+    loss: float
     queue_limit: words.QueueLimit
     rate: words.FrameRate
     station: str
@@ -274,6 +278,7 @@ class HostTable(TypedDict, total=False):
     count: int
     delay: words.Delays
     link: str
+    loss: float
     name: str
     queue: Queue
     rate: words.Rate

@@ -8,7 +8,10 @@ mod category;
 mod emulation;
 mod figures;
 mod header;
+mod live;
 mod slots;
 
+pub use airqueue_network::network::Change;
 pub use emulation::{Departure, Emulation};
 pub use figures::{LATE, Lateness, PairCounters, Refusal};
+pub use live::{PairInterval, Snapshot};

@@ -60,6 +60,8 @@ pub struct State {
     pub cpu: Span,
     /// Whether the loop has a real-time priority.
     pub priority: bool,
+    /// Network time minus wall-clock time, once the network follows the wall clock.
+    pub(crate) offset: Option<Span>,
 }
 
 impl Emulator {
@@ -75,6 +77,7 @@ impl Emulator {
             elapsed: Span::ZERO,
             cpu: Span::ZERO,
             priority: false,
+            offset: None,
         };
         Emulator {
             state: Mutex::new(state),
@@ -135,6 +138,11 @@ impl Emulator {
     /// Ends [`Self::run`] at once, also a run that has not begun.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// Ends a sleep of [`Self::run`].
+    pub(crate) fn wake(&self) {
         if let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             waker.wake();
         }
@@ -151,6 +159,7 @@ impl Emulator {
         let began = monotonic();
         let end = duration.map_or(Time::MAX, |duration| began + duration);
         let offset = warm_up - (began - Time::ZERO);
+        self.with(|state| state.offset = Some(offset));
         self.started.store(true, Ordering::Relaxed);
         let began_cpu = cpu_time();
         Loop { emulator: self, devices, waiter, offset, end, began, began_cpu, now: began }.run()

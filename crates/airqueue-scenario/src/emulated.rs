@@ -4,6 +4,7 @@
 //! the network is the simulated network in all other respects. A pair has many flows in each access category, since a
 //! queue discipline that separates flows must see the flows of the programs.
 
+use super::changeable::Changeable;
 use super::error::{Result, ScenarioError, error, unreadable, wrong};
 use super::figures::{Names, category};
 use super::file::File;
@@ -34,6 +35,7 @@ pub struct Emulated {
     pub nodes: Vec<RealNode>,
     /// The ordered pairs of different real nodes.
     pub pairs: Vec<Pair>,
+    pub(super) changeable: Changeable,
 }
 
 /// A node whose packets come from real programs.
@@ -74,7 +76,8 @@ impl Scenario {
         let mut value: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let renamed = renamed::rename(&mut value)?;
         let file = read(value.clone())?;
-        let base = Scenario::new(&file)?;
+        // Changes may be of what only packets of real programs use.
+        let base = Scenario::new(&File { changes: Vec::new(), ..read(value.clone())?.0 })?;
         let nodes = real_nodes(&file, real)?;
         let relay = relay(&file);
         let mut pairs = Vec::new();
@@ -89,17 +92,19 @@ impl Scenario {
             flows.push(flow(&nodes[from].name, &nodes[to].name, via));
         }
         let written = file.flows.len();
-        let file = read(value)?;
+        let file = read(value.clone())?;
         let mut scenario =
             Scenario::new(&file).map_err(|problem| of_pair(problem, written, &pairs, &nodes))?;
         let flows = base.names.flows.clone();
         scenario.names = Arc::new(Names { flows, ..Names::new(&scenario.spec) });
-        let pairs = multiply(&mut scenario.spec, base.spec.flows.len(), &pairs);
-        Ok(Emulated { scenario: Scenario { renamed, ..scenario }, nodes, pairs })
+        let first = base.spec.flows.len();
+        let pairs = multiply(&mut scenario.spec, first, &pairs);
+        let changeable = Changeable::new(value, &mut scenario, first, &pairs);
+        Ok(Emulated { scenario: Scenario { renamed, ..scenario }, nodes, pairs, changeable })
     }
 }
 
-fn read(value: Value) -> Result<Table<File>> {
+pub(super) fn read(value: Value) -> Result<Table<File>> {
     serde_path_to_error::deserialize(value).map_err(unreadable)
 }
 

@@ -30,6 +30,8 @@ class EmulationResults:
     """By node: packets that the kernel dropped before the emulator could read them."""
     exact: bool = False
     """Whether the clock was a virtual one."""
+    changes: tuple[Mapping[str, Any], ...] = ()
+    """What `EmulatedNetwork.change` has changed: ``at_s`` since real time began, and ``change``."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -42,6 +44,7 @@ class EmulationResults:
             document["figures"],
             document["device_drops"],
             document["exact"],
+            tuple(document["changes"]),
         )
 
     @property
@@ -69,6 +72,7 @@ class EmulationResults:
             "nodes": [asdict(node) for node in self.nodes],
             "emulated": self.emulated,
             "device_drops": self.device_drops,
+            "changes": list(self.changes),
             "figures": self.figures,
         }
 

@@ -72,7 +72,7 @@ pub struct Network {
     pub(super) paths: Vec<[PathId; 2]>,
     /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
     pub(super) queue_hops: QueueHops,
-    changes: Vec<TimedChange>,
+    pub(super) changes: Vec<TimedChange>,
     pub(super) store: SegmentStore,
     /// Outcomes of packets on the air, while they are processed.
     inbox: Vec<Outcome>,
@@ -369,9 +369,14 @@ impl Network {
 
     fn on_arrived(&mut self, wire: WireId, queue: &mut EventQueue<Event>) {
         let now = queue.now();
-        while let Some(packet) = self.wires[wire.index()].take_due(now) {
-            self.wlan.upper.hops.on_left_wire(&packet, now);
-            self.leave(packet, queue);
+        while let Some((packet, lost)) = self.wires[wire.index()].take_due(now) {
+            if lost {
+                self.wlan.upper.hops.on_lost_in_wire(&packet);
+                self.lose(packet, Outcome::Lost);
+            } else {
+                self.wlan.upper.hops.on_left_wire(&packet, now);
+                self.leave(packet, queue);
+            }
         }
         self.end_batch(queue);
         self.wires[wire.index()].set_timers(queue);

@@ -97,6 +97,28 @@ impl<U: UpperLayer> Wlan<U> {
         hop.rate = rate;
     }
 
+    /// A station goes out of reach of all others, or comes back, now. A station out of reach takes no packets out of its
+    /// queues; nobody decodes frames from the station, and the station decodes none, so that the MACs of other stations
+    /// repeat and give up packets for the station. What the station's MAC had in hand is repeated and given up
+    /// likewise; until then, the station occupies the medium.
+    ///
+    /// # Panics
+    ///
+    /// If the station does not exist.
+    pub fn set_away(&mut self, station: StationId, away: bool, queue: &mut EventQueue<U::Event>) {
+        self.listeners.set_away(station, away);
+        if !away {
+            let (first, end) = (self.first[station.index()], self.first[station.index() + 1]);
+            (first.0..end.0).map(InterfaceId).for_each(|interface| self.fill(interface, queue));
+        }
+    }
+
+    /// Whether a station is out of reach of all others.
+    #[inline]
+    pub fn is_away(&self, station: StationId) -> bool {
+        self.listeners.is_away(station)
+    }
+
     /// The queue of an access category of a station.
     ///
     /// # Panics

@@ -128,7 +128,8 @@ fn rate(kbps: u64) -> DataRate {
 fn wire() -> impl Strategy<Value = WireSpec> {
     let rates = prop::option::of((200u64..50_000).prop_map(rate));
     let delay = prop_oneof![Just(0), 1i64..20_000_000].prop_map(Span::from_nanos);
-    (rates, delay, prop::option::of(queue())).prop_map(|(rate, delay, queue)| {
+    let loss = prop_oneof![2 => Just(0.0), 1 => 0.0..=1.0];
+    (rates, delay, loss, prop::option::of(queue())).prop_map(|(rate, delay, loss, queue)| {
         let kept = |queue: QueueSpec| match queue.discipline.facts().shares_airtime {
             // A wire reports no airtime.
             true => {
@@ -138,7 +139,7 @@ fn wire() -> impl Strategy<Value = WireSpec> {
             false => queue,
         };
         let queue = queue.filter(|_| rate.is_some()).map(kept);
-        WireSpec { name: String::new(), rate, delay, queue }
+        WireSpec { name: String::new(), rate, delay, loss, queue }
     })
 }
 
