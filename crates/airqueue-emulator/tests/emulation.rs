@@ -302,7 +302,9 @@ fn changes_of_wires_and_stations_are_those_of_real_packets() {
     assert_eq!(to_server.offered.packets, 0);
     let (_, _, counters) = emulation.pairs().nth(1).unwrap();
     assert_eq!(counters.offered.packets, 1000);
-    assert!(counters.lost.packets > 300 && counters.delivered.packets >= 600, "{counters:?}");
+    let lost = counters.lost.packets + counters.dropped.packets;
+    assert!(counters.lost.packets > 200 && counters.dropped.packets > 0);
+    assert_eq!(counters.delivered.packets + lost + emulation.packets_held() as u64, 1000);
 }
 
 #[test]

@@ -158,10 +158,11 @@ fn a_station_goes_out_of_reach_and_comes_back() {
     };
     let (gone, offered) = (met(15) - met(5), 10.0 * 333.3);
     assert!(gone > 0.7 * offered && gone <= offered, "{gone} of {offered}");
-    // The phone is silent, and the tablet gets its packets beside the repeated ones.
+    // The phone is silent. The access point repeats frames in vain, which costs the tablet a part of its packets.
     let sent = |at_s: i64| of(at_s, "stations", "phone", "attempts");
     assert_eq!(sent(14), sent(6));
-    close(of(20, "flows", "beside", "throughput_bps"), 1e6, 0.02);
+    let beside = of(20, "flows", "beside", "throughput_bps");
+    assert!((0.3e6..0.99e6).contains(&beside), "{beside}");
 }
 
 /// Members of a group hear alike and are simulated together: one that is away does not change the others.
@@ -212,8 +213,8 @@ fn what_is_wrong_is_refused() {
     change(host("flow", json!("down")), "changes[0]", "`station` or `via` is needed");
     let other = json!({"at": "1 s", "host": "other", "delay": "0 s"});
     change(other, "changes[0].delay", "would take no time");
-    let rate = json!({"at": "1 s", "station": "phone", "rate": "54 Mb/s"});
-    change(rate, "changes[0].rate", "54");
+    let rate = json!({"at": "1 s", "station": "phone", "rate": "3 Mb/s"});
+    change(rate, "changes[0].rate", "3");
     let both = json!({"at": "1 s", "flow": "down", "via": [], "host": "server"});
     change(both, "changes[0]", "leave `host` or `via` out");
     let refusal = refusal_of(set(home.clone(), "hosts[0].loss", json!(2)));

@@ -49,7 +49,7 @@ def ctl(context: click.Context, path: Path | None) -> None:
     context.obj = path
 
 
-def _ask(context: click.Context, do: str, **more: object) -> Any:
+def _ask(context: click.Context, do: str, **more: Any) -> Any:
     if context.obj is None:
         raise click.UsageError(
             "Say which emulation: --control PATH before the command's name, with the path that "

@@ -1,4 +1,4 @@
-"""`airqueue emulate --control`, `--metrics`, `--live`: a run that is seen and changed while it lasts."""
+"""`airqueue emulate --control`, `--metrics`, `--live`: a run seen and changed while it lasts."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ class Outside:
 def options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options ``control``, ``metrics`` and ``live``."""
     for option in (
-        click.option("--live", is_flag=True, help="Show the figures of the last seconds on stderr."),
+        click.option(
+            "--live", is_flag=True, help="Show the figures of the last seconds on stderr."
+        ),
         click.option(
             "--metrics",
             type=_Address(),

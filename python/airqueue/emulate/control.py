@@ -34,7 +34,7 @@ _MOST_PATH_BYTES: Final = 107
 """Longest path of a socket (unix(7)), without the zero at its end."""
 
 
-class _Refused(Exception):
+class _RequestError(Exception):
     """A request that is wrong; the message is for the client."""
 
 
@@ -62,7 +62,7 @@ class Control:
         del buffer[: end + 1]
         try:
             return _line(ok=True, result=self._result(line)), True
-        except (_Refused, EmulationError, ScenarioError) as error:
+        except (_RequestError, EmulationError, ScenarioError) as error:
             return _line(ok=False, error=str(error)), True
         except Exception as error:  # the client shows the text; the emulation goes on
             return _line(ok=False, error=f"the request failed ({error!r})"), True
@@ -79,14 +79,17 @@ class Control:
         try:
             request = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise _Refused(f"a request is a line with a JSON object ({error})") from error
+            raise _RequestError(f"a request is a line with a JSON object ({error})") from error
         if not isinstance(request, dict):
-            raise _Refused("a request is a line with a JSON object")
+            raise _RequestError("a request is a line with a JSON object")
         if request.get("version") != VERSION:
-            raise _Refused(f'this is version {VERSION} of the protocol: give "version": {VERSION}')
-        do = self._does.get(request.get("do"), None) if isinstance(request.get("do"), str) else None
+            raise _RequestError(
+                f'this is version {VERSION} of the protocol: give "version": {VERSION}'
+            )
+        what = request.get("do")
+        do = self._does.get(what) if isinstance(what, str) else None
         if do is None:
-            raise _Refused(f'"do" is one of {", ".join(self._does)}')
+            raise _RequestError(f'"do" is one of {", ".join(self._does)}')
         return do(request)
 
     def _show(self, request: Mapping[str, Any]) -> object:
@@ -97,7 +100,7 @@ class Control:
         _check_keys(request, "change")
         change = request.get("change")
         if not isinstance(change, dict):
-            raise _Refused('"change" is an object with the keys of an entry of [[changes]]')
+            raise _RequestError('"change" is an object with the keys of an entry of [[changes]]')
         return {"at_s": self._network.change(change)}
 
     def _report(self, request: Mapping[str, Any]) -> object:
@@ -109,7 +112,7 @@ class Control:
 def _check_keys(request: Mapping[str, Any], *more: str) -> None:
     for key in request:
         if key not in ("version", "do", *more):
-            raise _Refused(f"unknown key {key!r} in the request")
+            raise _RequestError(f"unknown key {key!r} in the request")
 
 
 def _line(**answer: object) -> bytes:

@@ -18,6 +18,8 @@ from airqueue.records import LiveDict
 
 EVERY_S: Final = 0.5
 """How often the counters are noted."""
+_FIRST_S: Final = 0.01
+"""How often it is looked whether real time has begun."""
 _NOTED: Final = 6
 WINDOW_S: Final = EVERY_S * _NOTED
 """Figures are those of the last 3 s, or since the beginning; the first of them have less."""
@@ -57,7 +59,7 @@ class Live:
         return now.since(self._noted[0] if self._noted else now)
 
     def _note(self) -> None:
-        while not self._over.wait(EVERY_S):
+        while not self._over.wait(EVERY_S if self._noted else _FIRST_S):
             try:
                 self._noted.append(self._network.moment())
             except EmulationError:

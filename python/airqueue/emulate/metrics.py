@@ -82,7 +82,9 @@ def _counters(totals: TotalsDict) -> Iterator[str]:
         yield _counter(name, about, [({}, _number(values[key]))])
     for name, about in _OF_PAIRS.items():
         pairs: Mapping[str, Mapping[str, object]] = totals["pairs"]
-        yield _counter(name, about, [(_ends(pair), _number(of[name])) for pair, of in pairs.items()])
+        yield _counter(
+            name, about, [(_ends(pair), _number(of[name])) for pair, of in pairs.items()]
+        )
     yield from _named("station", totals["stations"], _OF_STATIONS)
     yield from _named("queue", totals["queues"], _OF_QUEUES)
     refused = totals["refused"].items()
@@ -103,8 +105,8 @@ def _named(
 
 
 def _gauges(totals: TotalsDict) -> Iterator[str]:
-    held = [({}, float(totals["held_packets"]))]
-    yield _family("held_packets", "gauge", "Packets of real programs in the network.", held)
+    held = float(totals["held_packets"])
+    yield _family("held_packets", "gauge", "Packets of real programs in the network.", [({}, held)])
     away = [({"station": name}, float(of["away"])) for name, of in totals["stations"].items()]
     yield _family("station_away", "gauge", "1 if a station is out of reach of all others.", away)
     waiting = [({"queue": name}, float(of["packets"])) for name, of in totals["queues"].items()]
@@ -161,7 +163,7 @@ def _escaped(label: str) -> str:
 
 
 class Metrics:
-    """Answers HTTP requests with the counters; `airqueue.emulate.serving.Server` calls the methods."""
+    """Answers HTTP requests with the counters, for `airqueue.emulate.serving.Server`."""
 
     most_bytes = _MOST_BYTES
     patience_s = _PATIENCE_S

@@ -144,10 +144,9 @@ class EmulatedNetwork:
         return engine.moment()
 
     def _running(self) -> _native.Emulation:
-        engine = getattr(self, "_engine", None)
-        if engine is None or self._thread is None:
+        if self._thread is None or not hasattr(self, "_engine"):
             raise EmulationError("the emulation is not running")
-        return engine
+        return self._engine
 
     def report(self) -> EmulationResults:
         """Return the figures so far; after the end, those of the whole run."""

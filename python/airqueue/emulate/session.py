@@ -88,7 +88,7 @@ class Session:
         self._wake, self._waker = os.pipe()
         os.set_blocking(self._waker, False)
 
-    def run(self, alongside: AbstractContextManager[object] = nullcontext()) -> int:
+    def run(self, alongside: AbstractContextManager[object] | None = None) -> int:
         """Run everything and return the exit code: the main program's, 128 and its signal if one
         ended it. Without a main program: the first other than 0 of those that ended by themselves.
 
@@ -97,7 +97,7 @@ class Session:
         """
         order, network = self._order, self._network
         network.on_end = self._notify
-        with self._signals_handled(), alongside:
+        with self._signals_handled(), alongside or nullcontext():
             network.start(order.duration_s, lambda: bool(self._signals))
             try:
                 if not self._signals:
