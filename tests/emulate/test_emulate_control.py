@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -113,6 +115,18 @@ def test_a_wrong_request_gets_one_sentence(line, says):
     assert (reply["version"], reply["ok"], stays) == (1, False, True)
     assert says in reply["error"]
     assert buffer == b"rest"
+
+
+def test_the_page_has_every_request_and_limit():
+    page = (Path(__file__).parents[2] / "docs" / "emulate.md").read_text("utf-8")
+    for do in service()._does:
+        assert f"| `{do}` |" in page
+    assert f'"version": {control.VERSION}' in page
+    assert f"at most {control.MOST_BYTES} bytes" in page
+    assert f"`{control.VARIABLE}`" in page
+    commands = importlib.import_module("airqueue.cli.ctl").ctl.commands
+    for command in commands:
+        assert re.search(rf"^\| .*`{command}\b", page, re.MULTILINE), command
 
 
 def test_requests_are_answered_in_order(tmp_path):

@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 from airqueue.cli import emulate_live, main
 from airqueue.emulate import EmulationError, emulate, metrics
 
+PAGE = (Path(__file__).parents[2] / "docs" / "emulate.md").read_text("utf-8")
 # Prometheus, "Exposition formats", text format 0.0.4: names, labels with their escapes, values.
 NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 SAMPLE = re.compile(r"(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(?P<labels>.*)\})? (?P<value>[^ ]+)")
@@ -203,6 +205,8 @@ def test_counters_are_those_of_the_emulation():
     assert 0.01 < mean_s < 5
     short = (*pair, ("le", repr(2**23 * 1e-9)), ("", "_bucket"))
     assert delays[short] == 0
+    for name in after:
+        assert f"`{name}`" in PAGE, name
     away = after["airqueue_station_away"][1]
     assert [dict(labels)["station"] for labels, value in away.items() if value] == ["tablet"]
     airtime = after["airqueue_station_airtime_seconds_total"][1]
