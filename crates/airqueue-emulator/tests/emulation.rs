@@ -353,3 +353,33 @@ fn routes_are_those_of_the_file() {
     let figures: serde_json::Value = serde_json::from_str(&emulation.figures()).unwrap();
     assert!(figures["queues"]["relay"]["offered_packets"].as_u64() > Some(0), "{figures}");
 }
+
+/// A queue that was replaced has no limits of flows any more; what the file would change later is kept.
+#[test]
+fn queues_are_replaced_and_their_flows_then_refused() {
+    let text = |changes: &str| {
+        CELL.replacen('{', r#"{ "flows": [{"name": "beside", "from": "ap", "to": "tablet", "source": "cbr", "rate": "1 Mb/s"}],"#, 1)
+            .replace(r#""discipline": "droptail""#, r#""discipline": "drr""#)
+            .replacen('{', &format!("{{ {changes}"), 1)
+    };
+    let flow = r#"{"station": "ap", "flow": "beside", "queue_limit": "5 packets"}"#;
+    let queue = r#"{"station": "ap", "queue": "fq_codel"}"#;
+    let emulated = Scenario::emulated(&text(""), &[]).unwrap();
+    let mut emulation = start(&emulated);
+    for (at, change) in
+        [flow, queue, r#"{"station": "ap", "queue_limit": "7 packets"}"#].iter().enumerate()
+    {
+        emulation.change(&emulated.change(change).unwrap(), seconds(at as f64));
+        second_of_packets(&mut emulation, seconds(at as f64));
+    }
+    run(&mut emulation, seconds(4.0));
+    let error = emulated.change(flow).unwrap_err().to_string();
+    assert!(error.starts_with("flow: the queue of the station was replaced"), "{error}");
+    let (_, _, counters) = emulation.pairs().nth(1).unwrap();
+    assert_eq!(counters.delivered.packets, 600);
+
+    let later = r#""changes": [{"at": "9 s", "station": "ap", "flow": "beside", "queue_limit": "5 packets"}],"#;
+    let emulated = Scenario::emulated(&text(later), &[]).unwrap();
+    let error = emulated.change(queue).unwrap_err().to_string();
+    assert!(error.starts_with("changes[0].flow: another change replaces"), "{error}");
+}

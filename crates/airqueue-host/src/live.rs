@@ -4,6 +4,12 @@ use crate::clock::monotonic;
 use crate::emulator::{Emulator, State};
 use airqueue_core::{Span, Time};
 use airqueue_emulator::{Change, Lateness, Snapshot};
+use std::time::Duration;
+
+/// How often, and how many times at most, it is looked whether the loop has made a change: a loop that has ended makes
+/// none.
+const LOOK_EVERY: Duration = Duration::from_micros(100);
+const MOST_LOOKS: usize = 1000;
 
 /// All counters of an emulation, and of its loop, at a moment.
 #[derive(Clone, Debug)]
@@ -26,7 +32,8 @@ pub struct Moment {
 
 impl Emulator {
     /// Changes the network now (`Emulated::change` of the scenario), or, before
-    /// real time has begun, at the present moment of the warm-up. Returns the time of the network.
+    /// real time has begun, at the present moment of the warm-up. Returns the time of the change in the network, as soon
+    /// as a running loop has made the change.
     pub fn change(&self, changes: &[Change]) -> Time {
         let at = self.with(|state| {
             let present = state.emulation.now();
@@ -36,6 +43,13 @@ impl Emulator {
         });
         // The change comes before the next packet for which the loop waits.
         self.wake();
+        let made = |state: &mut State| state.emulation.next_at().is_none_or(|next| next > at);
+        for _ in 0..MOST_LOOKS {
+            if !self.started() || self.with(made) {
+                break;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
         at
     }
 

@@ -6,8 +6,10 @@ use super::error::{Result, ScenarioError, error, wrong};
 use super::renamed;
 use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::{FlowId, HopId};
+use airqueue_wifi::medium::StationId;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is needed to check one more change of a scenario with real nodes.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub(super) struct Changeable {
     file: Value,
     /// How many changes of the network the changes of the file are.
     known: usize,
+    /// The stations whose queues were replaced while the network runs.
+    replaced: Arc<Mutex<HashSet<StationId>>>,
     /// The hops of the other flows of each pair, by the hop of the pair's first flow.
     copies: HashMap<HopId, Vec<HopId>>,
 }
@@ -43,7 +47,7 @@ impl Changeable {
                 }
             }
         }
-        let changeable = Changeable { file, known, copies };
+        let changeable = Changeable { file, known, replaced: Arc::default(), copies };
         let changes = std::mem::take(&mut scenario.spec.changes);
         scenario.spec.changes = changeable.of_all_flows(changes).collect();
         changeable
@@ -95,7 +99,7 @@ impl Emulated {
     }
 
     fn built(&self, change: Value) -> Result<Vec<Change>> {
-        let Changeable { file, known, .. } = &self.changeable;
+        let Changeable { file, known, replaced, .. } = &self.changeable;
         let mut file = file.clone();
         let keys = file.as_object_mut().expect("a file that was read is a table");
         let changes = keys.entry("changes").or_insert_with(|| json!([]));
@@ -107,6 +111,20 @@ impl Emulated {
             let problem = "the running network has no such route; give a change of the scenario this \
                            route, at any time";
             return wrong("via", problem);
+        }
+        let mut replaced = replaced.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = |hop: HopId| self.scenario.spec.wlan.hops[hop.index()].from;
+        for TimedChange { change, .. } in &all {
+            match *change {
+                Change::HopLimit { hop, .. } if replaced.contains(&from(hop)) => {
+                    return wrong(
+                        "flow",
+                        "the queue of the station was replaced; leave `flow` out",
+                    );
+                }
+                Change::Queue { station, .. } => drop(replaced.insert(station)),
+                _ => {}
+            }
         }
         Ok(all.into_iter().map(|timed| timed.change).collect())
     }

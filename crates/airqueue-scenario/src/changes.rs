@@ -6,12 +6,14 @@ use super::file::ChangeTable;
 use super::flows::{BuiltFlows, Flows};
 use super::phy::rate_index;
 use super::quantity::{FrameRate, Quantity, QueueLimit};
+use super::stations::Memory;
+use airqueue_core::keys::Layers;
 use airqueue_core::{Limit, Span, Time};
 use airqueue_network::HopId;
 use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::wlan::HopSpec;
-use airqueue_qdisc::queue::offered;
-use airqueue_qdisc::{QueuePer, QueueSpec};
+use airqueue_qdisc::queue::{check_used, offered};
+use airqueue_qdisc::{DisciplineName, Link, QueueGiven, QueuePer, QueueSpec};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -106,6 +108,10 @@ impl Changes<'_> {
             }
         }
         if let Some(limit) = &table.queue_limit {
+            if table.queue.is_some() {
+                let problem = "the new queue has a limit of its own; leave `queue_limit` out";
+                return wrong(key, problem);
+            }
             changes.extend(match &table.flow {
                 None => self.limit(key, found.ids.clone(), limit)?,
                 Some(flow) if !found.group => self.flow_limit(key, found.ids.start, flow, limit)?,
@@ -114,6 +120,9 @@ impl Changes<'_> {
                     return wrong(format_args!("{key}.station"), problem);
                 }
             });
+        }
+        if let Some(queue) = &table.queue {
+            changes.extend(self.replaced(key, found.ids.clone(), queue)?);
         }
         if let Some(away) = table.away {
             let station = |id| StationId(id as u32);
@@ -222,6 +231,12 @@ impl Changes<'_> {
         let found = &self.built.flows[self.built.find(key, flow)?];
         let key = format!("{key}.flow");
         let name = self.flows.radio_hops.stations.name(station);
+        if self.is_replaced(station)? {
+            let problem = format_args!(
+                "another change replaces the queue of {name:?}; leave `flow` out, or the other change"
+            );
+            return wrong(key, problem);
+        }
         let sends = |hop: &HopId| self.built.hops[hop.index()].from.index() == station;
         // All of the flow's routes through the station.
         let hops: Vec<HopId> =
@@ -247,6 +262,59 @@ impl Changes<'_> {
             }
         }
         Ok(hops.into_iter().map(|hop| Change::HopLimit { hop, limit }).collect())
+    }
+
+    /// Whether a change of the file replaces the queues of a station.
+    fn is_replaced(&self, station: usize) -> Result<bool> {
+        let changes = self.flows.radio_hops.file.changes.iter();
+        for (at, table) in changes.enumerate().filter(|(_, table)| table.queue.is_some()) {
+            let Some(name) = &table.station else { continue };
+            let found = self.flows.radio_hops.stations.find(format_args!("changes[{at}]"), name)?;
+            if found.ids.contains(&station) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Replaces all queues of some stations.
+    fn replaced(
+        &self,
+        key: &str,
+        stations: std::ops::Range<usize>,
+        given: &QueueGiven,
+    ) -> Result<Vec<Change>> {
+        let key = format!("{key}.queue");
+        let Flows { radio_hops, .. } = self.flows;
+        if radio_hops.file.buffers.is_some() {
+            return wrong(key, "the limits of all queues follow `buffers`; leave it out");
+        }
+        if given.link_layer.is_some() {
+            return wrong(format_args!("{key}.link_layer"), "it stays as it is; leave it out");
+        }
+        let tables = Layers::new(vec![(key.clone(), &**given)]);
+        check_used(&key, given, &[DisciplineName::of(&tables)])?;
+        let (mut changes, mut memory) = (Vec::new(), Memory::default());
+        let mut kept = SaturatedBacklog::default();
+        for id in stations {
+            let station = &radio_hops.stations.specs[id];
+            let link = Link::Air { aggregates: station.mac.aggregation.is_some() };
+            let spec = QueueSpec::check(&tables, link)?;
+            for (ac, before) in AccessCategory::first(station.queues.len()).zip(&station.queues) {
+                let queue = QueueSpec { link_layer_bytes: before.link_layer_bytes, ..spec };
+                memory.add(&key, &queue)?;
+                let station = StationId(id as u32);
+                changes.push(Change::Queue { station, ac, queue });
+            }
+            let hops = self.built.hops.iter().enumerate();
+            for (at, hop) in hops.filter(|(_, hop)| hop.from.index() == id) {
+                let before = self.queue(hop).link_layer_bytes;
+                let queue = QueueSpec { link_layer_bytes: before, ..spec };
+                let saturated = self.built.saturated.contains(&at);
+                check_capacity(&key, &station.name, &queue, hop, saturated, &mut kept)?;
+            }
+        }
+        Ok(changes)
     }
 
     /// The queue of a hop's packets.
@@ -276,9 +344,10 @@ fn check_keys(key: &str, table: &ChangeTable) -> Result<()> {
         ("station", table.station.is_some()),
         ("host", table.host.is_some()),
     ];
-    let values: [(_, _, &[_]); 5] = [
+    let values: [(_, _, &[_]); 6] = [
         ("rate", table.rate.is_some(), &["link", "station", "host"]),
         ("queue_limit", table.queue_limit.is_some(), &["station"]),
+        ("queue", table.queue.is_some(), &["station"]),
         ("away", table.away.is_some(), &["station"]),
         ("delay", table.delay.is_some(), &["host"]),
         ("loss", table.loss.is_some(), &["host"]),
@@ -298,7 +367,8 @@ fn check_keys(key: &str, table: &ChangeTable) -> Result<()> {
     if table.flow.is_some() && part != Some("station") {
         return needs(key, "flow", &["station", "via"]);
     }
-    if table.flow.is_some() && (table.rate.is_some() || table.away.is_some()) {
+    let others = table.rate.is_some() || table.queue.is_some() || table.away.is_some();
+    if table.flow.is_some() && others {
         return wrong(key, "with the key `flow` only `queue_limit` changes; leave the others out");
     }
     let Some(part) = part else { return Ok(()) };

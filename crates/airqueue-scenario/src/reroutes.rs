@@ -37,6 +37,7 @@ impl Flows<'_> {
             ("rate", table.rate.is_some()),
             ("station", table.station.is_some()),
             ("queue_limit", table.queue_limit.is_some()),
+            ("queue", table.queue.is_some()),
             ("away", table.away.is_some()),
             ("host", table.host.is_some()),
             ("delay", table.delay.is_some()),

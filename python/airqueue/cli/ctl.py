@@ -109,6 +109,7 @@ def set_(context: click.Context, changes: tuple[str, ...]) -> None:
       set station=phone rate=VHT-MCS2       rate of data frames to and from a station
       set link='["ap", "phone"]' rate=...   rate of data frames between two stations
       set station=ap queue_limit="50 packets"
+      set station=ap queue=fq_codel         another discipline
       set station=phone away=true           as pause
       set host=server rate="2 Mb/s" delay="80 ms" loss=0.01
 

@@ -6,6 +6,7 @@ use super::spec::{NetworkError, NetworkSpec};
 use crate::event::EventQueue;
 use crate::{FlowId, HopId, RouteId, WireId};
 use airqueue_core::{DataRate, Limit, Span, Time};
+use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -28,6 +29,15 @@ pub enum Change {
         ac: AccessCategory,
         /// The new limit. Packets already waiting stay.
         limit: Limit,
+    },
+    /// The queue of a station, by [`Wlan::replace_queue`](crate::wlan::Wlan::replace_queue).
+    Queue {
+        /// The station.
+        station: StationId,
+        /// The access category of the queue.
+        ac: AccessCategory,
+        /// The new queue, which counts bytes as the queue before.
+        queue: QueueSpec,
     },
     /// The limit of the queue in which only the packets of one hop over the air wait, or only those of the hop's link.
     HopLimit {
@@ -99,6 +109,8 @@ impl TimedChange {
                 hop.rate_control.is_none() && known && bytes <= wlan.radio.phy.max_mpdu_bytes(rate)
             }),
             Change::Limit { station, ac, .. } => queue(station, ac).is_some(),
+            Change::Queue { station, ac, queue: new } => queue(station, ac)
+                .is_some_and(|queue| queue.link_layer_bytes == new.link_layer_bytes),
             Change::HopLimit { hop, .. } => hop_at(hop)
                 .and_then(|hop| queue(hop.from, hop.ac))
                 .is_some_and(|queue| queue.discipline.facts().apart.is_some()),
@@ -133,6 +145,9 @@ impl Network {
             Change::Limit { station, ac, limit } => {
                 self.set_limit(station, ac, limit, queue);
             }
+            Change::Queue { station, ac, queue: ref new } => {
+                self.replace_queue((station, ac), new, queue);
+            }
             Change::HopLimit { hop, limit } => {
                 let apart = self.set_hop_limit(hop, limit, queue);
                 assert!(apart, "the packets of the hop have no queue for themselves");
@@ -154,6 +169,20 @@ impl Network {
                 self.pass_on(queue);
             }
         }
+    }
+
+    fn replace_queue(
+        &mut self,
+        (station, ac): (StationId, AccessCategory),
+        new: &QueueSpec,
+        queue: &mut EventQueue<Event>,
+    ) {
+        let at = queue.now().as_nanos();
+        let rng = self.seed.stream(&format!("queue/{}/{}/{at}", station.0, ac.index()));
+        self.wlan.replace_queue(station, ac, (new, rng), queue);
+        self.name_hosts();
+        self.show_headers();
+        self.pass_on(queue);
     }
 
     /// Adds a change that the description does not have. Its time is not in the past.

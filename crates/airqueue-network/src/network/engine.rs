@@ -73,6 +73,7 @@ pub struct Network {
     /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
     pub(super) queue_hops: QueueHops,
     pub(super) changes: Vec<TimedChange>,
+    pub(super) seed: Seed,
     pub(super) store: SegmentStore,
     /// Outcomes of packets on the air, while they are processed.
     inbox: Vec<Outcome>,
@@ -140,6 +141,7 @@ impl Network {
             paths: Vec::new(),
             queue_hops: QueueHops::default(),
             changes: spec.changes.clone(),
+            seed,
             store: SegmentStore::default(),
             inbox: Vec::new(),
             drops: Vec::new(),
@@ -180,7 +182,7 @@ impl Network {
     }
 
     /// Sets the ends of flows in the queues where their packets wait.
-    fn name_hosts(&mut self) {
+    pub(super) fn name_hosts(&mut self) {
         for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
             let Some(hosts) = self.wlan.upper.hops.hosts_of(hop) else { continue };
             match self.wlan.upper.hops.all[hop.index()].over {
@@ -191,7 +193,7 @@ impl Network {
     }
 
     /// Notes which queues read TCP headers.
-    fn show_headers(&mut self) {
+    pub(super) fn show_headers(&mut self) {
         for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
             let reads = match self.wlan.upper.hops.all[hop.index()].over {
                 Hop::Air(_) => self.wlan.reads_tcp_headers(hop),

@@ -5,7 +5,8 @@ use super::hop::Hop;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
-use airqueue_core::{Hosts, Limit, Packet, TcpHeader};
+use airqueue_core::{Hosts, Limit, Packet, RandomStream, TcpHeader};
+use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -27,6 +28,25 @@ impl<U: UpperLayer> Wlan<U> {
     ) {
         let interface = self.interface_of(station, ac);
         self.interfaces[interface.index()].queue.tx_queue.set_limit(limit);
+        self.fill(interface, queue);
+    }
+
+    /// Replaces a station's queue for an access category, now. Packets that wait stay in the queue that is replaced, and
+    /// leave before later packets. The new queue knows neither hosts of flows nor limits of its parts. `spec` counts
+    /// bytes as the queue that is replaced.
+    ///
+    /// # Panics
+    ///
+    /// If the queue does not exist.
+    pub fn replace_queue(
+        &mut self,
+        station: StationId,
+        ac: AccessCategory,
+        (spec, rng): (&QueueSpec, RandomStream),
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        let interface = self.interface_of(station, ac);
+        self.interfaces[interface.index()].queue.replace(spec, rng, queue.now());
         self.fill(interface, queue);
     }
 

@@ -128,7 +128,7 @@ fn rate(kbps: u64) -> DataRate {
 fn wire() -> impl Strategy<Value = WireSpec> {
     let rates = prop::option::of((200u64..50_000).prop_map(rate));
     let delay = prop_oneof![Just(0), 1i64..20_000_000].prop_map(Span::from_nanos);
-    let loss = prop_oneof![2 => Just(0.0), 1 => 0.0..=1.0];
+    let loss = prop_oneof![2 => Just(0.0), 1 => 0.0..=0.02];
     (rates, delay, loss, prop::option::of(queue())).prop_map(|(rate, delay, loss, queue)| {
         let kept = |queue: QueueSpec| match queue.discipline.facts().shares_airtime {
             // A wire reports no airtime.

@@ -1,6 +1,7 @@
 //! The keys of changes during a run.
 
 use crate::quantity::{Duration, FrameRate, Quantity, QueueLimit};
+use airqueue_qdisc::QueueGiven;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -21,6 +22,9 @@ pub(crate) struct ChangeTable {
     pub(crate) station: Option<String>,
     /// The new limit. Packets already in the queue stay, even above the limit.
     pub(crate) queue_limit: Option<Quantity<QueueLimit>>,
+    /// The new queues of the station, by themselves: a key that is left out has its default. Packets that wait leave
+    /// first, by the old discipline.
+    pub(crate) queue: Option<QueueGiven>,
     /// Whether the station is out of reach of all others from now on. Its packets wait in its queues; packets for the
     /// station are repeated and given up.
     pub(crate) away: Option<bool>,
