@@ -126,7 +126,7 @@ impl TimedChange {
             }
             Change::Away { station, .. } => station.index() < wlan.stations.len(),
         };
-        if possible { Ok(()) } else { Err(NetworkError::Change(*self)) }
+        if possible { Ok(()) } else { Err(NetworkError::Change(Box::new(*self))) }
     }
 }
 

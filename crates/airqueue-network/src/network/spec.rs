@@ -212,7 +212,7 @@ pub enum NetworkError {
     #[error("wire {wire}: packets wait for a rate, and it has none")]
     NoRate { wire: String },
     #[error("there is nothing for {0:?} to change")]
-    Change(TimedChange),
+    Change(Box<TimedChange>),
     #[error("wire {wire}: a delay of {delay}")]
     Delay { wire: String, delay: Span },
     #[error("wire {wire}: a loss of {loss} is no probability")]
