@@ -115,6 +115,8 @@ impl<U: UpperLayer> Wlan<U> {
     pub(super) fn take_turns(&mut self, interface: InterfaceId, now: Time) -> Option<Msdu> {
         let Interface { station, ac, .. } = self.interfaces[interface.index()];
         if self.is_away(station) {
+            // The receivers of packets in hand take turns as before.
+            self.listeners.macs[station.index()].takes_turns(ac, false);
             return None;
         }
         self.neighbours.clear();

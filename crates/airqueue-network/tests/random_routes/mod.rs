@@ -20,8 +20,8 @@ use airqueue_wifi::phy::AccessCategory;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// A random network with more features: wires, and flows over several hops, some with TCP. Rates, limits and routes
-/// change during the run. Sources stop at [`STOP`].
+/// A random network with more features: wires, and flows over several hops, some with TCP. Rates, limits, routes
+/// and wires change during the run, and stations go out of reach and come back. Sources stop at [`STOP`].
 pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
     let wires = prop::collection::vec(wire(), 1..=6);
     let flows = prop::collection::vec(flow(), 1..=8);
@@ -40,6 +40,10 @@ pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
             add(&mut network, &cell, at, flow);
         }
         network.changes = changes.iter().filter_map(|change| fitted(change, &network)).collect();
+        // All stations are back in the end: nothing waits for ever.
+        let stations = (0..network.wlan.stations.len() as u32).map(StationId);
+        let back = stations.map(|station| Change::Away { station, away: false });
+        network.changes.extend(back.map(|change| TimedChange { at: STOP, change }));
         network
     })
 }
@@ -55,7 +59,7 @@ struct Draft {
 
 fn change() -> impl Strategy<Value = Draft> {
     let limit = select(vec![Limit::Packets(0), Limit::Packets(2), Limit::Bytes(5000)]);
-    (0..STOP.as_nanos(), 0usize..6, any::<[Index; 2]>(), limit)
+    (0..STOP.as_nanos(), 0usize..9, any::<[Index; 2]>(), limit)
         .prop_map(|(at, what, place, limit)| Draft { at: Time::from_nanos(at), what, place, limit })
 }
 
@@ -63,6 +67,22 @@ fn change() -> impl Strategy<Value = Draft> {
 fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
     let Draft { at, what, place: [first, second], limit } = *draft;
     let wlan = &network.wlan;
+    if what > 7 {
+        let station = StationId(first.index(wlan.stations.len()) as u32);
+        let away = second.index(2) == 0;
+        return Some(TimedChange { at, change: Change::Away { station, away } });
+    }
+    if what > 5 {
+        let wire = WireId::at(first.index(network.wires.len().max(1)));
+        let rated = network.wires.get(wire.index())?.rate.is_some();
+        let change = match what {
+            6 if rated => Change::WireRate { wire, rate: rate(200 + second.index(20_000) as u64) },
+            _ => {
+                Change::WireDelay { wire, delay: Span::from_nanos(second.index(20_000_000) as i64) }
+            }
+        };
+        return Some(TimedChange { at, change });
+    }
     if what > 3 {
         let flow = first.index(network.flows.len());
         let route = second.index(1 + network.flows[flow].others.len());
