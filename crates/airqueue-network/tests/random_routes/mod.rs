@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// A random network with more features: wires, and flows over several hops, some with TCP. Rates, limits, routes
-/// and wires change during the run, and stations go out of reach and come back. Sources stop at [`STOP`].
+/// queues and wires change during the run, and stations go out of reach and come back. Sources stop at [`STOP`].
 pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
     let wires = prop::collection::vec(wire(), 1..=6);
     let flows = prop::collection::vec(flow(), 1..=8);
@@ -40,6 +40,10 @@ pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
             add(&mut network, &cell, at, flow);
         }
         network.changes = changes.iter().filter_map(|change| fitted(change, &network)).collect();
+        // A queue that replaces another one may have no limits of flows.
+        if network.changes.iter().any(|of| matches!(of.change, Change::Queue { .. })) {
+            network.changes.retain(|of| !matches!(of.change, Change::HopLimit { .. }));
+        }
         // All stations are back in the end: nothing waits for ever.
         let stations = (0..network.wlan.stations.len() as u32).map(StationId);
         let back = stations.map(|station| Change::Away { station, away: false });
@@ -55,18 +59,29 @@ struct Draft {
     what: usize,
     place: [Index; 2],
     limit: Limit,
+    queue: QueueSpec,
 }
 
 fn change() -> impl Strategy<Value = Draft> {
     let limit = select(vec![Limit::Packets(0), Limit::Packets(2), Limit::Bytes(5000)]);
-    (0..STOP.as_nanos(), 0usize..9, any::<[Index; 2]>(), limit)
-        .prop_map(|(at, what, place, limit)| Draft { at: Time::from_nanos(at), what, place, limit })
+    (0..STOP.as_nanos(), 0usize..10, any::<[Index; 2]>(), limit, queue()).prop_map(
+        |(at, what, place, limit, queue)| {
+            let at = Time::from_nanos(at);
+            Draft { at, what, place, limit, queue }
+        },
+    )
 }
 
 /// The change, if the network has a target for it.
 fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
-    let Draft { at, what, place: [first, second], limit } = *draft;
+    let Draft { at, what, place: [first, second], limit, queue } = *draft;
     let wlan = &network.wlan;
+    if what > 8 {
+        let station = first.index(wlan.stations.len());
+        let ac = AccessCategory::at(second.index(wlan.stations[station].queues.len()));
+        let station = StationId(station as u32);
+        return Some(TimedChange { at, change: Change::Queue { station, ac, queue } });
+    }
     if what > 7 {
         let station = StationId(first.index(wlan.stations.len()) as u32);
         let away = second.index(2) == 0;
