@@ -17,10 +17,12 @@ from airqueue.records import (
     EmulationDict,
     FatesDict,
     LimitsDict,
+    LiveDict,
     PollDict,
     RunDict,
     SeriesDict,
     ServerStatsDict,
+    TotalsDict,
     TruthDict,
 )
 from airqueue.simulate.shaped import TcpHeader
@@ -397,10 +399,26 @@ class Emulation:
     @property
     def started(self) -> bool:
         """Whether the warm-up is over, and the network follows the wall clock."""
+    def change(self, json: str) -> float:
+        """Change the network now, from any thread, and return the time since the warm-up in s.
+
+        ``json``: the keys of an entry of ``changes`` in a scenario, without ``at``. What cannot be
+        changed is a `ValueError` of one sentence.
+        """
+    def moment(self) -> Moment:
+        """All counters at this moment, from any thread."""
     def report(self) -> EmulationDict:
         """The counters so far, from any thread."""
     def figures(self) -> str:
         """Figures of simulated flows, stations and queues since the warm-up: `figures.Figures`."""
+
+class Moment:
+    """The counters of an emulation at a moment."""
+
+    def since(self, before: Moment) -> LiveDict:
+        """The figures of the time since an earlier moment of the same emulation."""
+    def totals(self) -> TotalsDict:
+        """The counters since real time began."""
 
 class Monitor:
     """Where to look and what to set in the replications of a scenario."""

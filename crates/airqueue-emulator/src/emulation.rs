@@ -7,9 +7,11 @@ use self::routers::{Errand, Routers};
 use crate::capture::Captures;
 use crate::figures::{PairCounters, Refusal};
 use crate::header::{self, Header};
+use crate::live::Snapshot;
 use crate::slots::Slots;
 use crate::story::Labels;
 use airqueue_core::{Ecn, Packet, PacketCount, Payload, Seed, Span, Time};
+use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::outcome::Outcome;
 use airqueue_scenario::emulated::{Emulated, Pair, Passage, RealNode};
 use airqueue_scenario::{Run, ScenarioError};
@@ -112,7 +114,7 @@ pub struct Departure<'a> {
 impl Emulation {
     /// The network at time zero. `seed` determines every random draw.
     pub fn new(emulated: &Emulated, seed: Seed) -> Result<Emulation, ScenarioError> {
-        let Emulated { scenario, nodes, routers, pairs } = emulated;
+        let Emulated { scenario, nodes, routers, pairs, .. } = emulated;
         let places = nodes.len() + routers.len();
         let mut route_of = vec![None; places * places];
         let mut first = vec![None; nodes.len()];
@@ -383,6 +385,25 @@ impl Emulation {
     /// Packets of real nodes in the network.
     pub fn packets_held(&self) -> usize {
         self.held.len() - self.free.len()
+    }
+
+    /// All counters at this moment.
+    pub fn snapshot(&mut self) -> Snapshot {
+        Snapshot {
+            pairs: self.pairs().map(|(_, _, counters)| counters.clone()).collect(),
+            stations: self.run.stations_now(),
+            queues: self.run.queues_now(),
+            refused: self.refused().collect(),
+            held: self.packets_held() as u64,
+        }
+    }
+
+    /// Changes the network ([`Emulated::change`]) at a time that is not in the past of the network.
+    pub fn change(&mut self, changes: &[Change], at: Time) {
+        let network = self.run.network();
+        for &change in changes {
+            network.model.add_change(TimedChange { at, change }, &mut network.queue);
+        }
     }
 
     /// The figures of the simulated flows, stations and queues since the warm-up, as JSON.

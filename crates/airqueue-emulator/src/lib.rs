@@ -10,10 +10,13 @@ mod emulation;
 mod figures;
 mod header;
 mod icmp;
+mod live;
 mod pcapng;
 mod slots;
 mod story;
 
+pub use airqueue_network::network::Change;
 pub use capture::{CaptureState, Sink};
 pub use emulation::{Departure, Emulation, Token};
 pub use figures::{LATE, Lateness, PairCounters, Refusal};
+pub use live::{PairInterval, Snapshot};

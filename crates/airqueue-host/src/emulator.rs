@@ -63,6 +63,8 @@ pub struct State {
     pub cpu: Span,
     /// Whether the loop has a real-time priority.
     pub priority: bool,
+    /// Network time minus wall-clock time, once the network follows the wall clock.
+    pub(crate) offset: Option<Span>,
 }
 
 impl Emulator {
@@ -80,6 +82,7 @@ impl Emulator {
             elapsed: Span::ZERO,
             cpu: Span::ZERO,
             priority: false,
+            offset: None,
         };
         Emulator {
             state: Mutex::new(state),
@@ -148,6 +151,11 @@ impl Emulator {
     /// Ends [`Self::run`] at once, also a run that has not begun.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// Ends a sleep of [`Self::run`].
+    pub(crate) fn wake(&self) {
         if let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             waker.wake();
         }
@@ -168,7 +176,10 @@ impl Emulator {
         let end = duration.map_or(Time::MAX, |duration| began + duration);
         let offset = warm_up - (began - Time::ZERO);
         let wall = Span::from_nanos(ClockSample::take().offset_ns);
-        self.with(|state| state.emulation.set_capture_zero(wall - offset));
+        self.with(|state| {
+            state.emulation.set_capture_zero(wall - offset);
+            state.offset = Some(offset);
+        });
         self.started.store(true, Ordering::Relaxed);
         let began_cpu = cpu_time();
         let senders = queues.iter().map(|(node, mtu, queue)| Senders::new(*node, *mtu, queue));

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod driver;
 pub mod emulator;
 pub mod error;
+pub mod live;
 pub mod mmsg;
 pub mod netns;
 pub mod packet_queue;

@@ -368,7 +368,7 @@ pub(crate) struct PairDict {
     pub(crate) delivered_bytes: u64,
     /// Packets dropped by queues of the network.
     pub(crate) dropped_packets: u64,
-    /// Packets given up on the air, after the last retry.
+    /// Packets given up on the air, after the last retry, or lost in a wired link.
     pub(crate) given_up_packets: u64,
     /// Delivered packets that a queue of the network marked with CE.
     pub(crate) marked_packets: u64,
@@ -410,6 +410,8 @@ pub(crate) fn result_schemas() -> (String, String) {
     generator.subschema_for::<FatesDict<'static>>();
     generator.subschema_for::<CodecDict>();
     generator.subschema_for::<EmulationDict>();
+    generator.subschema_for::<crate::live_dicts::LiveDict>();
+    generator.subschema_for::<crate::live_dicts::TotalsDict>();
     let schemas = json_schema!({ "$defs": generator.take_definitions(true) });
     (schemas.as_value().to_string(), airqueue_scenario::reported_schema())
 }

@@ -3,18 +3,21 @@
 use crate::convert;
 use crate::dicts::{EmulationDict, Named, PairDict, RefusedDict};
 use crate::error;
+use crate::live::{Names, PyMoment};
 use crate::scenario::{refused, wrong};
-use airqueue_core::{PacketCount, Seed};
+use airqueue_core::{PacketCount, Seed, Time};
 use airqueue_emulator::PairCounters;
 use airqueue_host::background::BackgroundFile;
 use airqueue_host::emulator::{Emulator, State};
 use airqueue_host::error::words;
 use airqueue_host::{packet_queue, tun};
 use airqueue_scenario::Scenario;
+use airqueue_scenario::emulated::Emulated;
 use pyo3::prelude::*;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Creates a TUN device in a network namespace, and returns the descriptor, which belongs to the caller.
 #[pyfunction]
@@ -36,7 +39,13 @@ pub(crate) fn open_packet_queue(
 
 /// A scenario with real nodes.
 #[pyclass(name = "Emulation", module = "airqueue._native", frozen)]
-pub(crate) struct PyEmulation(Emulator);
+pub(crate) struct PyEmulation(Emulator, Described);
+
+/// What the emulation emulates.
+struct Described {
+    emulated: Emulated,
+    names: Arc<Names>,
+}
 
 #[pymethods]
 impl PyEmulation {
@@ -44,9 +53,11 @@ impl PyEmulation {
     fn new(py: Python<'_>, json: &str, real: Vec<String>, seed: u64) -> PyResult<Self> {
         let start = || {
             let emulated = Scenario::emulated(json, &real)?;
-            airqueue_emulator::Emulation::new(&emulated, Seed(seed))
+            let emulator = Emulator::new(airqueue_emulator::Emulation::new(&emulated, Seed(seed))?);
+            let names = Arc::new(Names::new(&emulated));
+            Ok(PyEmulation(emulator, Described { emulated, names }))
         };
-        py.detach(start).map(|emulation| PyEmulation(Emulator::new(emulation))).map_err(wrong)
+        py.detach(start).map_err(wrong)
     }
 
     /// The real nodes, each with whether the node is a wired host.
@@ -151,6 +162,22 @@ impl PyEmulation {
     #[getter]
     fn started(&self) -> bool {
         self.0.started()
+    }
+
+    /// Changes the network now: a JSON object with the keys of an entry of `changes` in a scenario, without its time.
+    /// Returns the time since the end of the warm-up, in seconds.
+    fn change(&self, py: Python<'_>, json: &str) -> PyResult<f64> {
+        let change = || {
+            let changes = self.1.emulated.change(json)?;
+            let at = self.0.change(&changes) - Time::ZERO;
+            Ok((at - self.1.emulated.scenario.warm_up()).as_secs_f64())
+        };
+        py.detach(change).map_err(wrong)
+    }
+
+    /// All counters at this moment.
+    fn moment(&self, py: Python<'_>) -> PyMoment {
+        PyMoment::new(py.detach(|| self.0.moment()), &self.1.names)
     }
 
     /// The counters so far.

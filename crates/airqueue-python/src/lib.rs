@@ -7,6 +7,8 @@ mod convert;
 mod dicts;
 mod emulation;
 mod grammar;
+mod live;
+mod live_dicts;
 mod path;
 mod radio;
 mod radio_facts;
@@ -48,6 +50,8 @@ mod _native {
         PyRange, measure, parse_limit, parse_lists, parse_quantity, parse_queue, parse_values,
         write_quantity,
     };
+    #[pymodule_export]
+    use super::live::PyMoment;
     #[pymodule_export]
     use super::path::PySimulatedPath;
     #[pymodule_export]

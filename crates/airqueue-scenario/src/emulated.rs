@@ -7,6 +7,7 @@
 mod ways;
 
 use self::ways::Ways;
+use super::changeable::Changeable;
 use super::error::{Result, ScenarioError, error, unreadable, wrong};
 use super::figures::{Names, category};
 use super::file::File;
@@ -39,6 +40,7 @@ pub struct Emulated {
     pub routers: Vec<String>,
     /// The ordered pairs of different real nodes; then those of a real node and a router in `routers`, in both directions.
     pub pairs: Vec<Pair>,
+    pub(super) changeable: Changeable,
 }
 
 /// A node whose packets come from real programs.
@@ -92,7 +94,8 @@ impl Scenario {
         let mut value: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let renamed = renamed::rename(&mut value)?;
         let file = read(value.clone())?;
-        let base = Scenario::new(&file)?;
+        // Changes may be of what only packets of real programs use.
+        let base = Scenario::new(&File { changes: Vec::new(), ..read(value.clone())?.0 })?;
         let mut nodes = real_nodes(&file, real)?;
         let relay = relay(&file);
         let mut pairs = Vec::new();
@@ -109,24 +112,27 @@ impl Scenario {
             flows.push(flow(&nodes[from].name, &nodes[to].name, via));
         }
         let written = file.flows.len();
-        let file = read(value)?;
+        let file = read(value.clone())?;
         let mut scenario =
             Scenario::new(&file).map_err(|problem| of_pair(problem, written, &pairs, &nodes))?;
         let flows = base.names.flows.clone();
         scenario.names = Arc::new(Names { flows, ..Names::new(&scenario.spec) });
         let names = nodes.iter().map(|node| &*node.name);
         let mut ways = Ways::new(&scenario.spec, mtus, names);
-        let pairs = ways.pairs(&mut scenario.spec, base.spec.flows.len(), &pairs);
+        let first = base.spec.flows.len();
+        let pairs = ways.pairs(&mut scenario.spec, first, &pairs);
         let routers = ways.routers;
         for (at, node) in nodes.iter_mut().enumerate() {
             let own = pairs.iter().filter(|pair| pair.from == at).map(|pair| pair.mtu_bytes);
             node.mtu_bytes = own.min().unwrap_or(MTU_BYTES);
         }
-        Ok(Emulated { scenario: Scenario { renamed, ..scenario }, nodes, routers, pairs })
+        let changeable = Changeable::new(value, &mut scenario, first, &pairs);
+        let scenario = Scenario { renamed, ..scenario };
+        Ok(Emulated { scenario, nodes, routers, pairs, changeable })
     }
 }
 
-fn read(value: Value) -> Result<Table<File>> {
+pub(super) fn read(value: Value) -> Result<Table<File>> {
     serde_path_to_error::deserialize(value).map_err(unreadable)
 }
 

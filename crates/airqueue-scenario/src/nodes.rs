@@ -1,7 +1,7 @@
 //! Stations and hosts by name, the wired links of hosts, and the routes between all of them.
 
 use super::emulated::MTU_BYTES;
-use super::error::{Result, error, wrong};
+use super::error::{Result, error, probability, wrong};
 use super::file::{Delays, File, HostTable};
 use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
 use airqueue_core::Span;
@@ -111,6 +111,7 @@ impl Nodes<'_> {
         delay: Span,
     ) -> Result<()> {
         let rate = table.rate.as_ref().map(|rate| rate.value);
+        let loss = probability(format_args!("{key}.loss"), table.loss)?;
         let queue = match (&table.queue, rate) {
             (None, _) => None,
             (Some(_), None) => {
@@ -127,7 +128,7 @@ impl Nodes<'_> {
         let mtu = mtu(key, table)?;
         let other = self.name(link).to_owned();
         for name in [format!("{name}->{other}"), format!("{other}->{name}")] {
-            self.wires.push(WireSpec { name, rate, delay, queue });
+            self.wires.push(WireSpec { name, rate, delay, loss, queue });
             self.mtus.push(mtu);
         }
         Ok(())
@@ -187,6 +188,17 @@ impl Nodes<'_> {
     /// The station to which a node is connected, or the node itself if it is a station.
     pub(super) fn station(&self, node: usize) -> usize {
         self.towards_station(node).pop().expect("the node itself is on the path")
+    }
+
+    /// Both wires of each host that a key names.
+    pub(super) fn wires_of(&self, key: impl std::fmt::Display, name: &str) -> Result<Vec<WireId>> {
+        let stations = self.stations.specs.len();
+        let found = self.get(name).filter(|found| found.ids.start >= stations);
+        let Named { ids, .. } = found.ok_or_else(|| {
+            let shown: String = name.chars().take(64).collect();
+            error(key, format_args!("there is no host or group of hosts {shown:?}"))
+        })?;
+        Ok((2 * (ids.start - stations)..2 * (ids.end - stations)).map(WireId::at).collect())
     }
 
     /// The wire from a host to the other end of its wired link, or the wire to the host.

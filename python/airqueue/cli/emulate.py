@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from airqueue.cli import emulate_live
 from airqueue.cli.common import json_option
 from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION
@@ -81,6 +82,7 @@ class _Asked:
     scratch: Path | None
     twins: int | None
     pcap: tuple[tuple[str, str], ...]
+    outside: emulate_live.Outside
 
     def check(self) -> None:
         """Raise UsageError for options that do not go together, OSError for a file."""
@@ -105,6 +107,12 @@ class _Asked:
             raise click.UsageError("--twins is for programs in real time: no --exact, no --shell.")
         if len(dict(self.pcap)) < len(self.pcap):
             raise click.UsageError("--pcap can be given once for each node.")
+        self.outside.check(
+            exact=self.exact,
+            twins=self.twins is not None,
+            shell=self.shell is not None,
+            quiet=self.quiet,
+        )
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
 
@@ -204,6 +212,7 @@ class _Asked:
     metavar="NODE=FILE",
     help="Capture what a node sends and receives, with what the network did. May be repeated.",
 )
+@emulate_live.options
 @click.option("-q", "--quiet", is_flag=True, help="Only errors on stderr.")
 @click.option("--list", "show_list", is_flag=True, help="List the presets.")
 def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
@@ -217,6 +226,7 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
       airqueue emulate bloated-fifo --shell phone
       airqueue emulate home-evening --exact --seed 7 -- ./my-test.sh
       airqueue emulate home-evening --twins 5 --at phone -- ping -c 50 peer
+      airqueue emulate home-evening --control /tmp/home --metrics 9100 -- ./my-test.sh
 
     Packets of the programs wait in the simulated queues and contend on the simulated medium, in real
     time or exactly. $AIRQUEUE_PEER has the address of the other end, whose name is peer. The exit
@@ -228,7 +238,8 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
         return
     if scenario is None:
         raise click.UsageError("Missing argument 'SCENARIO': a preset (--list) or a scenario file.")
-    asked = _Asked(scenario=scenario, **options)
+    outside = {name: options.pop(name) for name in ("control", "metrics", "live")}
+    asked = _Asked(scenario=scenario, outside=emulate_live.Outside(**outside), **options)
     asked.check()
     if asked.exact:
         raise click.exceptions.Exit(_emulate(asked, _exactly))
@@ -276,14 +287,12 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
 
 
 def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
-    from airqueue.emulate.session import Session  # noqa: PLC0415
-
     def say(text: str) -> None:
         if not asked.quiet:
             click.echo(text, err=True)
 
     try:
-        code = Session(network, order, say).run()
+        code = emulate_live.run(network, order, say, asked.outside)
     finally:
         network.close()
     return network.report(), code, None

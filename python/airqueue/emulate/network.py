@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from airqueue import _native
 from airqueue.emulate import back_pressure, captures, catalogue
@@ -94,6 +94,7 @@ class EmulatedNetwork:
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
         self._final: EmulationResults | None = None
+        self._changed: list[Mapping[str, Any]] = []
 
     def __enter__(self) -> EmulatedNetwork:
         self.start()
@@ -132,6 +133,36 @@ class EmulatedNetwork:
                 raise EmulationError("the emulation is not running") from None
             raise EmulationError(f"{name!r} is not a real node; real nodes are {known}") from None
 
+    def change(self, change: Mapping[str, object]) -> float:
+        """Change the running network now; return the time since real time began, in s.
+
+        ``change`` has the keys of an entry of ``[[changes]]`` in a scenario, without ``at``:
+        ``{"station": "phone", "away": True}``, ``{"host": "server", "rate": "2 Mb/s"}``. Before real
+        time has begun the time is negative. May be called from any thread. Raises ScenarioError for
+        what cannot be changed, EmulationError if the emulation is not running.
+        """
+        try:
+            at_s = self._running().change(json.dumps(change))
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"the change is refused: {error}") from error
+        self._changed.append({"at_s": at_s, "change": dict(change)})
+        return at_s
+
+    def moment(self) -> _native.Moment:
+        """Return all counters at this moment; `since` has the figures of the time between two.
+
+        May be called from any thread. Raises EmulationError before real time has begun.
+        """
+        engine = self._running()
+        if not engine.started:
+            raise EmulationError("the warm-up of the emulation is not over")
+        return engine.moment()
+
+    def _running(self) -> _native.Emulation:
+        if self._thread is None or not hasattr(self, "_engine"):
+            raise EmulationError("the emulation is not running")
+        return self._engine
+
     def report(self) -> EmulationResults:
         """Return the figures so far; after the end, those of the whole run."""
         if self._final is not None:
@@ -149,6 +180,7 @@ class EmulatedNetwork:
                 captures.Capture(node, self._pcap[node], packets, problem)
                 for node, packets, problem in self._engine.captures()
             ),
+            changes=tuple(self._changed),
         )
 
     def stop(self) -> None:

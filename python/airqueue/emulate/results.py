@@ -36,6 +36,8 @@ class EmulationResults:
     routers: tuple[Router, ...] = ()
     """Routers between the real nodes that are not real."""
     captures: tuple[Capture, ...] = ()
+    changes: tuple[Mapping[str, Any], ...] = ()
+    """What `EmulatedNetwork.change` has changed: ``at_s`` since real time began, and ``change``."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -51,6 +53,7 @@ class EmulationResults:
             document["exact"],
             tuple(Router(**router) for router in document["routers"]),
             tuple(Capture(**capture) for capture in document["captures"]),
+            tuple(document["changes"]),
         )
 
     @property
@@ -81,6 +84,7 @@ class EmulationResults:
             "device_drops": self.device_drops,
             "without_back_pressure": self.without_back_pressure,
             "captures": [asdict(capture) for capture in self.captures],
+            "changes": list(self.changes),
             "figures": self.figures,
         }
 

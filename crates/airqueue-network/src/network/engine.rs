@@ -73,7 +73,8 @@ pub struct Network {
     pub(super) paths: Vec<[PathId; 2]>,
     /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
     pub(super) queue_hops: QueueHops,
-    changes: Vec<TimedChange>,
+    pub(super) changes: Vec<TimedChange>,
+    pub(super) seed: Seed,
     pub(super) store: SegmentStore,
     /// Outcomes of packets on the air, while they are processed.
     inbox: Vec<Outcome>,
@@ -145,6 +146,7 @@ impl Network {
             paths: Vec::new(),
             queue_hops: QueueHops::default(),
             changes: spec.changes.clone(),
+            seed,
             store: SegmentStore::default(),
             inbox: Vec::new(),
             drops: Vec::new(),
@@ -185,7 +187,7 @@ impl Network {
     }
 
     /// Sets the ends of flows in the queues where their packets wait.
-    fn name_hosts(&mut self) {
+    pub(super) fn name_hosts(&mut self) {
         for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
             let Some(hosts) = self.wlan.upper.hops.hosts_of(hop) else { continue };
             match self.wlan.upper.hops.all[hop.index()].over {
@@ -196,7 +198,7 @@ impl Network {
     }
 
     /// Notes which queues read TCP headers.
-    fn show_headers(&mut self) {
+    pub(super) fn show_headers(&mut self) {
         for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
             let reads = match self.wlan.upper.hops.all[hop.index()].over {
                 Hop::Air(_) => self.wlan.reads_tcp_headers(hop),
@@ -406,9 +408,14 @@ impl Network {
 
     fn on_arrived(&mut self, wire: WireId, queue: &mut EventQueue<Event>) {
         let now = queue.now();
-        while let Some(packet) = self.wires[wire.index()].take_due(now) {
-            self.wlan.upper.hops.on_left_wire(&packet, now);
-            self.leave(packet, queue);
+        while let Some((packet, lost)) = self.wires[wire.index()].take_due(now) {
+            if lost {
+                self.wlan.upper.hops.on_lost_in_wire(&packet);
+                self.lose(packet, Outcome::Lost);
+            } else {
+                self.wlan.upper.hops.on_left_wire(&packet, now);
+                self.leave(packet, queue);
+            }
         }
         self.end_batch(queue);
         self.wires[wire.index()].set_timers(queue);

@@ -296,6 +296,13 @@ impl Hops {
         state.waiting -= 1;
     }
 
+    /// A packet has been lost in its wire.
+    pub(super) fn on_lost_in_wire(&mut self, packet: &Packet) {
+        let state = self.state(packet);
+        state.counters.given_up.add(packet);
+        state.waiting -= 1;
+    }
+
     /// Deliveries at the end of a route since time zero.
     pub(super) fn delivered_ever(&self, route: &[HopId]) -> Delivered {
         let last = *route.last().expect("a route has hops");

@@ -24,6 +24,8 @@ pub struct WireSpec {
     pub rate: Option<DataRate>,
     /// Delay from serialisation to the other end.
     pub delay: Span,
+    /// Probability that a packet is lost on its way to the other end.
+    pub loss: f64,
     /// Queue in front of the wire; `None`: unlimited room. Only a wire with a rate can have a queue.
     pub queue: Option<QueueSpec>,
 }
@@ -229,9 +231,11 @@ pub enum NetworkError {
     #[error("wire {wire}: packets wait for a rate, and it has none")]
     NoRate { wire: String },
     #[error("there is nothing for {0:?} to change")]
-    Change(TimedChange),
+    Change(Box<TimedChange>),
     #[error("wire {wire}: a delay of {delay}")]
     Delay { wire: String, delay: Span },
+    #[error("wire {wire}: a loss of {loss} is no probability")]
+    Loss { wire: String, loss: f64 },
 }
 
 impl TcpFlowSpec {
@@ -330,12 +334,15 @@ impl NetworkSpec {
 
     /// Finds what cannot be simulated, apart from what the parts check when they are built.
     pub(super) fn check(&self) -> Result<(), NetworkError> {
-        for WireSpec { name, rate, delay, queue } in &self.wires {
+        for WireSpec { name, rate, delay, loss, queue } in &self.wires {
             if queue.is_some() && rate.is_none() {
                 return Err(NetworkError::NoRate { wire: name.clone() });
             }
             if *delay < Span::ZERO {
                 return Err(NetworkError::Delay { wire: name.clone(), delay: *delay });
+            }
+            if !(0.0..=1.0).contains(loss) {
+                return Err(NetworkError::Loss { wire: name.clone(), loss: *loss });
             }
         }
         for flow in &self.flows {
