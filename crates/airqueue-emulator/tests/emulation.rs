@@ -154,9 +154,7 @@ fn shares(flows: serde_json::Value) -> [usize; 2] {
 
 #[test]
 fn a_flow_of_the_file_says_what_receivers_report() {
-    let flow = |to, rtt| {
-        serde_json::json!({"from": "server", "to": to, "source": "external", "rdqm_rtt": rtt})
-    };
+    let flow = |to, rtt| serde_json::json!({"from": "server", "to": to, "source": "external", "rdqm_rtt": rtt});
     // Three quarters and one quarter of 40, each with the packet beyond the limit; and half each.
     let [phone, tablet] =
         shares(serde_json::json!([flow("phone", "300 ms"), flow("tablet", "100 ms")]));
@@ -174,9 +172,10 @@ fn a_flow_of_the_file_says_the_route() {
         {"from": "phone", "to": "server", "via": ["tablet", "ap"], "source": "external"}
     ]);
     let emulated = Scenario::emulated(&file.to_string(), &[]).unwrap();
-    let hops = emulated.pairs.iter().map(|pair| {
-        emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len()
-    });
+    let hops = emulated
+        .pairs
+        .iter()
+        .map(|pair| emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len());
     // Two hops over the air and the wire; back as without a flow in the file.
     assert_eq!(hops.collect::<Vec<_>>(), [3, 2]);
 }

@@ -153,7 +153,8 @@ fn described(
 ) -> HashMap<(usize, usize), FlowId> {
     let stations = file.stations.iter().flat_map(|of| members(&of.name, of.count));
     let hosts = file.hosts.iter().flat_map(|of| members(&of.name, of.count));
-    let stations = stations.enumerate().map(|(at, name)| (name, Node::Station(StationId(at as u32))));
+    let stations =
+        stations.enumerate().map(|(at, name)| (name, Node::Station(StationId(at as u32))));
     let hosts = hosts.enumerate().map(|(at, name)| (name, Node::Host(at as u32)));
     let ends: HashMap<String, Node> = stations.chain(hosts).collect();
     let place = |end: Node| nodes.iter().position(|node| ends[&node.name] == end);

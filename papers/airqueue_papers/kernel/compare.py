@@ -1,0 +1,242 @@
+"""A scheme on and off, under the kernel's TCP and ours: runs, effects with intervals, sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from airqueue import text
+from airqueue.description import Description, TcpTable
+from airqueue.description_words import CongestionName
+from airqueue.figures import Figures
+from airqueue_papers.emulation import Emulation
+from airqueue_papers.finding import Value
+from airqueue_papers.item import Budget, Outcomes, Run, Simulation
+from airqueue_papers.measured import interval
+from airqueue_papers.picture import Panel, PaperFigure, Series
+
+SEEDS: Final = 4
+WARM_UP_S: Final = 10.0
+COUNTED_S: Final = 30.0
+"""Stated before the first run, as are the seeds: what half an hour on two processors has room for."""
+
+KERNEL: Final = "kernel"
+OURS: Final = "ours"
+WHOSE: Final = {KERNEL: "the kernel's", OURS: "our"}
+
+
+@dataclass(frozen=True, slots=True)
+class Congestion:
+    """A congestion control that both have."""
+
+    label: str
+    kernel: str
+    """The kernel's word."""
+    ours: CongestionName
+    """The word of scenarios."""
+
+
+CONGESTION: Final = (
+    Congestion("CUBIC", "cubic", "cubic"),
+    Congestion("NewReno", "reno", "newreno"),
+    Congestion("BBR", "bbr", "bbr"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number of a run that the scheme is to change."""
+
+    words: str
+    """As in a sentence: ``the goodput of all six``."""
+    axis: str
+    of: Callable[[Figures], float]
+    unit: str = ""
+    digits: int = 2
+    relative: bool = True
+    """Whether differences are in percent; otherwise in the unit."""
+
+    def value(self, figures: Sequence[Figures]) -> Value:
+        """Return the mean over runs with its interval."""
+        return _value([self.of(each) for each in figures])
+
+    def difference(self, these: Sequence[Figures], others: Sequence[Figures]) -> Value:
+        """Return how much larger the measure is in these runs than in the others, run by run.
+
+        Relative differences are in percent of the others' mean.
+        """
+        ones, twos = ([self.of(each) for each in runs] for runs in (these, others))
+        mean = sum(twos) / len(twos)
+        scale = 100 / mean if self.relative else 1.0
+        return _value([scale * (one - two) for one, two in zip(ones, twos, strict=True)])
+
+    def text(self, value: Value) -> str:
+        """Return a value with its unit and interval."""
+        return f"{interval(value, digits=self.digits)}{self.unit}"
+
+    def difference_text(self, value: Value) -> str:
+        """Return a difference with its sign, unit and interval."""
+        unit, digits = (" %", 1) if self.relative else (self.unit, self.digits)
+        if value.low is None or value.high is None:
+            return f"{value.mean:+.{digits}f}{unit}"
+        return f"{value.mean:+.{digits}f}{unit} [{value.low:+.{digits}f}, {value.high:+.{digits}f}]"
+
+
+def _value(samples: Sequence[float]) -> Value:
+    value = Value.of(samples)
+    assert value is not None  # there is a run for each seed
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A network with a scheme and without."""
+
+    name: str
+    schemes: Mapping[str, Description]
+    """Name of the scheme -> the simulated scenario with flows of TCP. The last has the scheme."""
+    weight: float = 30.0
+    """Approximate cost of an exact run in CPU seconds."""
+
+    def runs(self, _: Budget) -> Mapping[str, Run]:
+        """Return exact runs and simulations of each scheme with each congestion control."""
+        found: dict[str, Run] = {}
+        for scheme, described in self.schemes.items():
+            for each in CONGESTION:
+                found[self.run(KERNEL, each, scheme)] = Emulation(
+                    described,
+                    each.kernel,
+                    SEEDS,
+                    WARM_UP_S,
+                    COUNTED_S,
+                    self.weight,
+                )
+                found[self.run(OURS, each, scheme)] = Simulation(
+                    {**described, "tcp": {**described["tcp"], "congestion": each.ours}},
+                    SEEDS,
+                    weight=0.3,
+                )
+        return found
+
+    def run(self, whose: str, congestion: Congestion, scheme: str) -> str:
+        """Return the name of a run."""
+        return f"{self.name}-{whose}-{congestion.kernel}-{scheme}"
+
+    def figures(
+        self, outcomes: Outcomes, whose: str, congestion: Congestion, scheme: str
+    ) -> list[Figures]:
+        """Return the figures of each seed, in order."""
+        runs = outcomes[self.run(whose, congestion, scheme)].runs
+        return [runs[at] for at in sorted(runs)]
+
+
+def sentences(outcomes: Outcomes, case: Case, measure: Measure, off: str, on: str) -> Iterable[str]:
+    """Yield a sentence for each congestion control: what the scheme does, and how the TCPs differ.
+
+    ``off`` and ``on`` are words for the network without and with the scheme.
+    """
+    without, scheme = list(case.schemes)
+    for each in CONGESTION:
+        found = {
+            (whose, name): case.figures(outcomes, whose, each, name)
+            for whose in WHOSE
+            for name in case.schemes
+        }
+        effects = {
+            whose: measure.difference(found[whose, scheme], found[whose, without])
+            for whose in WHOSE
+        }
+        apart = {
+            name: measure.difference(found[KERNEL, name], found[OURS, name])
+            for name in case.schemes
+        }
+        yield (
+            f"With the kernel's {each.label} {measure.words} is "
+            f"{measure.text(measure.value(found[KERNEL, scheme]))} {on} and "
+            f"{measure.text(measure.value(found[KERNEL, without]))} {off}: the scheme changes it by "
+            f"{measure.difference_text(effects[KERNEL])}{_verdict(effects[KERNEL])}. With our "
+            f"{each.label} the scheme changes it by {measure.difference_text(effects[OURS])}; the "
+            f"kernel's is {measure.difference_text(apart[scheme])} from ours {on}, and "
+            f"{measure.difference_text(apart[without])} {off}."
+        )
+
+
+def _verdict(effect: Value) -> str:
+    """Return words for an effect that the runs do not show."""
+    if effect.low is None or effect.high is None or effect.low > 0 or effect.high < 0:
+        return ""
+    return ", which these runs cannot tell from none"
+
+
+def origin(outcomes: Outcomes, case: Case) -> str:
+    """Return the sentence about the kernel and the runs."""
+    kernels = {
+        cast("Mapping[str, Any]", run)["kernel"]
+        for each in CONGESTION
+        for scheme in case.schemes
+        for run in case.figures(outcomes, KERNEL, each, scheme)
+    }
+    return (
+        f"The kernel is Linux {text.listed(sorted(kernels))} as Debian packages user-mode Linux, on "
+        f"a virtual clock; {SEEDS} seeds for each mean, {COUNTED_S:.0f} s after "
+        f"{WARM_UP_S:.0f} s. Intervals are of 95 %; differences are those of equal seeds, whose runs "
+        "are independent."
+    )
+
+
+def picture(
+    outcomes: Outcomes,
+    cases: Mapping[str, Case],
+    measures: Sequence[Measure],
+    name: str,
+    title: str,
+) -> PaperFigure:
+    """Return bars of each measure, a panel for each measure and case (title of the panel -> case)."""
+    panels = [
+        Panel(heading, "", measure.axis, tuple(_bars(outcomes, case, measure)))
+        for heading, case in cases.items()
+        for measure in measures
+    ]
+    return PaperFigure(name, title, tuple(panels))
+
+
+def _bars(outcomes: Outcomes, case: Case, measure: Measure) -> Iterable[Series]:
+    labels = tuple(each.label for each in CONGESTION)
+    for scheme in case.schemes:
+        for whose, words in WHOSE.items():
+            values = [
+                measure.value(case.figures(outcomes, whose, each, scheme)) for each in CONGESTION
+            ]
+            yield Series(
+                f"{scheme}, {words} TCP",
+                labels,
+                tuple(value.mean for value in values),
+                tuple(value.low for value in values),
+                tuple(value.high for value in values),
+                "bars",
+            )
+
+
+def linux(described: Description) -> Description:
+    """Return a simulated scenario with Linux's TCP in place of the paper's, for exact runs' times."""
+    tcp: TcpTable = {"stack": "linux", "mss": "1448 B"}
+    times: Description = {"duration": f"{COUNTED_S:g} s", "warm_up": f"{WARM_UP_S:g} s"}
+    return {**described, **times, "tcp": tcp}
+
+
+def goodputs_bps(figures: Figures) -> dict[str, float]:
+    """Return the goodput of each connection, by name."""
+    return {name: of["goodput_bps"] or 0.0 for name, of in figures["connections"].items()}
+
+
+NOTE: Final = (
+    "The kernel's TCP as it comes: segments of 1448 bytes with timestamps, SACK, RACK, delayed "
+    "acknowledgements and HyStart; bursts of segments that the kernel sends as one (GSO), which our "
+    "TCP does not have. Packets in the network do not count in a sender's socket (no TCP small "
+    "queues), and a local queue that drops looks like a loss: a sender is like one behind the node. "
+    "A receiver gets each packet by itself, without GRO. Not to be had from this kernel: the papers' "
+    "ns-2 agents with one acknowledgement for every segment, and segments of 1460 bytes beside "
+    "timestamps."
+)
+"""What the kernel's TCP is and is not, for the notes of each item."""

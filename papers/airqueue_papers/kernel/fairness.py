@@ -1,0 +1,88 @@
+"""EDCA, Figs 7 and 9, with the kernel's TCP: uploads and downloads with and without the scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from airqueue.figures import Figures
+from airqueue_papers.edca.figures import jain
+from airqueue_papers.edca.scenarios import Transfers
+from airqueue_papers.item import Item, Outcomes
+from airqueue_papers.kernel import compare
+from airqueue_papers.picture import PaperFigure
+
+SCHEMES: Final = {"802.11b": "default", "Table 2": "table2"}
+
+
+CASE: Final = compare.Case(
+    "mixed",
+    {
+        words: compare.linux(Transfers(6, 6, scheme).scenario(1))
+        for words, scheme in SCHEMES.items()
+    },
+    weight=25.0,
+)
+
+
+def fairness(figures: Figures) -> float:
+    """Return Jain's index of the goodputs of all twelve."""
+    return jain(list(compare.goodputs_bps(figures).values()))
+
+
+def down_over_up(figures: Figures) -> float:
+    """Return the goodput of the downloads over that of the uploads."""
+    goodputs = compare.goodputs_bps(figures)
+    down, up = (
+        sum(bps for name, bps in goodputs.items() if name.startswith(direction))
+        for direction in ("down", "up")
+    )
+    return down / up
+
+
+JAIN: Final = compare.Measure(
+    "Jain's index of all twelve", "fairness of all twelve (Jain)", fairness, relative=False
+)
+RATIO: Final = compare.Measure(
+    "the goodput of six downloads over that of six uploads",
+    "goodput of downloads over uploads",
+    down_over_up,
+    relative=False,
+)
+TOTAL: Final = compare.Measure(
+    "the goodput of all twelve",
+    "goodput of all (Mb/s)",
+    lambda figures: sum(compare.goodputs_bps(figures).values()) / 1e6,
+    unit=" Mb/s",
+)
+
+
+def _says(outcomes: Outcomes) -> Iterable[str]:
+    yield "Does the scheme of Table 2 make uploads and downloads fair with the kernel's TCP?"
+    for measure in (RATIO, JAIN):
+        yield from compare.sentences(outcomes, CASE, measure, "without the scheme", "with Table 2")
+    yield compare.origin(outcomes, CASE)
+
+
+def _draw(outcomes: Outcomes) -> Iterable[PaperFigure]:
+    title = "Six uploads and six downloads with the kernel's TCP and ours (as EDCA Figs 7 and 9)"
+    measures = (RATIO, JAIN, TOTAL)
+    yield compare.picture(outcomes, {"": CASE}, measures, "beyond-kernel-fairness", title)
+
+
+ITEM: Final = Item(
+    "kernel-fairness",
+    "Uploads with the kernel's TCP (EDCA)",
+    lambda _: (),
+    CASE.runs,
+    _draw,
+    notes=(
+        "The paper's cell of 802.11b with queues of 10 packets and rings of 10, connections that end "
+        "in the access point, which is a real node too. Receivers set the DSCP EF on their sockets, "
+        "so that acknowledgements have the category of voice, and senders send best effort: the "
+        "scheme needs no change of the kernel. Without the scheme the cell has no categories.",
+        compare.NOTE,
+    ),
+    says=_says,
+    exact=True,
+)
