@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import subprocess
 import sys
@@ -35,12 +36,16 @@ def runs(*values):
     return [{"goodput": each} for each in values]
 
 
-def test_a_relative_difference_is_that_of_equal_seeds_in_percent_of_the_mean():
-    found = ENOUGH.difference(runs(3.0, 5.0, 4.0), runs(2.0, 2.0, 2.0))
-    expected = t_interval([50.0, 150.0, 100.0])
-    assert (found.mean, found.low, found.high) == pytest.approx(
-        (expected.mean, expected.low, expected.high)
-    )
+def test_a_relative_difference_is_that_of_geometric_means():
+    found = ENOUGH.difference(runs(3.0, 5.0, 4.0), runs(2.0, 2.0, 1.0))
+    of = t_interval([math.log(1.5), math.log(2.5), math.log(4.0)])
+    expected = [100 * math.exp(end) - 100 for end in (of.mean, of.low, of.high)]
+    assert (found.mean, found.low, found.high) == pytest.approx(expected)
+    assert found.mean == pytest.approx(100 * 15 ** (1 / 3) - 100)
+    # A hundredth: no interval says that more than all is lost.
+    assert ENOUGH.difference(runs(1.0, 1.0, 1.0), runs(50.0, 150.0, 100.0)).low > -100
+    with pytest.raises(ValueError, match="the goodput is zero in a run"):
+        ENOUGH.difference(runs(0.0, 1.0), runs(1.0, 1.0))
     assert ENOUGH.difference_text(Value(12.34, 1.0, -2.0)) == "+12.3 % [+1.0, -2.0]"
 
 
@@ -85,8 +90,8 @@ def test_what_the_scheme_does_and_how_the_two_differ():
     assert question.endswith("with the kernel's TCP?")
     assert "the kernel's CUBIC" in cubic
     assert "is 1.00 (1.00 to 1.00) under RDQM and 0.25 (0.25 to 0.25) under drop-tail" in cubic
-    assert "changes it by +0.75 [+0.75, +0.75]. With our CUBIC" in cubic
-    assert "the kernel's is +0.00 [+0.00, +0.00] from ours under RDQM, and -0.75" in cubic
+    assert "a change of +0.75 [+0.75, +0.75]; with our CUBIC the change is +0.00" in cubic
+    assert "differs from ours by +0.00 [+0.00, +0.00] under RDQM and by -0.75" in cubic
     assert (
         f"Linux 6.1.0 as Debian packages user-mode Linux, on a virtual clock; {compare.SEEDS}"
         in (origin)
@@ -267,10 +272,11 @@ def test_a_tiny_item_from_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setattr(compare, "WARM_UP_S", 2.0)
     monkeypatch.setattr(compare, "COUNTED_S", 3.0)
     slow = {**TINY, "phy": {"standard": "802.11b", "rate": "5.5 Mb/s"}}
-    case = compare.Case("tiny", {"fast": TINY, "slow": slow})
+    case = compare.Case("tiny", {"slow": slow, "fast": TINY})
 
     def says(outcomes):
-        yield from compare.sentences(outcomes, case, delays.TOTAL, "at 11 Mb/s", "at 5.5 Mb/s")
+        words = compare.Words("at 5.5 Mb/s", "at 11 Mb/s")
+        yield from compare.sentences(outcomes, case, delays.TOTAL, words)
         yield compare.origin(outcomes, case)
 
     item = Item("tiny", "Tiny", lambda _: (), case.runs, says=says, exact=True)

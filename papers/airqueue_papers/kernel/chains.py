@@ -53,14 +53,12 @@ def _runs(budget: Budget) -> dict[str, Run]:
 def _says(outcomes: Outcomes) -> Iterable[str]:
     yield "Do sized buffers shorten round trips of the kernel's TCP, and what do they cost?"
     for where, case in (
-        ("all nodes sense each other", CLOSE),
-        ("the end nodes do not sense each other", FAR),
+        ("where all nodes sense each other", CLOSE),
+        ("where the end nodes do not sense each other", FAR),
     ):
-        words = tuple(
-            f"with {buffers} where {where}" for buffers in ("50 packets", "sized buffers")
-        )
+        words = compare.Words("with 50 packets", "with sized buffers", where)
         for measure in (RTT, GOODPUT):
-            yield from compare.sentences(outcomes, case, measure, *words)
+            yield from compare.sentences(outcomes, case, measure, words)
     yield compare.origin(outcomes, CLOSE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -23,7 +24,7 @@ COUNTED_S: Final = 30.0
 
 KERNEL: Final = "kernel"
 OURS: Final = "ours"
-WHOSE: Final = {KERNEL: "the kernel's", OURS: "our"}
+WHOSE: Final = {KERNEL: "the kernel's TCP", OURS: "our TCP"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,17 @@ class Measure:
     def difference(self, these: Sequence[Figures], others: Sequence[Figures]) -> Value:
         """Return how much larger the measure is in these runs than in the others, run by run.
 
-        Relative differences are in percent of the others' mean.
+        A relative difference is in percent, that of geometric means: its interval is that of the
+        mean of logarithms, and never ends below -100 %. Raises ValueError for a measure of zero.
         """
-        ones, twos = ([self.of(each) for each in runs] for runs in (these, others))
-        mean = sum(twos) / len(twos)
-        scale = 100 / mean if self.relative else 1.0
-        return _value([scale * (one - two) for one, two in zip(ones, twos, strict=True)])
+        pairs = [(self.of(one), self.of(two)) for one, two in zip(these, others, strict=True)]
+        if not self.relative:
+            return _value([one - two for one, two in pairs])
+        if min(min(pair) for pair in pairs) <= 0.0:
+            raise ValueError(f"{self.words} is zero in a run: there is no relative difference")
+        ratio = _value([math.log(one / two) for one, two in pairs])
+        ends = (None if end is None else _percent(end) for end in (ratio.low, ratio.high))
+        return Value(_percent(ratio.mean), *ends)
 
     def text(self, value: Value) -> str:
         """Return a value with its unit and interval."""
@@ -81,6 +87,10 @@ class Measure:
         if value.low is None or value.high is None:
             return f"{value.mean:+.{digits}f}{unit}"
         return f"{value.mean:+.{digits}f}{unit} [{value.low:+.{digits}f}, {value.high:+.{digits}f}]"
+
+
+def _percent(logarithm: float) -> float:
+    return 100 * math.expm1(logarithm)
 
 
 def _value(samples: Sequence[float]) -> Value:
@@ -131,34 +141,42 @@ class Case:
         return [runs[at] for at in sorted(runs)]
 
 
-def sentences(outcomes: Outcomes, case: Case, measure: Measure, off: str, on: str) -> Iterable[str]:
-    """Yield a sentence for each congestion control: what the scheme does, and how the TCPs differ.
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How sentences call the networks of a case."""
 
-    ``off`` and ``on`` are words for the network without and with the scheme.
-    """
+    off: str
+    """Without the scheme: ``under drop-tail``."""
+    on: str
+    where: str = ""
+    """What both have: ``where all nodes sense each other``."""
+
+
+def sentences(outcomes: Outcomes, case: Case, measure: Measure, words: Words) -> Iterable[str]:
+    """Yield what the scheme does with each congestion control, and how the two TCPs differ."""
     without, scheme = list(case.schemes)
+    where = f" {words.where}" if words.where else ""
     for each in CONGESTION:
         found = {
             (whose, name): case.figures(outcomes, whose, each, name)
-            for whose in WHOSE
+            for whose in (KERNEL, OURS)
             for name in case.schemes
         }
-        effects = {
-            whose: measure.difference(found[whose, scheme], found[whose, without])
-            for whose in WHOSE
-        }
-        apart = {
-            name: measure.difference(found[KERNEL, name], found[OURS, name])
-            for name in case.schemes
-        }
+        effect, ours = (
+            measure.difference(found[whose, scheme], found[whose, without])
+            for whose in (KERNEL, OURS)
+        )
+        levels = [measure.text(measure.value(found[KERNEL, name])) for name in (scheme, without)]
+        apart = [
+            measure.difference_text(measure.difference(found[KERNEL, name], found[OURS, name]))
+            for name in (scheme, without)
+        ]
         yield (
-            f"With the kernel's {each.label} {measure.words} is "
-            f"{measure.text(measure.value(found[KERNEL, scheme]))} {on} and "
-            f"{measure.text(measure.value(found[KERNEL, without]))} {off}: the scheme changes it by "
-            f"{measure.difference_text(effects[KERNEL])}{_verdict(effects[KERNEL])}. With our "
-            f"{each.label} the scheme changes it by {measure.difference_text(effects[OURS])}; the "
-            f"kernel's is {measure.difference_text(apart[scheme])} from ours {on}, and "
-            f"{measure.difference_text(apart[without])} {off}."
+            f"With the kernel's {each.label}{where} {measure.words} is {levels[0]} {words.on} and "
+            f"{levels[1]} {words.off}, a change of {measure.difference_text(effect)}"
+            f"{_verdict(effect)}; with our {each.label} the change is "
+            f"{measure.difference_text(ours)}. The kernel's {each.label} differs from ours by "
+            f"{apart[0]} {words.on} and by {apart[1]} {words.off}."
         )
 
 
@@ -180,8 +198,8 @@ def origin(outcomes: Outcomes, case: Case) -> str:
     return (
         f"The kernel is Linux {text.listed(sorted(kernels))} as Debian packages user-mode Linux, on "
         f"a virtual clock; {SEEDS} seeds for each mean, {COUNTED_S:.0f} s after "
-        f"{WARM_UP_S:.0f} s. Intervals are of 95 %; differences are those of equal seeds, whose runs "
-        "are independent."
+        f"{WARM_UP_S:.0f} s. Intervals are of 95 %; differences are taken seed by seed, though runs "
+        "of equal seeds are independent."
     )
 
 
@@ -209,7 +227,7 @@ def _bars(outcomes: Outcomes, case: Case, measure: Measure) -> Iterable[Series]:
                 measure.value(case.figures(outcomes, whose, each, scheme)) for each in CONGESTION
             ]
             yield Series(
-                f"{scheme}, {words} TCP",
+                f"{scheme}, {words}",
                 labels,
                 tuple(value.mean for value in values),
                 tuple(value.low for value in values),

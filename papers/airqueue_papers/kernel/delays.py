@@ -62,6 +62,7 @@ TOTAL: Final = compare.Measure(
     lambda figures: sum(compare.goodputs_bps(figures).values()) / 1e6,
     unit=" Mb/s",
 )
+WORDS: Final = compare.Words("under drop-tail", "under RDQM")
 NOTE: Final = (
     "The paper's cell, except for TCP and its segments: the standard's timing of ns-2, 11 Mb/s, a "
     f"buffer of {FRAMES} frames. Stations report to the access point the round-trip time of the wire "
@@ -73,7 +74,7 @@ NOTE: Final = (
 
 def _says(outcomes: Outcomes) -> Iterable[str]:
     yield "Does RDQM give far flows as much as near ones with the kernel's TCP?"
-    yield from compare.sentences(outcomes, CASE, RATIO, "under drop-tail", "under RDQM")
+    yield from compare.sentences(outcomes, CASE, RATIO, WORDS)
     yield compare.origin(outcomes, CASE)
 
 

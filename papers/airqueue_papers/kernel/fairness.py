@@ -59,8 +59,9 @@ TOTAL: Final = compare.Measure(
 
 def _says(outcomes: Outcomes) -> Iterable[str]:
     yield "Does the scheme of Table 2 make uploads and downloads fair with the kernel's TCP?"
+    words = compare.Words("without the scheme", "with Table 2")
     for measure in (RATIO, JAIN):
-        yield from compare.sentences(outcomes, CASE, measure, "without the scheme", "with Table 2")
+        yield from compare.sentences(outcomes, CASE, measure, words)
     yield compare.origin(outcomes, CASE)
 
 

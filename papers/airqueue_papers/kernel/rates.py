@@ -35,7 +35,7 @@ SLOW: Final = compare.Measure(
 
 def _says(outcomes: Outcomes) -> Iterable[str]:
     yield "Does RDQM carry more where rates differ with the kernel's TCP?"
-    yield from compare.sentences(outcomes, CASE, delays.TOTAL, "under drop-tail", "under RDQM")
+    yield from compare.sentences(outcomes, CASE, delays.TOTAL, delays.WORDS)
     yield compare.origin(outcomes, CASE)
 
 
