@@ -53,8 +53,8 @@ def _runs(budget: Budget) -> dict[str, Run]:
 def _says(outcomes: Outcomes) -> Iterable[str]:
     yield "Do sized buffers shorten round trips of the kernel's TCP, and what do they cost?"
     for where, case in (
-        ("where all nodes sense each other", CLOSE),
-        ("where the end nodes do not sense each other", FAR),
+        ("Where all nodes sense each other", CLOSE),
+        ("Where the end nodes do not sense each other", FAR),
     ):
         words = compare.Words("with 50 packets", "with sized buffers", where)
         for measure in (RTT, GOODPUT):
@@ -77,7 +77,8 @@ ITEM: Final = Item(
     notes=(
         "The paper's chains under the MAC of ns-2 at 11 Mb/s, with the buffers of Tables 3 and 4. "
         "TCP-AP, the paper's third scheme, is not in the kernel. The kernel's round-trip time is its "
-        "smoothed one, weighted with the acknowledged bytes; ours is the mean over acknowledgements.",
+        "smoothed one, from the oldest segment that an acknowledgement covers, weighted with the "
+        "acknowledged bytes; ours is the mean over acknowledgements, from the newest segment.",
         compare.NOTE,
     ),
     says=_says,

@@ -149,13 +149,13 @@ class Words:
     """Without the scheme: ``under drop-tail``."""
     on: str
     where: str = ""
-    """What both have: ``where all nodes sense each other``."""
+    """What both have, as the beginning of a sentence: ``Where all nodes sense each other``."""
 
 
 def sentences(outcomes: Outcomes, case: Case, measure: Measure, words: Words) -> Iterable[str]:
     """Yield what the scheme does with each congestion control, and how the two TCPs differ."""
     without, scheme = list(case.schemes)
-    where = f" {words.where}" if words.where else ""
+    start = f"{words.where}, with" if words.where else "With"
     for each in CONGESTION:
         found = {
             (whose, name): case.figures(outcomes, whose, each, name)
@@ -172,7 +172,7 @@ def sentences(outcomes: Outcomes, case: Case, measure: Measure, words: Words) ->
             for name in (scheme, without)
         ]
         yield (
-            f"With the kernel's {each.label}{where} {measure.words} is {levels[0]} {words.on} and "
+            f"{start} the kernel's {each.label}, {measure.words} is {levels[0]} {words.on} and "
             f"{levels[1]} {words.off}, a change of {measure.difference_text(effect)}"
             f"{_verdict(effect)}; with our {each.label} the change is "
             f"{measure.difference_text(ours)}. The kernel's {each.label} differs from ours by "

@@ -6,7 +6,7 @@ also has the ``address`` and the ``start_s``. Bytes and round-trip times are cou
 to ``until_s`` after the start of the program, and written to the file ``result``.
 
 The round-trip time of a connection is the mean of the kernel's smoothed round-trip time over the
-acknowledged bytes: as the mean over all acknowledgements, in which the simulator has it.
+acknowledged bytes; the simulator has the mean over acknowledgements, without smoothing.
 """
 
 from __future__ import annotations
