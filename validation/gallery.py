@@ -41,6 +41,7 @@ _HEAD: Final = """# The papers rebuilt
 the figures. Our results are in colour with 95 % confidence intervals, the printed numbers hollow and
 grey. `airqueue reproduce --out report` writes all figures, with every claim, its verdict and the
 reason, scenario files and commands. [Five papers, rebuilt](reproduction.md) explains the verdicts.
+Runs of the kernel's TCP are those that `make gallery-exact` has kept.
 
 """
 
@@ -85,9 +86,10 @@ def _summary(reproduced: Sequence[Reproduced]) -> str:
 def _section(each: Reproduced, picture: PaperFigure, budget: Budget) -> str:
     counted = [f"{n} {kind}" for kind, n in counts(each.records).items() if n]
     said = f"{text.listed(counted)}. " if counted else ""
+    option = "--exact" if each.chosen.item.exact else f"--budget {budget.value}"
     return (
         f"## {picture.title}\n\n![{picture.title}](gallery/{picture.name}.svg)\n\n"
-        f"{said}`airqueue reproduce {each.chosen.name} --budget {budget.value}`\n\n"
+        f"{said}`airqueue reproduce {each.chosen.name} {option}`\n\n"
     )
 
 

@@ -284,7 +284,7 @@ def test_a_tiny_item_from_end_to_end(tmp_path, monkeypatch):
     (done,) = reproduce(chosen, Budget.QUICK, store, Local(2))
     assert not missing(chosen, Budget.QUICK, store)
     reno, origin = done.sentences
-    assert "With the kernel's NewReno the goodput of all six is" in reno
+    assert "With the kernel's NewReno, the goodput of all six is" in reno
     assert "cannot tell from none" not in reno
     assert "Linux 6." in origin
     work, other = case.runs(Budget.QUICK)["tiny-kernel-reno-fast"].works()
