@@ -53,10 +53,11 @@ def _runs(budget: Budget) -> dict[str, Run]:
 def _says(outcomes: Outcomes) -> Iterable[str]:
     yield "Do sized buffers shorten round trips of the kernel's TCP, and what do they cost?"
     for where, case in (
-        ("Where all nodes sense each other", CLOSE),
-        ("Where the end nodes do not sense each other", FAR),
+        ("where all nodes sense each other", CLOSE),
+        ("where the end nodes do not sense each other", FAR),
     ):
-        words = compare.Words("with 50 packets", "with sized buffers", where)
+        change = f"With sized buffers instead of 50 packets, {where},"
+        words = compare.Words(change, "with 50 packets", "with sized buffers")
         for measure in (RTT, GOODPUT):
             yield from compare.sentences(outcomes, case, measure, words)
     yield compare.origin(outcomes, CLOSE)

@@ -14,7 +14,6 @@ from airqueue.figures import Figures
 from airqueue_papers.emulation import Emulation
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget, Outcomes, Run, Simulation
-from airqueue_papers.measured import interval
 from airqueue_papers.picture import Panel, PaperFigure, Series
 
 SEEDS: Final = 4
@@ -77,16 +76,17 @@ class Measure:
         ends = (None if end is None else _percent(end) for end in (ratio.low, ratio.high))
         return Value(_percent(ratio.mean), *ends)
 
-    def text(self, value: Value) -> str:
-        """Return a value with its unit and interval."""
-        return f"{interval(value, digits=self.digits)}{self.unit}"
+    def from_to(self, before: Value, after: Value) -> str:
+        """Return ``from 2.10 to 3.20 Mb/s``."""
+        return f"from {before.mean:.{self.digits}f} to {after.mean:.{self.digits}f}{self.unit}"
 
     def difference_text(self, value: Value) -> str:
         """Return a difference with its sign, unit and interval."""
         unit, digits = (" %", 1) if self.relative else (self.unit, self.digits)
-        if value.low is None or value.high is None:
-            return f"{value.mean:+.{digits}f}{unit}"
-        return f"{value.mean:+.{digits}f}{unit} [{value.low:+.{digits}f}, {value.high:+.{digits}f}]"
+        text = f"{value.mean:+.{digits}f}{unit}"
+        if value.low is not None and value.high is not None:
+            text += f" [{value.low:+.{digits}f}, {value.high:+.{digits}f}]"
+        return text.replace("-", "−")
 
 
 def _percent(logarithm: float) -> float:
@@ -145,46 +145,52 @@ class Case:
 class Words:
     """How sentences call the networks of a case."""
 
+    change: str
+    """As the beginning of a sentence: ``Under RDQM instead of drop-tail``."""
     off: str
     """Without the scheme: ``under drop-tail``."""
     on: str
-    where: str = ""
-    """What both have, as the beginning of a sentence: ``Where all nodes sense each other``."""
 
 
 def sentences(outcomes: Outcomes, case: Case, measure: Measure, words: Words) -> Iterable[str]:
     """Yield what the scheme does with each congestion control, and how the two TCPs differ."""
     without, scheme = list(case.schemes)
-    start = f"{words.where}, with" if words.where else "With"
+    found = {
+        (whose, each, name): case.figures(outcomes, whose, each, name)
+        for whose in WHOSE
+        for each in CONGESTION
+        for name in case.schemes
+    }
+
+    def change(whose: str, each: Congestion) -> str:
+        effect = measure.difference(found[whose, each, scheme], found[whose, each, without])
+        return f"{measure.difference_text(effect)}{_verdict(effect)}"
+
+    def apart(name: str) -> str:
+        pairs = [(found[KERNEL, each, name], found[OURS, each, name]) for each in CONGESTION]
+        return text.listed([measure.difference_text(measure.difference(*pair)) for pair in pairs])
+
+    changes = []
     for each in CONGESTION:
-        found = {
-            (whose, name): case.figures(outcomes, whose, each, name)
-            for whose in (KERNEL, OURS)
-            for name in case.schemes
-        }
-        effect, ours = (
-            measure.difference(found[whose, scheme], found[whose, without])
-            for whose in (KERNEL, OURS)
-        )
-        levels = [measure.text(measure.value(found[KERNEL, name])) for name in (scheme, without)]
-        apart = [
-            measure.difference_text(measure.difference(found[KERNEL, name], found[OURS, name]))
-            for name in (scheme, without)
-        ]
-        yield (
-            f"{start} the kernel's {each.label}, {measure.words} is {levels[0]} {words.on} and "
-            f"{levels[1]} {words.off}, a change of {measure.difference_text(effect)}"
-            f"{_verdict(effect)}; with our {each.label} the change is "
-            f"{measure.difference_text(ours)}. The kernel's {each.label} differs from ours by "
-            f"{apart[0]} {words.on} and by {apart[1]} {words.off}."
-        )
+        levels = (measure.value(found[KERNEL, each, name]) for name in case.schemes)
+        kernels = f"with the kernel's {each.label}"
+        changes.append(f"{measure.from_to(*levels)} ({change(KERNEL, each)}) {kernels}")
+    ours = text.listed([change(OURS, each) for each in CONGESTION])
+    yield (
+        f"{words.change} {measure.words} goes {text.listed(changes)}; with ours the change is "
+        f"{ours}."
+    )
+    yield (
+        f"The kernel's TCP differs from ours, in the same order, by {apart(scheme)} {words.on}, and by "
+        f"{apart(without)} {words.off}."
+    )
 
 
 def _verdict(effect: Value) -> str:
     """Return words for an effect that the runs do not show."""
     if effect.low is None or effect.high is None or effect.low > 0 or effect.high < 0:
         return ""
-    return ", which these runs cannot tell from none"
+    return ", not told from none"
 
 
 def origin(outcomes: Outcomes, case: Case) -> str:

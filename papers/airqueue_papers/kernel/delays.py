@@ -62,7 +62,7 @@ TOTAL: Final = compare.Measure(
     lambda figures: sum(compare.goodputs_bps(figures).values()) / 1e6,
     unit=" Mb/s",
 )
-WORDS: Final = compare.Words("under drop-tail", "under RDQM")
+WORDS: Final = compare.Words("Under RDQM instead of drop-tail", "under drop-tail", "under RDQM")
 NOTE: Final = (
     "The paper's cell, except for TCP and its segments: the standard's timing of ns-2, 11 Mb/s, a "
     f"buffer of {FRAMES} frames. Stations report to the access point the round-trip time of the wire "

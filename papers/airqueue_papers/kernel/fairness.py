@@ -59,7 +59,7 @@ TOTAL: Final = compare.Measure(
 
 def _says(outcomes: Outcomes) -> Iterable[str]:
     yield "Does the scheme of Table 2 make uploads and downloads fair with the kernel's TCP?"
-    words = compare.Words("without the scheme", "with Table 2")
+    words = compare.Words("With Table 2", "without Table 2", "with Table 2")
     for measure in (RATIO, JAIN):
         yield from compare.sentences(outcomes, CASE, measure, words)
     yield compare.origin(outcomes, CASE)
