@@ -181,8 +181,8 @@ def sentences(outcomes: Outcomes, case: Case, measure: Measure, words: Words) ->
         f"{ours}."
     )
     yield (
-        f"The kernel's TCP differs from ours, in the same order, by {apart(scheme)} {words.on}, and by "
-        f"{apart(without)} {words.off}."
+        f"The kernel's TCP differs from ours, in the same order, by {apart(scheme)} {words.on}, "
+        f"and by {apart(without)} {words.off}."
     )
 
 
