@@ -334,6 +334,13 @@ def open_tun(namespace: str | PathLike[str], name: str) -> int:
     `NativeError`.
     """
 
+def open_packet_queue(namespace: str | PathLike[str], most: int) -> tuple[int, int]:
+    """Open the queue (NFQUEUE) in which the kernel keeps up to ``most`` packets of a namespace.
+
+    Returns a descriptor that belongs to the caller, and the number of the queue for the rule that
+    sends packets there. Raises `NativeError`.
+    """
+
 class Emulation:
     """The network of a scenario between real nodes, on the wall clock.
 
@@ -349,6 +356,13 @@ class Emulation:
     def warm_up_s(self) -> float: ...
     def attach(self, node: str, device: int, addresses: list[str]) -> None:
         """Connect a node to a TUN device with these addresses; the descriptor is duplicated.
+
+        Raises `NativeError`.
+        """
+    def attach_queue(self, node: str, queue: int) -> None:
+        """Take packets of a node from a queue of `open_packet_queue` too.
+
+        The descriptor is duplicated.
 
         Raises `NativeError`.
         """

@@ -10,5 +10,7 @@ mod figures;
 mod header;
 mod slots;
 
-pub use emulation::{Departure, Emulation};
+pub use emulation::{Departure, Emulation, Token};
 pub use figures::{LATE, Lateness, PairCounters, Refusal};
+
+pub use airqueue_scenario::emulated::MTU_BYTES;

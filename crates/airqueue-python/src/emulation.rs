@@ -7,7 +7,7 @@ use crate::scenario::wrong;
 use airqueue_core::Seed;
 use airqueue_emulator::PairCounters;
 use airqueue_host::emulator::{Emulator, State};
-use airqueue_host::tun;
+use airqueue_host::{packet_queue, tun};
 use airqueue_scenario::Scenario;
 use pyo3::prelude::*;
 use std::net::IpAddr;
@@ -18,6 +18,18 @@ use std::path::PathBuf;
 #[pyfunction]
 pub(crate) fn open_tun(py: Python<'_>, namespace: PathBuf, name: &str) -> PyResult<RawFd> {
     py.detach(|| tun::create(Some(&namespace), name)).map(IntoRawFd::into_raw_fd).map_err(error)
+}
+
+/// Opens a queue in which the kernel keeps up to `most` packets of a network namespace, and returns the descriptor, which
+/// belongs to the caller, and the number of the queue.
+#[pyfunction]
+pub(crate) fn open_packet_queue(
+    py: Python<'_>,
+    namespace: PathBuf,
+    most: u32,
+) -> PyResult<(RawFd, u16)> {
+    let queue = py.detach(|| packet_queue::open(Some(&namespace), most)).map_err(error)?;
+    Ok((queue.into_raw_fd(), packet_queue::NUMBER))
 }
 
 /// A scenario with real nodes.
@@ -61,6 +73,16 @@ impl PyEmulation {
         // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
         let device = unsafe { BorrowedFd::borrow_raw(device) };
         self.0.attach(node, device, &addresses).map_err(error)
+    }
+
+    /// Takes packets of a node from a queue of `open_packet_queue` too. The descriptor is duplicated.
+    fn attach_queue(&self, node: &str, queue: RawFd) -> PyResult<()> {
+        if queue < 0 {
+            return Err(error(format!("{queue} is not a descriptor")));
+        }
+        // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
+        let queue = unsafe { BorrowedFd::borrow_raw(queue) };
+        self.0.attach_queue(node, queue).map_err(error)
     }
 
     /// Simulates the warm-up, and then follows the wall clock until `stop`, or for a duration.

@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Final
 
 from airqueue import _native
-from airqueue.emulate import catalogue
+from airqueue.emulate import back_pressure, catalogue
 from airqueue.emulate.errors import EmulationError
-from airqueue.emulate.nodes import TOOLS, Host
+from airqueue.emulate.nodes import RING_PACKETS, TOOLS, Host
 from airqueue.emulate.plan import DEVICE, Plan, has_ipv6
 from airqueue.emulate.results import EmulationResults
 from airqueue.linux import privileges
@@ -49,6 +49,7 @@ class EmulatedNetwork:
     dictionary. ``real``: stations and hosts that are real, in addition to those with ``real =
     true``. ``seed`` determines every random draw of the network; real time and real programs are not
     repeatable. ``changes``: values of the scenario to change, as in ``{"phy.rate": "6 Mb/s"}``.
+    ``back_pressure``: whether packets count against their sockets while a real station has them.
 
     Needs root, or a user namespace (`airqueue.linux.privileges`), and TUN devices. Raises
     EmulationError, NamespaceError or ScenarioError with one sentence, and OSError for a file.
@@ -61,9 +62,11 @@ class EmulatedNetwork:
         real: Sequence[str] = (),
         seed: int = 1,
         changes: Mapping[str, object] | None = None,
+        back_pressure: bool = True,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
+        self._back_pressure = back_pressure
         try:
             self._engine = _native.Emulation(json.dumps(described.description), list(real), seed)
         except ValueError as error:
@@ -75,6 +78,8 @@ class EmulatedNetwork:
         """Called in another thread when the engine has ended, by itself or by `stop`."""
         self.ended = False
         """Whether the engine has ended."""
+        self.without_back_pressure: dict[str, str] = {}
+        """Stations whose programs do not feel that the station's queue is full, and why not."""
         self._hosts: dict[str, Host] = {}
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -128,6 +133,7 @@ class EmulatedNetwork:
             self._engine.report(),
             json.loads(self._engine.figures()),
             {name: host.dropped_packets() for name, host in self._hosts.items()},
+            without_back_pressure=self.without_back_pressure,
         )
 
     def stop(self) -> None:
@@ -176,7 +182,21 @@ class EmulatedNetwork:
             finally:
                 os.close(device)  # The engine has a descriptor of its own.
             host.configure()
+            if self._back_pressure and not node.wired:
+                self._hold_back(host)
         self.host(self.plan.default.name).try_program()
+
+    def _hold_back(self, host: Host) -> None:
+        """Have packets of a station count against their sockets while the station has them."""
+        ipv6 = host.node.address6 is not None
+        queue, reason = back_pressure.begin(host.namespace, RING_PACKETS, ipv6=ipv6)
+        if queue is None:
+            self.without_back_pressure[host.name] = reason
+            return
+        try:
+            self._engine.attach_queue(host.name, queue)
+        finally:
+            os.close(queue)
 
     def _run(self, duration_s: float | None, given_up: Callable[[], bool]) -> None:
         def follow() -> None:
@@ -203,13 +223,16 @@ def emulate(
     real: Sequence[str] = (),
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
+    back_pressure: bool = True,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
 
     ``with emulate("home-evening") as net: net.host("phone").run(["ping", "-c", "3", "peer"])``;
     the arguments are those of `EmulatedNetwork`.
     """
-    return EmulatedNetwork(scenario, real=real, seed=seed, changes=changes)
+    return EmulatedNetwork(
+        scenario, real=real, seed=seed, changes=changes, back_pressure=back_pressure
+    )
 
 
 def _read(

@@ -30,6 +30,10 @@ _PACKAGES = {
     "nft": "nftables",
     "unshare": "util-linux",
     "mount": "mount",
+    "iptables": "iptables",
+    "ip6tables": "iptables",
+    "iptables-legacy": "iptables",
+    "ip6tables-legacy": "iptables",
 }
 # Debian's directories of administrators' tools, which are not on every user's PATH.
 _SBIN = ("/usr/sbin", "/sbin", "/usr/local/sbin")
