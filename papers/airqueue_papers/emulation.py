@@ -146,6 +146,8 @@ def transfers(inputs: Mapping[str, Any]) -> dict[str, Any]:
             Order(None, programs, duration_s=until_s + _RUN_OUT_S),
             real=list(tasks),
             seed=inputs["seed"],
+            # The papers' kernels had no TCP small queues: a sender fills the queue of its station.
+            back_pressure=False,
             scratch=scratch,
             tcp={"tcp_congestion_control": inputs["congestion"]},
         )

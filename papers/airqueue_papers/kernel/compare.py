@@ -257,10 +257,10 @@ def goodputs_bps(figures: Figures) -> dict[str, float]:
 NOTE: Final = (
     "The kernel's TCP as it comes: segments of 1448 bytes with timestamps, SACK, RACK, delayed "
     "acknowledgements and HyStart; bursts of segments that the kernel sends as one (GSO), which our "
-    "TCP does not have. Packets in the network do not count in a sender's socket (no TCP small "
-    "queues), and a local queue that drops looks like a loss: a sender is like one behind the node. "
-    "A receiver gets each packet by itself, without GRO. Not to be had from this kernel: the papers' "
-    "ns-2 agents with one acknowledgement for every segment, and segments of 1460 bytes beside "
-    "timestamps."
+    "TCP does not have. Packets in the network do not count in a sender's socket: TCP fills the "
+    "queue of its station, as our TCP and as kernels of the papers' time, before TCP small queues; "
+    "what this queue drops looks like a loss in the network. A receiver gets each packet by itself, "
+    "without GRO. Not to be had from this kernel: ns-2's agents with one acknowledgement for every "
+    "segment, and segments of 1460 bytes beside timestamps."
 )
 """What the kernel's TCP is and is not, for the notes of each item."""
