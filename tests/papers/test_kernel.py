@@ -191,7 +191,9 @@ def test_the_distribution_has_the_results_of_the_present_scenarios(name, tmp_pat
     assert shown == [chosen]
     kernels = {result["kernel"].split(".")[0] for result in known.values()}
     assert kernels == {"6"}
-    assert all(of["mss_bytes"] == 1448 for r in known.values() for of in r["connections"].values())
+    connections = [of for result in known.values() for of in result["connections"].values()]
+    # Connections that starve from the beginning have not agreed on a size.
+    assert all(of["mss_bytes"] == 1448 for of in connections if of["goodput_bps"] > 0)
 
 
 def test_results_of_ones_own_come_before_those_of_the_distribution(tmp_path, monkeypatch):

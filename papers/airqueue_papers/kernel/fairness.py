@@ -46,12 +46,14 @@ JAIN: Final = compare.Measure(
     "Jain's index of the goodputs of all twelve",
     "fairness of all twelve (Jain)",
     fairness,
+    digits=3,
     relative=False,
 )
 RATIO: Final = compare.Measure(
     "the goodput of six downloads over that of six uploads",
     "goodput of downloads over uploads",
     down_over_up,
+    digits=3,
     relative=False,
 )
 TOTAL: Final = compare.Measure(
