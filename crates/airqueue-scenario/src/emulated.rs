@@ -2,8 +2,8 @@
 //!
 //! For each ordered pair of real nodes, flows with packets from outside are added behind the flows of the file, so that
 //! the network is the simulated network in all other respects. A pair has many flows in each access category, since a
-//! queue discipline that separates flows must see the flows of the programs. A flow of the file with packets from outside
-//! between two real nodes describes the flows of this pair: their route, their rate, and what their receiver reports.
+//! queue discipline that separates flows must see the flows of the programs. A flow of the file with packets from outside,
+//! from one real node to another, describes the flows of this pair: their route, their rate, what their receiver reports.
 
 use super::error::{Result, ScenarioError, error, unreadable, wrong};
 use super::figures::{Names, category};
@@ -11,8 +11,7 @@ use super::file::File;
 use super::{Scenario, renamed};
 use airqueue_core::keys::Table;
 use airqueue_network::FlowId;
-use airqueue_network::network::{Hop, NetworkSpec, Node, Traffic};
-use airqueue_wifi::medium::StationId;
+use airqueue_network::network::{Hop, NetworkSpec};
 use airqueue_wifi::phy::AccessCategory;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -83,28 +82,25 @@ impl Scenario {
         for from in 0..nodes.len() {
             pairs.extend((0..nodes.len()).filter(|&to| to != from).map(|to| (from, to)));
         }
-        let described = described(&file, &base.spec, &nodes);
-        let others = pairs.iter().copied().filter(|pair| !described.contains_key(pair));
-        let added: Vec<_> = others.collect();
         let flows = value.as_object_mut().expect("a file that was read is a table");
         let flows = flows.entry("flows").or_insert_with(|| json!([]));
         let flows = flows.as_array_mut().expect("flows that were read are a list");
-        for &(from, to) in &added {
+        let of_file = flows.clone();
+        for &(from, to) in &pairs {
+            if let Some(flow) = described(&of_file, &nodes[from].name, &nodes[to].name) {
+                flows.push(flow);
+                continue;
+            }
             let via = relay.as_ref().and_then(|relay| relay.between(&nodes[from], &nodes[to]));
             flows.push(flow(&nodes[from].name, &nodes[to].name, via));
         }
         let written = file.flows.len();
         let file = read(value)?;
         let mut scenario =
-            Scenario::new(&file).map_err(|problem| of_pair(problem, written, &added, &nodes))?;
+            Scenario::new(&file).map_err(|problem| of_pair(problem, written, &pairs, &nodes))?;
         let flows = base.names.flows.clone();
         scenario.names = Arc::new(Names { flows, ..Names::new(&scenario.spec) });
-        let mut behind = (base.spec.flows.len()..).map(FlowId::at);
-        let originals = pairs.into_iter().map(|pair| {
-            let of_file = described.get(&pair).copied();
-            (pair, of_file.unwrap_or_else(|| behind.next().expect("there is no end")))
-        });
-        let pairs = multiply(&mut scenario.spec, &originals.collect::<Vec<_>>());
+        let pairs = multiply(&mut scenario.spec, base.spec.flows.len(), &pairs);
         Ok(Emulated { scenario: Scenario { renamed, ..scenario }, nodes, pairs })
     }
 }
@@ -116,7 +112,7 @@ fn read(value: Value) -> Result<Table<File>> {
 /// The first flow of a pair, as a file has it.
 fn flow(from: &str, to: &str, via: Option<&str>) -> Value {
     let mut flow = json!({
-        "name": format!("real {from} to {to}"),
+        "name": name(from, to),
         "from": from,
         "to": to,
         "source": "external",
@@ -126,6 +122,20 @@ fn flow(from: &str, to: &str, via: Option<&str>) -> Value {
         flow["via"] = json!([via]);
     }
     flow
+}
+
+/// The first flow of a pair, like that of the file, if the file has one with packets from outside.
+fn described(flows: &[Value], from: &str, to: &str) -> Option<Value> {
+    let keys = [("source", "external"), ("from", from), ("to", to)];
+    let mut flow = flows.iter().find(|flow| keys.iter().all(|&(key, of)| flow[key] == of))?.clone();
+    flow["name"] = name(from, to);
+    flow["size"] = json!(format!("{MTU_BYTES} B"));
+    Some(flow)
+}
+
+/// The name of a pair's first flow.
+fn name(from: &str, to: &str) -> Value {
+    json!(format!("real {from} to {to}"))
 }
 
 /// An error in an added flow is an error of its pair: the user has not written the flow.
@@ -145,36 +155,12 @@ fn of_pair(
     error("", format_args!("between the real nodes {from:?} and {to:?}: {}", problem.problem))
 }
 
-/// The pairs of real nodes between which the file has a flow with packets from outside, and the first such flow of each.
-fn described(
-    file: &File,
-    spec: &NetworkSpec,
-    nodes: &[RealNode],
-) -> HashMap<(usize, usize), FlowId> {
-    let stations = file.stations.iter().flat_map(|of| members(&of.name, of.count));
-    let hosts = file.hosts.iter().flat_map(|of| members(&of.name, of.count));
-    let stations =
-        stations.enumerate().map(|(at, name)| (name, Node::Station(StationId(at as u32))));
-    let hosts = hosts.enumerate().map(|(at, name)| (name, Node::Host(at as u32)));
-    let ends: HashMap<String, Node> = stations.chain(hosts).collect();
-    let place = |end: Node| nodes.iter().position(|node| ends[&node.name] == end);
-    let mut found = HashMap::new();
-    for (at, flow) in spec.flows.iter().enumerate() {
-        if let (Traffic::Offered { .. }, Some(from), Some(to)) =
-            (&flow.traffic, place(flow.from), place(flow.to))
-        {
-            found.entry((from, to)).or_insert(FlowId::at(at));
-        }
-    }
-    found
-}
-
-/// Adds the other flows of each pair, in each category that a station on the route has a queue for. `pairs` has the
-/// flow that each pair's flows are like.
-fn multiply(spec: &mut NetworkSpec, pairs: &[((usize, usize), FlowId)]) -> Vec<Pair> {
+/// Adds the other flows of each pair, in each category that a station on the route has a queue for.
+fn multiply(spec: &mut NetworkSpec, first: usize, pairs: &[(usize, usize)]) -> Vec<Pair> {
     let most = (MOST_FLOWS / (pairs.len() * AccessCategory::ALL.len())).max(1) as u32;
     let mut built = Vec::with_capacity(pairs.len());
-    for &((from, to), original) in pairs {
+    for (at, &(from, to)) in pairs.iter().enumerate() {
+        let original = FlowId::at(first + at);
         let separate = spec.has_categories(original);
         let flows = AccessCategory::ALL.map(|ac| {
             let best_effort = ac == AccessCategory::BEST_EFFORT;
