@@ -393,7 +393,7 @@ impl Emulation {
             pairs: self.pairs().map(|(_, _, counters)| counters.clone()).collect(),
             stations: self.run.stations_now(),
             queues: self.run.queues_now(),
-            refused: self.refused().collect(),
+            refused: self.refused().map(|(why, count)| (why, count, self.answered(why))).collect(),
             held: self.packets_held() as u64,
         }
     }

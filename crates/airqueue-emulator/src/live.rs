@@ -14,8 +14,8 @@ pub struct Snapshot {
     pub stations: Vec<StationNow>,
     /// The queues of the scenario.
     pub queues: Vec<QueueNow>,
-    /// Packets that were not offered to the network, by reason.
-    pub refused: Vec<(Refusal, PacketCount)>,
+    /// Packets that were not offered to the network, by reason, and how many of them a router has answered with an error.
+    pub refused: Vec<(Refusal, PacketCount, u64)>,
     /// Packets of real nodes in the network.
     pub held: u64,
 }

@@ -136,6 +136,51 @@ fn codepoints_choose_the_access_category() {
     assert!(place < 8 && left.len() == 9, "{place}");
 }
 
+/// Packets to phone and tablet that arrive of a burst that fills the access point's queue, RDQM with 40 packets.
+fn shares(flows: serde_json::Value) -> [usize; 2] {
+    let mut file: serde_json::Value = serde_json::from_str(CELL).unwrap();
+    file["phy"] = serde_json::json!({"standard": "802.11g", "rate": "6 Mb/s"});
+    file["queue"] = serde_json::json!({"discipline": "rdqm", "limit": "40 packets"});
+    file["flows"] = flows;
+    let emulated = Scenario::emulated(&file.to_string(), &["tablet".to_owned()]).unwrap();
+    let mut emulation = start(&emulated);
+    // Receivers report in acknowledgements: both flows have some before the burst.
+    let before = (0..20).map(|at| (at % 2, seconds(0.02 * at as f64)));
+    let burst = (0..200).map(|at| (at % 2, seconds(1.0) + Span::from_micros(at as i64)));
+    for (to, now) in before.chain(burst) {
+        emulation.arrive(2, &datagram(2, to, 1000, 0, 1500), now, &mut |_| {}).unwrap();
+    }
+    let left = run(&mut emulation, seconds(9.0));
+    let burst: Vec<_> = left.iter().filter(|(.., due)| *due > seconds(1.0)).collect();
+    [0, 1].map(|to| burst.iter().filter(|(node, ..)| *node == to).count())
+}
+
+#[test]
+fn a_flow_of_the_file_says_what_receivers_report() {
+    let flow = |to, rtt| serde_json::json!({"from": "server", "to": to, "source": "external", "rdqm_rtt": rtt});
+    // Three quarters and one quarter of 40, each with the packet beyond the limit; and half each.
+    let [phone, tablet] =
+        shares(serde_json::json!([flow("phone", "300 ms"), flow("tablet", "100 ms")]));
+    assert!((30..=33).contains(&phone) && (10..=12).contains(&tablet), "{phone}, {tablet}");
+    let [phone, tablet] = shares(serde_json::json!([]));
+    assert!(phone.abs_diff(tablet) <= 1 && phone >= 20, "{phone}, {tablet}");
+}
+
+#[test]
+fn a_flow_of_the_file_says_the_route() {
+    let mut file: serde_json::Value = serde_json::from_str(CELL).unwrap();
+    file["flows"] = serde_json::json!([
+        {"from": "phone", "to": "server", "via": ["tablet"], "source": "external"}
+    ]);
+    let emulated = Scenario::emulated(&file.to_string(), &[]).unwrap();
+    let hops = emulated
+        .pairs
+        .iter()
+        .map(|pair| emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len());
+    // Two hops over the air and the wire; back as without a flow in the file.
+    assert_eq!(hops.collect::<Vec<_>>(), [3, 2]);
+}
+
 #[test]
 fn queues_mark_real_packets() {
     let text = CELL.replace(

@@ -87,9 +87,9 @@ impl PyMoment {
     fn totals(&self) -> TotalsDict {
         let Moment { network, lateness, elapsed, cpu, unwritten, .. } = &self.moment;
         let names = &*self.names;
-        let refused = network.refused.iter().map(|(refusal, count)| {
-            let &PacketCount { packets, bytes } = count;
-            (refusal.name().to_owned(), RefusedDict { packets, bytes })
+        let refused = network.refused.iter().map(|&(refusal, count, answered_packets)| {
+            let PacketCount { packets, bytes } = count;
+            (refusal.name().to_owned(), RefusedDict { packets, bytes, answered_packets })
         });
         TotalsDict {
             elapsed_s: elapsed.as_secs_f64(),

@@ -2,7 +2,8 @@
 //!
 //! For each ordered pair of real nodes, flows with packets from outside are added behind the flows of the file, so that
 //! the network is the simulated network in all other respects. A pair has many flows in each access category, since a
-//! queue discipline that separates flows must see the flows of the programs.
+//! queue discipline that separates flows must see the flows of the programs. A flow of the file with packets from outside,
+//! from one real node to another, describes the flows of this pair: their route, their rate, what their receiver reports.
 
 mod ways;
 
@@ -107,7 +108,12 @@ impl Scenario {
         let flows = value.as_object_mut().expect("a file that was read is a table");
         let flows = flows.entry("flows").or_insert_with(|| json!([]));
         let flows = flows.as_array_mut().expect("flows that were read are a list");
+        let of_file = flows.clone();
         for &(from, to) in &pairs {
+            if let Some(flow) = described(&of_file, &nodes[from].name, &nodes[to].name) {
+                flows.push(flow);
+                continue;
+            }
             let via = relay.as_ref().and_then(|relay| relay.between(&nodes[from], &nodes[to]));
             flows.push(flow(&nodes[from].name, &nodes[to].name, via));
         }
@@ -139,7 +145,7 @@ pub(super) fn read(value: Value) -> Result<Table<File>> {
 /// The first flow of a pair, as a file has it.
 fn flow(from: &str, to: &str, via: Option<&str>) -> Value {
     let mut flow = json!({
-        "name": format!("real {from} to {to}"),
+        "name": name(from, to),
         "from": from,
         "to": to,
         "source": "external",
@@ -149,6 +155,20 @@ fn flow(from: &str, to: &str, via: Option<&str>) -> Value {
         flow["via"] = json!([via]);
     }
     flow
+}
+
+/// The first flow of a pair, like that of the file, if the file has one with packets from outside.
+fn described(flows: &[Value], from: &str, to: &str) -> Option<Value> {
+    let keys = [("source", "external"), ("from", from), ("to", to)];
+    let mut flow = flows.iter().find(|flow| keys.iter().all(|&(key, of)| flow[key] == of))?.clone();
+    flow["name"] = name(from, to);
+    flow["size"] = json!(format!("{MTU_BYTES} B"));
+    Some(flow)
+}
+
+/// The name of a pair's first flow.
+fn name(from: &str, to: &str) -> Value {
+    json!(format!("real {from} to {to}"))
 }
 
 /// An error in an added flow is an error of its pair: the user has not written the flow.

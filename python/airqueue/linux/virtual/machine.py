@@ -160,6 +160,8 @@ def _script(
     environment = {
         "PATH": "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin",
         "PYTHONDONTWRITEBYTECODE": "1",
+        # The modules of this process, which may have been told where to find them.
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         **settings,
         "AIRQUEUE_FOLDER": str(folder),
         "AIRQUEUE_MODULES": str(kernel.modules),
