@@ -3,6 +3,7 @@
 use crate::category::category;
 use crate::figures::{PairCounters, Refusal};
 use crate::header::{self, Header};
+use crate::outside::is_routed;
 use crate::slots::Slots;
 use airqueue_core::{Ecn, Packet, PacketCount, Payload, Seed, Span, Time};
 use airqueue_network::network::OfferedPacket;
@@ -25,6 +26,7 @@ pub struct Emulation {
     nodes: Vec<RealNode>,
     warm_up: Span,
     addresses: HashMap<IpAddr, usize>,
+    gateway: Option<usize>,
     routes: Vec<Route>,
     /// The place in `routes` of each pair: sender times number of nodes plus receiver.
     route_of: Vec<usize>,
@@ -77,6 +79,7 @@ impl Emulation {
             nodes: nodes.clone(),
             warm_up: scenario.warm_up(),
             addresses: HashMap::new(),
+            gateway: None,
             routes: pairs.iter().map(Route::new).collect(),
             route_of,
             held: Vec::new(),
@@ -99,6 +102,17 @@ impl Emulation {
     /// Gives a node an address. Of nodes with one address the last one has it.
     pub fn set_address(&mut self, node: usize, address: IpAddr) {
         self.addresses.insert(address, node);
+    }
+
+    /// Makes a node the gateway: packets to other hosts than the nodes go there, and come from there.
+    pub fn set_gateway(&mut self, node: usize) {
+        self.gateway = Some(node);
+    }
+
+    /// The node that has an address, or the way to this address.
+    fn node_for(&self, address: IpAddr) -> Option<usize> {
+        let node = self.addresses.get(&address).copied();
+        node.or_else(|| self.gateway.filter(|_| is_routed(address)))
     }
 
     /// The present of the network.
@@ -152,11 +166,11 @@ impl Emulation {
         if header.size > MTU_BYTES {
             return Err(Refusal::Oversize);
         }
-        if self.addresses.get(&header.source) != Some(&from) {
+        if self.node_for(header.source) != Some(from) {
             return Err(Refusal::ForeignSource);
         }
-        let to = self.addresses.get(&header.destination).filter(|&&to| to != from);
-        let &to = to.ok_or(Refusal::NoSuchNode)?;
+        let to = self.node_for(header.destination).filter(|&to| to != from);
+        let to = to.ok_or(Refusal::NoSuchNode)?;
         let route = self.route_of[from * self.nodes.len() + to];
         if header.hop_limit <= self.routes[route].routers {
             return Err(Refusal::HopLimit);

@@ -8,6 +8,7 @@ mod category;
 mod emulation;
 mod figures;
 mod header;
+mod outside;
 mod slots;
 
 pub use emulation::{Departure, Emulation};

@@ -1,4 +1,4 @@
-//! The wall-clock loop of an emulation: packets of TUN devices through the network of a scenario.
+//! The wall-clock loop of an emulation: packets of the nodes' devices through the network of a scenario.
 //!
 //! The network's time is the wall clock's time since the start, plus the warm-up. A packet enters the network at the time
 //! at which it is read, and is written as soon as possible after the time at which it leaves the network. Lateness does
@@ -6,6 +6,7 @@
 
 use crate::clock::monotonic;
 use crate::error::HostError;
+use crate::packet_device::PacketDevice;
 use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
 use airqueue_core::{Span, Time};
 use airqueue_emulator::{Departure, Emulation, Lateness};
@@ -13,7 +14,7 @@ use nix::errno::Errno;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::net::IpAddr;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub struct Emulator {
 pub struct State {
     /// The network of the real nodes.
     pub emulation: Emulation,
-    devices: Vec<Option<OwnedFd>>,
+    devices: Vec<Option<Arc<PacketDevice>>>,
     /// How late packets were written.
     pub lateness: Lateness,
     /// How long packets may have waited to be read, at most, as far as the loop can know.
@@ -60,6 +61,15 @@ pub struct State {
     pub cpu: Span,
     /// Whether the loop has a real-time priority.
     pub priority: bool,
+}
+
+impl State {
+    fn position(&self, node: &str) -> Result<usize, HostError> {
+        let found = self.emulation.nodes().iter().position(|of| of.name == node);
+        found.ok_or_else(|| {
+            HostError::Request(format!("there is no real node {node:?} in the scenario"))
+        })
+    }
 }
 
 impl Emulator {
@@ -85,24 +95,30 @@ impl Emulator {
         }
     }
 
-    /// Connects a node to a TUN device, and gives the node the addresses of the device.
+    /// Connects a node to a device, and gives the node the addresses of the device.
     pub fn attach(
         &self,
         node: &str,
         device: BorrowedFd<'_>,
         addresses: &[IpAddr],
     ) -> Result<(), HostError> {
-        let copy = device.try_clone_to_owned().map_err(HostError::system("use a TUN device"))?;
+        let copy = device.try_clone_to_owned().map_err(HostError::system("use a device"))?;
+        let device = Arc::new(PacketDevice::new(copy)?);
         self.with(|state| {
-            let nodes = state.emulation.nodes();
-            let found = nodes.iter().position(|of| of.name == node);
-            let at = found.ok_or_else(|| {
-                HostError::Request(format!("there is no real node {node:?} in the scenario"))
-            })?;
-            state.devices[at] = Some(copy);
+            let at = state.position(node)?;
+            state.devices[at] = Some(device);
             for &address in addresses {
                 state.emulation.set_address(at, address);
             }
+            Ok(())
+        })
+    }
+
+    /// Makes a node the gateway ([`Emulation::set_gateway`]).
+    pub fn set_gateway(&self, node: &str) -> Result<(), HostError> {
+        self.with(|state| {
+            let at = state.position(node)?;
+            state.emulation.set_gateway(at);
             Ok(())
         })
     }
@@ -156,14 +172,19 @@ impl Emulator {
         Loop { emulator: self, devices, waiter, offset, end, began, began_cpu, now: began }.run()
     }
 
-    fn devices(&self) -> Result<Vec<OwnedFd>, HostError> {
+    /// For each node the packets that [`PacketDevice::dropped`] counts.
+    pub fn device_drops(&self) -> Vec<u64> {
+        let dropped = |of: &Option<Arc<PacketDevice>>| of.as_ref().map_or(0, |of| of.dropped());
+        self.with(|state| state.devices.iter().map(dropped).collect())
+    }
+
+    fn devices(&self) -> Result<Vec<Arc<PacketDevice>>, HostError> {
         self.with(|state| {
             let nodes = state.emulation.nodes().iter().zip(&state.devices);
             let copies = nodes.map(|(node, device)| {
-                let device = device.as_ref().ok_or_else(|| {
+                device.clone().ok_or_else(|| {
                     HostError::Request(format!("the node {:?} has no device", node.name))
-                })?;
-                device.try_clone().map_err(HostError::system("use a TUN device"))
+                })
             });
             copies.collect()
         })
@@ -189,7 +210,7 @@ impl Emulator {
 /// therefore reads the clock as rarely as possible.
 struct Loop<'a> {
     emulator: &'a Emulator,
-    devices: Vec<OwnedFd>,
+    devices: Vec<Arc<PacketDevice>>,
     waiter: Waiter,
     /// Network time minus wall-clock time.
     offset: Span,
@@ -239,12 +260,16 @@ impl Loop<'_> {
         since: Time,
         buffer: &mut [u8],
     ) -> Result<(), HostError> {
-        for node in (0..self.devices.len()).filter(|&at| ready.readable(at)) {
+        // Reading is how the loop learns why a device has failed.
+        let ready = |&at: &usize| ready.readable(at) || ready.failed(at);
+        for node in (0..self.devices.len()).filter(ready) {
             for _ in 0..BATCH {
-                let size = match nix::unistd::read(&self.devices[node], buffer) {
+                let size = match self.devices[node].read(buffer) {
                     Ok(size) => size,
                     Err(Errno::EAGAIN | Errno::EINTR) => break,
-                    Err(errno) => return Err(HostError::system("read a TUN device")(errno.into())),
+                    Err(errno) => {
+                        return Err(HostError::system("read a node's device")(errno.into()));
+                    }
                 };
                 self.now = monotonic();
                 state.read_lateness.add(self.now - since);
@@ -267,7 +292,7 @@ impl Loop<'_> {
     }
 
     fn write(&mut self, lateness: &mut Lateness, unwritten: &mut u64, packet: &Departure<'_>) {
-        let written = nix::unistd::write(&self.devices[packet.to], packet.bytes);
+        let written = self.devices[packet.to].write(packet.bytes);
         self.now = monotonic();
         if written == Ok(packet.bytes.len()) {
             lateness.add(self.now + self.offset - packet.due);

@@ -13,6 +13,8 @@ pub mod emulator;
 pub mod error;
 pub mod mmsg;
 pub mod netns;
+pub mod packet_device;
+mod packet_ring;
 pub mod pcap_file;
 mod polling;
 pub mod server;
@@ -20,6 +22,7 @@ pub mod socket;
 mod sources;
 pub mod stamps;
 pub mod tun;
+pub mod veth;
 pub mod wait;
 
 pub use client::{ClientHandle, ClientOptions};

@@ -7,9 +7,10 @@ use crate::scenario::wrong;
 use airqueue_core::Seed;
 use airqueue_emulator::PairCounters;
 use airqueue_host::emulator::{Emulator, State};
-use airqueue_host::tun;
+use airqueue_host::{tun, veth};
 use airqueue_scenario::Scenario;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
 use std::path::PathBuf;
@@ -18,6 +19,19 @@ use std::path::PathBuf;
 #[pyfunction]
 pub(crate) fn open_tun(py: Python<'_>, namespace: PathBuf, name: &str) -> PyResult<RawFd> {
     py.detach(|| tun::create(Some(&namespace), name)).map(IntoRawFd::into_raw_fd).map_err(error)
+}
+
+/// Prepares a veth pair, and returns a descriptor of the emulator's end, which belongs to the caller.
+#[pyfunction]
+pub(crate) fn open_veth(
+    py: Python<'_>,
+    namespace: PathBuf,
+    name: &str,
+    emulator: (PathBuf, String),
+) -> PyResult<RawFd> {
+    py.detach(|| veth::open((&namespace, name), (&emulator.0, &emulator.1)))
+        .map(IntoRawFd::into_raw_fd)
+        .map_err(error)
 }
 
 /// A scenario with real nodes.
@@ -49,7 +63,7 @@ impl PyEmulation {
         self.0.with(|state| state.emulation.warm_up().as_secs_f64())
     }
 
-    /// Connects a node to a TUN device with these addresses. The descriptor is duplicated.
+    /// Connects a node to a device with these addresses. The descriptor is duplicated.
     fn attach(&self, node: &str, device: RawFd, addresses: Vec<String>) -> PyResult<()> {
         let parse = |text: &String| {
             text.parse::<IpAddr>().map_err(|_| error(format!("{text:?} is not an IP address")))
@@ -61,6 +75,17 @@ impl PyEmulation {
         // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
         let device = unsafe { BorrowedFd::borrow_raw(device) };
         self.0.attach(node, device, &addresses).map_err(error)
+    }
+
+    /// Makes a node the gateway.
+    fn set_gateway(&self, node: &str) -> PyResult<()> {
+        self.0.set_gateway(node).map_err(error)
+    }
+
+    /// For each node packets that were not read in time, beyond those that the device itself counts.
+    fn device_drops(&self, py: Python<'_>) -> BTreeMap<String, u64> {
+        let dropped = py.detach(|| self.0.device_drops());
+        self.nodes().into_iter().map(|(name, _)| name).zip(dropped).collect()
     }
 
     /// Simulates the warm-up, and then follows the wall clock until `stop`, or for a duration.

@@ -13,33 +13,17 @@ from typing import Final
 
 from airqueue import _native
 from airqueue.emulate import catalogue
+from airqueue.emulate.devices import Device, Devices, choose
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.nodes import TOOLS, Host
-from airqueue.emulate.plan import DEVICE, Plan, has_ipv6
+from airqueue.emulate.plan import Plan, has_ipv6
 from airqueue.emulate.results import EmulationResults
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
 from airqueue.simulate import Scenario, ScenarioError
 
-_TUN: Final = Path("/dev/net/tun")
 _LOOK_S: Final = 0.005
 """How often it is looked whether the warm-up is over."""
-
-
-def check_devices() -> None:
-    """Raise EmulationError with one sentence if this user may not make TUN devices."""
-    try:
-        os.close(os.open(_TUN, os.O_RDWR | os.O_CLOEXEC))
-    except FileNotFoundError as error:
-        raise EmulationError(
-            f"there is no {_TUN}: load the kernel module with 'modprobe tun', "
-            "or give the container this device"
-        ) from error
-    except OSError as error:
-        raise EmulationError(
-            f"{_TUN} cannot be opened ({error.strerror}): run as root, "
-            f"or let this user open it ('chmod 666 {_TUN}', as most distributions have it)"
-        ) from error
 
 
 class EmulatedNetwork:
@@ -49,8 +33,9 @@ class EmulatedNetwork:
     dictionary. ``real``: stations and hosts that are real, in addition to those with ``real =
     true``. ``seed`` determines every random draw of the network; real time and real programs are not
     repeatable. ``changes``: values of the scenario to change, as in ``{"phy.rate": "6 Mb/s"}``.
+    ``device``: the kind of all nodes' devices; by default TUN where this user may make TUN devices.
 
-    Needs root, or a user namespace (`airqueue.linux.privileges`), and TUN devices. Raises
+    Needs root, or a user namespace (`airqueue.linux.privileges`). Raises
     EmulationError, NamespaceError or ScenarioError with one sentence, and OSError for a file.
     """
 
@@ -61,6 +46,7 @@ class EmulatedNetwork:
         real: Sequence[str] = (),
         seed: int = 1,
         changes: Mapping[str, object] | None = None,
+        device: Device | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
@@ -71,6 +57,8 @@ class EmulatedNetwork:
         nodes = self._engine.nodes
         names, wired = [name for name, _ in nodes], [is_wired for _, is_wired in nodes]
         self.plan = Plan(names, wired, ipv6=has_ipv6())
+        self._asked_device = device
+        self._devices: Devices | None = None
         self.on_end: Callable[[], None] = lambda: None
         """Called in another thread when the engine has ended, by itself or by `stop`."""
         self.ended = False
@@ -121,13 +109,15 @@ class EmulatedNetwork:
         """Return the figures so far; after the end, those of the whole run."""
         if self._final is not None:
             return self._final
+        missed = self._engine.device_drops()
         return EmulationResults(
             self.name,
             self.seed,
             self.plan.nodes,
             self._engine.report(),
             json.loads(self._engine.figures()),
-            {name: host.dropped_packets() for name, host in self._hosts.items()},
+            {name: host.dropped_packets() + missed[name] for name, host in self._hosts.items()},
+            device=None if self._devices is None else self._devices.kind,
         )
 
     def stop(self) -> None:
@@ -153,6 +143,8 @@ class EmulatedNetwork:
             self._hosts = {}
             for host in hosts.values():
                 host.close()
+            if self._devices is not None:
+                self._devices.close()
             # The engine's descriptors would keep devices and namespaces.
             del self._engine
 
@@ -164,13 +156,14 @@ class EmulatedNetwork:
         absent = privileges.missing_tools(TOOLS)
         if absent:
             raise NamespaceError(absent)
-        check_devices()
+        choose(self._asked_device)
 
     def _build(self) -> None:
+        self._devices = Devices(choose(self._asked_device))
         for node in self.plan.nodes:
             host = self._hosts[node.name] = Host(node, self.plan)
             host.prepare()
-            device = _native.open_tun(host.namespace.path, DEVICE)
+            device = self._devices.open(host)
             try:
                 self._engine.attach(node.name, device, node.addresses)
             finally:
@@ -203,13 +196,14 @@ def emulate(
     real: Sequence[str] = (),
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
+    device: Device | None = None,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
 
     ``with emulate("home-evening") as net: net.host("phone").run(["ping", "-c", "3", "peer"])``;
     the arguments are those of `EmulatedNetwork`.
     """
-    return EmulatedNetwork(scenario, real=real, seed=seed, changes=changes)
+    return EmulatedNetwork(scenario, real=real, seed=seed, changes=changes, device=device)
 
 
 def _read(

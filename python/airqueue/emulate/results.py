@@ -30,6 +30,8 @@ class EmulationResults:
     """By node: packets that the kernel dropped before the emulator could read them."""
     exact: bool = False
     """Whether the clock was a virtual one."""
+    device: str | None = None
+    """Kind of the nodes' devices: ``tun`` or ``veth``."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -42,6 +44,7 @@ class EmulationResults:
             document["figures"],
             document["device_drops"],
             document["exact"],
+            document["device"],
         )
 
     @property
@@ -63,6 +66,7 @@ class EmulationResults:
             "scenario": self.scenario,
             "seed": self.seed,
             "exact": self.exact,
+            "device": self.device,
             "trusted": verdict.trusted,
             "trusted_within_s": verdict.within_s,
             "verdict": verdict.sentence,
