@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import uuid
 from contextlib import suppress
@@ -51,8 +50,8 @@ for peer in (os.environ["AIRQUEUE_PEER"], os.environ["AIRQUEUE_PEER6"]):
         assert f.read(32) == hashlib.sha256(data).digest()
         assert f.read() == bytes({SIZE})
 """
-# Looks at each packet that comes to the node, as the device has it: notes of the kernel (packet(7)), size, hop limit, and
-# the checksums of RFC 1071.
+# Looks at each packet that comes to the node, as the device has it: notes of the kernel (packet(7)),
+# size, hop limit, and the checksums of RFC 1071.
 LOOK = """
 import socket, struct, sys
 def total(data):
@@ -228,7 +227,9 @@ def test_a_device_that_a_program_removes_ends_the_run_with_a_sentence(device):
         while not net.ended:
             assert time.monotonic() < deadline, "the loop goes on without the device"
             time.sleep(0.02)
-        with pytest.raises(EmulationError, match="the emulation ended early: .*read a node's device"):
+        with pytest.raises(
+            EmulationError, match=r"the emulation ended early: .*read a node's device"
+        ):
             net.stop()
     finally:
         with suppress(EmulationError):
@@ -269,9 +270,9 @@ def test_no_namespace_outlives_a_command_without_tun():
             assert process.stdout.readline() == b"ready\n"
             worker = children(children(process.pid)[0])[0]
             held = Path(f"/proc/{worker}/fd")
-            namespaces = [p for p in held.iterdir() if "net:[" in os.readlink(p)]
+            namespaces = [p for p in held.iterdir() if "net:[" in str(p.readlink())]
             # Of two nodes, and the emulator's own.
-            assert len({os.readlink(path) for path in namespaces}) >= 3
+            assert len({path.readlink() for path in namespaces}) >= 3
             for number, path in enumerate(namespaces):
                 wire = f"ip link add canary{number} type veth peer name inner{number} netns {path}"
                 done = outside.run(wire.split())
@@ -295,5 +296,5 @@ def test_a_kind_of_device_that_is_not_there_is_refused(monkeypatch, tmp_path):
         EmulatedNetwork("quiet-flat", device="tap").start()  # type: ignore[arg-type]
     monkeypatch.setattr(devices, "_TUN", tmp_path / "tun")
     assert devices.choose(None) == "veth"
-    with pytest.raises(EmulationError, match="there is no .*modprobe tun"):
+    with pytest.raises(EmulationError, match=r"there is no .*modprobe tun"):
         EmulatedNetwork("quiet-flat", device="tun").start()

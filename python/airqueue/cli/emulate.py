@@ -64,6 +64,7 @@ class _Asked:
     exact: bool
     scratch: Path | None
     twins: int | None
+    outside: str | None
 
     def check(self) -> None:
         """Raise UsageError for options that do not go together, OSError for a file."""
@@ -86,6 +87,11 @@ class _Asked:
             )
         if self.twins is not None and (self.exact or self.shell is not None):
             raise click.UsageError("--twins is for programs in real time: no --exact, no --shell.")
+        if self.outside is not None and (self.exact or self.twins is not None):
+            raise click.UsageError(
+                "There is no network outside on a virtual clock: --outside is without --exact "
+                "and --twins."
+            )
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
 
@@ -168,6 +174,11 @@ class _Asked:
     metavar="N",
     help="Do the run again exactly, with N seeds, and show its figures beside theirs.",
 )
+@click.option(
+    "--outside",
+    metavar="NODE",
+    help="Programs reach networks outside, by way of this node; a relay ends TCP there.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only errors on stderr.")
 @click.option("--list", "show_list", is_flag=True, help="List the presets.")
 def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
@@ -213,10 +224,12 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     from airqueue.cli import emulate_tables  # noqa: PLC0415 - loads numpy, which starts threads
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
-    network = EmulatedNetwork(asked.scenario, **asked.options())
+    network = EmulatedNetwork(asked.scenario, **asked.options(), outside=asked.outside)
     order = _order(asked, network)
     if not asked.quiet:
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
+        if asked.outside is not None:
+            click.echo(emulate_tables.way_out(asked.outside), err=True)
     results, code, wall_s = carry_out(asked, order, network)
     if not asked.quiet:
         console = Console(stderr=True, highlight=False, markup=False)

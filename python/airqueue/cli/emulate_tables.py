@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from airqueue import text
+from airqueue.emulate.outside import ABOUT
 from airqueue.emulate.plan import Plan
 from airqueue.emulate.results import EmulationResults
 from airqueue.emulate.twins import Comparison
@@ -35,6 +36,11 @@ def beginning(name: str, plan: Plan) -> str:
     """Return the sentence with which an emulation begins: its nodes and their addresses."""
     nodes = (f"{node.name} is {' and '.join(node.addresses)}" for node in plan.nodes)
     return f"Emulating {name}: {'; '.join(nodes)}."
+
+
+def way_out(node: str) -> str:
+    """Return the sentence that says how programs reach networks outside."""
+    return f"Networks outside are behind {node}, by way of {ABOUT}."
 
 
 def show(console: Console, results: EmulationResults, wall_s: float | None = None) -> None:

@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Final
 
@@ -16,6 +15,8 @@ from airqueue.emulate import catalogue
 from airqueue.emulate.devices import Device, Devices, choose
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.nodes import TOOLS, Host
+from airqueue.emulate.outside import Outside
+from airqueue.emulate.outside import check as check_outside
 from airqueue.emulate.plan import Plan, has_ipv6
 from airqueue.emulate.results import EmulationResults
 from airqueue.linux import privileges
@@ -34,6 +35,7 @@ class EmulatedNetwork:
     true``. ``seed`` determines every random draw of the network; real time and real programs are not
     repeatable. ``changes``: values of the scenario to change, as in ``{"phy.rate": "6 Mb/s"}``.
     ``device``: the kind of all nodes' devices; by default TUN where this user may make TUN devices.
+    ``outside``: the node, real too, by way of which programs at all nodes reach networks outside.
 
     Needs root, or a user namespace (`airqueue.linux.privileges`). Raises
     EmulationError, NamespaceError or ScenarioError with one sentence, and OSError for a file.
@@ -47,11 +49,13 @@ class EmulatedNetwork:
         seed: int = 1,
         changes: Mapping[str, object] | None = None,
         device: Device | None = None,
+        outside: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
+        real = [*real, *([] if outside is None else [outside])]
         try:
-            self._engine = _native.Emulation(json.dumps(described.description), list(real), seed)
+            self._engine = _native.Emulation(json.dumps(described.description), real, seed)
         except ValueError as error:
             raise ScenarioError(f"{self.name}: {error}") from error
         nodes = self._engine.nodes
@@ -59,6 +63,8 @@ class EmulatedNetwork:
         self.plan = Plan(names, wired, ipv6=has_ipv6())
         self._asked_device = device
         self._devices: Devices | None = None
+        self._gateway = outside
+        self._outside: Outside | None = None
         self.on_end: Callable[[], None] = lambda: None
         """Called in another thread when the engine has ended, by itself or by `stop`."""
         self.ended = False
@@ -118,6 +124,7 @@ class EmulatedNetwork:
             json.loads(self._engine.figures()),
             {name: host.dropped_packets() + missed[name] for name, host in self._hosts.items()},
             device=None if self._devices is None else self._devices.kind,
+            outside=None if self._outside is None else self._outside.document(),
         )
 
     def stop(self) -> None:
@@ -141,6 +148,8 @@ class EmulatedNetwork:
                 self._final = self.report()
         finally:
             self._hosts = {}
+            if self._outside is not None:
+                self._outside.close()
             for host in hosts.values():
                 host.close()
             if self._devices is not None:
@@ -157,6 +166,8 @@ class EmulatedNetwork:
         if absent:
             raise NamespaceError(absent)
         choose(self._asked_device)
+        if self._gateway is not None:
+            check_outside()
 
     def _build(self) -> None:
         self._devices = Devices(choose(self._asked_device))
@@ -169,6 +180,10 @@ class EmulatedNetwork:
             finally:
                 os.close(device)  # The engine has a descriptor of its own.
             host.configure()
+        if self._gateway is not None:
+            self._engine.set_gateway(self._gateway)
+            others = [host for name, host in self._hosts.items() if name != self._gateway]
+            self._outside = Outside(self._hosts[self._gateway], others)
         self.host(self.plan.default.name).try_program()
 
     def _run(self, duration_s: float | None, given_up: Callable[[], bool]) -> None:
@@ -197,13 +212,16 @@ def emulate(
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
     device: Device | None = None,
+    outside: str | None = None,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
 
     ``with emulate("home-evening") as net: net.host("phone").run(["ping", "-c", "3", "peer"])``;
     the arguments are those of `EmulatedNetwork`.
     """
-    return EmulatedNetwork(scenario, real=real, seed=seed, changes=changes, device=device)
+    return EmulatedNetwork(
+        scenario, real=real, seed=seed, changes=changes, device=device, outside=outside
+    )
 
 
 def _read(

@@ -32,6 +32,8 @@ class EmulationResults:
     """Whether the clock was a virtual one."""
     device: str | None = None
     """Kind of the nodes' devices: ``tun`` or ``veth``."""
+    outside: Mapping[str, Any] | None = None
+    """The way to networks outside, if there is one."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -45,6 +47,7 @@ class EmulationResults:
             document["device_drops"],
             document["exact"],
             document["device"],
+            document["outside"],
         )
 
     @property
@@ -67,6 +70,7 @@ class EmulationResults:
             "seed": self.seed,
             "exact": self.exact,
             "device": self.device,
+            "outside": self.outside,
             "trusted": verdict.trusted,
             "trusted_within_s": verdict.within_s,
             "verdict": verdict.sentence,
