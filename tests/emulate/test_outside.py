@@ -179,6 +179,8 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
         peer = f"type veth peer name near netns /proc/self/fd/{outer.fd}"
         ip(inner, f"link add name uplink {peer}", pass_fds=(outer.fd,))
         for namespace, device, end in ((inner, "uplink", 1), (outer, "near", 2)):
+            # Otherwise link-local addresses change by themselves at first.
+            namespace.set_sysctl(f"net.ipv6.conf.{device}.accept_dad", "0")
             ip(namespace, "link set lo up")
             ip(namespace, f"address add 198.51.100.{end}/24 dev {device}")
             ip(namespace, f"address add 2001:db8:1::{end}/64 dev {device} nodad")
@@ -224,6 +226,30 @@ def test_a_resolver_that_the_machine_alone_reaches_answers(machine):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("nameserver 10.214.0.1\nsearch example.test\n")
     assert FAR in done.stdout
+
+
+@needs_relay
+@pytest.mark.parametrize("way_out", [True, False])
+def test_no_service_of_the_machine_answers_for_names(machine, way_out):
+    # The socket of the C library's cache, on a /run of the test's own.
+    serve = """
+import os, socket, subprocess, sys
+os.mkdir("/run/nscd")
+s = socket.socket(socket.AF_UNIX)
+s.bind("/run/nscd/socket")
+s.listen()
+sys.exit(subprocess.run(sys.argv[1:]).returncode)
+"""
+    connect = 'import socket; socket.socket(socket.AF_UNIX).connect("/run/nscd/socket")'
+    options = ["--outside", "server"] if way_out else []
+    done = machine.run(
+        [
+            *("sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh", *python(serve)),
+            *(*COMMAND, "--quiet", *options, "--at", "phone", "--", *python(connect)),
+        ]
+    )
+    assert (done.returncode != 0) == way_out, done.stderr
+    assert ("ConnectionRefusedError" in done.stderr) == way_out
 
 
 @needs_relay
@@ -353,9 +379,10 @@ def test_the_servers_of_the_machine_are_the_programs(tmp_path):
     assert found(stubbed, "") == resolver.Resolver(
         "nameserver 10.214.0.1\nsearch home\n", "127.0.0.53"
     )
+    assert found("nameserver 169.254.169.254\n").local == "169.254.169.254"
     assert found("nameserver ::1\n").local == "::1"
     assert found("nameserver ::1\n").text == "nameserver fd00::1\n"
-    # Without servers, or without anything that can be read, the file stays as it is.
+    # Without servers, or without any that a program could reach, the file stays as it is.
     assert found("# nothing\nnameserver\n") == resolver.Resolver("")
-    assert found("nameserver fe80::1%eth0\nnameserver rubbish\n").local is not None
+    assert found("nameserver fe80::1%eth0\nnameserver rubbish\n") == resolver.Resolver("")
     assert resolver.find(relay, (tmp_path / "absent",)) == resolver.Resolver("")

@@ -138,7 +138,7 @@ class Outside:
         options += [f"-{self._versions[0]}"] if len(self._versions) == 1 else []
         if found.local is not None:
             version = 6 if ":" in found.local else 4
-            options += ["--dns-forward", _RELAY[version], "--dns", found.local]
+            options += ["--dns-forward", _RELAY[version]]
         self._relay = subprocess.Popen(
             ["pasta", *options, "--netns", gateway.namespace.path],
             pass_fds=(gateway.namespace.fd,),

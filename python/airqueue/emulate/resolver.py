@@ -27,27 +27,24 @@ class Resolver:
 def find(relay: Sequence[str], files: Sequence[Path] = _FILES) -> Resolver:
     """Return the machine's servers as nodes reach them.
 
-    ``relay``: addresses that may stand for a server which listens on a loopback address. The relay
-    reaches such a server, programs do not.
+    ``relay``: addresses of which one may stand for a server that the machine alone reaches. The relay
+    asks the first such server of its version of IP.
     """
-    first_lines: list[str] | None = None
-    local: list[str] = []
+    first: list[str] = []
     for path in files:
         try:
             lines = path.read_text("utf-8", "replace").splitlines()
         except OSError:
             continue
-        if first_lines is None:
-            first_lines = lines
-        servers = _servers(lines)
-        far = [server for server in servers if not _is_local(server)]
+        if path == files[0]:
+            first = lines
+        far = [server for server in _servers(lines) if _is_routed(server)]
         if far:
-            return Resolver(_text(far, first_lines))
-        local += servers
-    for server in local:
+            return Resolver(_text(far, first))
+    for server in filter(_is_local, _servers(first)):
         for address in relay:
             if (":" in address) == (":" in server):
-                return Resolver(_text([address], first_lines or []), server)
+                return Resolver(_text([address], first), server)
     return Resolver("")
 
 
@@ -57,12 +54,26 @@ def _servers(lines: Sequence[str]) -> list[str]:
 
 
 def _is_local(server: str) -> bool:
-    """Return whether a server cannot be reached by way of a router."""
+    """Return whether the machine alone reaches a server: clouds have theirs on 169.254.0.0/16."""
+    address = _address(server)
+    if address is None:
+        return False
+    return address.is_loopback or (address.version == 4 and address.is_link_local)
+
+
+def _is_routed(server: str) -> bool:
+    """Return whether a server can be reached by way of a router."""
+    address = _address(server)
+    if address is None:
+        return False
+    return not (address.is_loopback or address.is_link_local or address.is_unspecified)
+
+
+def _address(server: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        address = ipaddress.ip_address(server)
+        return ipaddress.ip_address(server)
     except ValueError:
-        return True
-    return address.is_loopback or address.is_link_local or address.is_unspecified
+        return None
 
 
 def _text(servers: Sequence[str], lines: Sequence[str]) -> str:
