@@ -343,6 +343,13 @@ def open_veth(
     Returns a descriptor of the emulator's end that belongs to the caller. Raises `NativeError`.
     """
 
+def open_packet_queue(namespace: str | PathLike[str], most: int) -> tuple[int, int]:
+    """Open the queue (NFQUEUE) in which the kernel keeps up to ``most`` packets of a namespace.
+
+    Returns a descriptor that belongs to the caller, and the number of the queue for the rule that
+    sends packets there. Raises `NativeError`.
+    """
+
 class Emulation:
     """The network of a scenario between real nodes, on the wall clock.
 
@@ -368,6 +375,13 @@ class Emulation:
         """
     def device_drops(self) -> dict[str, int]:
         """For each node packets not read in time, beyond those that the device itself counts."""
+    def attach_queue(self, node: str, queue: int) -> None:
+        """Take packets of a node from a queue of `open_packet_queue` too.
+
+        The descriptor is duplicated.
+
+        Raises `NativeError`.
+        """
     def run(self, duration_s: float | None = None, *, priority: bool = False) -> None:
         """Simulate the warm-up, and then follow the wall clock until `stop`, or for a duration.
 

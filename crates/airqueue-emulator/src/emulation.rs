@@ -33,12 +33,24 @@ pub struct Emulation {
     held: Vec<Held>,
     free: Vec<u32>,
     outcomes: Vec<Outcome>,
+    let_go: Vec<Payload>,
+    released: Vec<Token>,
     refused: [PacketCount; Refusal::ALL.len()],
+}
+
+/// What the owner of a packet's sender holds until the sender's station is done with the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// The node that has sent the packet, as an index of [`Emulation::nodes`].
+    pub node: usize,
+    /// A number of the owner's.
+    pub id: u32,
 }
 
 /// An ordered pair of nodes.
 #[derive(Debug)]
 struct Route {
+    from: usize,
     to: usize,
     routers: u8,
     slots: [Slots; 4],
@@ -53,6 +65,12 @@ struct Held {
     arrived: Time,
     /// The ECN field with which the packet was sent.
     ecn: Ecn,
+    /// What the sender's owner holds, until the sender's station is done with the packet.
+    token: Option<u32>,
+    /// Whether the sender's station still has the packet.
+    at_sender: bool,
+    /// Whether the packet has not left the network.
+    in_network: bool,
 }
 
 /// A packet that leaves the network.
@@ -74,8 +92,10 @@ impl Emulation {
         for (at, pair) in pairs.iter().enumerate() {
             route_of[pair.from * nodes.len() + pair.to] = at;
         }
+        let mut run = scenario.start(seed)?;
+        run.network().model.tell_senders();
         Ok(Emulation {
-            run: scenario.start(seed)?,
+            run,
             nodes: nodes.clone(),
             warm_up: scenario.warm_up(),
             addresses: HashMap::new(),
@@ -85,6 +105,8 @@ impl Emulation {
             held: Vec::new(),
             free: Vec::new(),
             outcomes: Vec::new(),
+            let_go: Vec::new(),
+            released: Vec::new(),
             refused: [PacketCount::default(); Refusal::ALL.len()],
         })
     }
@@ -144,19 +166,39 @@ impl Emulation {
         now: Time,
         pass_on: &mut impl FnMut(Departure<'_>),
     ) -> Result<(), Refusal> {
+        self.arrive_held(from, bytes, None, now, pass_on)
+    }
+
+    /// As [`Self::arrive`], of a packet that the operating system of the sender counts against a socket as long as the
+    /// sender's station has the packet: in its queue, or on the air. [`Self::released`] returns the token, unless the
+    /// packet is refused.
+    pub fn arrive_held(
+        &mut self,
+        from: usize,
+        bytes: &[u8],
+        token: Option<u32>,
+        now: Time,
+        pass_on: &mut impl FnMut(Departure<'_>),
+    ) -> Result<(), Refusal> {
         while self.step(now, pass_on) {}
         self.run.network().run_until(now);
         let (header, route) = self.check(from, bytes).inspect_err(|&refusal| {
             self.refused[refusal as usize].add_size(bytes.len() as u64);
         })?;
         let Header { size, dscp, ecn, .. } = header;
-        let payload = self.hold(bytes, Held { route, arrived: now, ecn, ..Held::default() });
+        let held = Held { route, arrived: now, ecn, token, in_network: true, ..Held::default() };
+        let payload = self.hold(bytes, held);
         let of = &mut self.routes[route];
         of.counters.offered.add_size(u64::from(size));
         let flow = of.slots[category(dscp).index()].flow(header.flow);
         let offered = OfferedPacket { size, payload, ecn: Some(ecn), dscp: Some(dscp) };
         let network = self.run.network();
-        network.model.offer(flow, offered, &mut network.queue);
+        let over_air = network.model.offer(flow, offered, &mut network.queue);
+        self.held[payload.0 as usize].at_sender = over_air;
+        if !over_air {
+            // The wires of a scenario stand for paths outside, where packets count against no socket.
+            self.release(payload);
+        }
         self.depart(pass_on);
         Ok(())
     }
@@ -198,8 +240,10 @@ impl Emulation {
     fn depart(&mut self, pass_on: &mut impl FnMut(Departure<'_>)) {
         let network = self.run.network();
         self.outcomes.extend(network.model.outcomes());
+        self.let_go.extend(network.model.released());
         let now = network.now();
-        for outcome in self.outcomes.drain(..) {
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        for outcome in outcomes.drain(..) {
             let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
                 outcome;
             let held = &mut self.held[packet.payload.0 as usize];
@@ -212,8 +256,36 @@ impl Emulation {
                 Outcome::Dropped(packet, _) => route.counters.dropped.add(&packet),
                 Outcome::Lost(packet) => route.counters.lost.add(&packet),
             }
-            self.free.push(packet.payload.0);
+            held.in_network = false;
+            self.give_up(packet.payload);
         }
+        self.outcomes = outcomes;
+        while let Some(payload) = self.let_go.pop() {
+            self.release(payload);
+        }
+    }
+
+    /// The station that sends a packet no longer has the packet.
+    fn release(&mut self, payload: Payload) {
+        let held = &mut self.held[payload.0 as usize];
+        held.at_sender = false;
+        if let Some(id) = held.token.take() {
+            self.released.push(Token { node: self.routes[held.route].from, id });
+        }
+        self.give_up(payload);
+    }
+
+    /// Makes room for another packet if neither the network nor the sender has this packet.
+    fn give_up(&mut self, payload: Payload) {
+        let held = &self.held[payload.0 as usize];
+        if !held.in_network && !held.at_sender {
+            self.free.push(payload.0);
+        }
+    }
+
+    /// The tokens of packets that the stations of their senders no longer have, since the last call.
+    pub fn released(&mut self) -> impl Iterator<Item = Token> + '_ {
+        self.released.drain(..)
     }
 
     /// The packets of each ordered pair of nodes.
@@ -245,6 +317,7 @@ impl Emulation {
 impl Route {
     fn new(pair: &Pair) -> Route {
         Route {
+            from: pair.from,
             to: pair.to,
             routers: pair.routers,
             slots: pair.flows.map(Slots::new),

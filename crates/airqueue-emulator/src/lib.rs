@@ -11,5 +11,7 @@ mod header;
 mod outside;
 mod slots;
 
-pub use emulation::{Departure, Emulation};
+pub use emulation::{Departure, Emulation, Token};
 pub use figures::{LATE, Lateness, PairCounters, Refusal};
+
+pub use airqueue_scenario::emulated::MTU_BYTES;

@@ -7,14 +7,15 @@
 use crate::clock::monotonic;
 use crate::error::HostError;
 use crate::packet_device::PacketDevice;
+use crate::senders::Senders;
 use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
 use airqueue_core::{Span, Time};
-use airqueue_emulator::{Departure, Emulation, Lateness};
+use airqueue_emulator::{Departure, Emulation, Lateness, MTU_BYTES, Token};
 use nix::errno::Errno;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::net::IpAddr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,7 +23,7 @@ use std::time::Duration;
 /// Most packets read from a device before packets that are due are written.
 const BATCH: usize = 64;
 /// Larger than any packet that a device with the MTU of the network passes on.
-const BUFFER_BYTES: usize = 65536;
+const BUFFER_BYTES: usize = 70_000;
 /// A wait that takes no longer was no sleep.
 const INSTANT: Span = Span::from_micros(10);
 /// How often the loop reports the duration and its CPU time.
@@ -49,6 +50,8 @@ pub struct State {
     /// The network of the real nodes.
     pub emulation: Emulation,
     devices: Vec<Option<Arc<PacketDevice>>>,
+    /// Of nodes whose packets count against their sockets while the node's station has them: where the packets come from.
+    queues: Vec<Option<OwnedFd>>,
     /// How late packets were written.
     pub lateness: Lateness,
     /// How long packets may have waited to be read, at most, as far as the loop can know.
@@ -63,22 +66,15 @@ pub struct State {
     pub priority: bool,
 }
 
-impl State {
-    fn position(&self, node: &str) -> Result<usize, HostError> {
-        let found = self.emulation.nodes().iter().position(|of| of.name == node);
-        found.ok_or_else(|| {
-            HostError::Request(format!("there is no real node {node:?} in the scenario"))
-        })
-    }
-}
-
 impl Emulator {
     /// An emulation at time zero, without devices.
     pub fn new(emulation: Emulation) -> Emulator {
         let devices = emulation.nodes().iter().map(|_| None).collect();
+        let queues = emulation.nodes().iter().map(|_| None).collect();
         let state = State {
             emulation,
             devices,
+            queues,
             lateness: Lateness::default(),
             read_lateness: Lateness::default(),
             unwritten: 0,
@@ -105,7 +101,7 @@ impl Emulator {
         let copy = device.try_clone_to_owned().map_err(HostError::system("use a device"))?;
         let device = Arc::new(PacketDevice::new(copy)?);
         self.with(|state| {
-            let at = state.position(node)?;
+            let at = state.find(node)?;
             state.devices[at] = Some(device);
             for &address in addresses {
                 state.emulation.set_address(at, address);
@@ -117,8 +113,20 @@ impl Emulator {
     /// Makes a node the gateway ([`Emulation::set_gateway`]).
     pub fn set_gateway(&self, node: &str) -> Result<(), HostError> {
         self.with(|state| {
-            let at = state.position(node)?;
+            let at = state.find(node)?;
             state.emulation.set_gateway(at);
+            Ok(())
+        })
+    }
+
+    /// Takes what a node sends from a queue of [`packet_queue`](crate::packet_queue) too: packets from there count against
+    /// the sockets of the node's programs as long as the node's station has the packets. Packets that are larger than
+    /// the network's go on to the node's device, in fragments.
+    pub fn attach_queue(&self, node: &str, queue: BorrowedFd<'_>) -> Result<(), HostError> {
+        let copy = queue.try_clone_to_owned().map_err(HostError::system("keep packets"))?;
+        self.with(|state| {
+            let at = state.find(node)?;
+            state.queues[at] = Some(copy);
             Ok(())
         })
     }
@@ -160,7 +168,10 @@ impl Emulator {
     /// the calling thread asks for a real-time priority.
     pub fn run(&self, duration: Option<Span>, priority: bool) -> Result<(), HostError> {
         let devices = self.devices()?;
-        let waiter = Waiter::new(&devices)?;
+        let queues = self.queues()?;
+        let kept = queues.iter().map(|(_, queue)| queue.as_fd());
+        let descriptors: Vec<_> = devices.iter().map(|device| device.as_fd()).chain(kept).collect();
+        let waiter = Waiter::new(&descriptors)?;
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiter.waker());
         let Some(warm_up) = self.warm_up() else { return Ok(()) };
         self.with(|state| state.priority = priority && prefer_this_thread());
@@ -169,7 +180,9 @@ impl Emulator {
         let offset = warm_up - (began - Time::ZERO);
         self.started.store(true, Ordering::Relaxed);
         let began_cpu = cpu_time();
-        Loop { emulator: self, devices, waiter, offset, end, began, began_cpu, now: began }.run()
+        let senders = queues.iter().map(|(node, queue)| Senders::new(*node, queue)).collect();
+        let emulator = self;
+        Loop { emulator, devices, senders, waiter, offset, end, began, began_cpu, now: began }.run()
     }
 
     /// For each node the packets that [`PacketDevice::dropped`] counts.
@@ -190,6 +203,18 @@ impl Emulator {
         })
     }
 
+    /// The nodes that have a queue, and their queues.
+    fn queues(&self) -> Result<Vec<(usize, OwnedFd)>, HostError> {
+        self.with(|state| {
+            let of_each = |(node, queue): (usize, &Option<OwnedFd>)| {
+                queue.as_ref().map(|queue| Ok((node, queue.try_clone()?)))
+            };
+            let copies: std::io::Result<_> =
+                state.queues.iter().enumerate().filter_map(of_each).collect();
+            copies.map_err(HostError::system("keep packets"))
+        })
+    }
+
     /// Simulates the warm-up, and returns its duration; `None` if it was stopped.
     fn warm_up(&self) -> Option<Span> {
         let warm_up = self.with(|state| state.emulation.warm_up());
@@ -206,11 +231,22 @@ impl Emulator {
     }
 }
 
+impl State {
+    /// The index of a real node.
+    fn find(&self, node: &str) -> Result<usize, HostError> {
+        self.emulation.nodes().iter().position(|of| of.name == node).ok_or_else(|| {
+            HostError::Request(format!("there is no real node {node:?} in the scenario"))
+        })
+    }
+}
+
 /// A run on the wall clock. On the virtual clock of user-mode Linux the loop spends most of its time in system calls, and
 /// therefore reads the clock as rarely as possible.
 struct Loop<'a> {
     emulator: &'a Emulator,
     devices: Vec<Arc<PacketDevice>>,
+    /// Of nodes whose packets the kernel keeps.
+    senders: Vec<Senders<'a>>,
     waiter: Waiter,
     /// Network time minus wall-clock time.
     offset: Span,
@@ -237,8 +273,11 @@ impl Loop<'_> {
             let since = if self.now - sleeps > INSTANT { self.now.min(wakes) } else { looked };
             looked = self.now;
             let mut state = self.emulator.lock();
+            // Packets that the kernel could not keep come from the device, and are younger than those it keeps.
+            self.read_kept(&mut state, ready, since, &mut buffer)?;
             self.read(&mut state, ready, since, &mut buffer)?;
             self.advance(&mut state);
+            self.let_go(&mut state)?;
             let ends = self.now >= self.end || self.emulator.stopped.load(Ordering::Relaxed);
             if ends || self.now - accounted > ACCOUNT_EVERY {
                 accounted = self.now;
@@ -271,6 +310,11 @@ impl Loop<'_> {
                         return Err(HostError::system("read a node's device")(errno.into()));
                     }
                 };
+                let mut senders = self.senders.iter_mut();
+                let of_node = senders.find(|of| of.node == node);
+                if of_node.is_some_and(|of| of.returns(&buffer[..size])) {
+                    continue;
+                }
                 self.now = monotonic();
                 state.read_lateness.add(self.now - since);
                 let now = self.now + self.offset;
@@ -281,6 +325,46 @@ impl Loop<'_> {
             }
         }
         Ok(())
+    }
+
+    /// As [`Self::read`], of packets that the kernel keeps.
+    fn read_kept(
+        &mut self,
+        state: &mut State,
+        ready: Ready,
+        since: Time,
+        buffer: &mut [u8],
+    ) -> Result<(), HostError> {
+        let failed = |errno: Errno| HostError::system("read kept packets")(errno.into());
+        for at in 0..self.senders.len() {
+            if !ready.readable(self.devices.len() + at) {
+                continue;
+            }
+            let node = self.senders[at].node;
+            while let Some((token, bytes)) =
+                self.senders[at].read(buffer, MTU_BYTES as usize).map_err(failed)?
+            {
+                self.now = monotonic();
+                state.read_lateness.add(self.now - since);
+                let now = self.now + self.offset;
+                let State { emulation, lateness, unwritten, .. } = &mut *state;
+                let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
+                if emulation.arrive_held(node, bytes, Some(token), now, &mut pass_on).is_err() {
+                    self.senders[at].let_go(token).map_err(failed)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the kernel have the packets that the stations of their senders no longer have.
+    fn let_go(&mut self, state: &mut State) -> Result<(), HostError> {
+        let failed = |errno: Errno| HostError::system("let kept packets go")(errno.into());
+        for Token { node, id } in state.emulation.released() {
+            let senders = self.senders.iter_mut().find(|of| of.node == node);
+            senders.expect("tokens are of kept packets").let_go(id).map_err(failed)?;
+        }
+        self.senders.iter_mut().try_for_each(Senders::flush).map_err(failed)
     }
 
     /// Handles the events that are due, and writes the packets that leave the network.

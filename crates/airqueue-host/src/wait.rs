@@ -15,21 +15,21 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// Most sockets of one driver.
-pub const MAX_PORTS: usize = 32;
+pub const MAX_PORTS: usize = 64;
 const TIMER: u64 = 1 << 32;
 const WAKE: u64 = TIMER + 1;
 
 /// The sockets that are ready, one bit each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ready {
-    readable: u32,
-    failed: u32,
+    readable: u64,
+    failed: u64,
 }
 
 impl Ready {
     /// As if every socket had something to read.
     pub fn with_all_readable(mut self) -> Ready {
-        self.readable = u32::MAX;
+        self.readable = u64::MAX;
         self
     }
 
@@ -152,7 +152,7 @@ impl Waiter {
                     let _ = self.waker.0.read();
                 }
                 i => {
-                    let bit = 1u32 << i;
+                    let bit = 1u64 << i;
                     if event.events().contains(EpollFlags::EPOLLERR) {
                         ready.failed |= bit;
                     }

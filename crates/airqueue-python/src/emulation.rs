@@ -7,7 +7,7 @@ use crate::scenario::wrong;
 use airqueue_core::Seed;
 use airqueue_emulator::PairCounters;
 use airqueue_host::emulator::{Emulator, State};
-use airqueue_host::{tun, veth};
+use airqueue_host::{packet_queue, tun, veth};
 use airqueue_scenario::Scenario;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -32,6 +32,18 @@ pub(crate) fn open_veth(
     py.detach(|| veth::open((&namespace, name), (&emulator.0, &emulator.1)))
         .map(IntoRawFd::into_raw_fd)
         .map_err(error)
+}
+
+/// Opens a queue in which the kernel keeps up to `most` packets of a network namespace, and returns the descriptor, which
+/// belongs to the caller, and the number of the queue.
+#[pyfunction]
+pub(crate) fn open_packet_queue(
+    py: Python<'_>,
+    namespace: PathBuf,
+    most: u32,
+) -> PyResult<(RawFd, u16)> {
+    let queue = py.detach(|| packet_queue::open(Some(&namespace), most)).map_err(error)?;
+    Ok((queue.into_raw_fd(), packet_queue::NUMBER))
 }
 
 /// A scenario with real nodes.
@@ -86,6 +98,16 @@ impl PyEmulation {
     fn device_drops(&self, py: Python<'_>) -> BTreeMap<String, u64> {
         let dropped = py.detach(|| self.0.device_drops());
         self.nodes().into_iter().map(|(name, _)| name).zip(dropped).collect()
+    }
+
+    /// Takes packets of a node from a queue of `open_packet_queue` too. The descriptor is duplicated.
+    fn attach_queue(&self, node: &str, queue: RawFd) -> PyResult<()> {
+        if queue < 0 {
+            return Err(error(format!("{queue} is not a descriptor")));
+        }
+        // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
+        let queue = unsafe { BorrowedFd::borrow_raw(queue) };
+        self.0.attach_queue(node, queue).map_err(error)
     }
 
     /// Simulates the warm-up, and then follows the wall clock until `stop`, or for a duration.

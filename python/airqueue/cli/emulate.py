@@ -57,6 +57,7 @@ class _Asked:
     real: tuple[str, ...]
     duration_s: float | None
     changes: tuple[str, ...]
+    no_back_pressure: bool
     seed: int
     json_path: str | None
     strict: bool
@@ -97,7 +98,12 @@ class _Asked:
 
     def options(self) -> dict[str, Any]:
         """Return the options of the network, in real time and exactly. Raises UsageError."""
-        return {"real": self.named, "seed": self.seed, "changes": _changes(self.changes)}
+        return {
+            "real": self.named,
+            "seed": self.seed,
+            "changes": _changes(self.changes),
+            "back_pressure": not self.no_back_pressure,
+        }
 
     @property
     def named(self) -> list[str]:
@@ -143,6 +149,11 @@ class _Asked:
     multiple=True,
     metavar="A.B=VALUE",
     help="Change a value of the scenario, as for airqueue simulate. May be repeated.",
+)
+@click.option(
+    "--no-back-pressure",
+    is_flag=True,
+    help="Packets in the queue of a station count against no socket, as behind a router.",
 )
 @click.option(
     "--seed",

@@ -55,6 +55,12 @@ def show(console: Console, results: EmulationResults, wall_s: float | None = Non
     for reason, count in emulated["refused"].items():
         what = _REFUSED.get(reason, reason)
         console.print(f"Not carried: {text.plural(count['packets'], 'packet')} {what}.")
+    for node, reason in results.without_back_pressure.items():
+        console.print(
+            f"Programs at {node} did not feel a full queue, since the kernel did not keep packets "
+            f"({reason}).",
+            soft_wrap=True,
+        )
     verdict = results.verdict.sentence
     console.print(_effort(results, wall_s), soft_wrap=True)
     console.print(f"{verdict[0].upper()}{verdict[1:]}.", style="bold", soft_wrap=True)

@@ -35,12 +35,17 @@ PROGRAMS_AT_S: Final = 10.0
 """Time of the machine at which programs begin. A machine that has just been started is a special case
 that programs do not expect: in its first second ping does not wait between packets."""
 
-# The network devices, and what programs may want: disciplines of queues, and congestion control.
+# The network devices, what keeps packets of stations, and what programs may want: disciplines of
+# queues, and congestion control.
 _MODULES: Final = (
     "drivers/net/tun",
     "drivers/net/veth",
     "drivers/net/ifb",
     "net/ipv6/ipv6",
+    "net/ipv4/netfilter/iptable_mangle",
+    "net/ipv6/netfilter/ip6table_mangle",
+    "net/netfilter/nfnetlink_queue",
+    "net/netfilter/xt_NFQUEUE",
     *(f"net/sched/sch_{name}" for name in ("cake", "fq", "fq_codel", "htb", "netem", "tbf")),
     *(f"net/ipv4/tcp_{name}" for name in ("bbr", "dctcp")),
 )
@@ -105,7 +110,11 @@ def _emulate(task: Mapping[str, Any]) -> str:
     time.sleep(max(0.0, PROGRAMS_AT_S - time.monotonic()))
     try:
         network = EmulatedNetwork(
-            task["scenario"], real=task["real"], seed=task["seed"], changes=task["changes"]
+            task["scenario"],
+            real=task["real"],
+            seed=task["seed"],
+            changes=task["changes"],
+            back_pressure=task["back_pressure"],
         )
     except ScenarioError as error:
         raise EmulationError(str(error)) from error

@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Final
 
 from airqueue import _native
-from airqueue.emulate import catalogue
+from airqueue.emulate import back_pressure, catalogue
 from airqueue.emulate.devices import Device, Devices, choose
 from airqueue.emulate.errors import EmulationError
-from airqueue.emulate.nodes import TOOLS, Host
+from airqueue.emulate.nodes import RING_PACKETS, TOOLS, Host
 from airqueue.emulate.outside import Outside
 from airqueue.emulate.outside import check as check_outside
 from airqueue.emulate.plan import Plan, has_ipv6
@@ -34,6 +34,7 @@ class EmulatedNetwork:
     dictionary. ``real``: stations and hosts that are real, in addition to those with ``real =
     true``. ``seed`` determines every random draw of the network; real time and real programs are not
     repeatable. ``changes``: values of the scenario to change, as in ``{"phy.rate": "6 Mb/s"}``.
+    ``back_pressure``: whether packets count against their sockets while a real station has them.
     ``device``: the kind of all nodes' devices; by default TUN where this user may make TUN devices.
     ``outside``: the node, real too, by way of which programs at all nodes reach networks outside.
 
@@ -48,12 +49,14 @@ class EmulatedNetwork:
         real: Sequence[str] = (),
         seed: int = 1,
         changes: Mapping[str, object] | None = None,
+        back_pressure: bool = True,
         device: Device | None = None,
         outside: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
         real = [*real, *([] if outside is None else [outside])]
+        self._back_pressure = back_pressure
         try:
             self._engine = _native.Emulation(json.dumps(described.description), real, seed)
         except ValueError as error:
@@ -69,6 +72,8 @@ class EmulatedNetwork:
         """Called in another thread when the engine has ended, by itself or by `stop`."""
         self.ended = False
         """Whether the engine has ended."""
+        self.without_back_pressure: dict[str, str] = {}
+        """Stations whose programs do not feel that the station's queue is full, and why not."""
         self._hosts: dict[str, Host] = {}
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -125,6 +130,7 @@ class EmulatedNetwork:
             {name: host.dropped_packets() + missed[name] for name, host in self._hosts.items()},
             device=None if self._devices is None else self._devices.kind,
             outside=None if self._outside is None else self._outside.document(),
+            without_back_pressure=self.without_back_pressure,
         )
 
     def stop(self) -> None:
@@ -180,11 +186,25 @@ class EmulatedNetwork:
             finally:
                 os.close(device)  # The engine has a descriptor of its own.
             host.configure()
+            if self._back_pressure and not node.wired:
+                self._hold_back(host)
         if self._gateway is not None:
             self._engine.set_gateway(self._gateway)
             others = [host for name, host in self._hosts.items() if name != self._gateway]
             self._outside = Outside(self._hosts[self._gateway], others)
         self.host(self.plan.default.name).try_program()
+
+    def _hold_back(self, host: Host) -> None:
+        """Have packets of a station count against their sockets while the station has them."""
+        ipv6 = host.node.address6 is not None
+        queue, reason = back_pressure.begin(host.namespace, RING_PACKETS, ipv6=ipv6)
+        if queue is None:
+            self.without_back_pressure[host.name] = reason
+            return
+        try:
+            self._engine.attach_queue(host.name, queue)
+        finally:
+            os.close(queue)
 
     def _run(self, duration_s: float | None, given_up: Callable[[], bool]) -> None:
         def follow() -> None:
@@ -211,6 +231,7 @@ def emulate(
     real: Sequence[str] = (),
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
+    back_pressure: bool = True,
     device: Device | None = None,
     outside: str | None = None,
 ) -> EmulatedNetwork:
@@ -220,7 +241,13 @@ def emulate(
     the arguments are those of `EmulatedNetwork`.
     """
     return EmulatedNetwork(
-        scenario, real=real, seed=seed, changes=changes, device=device, outside=outside
+        scenario,
+        real=real,
+        seed=seed,
+        changes=changes,
+        back_pressure=back_pressure,
+        device=device,
+        outside=outside,
     )
 
 

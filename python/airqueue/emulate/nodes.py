@@ -53,6 +53,17 @@ _LOOK_S: Final = 0.01
 """How often it is looked whether killed processes are gone."""
 
 
+def _not_kept() -> int:
+    """Return how many packets of this thread's namespace were dropped by `back_pressure`'s queue."""
+    path = Path("/proc/thread-self/net/netfilter/nfnetlink_queue")
+    try:
+        lines = path.read_text("ascii").splitlines()
+    except FileNotFoundError:
+        return 0
+    # Number, port, packets, copy mode and range, then drops of the queue and of the socket.
+    return sum(int(count) for line in lines for count in line.split()[5:7])
+
+
 class Host:
     """A real node, and programs that run there; `EmulatedNetwork.host` returns it."""
 
@@ -165,7 +176,9 @@ class Host:
     def dropped_packets(self) -> int:
         """Return how many packets the kernel dropped before the emulator could read them."""
         shown = self._ip("-s", "-j", "link", "show", "dev", DEVICE)
-        return int(json.loads(shown)[0]["stats64"]["tx"]["dropped"])
+        return int(json.loads(shown)[0]["stats64"]["tx"]["dropped"]) + self.namespace.call(
+            _not_kept
+        )
 
     def kill_programs(self) -> None:
         """Kill what `popen` started and has not ended, and what these programs have started."""

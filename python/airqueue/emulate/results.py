@@ -28,6 +28,8 @@ class EmulationResults:
     queues, stations and the medium."""
     device_drops: Mapping[str, int]
     """By node: packets that the kernel dropped before the emulator could read them."""
+    without_back_pressure: Mapping[str, str]
+    """Stations whose programs do not feel that the station's queue is full, and why not."""
     exact: bool = False
     """Whether the clock was a virtual one."""
     device: str | None = None
@@ -45,6 +47,7 @@ class EmulationResults:
             document["emulated"],
             document["figures"],
             document["device_drops"],
+            document["without_back_pressure"],
             document["exact"],
             document["device"],
             document["outside"],
@@ -77,6 +80,7 @@ class EmulationResults:
             "nodes": [asdict(node) for node in self.nodes],
             "emulated": self.emulated,
             "device_drops": self.device_drops,
+            "without_back_pressure": self.without_back_pressure,
             "figures": self.figures,
         }
 

@@ -68,6 +68,7 @@ def run(
     real: Sequence[str] = (),
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
+    back_pressure: bool = True,
     watch: Callable[[int, exact.Progress], None] = lambda twin, progress: None,
 ) -> list[exact.ExactRun]:
     """Carry out an order exactly, ``count`` times: with the seed, and with the seeds after it.
@@ -84,7 +85,16 @@ def run(
 
         own = (seed + number) % _SEEDS
         done.append(
-            exact.run(scenario, order, real=real, seed=own, changes=changes, tcp=tcp, watch=follow)
+            exact.run(
+                scenario,
+                order,
+                real=real,
+                seed=own,
+                changes=changes,
+                back_pressure=back_pressure,
+                tcp=tcp,
+                watch=follow,
+            )
         )
     return done
 

@@ -31,6 +31,10 @@ _PACKAGES = {
     "pasta": "passt",
     "unshare": "util-linux",
     "mount": "mount",
+    "iptables": "iptables",
+    "ip6tables": "iptables",
+    "iptables-legacy": "iptables",
+    "ip6tables-legacy": "iptables",
 }
 # Debian's directories of administrators' tools, which are not on every user's PATH.
 _SBIN = ("/usr/sbin", "/sbin", "/usr/local/sbin")

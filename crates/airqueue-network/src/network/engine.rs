@@ -126,8 +126,12 @@ impl Network {
         spec.check()?;
         let spec = &*spec.begun(seed);
         let queues = spec.wlan.stations.iter().map(|station| station.queues.len()).sum();
-        let upper =
-            Upper { hops: Hops::new(spec)?, sources: Sources::new(queues), outcomes: Vec::new() };
+        let upper = Upper {
+            hops: Hops::new(spec)?,
+            sources: Sources::new(queues),
+            outcomes: Vec::new(),
+            released: Vec::new(),
+        };
         let wires = spec.wires.iter().enumerate();
         let mut network = Network {
             wlan: Wlan::new(&spec.wlan, upper, seed)?,
@@ -281,19 +285,40 @@ impl Network {
         self.outcomes.drain(..)
     }
 
+    /// From now on [`Self::released`] tells which packets from outside the station that sends them no longer has.
+    pub fn tell_senders(&mut self) {
+        self.wlan.upper.hops.tell_senders();
+    }
+
+    /// Packets from outside that the station which sends them has had, and no longer has since the last call: acknowledged,
+    /// given up, or dropped by the station's queue. Up to this moment an operating system counts a packet against the
+    /// packet's socket. Of each packet whose first hop is over the air this is said once, before or after its outcome.
+    pub fn released(&mut self) -> impl Iterator<Item = Payload> + '_ {
+        self.wlan.upper.released.drain(..).map(|packet| packet.payload)
+    }
+
     /// Offers a packet from outside to a flow, now. The packet has the DSCP of the flow unless it has one of its own.
+    ///
+    /// Returns whether the packet's first hop is over the air.
     ///
     /// # Panics
     ///
     /// If the flow's packets do not come from outside.
-    pub fn offer(&mut self, flow: FlowId, offered: OfferedPacket, queue: &mut EventQueue<Event>) {
+    pub fn offer(
+        &mut self,
+        flow: FlowId,
+        offered: OfferedPacket,
+        queue: &mut EventQueue<Event>,
+    ) -> bool {
         let path = self.wlan.upper.hops.paths[self.flows[flow.index()].index()];
         assert!(path.end == End::Outside, "the flow has packets of its own");
         let OfferedPacket { size, payload, ecn, dscp } = offered;
         let packet = self.wlan.upper.sources.new_packet(path.first, size, queue.now());
         let (ecn, dscp) = (ecn.unwrap_or(path.ecn), dscp.unwrap_or(path.dscp));
+        let over_air = matches!(self.wlan.upper.hops.of(&packet).over, Hop::Air(_));
         self.enter(Packet { payload, ecn, dscp, ..packet }, queue);
         self.pass_on(queue);
+        over_air
     }
 
     fn on_made(&mut self, source: SourceId, queue: &mut EventQueue<Event>) {

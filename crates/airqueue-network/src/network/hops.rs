@@ -59,6 +59,8 @@ pub(super) struct HopState {
     pub(super) leads_on: bool,
     /// Whether losses on this hop must be reported.
     pub(super) loss_matters: bool,
+    /// Whether the sender is told when the station no longer has a packet.
+    pub(super) sender_waits: bool,
     /// Whether the packets are TCP segments whose headers the queue reads.
     pub(super) shows_headers: bool,
     pub(super) counters: HopCounters,
@@ -258,6 +260,14 @@ impl Hops {
         let end = self.paths.get(path.index()).map(|path| path.end);
         let is_tcp = matches!(end, Some(End::Receiver(_) | End::Sender(_)));
         self.states[hop.index()].shows_headers = is_tcp;
+    }
+
+    /// From now on senders outside are told when their station no longer has a packet.
+    pub(super) fn tell_senders(&mut self) {
+        for (hop, state) in self.all.iter().zip(&mut self.states).take(self.over_air) {
+            let end = self.paths.get(hop.path.index()).map(|path| path.end);
+            state.sender_waits = hop.first && end == Some(End::Outside);
+        }
     }
 
     /// The queue has dropped a packet offered to it.

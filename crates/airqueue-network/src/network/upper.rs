@@ -15,6 +15,9 @@ pub struct Upper {
     pub(super) sources: Sources,
     /// Outcomes of packets that have further hops or a waiting recipient, in the order in which they happened.
     pub(super) outcomes: Vec<Outcome>,
+    /// Packets that their first station no longer has, of senders that wait for this, in the order in which this
+    /// happened.
+    pub(super) released: Vec<Packet>,
 }
 
 impl UpperLayer for Upper {
@@ -22,7 +25,11 @@ impl UpperLayer for Upper {
 
     #[inline]
     fn on_dropped(&mut self, dropped: &Dropped) {
-        if self.hops.on_dropped(dropped).loss_matters {
+        let state = self.hops.on_dropped(dropped);
+        if state.sender_waits {
+            self.released.push(dropped.packet);
+        }
+        if state.loss_matters {
             self.outcomes.push(Outcome::Dropped(dropped.packet, dropped.reason));
         }
     }
@@ -36,7 +43,11 @@ impl UpperLayer for Upper {
 
     #[inline]
     fn on_finished(&mut self, packet: &Packet, rate: DataRate) {
-        self.hops.state(packet).counters.rates.add(rate);
+        let state = self.hops.state(packet);
+        state.counters.rates.add(rate);
+        if state.sender_waits {
+            self.released.push(*packet);
+        }
     }
 
     fn on_given_up(&mut self, packet: Packet) {
