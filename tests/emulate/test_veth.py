@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from test_back_pressure import FLOOD as BLOCKED
+from test_back_pressure import OVERHEAD, SLOW
 from test_emulate_life import BRIEF_S, COMMAND, MARK, PROGRAMS, children, links, none_is_left
 from test_programs import python, wait_for
 
@@ -178,6 +180,20 @@ def test_segments_of_one_call_are_packets_of_their_own(sender, receiver):
             pair = net.report().emulated["pairs"][f"{sender}->{receiver}"]
     assert pair["offered_packets"] == 20
     assert pair["offered_bytes"] == 10 * (1000 + 8 + 20) + 10 * (1000 + 8 + 40)
+
+
+def test_a_full_station_stops_its_senders_without_tun():
+    with emulate(SLOW, device="veth") as net:
+        if net.without_back_pressure:
+            pytest.skip(net.without_back_pressure["phone"])
+        done = net.host("phone").run(python(BLOCKED), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    took_s, buffer = map(float, done.stdout.split())
+    pair = net.report().emulated["pairs"]["phone->server"]
+    # Kept packets come from the device too, when the station is done with them, and count once.
+    assert (pair["offered_packets"], pair["dropped_packets"]) == (1000, 0)
+    assert net.report().emulated["refused"] == {}
+    assert took_s > (1000 - buffer / OVERHEAD - 1) * 0.0021
 
 
 def test_a_packet_whose_checksum_is_left_to_the_device_is_refused():
