@@ -27,7 +27,7 @@ from test_programs import python
 from test_veth import WITHOUT_CAPABILITIES, WITHOUT_TUN
 
 from airqueue.cli import main
-from airqueue.emulate import EmulationError, devices, emulate, outside, resolver
+from airqueue.emulate import EmulatedNetwork, EmulationError, devices, emulate, outside, resolver
 from airqueue.linux.netns import Namespace
 
 pytestmark = pytest.mark.emulation
@@ -340,6 +340,25 @@ def test_where_there_is_no_way_outside_a_sentence_says_why(machine):
     assert unrouted.stderr == (
         "Error: there is no way outside: this machine has no default route.\n"
     )
+
+
+@needs_relay
+def test_what_the_relay_says_is_in_the_sentence(machine, monkeypatch):
+    monkeypatch.setattr(outside, "_OPTIONS", ("--no-such-option",))
+    network = EmulatedNetwork("quiet-flat", outside="server")
+    with pytest.raises(EmulationError, match=r"pasta does not begin \(.*no-such-option"):
+        machine.machine.call(network.start)
+
+
+def test_a_gateway_is_one_node():
+    scenario = {
+        "phy": {"standard": "802.11n", "rate": "HT-MCS7"},
+        "stations": [{"name": "ap", "real": True}, {"name": "sta", "count": 2}],
+    }
+    with pytest.raises(
+        EmulationError, match="'sta' is not one node: real nodes are ap, sta1, sta2"
+    ):
+        EmulatedNetwork(scenario, outside="sta")
 
 
 def test_a_missing_relay_is_named_with_its_package(monkeypatch, tmp_path):

@@ -61,6 +61,8 @@ def show(console: Console, results: EmulationResults, wall_s: float | None = Non
             f"({reason}).",
             soft_wrap=True,
         )
+    if results.outside is not None and not results.outside["whole_run"]:
+        console.print("The relay to networks outside ended before the run did.")
     verdict = results.verdict.sentence
     console.print(_effort(results, wall_s), soft_wrap=True)
     console.print(f"{verdict[0].upper()}{verdict[1:]}.", style="bold", soft_wrap=True)

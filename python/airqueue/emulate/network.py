@@ -64,6 +64,9 @@ class EmulatedNetwork:
         nodes = self._engine.nodes
         names, wired = [name for name, _ in nodes], [is_wired for _, is_wired in nodes]
         self.plan = Plan(names, wired, ipv6=has_ipv6())
+        if outside is not None and self.plan.node(outside) is None:
+            known = ", ".join(names)
+            raise EmulationError(f"{outside!r} is not one node: real nodes are {known}")
         self._asked_device = device
         self._devices: Devices | None = None
         self._gateway = outside

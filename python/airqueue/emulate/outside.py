@@ -39,6 +39,12 @@ _OPTIONS: Final = (
     # CAP_NET_BIND_SERVICE.
     *("--runas", "0"),
 )
+# $0 is the gateway's namespace. The relay opens a namespace by a path, and not every version keeps
+# descriptors: the path is in a file system of its own, and nothing is left behind.
+_START: Final = """
+mount -t tmpfs -o mode=755 airqueue /tmp && : > /tmp/gateway &&
+mount --no-canonicalize --bind "$0" /tmp/gateway && exec pasta --netns /tmp/gateway "$@"
+"""
 # The relay knows one host, the gateway. What nodes send passes, and the answers. A router would
 # report to the network that it listens to all routers.
 _RULES: Final = f"""
@@ -140,7 +146,10 @@ class Outside:
             version = 6 if ":" in found.local else 4
             options += ["--dns-forward", _RELAY[version]]
         self._relay = subprocess.Popen(
-            ["pasta", *options, "--netns", gateway.namespace.path],
+            (
+                *("unshare", "--mount", "--propagation", "private"),
+                *("sh", "-c", _START, gateway.namespace.path, *options),
+            ),
             pass_fds=(gateway.namespace.fd,),
             stdin=subprocess.DEVNULL,
             stdout=self._said,
@@ -156,8 +165,10 @@ class Outside:
 
     def _why_not(self) -> str:
         self._said.seek(0)
-        said = " ".join(self._said.read().decode("utf-8", "replace").split())
-        return f"pasta does not begin ({said or 'it says nothing'})"
+        lines = self._said.read().decode("utf-8", "replace").splitlines()
+        # What pasta says where there is no system log.
+        said = [line for line in lines if line and not line.startswith("Failed to send")]
+        return f"pasta does not begin ({' '.join(said) or 'and does not say why'})"
 
     @staticmethod
     def _route(host: Host, gateway: str) -> None:
