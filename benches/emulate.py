@@ -1,6 +1,6 @@
 """How late an emulation is, and how much it carries: real programs on this machine, in real time.
 
-    python benches/emulate.py [--runs 5] [--seconds 60] [CASE...]
+    python benches/emulate.py [--runs 5] [--seconds 60] [--device tun|veth] [CASE...]
 
 Each case is a network, and traffic of real programs in it. The table has medians over the runs, with
 the load that the machine had beforehand: lateness depends on the machine and on its other work.
@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from airqueue.emulate import EmulatedNetwork, EmulationResults, emulate
+from airqueue.emulate.devices import Device
 
 RECEIVE = """
 import socket, sys
@@ -131,9 +132,9 @@ CASES = (
 )
 
 
-def run(case: Case, seconds: float) -> EmulationResults:
+def run(case: Case, seconds: float, device: Device | None) -> EmulationResults:
     """One run."""
-    with emulate(case.scenario()) as net:
+    with emulate(case.scenario(), device=device) as net:
         names = [node.name for node in net.plan.nodes if node.name != "server"]
         for name in names:
             net.host(name).popen([sys.executable, "-c", RECEIVE, case.kind])
@@ -194,6 +195,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--device", choices=("tun", "veth"), help="kind of the nodes' devices")
     parser.add_argument("cases", nargs="*", metavar="CASE", help="cases whose names have this word")
     options = parser.parse_args()
     table = Table(title=f"load beforehand {os.getloadavg()[0]:.2f}, {os.cpu_count()} processors")
@@ -212,7 +214,7 @@ def main() -> int:
     for case in CASES:
         if options.cases and not any(word in case.name for word in options.cases):
             continue
-        results = [run(case, options.seconds) for _ in range(options.runs)]
+        results = [run(case, options.seconds, options.device) for _ in range(options.runs)]
         table.add_row(*row(case, results))
     Console().print(table)
     return 0

@@ -336,6 +336,15 @@ def open_tun(namespace: str | PathLike[str], name: str) -> int:
     `NativeError`.
     """
 
+def open_veth(
+    namespace: str | PathLike[str], name: str, emulator: tuple[str | PathLike[str], str]
+) -> int:
+    """Prepare a veth pair: the node's end, and the emulator's (namespace and name).
+
+    Packets leave the node's end as they would arrive: whole, with checksums, in one segment each.
+    Returns a descriptor of the emulator's end that belongs to the caller. Raises `NativeError`.
+    """
+
 def open_packet_queue(namespace: str | PathLike[str], most: int) -> tuple[int, int]:
     """Open the queue (NFQUEUE) in which the kernel keeps up to ``most`` packets of a namespace.
 
@@ -370,10 +379,17 @@ class Emulation:
     @property
     def warm_up_s(self) -> float: ...
     def attach(self, node: str, device: int, addresses: list[str]) -> None:
-        """Connect a node to a TUN device with these addresses; the descriptor is duplicated.
+        """Connect a node to a device with these addresses; the descriptor is duplicated.
+
+        ``device``: of `open_tun` or `open_veth`. Raises `NativeError`.
+        """
+    def set_gateway(self, node: str) -> None:
+        """Have the node pass on packets to and from other hosts than the nodes.
 
         Raises `NativeError`.
         """
+    def device_drops(self) -> dict[str, int]:
+        """For each node packets not read in time, beyond those that the device itself counts."""
     def attach_queue(self, node: str, queue: int) -> None:
         """Take packets of a node from a queue of `open_packet_queue` too.
 

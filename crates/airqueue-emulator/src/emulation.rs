@@ -8,6 +8,7 @@ use crate::capture::Captures;
 use crate::figures::{PairCounters, Refusal};
 use crate::header::{self, Header};
 use crate::live::Snapshot;
+use crate::outside::is_routed;
 use crate::slots::Slots;
 use crate::story::Labels;
 use airqueue_core::{Ecn, Packet, PacketCount, Payload, Seed, Span, Time};
@@ -31,6 +32,7 @@ pub struct Emulation {
     nodes: Vec<RealNode>,
     warm_up: Span,
     addresses: HashMap<IpAddr, usize>,
+    gateway: Option<usize>,
     routes: Vec<Route>,
     /// The place in `routes` of each pair: sender times number of places plus receiver.
     route_of: Vec<Option<usize>>,
@@ -134,6 +136,7 @@ impl Emulation {
             nodes: nodes.clone(),
             warm_up: scenario.warm_up(),
             addresses: HashMap::new(),
+            gateway: None,
             routes: pairs.iter().map(Route::new).collect(),
             route_of,
             router_names: routers.clone(),
@@ -176,6 +179,18 @@ impl Emulation {
     /// Says which addresses are those of the network, by a prefix and its length: only there can a node be missing.
     pub fn add_prefix(&mut self, network: IpAddr, length: u8) {
         self.routers.add_prefix(network, length);
+    }
+
+    /// Makes a node the gateway: packets to other hosts than the nodes go there, and come from there.
+    pub fn set_gateway(&mut self, node: usize) {
+        self.gateway = Some(node);
+    }
+
+    /// The node that has an address, or the way to this address.
+    fn node_for(&self, address: IpAddr) -> Option<usize> {
+        let node = self.addresses.get(&address).copied();
+        let is_outside = || is_routed(address) && !self.routers.is_within(address);
+        node.or_else(|| self.gateway.filter(|_| is_outside()))
     }
 
     /// The present of the network.
@@ -249,13 +264,13 @@ impl Emulation {
 
     /// The route of a packet; otherwise why there is none, and which router says so.
     fn check(&self, from: usize, header: &Header) -> Result<usize, (Refusal, Option<Errand>)> {
-        if self.addresses.get(&header.source) != Some(&from) {
+        if self.node_for(header.source) != Some(from) {
             return Err((Refusal::ForeignSource, None));
         }
         if self.is_full() {
             return Err((Refusal::Full, None));
         }
-        let Some(&to) = self.addresses.get(&header.destination) else {
+        let Some(to) = self.node_for(header.destination) else {
             return Err((Refusal::NoSuchNode, self.no_such_node(from, header)));
         };
         let route = self.route(from, to).ok_or((Refusal::NoSuchNode, None))?;

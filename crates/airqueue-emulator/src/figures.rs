@@ -34,9 +34,9 @@ pub enum Refusal {
     Malformed,
     /// The packet is larger than the MTU.
     Oversize,
-    /// The source address belongs to another node, or to nobody.
+    /// The source address belongs to another node, or to nobody whose packets this node passes on.
     ForeignSource,
-    /// The destination is not a single real node: multicast, broadcast, or an unknown address.
+    /// The destination is not a single real node, and not behind one: multicast, broadcast, or an unknown address.
     NoSuchNode,
     /// The hop limit does not suffice for the routers on the route.
     HopLimit,

@@ -11,6 +11,7 @@ mod figures;
 mod header;
 mod icmp;
 mod live;
+mod outside;
 mod pcapng;
 mod slots;
 mod story;

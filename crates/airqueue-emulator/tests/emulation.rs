@@ -50,6 +50,13 @@ fn run(emulation: &mut Emulation, until: Time) -> Vec<(usize, Vec<u8>, Time)> {
     left
 }
 
+/// A node sends a packet now: the nodes that get the packet within a second.
+fn receivers(emulation: &mut Emulation, from: usize, packet: &[u8]) -> Result<Vec<usize>, Refusal> {
+    let now = emulation.now();
+    emulation.arrive(from, packet, now, &mut |_| {})?;
+    Ok(run(emulation, now + Span::from_secs(1)).iter().map(|(to, _, _)| *to).collect())
+}
+
 fn seconds(seconds: f64) -> Time {
     Time::ZERO + Span::from_secs_f64(seconds)
 }
@@ -228,6 +235,57 @@ fn refused_packets_are_counted_by_reason() {
     assert_eq!(run(&mut emulation, seconds(1.0)), []);
     let refused: u64 = emulation.refused().map(|(_, count)| count.packets).sum();
     assert_eq!((refused, emulation.packets_held()), (cases.len() as u64, 0));
+}
+
+#[test]
+fn other_hosts_are_behind_the_gateway() {
+    let emulated = cell(&["tablet"]);
+    let mut emulation = start(&emulated);
+    let (phone, tablet, server) = (0, 1, 2);
+    let packet = |from: [u8; 4], to: [u8; 4]| {
+        let mut packet = Vec::new();
+        PacketBuilder::ipv4(from, to, 64).udp(1, 2).write(&mut packet, &[0; 100]).unwrap();
+        packet
+    };
+    let outside = [192, 0, 2, 1];
+    let [of_phone, of_tablet, of_server] =
+        [phone, tablet, server].map(|node| address(node).octets());
+    assert_eq!(
+        receivers(&mut emulation, phone, &packet(of_phone, outside)),
+        Err(Refusal::NoSuchNode)
+    );
+    assert_eq!(
+        receivers(&mut emulation, server, &packet(outside, of_phone)),
+        Err(Refusal::ForeignSource)
+    );
+    emulation.set_gateway(server);
+    assert_eq!(receivers(&mut emulation, phone, &packet(of_phone, outside)), Ok(vec![server]));
+    assert_eq!(receivers(&mut emulation, server, &packet(outside, of_tablet)), Ok(vec![tablet]));
+    assert_eq!(receivers(&mut emulation, phone, &packet(of_phone, of_tablet)), Ok(vec![tablet]));
+    // Nobody else speaks for others, and the gateway not for other nodes.
+    assert_eq!(
+        receivers(&mut emulation, phone, &packet(outside, of_server)),
+        Err(Refusal::ForeignSource)
+    );
+    assert_eq!(
+        receivers(&mut emulation, server, &packet(of_phone, of_tablet)),
+        Err(Refusal::ForeignSource)
+    );
+    // What comes from outside and goes outside does not pass.
+    assert_eq!(
+        receivers(&mut emulation, server, &packet(outside, [192, 0, 2, 2])),
+        Err(Refusal::NoSuchNode)
+    );
+    for no_host in [[224, 0, 0, 251], [255; 4], [169, 254, 1, 1], [127, 0, 0, 1]] {
+        assert_eq!(
+            receivers(&mut emulation, phone, &packet(of_phone, no_host)),
+            Err(Refusal::NoSuchNode)
+        );
+        assert_eq!(
+            receivers(&mut emulation, server, &packet(no_host, of_phone)),
+            Err(Refusal::ForeignSource)
+        );
+    }
 }
 
 #[test]

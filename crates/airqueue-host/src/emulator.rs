@@ -1,4 +1,4 @@
-//! The wall-clock loop of an emulation: packets of TUN devices through the network of a scenario.
+//! The wall-clock loop of an emulation: packets of the nodes' devices through the network of a scenario.
 //!
 //! The network's time is the wall clock's time since the start, plus the warm-up. A packet enters the network at the time
 //! at which it is read, and is written as soon as possible after the time at which it leaves the network. Lateness does
@@ -6,6 +6,7 @@
 
 use crate::clock::{ClockSample, monotonic};
 use crate::error::HostError;
+use crate::packet_device::PacketDevice;
 use crate::senders::Senders;
 use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
 use airqueue_core::{Span, Time};
@@ -14,7 +15,7 @@ use nix::errno::Errno;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::net::IpAddr;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -48,7 +49,7 @@ pub struct Emulator {
 pub struct State {
     /// The network of the real nodes.
     pub emulation: Emulation,
-    devices: Vec<Option<OwnedFd>>,
+    devices: Vec<Option<Arc<PacketDevice>>>,
     /// Of nodes whose packets count against their sockets while the node's station has them: where the packets come from.
     queues: Vec<Option<OwnedFd>>,
     /// How late packets were written.
@@ -70,8 +71,8 @@ pub struct State {
 impl Emulator {
     /// An emulation at time zero, without devices.
     pub fn new(emulation: Emulation) -> Emulator {
-        let none = || emulation.nodes().iter().map(|_| None).collect();
-        let (devices, queues) = (none(), none());
+        let devices = emulation.nodes().iter().map(|_| None).collect();
+        let queues = emulation.nodes().iter().map(|_| None).collect();
         let state = State {
             emulation,
             devices,
@@ -93,20 +94,30 @@ impl Emulator {
         }
     }
 
-    /// Connects a node to a TUN device, and gives the node the addresses of the device.
+    /// Connects a node to a device, and gives the node the addresses of the device.
     pub fn attach(
         &self,
         node: &str,
         device: BorrowedFd<'_>,
         addresses: &[IpAddr],
     ) -> Result<(), HostError> {
-        let copy = device.try_clone_to_owned().map_err(HostError::system("use a TUN device"))?;
+        let copy = device.try_clone_to_owned().map_err(HostError::system("use a device"))?;
+        let device = Arc::new(PacketDevice::new(copy)?);
         self.with(|state| {
             let at = state.find(node)?;
-            state.devices[at] = Some(copy);
+            state.devices[at] = Some(device);
             for &address in addresses {
                 state.emulation.set_address(at, address);
             }
+            Ok(())
+        })
+    }
+
+    /// Makes a node the gateway ([`Emulation::set_gateway`]).
+    pub fn set_gateway(&self, node: &str) -> Result<(), HostError> {
+        self.with(|state| {
+            let at = state.find(node)?;
+            state.emulation.set_gateway(at);
             Ok(())
         })
     }
@@ -166,8 +177,8 @@ impl Emulator {
     pub fn run(&self, duration: Option<Span>, priority: bool) -> Result<(), HostError> {
         let devices = self.devices()?;
         let queues = self.queues()?;
-        let descriptors: Vec<&OwnedFd> =
-            devices.iter().chain(queues.iter().map(|(.., queue)| queue)).collect();
+        let kept = queues.iter().map(|(.., queue)| queue.as_fd());
+        let descriptors: Vec<_> = devices.iter().map(|device| device.as_fd()).chain(kept).collect();
         let waiter = Waiter::new(&descriptors)?;
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiter.waker());
         let Some(warm_up) = self.warm_up() else { return Ok(()) };
@@ -188,14 +199,19 @@ impl Emulator {
         Loop { emulator, devices, senders, waiter, offset, end, began, began_cpu, now: began }.run()
     }
 
-    fn devices(&self) -> Result<Vec<OwnedFd>, HostError> {
+    /// For each node the packets that [`PacketDevice::dropped`] counts.
+    pub fn device_drops(&self) -> Vec<u64> {
+        let dropped = |of: &Option<Arc<PacketDevice>>| of.as_ref().map_or(0, |of| of.dropped());
+        self.with(|state| state.devices.iter().map(dropped).collect())
+    }
+
+    fn devices(&self) -> Result<Vec<Arc<PacketDevice>>, HostError> {
         self.with(|state| {
             let nodes = state.emulation.nodes().iter().zip(&state.devices);
             let copies = nodes.map(|(node, device)| {
-                let device = device.as_ref().ok_or_else(|| {
+                device.clone().ok_or_else(|| {
                     HostError::Request(format!("the node {:?} has no device", node.name))
-                })?;
-                device.try_clone().map_err(HostError::system("use a TUN device"))
+                })
             });
             copies.collect()
         })
@@ -245,7 +261,7 @@ impl State {
 /// therefore reads the clock as rarely as possible.
 struct Loop<'a> {
     emulator: &'a Emulator,
-    devices: Vec<OwnedFd>,
+    devices: Vec<Arc<PacketDevice>>,
     /// Of nodes whose packets the kernel keeps.
     senders: Vec<Senders<'a>>,
     waiter: Waiter,
@@ -304,12 +320,16 @@ impl Loop<'_> {
         since: Time,
         buffer: &mut [u8],
     ) -> Result<(), HostError> {
-        for node in (0..self.devices.len()).filter(|&at| ready.readable(at)) {
+        // Reading is how the loop learns why a device has failed.
+        let ready = |&at: &usize| ready.readable(at) || ready.failed(at);
+        for node in (0..self.devices.len()).filter(ready) {
             for _ in 0..BATCH {
-                let size = match nix::unistd::read(&self.devices[node], buffer) {
+                let size = match self.devices[node].read(buffer) {
                     Ok(size) => size,
                     Err(Errno::EAGAIN | Errno::EINTR) => break,
-                    Err(errno) => return Err(HostError::system("read a TUN device")(errno.into())),
+                    Err(errno) => {
+                        return Err(HostError::system("read a node's device")(errno.into()));
+                    }
                 };
                 let mut senders = self.senders.iter_mut();
                 let of_node = senders.find(|of| of.node == node);
@@ -375,7 +395,7 @@ impl Loop<'_> {
     }
 
     fn write(&mut self, lateness: &mut Lateness, unwritten: &mut u64, packet: &Departure<'_>) {
-        let written = nix::unistd::write(&self.devices[packet.to], packet.bytes);
+        let written = self.devices[packet.to].write(packet.bytes);
         self.now = monotonic();
         if written == Ok(packet.bytes.len()) {
             lateness.add(self.now + self.offset - packet.due);

@@ -15,7 +15,9 @@ pub mod error;
 pub mod live;
 pub mod mmsg;
 pub mod netns;
+pub mod packet_device;
 pub mod packet_queue;
+mod packet_ring;
 pub mod pcap_file;
 mod polling;
 pub mod senders;
@@ -24,6 +26,7 @@ pub mod socket;
 mod sources;
 pub mod stamps;
 pub mod tun;
+pub mod veth;
 pub mod wait;
 
 pub use client::{ClientHandle, ClientOptions};

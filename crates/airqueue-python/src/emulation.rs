@@ -10,10 +10,11 @@ use airqueue_emulator::PairCounters;
 use airqueue_host::background::BackgroundFile;
 use airqueue_host::emulator::{Emulator, State};
 use airqueue_host::error::words;
-use airqueue_host::{packet_queue, tun};
+use airqueue_host::{packet_queue, tun, veth};
 use airqueue_scenario::Scenario;
 use airqueue_scenario::emulated::Emulated;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
 use std::path::PathBuf;
@@ -23,6 +24,19 @@ use std::sync::Arc;
 #[pyfunction]
 pub(crate) fn open_tun(py: Python<'_>, namespace: PathBuf, name: &str) -> PyResult<RawFd> {
     py.detach(|| tun::create(Some(&namespace), name)).map(IntoRawFd::into_raw_fd).map_err(error)
+}
+
+/// Prepares a veth pair, and returns a descriptor of the emulator's end, which belongs to the caller.
+#[pyfunction]
+pub(crate) fn open_veth(
+    py: Python<'_>,
+    namespace: PathBuf,
+    name: &str,
+    emulator: (PathBuf, String),
+) -> PyResult<RawFd> {
+    py.detach(|| veth::open((&namespace, name), (&emulator.0, &emulator.1)))
+        .map(IntoRawFd::into_raw_fd)
+        .map_err(error)
 }
 
 /// Opens a queue in which the kernel keeps up to `most` packets of a network namespace, and returns the descriptor, which
@@ -107,7 +121,7 @@ impl PyEmulation {
         self.0.with(|state| state.emulation.warm_up().as_secs_f64())
     }
 
-    /// Connects a node to a TUN device with these addresses. The descriptor is duplicated.
+    /// Connects a node to a device with these addresses. The descriptor is duplicated.
     fn attach(&self, node: &str, device: RawFd, addresses: Vec<String>) -> PyResult<()> {
         let addresses = parse(&addresses)?;
         if device < 0 {
@@ -116,6 +130,17 @@ impl PyEmulation {
         // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
         let device = unsafe { BorrowedFd::borrow_raw(device) };
         self.0.attach(node, device, &addresses).map_err(error)
+    }
+
+    /// Makes a node the gateway.
+    fn set_gateway(&self, node: &str) -> PyResult<()> {
+        self.0.set_gateway(node).map_err(error)
+    }
+
+    /// For each node packets that were not read in time, beyond those that the device itself counts.
+    fn device_drops(&self, py: Python<'_>) -> BTreeMap<String, u64> {
+        let dropped = py.detach(|| self.0.device_drops());
+        self.nodes().into_iter().map(|(name, _)| name).zip(dropped).collect()
     }
 
     /// Takes packets of a node from a queue of `open_packet_queue` too. The descriptor is duplicated.

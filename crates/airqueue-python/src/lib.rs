@@ -44,7 +44,7 @@ mod _native {
     #[pymodule_export]
     use super::dicts::result_schemas;
     #[pymodule_export]
-    use super::emulation::{PyEmulation, open_packet_queue, open_tun};
+    use super::emulation::{PyEmulation, open_packet_queue, open_tun, open_veth};
     #[pymodule_export]
     use super::grammar::{
         PyRange, measure, parse_limit, parse_lists, parse_quantity, parse_queue, parse_values,

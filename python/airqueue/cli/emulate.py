@@ -82,7 +82,8 @@ class _Asked:
     scratch: Path | None
     twins: int | None
     pcap: tuple[tuple[str, str], ...]
-    outside: emulate_live.Outside
+    watched: emulate_live.Watched
+    outside: str | None
 
     def check(self) -> None:
         """Raise UsageError for options that do not go together, OSError for a file."""
@@ -107,12 +108,17 @@ class _Asked:
             raise click.UsageError("--twins is for programs in real time: no --exact, no --shell.")
         if len(dict(self.pcap)) < len(self.pcap):
             raise click.UsageError("--pcap can be given once for each node.")
-        self.outside.check(
+        self.watched.check(
             exact=self.exact,
             twins=self.twins is not None,
             shell=self.shell is not None,
             quiet=self.quiet,
         )
+        if self.outside is not None and (self.exact or self.twins is not None):
+            raise click.UsageError(
+                "There is no network outside on a virtual clock: --outside is without --exact "
+                "and --twins."
+            )
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
 
@@ -212,6 +218,11 @@ class _Asked:
     metavar="NODE=FILE",
     help="Capture what a node sends and receives, with what the network did. May be repeated.",
 )
+@click.option(
+    "--outside",
+    metavar="NODE",
+    help="Programs reach networks outside, by way of this node; a relay ends TCP there.",
+)
 @emulate_live.options
 @click.option("-q", "--quiet", is_flag=True, help="Only errors on stderr.")
 @click.option("--list", "show_list", is_flag=True, help="List the presets.")
@@ -238,8 +249,8 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
         return
     if scenario is None:
         raise click.UsageError("Missing argument 'SCENARIO': a preset (--list) or a scenario file.")
-    outside = {name: options.pop(name) for name in ("control", "metrics", "live")}
-    asked = _Asked(scenario=scenario, outside=emulate_live.Outside(**outside), **options)
+    watched = {name: options.pop(name) for name in ("control", "metrics", "live")}
+    asked = _Asked(scenario=scenario, watched=emulate_live.Watched(**watched), **options)
     asked.check()
     if asked.exact:
         raise click.exceptions.Exit(_emulate(asked, _exactly))
@@ -260,10 +271,14 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     from airqueue.cli import emulate_tables  # noqa: PLC0415 - loads numpy, which starts threads
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
-    network = EmulatedNetwork(asked.scenario, pcap=dict(asked.pcap), **asked.options())
+    network = EmulatedNetwork(
+        asked.scenario, **asked.options(), pcap=dict(asked.pcap), outside=asked.outside
+    )
     order = _order(asked, network)
     if not asked.quiet:
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
+        if asked.outside is not None:
+            click.echo(emulate_tables.way_out(asked.outside), err=True)
     results, code, wall_s = carry_out(asked, order, network)
     if not asked.quiet:
         console = Console(stderr=True, highlight=False, markup=False)
@@ -292,7 +307,7 @@ def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outc
             click.echo(text, err=True)
 
     try:
-        code = emulate_live.run(network, order, say, asked.outside)
+        code = emulate_live.run(network, order, say, asked.watched)
     finally:
         network.close()
     return network.report(), code, None

@@ -45,8 +45,8 @@ class _Address(click.ParamType[tuple[str, int]]):
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
-    """How a run is seen and changed from outside."""
+class Watched:
+    """How a run is seen and changed from watched."""
 
     control: Path | None
     """Path of the control socket."""
@@ -102,7 +102,7 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run(
-    network: EmulatedNetwork, order: Order, say: Callable[[str], None], outside: Outside
+    network: EmulatedNetwork, order: Order, say: Callable[[str], None], watched: Watched
 ) -> int:
     """Carry out an order in real time, seen and changed from outside; return the exit code.
 
@@ -114,8 +114,8 @@ def run(
     from airqueue.emulate.session import Session  # noqa: PLC0415
 
     live = Live(network)
-    screen = Screen(live.figures) if outside.live else None
-    path = None if outside.control is None else outside.control.absolute()
+    screen = Screen(live.figures) if watched.live else None
+    path = None if watched.control is None else watched.control.absolute()
 
     @contextmanager
     def alongside() -> Iterator[None]:
@@ -124,8 +124,8 @@ def run(
                 stack.enter_context(live)
             if path is not None:
                 stack.enter_context(control.serve(path, network, live))
-            if outside.metrics is not None:
-                url = stack.enter_context(metrics.serve(outside.metrics, network))
+            if watched.metrics is not None:
+                url = stack.enter_context(metrics.serve(watched.metrics, network))
                 say(f"Counters for Prometheus are at {url}.")
             if screen is not None:
                 stack.enter_context(screen)

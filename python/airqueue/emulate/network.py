@@ -7,39 +7,24 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
 from airqueue import _native
 from airqueue.emulate import back_pressure, captures, catalogue
+from airqueue.emulate.devices import Device, Devices, choose
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.nodes import RING_PACKETS, TOOLS, Host
-from airqueue.emulate.plan import DEVICE, PREFIX, PREFIX6, Plan, has_ipv6
+from airqueue.emulate.outside import Outside
+from airqueue.emulate.outside import check as check_outside
+from airqueue.emulate.plan import PREFIX, PREFIX6, Plan, has_ipv6
 from airqueue.emulate.results import EmulationResults
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
 from airqueue.simulate import Scenario, ScenarioError
 
-_TUN: Final = Path("/dev/net/tun")
 _LOOK_S: Final = 0.005
 """How often it is looked whether the warm-up is over."""
-
-
-def check_devices() -> None:
-    """Raise EmulationError with one sentence if this user may not make TUN devices."""
-    try:
-        os.close(os.open(_TUN, os.O_RDWR | os.O_CLOEXEC))
-    except FileNotFoundError as error:
-        raise EmulationError(
-            f"there is no {_TUN}: load the kernel module with 'modprobe tun', "
-            "or give the container this device"
-        ) from error
-    except OSError as error:
-        raise EmulationError(
-            f"{_TUN} cannot be opened ({error.strerror}): run as root, "
-            f"or let this user open it ('chmod 666 {_TUN}', as most distributions have it)"
-        ) from error
 
 
 class EmulatedNetwork:
@@ -52,8 +37,10 @@ class EmulatedNetwork:
     ``back_pressure``: whether packets count against their sockets while a real station has them.
     ``pcap``: for each node that is to be captured a file of pcapng, which is made when the network
     starts.
+    ``device``: the kind of all nodes' devices; by default TUN where this user may make TUN devices.
+    ``outside``: the node, real too, by way of which programs at all nodes reach networks outside.
 
-    Needs root, or a user namespace (`airqueue.linux.privileges`), and TUN devices. Raises
+    Needs root, or a user namespace (`airqueue.linux.privileges`). Raises
     EmulationError, NamespaceError or ScenarioError with one sentence, and OSError for a file.
     """
 
@@ -66,12 +53,15 @@ class EmulatedNetwork:
         changes: Mapping[str, object] | None = None,
         back_pressure: bool = True,
         pcap: Mapping[str, str | os.PathLike[str]] | None = None,
+        device: Device | None = None,
+        outside: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
+        real = [*real, *([] if outside is None else [outside])]
         self._back_pressure = back_pressure
         try:
-            self._engine = _native.Emulation(json.dumps(described.description), list(real), seed)
+            self._engine = _native.Emulation(json.dumps(described.description), real, seed)
         except ValueError as error:
             raise ScenarioError(f"{self.name}: {error}") from error
         nodes = self._engine.nodes
@@ -84,6 +74,13 @@ class EmulatedNetwork:
             self._engine.set_router(router.name, router.addresses)
         self._pcap = {node: os.fspath(file) for node, file in (pcap or {}).items()}
         captures.check(self._pcap, self.plan)
+        if outside is not None and self.plan.node(outside) is None:
+            known = ", ".join(names)
+            raise EmulationError(f"{outside!r} is not one node: real nodes are {known}")
+        self._asked_device = device
+        self._devices: Devices | None = None
+        self._gateway = outside
+        self._outside: Outside | None = None
         self.on_end: Callable[[], None] = lambda: None
         """Called in another thread when the engine has ended, by itself or by `stop`."""
         self.ended = False
@@ -167,13 +164,16 @@ class EmulatedNetwork:
         """Return the figures so far; after the end, those of the whole run."""
         if self._final is not None:
             return self._final
+        missed = self._engine.device_drops()
         return EmulationResults(
             self.name,
             self.seed,
             self.plan.nodes,
             self._engine.report(),
             json.loads(self._engine.figures()),
-            {name: host.dropped_packets() for name, host in self._hosts.items()},
+            {name: host.dropped_packets() + missed[name] for name, host in self._hosts.items()},
+            device=None if self._devices is None else self._devices.kind,
+            outside=None if self._outside is None else self._outside.document(),
             without_back_pressure=self.without_back_pressure,
             routers=self.plan.routers,
             captures=tuple(
@@ -204,8 +204,12 @@ class EmulatedNetwork:
                 self._final = self.report()
         finally:
             self._hosts = {}
+            if self._outside is not None:
+                self._outside.close()
             for host in hosts.values():
                 host.close()
+            if self._devices is not None:
+                self._devices.close()
             # The engine's descriptors would keep devices and namespaces.
             del self._engine
 
@@ -217,13 +221,16 @@ class EmulatedNetwork:
         absent = privileges.missing_tools(TOOLS)
         if absent:
             raise NamespaceError(absent)
-        check_devices()
+        choose(self._asked_device)
+        if self._gateway is not None:
+            check_outside()
 
     def _build(self) -> None:
+        self._devices = Devices(choose(self._asked_device))
         for node in self.plan.nodes:
             host = self._hosts[node.name] = Host(node, self.plan)
             host.prepare()
-            device = _native.open_tun(host.namespace.path, DEVICE)
+            device = self._devices.open(host)
             try:
                 self._engine.attach(node.name, device, node.addresses)
             finally:
@@ -233,6 +240,10 @@ class EmulatedNetwork:
                 self._hold_back(host)
         for name, file in self._pcap.items():
             self._engine.capture(name, file)
+        if self._gateway is not None:
+            self._engine.set_gateway(self._gateway)
+            others = [host for name, host in self._hosts.items() if name != self._gateway]
+            self._outside = Outside(self._hosts[self._gateway], others)
         self.host(self.plan.default.name).try_program()
 
     def _hold_back(self, host: Host) -> None:
@@ -274,6 +285,8 @@ def emulate(
     changes: Mapping[str, object] | None = None,
     back_pressure: bool = True,
     pcap: Mapping[str, str | os.PathLike[str]] | None = None,
+    device: Device | None = None,
+    outside: str | None = None,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
 
@@ -287,6 +300,8 @@ def emulate(
         changes=changes,
         back_pressure=back_pressure,
         pcap=pcap,
+        device=device,
+        outside=outside,
     )
 
 

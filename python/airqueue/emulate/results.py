@@ -38,6 +38,10 @@ class EmulationResults:
     captures: tuple[Capture, ...] = ()
     changes: tuple[Mapping[str, Any], ...] = ()
     """What `EmulatedNetwork.change` has changed: ``at_s`` since real time began, and ``change``."""
+    device: str | None = None
+    """Kind of the nodes' devices: ``tun`` or ``veth``."""
+    outside: Mapping[str, Any] | None = None
+    """The way to networks outside, if there is one."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -54,6 +58,8 @@ class EmulationResults:
             tuple(Router(**router) for router in document["routers"]),
             tuple(Capture(**capture) for capture in document["captures"]),
             tuple(document["changes"]),
+            document["device"],
+            document["outside"],
         )
 
     @property
@@ -75,6 +81,8 @@ class EmulationResults:
             "scenario": self.scenario,
             "seed": self.seed,
             "exact": self.exact,
+            "device": self.device,
+            "outside": self.outside,
             "trusted": verdict.trusted,
             "trusted_within_s": verdict.within_s,
             "verdict": verdict.sentence,

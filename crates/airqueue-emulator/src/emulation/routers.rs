@@ -90,6 +90,11 @@ impl Routers {
         self.buckets.entry((router, to)).or_insert_with(|| Bucket::full(now)).take(now)
     }
 
+    /// Whether an address is one of the network's.
+    pub(super) fn is_within(&self, address: IpAddr) -> bool {
+        self.prefixes.iter().any(|(network, bits)| in_prefix(address, *network, *bits))
+    }
+
     /// What a router says of an address that nobody has; `None`: the address is not that of one node.
     fn unknown(&self, address: IpAddr) -> Option<Problem> {
         let within =
