@@ -17,6 +17,7 @@ from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION
 from airqueue.files import check_writable, write_atomically
 from airqueue.linux import pid_namespace, privileges
+from airqueue.linux.virtual import machine
 
 if TYPE_CHECKING:
     from airqueue.emulate.network import EmulatedNetwork
@@ -252,6 +253,8 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
     watched = {name: options.pop(name) for name in ("control", "metrics", "live")}
     asked = _Asked(scenario=scenario, watched=emulate_live.Watched(**watched), **options)
     asked.check()
+    if asked.twins is not None:
+        machine.check()
     if asked.exact:
         raise click.exceptions.Exit(_emulate(asked, _exactly))
     privileges.ensure("an emulation", ("ip", "unshare", "mount"))
@@ -288,6 +291,9 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
             click.echo(capture.sentence, err=True)
     more = {}
     if asked.twins is not None:
+        if asked.json_path not in (None, "-"):
+            # Twins take long, and may be interrupted.
+            write_atomically(str(asked.json_path), results.to_text(exit_code=code))
         more["twins"] = _twins(asked, asked.twins, order, results, code)
     if asked.json_path is not None:
         text = results.to_text(exit_code=code, **more)
