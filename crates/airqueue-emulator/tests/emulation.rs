@@ -184,8 +184,8 @@ fn a_flow_of_the_file_says_the_route() {
         .pairs
         .iter()
         .map(|pair| emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len());
-    // Two hops over the air and the wire; back as without a flow in the file.
-    assert_eq!(hops.collect::<Vec<_>>(), [3, 2]);
+    // Two hops over the air and the wire; back as without a flow in the file. Pairs with routers follow.
+    assert_eq!(hops.take(2).collect::<Vec<_>>(), [3, 2]);
 }
 
 #[test]
