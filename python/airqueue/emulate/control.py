@@ -120,12 +120,13 @@ def _line(**answer: object) -> bytes:
 
 
 @contextmanager
-def serve(path: Path, network: EmulatedNetwork, live: Live) -> Iterator[None]:
+def serve(path: str | Path, network: EmulatedNetwork, live: Live) -> Iterator[None]:
     """Answer requests at a socket that exists within the ``with`` statement.
 
     Only the user who runs the emulation may connect. Raises EmulationError, or OSError that names
     the path.
     """
+    path = Path(path)
     listener, inode = listen(path)
     try:
         with Server(listener, Control(network, live), "airqueue-control"):

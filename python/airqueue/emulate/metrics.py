@@ -90,7 +90,7 @@ def _counters(totals: TotalsDict) -> Iterator[str]:
     refused = totals["refused"].items()
     yield _counter(
         "refused_packets",
-        "Packets that did not enter the network, by reason.",
+        "Packets that were not carried to their destination, by reason.",
         [({"reason": reason}, of["packets"]) for reason, of in refused],
     )
 

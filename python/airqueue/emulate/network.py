@@ -89,6 +89,8 @@ class EmulatedNetwork:
         """Stations whose programs do not feel that the station's queue is full, and why not."""
         self._hosts: dict[str, Host] = {}
         self._thread: threading.Thread | None = None
+        self._has_figures = False
+        """Whether the engine has begun, and has not failed."""
         self._failure: BaseException | None = None
         self._final: EmulationResults | None = None
         self._changed: list[Mapping[str, Any]] = []
@@ -138,6 +140,8 @@ class EmulatedNetwork:
         time has begun the time is negative. May be called from any thread. Raises ScenarioError for
         what cannot be changed, EmulationError if the emulation is not running.
         """
+        if self.ended:
+            raise EmulationError("the emulation is not running")
         try:
             at_s = self._running().change(json.dumps(change))
         except (TypeError, ValueError) as error:
@@ -161,9 +165,14 @@ class EmulatedNetwork:
         return self._engine
 
     def report(self) -> EmulationResults:
-        """Return the figures so far; after the end, those of the whole run."""
+        """Return the figures so far; after the end, those of the whole run.
+
+        Raises EmulationError if the emulation has never run.
+        """
         if self._final is not None:
             return self._final
+        if not hasattr(self, "_engine"):
+            raise EmulationError("the emulation has no figures: it ended before it ran")
         missed = self._engine.device_drops()
         return EmulationResults(
             self.name,
@@ -191,16 +200,22 @@ class EmulatedNetwork:
             self._thread = None
         if self._failure is not None:
             failure, self._failure = self._failure, None
+            self._has_figures = False
             raise EmulationError(f"the emulation ended early: {failure}") from failure
 
     def close(self) -> None:
-        """End everything: programs that `Host.popen` started, the engine, devices and namespaces."""
+        """End everything: programs that `Host.popen` started, the engine, devices and namespaces.
+
+        May be called again.
+        """
+        if not hasattr(self, "_engine"):
+            return
         hosts = self._hosts
         for host in hosts.values():
             host.kill_programs()
         try:
             self.stop()
-            if hosts:
+            if self._has_figures:
                 self._final = self.report()
         finally:
             self._hosts = {}
@@ -269,6 +284,7 @@ class EmulatedNetwork:
 
         self._thread = threading.Thread(target=follow, name="airqueue-emulation", daemon=True)
         self._thread.start()
+        self._has_figures = True
         while self._thread.is_alive() and not self._engine.started:
             if given_up():
                 self._engine.stop()

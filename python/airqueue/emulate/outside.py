@@ -108,7 +108,7 @@ class Outside:
         self.node = gateway.name
         self._versions = _versions()
         if gateway.node.address6 is None:
-            self._versions.remove(6)
+            self._versions = [version for version in self._versions if version != 6]
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the relay
         self._relay: subprocess.Popen[bytes] | None = None
         try:
