@@ -10,7 +10,7 @@ use crate::packet_device::PacketDevice;
 use crate::senders::Senders;
 use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
 use airqueue_core::{Span, Time};
-use airqueue_emulator::{Departure, Emulation, Lateness, Token};
+use airqueue_emulator::{Departure, Emulation, Lateness, Refusal, Token};
 use nix::errno::Errno;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -336,16 +336,28 @@ impl Loop<'_> {
                 if of_node.is_some_and(|of| of.returns(&buffer[..size])) {
                     continue;
                 }
-                self.now = monotonic();
-                state.read_lateness.add(self.now - since);
-                let now = self.now + self.offset;
-                let State { emulation, lateness, unwritten, .. } = &mut *state;
-                let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
                 // A refused packet is counted there.
-                let _ = emulation.arrive(node, &buffer[..size], now, &mut pass_on);
+                let _ = self.offer(state, since, node, &buffer[..size], None);
             }
         }
         Ok(())
+    }
+
+    /// Offers a packet of a node that has come since a time, now; the kernel keeps the packet if there is a token.
+    fn offer(
+        &mut self,
+        state: &mut State,
+        since: Time,
+        node: usize,
+        bytes: &[u8],
+        token: Option<u32>,
+    ) -> Result<(), Refusal> {
+        self.now = monotonic();
+        state.read_lateness.add(self.now - since);
+        let now = self.now + self.offset;
+        let State { emulation, lateness, unwritten, .. } = state;
+        let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
+        emulation.arrive_held(node, bytes, token, now, &mut pass_on)
     }
 
     /// As [`Self::read`], of packets that the kernel keeps.
@@ -363,12 +375,7 @@ impl Loop<'_> {
             }
             let node = self.senders[at].node;
             while let Some((token, bytes)) = self.senders[at].read(buffer).map_err(failed)? {
-                self.now = monotonic();
-                state.read_lateness.add(self.now - since);
-                let now = self.now + self.offset;
-                let State { emulation, lateness, unwritten, .. } = &mut *state;
-                let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
-                if emulation.arrive_held(node, bytes, Some(token), now, &mut pass_on).is_err() {
+                if self.offer(state, since, node, bytes, Some(token)).is_err() {
                     self.senders[at].let_go(token).map_err(failed)?;
                 }
             }
