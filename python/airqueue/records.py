@@ -93,7 +93,7 @@ class PairDict(TypedDict):
 
 
 class RefusedDict(TypedDict):
-    """Packets that did not enter the network."""
+    """Packets that were not carried to their destination."""
 
     packets: int
     """Packets."""
@@ -137,7 +137,7 @@ class EmulationDict(TypedDict):
     pairs: dict[str, PairDict]
     """The packets from each real node to each other, by `from->to`."""
     refused: dict[str, RefusedDict]
-    """The packets that did not enter the network, by reason."""
+    """The packets that were not carried to their destination, by reason."""
 
 
 class FatesDict(TypedDict):
@@ -419,7 +419,7 @@ class TotalsDict(TypedDict):
     queues: dict[str, TotalQueueDict]
     """The queues of stations and of wired links."""
     refused: dict[str, RefusedDict]
-    """The packets that did not enter the network, by reason."""
+    """The packets that were not carried to their destination, by reason."""
 
 
 class TruthDict(TypedDict):

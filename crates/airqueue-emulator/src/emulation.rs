@@ -387,7 +387,7 @@ impl Emulation {
         })
     }
 
-    /// The packets that were not offered to the network, by reason.
+    /// The packets that were not carried to their destination, by reason.
     pub fn refused(&self) -> impl Iterator<Item = (Refusal, PacketCount)> {
         Refusal::ALL.into_iter().map(|refusal| (refusal, self.refused[refusal as usize]))
     }

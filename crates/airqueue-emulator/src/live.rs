@@ -14,7 +14,7 @@ pub struct Snapshot {
     pub stations: Vec<StationNow>,
     /// The queues of the scenario.
     pub queues: Vec<QueueNow>,
-    /// Packets that were not offered to the network, by reason, and how many of them a router has answered with an error.
+    /// Packets that were not carried to their destination, by reason, and how many of them a router has answered with an error.
     pub refused: Vec<(Refusal, PacketCount, u64)>,
     /// Packets of real nodes in the network.
     pub held: u64,

@@ -351,7 +351,7 @@ pub(crate) struct EmulationDict {
     pub(crate) priority: bool,
     /// The packets from each real node to each other, by `from->to`.
     pub(crate) pairs: Named<PairDict>,
-    /// The packets that did not enter the network, by reason.
+    /// The packets that were not carried to their destination, by reason.
     pub(crate) refused: Named<RefusedDict>,
 }
 
@@ -384,7 +384,7 @@ pub(crate) struct PairDict {
     pub(crate) delay_max_s: Option<f64>,
 }
 
-/// Packets that did not enter the network.
+/// Packets that were not carried to their destination.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct RefusedDict {
     /// Packets.

@@ -99,7 +99,7 @@ pub(crate) struct TotalsDict {
     pub(crate) stations: Named<TotalStationDict>,
     /// The queues of stations and of wired links.
     pub(crate) queues: Named<TotalQueueDict>,
-    /// The packets that did not enter the network, by reason.
+    /// The packets that were not carried to their destination, by reason.
     pub(crate) refused: Named<RefusedDict>,
 }
 
