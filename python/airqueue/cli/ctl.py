@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -16,7 +16,6 @@ from airqueue.cli.errors import sentence
 if TYPE_CHECKING:
     from airqueue.records import LiveDict
 
-_EVERY_S: Final = 0.5
 _VARIABLE: Final = "AIRQUEUE_CONTROL"  # control.VARIABLE, which is slow to import
 
 
@@ -83,19 +82,20 @@ def _watch(context: click.Context) -> None:
     from airqueue.cli import emulate_view  # noqa: PLC0415 - slow to import
     from airqueue.emulate.errors import EmulationError  # noqa: PLC0415
 
+    ended = threading.Event()
+
     def figures() -> LiveDict:
-        return cast("LiveDict", _ask(context, "show"))
+        try:
+            return cast("LiveDict", _ask(context, "show"))
+        except EmulationError:
+            ended.set()
+            raise
 
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         raise click.UsageError("--watch needs a terminal on stdout.")
     with emulate_view.display(console, figures):
-        while True:
-            time.sleep(_EVERY_S)
-            try:
-                figures()
-            except EmulationError:
-                break
+        ended.wait()
     click.echo("The emulation has ended.")
 
 

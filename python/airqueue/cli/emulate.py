@@ -32,34 +32,22 @@ NOT_TRUSTED = 3
 _MOST_SEED = 2**32 - 1
 
 
-class _Run(click.ParamType[tuple[str, str]]):
-    """``NAME=COMMAND``."""
+class _AtNode(click.ParamType[tuple[str, str]]):
+    """``NODE=`` and what belongs to the node; ``example`` is one."""
 
-    name = "run"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
-        """Split the text; a pair passes."""
-        if isinstance(value, tuple):
-            return value
-        node, equals, command = str(value).partition("=")
-        if not equals or not node or not command.strip():
-            self.fail(f"{value!r} is not NAME=COMMAND, as in server='iperf3 -s'", param, ctx)
-        return node, command
-
-
-class _Pcap(click.ParamType[tuple[str, str]]):
-    """``NODE=FILE``."""
-
-    name = "pcap"
+    def __init__(self, name: str, form: str, example: str) -> None:
+        self.name = name
+        self._form = form
+        self._example = example
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
         """Split the text; a pair passes."""
         if isinstance(value, tuple):
             return value
-        node, _, file = str(value).partition("=")
-        if not node or not file:
-            self.fail(f"{value!r} is not NODE=FILE, as in phone=phone.pcapng", param, ctx)
-        return node, file
+        node, _, rest = str(value).partition("=")
+        if not node or not rest.strip():
+            self.fail(f"{value!r} is not {self._form}, as in {self._example}", param, ctx)
+        return node, rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +139,7 @@ class _Asked:
 @click.option(
     "--run",
     "runs",
-    type=_Run(),
+    type=_AtNode("run", "NAME=COMMAND", "server='iperf3 -s'"),
     multiple=True,
     metavar="NODE=COMMAND",
     help="Start this first, with the shell; ended when COMMAND ends. May be repeated.",
@@ -214,7 +202,7 @@ class _Asked:
 )
 @click.option(
     "--pcap",
-    type=_Pcap(),
+    type=_AtNode("pcap", "NODE=FILE", "phone=phone.pcapng"),
     multiple=True,
     metavar="NODE=FILE",
     help="Capture what a node sends and receives, with what the network did. May be repeated.",
