@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from airqueue.linux.errors import MachineError, MachineUnavailableError
+from airqueue.linux.virtual import processors
 
 _HERE: Final = Path(__file__).parent
 _MODULES: Final = Path("/usr/lib/uml/modules")
@@ -142,8 +143,12 @@ def boot(
             start_new_session=True,
         )
         try:
-            _keep_on_one_processor(process.pid)
-            with mmap.mmap(clock.fileno(), 8, prot=mmap.PROT_READ) as view:
+            # Only one process of the machine runs at a time: a change of processor would cost time.
+            with (
+                processors.reserved() as processor,
+                mmap.mmap(clock.fileno(), 8, prot=mmap.PROT_READ) as view,
+            ):
+                os.sched_setaffinity(process.pid, {processor})
                 while process.poll() is None:
                     time.sleep(_LOOK_S)
                     (now_ns,) = struct.unpack("q", view[:8])
@@ -191,12 +196,6 @@ def _memory_folder(folder: Path, memory_mb: int) -> dict[str, str]:
         return {"TMPDIR": str(folder)}
     enough = found.f_bavail * found.f_frsize >= memory_mb << 20
     return {} if enough and not found.f_flag & os.ST_NOEXEC else {"TMPDIR": str(folder)}
-
-
-def _keep_on_one_processor(pid: int) -> None:
-    """Only one process of the machine runs at a time: a change of processor would only cost time."""
-    allowed = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(pid, {allowed[pid % len(allowed)]})
 
 
 def _last(folder: Path, code: int) -> str:
