@@ -433,6 +433,9 @@ class Moment:
 
     def since(self, before: Moment) -> LiveDict:
         """The figures of the time since an earlier moment of the same emulation."""
+    @property
+    def elapsed_s(self) -> float:
+        """Wall-clock time since the end of the warm-up."""
     def totals(self) -> TotalsDict:
         """The counters since real time began."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from airqueue.cli import emulate_live
-from airqueue.cli.common import json_option
+from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION
 from airqueue.files import check_writable, write_atomically
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from airqueue.emulate.network import EmulatedNetwork
     from airqueue.emulate.results import EmulationResults
     from airqueue.emulate.session import Order, Program
+    from airqueue.emulate.twins import Comparison
 
     Outcome = tuple[EmulationResults, int, float | None]
 
@@ -65,6 +66,7 @@ class _Asked:
     no_back_pressure: bool
     seed: int
     json_path: str | None
+    report_path: str | None
     strict: bool
     quiet: bool
     exact: bool
@@ -110,6 +112,8 @@ class _Asked:
             )
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
+        if self.report_path is not None:
+            check_writable(self.report_path)
 
     def options(self) -> dict[str, Any]:
         """Return the options of the network, in real time and exactly. Raises UsageError."""
@@ -178,6 +182,7 @@ class _Asked:
     help="Random draws of the network. Real time is not repeatable.",
 )
 @json_option
+@report_option
 @click.option(
     "--strict",
     is_flag=True,
@@ -227,6 +232,7 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
       airqueue emulate home-evening --exact --seed 7 -- ./my-test.sh
       airqueue emulate home-evening --twins 5 --at phone -- ping -c 50 peer
       airqueue emulate home-evening --control /tmp/home --metrics 9100 -- ./my-test.sh
+      airqueue emulate fq-codel --report evening.html --at phone -- ping -c 50 peer
 
     Packets of the programs wait in the simulated queues and contend on the simulated medium, in real
     time or exactly. $AIRQUEUE_PEER has the address of the other end, whose name is peer. The exit
@@ -277,22 +283,36 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     for capture in results.captures:
         if capture.problem is not None or not asked.quiet:
             click.echo(capture.sentence, err=True)
-    more = {}
+    more, comparisons = {}, None
     if asked.twins is not None:
+        # Twins take long, and may be interrupted.
         if asked.json_path not in (None, "-"):
-            # Twins take long, and may be interrupted.
             write_atomically(str(asked.json_path), results.to_text(exit_code=code))
-        more["twins"] = _twins(asked, asked.twins, order, results, code)
+        _report(asked, results, code)
+        more["twins"], comparisons = _twins(asked, asked.twins, order, results, code)
     if asked.json_path is not None:
         text = results.to_text(exit_code=code, **more)
         if asked.json_path == "-":
             click.echo(text, nl=False)
         else:
             write_atomically(asked.json_path, text)
+    _report(asked, results, code, comparisons)
     if asked.strict and not results.verdict.trusted:
         click.echo(f"Error: {results.verdict.sentence} (exit code of COMMAND: {code}).", err=True)
         return NOT_TRUSTED
     return code
+
+
+def _report(
+    asked: _Asked,
+    results: EmulationResults,
+    code: int,
+    comparisons: Sequence[Comparison] | None = None,
+) -> None:
+    from airqueue.report.emulation import write_report  # noqa: PLC0415 - loads numpy
+
+    if asked.report_path is not None:
+        write_report(asked.report_path, results, code, comparisons)
 
 
 def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
@@ -301,6 +321,8 @@ def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outc
             click.echo(text, err=True)
 
     try:
+        if asked.report_path is not None or asked.json_path is not None:
+            network.keep_series()
         code = emulate_live.run(network, order, say, asked.watched)
     finally:
         network.close()
@@ -327,7 +349,7 @@ def _twins(
     order: Order,
     results: EmulationResults,
     code: int,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], list[Comparison]]:
     from airqueue.cli import emulate_exact, emulate_tables  # noqa: PLC0415 - loads numpy
     from airqueue.emulate import twins  # noqa: PLC0415
 
@@ -341,7 +363,7 @@ def _twins(
         codes = sorted({each.exit_code for each in done})
         if codes != [code]:
             click.echo(f"Exit codes of the twins: {', '.join(map(str, codes))}.", err=True)
-    return twins.document(done, comparisons)
+    return twins.document(done, comparisons), comparisons
 
 
 def _changes(texts: tuple[str, ...]) -> dict[str, Any]:

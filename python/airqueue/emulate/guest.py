@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from airqueue.emulate.errors import EmulationError
+from airqueue.emulate.live import Live
 from airqueue.emulate.network import EmulatedNetwork
 from airqueue.emulate.session import Order, Session
 from airqueue.linux.errors import NamespaceError
@@ -133,7 +134,8 @@ def _emulate(task: Mapping[str, Any]) -> str:
         print(sentence, file=sys.stderr, flush=True)
 
     try:
-        code = Session(network, order, say).run()
+        network.keep_series()
+        code = Session(network, order, say).run(Live(network, network.series, shown=False))
     finally:
         network.close()
     return replace(network.report(), exact=True).to_text(exit_code=code)

@@ -19,6 +19,7 @@ from airqueue.emulate.outside import Outside
 from airqueue.emulate.outside import check as check_outside
 from airqueue.emulate.plan import PREFIX, PREFIX6, Plan, has_ipv6
 from airqueue.emulate.results import EmulationResults
+from airqueue.emulate.series import Series
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
 from airqueue.simulate import Scenario, ScenarioError
@@ -94,6 +95,10 @@ class EmulatedNetwork:
         self._failure: BaseException | None = None
         self._final: EmulationResults | None = None
         self._changed: list[Mapping[str, Any]] = []
+        self.series: Series | None = None
+        """Figures over time, of which results have the text, if somebody adds them."""
+        self.programs: tuple[Mapping[str, Any], ...] = ()
+        """What has been run, for results: ``node``, ``command``, and ``exit_code``."""
 
     def __enter__(self) -> EmulatedNetwork:
         self.start()
@@ -149,15 +154,22 @@ class EmulatedNetwork:
         self._changed.append({"at_s": at_s, "change": dict(change)})
         return at_s
 
+    def keep_series(self) -> None:
+        """Have results say how figures went over time, once a `Live` notes them."""
+        nodes = len(self.plan.nodes)
+        self.series = Series(nodes * (nodes - 1))
+
     def moment(self) -> _native.Moment:
         """Return all counters at this moment; `since` has the figures of the time between two.
 
-        May be called from any thread. Raises EmulationError before real time has begun.
+        After the end of real time the counters are those of the end, until `close`. May be called
+        from any thread. Raises EmulationError before real time has begun.
         """
-        engine = self._running()
-        if not engine.started:
+        if not self._has_figures or not hasattr(self, "_engine"):
+            raise EmulationError("the emulation is not running")
+        if not self._engine.started:
             raise EmulationError("the warm-up of the emulation is not over")
-        return engine.moment()
+        return self._engine.moment()
 
     def _running(self) -> _native.Emulation:
         if self._thread is None or not hasattr(self, "_engine"):
@@ -190,6 +202,11 @@ class EmulatedNetwork:
                 for node, packets, problem in self._engine.captures()
             ),
             changes=tuple(self._changed),
+            programs=self.programs,
+            congestion_control={
+                name: host.congestion_control() for name, host in self._hosts.items()
+            },
+            series=None if self.series is None else self.series.document(),
         )
 
     def stop(self) -> None:

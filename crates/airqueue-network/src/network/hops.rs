@@ -298,6 +298,7 @@ impl Hops {
 
     /// A packet has been lost in its wire.
     pub(super) fn on_lost_in_wire(&mut self, packet: &Packet) {
+        self.trace(packet, Step::LostInWire);
         let state = self.state(packet);
         state.counters.given_up.add(packet);
         state.waiting -= 1;
