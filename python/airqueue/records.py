@@ -281,6 +281,21 @@ class LiveDict(TypedDict):
     """The queues of stations and of wired links."""
 
 
+class OpportunitiesDict(TypedDict):
+    """What the medium gave to a link: times from the beginning of the warm-up."""
+
+    at_ns: npt.NDArray[np.int64]
+    """Each time at which the sum of the delivered bytes passed a multiple of 1500."""
+    idle_from_ns: npt.NDArray[np.int64]
+    """The beginnings of times in which no packet waited."""
+    idle_to_ns: npt.NDArray[np.int64]
+    """Their ends."""
+    from_ns: int
+    """The beginning."""
+    until_ns: int
+    """The end."""
+
+
 class PollDict(TypedDict):
     """The state of a run."""
 

@@ -12,7 +12,7 @@ use crate::outside::is_routed;
 use crate::slots::Slots;
 use crate::story::Labels;
 use airqueue_core::{Ecn, Packet, PacketCount, Payload, Seed, Span, Time};
-use airqueue_network::network::{Change, TimedChange};
+use airqueue_network::network::{Change, Opportunities, TimedChange};
 use airqueue_network::outcome::Outcome;
 use airqueue_scenario::emulated::{Emulated, Pair, Passage, RealNode};
 use airqueue_scenario::{Run, ScenarioError};
@@ -426,6 +426,16 @@ impl Emulation {
             refused: self.refused().map(|(why, count)| (why, count, self.answered(why))).collect(),
             held: self.packets_held() as u64,
         }
+    }
+
+    /// From the end of the warm-up on keeps the delivery opportunities of a link ([`airqueue_scenario::Scenario::watch`]).
+    pub fn watch(&mut self, emulated: &Emulated, link: &str) -> Result<(), ScenarioError> {
+        emulated.scenario.watch(&mut self.run, link)
+    }
+
+    /// These opportunities so far.
+    pub fn opportunities(&self) -> Option<Opportunities> {
+        self.run.opportunities()
     }
 
     /// Changes the network ([`Emulated::change`]) at a time that is not in the past of the network.

@@ -321,6 +321,21 @@ pub(crate) struct CodecDict {
     pub(crate) rate_bps: f64,
 }
 
+/// What the medium gave to a link: times from the beginning of the warm-up.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct OpportunitiesDict<'py> {
+    /// Each time at which the sum of the delivered bytes passed a multiple of 1500.
+    pub(crate) at_ns: Column<'py, i64>,
+    /// The beginnings of times in which no packet waited.
+    pub(crate) idle_from_ns: Column<'py, i64>,
+    /// Their ends.
+    pub(crate) idle_to_ns: Column<'py, i64>,
+    /// The beginning.
+    pub(crate) from_ns: i64,
+    /// The end.
+    pub(crate) until_ns: i64,
+}
+
 /// An emulation so far: the packets of real programs, and how well the emulation kept up with the wall clock.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct EmulationDict {
@@ -424,6 +439,7 @@ pub(crate) fn result_schemas() -> (String, String) {
     generator.subschema_for::<ServerStatsDict>();
     generator.subschema_for::<TruthDict<'static>>();
     generator.subschema_for::<SeriesDict<'static>>();
+    generator.subschema_for::<OpportunitiesDict<'static>>();
     generator.subschema_for::<ContentionDict<'static>>();
     generator.subschema_for::<FatesDict<'static>>();
     generator.subschema_for::<CodecDict>();

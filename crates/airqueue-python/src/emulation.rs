@@ -1,10 +1,10 @@
 //! `Emulation`: packets of real programs in the network of a scenario, on the wall clock.
 
 use crate::convert;
-use crate::dicts::{EmulationDict, LossDict, Named, PairDict, RefusedDict};
+use crate::dicts::{EmulationDict, LossDict, Named, OpportunitiesDict, PairDict, RefusedDict};
 use crate::error;
 use crate::live::{Names, PyMoment, below};
-use crate::scenario::{refused, wrong};
+use crate::scenario::{opportunities, refused, wrong};
 use airqueue_core::{PacketCount, Seed, Time};
 use airqueue_emulator::{Loss, Losses, PairCounters};
 use airqueue_host::background::BackgroundFile;
@@ -190,6 +190,18 @@ impl PyEmulation {
     #[getter]
     fn started(&self) -> bool {
         self.0.started()
+    }
+
+    /// Keeps the delivery opportunities of a link such as `ap:phone`.
+    fn watch(&self, py: Python<'_>, link: &str) -> PyResult<()> {
+        let watch = || self.0.with(|state| state.emulation.watch(&self.1.emulated, link));
+        py.detach(watch).map_err(wrong)
+    }
+
+    /// The delivery opportunities so far, if they are kept.
+    fn opportunities<'py>(&self, py: Python<'py>) -> Option<OpportunitiesDict<'py>> {
+        let found = py.detach(|| self.0.with(|state| state.emulation.opportunities()));
+        found.map(|found| opportunities(py, &found))
     }
 
     /// Changes the network now: a JSON object with the keys of an entry of `changes` in a scenario, without its time.

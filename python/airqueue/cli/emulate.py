@@ -14,7 +14,8 @@ from rich.console import Console
 from airqueue.cli import emulate_live
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import sentence
-from airqueue.cli.parameters import DURATION
+from airqueue.cli.parameters import DURATION, Named
+from airqueue.cli.trace import trace_option, write_trace
 from airqueue.files import check_writable, write_atomically
 from airqueue.linux import pid_namespace, privileges
 from airqueue.linux.virtual import machine
@@ -24,31 +25,14 @@ if TYPE_CHECKING:
     from airqueue.emulate.results import EmulationResults
     from airqueue.emulate.session import Order, Program
     from airqueue.emulate.twins import Comparison
+    from airqueue.traces import Opportunities
 
-    Outcome = tuple[EmulationResults, int, float | None]
+    Outcome = tuple[EmulationResults, int, float | None, Opportunities | None]
 
 NOT_TRUSTED = 3
 """Exit code with ``--strict`` where delays cannot be trusted."""
 # Of airqueue.simulate, which loads numpy: numpy starts threads, and enter() must come before these.
 _MOST_SEED = 2**32 - 1
-
-
-class _AtNode(click.ParamType[tuple[str, str]]):
-    """``NODE=`` and what belongs to the node; ``example`` is one."""
-
-    def __init__(self, name: str, form: str, example: str) -> None:
-        self.name = name
-        self._form = form
-        self._example = example
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
-        """Split the text; a pair passes."""
-        if isinstance(value, tuple):
-            return value
-        node, _, rest = str(value).partition("=")
-        if not node or not rest.strip():
-            self.fail(f"{value!r} is not {self._form}, as in {self._example}", param, ctx)
-        return node, rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +51,7 @@ class _Asked:
     seed: int
     json_path: str | None
     report_path: str | None
+    trace: tuple[str, str] | None
     strict: bool
     quiet: bool
     exact: bool
@@ -114,6 +99,8 @@ class _Asked:
             check_writable(str(self.json_path))
         if self.report_path is not None:
             check_writable(self.report_path)
+        if self.trace is not None:
+            check_writable(self.trace[1])
 
     def options(self) -> dict[str, Any]:
         """Return the options of the network, in real time and exactly. Raises UsageError."""
@@ -123,6 +110,11 @@ class _Asked:
             "changes": _changes(self.changes),
             "back_pressure": not self.no_back_pressure,
         }
+
+    @property
+    def trace_options(self) -> dict[str, Any]:
+        """The link of ``--trace``, which twins do not have."""
+        return {"trace": None if self.trace is None else self.trace[0]}
 
     @property
     def named(self) -> list[str]:
@@ -143,7 +135,7 @@ class _Asked:
 @click.option(
     "--run",
     "runs",
-    type=_AtNode("run", "NAME=COMMAND", "server='iperf3 -s'"),
+    type=Named("run", "NAME=COMMAND", "server='iperf3 -s'"),
     multiple=True,
     metavar="NODE=COMMAND",
     help="Start this first, with the shell; ended when COMMAND ends. May be repeated.",
@@ -183,6 +175,7 @@ class _Asked:
 )
 @json_option
 @report_option
+@trace_option
 @click.option(
     "--strict",
     is_flag=True,
@@ -207,7 +200,7 @@ class _Asked:
 )
 @click.option(
     "--pcap",
-    type=_AtNode("pcap", "NODE=FILE", "phone=phone.pcapng"),
+    type=Named("pcap", "NODE=FILE", "phone=phone.pcapng"),
     multiple=True,
     metavar="NODE=FILE",
     help="Capture what a node sends and receives, with what the network did. May be repeated.",
@@ -232,6 +225,7 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
       airqueue emulate home-evening --exact --seed 7 -- ./my-test.sh
       airqueue emulate home-evening --twins 5 --at phone -- ping -c 50 peer
       airqueue emulate home-evening --control /tmp/home --metrics 9100 -- ./my-test.sh
+      airqueue emulate fq-codel --trace ap:phone=phone.mahi --at phone -- ./download.sh
       airqueue emulate fq-codel --report evening.html --at phone -- ping -c 50 peer
 
     Packets of the programs wait in the simulated queues and contend on the simulated medium, in real
@@ -269,20 +263,26 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
     network = EmulatedNetwork(
-        asked.scenario, **asked.options(), pcap=dict(asked.pcap), outside=asked.outside
+        asked.scenario,
+        **asked.options(),
+        **asked.trace_options,
+        pcap=dict(asked.pcap),
+        outside=asked.outside,
     )
     order = _order(asked, network)
     if not asked.quiet:
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
         if asked.outside is not None:
             click.echo(emulate_tables.way_out(asked.outside), err=True)
-    results, code, wall_s = carry_out(asked, order, network)
+    results, code, wall_s, found = carry_out(asked, order, network)
     if not asked.quiet:
         console = Console(stderr=True, highlight=False, markup=False)
         emulate_tables.show(console, results, wall_s)
     for capture in results.captures:
         if capture.problem is not None or not asked.quiet:
             click.echo(capture.sentence, err=True)
+    if asked.trace is not None and found is not None:
+        write_trace(asked.trace[1], found)
     more, comparisons = {}, None
     if asked.twins is not None:
         # Twins take long, and may be interrupted.
@@ -326,7 +326,7 @@ def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outc
         code = emulate_live.run(network, order, say, asked.watched)
     finally:
         network.close()
-    return network.report(), code, None
+    return network.report(), code, None, network.opportunities
 
 
 def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
@@ -339,8 +339,9 @@ def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
         quiet=asked.quiet,
         pcap=dict(asked.pcap),
         **asked.options(),
+        **asked.trace_options,
     )
-    return done.results, done.exit_code, done.wall_s
+    return done.results, done.exit_code, done.wall_s, done.opportunities
 
 
 def _twins(

@@ -28,6 +28,7 @@ from airqueue.simulate import ScenarioError
 TASK: Final = "task.json"
 RESULT: Final = "result.json"
 ERROR: Final = "error"
+OPPORTUNITIES: Final = "opportunities.json"
 STDOUT: Final = "stdout"
 STDERR: Final = "stderr"
 SCRATCH: Final = "scratch"
@@ -125,6 +126,7 @@ def _emulate(task: Mapping[str, Any]) -> str:
                 node: first_process.FOLDER / capture(number)
                 for number, node in enumerate(task["pcap"])
             },
+            trace=task["trace"],
         )
     except ScenarioError as error:
         raise EmulationError(str(error)) from error
@@ -138,6 +140,8 @@ def _emulate(task: Mapping[str, Any]) -> str:
         code = Session(network, order, say).run(Live(network, network.series, shown=False))
     finally:
         network.close()
+    if network.opportunities is not None:
+        _write(OPPORTUNITIES, network.opportunities.to_json())
     return replace(network.report(), exact=True).to_text(exit_code=code)
 
 

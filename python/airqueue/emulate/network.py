@@ -23,6 +23,7 @@ from airqueue.emulate.series import Series
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
 from airqueue.simulate import Scenario, ScenarioError
+from airqueue.traces import Opportunities
 
 _LOOK_S: Final = 0.005
 """How often it is looked whether the warm-up is over."""
@@ -39,6 +40,7 @@ class EmulatedNetwork:
     ``pcap``: for each node that is to be captured a file of pcapng, which is made when the network
     starts.
     ``device``: the kind of all nodes' devices; by default TUN where this user may make TUN devices.
+    ``trace``: a link such as ``ap:phone``, whose delivery `opportunities` are kept.
     ``outside``: the node, real too, by way of which programs at all nodes reach networks outside.
 
     Needs root, or a user namespace (`airqueue.linux.privileges`). Raises
@@ -56,6 +58,7 @@ class EmulatedNetwork:
         pcap: Mapping[str, str | os.PathLike[str]] | None = None,
         device: Device | None = None,
         outside: str | None = None,
+        trace: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
@@ -78,6 +81,14 @@ class EmulatedNetwork:
         if outside is not None and self.plan.node(outside) is None:
             known = ", ".join(names)
             raise EmulationError(f"{outside!r} is not one node: real nodes are {known}")
+        self._trace = trace
+        if trace is not None:
+            try:
+                self._engine.watch(trace)
+            except ValueError as error:
+                raise ScenarioError(f"{self.name}: {error}") from error
+        self.opportunities: Opportunities | None = None
+        """Those of ``trace``, after the end."""
         self._asked_device = device
         self._devices: Devices | None = None
         self._gateway = outside
@@ -234,6 +245,9 @@ class EmulatedNetwork:
             self.stop()
             if self._has_figures:
                 self._final = self.report()
+                found = self._engine.opportunities()
+                if self._trace is not None and found is not None:
+                    self.opportunities = Opportunities.of(self._trace, found)
         finally:
             self._hosts = {}
             if self._outside is not None:
@@ -320,6 +334,7 @@ def emulate(
     pcap: Mapping[str, str | os.PathLike[str]] | None = None,
     device: Device | None = None,
     outside: str | None = None,
+    trace: str | None = None,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
 
@@ -335,6 +350,7 @@ def emulate(
         pcap=pcap,
         device=device,
         outside=outside,
+        trace=trace,
     )
 
 
