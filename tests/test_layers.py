@@ -132,7 +132,7 @@ MAY_IMPORT = {
     "plots": {"plots", "sweep", "simulate", "models"},
     "linux": {"linux", "measure"},
     "emulate": {"emulate", "linux", "simulate"},
-    "report": {"report", "measure"},
+    "report": {"report", "measure", "emulate"},
     "testing": {"testing", "emulate"},
 }
 PACKAGE = ROOT / "python" / "airqueue"

@@ -18,6 +18,7 @@ from airqueue.records import (
     FatesDict,
     LimitsDict,
     LiveDict,
+    OpportunitiesDict,
     PollDict,
     RunDict,
     SeriesDict,
@@ -328,6 +329,8 @@ class Scenario:
         ``pcap``: a capture of all frames, or of those at a station, with so many bytes of each.
         Raises `ValueError` for what cannot be recorded, and `OSError`.
         """
+    def watch(self, run: Run, link: str) -> None:
+        """Have a replication keep the delivery opportunities of a link, as in ``ap:phone``."""
 
 def open_tun(namespace: str | PathLike[str], name: str) -> int:
     """Create a TUN device in a network namespace (a path that setns can open).
@@ -421,6 +424,10 @@ class Emulation:
         ``json``: the keys of an entry of ``changes`` in a scenario, without ``at``. What cannot be
         changed is a `ValueError` of one sentence.
         """
+    def watch(self, link: str) -> None:
+        """Keep the delivery opportunities of a link, as in ``ap:phone``, after the warm-up."""
+    def opportunities(self) -> OpportunitiesDict | None:
+        """These opportunities so far."""
     def moment(self) -> Moment:
         """All counters at this moment, from any thread."""
     def report(self) -> EmulationDict:
@@ -433,6 +440,9 @@ class Moment:
 
     def since(self, before: Moment) -> LiveDict:
         """The figures of the time since an earlier moment of the same emulation."""
+    @property
+    def elapsed_s(self) -> float:
+        """Wall-clock time since the end of the warm-up."""
     def totals(self) -> TotalsDict:
         """The counters since real time began."""
 
@@ -468,6 +478,8 @@ class Run:
         """End the capture, if there is one; `OSError` if not all of it could be written."""
     def series(self) -> SeriesDict | None:
         """The time series so far, if they are recorded."""
+    def opportunities(self) -> OpportunitiesDict | None:
+        """The delivery opportunities so far, if they are kept."""
 
 class CaptureWriter:
     """A capture file that grows by whole runs; with ``append`` it keeps the header that it has."""

@@ -63,6 +63,17 @@ class DelaysBelowDict(TypedDict):
     """How many delays are shorter."""
 
 
+class LossDict(TypedDict):
+    """Packets of a pair that were lost at one place for one reason."""
+
+    place: str
+    """The queue, the station that gave packets up, or the wired link."""
+    reason: str
+    """`full`, `early`, `filtered`, `oversize`, `policed`, `given_up` or `wire`."""
+    packets: int
+    """How many."""
+
+
 class PairDict(TypedDict):
     """The packets from one real node to another."""
 
@@ -90,6 +101,8 @@ class PairDict(TypedDict):
     """99th percentile of the delay."""
     delay_max_s: float | None
     """Largest delay."""
+    losses: list[LossDict]
+    """Where and why packets were lost."""
 
 
 class RefusedDict(TypedDict):
@@ -134,6 +147,10 @@ class EmulationDict(TypedDict):
     """CPU time of the emulation's thread, as a share of one processor."""
     priority: bool
     """Whether the thread had a real-time priority."""
+    late_below: list[DelaysBelowDict]
+    """How many packets were late by less than each of some times."""
+    read_late_below: list[DelaysBelowDict]
+    """The same of the time that packets may have waited to be read, at most."""
     pairs: dict[str, PairDict]
     """The packets from each real node to each other, by `from->to`."""
     refused: dict[str, RefusedDict]
@@ -262,6 +279,21 @@ class LiveDict(TypedDict):
     """The stations, simulated ones too."""
     queues: dict[str, LiveQueueDict]
     """The queues of stations and of wired links."""
+
+
+class OpportunitiesDict(TypedDict):
+    """What the medium gave to a link: times from the beginning of the warm-up."""
+
+    at_ns: npt.NDArray[np.int64]
+    """Each time at which the sum of the delivered bytes passed a multiple of 1500."""
+    idle_from_ns: npt.NDArray[np.int64]
+    """The beginnings of times in which no packet waited."""
+    idle_to_ns: npt.NDArray[np.int64]
+    """Their ends."""
+    from_ns: int
+    """The beginning."""
+    until_ns: int
+    """The end."""
 
 
 class PollDict(TypedDict):

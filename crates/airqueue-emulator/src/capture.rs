@@ -11,6 +11,7 @@ use airqueue_network::network::{Step, Traced};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// Bytes that a file may hold back for packets whose fate is not known; then the oldest are written without their fate.
 const MOST_PENDING_BYTES: usize = 64 << 20;
@@ -33,7 +34,7 @@ pub struct Captures {
     files: Vec<Option<File>>,
     /// What has happened to each packet in the network, by its place there.
     stories: Vec<Story>,
-    labels: Labels,
+    labels: Arc<Labels>,
     /// Time zero of the network, since 1970.
     zero: Span,
 }
@@ -80,7 +81,7 @@ impl fmt::Debug for File {
 }
 
 impl Captures {
-    pub(crate) fn new(nodes: usize, labels: Labels) -> Captures {
+    pub(crate) fn new(nodes: usize, labels: Arc<Labels>) -> Captures {
         let files = (0..nodes).map(|_| None).collect();
         Captures { files, stories: Vec::new(), labels, zero: Span::ZERO }
     }
@@ -153,6 +154,7 @@ impl Captures {
             Step::Sent => story.leg(traced.over).attempts += 1,
             Step::Dropped(reason) => story.dropped = Some((traced.over, reason)),
             Step::GivenUp => story.given_up = Some(traced.over),
+            Step::LostInWire => {}
         }
     }
 

@@ -5,19 +5,20 @@ mod routers;
 
 use self::routers::{Errand, Routers};
 use crate::capture::Captures;
-use crate::figures::{PairCounters, Refusal};
+use crate::figures::{LossPlace, Losses, PairCounters, Refusal};
 use crate::header::{self, Header};
 use crate::live::Snapshot;
 use crate::outside::is_routed;
 use crate::slots::Slots;
 use crate::story::Labels;
 use airqueue_core::{Ecn, Packet, PacketCount, Payload, Seed, Span, Time};
-use airqueue_network::network::{Change, TimedChange};
+use airqueue_network::network::{Change, Opportunities, TimedChange};
 use airqueue_network::outcome::Outcome;
 use airqueue_scenario::emulated::{Emulated, Pair, Passage, RealNode};
 use airqueue_scenario::{Run, ScenarioError};
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Largest number of packets that the network holds: 1.5 GB of full-sized packets.
 const MOST_PACKETS: usize = 1_000_000;
@@ -42,7 +43,7 @@ pub struct Emulation {
     at_routers: Vec<u32>,
     /// Captures that the owner has asked for.
     captures: Option<Box<Captures>>,
-    labels: Labels,
+    labels: Arc<Labels>,
     held: Vec<Held>,
     free: Vec<u32>,
     outcomes: Vec<Outcome>,
@@ -71,6 +72,7 @@ struct Route {
     routers: Vec<Passage>,
     slots: [Slots; 4],
     counters: PairCounters,
+    losses: Losses,
 }
 
 /// A packet in the network.
@@ -88,6 +90,8 @@ struct Held {
     /// Whether the packet has not left the network.
     in_network: bool,
     purpose: Purpose,
+    /// Where the packet was dropped or given up, if it was.
+    lost_at: Option<LossPlace>,
 }
 
 /// Why a packet is in the network.
@@ -130,6 +134,7 @@ impl Emulation {
         }
         let mut run = scenario.start(seed)?;
         run.network().model.tell_senders();
+        run.network().model.start_trace();
         let names = nodes.iter().map(|node| &node.name).chain(routers);
         Ok(Emulation {
             run,
@@ -143,7 +148,7 @@ impl Emulation {
             routers: Routers::new(places, first),
             at_routers: Vec::new(),
             captures: None,
-            labels: Labels::new(names.cloned().collect(), scenario.spec()),
+            labels: Arc::new(Labels::new(names.cloned().collect(), scenario.spec())),
             held: Vec::new(),
             free: Vec::new(),
             outcomes: Vec::new(),
@@ -342,6 +347,7 @@ impl Emulation {
                     captured::ended(&mut self.captures, &packet, held.purpose, None, (false, now));
                     if held.is_carried() {
                         route.counters.on_gone(&outcome);
+                        route.losses.add(&self.labels, held.lost_at);
                     }
                 }
             }
@@ -387,6 +393,15 @@ impl Emulation {
         })
     }
 
+    /// Why and where the packets of each ordered pair of nodes were lost, in the order of [`Self::pairs`].
+    pub fn losses(&self) -> impl Iterator<Item = &Losses> {
+        let nodes = self.nodes();
+        let routes = nodes.iter().enumerate().flat_map(move |(from, _)| {
+            (0..nodes.len()).filter(move |&to| to != from).map(move |to| self.route(from, to))
+        });
+        routes.flatten().map(|route| &self.routes[route].losses)
+    }
+
     /// The packets that were not carried to their destination, by reason.
     pub fn refused(&self) -> impl Iterator<Item = (Refusal, PacketCount)> {
         Refusal::ALL.into_iter().map(|refusal| (refusal, self.refused[refusal as usize]))
@@ -411,6 +426,16 @@ impl Emulation {
             refused: self.refused().map(|(why, count)| (why, count, self.answered(why))).collect(),
             held: self.packets_held() as u64,
         }
+    }
+
+    /// From the end of the warm-up on keeps the delivery opportunities of a link ([`airqueue_scenario::Scenario::watch`]).
+    pub fn watch(&mut self, emulated: &Emulated, link: &str) -> Result<(), ScenarioError> {
+        emulated.scenario.watch(&mut self.run, link)
+    }
+
+    /// These opportunities so far.
+    pub fn opportunities(&self) -> Option<Opportunities> {
+        self.run.opportunities()
     }
 
     /// Changes the network ([`Emulated::change`]) at a time that is not in the past of the network.
@@ -443,6 +468,7 @@ impl Route {
             routers: pair.routers.clone(),
             slots: pair.flows.map(Slots::new),
             counters: PairCounters::default(),
+            losses: Losses::default(),
         }
     }
 

@@ -1,8 +1,10 @@
 //! What the emulator counts: the packets of each pair of real nodes, and how late packets were written.
 
-use airqueue_core::{Ecn, Packet, PacketCount, Span};
+use crate::story::Labels;
+use airqueue_core::{DropReason, Ecn, Packet, PacketCount, Span};
 use airqueue_network::counters::Durations;
 use airqueue_network::histogram::Histogram;
+use airqueue_network::network::{Hop, Step, Traced};
 use airqueue_network::outcome::Outcome;
 
 /// A packet that is written later than this is late.
@@ -64,6 +66,107 @@ impl Refusal {
             Refusal::NoSuchNode => "no_such_node",
             Refusal::HopLimit => "hop_limit",
             Refusal::Full => "full",
+        }
+    }
+}
+
+/// Where a packet was lost, and why.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossPlace {
+    over: Hop,
+    reason: LossReason,
+}
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossReason {
+    /// A queue was full.
+    Full,
+    /// Active queue management dropped the packet.
+    Early,
+    /// A filter of acknowledgements dropped the packet.
+    Filtered,
+    /// The packet is too large ever to pass a queue.
+    Oversize,
+    /// The packet was beyond the rate of a policer.
+    Policed,
+    /// The station gave the packet up after its last attempt on the air.
+    GivenUp,
+    /// The packet was lost in a wired link.
+    Wire,
+}
+
+impl LossReason {
+    /// The reason in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            LossReason::Full => "full",
+            LossReason::Early => "early",
+            LossReason::Filtered => "filtered",
+            LossReason::Oversize => "oversize",
+            LossReason::Policed => "policed",
+            LossReason::GivenUp => "given_up",
+            LossReason::Wire => "wire",
+        }
+    }
+}
+
+impl From<DropReason> for LossReason {
+    fn from(reason: DropReason) -> LossReason {
+        match reason {
+            DropReason::Tail | DropReason::Head => LossReason::Full,
+            DropReason::Aqm => LossReason::Early,
+            DropReason::AckFilter => LossReason::Filtered,
+            DropReason::Oversize => LossReason::Oversize,
+            DropReason::Policed => LossReason::Policed,
+        }
+    }
+}
+
+impl LossPlace {
+    /// Where a packet is lost with a step, unless the packet goes on.
+    pub(crate) fn after(traced: &Traced) -> Option<LossPlace> {
+        let reason = match traced.step {
+            Step::Dropped(reason) => reason.into(),
+            Step::GivenUp => LossReason::GivenUp,
+            Step::LostInWire => LossReason::Wire,
+            Step::Taken { .. } | Step::Sent => return None,
+        };
+        Some(LossPlace { over: traced.over, reason })
+    }
+}
+
+/// Lost packets by place and reason.
+#[derive(Clone, Debug, Default)]
+pub struct Losses(Vec<Loss>);
+
+/// Packets lost at one place for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The queue, the station that gave packets up, or the wired link.
+    pub place: String,
+    /// Why.
+    pub reason: LossReason,
+    /// How many.
+    pub packets: u64,
+}
+
+impl Losses {
+    /// All of them, in the order in which the first of each kind was lost.
+    pub fn all(&self) -> &[Loss] {
+        &self.0
+    }
+
+    /// A packet has been lost.
+    pub(crate) fn add(&mut self, labels: &Labels, at: Option<LossPlace>) {
+        let Some(LossPlace { over, reason }) = at else { return };
+        let place = match reason {
+            LossReason::GivenUp => labels.sender(over),
+            _ => labels.queue(over),
+        };
+        match self.0.iter_mut().find(|loss| loss.reason == reason && loss.place == place) {
+            Some(loss) => loss.packets += 1,
+            None => self.0.push(Loss { place: place.to_owned(), reason, packets: 1 }),
         }
     }
 }

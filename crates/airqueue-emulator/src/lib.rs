@@ -19,5 +19,5 @@ mod story;
 pub use airqueue_network::network::Change;
 pub use capture::{CaptureState, Sink};
 pub use emulation::{Departure, Emulation, Token};
-pub use figures::{LATE, Lateness, PairCounters, Refusal};
+pub use figures::{LATE, Lateness, Loss, LossReason, Losses, PairCounters, Refusal};
 pub use live::{PairInterval, Snapshot};

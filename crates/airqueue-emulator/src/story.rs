@@ -80,7 +80,7 @@ impl Labels {
     }
 
     /// The name of the queue before a hop.
-    fn queue(&self, over: Hop) -> &str {
+    pub(crate) fn queue(&self, over: Hop) -> &str {
         match over {
             Hop::Air(hop) => {
                 let (station, queue) = self.air[hop.index()];
@@ -92,7 +92,7 @@ impl Labels {
     }
 
     /// The station before a hop over the air.
-    fn sender(&self, over: Hop) -> &str {
+    pub(crate) fn sender(&self, over: Hop) -> &str {
         match over {
             Hop::Air(hop) => &self.stations[self.air[hop.index()].0 as usize].0,
             Hop::Wire(wire) => &self.wires[wire.index()],

@@ -60,6 +60,8 @@ pub struct State {
     pub unwritten: u64,
     /// Wall-clock time since the end of the warm-up; zero before it has ended.
     pub elapsed: Span,
+    /// When the loop ended, on the wall clock.
+    pub(crate) ended: Option<Time>,
     /// CPU time of the loop in this time.
     pub cpu: Span,
     /// Whether the loop has a real-time priority.
@@ -81,6 +83,7 @@ impl Emulator {
             read_lateness: Lateness::default(),
             unwritten: 0,
             elapsed: Span::ZERO,
+            ended: None,
             cpu: Span::ZERO,
             priority: false,
             offset: None,
@@ -302,6 +305,7 @@ impl Loop<'_> {
                 state.emulation.write_captures(self.now + self.offset);
             }
             if ends {
+                state.ended = Some(self.now);
                 state.emulation.finish_captures();
             }
             drop(state);

@@ -62,7 +62,8 @@ impl Emulator {
 impl State {
     fn moment(&mut self) -> Moment {
         Moment {
-            at: monotonic(),
+            // Counters no longer change after the end.
+            at: self.ended.unwrap_or_else(monotonic),
             network: self.emulation.snapshot(),
             lateness: self.lateness.clone(),
             read_lateness: self.read_lateness.clone(),

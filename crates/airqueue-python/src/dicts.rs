@@ -3,6 +3,7 @@
 //! The comments are Python's too: the schema of these structs becomes the types of `airqueue.records`. The unit is in the name,
 //! and times whose names end in `_ns` are whole nanoseconds.
 
+use crate::live_dicts::DelaysBelowDict;
 use airqueue_probe::records::RunEnd;
 use numpy::{Element, IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -320,6 +321,21 @@ pub(crate) struct CodecDict {
     pub(crate) rate_bps: f64,
 }
 
+/// What the medium gave to a link: times from the beginning of the warm-up.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct OpportunitiesDict<'py> {
+    /// Each time at which the sum of the delivered bytes passed a multiple of 1500.
+    pub(crate) at_ns: Column<'py, i64>,
+    /// The beginnings of times in which no packet waited.
+    pub(crate) idle_from_ns: Column<'py, i64>,
+    /// Their ends.
+    pub(crate) idle_to_ns: Column<'py, i64>,
+    /// The beginning.
+    pub(crate) from_ns: i64,
+    /// The end.
+    pub(crate) until_ns: i64,
+}
+
 /// An emulation so far: the packets of real programs, and how well the emulation kept up with the wall clock.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct EmulationDict {
@@ -349,6 +365,10 @@ pub(crate) struct EmulationDict {
     pub(crate) cpu_ratio: Option<f64>,
     /// Whether the thread had a real-time priority.
     pub(crate) priority: bool,
+    /// How many packets were late by less than each of some times.
+    pub(crate) late_below: Vec<DelaysBelowDict>,
+    /// The same of the time that packets may have waited to be read, at most.
+    pub(crate) read_late_below: Vec<DelaysBelowDict>,
     /// The packets from each real node to each other, by `from->to`.
     pub(crate) pairs: Named<PairDict>,
     /// The packets that were not carried to their destination, by reason.
@@ -382,6 +402,19 @@ pub(crate) struct PairDict {
     pub(crate) delay_p99_s: Option<f64>,
     /// Largest delay.
     pub(crate) delay_max_s: Option<f64>,
+    /// Where and why packets were lost.
+    pub(crate) losses: Vec<LossDict>,
+}
+
+/// Packets of a pair that were lost at one place for one reason.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct LossDict {
+    /// The queue, the station that gave packets up, or the wired link.
+    pub(crate) place: String,
+    /// `full`, `early`, `filtered`, `oversize`, `policed`, `given_up` or `wire`.
+    pub(crate) reason: &'static str,
+    /// How many.
+    pub(crate) packets: u64,
 }
 
 /// Packets that were not carried to their destination.
@@ -406,6 +439,7 @@ pub(crate) fn result_schemas() -> (String, String) {
     generator.subschema_for::<ServerStatsDict>();
     generator.subschema_for::<TruthDict<'static>>();
     generator.subschema_for::<SeriesDict<'static>>();
+    generator.subschema_for::<OpportunitiesDict<'static>>();
     generator.subschema_for::<ContentionDict<'static>>();
     generator.subschema_for::<FatesDict<'static>>();
     generator.subschema_for::<CodecDict>();

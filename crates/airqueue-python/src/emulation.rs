@@ -1,12 +1,12 @@
 //! `Emulation`: packets of real programs in the network of a scenario, on the wall clock.
 
 use crate::convert;
-use crate::dicts::{EmulationDict, Named, PairDict, RefusedDict};
+use crate::dicts::{EmulationDict, LossDict, Named, OpportunitiesDict, PairDict, RefusedDict};
 use crate::error;
-use crate::live::{Names, PyMoment};
-use crate::scenario::{refused, wrong};
+use crate::live::{Names, PyMoment, below};
+use crate::scenario::{opportunities, refused, wrong};
 use airqueue_core::{PacketCount, Seed, Time};
-use airqueue_emulator::PairCounters;
+use airqueue_emulator::{Loss, Losses, PairCounters};
 use airqueue_host::background::BackgroundFile;
 use airqueue_host::emulator::{Emulator, State};
 use airqueue_host::error::words;
@@ -50,6 +50,9 @@ pub(crate) fn open_packet_queue(
     let queue = py.detach(|| packet_queue::open(Some(&namespace), most)).map_err(error)?;
     Ok((queue.into_raw_fd(), packet_queue::NUMBER))
 }
+
+/// Lateness is counted below the powers of two from 2^13 ns (8 µs) to 2^30 ns (1.07 s).
+const LATENESS_POWERS: (u32, u32) = (13, 30);
 
 /// A scenario with real nodes.
 #[pyclass(name = "Emulation", module = "airqueue._native", frozen)]
@@ -189,6 +192,18 @@ impl PyEmulation {
         self.0.started()
     }
 
+    /// Keeps the delivery opportunities of a link such as `ap:phone`.
+    fn watch(&self, py: Python<'_>, link: &str) -> PyResult<()> {
+        let watch = || self.0.with(|state| state.emulation.watch(&self.1.emulated, link));
+        py.detach(watch).map_err(wrong)
+    }
+
+    /// The delivery opportunities so far, if they are kept.
+    fn opportunities<'py>(&self, py: Python<'py>) -> Option<OpportunitiesDict<'py>> {
+        let found = py.detach(|| self.0.with(|state| state.emulation.opportunities()));
+        found.map(|found| opportunities(py, &found))
+    }
+
     /// Changes the network now: a JSON object with the keys of an entry of `changes` in a scenario, without its time.
     /// Returns the time since the end of the warm-up, in seconds.
     fn change(&self, py: Python<'_>, json: &str) -> PyResult<f64> {
@@ -225,7 +240,9 @@ fn parse(addresses: &[String]) -> PyResult<Vec<IpAddr>> {
 
 fn report(state: &mut State) -> EmulationDict {
     let pairs = state.emulation.pairs();
-    let pairs = pairs.map(|(from, to, of)| (format!("{}->{}", from.name, to.name), pair(of)));
+    let pairs = pairs.zip(state.emulation.losses());
+    let pairs = pairs
+        .map(|((from, to, of), losses)| (format!("{}->{}", from.name, to.name), pair(of, losses)));
     let refused = state.emulation.refused();
     let refused = refused.filter(|(_, count)| count.packets > 0).map(|(refusal, count)| {
         let answered_packets = state.emulation.answered(refusal);
@@ -248,12 +265,23 @@ fn report(state: &mut State) -> EmulationDict {
         held_packets: state.emulation.packets_held() as u64,
         cpu_ratio: (elapsed_s > 0.0).then(|| cpu_s / elapsed_s),
         priority: state.priority,
+        late_below: below(&lateness.histogram, LATENESS_POWERS),
+        read_late_below: below(&read.histogram, LATENESS_POWERS),
         pairs: Named(pairs.collect()),
         refused: Named(refused.collect()),
     }
 }
 
-fn pair(of: &PairCounters) -> PairDict {
+fn losses(of: &Losses) -> Vec<LossDict> {
+    let dict = |loss: &Loss| LossDict {
+        place: loss.place.clone(),
+        reason: loss.reason.name(),
+        packets: loss.packets,
+    };
+    of.all().iter().map(dict).collect()
+}
+
+fn pair(of: &PairCounters, lost: &Losses) -> PairDict {
     PairDict {
         offered_packets: of.offered.packets,
         offered_bytes: of.offered.bytes,
@@ -267,5 +295,6 @@ fn pair(of: &PairCounters) -> PairDict {
         delay_p95_s: of.delay_s(0.95),
         delay_p99_s: of.delay_s(0.99),
         delay_max_s: of.delay.greatest_s(),
+        losses: losses(lost),
     }
 }

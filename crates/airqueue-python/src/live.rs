@@ -8,6 +8,7 @@ use crate::live_dicts::{
 use airqueue_core::{PacketCount, Span};
 use airqueue_emulator::{PairCounters, Snapshot};
 use airqueue_host::live::Moment;
+use airqueue_network::histogram::Histogram;
 use airqueue_scenario::emulated::Emulated;
 use airqueue_scenario::live::{QueueNow, StationNow};
 use pyo3::prelude::*;
@@ -83,6 +84,12 @@ impl PyMoment {
         }
     }
 
+    /// Wall-clock time since the end of the warm-up.
+    #[getter]
+    fn elapsed_s(&self) -> f64 {
+        self.moment.elapsed.as_secs_f64()
+    }
+
     /// The counters since real time began.
     fn totals(&self) -> TotalsDict {
         let Moment { network, lateness, elapsed, cpu, unwritten, .. } = &self.moment;
@@ -154,9 +161,13 @@ fn live_queue(now: &QueueNow, before: &QueueNow) -> LiveQueueDict {
     }
 }
 
-fn total_pair(of: &PairCounters) -> TotalPairDict {
+/// How many values of a histogram are below each power of two of nanoseconds from one to another.
+pub(crate) fn below(of: &Histogram, (from, to): (u32, u32)) -> Vec<DelaysBelowDict> {
     let below = |(below_s, packets)| DelaysBelowDict { below_s, packets };
-    let delays_below = of.delays.below_powers(POWERS.0, POWERS.1).map(below);
+    of.below_powers(from, to).map(below).collect()
+}
+
+fn total_pair(of: &PairCounters) -> TotalPairDict {
     TotalPairDict {
         offered_packets: of.offered.packets,
         offered_bytes: of.offered.bytes,
@@ -166,6 +177,6 @@ fn total_pair(of: &PairCounters) -> TotalPairDict {
         given_up_packets: of.lost.packets,
         marked_packets: of.marked,
         delay_sum_s: of.delay.sum_ns as f64 * 1e-9,
-        delays_below: delays_below.collect(),
+        delays_below: below(&of.delays, POWERS),
     }
 }

@@ -1,10 +1,11 @@
 //! `Scenario`: a network of 802.11 stations, simulated.
 
 use crate::convert;
-use crate::dicts::{Column, FlowSeriesDict, Named, QueueSeriesDict, SeriesDict};
-use airqueue_core::Seed;
+use crate::dicts::{Column, FlowSeriesDict, Named, OpportunitiesDict, QueueSeriesDict, SeriesDict};
+use airqueue_core::{Seed, Time};
 use airqueue_host::pcap_file::{self, PcapFile};
 use airqueue_network::FlowId;
+use airqueue_network::network::Opportunities;
 use airqueue_network::network::series::{FlowSeries, QueueSeries};
 use airqueue_network::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
 use airqueue_scenario::{Monitor, RenamedKey, Run, Scenario, ScenarioError};
@@ -140,6 +141,11 @@ impl PyScenario {
         }
         Ok(PyRun { run, pcap })
     }
+
+    /// Has a replication keep the delivery opportunities of a link such as `ap:phone`.
+    fn watch(&self, run: &mut PyRun, link: &str) -> PyResult<()> {
+        self.0.watch(&mut run.run, link).map_err(wrong)
+    }
 }
 
 impl PyScenario {
@@ -181,6 +187,19 @@ impl PyMonitor {
         packets: Option<u32>,
     ) -> PyResult<()> {
         self.0.set_limit(&mut run.run, station, flow, packets).map_err(wrong)
+    }
+}
+
+pub(crate) fn opportunities<'py>(py: Python<'py>, of: &Opportunities) -> OpportunitiesDict<'py> {
+    let idle = |of: &Opportunities, end: fn(&(Time, Time)) -> Time| {
+        Column::new(py, of.idle.iter().map(|idle| end(idle).as_nanos()).collect())
+    };
+    OpportunitiesDict {
+        at_ns: Column::new(py, of.at.iter().map(|at| at.as_nanos()).collect()),
+        idle_from_ns: idle(of, |idle| idle.0),
+        idle_to_ns: idle(of, |idle| idle.1),
+        from_ns: of.from.as_nanos(),
+        until_ns: of.until.as_nanos(),
     }
 }
 
@@ -232,6 +251,11 @@ impl PyRun {
         let capture = self.run.unplug::<Pcap<PcapFile>>();
         let finished = py.detach(|| capture.map(Pcap::finish).transpose());
         finished.map(drop).map_err(|error| refused(py, &path, &error))
+    }
+
+    /// The delivery opportunities so far, if they are kept.
+    fn opportunities<'py>(&self, py: Python<'py>) -> Option<OpportunitiesDict<'py>> {
+        self.run.opportunities().map(|found| opportunities(py, &found))
     }
 
     /// The time series so far, as columns.

@@ -14,7 +14,7 @@ use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::wlan::HopSpec;
 use airqueue_qdisc::queue::{check_used, offered};
 use airqueue_qdisc::{DisciplineName, Link, QueueGiven, QueuePer, QueueSpec};
-use airqueue_wifi::medium::StationId;
+use airqueue_wifi::medium::{Reach, StationId};
 use airqueue_wifi::phy::AccessCategory;
 
 /// The inputs from which changes are built.
@@ -124,11 +124,33 @@ impl Changes<'_> {
         if let Some(queue) = &table.queue {
             changes.extend(self.replaced(key, found.ids.clone(), queue)?);
         }
+        if let Some([x, y]) = &table.position {
+            if found.group {
+                let problem = format_args!("{name:?} is a group; name one of its members");
+                return wrong(format_args!("{key}.station"), problem);
+            }
+            changes.push(self.moved(key, found.ids.start, [x.value, y.value])?);
+        }
         if let Some(away) = table.away {
             let station = |id| StationId(id as u32);
             changes.extend(found.ids.map(|id| Change::Away { station: station(id), away }));
         }
         Ok(changes)
+    }
+
+    /// Moves a station.
+    fn moved(&self, key: &str, id: usize, [x_m, y_m]: [f64; 2]) -> Result<Change> {
+        let key = format!("{key}.position");
+        if self.flows.radio_hops.medium.places.is_empty() {
+            let problem = "without medium.ranges or medium.path_loss stations have no positions; give one of them, or \
+                           leave it out";
+            return wrong(key, problem);
+        }
+        let within = -Reach::FARTHEST_M..=Reach::FARTHEST_M;
+        if !within.contains(&x_m) || !within.contains(&y_m) {
+            return wrong(key, "it is beyond 1e9 m");
+        }
+        Ok(Change::Move { station: StationId(id as u32), x_m, y_m })
     }
 
     /// Changes the wired links of hosts.
@@ -344,11 +366,12 @@ fn check_keys(key: &str, table: &ChangeTable) -> Result<()> {
         ("station", table.station.is_some()),
         ("host", table.host.is_some()),
     ];
-    let values: [(_, _, &[_]); 6] = [
+    let values: [(_, _, &[_]); 7] = [
         ("rate", table.rate.is_some(), &["link", "station", "host"]),
         ("queue_limit", table.queue_limit.is_some(), &["station"]),
         ("queue", table.queue.is_some(), &["station"]),
         ("away", table.away.is_some(), &["station"]),
+        ("position", table.position.is_some(), &["station"]),
         ("delay", table.delay.is_some(), &["host"]),
         ("loss", table.loss.is_some(), &["host"]),
     ];
@@ -367,7 +390,10 @@ fn check_keys(key: &str, table: &ChangeTable) -> Result<()> {
     if table.flow.is_some() && part != Some("station") {
         return needs(key, "flow", &["station", "via"]);
     }
-    let others = table.rate.is_some() || table.queue.is_some() || table.away.is_some();
+    let others = table.rate.is_some()
+        || table.queue.is_some()
+        || table.away.is_some()
+        || table.position.is_some();
     if table.flow.is_some() && others {
         return wrong(key, "with the key `flow` only `queue_limit` changes; leave the others out");
     }

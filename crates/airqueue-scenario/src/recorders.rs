@@ -1,8 +1,10 @@
 //! Recordings of a replication besides its figures.
 
+use super::error::{Result, wrong};
 use super::{Run, Scenario};
 use airqueue_core::{Span, Time};
 use airqueue_network::FlowId;
+use airqueue_network::network::Opportunities;
 use airqueue_network::network::series::{FlowSeries, QueueSeries, Series, SeriesError};
 use airqueue_network::wlan::pcap::{Pcap, PcapError, View};
 use airqueue_network::wlan::tap::Tap;
@@ -28,7 +30,7 @@ impl Scenario {
         station: Option<&str>,
         snap_bytes: u32,
         out: W,
-    ) -> Result<Pcap<W>, PcapError> {
+    ) -> std::result::Result<Pcap<W>, PcapError> {
         let view = match station {
             None => View::Air,
             Some(name) => {
@@ -41,7 +43,47 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// The link of stations that a text such as `ap:phone` names, or all links from a station as in `ap`.
+    pub(super) fn link(&self, text: &str) -> Result<(StationId, Option<StationId>)> {
+        let find = |name: &str| {
+            let found = self.names.stations.iter().position(|known| known == name);
+            found.map(|id| StationId(id as u32))
+        };
+        // The name of a station may have a colon.
+        if let Some(from) = find(text) {
+            return Ok((from, None));
+        }
+        let (from, to) = text.split_once(':').unwrap_or((text, text));
+        for name in [from, to] {
+            if find(name).is_none() {
+                let known = self.names.stations.join(", ");
+                let problem = format_args!(
+                    "there is no station {name:?}; name FROM:TO, or FROM, of the stations {known}"
+                );
+                return wrong("trace", problem);
+            }
+        }
+        Ok((find(from).expect("it was found"), find(to)))
+    }
+
+    /// Has a run keep the delivery opportunities of a link ([`Self::link`]) after the warm-up.
+    pub fn watch(&self, run: &mut Run, text: &str) -> Result<()> {
+        let link = self.link(text)?;
+        let begin = Time::ZERO + self.warm_up;
+        if !run.network.model.start_watch(&self.spec, link, begin) {
+            return wrong("trace", format_args!("no flow has a hop over the link {text}"));
+        }
+        Ok(())
+    }
+}
+
 impl Run {
+    /// The delivery opportunities of the link that [`Scenario::watch`] has named, so far.
+    pub fn opportunities(&self) -> Option<Opportunities> {
+        self.network.model.opportunities(self.now())
+    }
+
     /// Plugs in a tap, which observes every frame that ends from now on.
     pub fn plug(&mut self, tap: Box<dyn Tap>) {
         self.network.model.wlan_mut().plug(tap);
@@ -58,7 +100,7 @@ impl Run {
     /// # Panics
     ///
     /// If the run has begun.
-    pub fn record_series(&mut self, interval: Span) -> Result<(), SeriesError> {
+    pub fn record_series(&mut self, interval: Span) -> std::result::Result<(), SeriesError> {
         assert!(self.now() == Time::ZERO, "series begin with the run");
         let flows: Vec<_> = (0..self.names.flows.len()).map(FlowId::at).collect();
         let queues: Vec<_> = self.names.queues.iter().map(|&(queue, _)| queue).collect();

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from airqueue.cli.captures import read_capture
-from airqueue.cli.common import json_option
-from airqueue.cli.output import Outputs, report_option
+from airqueue.cli.common import json_option, report_option
+from airqueue.cli.output import Outputs
 from airqueue.measure import api
 from airqueue.measure.mgen import read_mgen
 from airqueue.measure.records import Run

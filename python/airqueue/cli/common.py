@@ -1,4 +1,4 @@
-"""Shared by all commands, and quick to import: ``--json`` and the console on stdout."""
+"""Shared by all commands, and quick to import: ``--json``, ``--report`` and the console on stdout."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ json_option = click.option(
     "json_path",
     metavar="FILE",
     help="Write the result as JSON; '-' prints it on stdout and nothing else there.",
+)
+report_option = click.option(
+    "--report", "report_path", metavar="FILE", help="Write a self-contained HTML report."
 )
 
 

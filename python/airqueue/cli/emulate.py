@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,10 @@ import click
 from rich.console import Console
 
 from airqueue.cli import emulate_live
-from airqueue.cli.common import json_option
+from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import sentence
-from airqueue.cli.parameters import DURATION
+from airqueue.cli.parameters import DURATION, Named
+from airqueue.cli.trace import trace_option, write_trace
 from airqueue.files import check_writable, write_atomically
 from airqueue.linux import pid_namespace, privileges
 from airqueue.linux.virtual import machine
@@ -23,31 +24,15 @@ if TYPE_CHECKING:
     from airqueue.emulate.network import EmulatedNetwork
     from airqueue.emulate.results import EmulationResults
     from airqueue.emulate.session import Order, Program
+    from airqueue.emulate.twins import Comparison
+    from airqueue.traces import Opportunities
 
-    Outcome = tuple[EmulationResults, int, float | None]
+    Outcome = tuple[EmulationResults, int, float | None, Opportunities | None]
 
 NOT_TRUSTED = 3
 """Exit code with ``--strict`` where delays cannot be trusted."""
 # Of airqueue.simulate, which loads numpy: numpy starts threads, and enter() must come before these.
 _MOST_SEED = 2**32 - 1
-
-
-class _AtNode(click.ParamType[tuple[str, str]]):
-    """``NODE=`` and what belongs to the node; ``example`` is one."""
-
-    def __init__(self, name: str, form: str, example: str) -> None:
-        self.name = name
-        self._form = form
-        self._example = example
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
-        """Split the text; a pair passes."""
-        if isinstance(value, tuple):
-            return value
-        node, _, rest = str(value).partition("=")
-        if not node or not rest.strip():
-            self.fail(f"{value!r} is not {self._form}, as in {self._example}", param, ctx)
-        return node, rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +50,8 @@ class _Asked:
     no_back_pressure: bool
     seed: int
     json_path: str | None
+    report_path: str | None
+    trace: tuple[str, str] | None
     strict: bool
     quiet: bool
     exact: bool
@@ -110,6 +97,10 @@ class _Asked:
             )
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
+        if self.report_path is not None:
+            check_writable(self.report_path)
+        if self.trace is not None:
+            check_writable(self.trace[1])
 
     def options(self) -> dict[str, Any]:
         """Return the options of the network, in real time and exactly. Raises UsageError."""
@@ -119,6 +110,11 @@ class _Asked:
             "changes": _changes(self.changes),
             "back_pressure": not self.no_back_pressure,
         }
+
+    @property
+    def trace_options(self) -> dict[str, Any]:
+        """The link of ``--trace``, which twins do not have."""
+        return {"trace": None if self.trace is None else self.trace[0]}
 
     @property
     def named(self) -> list[str]:
@@ -139,7 +135,7 @@ class _Asked:
 @click.option(
     "--run",
     "runs",
-    type=_AtNode("run", "NAME=COMMAND", "server='iperf3 -s'"),
+    type=Named("run", "NAME=COMMAND", "server='iperf3 -s'"),
     multiple=True,
     metavar="NODE=COMMAND",
     help="Start this first, with the shell; ended when COMMAND ends. May be repeated.",
@@ -178,6 +174,8 @@ class _Asked:
     help="Random draws of the network. Real time is not repeatable.",
 )
 @json_option
+@report_option
+@trace_option
 @click.option(
     "--strict",
     is_flag=True,
@@ -202,7 +200,7 @@ class _Asked:
 )
 @click.option(
     "--pcap",
-    type=_AtNode("pcap", "NODE=FILE", "phone=phone.pcapng"),
+    type=Named("pcap", "NODE=FILE", "phone=phone.pcapng"),
     multiple=True,
     metavar="NODE=FILE",
     help="Capture what a node sends and receives, with what the network did. May be repeated.",
@@ -227,6 +225,8 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
       airqueue emulate home-evening --exact --seed 7 -- ./my-test.sh
       airqueue emulate home-evening --twins 5 --at phone -- ping -c 50 peer
       airqueue emulate home-evening --control /tmp/home --metrics 9100 -- ./my-test.sh
+      airqueue emulate fq-codel --trace ap:phone=phone.mahi --at phone -- ./download.sh
+      airqueue emulate fq-codel --report evening.html --at phone -- ping -c 50 peer
 
     Packets of the programs wait in the simulated queues and contend on the simulated medium, in real
     time or exactly. $AIRQUEUE_PEER has the address of the other end, whose name is peer. The exit
@@ -263,36 +263,56 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
     network = EmulatedNetwork(
-        asked.scenario, **asked.options(), pcap=dict(asked.pcap), outside=asked.outside
+        asked.scenario,
+        **asked.options(),
+        **asked.trace_options,
+        pcap=dict(asked.pcap),
+        outside=asked.outside,
     )
     order = _order(asked, network)
     if not asked.quiet:
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
         if asked.outside is not None:
             click.echo(emulate_tables.way_out(asked.outside), err=True)
-    results, code, wall_s = carry_out(asked, order, network)
+    results, code, wall_s, found = carry_out(asked, order, network)
     if not asked.quiet:
         console = Console(stderr=True, highlight=False, markup=False)
         emulate_tables.show(console, results, wall_s)
     for capture in results.captures:
         if capture.problem is not None or not asked.quiet:
             click.echo(capture.sentence, err=True)
-    more = {}
+    if asked.trace is not None and found is not None:
+        write_trace(asked.trace[1], found)
+    more, comparisons = {}, None
     if asked.twins is not None:
+        # Twins take long, and may be interrupted.
         if asked.json_path not in (None, "-"):
-            # Twins take long, and may be interrupted.
             write_atomically(str(asked.json_path), results.to_text(exit_code=code))
-        more["twins"] = _twins(asked, asked.twins, order, results, code)
+        _report(asked, results, code)
+        more["twins"], comparisons = _twins(asked, asked.twins, order, results, code)
     if asked.json_path is not None:
         text = results.to_text(exit_code=code, **more)
         if asked.json_path == "-":
             click.echo(text, nl=False)
         else:
             write_atomically(asked.json_path, text)
+    _report(asked, results, code, comparisons)
     if asked.strict and not results.verdict.trusted:
         click.echo(f"Error: {results.verdict.sentence} (exit code of COMMAND: {code}).", err=True)
         return NOT_TRUSTED
     return code
+
+
+def _report(
+    asked: _Asked,
+    results: EmulationResults,
+    code: int,
+    comparisons: Sequence[Comparison] | None = None,
+) -> None:
+    from airqueue.report.emulation import write_report  # noqa: PLC0415 - loads numpy
+
+    if asked.report_path is not None:
+        write_report(asked.report_path, results, code, comparisons)
 
 
 def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
@@ -301,10 +321,12 @@ def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outc
             click.echo(text, err=True)
 
     try:
+        if asked.report_path is not None or asked.json_path is not None:
+            network.keep_series()
         code = emulate_live.run(network, order, say, asked.watched)
     finally:
         network.close()
-    return network.report(), code, None
+    return network.report(), code, None, network.opportunities
 
 
 def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
@@ -317,8 +339,9 @@ def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
         quiet=asked.quiet,
         pcap=dict(asked.pcap),
         **asked.options(),
+        **asked.trace_options,
     )
-    return done.results, done.exit_code, done.wall_s
+    return done.results, done.exit_code, done.wall_s, done.opportunities
 
 
 def _twins(
@@ -327,7 +350,7 @@ def _twins(
     order: Order,
     results: EmulationResults,
     code: int,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], list[Comparison]]:
     from airqueue.cli import emulate_exact, emulate_tables  # noqa: PLC0415 - loads numpy
     from airqueue.emulate import twins  # noqa: PLC0415
 
@@ -341,7 +364,7 @@ def _twins(
         codes = sorted({each.exit_code for each in done})
         if codes != [code]:
             click.echo(f"Exit codes of the twins: {', '.join(map(str, codes))}.", err=True)
-    return twins.document(done, comparisons)
+    return twins.document(done, comparisons), comparisons
 
 
 def _changes(texts: tuple[str, ...]) -> dict[str, Any]:

@@ -113,14 +113,15 @@ def run(
     from airqueue.emulate.live import Live  # noqa: PLC0415
     from airqueue.emulate.session import Session  # noqa: PLC0415
 
-    live = Live(network)
+    watched_now = watched.control is not None or watched.live
+    live = Live(network, network.series, shown=watched_now)
     screen = Screen(live.figures) if watched.live else None
     path = None if watched.control is None else watched.control.absolute()
 
     @contextmanager
     def alongside() -> Iterator[None]:
         with ExitStack() as stack:
-            if path is not None or screen is not None:
+            if watched_now or network.series is not None:
                 stack.enter_context(live)
             if path is not None:
                 stack.enter_context(control.serve(path, network, live))

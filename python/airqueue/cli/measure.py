@@ -13,9 +13,9 @@ from click.core import ParameterSource
 
 import airqueue
 from airqueue.cli.captures import read_capture
-from airqueue.cli.common import json_option
+from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import INTERRUPTED
-from airqueue.cli.output import Outputs, report_option
+from airqueue.cli.output import Outputs
 from airqueue.cli.parameters import DURATION, RATE, SIZES, read_key
 from airqueue.cli.progress import Display
 from airqueue.files import check_writable

@@ -18,10 +18,6 @@ from airqueue.measure.records import Run
 from airqueue.measure.words import describe
 from airqueue.report import write_report
 
-report_option = click.option(
-    "--report", "report_path", metavar="FILE", help="Write a self-contained HTML report."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Outputs:

@@ -16,6 +16,24 @@ SIZE_RANGE = (64, 9000)
 MAX_KEY_BYTES = 1024
 
 
+class Named(click.ParamType[tuple[str, str]]):
+    """A name, ``=`` and what belongs to it; ``example`` is one."""
+
+    def __init__(self, name: str, form: str, example: str) -> None:
+        self.name = name
+        self._form = form
+        self._example = example
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
+        """Split the text; a pair passes."""
+        if isinstance(value, tuple):
+            return value
+        name, _, rest = str(value).partition("=")
+        if not name or not rest.strip():
+            self.fail(f"{value!r} is not {self._form}, as in {self._example}", param, ctx)
+        return name, rest
+
+
 class Sizes(click.ParamType[tuple[int, ...]]):
     """One or two IP packet sizes in bytes, as in ``1500,750``."""
 

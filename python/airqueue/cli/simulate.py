@@ -14,6 +14,7 @@ from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.parameters import DURATION
 from airqueue.cli.progress import on_terminal
+from airqueue.cli.trace import trace_option, write_trace
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
 from airqueue.simulate import Interrupted, Recorders, Results, Scenario, ScenarioError, overrides
@@ -128,6 +129,7 @@ class _Change(click.ParamType[tuple[str, Any]]):
     show_default=True,
     help="Keep so many bytes of each captured frame, its radiotap header of 22 included.",
 )
+@trace_option
 @click.option(
     "--schema", "show_schema", is_flag=True, help="Print the JSON Schema of scenario files."
 )
@@ -148,6 +150,7 @@ def simulate(
     pcap_path: str | None,
     pcap_station: str | None,
     pcap_bytes: int,
+    trace: tuple[str, str] | None,
     show_schema: bool,
 ) -> None:
     """Simulate the network that FILE describes, and print what became of its flows and queues.
@@ -157,6 +160,7 @@ def simulate(
       airqueue simulate examples/simulate/saturated-cell.toml
       airqueue simulate FILE --set stations.sta.count=20 --set "duration=5 s"
       airqueue simulate FILE --replications 20 --json results.json
+      airqueue simulate FILE --replications 1 --trace ap:phone=phone.mahi
 
     The figures are means over independent replications with 95 % confidence intervals. FILE, --seed
     and the version of airqueue determine them, whatever the number of workers. Ctrl-C keeps the
@@ -176,13 +180,16 @@ def simulate(
     if pcap_station is not None and pcap_path is None:
         raise click.UsageError("--pcap-station says whose frames; --pcap FILE says where they go.")
     scenario = Scenario.from_toml(path, dict(changes))
-    recorders = Recorders(pcap_path, pcap_station, series_interval_s, pcap_bytes)
+    link = None if trace is None else trace[0]
+    recorders = Recorders(pcap_path, pcap_station, series_interval_s, pcap_bytes, link)
     picture = None if plot_path is None else _picture(plot_path)
     network = None if map_path is None else _map(map_path)
     files = _Files(scenario, json_path, csv_path, picture, network)
     files.check()
     if pcap_path is not None:
         check_writable(pcap_path)
+    if trace is not None:
+        check_writable(trace[1])
     try:
         results = _run(scenario, seed, replications, workers, recorders, out=out_path, force=force)
     except Interrupted as interrupt:
@@ -192,6 +199,8 @@ def simulate(
         click.echo(f"Interrupted after {finished}.", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     _emit(path, results, files)
+    if trace is not None:
+        write_trace(trace[1], recorders.opportunities[0])
 
 
 def _picture(path: str) -> SimulationPlot:

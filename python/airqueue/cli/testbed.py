@@ -12,10 +12,10 @@ import click
 from rich.console import Console
 
 import airqueue
-from airqueue.cli.common import json_option
+from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.measure import Job, carry_out
-from airqueue.cli.output import Outputs, report_option
+from airqueue.cli.output import Outputs
 from airqueue.cli.parameters import DURATION, RATE, SIZES
 from airqueue.files import check_writable
 from airqueue.linux import preflight

@@ -19,6 +19,7 @@ from airqueue.emulate.results import EmulationResults
 from airqueue.emulate.session import Order
 from airqueue.files import check_writable, copy_atomically
 from airqueue.linux.virtual import machine
+from airqueue.traces import Opportunities
 
 BEGINNING_S: Final = 1_767_225_600
 """Date inside at the beginning, unless SOURCE_DATE_EPOCH is set: 1 January 2026, 0:00 UTC."""
@@ -55,6 +56,8 @@ class ExactRun:
     stdout: bytes
     """What programs printed there, where no stream was given."""
     stderr: bytes
+    opportunities: Opportunities | None = None
+    """Those of ``trace``."""
 
 
 def run(
@@ -70,6 +73,7 @@ def run(
     scratch: Path | None = None,
     tcp: Mapping[str, str] | None = None,
     pcap: Mapping[str, str | os.PathLike[str]] | None = None,
+    trace: str | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> ExactRun:
     """Carry out an order in a scenario's network on a virtual clock; return when all is over.
@@ -104,6 +108,7 @@ def run(
             "tcp": dict(tcp or {}),
             "scratch": None if scratch is None else str(scratch),
             "pcap": list(pcap or {}),
+            "trace": trace,
             "directory": str(Path.cwd()),
             "environment": _environment(),
         }
@@ -131,8 +136,11 @@ def run(
             shutil.copytree(kept, scratch, symlinks=True, dirs_exist_ok=True)
         results = EmulationResults.from_document(document)
         results = _with_captures(results, folder, pcap or {})
+        kept_trace = folder / guest.OPPORTUNITIES
+        found = Opportunities.from_json(kept_trace.read_text("utf-8")) if trace else None
     wall_s = time.monotonic() - began
-    return ExactRun(results, document["exit_code"], wall_s, out.getvalue(), err.getvalue())
+    code = document["exit_code"]
+    return ExactRun(results, code, wall_s, out.getvalue(), err.getvalue(), found)
 
 
 def _with_captures(

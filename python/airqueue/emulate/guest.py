@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from airqueue.emulate.errors import EmulationError
+from airqueue.emulate.live import Live
 from airqueue.emulate.network import EmulatedNetwork
 from airqueue.emulate.session import Order, Session
 from airqueue.linux.errors import NamespaceError
@@ -27,6 +28,7 @@ from airqueue.simulate import ScenarioError
 TASK: Final = "task.json"
 RESULT: Final = "result.json"
 ERROR: Final = "error"
+OPPORTUNITIES: Final = "opportunities.json"
 STDOUT: Final = "stdout"
 STDERR: Final = "stderr"
 SCRATCH: Final = "scratch"
@@ -124,6 +126,7 @@ def _emulate(task: Mapping[str, Any]) -> str:
                 node: first_process.FOLDER / capture(number)
                 for number, node in enumerate(task["pcap"])
             },
+            trace=task["trace"],
         )
     except ScenarioError as error:
         raise EmulationError(str(error)) from error
@@ -133,9 +136,12 @@ def _emulate(task: Mapping[str, Any]) -> str:
         print(sentence, file=sys.stderr, flush=True)
 
     try:
-        code = Session(network, order, say).run()
+        network.keep_series()
+        code = Session(network, order, say).run(Live(network, network.series, shown=False))
     finally:
         network.close()
+    if network.opportunities is not None:
+        _write(OPPORTUNITIES, network.opportunities.to_json())
     return replace(network.report(), exact=True).to_text(exit_code=code)
 
 

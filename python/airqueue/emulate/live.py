@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from contextlib import suppress
 from types import TracebackType
 from typing import Final
 
 from airqueue import _native
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.network import EmulatedNetwork
+from airqueue.emulate.series import Series
 from airqueue.records import LiveDict
 
 EVERY_S: Final = 0.5
@@ -29,10 +31,16 @@ class Live:
     """Notes the counters of a network within a ``with`` statement, in a thread of its own.
 
     The statement may begin before the network starts, and must end before the network is closed.
+    ``series`` gets the counters of the whole time; without ``shown`` nobody asks for `figures`, and
+    the counters are noted for the series alone.
     """
 
-    def __init__(self, network: EmulatedNetwork) -> None:
+    def __init__(
+        self, network: EmulatedNetwork, series: Series | None = None, *, shown: bool = True
+    ) -> None:
         self._network = network
+        self._series = series
+        self._every_s = EVERY_S if shown or series is None else series.every_s
         self._noted: deque[_native.Moment] = deque(maxlen=_NOTED)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._note, name="airqueue-live", daemon=True)
@@ -49,6 +57,9 @@ class Live:
     ) -> None:
         self._over.set()
         self._thread.join()
+        if self._series is not None:
+            with suppress(EmulationError):  # the network never ran, or has failed
+                self._series.end(self._network.moment())
 
     def figures(self) -> LiveDict:
         """Return the figures of the last `WINDOW_S` seconds.
@@ -59,8 +70,11 @@ class Live:
         return now.since(self._noted[0] if self._noted else now)
 
     def _note(self) -> None:
-        while not self._over.wait(EVERY_S if self._noted else _FIRST_S):
+        while not self._over.wait(self._every_s if self._noted else _FIRST_S):
             try:
-                self._noted.append(self._network.moment())
+                moment = self._network.moment()
             except EmulationError:
                 continue  # the warm-up is not over
+            self._noted.append(moment)
+            if self._series is not None:
+                self._series.add(moment)

@@ -19,9 +19,11 @@ from airqueue.emulate.outside import Outside
 from airqueue.emulate.outside import check as check_outside
 from airqueue.emulate.plan import PREFIX, PREFIX6, Plan, has_ipv6
 from airqueue.emulate.results import EmulationResults
+from airqueue.emulate.series import Series
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
 from airqueue.simulate import Scenario, ScenarioError
+from airqueue.traces import Opportunities
 
 _LOOK_S: Final = 0.005
 """How often it is looked whether the warm-up is over."""
@@ -38,6 +40,7 @@ class EmulatedNetwork:
     ``pcap``: for each node that is to be captured a file of pcapng, which is made when the network
     starts.
     ``device``: the kind of all nodes' devices; by default TUN where this user may make TUN devices.
+    ``trace``: a link such as ``ap:phone``, whose delivery `opportunities` are kept.
     ``outside``: the node, real too, by way of which programs at all nodes reach networks outside.
 
     Needs root, or a user namespace (`airqueue.linux.privileges`). Raises
@@ -55,6 +58,7 @@ class EmulatedNetwork:
         pcap: Mapping[str, str | os.PathLike[str]] | None = None,
         device: Device | None = None,
         outside: str | None = None,
+        trace: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
@@ -77,6 +81,14 @@ class EmulatedNetwork:
         if outside is not None and self.plan.node(outside) is None:
             known = ", ".join(names)
             raise EmulationError(f"{outside!r} is not one node: real nodes are {known}")
+        self._trace = trace
+        if trace is not None:
+            try:
+                self._engine.watch(trace)
+            except ValueError as error:
+                raise ScenarioError(f"{self.name}: {error}") from error
+        self.opportunities: Opportunities | None = None
+        """Those of ``trace``, after the end."""
         self._asked_device = device
         self._devices: Devices | None = None
         self._gateway = outside
@@ -94,6 +106,10 @@ class EmulatedNetwork:
         self._failure: BaseException | None = None
         self._final: EmulationResults | None = None
         self._changed: list[Mapping[str, Any]] = []
+        self.series: Series | None = None
+        """Figures over time, of which results have the text, if somebody adds them."""
+        self.programs: tuple[Mapping[str, Any], ...] = ()
+        """What has been run, for results: ``node``, ``command``, and ``exit_code``."""
 
     def __enter__(self) -> EmulatedNetwork:
         self.start()
@@ -149,15 +165,22 @@ class EmulatedNetwork:
         self._changed.append({"at_s": at_s, "change": dict(change)})
         return at_s
 
+    def keep_series(self) -> None:
+        """Have results say how figures went over time, once a `Live` notes them."""
+        nodes = len(self.plan.nodes)
+        self.series = Series(nodes * (nodes - 1))
+
     def moment(self) -> _native.Moment:
         """Return all counters at this moment; `since` has the figures of the time between two.
 
-        May be called from any thread. Raises EmulationError before real time has begun.
+        After the end of real time the counters are those of the end, until `close`. May be called
+        from any thread. Raises EmulationError before real time has begun.
         """
-        engine = self._running()
-        if not engine.started:
+        if not self._has_figures or not hasattr(self, "_engine"):
+            raise EmulationError("the emulation is not running")
+        if not self._engine.started:
             raise EmulationError("the warm-up of the emulation is not over")
-        return engine.moment()
+        return self._engine.moment()
 
     def _running(self) -> _native.Emulation:
         if self._thread is None or not hasattr(self, "_engine"):
@@ -190,6 +213,11 @@ class EmulatedNetwork:
                 for node, packets, problem in self._engine.captures()
             ),
             changes=tuple(self._changed),
+            programs=self.programs,
+            congestion_control={
+                name: host.congestion_control() for name, host in self._hosts.items()
+            },
+            series=None if self.series is None else self.series.document(),
         )
 
     def stop(self) -> None:
@@ -217,6 +245,9 @@ class EmulatedNetwork:
             self.stop()
             if self._has_figures:
                 self._final = self.report()
+                found = self._engine.opportunities()
+                if self._trace is not None and found is not None:
+                    self.opportunities = Opportunities.of(self._trace, found)
         finally:
             self._hosts = {}
             if self._outside is not None:
@@ -303,6 +334,7 @@ def emulate(
     pcap: Mapping[str, str | os.PathLike[str]] | None = None,
     device: Device | None = None,
     outside: str | None = None,
+    trace: str | None = None,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
 
@@ -318,6 +350,7 @@ def emulate(
         pcap=pcap,
         device=device,
         outside=outside,
+        trace=trace,
     )
 
 

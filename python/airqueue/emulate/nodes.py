@@ -173,6 +173,11 @@ class Host:
 
         return self.namespace.call(count)
 
+    def congestion_control(self) -> str:
+        """Return the congestion control of TCP sockets whose programs choose none."""
+        path = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+        return self.namespace.call(lambda: path.read_text("ascii").strip())
+
     def dropped_packets(self) -> int:
         """Return how many packets the kernel dropped before the emulator could read them."""
         shown = self._ip("-s", "-j", "link", "show", "dev", DEVICE)

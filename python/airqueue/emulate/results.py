@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import airqueue
@@ -42,6 +42,12 @@ class EmulationResults:
     """Kind of the nodes' devices: ``tun`` or ``veth``."""
     outside: Mapping[str, Any] | None = None
     """The way to networks outside, if there is one."""
+    programs: tuple[Mapping[str, Any], ...] = ()
+    """What ran: ``node``, ``command``, and ``exit_code``, None of what never ended."""
+    congestion_control: Mapping[str, str] = field(default_factory=dict)
+    """By node: the congestion control of TCP sockets whose programs choose none."""
+    series: Mapping[str, Any] | None = None
+    """Figures over time, as `airqueue.emulate.series.Series.document` has them."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -60,6 +66,9 @@ class EmulationResults:
             tuple(document["changes"]),
             document["device"],
             document["outside"],
+            tuple(document["programs"]),
+            document["congestion_control"],
+            document["series"],
         )
 
     @property
@@ -93,6 +102,9 @@ class EmulationResults:
             "without_back_pressure": self.without_back_pressure,
             "captures": [asdict(capture) for capture in self.captures],
             "changes": list(self.changes),
+            "programs": list(self.programs),
+            "congestion_control": dict(self.congestion_control),
+            "series": self.series,
             "figures": self.figures,
         }
 

@@ -81,6 +81,7 @@ class Session:
         self._order = order
         self._say = say
         self._main: subprocess.Popen[Any] | None = None
+        self._ran: list[tuple[Program, subprocess.Popen[Any]]] = []
         self._others: dict[subprocess.Popen[Any], Program] = {}
         self._watched: dict[int, subprocess.Popen[Any]] = {}
         """Programs whose end has not been seen, by descriptors that become readable then."""
@@ -109,6 +110,7 @@ class Session:
                 return self._watch()
             finally:
                 self._end()
+                network.programs = tuple(map(_document, self._ran))
                 network.stop()
                 network.on_end = lambda: None
                 for fd in (*self._watched, self._wake, self._waker):
@@ -127,6 +129,7 @@ class Session:
                 env={**os.environ, **self._environment},
                 start_new_session=True,
             )
+            self._ran.append((program, process))
             self._others[process] = program
             self._watched[os.pidfd_open(process.pid)] = process
 
@@ -154,7 +157,9 @@ class Session:
         env = {**os.environ, **self._environment}
         if self._order.interactive:
             env |= _prompt(host)
-        return host.popen(program.argv, stdout=stdout, stderr=stderr, env=env)
+        process = host.popen(program.argv, stdout=stdout, stderr=stderr, env=env)
+        self._ran.append((program, process))
+        return process
 
     def _watch(self) -> int:
         """Wait until the main program, or without one all others, or the time has ended."""
@@ -240,6 +245,15 @@ class Session:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _document(ran: tuple[Program, subprocess.Popen[Any]]) -> dict[str, Any]:
+    program, process = ran
+    return {
+        "node": program.node,
+        "command": list(program.argv),
+        "exit_code": shell_exit_code(process.returncode),
+    }
 
 
 def _end(process: subprocess.Popen[Any], number: int) -> None:

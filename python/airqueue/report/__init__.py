@@ -1,4 +1,4 @@
-"""The HTML report of a measurement: one self-contained file, readable offline and on paper."""
+"""The HTML reports of measurements and emulations: single files, readable offline and on paper."""
 
 from airqueue.report.page import write_report
 

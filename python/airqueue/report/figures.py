@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from airqueue import text
 from airqueue.measure import series, tables
@@ -12,21 +12,11 @@ from airqueue.measure.document import Document
 from airqueue.measure.records import Run
 from airqueue.measure.session import Session
 from airqueue.measure.words import ESTIMATOR_NAMES
+from airqueue.report.html import Figure
 from airqueue.report.svg import Chart, padded
 
 _LABEL_ROOM = 0.16
 """Share of an axis kept free above the data for the names of the phases."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A titled picture: one or more charts under each other or side by side."""
-
-    title: str
-    caption: str
-    charts: tuple[str, ...]
-    legend: tuple[tuple[int, str], ...] = field(default=())
-    """(series colour, name) pairs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from importlib import resources
 from typing import Final
@@ -11,6 +12,17 @@ from typing import Final
 # A page executes nothing and loads only pictures beside the page: users mail pages, which contain
 # names of hosts and files from outside. Escaping is the first protection, this policy the second.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A titled picture: one or more charts under each other or side by side."""
+
+    title: str
+    caption: str
+    charts: tuple[str, ...]
+    legend: tuple[tuple[int, str], ...] = field(default=())
+    """(series colour, name) pairs."""
 
 
 def document(
@@ -68,3 +80,39 @@ def table(
         for i, row in enumerate(rows)
     )
     return f'<div class="scroll"><table class="{css}">{header}<tbody>{body}</tbody></table></div>'
+
+
+def about(parts: Iterable[str]) -> str:
+    """Return the line below the headline."""
+    return f'<p class="about">{escape(" · ".join(parts))}</p>'
+
+
+def cards(items: Iterable[tuple[str, str]]) -> str:
+    """Return the most important values, each with its name."""
+    shown = "".join(f"<div><span>{escape(k)}</span><b>{escape(v)}</b></div>" for k, v in items)
+    return f'<div class="cards">{shown}</div>'
+
+
+def paragraph(sentences: Sequence[str]) -> str:
+    """Return sentences as a paragraph; nothing without sentences."""
+    return f"<p>{escape(' '.join(sentences))}</p>" if sentences else ""
+
+
+def figure(shown: Figure) -> str:
+    """Return a picture with its title, caption and legend."""
+    legend = "".join(
+        f'<span><i class="s{number}"></i>{escape(name)}</span>' for number, name in shown.legend
+    )
+    arranged = {1: " single", 3: " three"}.get(len(shown.charts), "")
+    return (
+        f"<figure><figcaption><b>{escape(shown.title)}</b>"
+        f"<small>{escape(shown.caption)}</small></figcaption>"
+        + (f'<div class="legend">{legend}</div>' if legend else "")
+        + f'<div class="charts{arranged}">{"".join(shown.charts)}</div></figure>'
+    )
+
+
+def data(json_text: str) -> str:
+    """Embed a result; in a script element only ``<`` could end or nest it."""
+    safe = json_text.replace("<", "\\u003c")
+    return f'<script type="application/json" id="result">{safe}</script>'

@@ -12,9 +12,8 @@ from airqueue.measure import schema, tables
 from airqueue.measure.document import Document, Quantiles
 from airqueue.measure.records import Run
 from airqueue.measure.words import ESTIMATOR_NAMES, describe
-from airqueue.report import figures
-from airqueue.report.figures import Figure
-from airqueue.report.html import document, table
+from airqueue.report import figures, html
+from airqueue.report.html import Figure, document, table
 
 
 def write_report(path: str | os.PathLike[str], result: Document, runs: Sequence[Run]) -> None:
@@ -33,9 +32,9 @@ def render(result: Document, runs: Sequence[Run]) -> str:
         f"<h1>{escape(words.headline)}</h1>",
         _about(result),
         _cards(result),
-        _paragraph(words.findings),
-        _paragraph(words.sureness),
-        _paragraph(words.next_steps),
+        html.paragraph(words.findings),
+        html.paragraph(words.sureness),
+        html.paragraph(words.next_steps),
         _evidence(result),
         *_pictures(result, runs),
         _estimators(result),
@@ -56,7 +55,7 @@ def _about(result: Document) -> str:
         f"took {text.seconds(result['elapsed_s'])}",
         f"airqueue {result['airqueue']}",
     ]
-    return f'<p class="about">{escape(" · ".join(parts))}</p>'
+    return html.about(parts)
 
 
 def _cards(result: Document) -> str:
@@ -71,12 +70,7 @@ def _cards(result: Document) -> str:
     if result.get("truth"):
         truth = result["truth"]
         cards.append(("truth", text.quantity(truth["capacity"], truth["counted_in"])))
-    items = "".join(f"<div><span>{escape(k)}</span><b>{escape(v)}</b></div>" for k, v in cards)
-    return f'<div class="cards">{items}</div>'
-
-
-def _paragraph(sentences: Sequence[str]) -> str:
-    return f"<p>{escape(' '.join(sentences))}</p>" if sentences else ""
+    return html.cards(cards)
 
 
 def _evidence(result: Document) -> str:
@@ -97,20 +91,7 @@ def _pictures(result: Document, runs: Sequence[Run]) -> list[str]:
         drawn += [figures.delay_distributions(shown), figures.occupancy(shown, result)]
     drawn += [figures.against_load(result), *figures.capacities(result)]
     present = [figure for figure in drawn if figure is not None]
-    return ["<h2>Pictures</h2>", *map(_figure, present)] if present else []
-
-
-def _figure(figure: Figure) -> str:
-    legend = "".join(
-        f'<span><i class="s{number}"></i>{escape(name)}</span>' for number, name in figure.legend
-    )
-    arranged = {1: " single", 3: " three"}.get(len(figure.charts), "")
-    return (
-        f"<figure><figcaption><b>{escape(figure.title)}</b>"
-        f"<small>{escape(figure.caption)}</small></figcaption>"
-        + (f'<div class="legend">{legend}</div>' if legend else "")
-        + f'<div class="charts{arranged}">{"".join(figure.charts)}</div></figure>'
-    )
+    return ["<h2>Pictures</h2>", *map(html.figure, present)] if present else []
 
 
 def _estimators(result: Document) -> str:
@@ -174,9 +155,7 @@ def _hosts(result: Document) -> str:
 
 
 def _data(result: Document) -> str:
-    """Embed the result itself; in a script element only ``<`` could end or nest it."""
-    json_text = schema.to_text(result).replace("<", "\\u003c")
-    return f'<script type="application/json" id="result">{json_text}</script>'
+    return html.data(schema.to_text(result))
 
 
 def _quantiles(values: Quantiles | None) -> str:

@@ -25,7 +25,7 @@ from airqueue.sizing.mesh_control import Controller, Decision, Observation, Poli
 
 if TYPE_CHECKING:
     from airqueue import _native
-    from airqueue.records import SeriesDict
+    from airqueue.records import OpportunitiesDict, SeriesDict
 
 _NS: Final = 1_000_000_000
 _UNUSED_BPS: Final = 1e6
@@ -107,6 +107,10 @@ class ControlledReplication:
     def series(self) -> SeriesDict | None:
         """Return the run's time series."""
         return self._run.series()
+
+    def opportunities(self) -> OpportunitiesDict | None:
+        """Return the delivery opportunities of the recorders' link."""
+        return self._run.opportunities()
 
     def close_pcap(self) -> None:
         """End the run's capture."""

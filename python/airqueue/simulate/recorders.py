@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 from airqueue import _native
 from airqueue.simulate.errors import ScenarioError, check_whole
+from airqueue.traces import Opportunities
+
+if TYPE_CHECKING:
+    from airqueue.simulate.controlled import ControlledReplication
 
 LEAST_BYTES: Final = _native.CAPTURE_LEAST_BYTES
 """Least bytes of a captured frame with its radiotap header: control frames are always whole."""
@@ -30,12 +34,27 @@ class Recorders:
     """Length of the intervals of the time series; None for none."""
     pcap_bytes: int = HEADERS_BYTES
     """Bytes kept of each frame, including its radiotap header of 22 bytes."""
+    trace: str | None = None
+    """Link whose delivery opportunities are kept: ``ap:phone``, or ``ap`` for all that it sends."""
+    opportunities: list[Opportunities] = field(default_factory=list, compare=False)
+    """Gets those of ``trace`` when the replication has ended."""
 
     def __post_init__(self) -> None:
         check_whole("pcap_bytes", self.pcap_bytes, LEAST_BYTES, WHOLE_BYTES)
         interval_s = self.series_interval_s
         if interval_s is not None and not (math.isfinite(interval_s) and interval_s > 0):
             raise ScenarioError(f"series_interval_s: {interval_s!r}; expected seconds, above 0")
+
+    @property
+    def again(self) -> bool:
+        """Whether the first replication must be simulated even where its figures are known."""
+        return self.pcap is not None or self.trace is not None
+
+    def take(self, run: _native.Run | ControlledReplication) -> None:
+        """Keep the opportunities of the first replication, which has ended."""
+        found = None if self.trace is None else run.opportunities()
+        if self.trace is not None and found is not None:
+            self.opportunities.append(Opportunities.of(self.trace, found))
 
     def options(self) -> dict[str, Any]:
         """Return the engine's settings of the recorder."""

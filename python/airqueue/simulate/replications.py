@@ -68,6 +68,8 @@ def start(
     options = recorders.options() if recorders is not None and replication == 0 else {}
     try:
         run = scenario.start(engine_seed(seed, replication), **options)
+        if recorders is not None and recorders.trace is not None and replication == 0:
+            scenario.watch(run, recorders.trace)
         if scenario.buffers is None:
             return run
         return _controlled(scenario, run)
@@ -191,6 +193,8 @@ class Replications:
                 if self._stop.is_set():
                     return
             results = [_result(work, run) for work in works]
+            if self._recorders is not None and replication == 0:
+                self._recorders.take(run)
         finally:
             run.close_pcap()
         with self._lock:

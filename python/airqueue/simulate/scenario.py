@@ -228,8 +228,8 @@ class _Effort:
         self._order = order
         count, recorders = order.replications, order.recorders
         works = [one_replication(description, order.seed, each) for each in range(count)]
-        # A capture is not kept.
-        self._again = {works[0].key} if recorders.pcap is not None else set()
+        # A capture and a trace are not kept.
+        self._again = {works[0].key} if recorders.again else set()
         if recorders.series_interval_s is not None:
             works.append(series_of_first(description, order.seed, recorders.series_interval_s))
         self._works = works

@@ -2,7 +2,7 @@
 
 use super::{Emulation, Errand, Purpose};
 use crate::capture::{CaptureState, Captures, Sink};
-use crate::figures::Refusal;
+use crate::figures::{LossPlace, Refusal};
 use airqueue_core::{Packet, Payload, Span, Time};
 
 impl Emulation {
@@ -14,10 +14,9 @@ impl Emulation {
     /// If there is no such node.
     pub fn capture(&mut self, node: usize, sink: Sink) {
         assert!(node < self.nodes.len(), "a capture is of a real node");
-        self.run.network().model.start_trace();
-        let captures = self.captures.get_or_insert_with(|| {
-            Box::new(Captures::new(self.nodes.len(), std::mem::take(&mut self.labels)))
-        });
+        let captures = self
+            .captures
+            .get_or_insert_with(|| Box::new(Captures::new(self.nodes.len(), self.labels.clone())));
         captures.add(node, sink);
     }
 
@@ -78,8 +77,15 @@ impl Emulation {
 
     /// Takes note of what has happened in the network.
     pub(super) fn trace(&mut self) {
-        if let Some(captures) = &mut self.captures {
-            self.run.network().model.traced().for_each(|traced| captures.trace(&traced));
+        for traced in self.run.network().model.traced() {
+            if let Some(captures) = &mut self.captures {
+                captures.trace(&traced);
+            }
+            let held = self.held.get_mut(traced.packet.payload.0 as usize);
+            // As with captures: another packet may have the place of one whose last frames end.
+            if let Some(held) = held.filter(|held| held.arrived == traced.packet.created) {
+                held.lost_at = LossPlace::after(&traced).or(held.lost_at);
+            }
         }
     }
 }

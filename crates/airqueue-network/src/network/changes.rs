@@ -82,6 +82,15 @@ pub enum Change {
         /// Whether the station is out of reach from then on.
         away: bool,
     },
+    /// A station has another position ([`Wlan::move_station`](crate::wlan::Wlan::move_station)).
+    Move {
+        /// The station.
+        station: StationId,
+        /// The new position in metres.
+        x_m: f64,
+        /// The new position in metres.
+        y_m: f64,
+    },
 }
 
 /// A change and its time. A change precedes all other events of its instant.
@@ -125,6 +134,9 @@ impl TimedChange {
                 wire.index() < spec.wires.len() && (0.0..=1.0).contains(&loss)
             }
             Change::Away { station, .. } => station.index() < wlan.stations.len(),
+            Change::Move { station, x_m, y_m } => {
+                wlan.reach.moved(station, x_m, y_m).is_some_and(|moved| moved.is_ok())
+            }
         };
         if possible { Ok(()) } else { Err(NetworkError::Change(Box::new(*self))) }
     }
@@ -164,6 +176,7 @@ impl Network {
             Change::WireRate { wire, rate } => self.wires[wire.index()].set_rate(rate, queue),
             Change::WireDelay { wire, delay } => self.wires[wire.index()].set_delay(delay),
             Change::WireLoss { wire, loss } => self.wires[wire.index()].set_loss(loss),
+            Change::Move { station, x_m, y_m } => self.wlan.move_station(station, x_m, y_m),
             Change::Away { station, away } => {
                 self.wlan.set_away(station, away, queue);
                 self.pass_on(queue);

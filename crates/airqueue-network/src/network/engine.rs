@@ -3,6 +3,7 @@
 use super::changes::TimedChange;
 use super::connection::{Connection, Direction};
 use super::hops::{End, Hops, RouteHop};
+use super::opportunities::Opportunities;
 use super::segments::Batch;
 use super::sources::{FlowSource, Sources};
 use super::spec::{Hop, NetworkError, NetworkSpec, Traffic};
@@ -18,6 +19,7 @@ use crate::timer::Timer;
 use crate::wlan::{self, Wlan};
 use crate::{ConnectionId, FlowId, HopId, InterfaceId, PathId, SourceId, WireId};
 use airqueue_core::{Dropped, Ecn, FlowKey, Packet, Payload, Seed, Span, Time};
+use airqueue_wifi::medium::StationId;
 
 /// Events outside the radio come before the radio's events of the same instant.
 pub(super) const OUTSIDE: Phase = Phase(0);
@@ -305,6 +307,22 @@ impl Network {
         self.wlan.upper.hops.start_trace();
     }
 
+    /// From now on the delivery opportunities from a station, or only those to another station, are kept; those before
+    /// `begin` are not. False, and nothing is kept, if no hop leads there.
+    pub fn start_watch(
+        &mut self,
+        spec: &NetworkSpec,
+        link: (StationId, Option<StationId>),
+        begin: Time,
+    ) -> bool {
+        self.wlan.upper.hops.start_watch(spec, link, begin)
+    }
+
+    /// The delivery opportunities up to `now`, if somebody asked for them.
+    pub fn opportunities(&self, now: Time) -> Option<Opportunities> {
+        self.wlan.upper.hops.watch.as_ref().map(|watch| watch.until(now))
+    }
+
     /// What has happened to packets from outside since the last call, in order of time; nothing before
     /// [`Self::start_trace`].
     pub fn traced(&mut self) -> impl Iterator<Item = Traced> + '_ {
@@ -375,7 +393,7 @@ impl Network {
             (Hop::Air(_), None) => self.offer_to_wlan(packet, queue),
             (Hop::Wire(wire), _) => {
                 let hops = &mut self.wlan.upper.hops;
-                if hops.on_offered(&packet) {
+                if hops.on_offered(&packet, queue.now()) {
                     let header = self.store.header(packet.payload);
                     self.wires[wire.index()].set_tcp_header(packet.id, &header);
                 }
@@ -387,7 +405,7 @@ impl Network {
 
     #[inline]
     fn offer_to_wlan(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
-        if self.wlan.upper.hops.on_offered(&packet) {
+        if self.wlan.upper.hops.on_offered(&packet, queue.now()) {
             let header = self.store.header(packet.payload);
             self.wlan.set_tcp_header(&packet, &header);
         }

@@ -1,5 +1,6 @@
 //! The hops of all routes, and their packet counters.
 
+use super::opportunities::Watch;
 use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec, Node, Traffic};
 use super::trace::{Step, Traced};
 use crate::counters::{Delivered, HopCounters};
@@ -64,6 +65,8 @@ pub(super) struct HopState {
     pub(super) sender_waits: bool,
     /// Whether the packets are TCP segments whose headers the queue reads.
     pub(super) shows_headers: bool,
+    /// Whether [`Hops::watch`] is of this hop.
+    pub(super) watched: bool,
     pub(super) counters: HopCounters,
     /// Deliveries at the time when counting began.
     before: Delivered,
@@ -80,6 +83,8 @@ pub(super) struct Hops {
     over_air: usize,
     /// Steps of packets from outside, if somebody wants to know them.
     pub(super) trace: Option<Vec<Traced>>,
+    /// Of hops over the air, if somebody wants to know what the medium gives them.
+    pub(super) watch: Option<Box<Watch>>,
 }
 
 impl HopState {
@@ -251,7 +256,8 @@ impl Hops {
 
     /// A packet enters the queue of its hop, or its wire. True if the queue reads the packet's TCP header.
     #[inline]
-    pub(super) fn on_offered(&mut self, packet: &Packet) -> bool {
+    pub(super) fn on_offered(&mut self, packet: &Packet, now: Time) -> bool {
+        self.watch_come(packet, now);
         let state = self.state(packet);
         state.on_offered(packet);
         state.shows_headers
@@ -277,6 +283,7 @@ impl Hops {
     #[inline]
     pub(super) fn on_dropped(&mut self, dropped: &Dropped) -> &HopState {
         self.trace(&dropped.packet, Step::Dropped(dropped.reason));
+        self.watch_go(&dropped.packet, None);
         let state = self.state(&dropped.packet);
         state.counters.on_dropped(dropped);
         state.waiting -= 1;
@@ -298,6 +305,7 @@ impl Hops {
 
     /// A packet has been lost in its wire.
     pub(super) fn on_lost_in_wire(&mut self, packet: &Packet) {
+        self.trace(packet, Step::LostInWire);
         let state = self.state(packet);
         state.counters.given_up.add(packet);
         state.waiting -= 1;

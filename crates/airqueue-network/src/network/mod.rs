@@ -21,6 +21,7 @@ mod changes;
 mod connection;
 mod engine;
 mod hops;
+mod opportunities;
 mod results;
 mod segments;
 pub mod series;
@@ -34,6 +35,7 @@ mod wire;
 pub use changes::{Change, TimedChange};
 pub use connection::{SessionCounters, TcpCounters};
 pub use engine::{Event, Network, OfferedPacket};
+pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 pub use spec::{
     AlternateRoute, FlowPart, FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind,
     TcpFlowSpec, Traffic, WireSpec, Work,

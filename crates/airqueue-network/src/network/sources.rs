@@ -101,7 +101,8 @@ impl Sources {
             return None;
         }
         let packet = self.make_at(source, first, now);
-        state.on_offered(&packet);
+        hops.states[first.index()].on_offered(&packet);
+        hops.watch_come(&packet, now);
         Some(packet)
     }
 }

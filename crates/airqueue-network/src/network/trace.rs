@@ -30,6 +30,8 @@ pub enum Step {
     Dropped(DropReason),
     /// The station before the hop has given the packet up.
     GivenUp,
+    /// The packet was lost in the wire.
+    LostInWire,
 }
 
 impl Hops {

@@ -40,6 +40,7 @@ impl UpperLayer for Upper {
         let state = self.hops.state(packet);
         state.waiting -= 1;
         state.counters.on_taken(packet, now);
+        self.hops.watch_go(packet, Some(now));
         self.hops.trace_taken(packet, now);
     }
 
@@ -72,6 +73,7 @@ impl UpperLayer for Upper {
 
     #[inline(never)]
     fn on_delivered(&mut self, packet: Packet, now: Time) {
+        self.hops.watch_delivered(&packet, now);
         let state = self.hops.state(&packet);
         state.counters.on_delivered(&packet, now);
         if state.leads_on {

@@ -133,6 +133,16 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
+    /// A station has another position from now on: who hears and senses the station, and whom the station hears, and
+    /// with what power. Frames on the air are heard as they began. Routes and rates stay.
+    ///
+    /// # Panics
+    ///
+    /// If the station does not exist, the stations have no positions, or the new position is not valid.
+    pub fn move_station(&mut self, station: StationId, x_m: f64, y_m: f64) {
+        self.listeners.move_station(station, x_m, y_m);
+    }
+
     /// Whether a station is out of reach of all others.
     #[inline]
     pub fn is_away(&self, station: StationId) -> bool {

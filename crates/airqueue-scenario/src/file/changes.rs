@@ -1,6 +1,6 @@
 //! The keys of changes during a run.
 
-use crate::quantity::{Duration, FrameRate, Quantity, QueueLimit};
+use crate::quantity::{Duration, FrameRate, Length, Quantity, QueueLimit};
 use airqueue_qdisc::QueueGiven;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ pub(crate) struct ChangeTable {
     /// host, in both directions.
     pub(crate) rate: Option<FrameRate>,
     /// A station, or the members of a group: the rate of their data frames changes, or the limit of their queues, or
-    /// they go out of reach.
+    /// they go out of reach, or a station moves.
     pub(crate) station: Option<String>,
     /// The new limit. Packets already in the queue stay, even above the limit.
     pub(crate) queue_limit: Option<Quantity<QueueLimit>>,
@@ -28,6 +28,8 @@ pub(crate) struct ChangeTable {
     /// Whether the station is out of reach of all others from now on. Its packets wait in its queues; packets for the
     /// station are repeated and given up.
     pub(crate) away: Option<bool>,
+    /// The new position of the station: who hears and senses whom changes, and the powers. Routes and rates stay.
+    pub(crate) position: Option<[Quantity<Length>; 2]>,
     /// A host, or the members of a group: their wired links change, in both directions.
     pub(crate) host: Option<String>,
     /// The new delay of a wired link, for packets that are serialised from now on. Packets stay in order.

@@ -101,6 +101,8 @@ pub struct Link {
 pub struct Reach {
     table: Arc<Table>,
     powers_known: bool,
+    /// The places and the propagation of which the table was made; `None`: links.
+    origin: Option<Arc<(Vec<Place>, Propagation)>>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -141,7 +143,8 @@ impl Reach {
             table.offsets.push(table.listeners_of.len());
         }
         table.listeners_of.shrink_to_fit();
-        Ok(Reach { table: Arc::new(table), powers_known })
+        let origin = Some(Arc::new((places, *propagation)));
+        Ok(Reach { table: Arc::new(table), powers_known, origin })
     }
 
     /// The table of exactly these links between the stations 0 to `stations` - 1.
@@ -174,7 +177,20 @@ impl Reach {
         for id in 0..count {
             table.offsets.push(sorted.partition_point(|link| link.from.0 <= id));
         }
-        Ok(Reach { table: Arc::new(table), powers_known: with_power > 0 })
+        Ok(Reach { table: Arc::new(table), powers_known: with_power > 0, origin: None })
+    }
+
+    /// The table after a station has moved to another position in metres; `None`: the table is of links, not of
+    /// places.
+    pub fn moved(&self, id: StationId, x_m: f64, y_m: f64) -> Option<Result<Reach, MediumError>> {
+        let (places, propagation) = &**self.origin.as_ref()?;
+        let mut places = places.clone();
+        let Some(place) = places.get_mut(id.index()) else {
+            let stations = places.len() as u32;
+            return Some(Err(MediumError::UnknownStation { id, stations }));
+        };
+        (place.x_m, place.y_m) = (x_m, y_m);
+        Some(Reach::from_places(&places, propagation))
     }
 
     /// Number of stations.

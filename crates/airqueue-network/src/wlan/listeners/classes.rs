@@ -91,6 +91,13 @@ impl HearingClasses {
         classes
     }
 
+    /// No station hears like another.
+    pub(super) fn none(stations: usize) -> HearingClasses {
+        let nowhere = Membership { class: NONE, group: NONE, place: 0 };
+        let memberships = vec![nowhere; stations];
+        HearingClasses { all: Vec::new(), groups: Vec::new(), memberships }
+    }
+
     /// Finds out which classes are uniform.
     fn compare_powers(&mut self, reach: &Reach) {
         let mut powers = vec![(NONE, 0.0); self.all.len()];

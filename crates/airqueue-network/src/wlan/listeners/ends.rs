@@ -13,13 +13,13 @@ impl Listeners {
     /// A frame begins at the listeners that are on their own.
     #[inline]
     pub(super) fn begin_at_apart(&mut self, from: StationId, place: u32, now: Time) {
-        let (single, many) = self.listeners.of(from);
+        let (single, many) = self.listeners.now().of(from);
         for at in single {
-            let listener = self.listeners.at(at);
+            let listener = self.listeners.now().at(at);
             self.begin_at(listener.station(), listener.alone, place, now);
         }
         for at in many {
-            let listener = self.listeners.at(at);
+            let listener = self.listeners.now().at(at);
             for member in 0..self.classes.all[listener.class()].apart.len() {
                 let station = self.classes.all[listener.class()].apart[member];
                 if station != from {
@@ -87,7 +87,7 @@ impl Listeners {
         now: Time,
         tap: &mut Socket,
     ) -> Ending {
-        let &FrameOnAir { id, from, air } = self.on_air_frames.at(place);
+        let &FrameOnAir { id, from, air, version } = self.on_air_frames.at(place);
         self.macs[from.index()].on_transmitted(now, &self.radio);
         let frame = self.macs[from.index()].frame();
         let &Frame { kind, to, mpdus, .. } = frame;
@@ -95,14 +95,31 @@ impl Listeners {
         self.on_air_frames.end(place);
         let (begins, time) = (air.begins, air.ends - air.begins);
         let at_receiver = None;
-        let mut ending =
-            Ending { place, id, from, to, kind, mpdus, begins, now, time, overheard, at_receiver };
-        let (single, classes) = self.listeners.of(from);
+        let mut ending = Ending {
+            place,
+            id,
+            from,
+            to,
+            kind,
+            mpdus,
+            begins,
+            now,
+            time,
+            overheard,
+            at_receiver,
+            version,
+        };
+        let (single, classes) = self.listeners.for_frame(version).of(from);
         for at in single {
-            let listener = self.listeners.at(at);
+            let listener = self.listeners.for_frame(version).at(at);
             self.end_at::<TAPPED>(listener.station(), listener.alone, &mut ending, tap);
         }
-        for listener in self.listeners.watchers(from).map(|at| self.listeners.at(at)) {
+        for listener in self
+            .listeners
+            .for_frame(version)
+            .watchers(from)
+            .map(|at| self.listeners.for_frame(version).at(at))
+        {
             if listener.alone.is_sensed() {
                 self.macs[listener.station().index()].watch_end(now);
             }
@@ -121,7 +138,7 @@ impl Listeners {
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
-        let listener = self.listeners.at(at);
+        let listener = self.listeners.for_frame(ending.version).at(at);
         for member in 0..self.classes.all[listener.class()].apart.len() {
             let station = self.classes.all[listener.class()].apart[member];
             if station != ending.from {

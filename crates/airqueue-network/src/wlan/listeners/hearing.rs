@@ -22,7 +22,7 @@ pub(super) struct Listener {
     pub(super) alone: Alone,
 }
 
-/// Which station hears which; never changes.
+/// Which station hears which.
 #[derive(Debug)]
 pub(super) struct ListenerTable {
     reach: Reach,
@@ -33,6 +33,14 @@ pub(super) struct ListenerTable {
     begins: Vec<Begins>,
     /// Whether stations without flows listen too, because of a tap.
     all_listen: bool,
+}
+
+/// Which station hears which now, and which heard which when frames began that are still on the air.
+#[derive(Debug)]
+pub(super) struct Tables {
+    now: ListenerTable,
+    version: u32,
+    old: Vec<(u32, ListenerTable)>,
 }
 
 /// Where the listeners of a transmitter begin, by kind.
@@ -56,7 +64,7 @@ struct ReceiverState {
 
 /// The frames on the air, as receivers get them.
 pub(super) struct OnAirNow<'a> {
-    pub(super) listeners: &'a ListenerTable,
+    pub(super) listeners: &'a Tables,
     pub(super) on_air_frames: &'a FramesOnAir,
 }
 
@@ -125,7 +133,59 @@ impl Listener {
     }
 }
 
+impl Tables {
+    pub(super) fn new(now: ListenerTable) -> Tables {
+        Tables { now, version: 0, old: Vec::new() }
+    }
+
+    /// The table for frames that begin now.
+    #[inline(always)]
+    pub(super) fn now(&self) -> &ListenerTable {
+        &self.now
+    }
+
+    /// The number of this table.
+    #[inline(always)]
+    pub(super) fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The table for a frame on the air.
+    #[inline(always)]
+    pub(super) fn for_frame(&self, version: u32) -> &ListenerTable {
+        if version == self.version { &self.now } else { self.former(version) }
+    }
+
+    #[cold]
+    fn former(&self, version: u32) -> &ListenerTable {
+        let found = self.old.iter().find(|(of, _)| *of == version);
+        &found.expect("the table of a frame on the air is kept").1
+    }
+
+    /// Frames that begin from now on have another table; `used`: whether a frame on the air has the table with a number.
+    pub(super) fn replace(&mut self, mut now: ListenerTable, used: impl Fn(u32) -> bool) {
+        now.all_listen = self.now.all_listen;
+        let before = std::mem::replace(&mut self.now, now);
+        self.old.push((self.version, before));
+        self.version += 1;
+        self.old.retain(|(version, _)| used(*version));
+    }
+
+    /// [`ListenerTable::let_all_listen`] of all tables.
+    pub(super) fn let_all_listen(&mut self) -> bool {
+        for (_, table) in &mut self.old {
+            table.let_all_listen();
+        }
+        self.now.let_all_listen()
+    }
+}
+
 impl ListenerTable {
+    /// Who hears which transmitter.
+    pub(super) fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
     /// `takes_part`: for each station, whether packets are sent from or to the station.
     pub(super) fn new(
         reach: Reach,
@@ -214,6 +274,11 @@ impl Hearing {
         Hearing { receivers, groups: vec![ReceiverState::SILENT; groups], receptions }
     }
 
+    /// The receivers of all stations.
+    pub(super) fn receptions(&self) -> &[Reception] {
+        &self.receptions
+    }
+
     /// A station begins to transmit.
     pub(super) fn transmit(&mut self, from: StationId, air: Air, on: &OnAirNow) {
         self.track_lone(from, on);
@@ -232,7 +297,7 @@ impl Hearing {
     #[inline(always)]
     fn track(&mut self, station: StationId, place: u32, on: &OnAirNow) {
         let on_air = on.on_air_frames.at(place);
-        let signal = on.listeners.signal(on_air.from, station);
+        let signal = on.listeners.for_frame(on_air.version).signal(on_air.from, station);
         self.receptions[station.index()].on_begin(on_air.id, on_air.air, signal);
     }
 
@@ -385,7 +450,7 @@ impl Hearing {
             return reception.receiving(now);
         }
         let on_air = on.on_air_frames.at(self.receivers[station.index()].lone);
-        let signal = on.listeners.signal(on_air.from, station);
+        let signal = on.listeners.for_frame(on_air.version).signal(on_air.from, station);
         reception.may_decode(on_air.air.begins, signal, now)
     }
 }

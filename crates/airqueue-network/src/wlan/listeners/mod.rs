@@ -33,7 +33,7 @@ use airqueue_wifi::medium::{Air, Reception, StationId};
 use bit_errors::BitErrors;
 use classes::HearingClasses;
 use grants::Grants;
-use hearing::{Alone, Hearing, ListenerTable, OnAirNow};
+use hearing::{Alone, Hearing, ListenerTable, OnAirNow, Tables};
 use on_air::FramesOnAir;
 use rx_end::RxEnds;
 
@@ -43,7 +43,9 @@ pub(super) struct Listeners {
     pub(super) radio: Radio,
     /// The MAC of a station that is not on its own must not be touched before [`Self::split`].
     pub(super) macs: Vec<Mac>,
-    listeners: ListenerTable,
+    listeners: Tables,
+    /// For each station, whether packets are sent from or to the station.
+    takes_part: Vec<bool>,
     hearing: Hearing,
     classes: HearingClasses,
     errors: BitErrors,
@@ -81,9 +83,16 @@ impl Listeners {
         let alone = Alone::of_links(&spec.reach, &receptions);
         let classes = HearingClasses::new(spec, &alone, &macs);
         let groups = classes.groups.len();
+        let takes_part = spec.takes_part();
         Ok(Listeners {
             errors: BitErrors::new(errors, spec.noise_w, &radio.phy, stations, seed),
-            listeners: ListenerTable::new(spec.reach.clone(), &alone, &classes, &spec.takes_part()),
+            listeners: Tables::new(ListenerTable::new(
+                spec.reach.clone(),
+                &alone,
+                &classes,
+                &takes_part,
+            )),
+            takes_part,
             hearing: Hearing::new(receptions, groups),
             classes,
             on_air_frames: FramesOnAir::default(),
@@ -100,13 +109,17 @@ impl Listeners {
     /// From now on all stations listen, including those without flows. Stations without flows have not tracked which
     /// other frames overlap a frame now on the air.
     pub(super) fn let_all_listen(&mut self) {
-        let watched = |of: &Self, place| of.listeners.watchers(of.on_air_frames.at(place).from);
+        let watched = |of: &Self, place| {
+            let frame = of.on_air_frames.at(place);
+            of.listeners.for_frame(frame.version).watchers(frame.from)
+        };
         let on_air = self.on_air_frames.all().into_iter();
         let watched_frames: Vec<_> = on_air.map(|place| (place, watched(self, place))).collect();
         if self.listeners.let_all_listen() {
             let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
             for (place, watchers) in watched_frames {
-                for listener in watchers.map(|at| self.listeners.at(at)) {
+                let version = self.on_air_frames.at(place).version;
+                for listener in watchers.map(|at| self.listeners.for_frame(version).at(at)) {
                     self.hearing.begin(
                         listener.station(),
                         place,
@@ -165,8 +178,8 @@ impl Listeners {
     /// All consequences of the end of a station's frame have been handled: stations with agreeing state join again.
     #[inline]
     pub(super) fn regroup(&mut self, sender: StationId, now: Time) {
-        for at in self.listeners.of(sender).1 {
-            self.gather(self.listeners.at(at).class(), now);
+        for at in self.listeners.now().of(sender).1 {
+            self.gather(self.listeners.now().at(at).class(), now);
         }
     }
 
@@ -176,25 +189,46 @@ impl Listeners {
         let frame = self.macs[from.index()].frame();
         let lasts = self.radio.phy.airtime(frame.rate, frame.bytes);
         let air = Air { begins: now, ends: now + lasts };
-        let place = self.on_air_frames.begin(from, air);
+        let place = self.on_air_frames.begin(from, air, self.listeners.version());
         let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
         self.hearing.transmit(from, air, &on);
         self.macs[from.index()].on_transmit(now);
         self.settle(from, now);
         self.begin_at_apart(from, place, now);
-        for listener in self.listeners.watchers(from).map(|at| self.listeners.at(at)) {
+        for listener in self.listeners.now().watchers(from).map(|at| self.listeners.now().at(at)) {
             if listener.alone.is_sensed() {
                 self.macs[listener.station().index()].watch_begin(now);
             }
         }
-        for at in self.listeners.of(from).1 {
-            let listener = self.listeners.at(at);
+        for at in self.listeners.now().of(from).1 {
+            let listener = self.listeners.now().at(at);
             for group in (0..self.classes.all[listener.class()].groups().len()).rev() {
                 let group = self.classes.all[listener.class()].groups()[group] as usize;
                 self.begin_at_group(group, listener.class(), listener.alone, place, now);
             }
         }
         (place, air.ends)
+    }
+
+    /// A station has another position from now on. Frames on the air are heard as they began. Stations are simulated one
+    /// by one from now on, since those that heard alike may not.
+    ///
+    /// # Panics
+    ///
+    /// If the stations have no positions, or the new position is not valid.
+    pub(super) fn move_station(&mut self, station: StationId, x_m: f64, y_m: f64) {
+        let reach = self.listeners.now().reach().moved(station, x_m, y_m);
+        let reach = reach.expect("stations have positions").expect("the position is valid");
+        for station in (0..self.macs.len() as u32).map(StationId) {
+            self.split(station);
+        }
+        let alone = Alone::of_links(&reach, self.hearing.receptions());
+        let classes = HearingClasses::none(self.macs.len());
+        let table = ListenerTable::new(reach, &alone, &classes, &self.takes_part);
+        let on_air: Vec<_> = self.on_air_frames.all();
+        let on_air_frames = &self.on_air_frames;
+        let used = |version| on_air.iter().any(|&at| on_air_frames.at(at).version == version);
+        self.listeners.replace(table, used);
     }
 
     /// A station goes out of reach of all others, or comes back.

@@ -9,6 +9,8 @@ pub(super) struct FrameOnAir {
     /// The transmitter, which holds the frame: [`Mac::frame`](airqueue_wifi::mac::Mac::frame).
     pub(super) from: StationId,
     pub(super) air: Air,
+    /// Which stations hear the frame: those that heard its transmitter when the frame began.
+    pub(super) version: u32,
 }
 
 /// All frames on the air, by a number that is reused after the end of the frame.
@@ -22,9 +24,9 @@ pub(super) struct FramesOnAir {
 impl FramesOnAir {
     /// A frame begins.
     #[inline]
-    pub(super) fn begin(&mut self, from: StationId, air: Air) -> u32 {
+    pub(super) fn begin(&mut self, from: StationId, air: Air, version: u32) -> u32 {
         self.next += 1;
-        let on_air = FrameOnAir { id: FrameId(self.next), from, air };
+        let on_air = FrameOnAir { id: FrameId(self.next), from, air, version };
         match self.free.pop() {
             Some(place) => {
                 self.places[place as usize] = on_air;

@@ -22,6 +22,8 @@ pub(in crate::wlan) struct Ending {
     pub(super) now: Time,
     pub(in crate::wlan) time: Span,
     pub(super) overheard: Overheard,
+    /// [`FrameOnAir::version`](super::on_air::FrameOnAir::version).
+    pub(super) version: u32,
     /// The outcome at the receiver: what overlapping frames left of the frame, and whether the receiver decoded it.
     pub(in crate::wlan) at_receiver: Option<(RxOutcome, bool)>,
 }
@@ -148,7 +150,8 @@ impl Listeners {
     /// Whether noise destroys a frame of one MPDU at a station.
     fn is_lost(&mut self, station: StationId, end: &End, ending: &Ending) -> bool {
         let frame = self.macs[ending.from.index()].frame();
-        let signal = || self.listeners.signal(frame.from, station);
+        let table = self.listeners.for_frame(ending.version);
+        let signal = || table.signal(frame.from, station);
         let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
         self.errors.strikes(station, loss)
     }
@@ -167,7 +170,7 @@ impl Listeners {
         }
         let (frame, noisy) = (*self.macs[ending.from.index()].frame(), self.errors.happen());
         let Listeners { listeners, errors, hearing, macs, radio, .. } = self;
-        let signal = listeners.signal(frame.from, station);
+        let signal = listeners.for_frame(ending.version).signal(frame.from, station);
         let parts = Parts::of(&frame, ending.begins, ending.now, &radio.phy);
         // The probability that an MPDU, after its delimiter, is lost.
         let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
@@ -211,7 +214,7 @@ impl Listeners {
             return end.outcome.decoded();
         }
         let frame = self.macs[ending.from.index()].frame();
-        let signal = self.listeners.signal(frame.from, tracker);
+        let signal = self.listeners.for_frame(ending.version).signal(frame.from, tracker);
         let parts = Parts::of(frame, ending.begins, ending.now, &self.radio.phy);
         self.hearing.beside(tracker, parts.preamble(), signal).is_some()
     }
