@@ -63,6 +63,7 @@ class _Asked:
     duration_s: float | None
     changes: tuple[str, ...]
     no_back_pressure: bool
+    no_offload: bool
     seed: int
     json_path: str | None
     strict: bool
@@ -171,6 +172,11 @@ class _Asked:
     help="Packets in the queue of a station count against no socket, as behind a router.",
 )
 @click.option(
+    "--no-offload",
+    is_flag=True,
+    help="Packets cross the nodes' devices one by one, as without segmentation offload.",
+)
+@click.option(
     "--seed",
     type=click.IntRange(0, _MOST_SEED),
     default=1,
@@ -263,7 +269,12 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
     network = EmulatedNetwork(
-        asked.scenario, **asked.options(), pcap=dict(asked.pcap), outside=asked.outside
+        asked.scenario,
+        **asked.options(),
+        pcap=dict(asked.pcap),
+        # Exact runs have none, and a run has the devices of its twins.
+        offload=not asked.no_offload and asked.twins is None,
+        outside=asked.outside,
     )
     order = _order(asked, network)
     if not asked.quiet:

@@ -38,6 +38,7 @@ class EmulatedNetwork:
     ``pcap``: for each node that is to be captured a file of pcapng, which is made when the network
     starts.
     ``device``: the kind of all nodes' devices; by default TUN where this user may make TUN devices.
+    ``offload``: whether TUN devices have segmentation offload, as network cards do.
     ``outside``: the node, real too, by way of which programs at all nodes reach networks outside.
 
     Needs root, or a user namespace (`airqueue.linux.privileges`). Raises
@@ -54,6 +55,7 @@ class EmulatedNetwork:
         back_pressure: bool = True,
         pcap: Mapping[str, str | os.PathLike[str]] | None = None,
         device: Device | None = None,
+        offload: bool = True,
         outside: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
@@ -78,6 +80,7 @@ class EmulatedNetwork:
             known = ", ".join(names)
             raise EmulationError(f"{outside!r} is not one node: real nodes are {known}")
         self._asked_device = device
+        self._offload = offload
         self._devices: Devices | None = None
         self._gateway = outside
         self._outside: Outside | None = None
@@ -182,6 +185,7 @@ class EmulatedNetwork:
             json.loads(self._engine.figures()),
             {name: host.dropped_packets() + missed[name] for name, host in self._hosts.items()},
             device=None if self._devices is None else self._devices.kind,
+            offload=self._devices is not None and self._devices.offload,
             outside=None if self._outside is None else self._outside.document(),
             without_back_pressure=self.without_back_pressure,
             routers=self.plan.routers,
@@ -241,7 +245,7 @@ class EmulatedNetwork:
             check_outside()
 
     def _build(self) -> None:
-        self._devices = Devices(choose(self._asked_device))
+        self._devices = Devices(choose(self._asked_device), offload=self._offload)
         for node in self.plan.nodes:
             host = self._hosts[node.name] = Host(node, self.plan)
             host.prepare()
@@ -302,6 +306,7 @@ def emulate(
     back_pressure: bool = True,
     pcap: Mapping[str, str | os.PathLike[str]] | None = None,
     device: Device | None = None,
+    offload: bool = True,
     outside: str | None = None,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
@@ -317,6 +322,7 @@ def emulate(
         back_pressure=back_pressure,
         pcap=pcap,
         device=device,
+        offload=offload,
         outside=outside,
     )
 

@@ -42,6 +42,8 @@ class EmulationResults:
     """Kind of the nodes' devices: ``tun`` or ``veth``."""
     outside: Mapping[str, Any] | None = None
     """The way to networks outside, if there is one."""
+    offload: bool = False
+    """Whether the nodes' devices have segmentation offload."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -60,6 +62,7 @@ class EmulationResults:
             tuple(document["changes"]),
             document["device"],
             document["outside"],
+            document["offload"],
         )
 
     @property
@@ -82,6 +85,7 @@ class EmulationResults:
             "seed": self.seed,
             "exact": self.exact,
             "device": self.device,
+            "offload": self.offload,
             "outside": self.outside,
             "trusted": verdict.trusted,
             "trusted_within_s": verdict.within_s,
