@@ -175,7 +175,9 @@ def segments_per_ack(case: Case, results: EmulationResults) -> float | None:
         return None
     pairs = results.emulated["pairs"].items()
     from_server = {
-        way: sum(pair["offered_packets"] for name, pair in pairs if name.startswith("server") is way)
+        way: sum(
+            pair["offered_packets"] for name, pair in pairs if name.startswith("server") is way
+        )
         for way in (True, False)
     }
     return from_server[not case.upload] / max(from_server[case.upload], 1)

@@ -33,7 +33,7 @@ fn cut(record: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut record = record.to_vec();
     let mut segments = split(&mut record)?;
     let mut packets = Vec::new();
-    while let Some(packet) = segments.next() {
+    while let Some(packet) = segments.next_packet() {
         packets.push(packet.to_vec());
     }
     Some(packets)

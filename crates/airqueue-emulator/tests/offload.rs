@@ -98,7 +98,7 @@ fn notes(flags: u8, kind: u8, size: u16, checksum: (u16, u16)) -> Vec<u8> {
 fn pieces(record: &mut [u8]) -> Option<Vec<Vec<u8>>> {
     let mut segments = split(record)?;
     let mut pieces = Vec::new();
-    while let Some(packet) = segments.next() {
+    while let Some(packet) = segments.next_packet() {
         pieces.push(packet.to_vec());
     }
     Some(pieces)

@@ -358,7 +358,7 @@ impl Loop<'_> {
     ) -> usize {
         let mut count = 0;
         let now = self.reach_now(state);
-        while let Some(packet) = packets.next() {
+        while let Some(packet) = packets.next_packet() {
             count += 1;
             let senders = self.senders.iter_mut().find(|of| of.node == node);
             if !senders.is_some_and(|of| of.returns(packet)) {

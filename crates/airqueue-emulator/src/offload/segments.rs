@@ -85,7 +85,7 @@ impl Segments<'_> {
     /// The next packet.
     ///
     /// Its headers are written where the data before it were, which are no longer needed.
-    pub fn next(&mut self) -> Option<&[u8]> {
+    pub fn next_packet(&mut self) -> Option<&[u8]> {
         if self.done {
             return None;
         }
