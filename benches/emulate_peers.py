@@ -1,10 +1,10 @@
-"""Emulators side by side: what a pipe without a limit carries, and what it adds to a delay of 5 ms each way.
+"""Emulators side by side: what a pipe carries, and what it adds to a delay of 5 ms each way.
 
     python benches/emulate_peers.py [--runs 3] [--seconds 5] [PEER...]
 
-Each peer joins two namespaces. The same two programs are there: one pings the other on an idle path, 20
-times a second, sends TCP as fast as it can, and then UDP at a rate. Figures are
-medians over the runs. Peers that are not installed have a row that says how to get them.
+Each peer joins two namespaces. The same two programs are there: one pings the other on an idle
+path, 20 times a second, sends TCP as fast as it can, and then UDP at a rate. Figures are medians
+over the runs. Peers that are not installed have a row that says how to get them.
 Needs root.
 """
 
@@ -182,7 +182,9 @@ def _checked(namespace: Namespace, argv: Any, pass_fds: tuple[int, ...] = ()) ->
 def _rattan(seconds: float) -> Mapping[str, float]:
     program = shutil.which("rattan") or RATTAN.absolute()
     if not Path(program).exists():
-        raise AbsentError("cargo install rattan --version 0.1.1 --locked --root target/peers/rattan")
+        raise AbsentError(
+            "cargo install rattan --version 0.1.1 --locked --root target/peers/rattan"
+        )
     with tempfile.TemporaryDirectory() as folder:
         config, file = Path(folder, "pipe.toml"), Path(folder, "figures")
         ask = Path(folder, "ask.py")
@@ -201,9 +203,7 @@ def _rattan(seconds: float) -> Mapping[str, float]:
         )
         argv = [str(program), "run", "--config", str(config)]
         limit_s = 2 * seconds + _PATIENCE_S
-        done = subprocess.run(
-            argv, capture_output=True, text=True, timeout=limit_s, check=False
-        )
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=limit_s, check=False)
         if not file.exists():
             said = " ".join((done.stderr or done.stdout).split())[-200:]
             raise AbsentError(f"rattan gave no figures ({said or done.returncode})")
