@@ -105,7 +105,7 @@ bench: system-demo setup  ## accuracy and duration of the measurement; speed of 
 bench-emulate: system-demo setup  ## lateness of emulations: real programs on this machine, 5 runs of a minute for each case
 	$(BIN)/python benches/emulate.py
 
-bench-emulate-peers: setup  ## emulators side by side: what they carry, and what they add; peers that are not installed say how
+bench-emulate-peers: setup  ## emulators side by side: what they carry, and what they add; those that it does not run are named
 	$(BIN)/python benches/emulate_peers.py
 
 bench-exact: setup  ## the kernel's TCP in exact emulations beside the simulator's, and what these emulations cost

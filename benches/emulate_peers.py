@@ -4,7 +4,8 @@
 
 Each peer joins two namespaces. The same two programs are there: one pings the other on an idle
 path, 20 times a second, sends TCP as fast as it can, and then UDP at a rate. Figures are medians
-over the runs. Peers that are not installed have a row that says how to get them.
+over the runs. Peers that this program does not run have a row that says what they have, and how to
+get them.
 Needs root.
 """
 
@@ -13,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -32,7 +32,6 @@ from airqueue.linux.netns import Namespace
 DELAY_S: Final = 0.005
 """Each way."""
 UDP_BPS: Final = 200e6
-RATTAN: Final = Path(os.environ.get("CARGO_TARGET_DIR") or "target") / "peers/rattan/bin/rattan"
 _PATIENCE_S: Final = 60.0
 
 # Counts datagrams and a connection, says how much came, and ends.
@@ -179,37 +178,6 @@ def _checked(namespace: Namespace, argv: Any, pass_fds: tuple[int, ...] = ()) ->
         raise AbsentError(f"{argv[0]} failed: {done.stderr.strip()}")
 
 
-def _rattan(seconds: float) -> Mapping[str, float]:
-    program = shutil.which("rattan") or RATTAN.absolute()
-    if not Path(program).exists():
-        raise AbsentError(
-            "cargo install rattan --version 0.1.1 --locked --root target/peers/rattan"
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        config, file = Path(folder, "pipe.toml"), Path(folder, "figures")
-        ask = Path(folder, "ask.py")
-        ask.write_text(ASK, encoding="utf-8")
-        serve = Path(folder, "serve.py")
-        serve.write_text(SERVE, encoding="utf-8")
-        to = f'exec {sys.executable} {ask} "$RATTAN_BASE" {seconds} {UDP_BPS} {file}'
-        config.write_text(
-            '[env]\nmode = "Isolated"\n'
-            '[cells.up]\ntype = "Delay"\ndelay = "5ms"\n'
-            '[cells.down]\ntype = "Delay"\ndelay = "5ms"\n'
-            '[links]\nleft = "up"\nup = "right"\nright = "down"\ndown = "left"\n'
-            f"[commands]\nleft = {json.dumps(['sh', '-c', to])}\n"
-            f"right = {json.dumps([sys.executable, str(serve)])}\n",
-            encoding="utf-8",
-        )
-        argv = [str(program), "run", "--config", str(config)]
-        limit_s = 2 * seconds + _PATIENCE_S
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=limit_s, check=False)
-        if not file.exists():
-            said = " ".join((done.stderr or done.stdout).split())[-200:]
-            raise AbsentError(f"rattan gave no figures ({said or done.returncode})")
-        return _read(file)
-
-
 def _absent(how: str) -> Callable[[float], Mapping[str, float]]:
     def run(_: float) -> Mapping[str, float]:
         raise AbsentError(how)
@@ -218,7 +186,7 @@ def _absent(how: str) -> Callable[[float], Mapping[str, float]]:
 
 
 PEERS: Final = (
-    Peer("veth, no emulator", _veth, 0.0, "nothing"),
+    Peer("veth, no emulator", _veth, 0.0, "none"),
     Peer("airqueue, wires", lambda s: _airqueue(WIRES, s), DELAY_S, "lateness, twin"),
     Peer(
         "airqueue, 802.11ax",
@@ -226,12 +194,23 @@ PEERS: Final = (
         DELAY_S,
         "contention, aggregation, stations' queues, lateness, twin",
     ),
-    Peer("rattan", _rattan, DELAY_S, "nothing: a queue, a rate, delay and loss each way"),
+    Peer(
+        "rattan",
+        _absent("'cargo install rattan --version 0.1.1 --locked', then 'rattan run --config FILE'"),
+        DELAY_S,
+        "none: a queue, a rate, delay and loss each way",
+    ),
+    Peer(
+        "ns-3 tap bridge",
+        _absent("build ns-3 with tap-bridge, whose helper must be installed with root's rights"),
+        DELAY_S,
+        "contention, aggregation, stations' queues; a real-time scheduler",
+    ),
     Peer(
         "mahimahi",
         _absent("not in Debian 12; build it from its sources"),
         DELAY_S,
-        "nothing: a queue, a trace of the rate, delay and loss each way",
+        "none: a queue, a trace of the rate, delay and loss each way",
     ),
 )
 
@@ -241,7 +220,7 @@ def row(peer: Peer, runs: int, seconds: float) -> list[str]:
     try:
         done = [peer.run(seconds) for _ in range(runs)]
     except AbsentError as absent:
-        return [peer.name, "", "", "", "", "", f"not measured: {absent}"]
+        return [peer.name, "", "", "", "", "", f"{peer.has}. Not measured: {absent}"]
 
     def median(key: str) -> float:
         return statistics.median(each[key] for each in done)
