@@ -1,9 +1,10 @@
 """How late an emulation is, and how much it carries: real programs on this machine, in real time.
 
-    python benches/emulate.py [--runs 5] [--seconds 60] [--device tun|veth] [CASE...]
+    python benches/emulate.py [--runs 5] [--seconds 60] [--device tun|veth] [--compare] [CASE...]
 
 Each case is a network, and traffic of real programs in it. The table has medians over the runs, with
 the load that the machine had beforehand: lateness depends on the machine and on its other work.
+``--compare`` does each case without and with segmentation offload, in turns.
 Lateness of writes, and the 99th percentile of that of reads; "FIFO": with SCHED_FIFO.
 Needs root, or a user namespace (docs/emulate.md).
 """
@@ -137,9 +138,9 @@ CASES = (
 )
 
 
-def run(case: Case, seconds: float, device: Device | None) -> EmulationResults:
+def run(case: Case, seconds: float, device: Device | None, *, offload: bool) -> EmulationResults:
     """One run."""
-    with emulate(case.scenario(), device=device) as net:
+    with emulate(case.scenario(), device=device, offload=offload) as net:
         names = [node.name for node in net.plan.nodes if node.name != "server"]
         flows = [(name, "server") if case.upload else ("server", name) for name in names]
         receivers = [receiver for _, receiver in flows]
@@ -168,6 +169,20 @@ def await_sockets(net: EmulatedNetwork, names: list[str]) -> None:
         time.sleep(0.05)
 
 
+def segments_per_ack(case: Case, results: EmulationResults) -> float | None:
+    """Segments of TCP for each packet of the other direction: nearly all of these acknowledge."""
+    if case.kind != "tcp":
+        return None
+    pairs = results.emulated["pairs"].items()
+    from_server = {
+        way: sum(
+            pair["offered_packets"] for name, pair in pairs if name.startswith("server") is way
+        )
+        for way in (True, False)
+    }
+    return from_server[not case.upload] / max(from_server[case.upload], 1)
+
+
 def row(case: Case, results: list[EmulationResults]) -> list[str]:
     """The medians over the runs of a case."""
 
@@ -187,12 +202,15 @@ def row(case: Case, results: list[EmulationResults]) -> list[str]:
         1e3 * median([each["late_max_s"] for each in emulated]),
         1e3 * median([each["read_late_p99_s"] for each in emulated]),
     )
+    acks = median([segments_per_ack(case, each) for each in results])
     return [
         case.name,
+        "yes" if all(each.offload for each in results) else "no",
         f"{statistics.median(down_bps) / 1e6:.1f}",
         *(f"{value:.3f}" for value in late),
         f"{median([each['cpu_ratio'] for each in emulated]):.0%}",
         str(lost),
+        f"{acks:.1f}" if acks else "",
         "yes" if all(each["priority"] for each in emulated) else "no",
     ]
 
@@ -203,11 +221,13 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--device", choices=("tun", "veth"), help="kind of the nodes' devices")
+    parser.add_argument("--compare", action="store_true", help="without and with offload")
     parser.add_argument("cases", nargs="*", metavar="CASE", help="cases whose names have this word")
     options = parser.parse_args()
     table = Table(title=f"load beforehand {os.getloadavg()[0]:.2f}, {os.cpu_count()} processors")
     for head in (
         "case",
+        "offload",
         "Mb/s",
         "late p50 ms",
         "p99",
@@ -215,14 +235,21 @@ def main() -> int:
         "read p99",
         "CPU",
         "lost",
+        "segments an ACK",
         "FIFO",
     ):
         table.add_column(head)
     for case in CASES:
         if options.cases and not any(word in case.name for word in options.cases):
             continue
-        results = [run(case, options.seconds, options.device) for _ in range(options.runs)]
-        table.add_row(*row(case, results))
+        ways: dict[bool, list[EmulationResults]] = {
+            way: [] for way in ((False, True) if options.compare else (True,))
+        }
+        for _ in range(options.runs):
+            for offload, results in ways.items():
+                results.append(run(case, options.seconds, options.device, offload=offload))
+        for results in ways.values():
+            table.add_row(*row(case, results))
     Console().print(table)
     return 0
 

@@ -332,9 +332,10 @@ class Scenario:
     def watch(self, run: Run, link: str) -> None:
         """Have a replication keep the delivery opportunities of a link, as in ``ap:phone``."""
 
-def open_tun(namespace: str | PathLike[str], name: str) -> int:
+def open_tun(namespace: str | PathLike[str], name: str, offload: bool) -> int:
     """Create a TUN device in a network namespace (a path that setns can open).
 
+    ``offload``: the kernel leaves checksums and segments to the reader, and takes merged segments.
     Returns a descriptor that belongs to the caller; the device ends with the last descriptor. Raises
     `NativeError`.
     """

@@ -255,8 +255,7 @@ impl Emulation {
                 Ok(())
             }
             (Err((refusal, errand)), header) => {
-                self.refused[refusal as usize].add_size(bytes.len() as u64);
-                self.capture_refused(from, bytes, refusal, errand);
+                self.count_refused(from, bytes, refusal, errand);
                 if let (Some(errand), Ok(header)) = (errand, header) {
                     self.send_errand(from, bytes, &header, errand);
                 }
@@ -265,6 +264,24 @@ impl Emulation {
         };
         self.depart(pass_on);
         done
+    }
+
+    /// A node sends bytes at `now`, which is not after any event that was not handled, and no packet can be made of them;
+    /// they are counted as one malformed packet.
+    pub fn refuse(&mut self, from: usize, bytes: &[u8], now: Time) {
+        self.run.network().run_until(now);
+        self.count_refused(from, bytes, Refusal::Malformed, None);
+    }
+
+    fn count_refused(
+        &mut self,
+        from: usize,
+        bytes: &[u8],
+        refusal: Refusal,
+        errand: Option<Errand>,
+    ) {
+        self.refused[refusal as usize].add_size(bytes.len() as u64);
+        self.capture_refused(from, bytes, refusal, errand);
     }
 
     /// The route of a packet; otherwise why there is none, and which router says so.

@@ -11,6 +11,7 @@ mod figures;
 mod header;
 mod icmp;
 mod live;
+pub mod offload;
 mod outside;
 mod pcapng;
 mod slots;

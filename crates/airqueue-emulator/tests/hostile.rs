@@ -77,3 +77,15 @@ fn every_packet_is_accounted_for() {
         "{refused} refused, {arrived} arrived"
     );
 }
+
+#[test]
+fn bytes_of_which_no_packet_can_be_made_are_counted() {
+    let emulated = Scenario::emulated(CELL, &[]).unwrap();
+    let mut emulation = Emulation::new(&emulated, Seed(1)).unwrap();
+    let now = Time::ZERO + Span::from_millis(1);
+    emulation.refuse(0, &[0; 70], now);
+    assert_eq!(emulation.now(), now);
+    let refused: Vec<_> = emulation.refused().filter(|(_, count)| count.packets > 0).collect();
+    let [(why, count)] = refused[..] else { panic!("{refused:?}") };
+    assert_eq!((why.name(), count.packets, count.bytes), ("malformed", 1, 70));
+}

@@ -7,9 +7,11 @@
 use crate::clock::{ClockSample, monotonic};
 use crate::error::HostError;
 use crate::packet_device::PacketDevice;
+use crate::ports::{Log, Ports};
 use crate::senders::Senders;
 use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
 use airqueue_core::{Span, Time};
+use airqueue_emulator::offload::Segments;
 use airqueue_emulator::{Departure, Emulation, Lateness, Refusal, Token};
 use nix::errno::Errno;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -22,7 +24,7 @@ use std::time::Duration;
 
 /// Most packets read from a device before packets that are due are written.
 const BATCH: usize = 64;
-/// Larger than any packet that a device with the MTU of the network passes on.
+/// Larger than any packet that a device passes on, with offload too.
 const BUFFER_BYTES: usize = 70_000;
 /// A wait that takes no longer was no sleep.
 const INSTANT: Span = Span::from_micros(10);
@@ -178,11 +180,10 @@ impl Emulator {
     /// Simulates the warm-up, and then follows the wall clock until [`Self::stop`], or for `duration`. With `priority`
     /// the calling thread asks for a real-time priority.
     pub fn run(&self, duration: Option<Span>, priority: bool) -> Result<(), HostError> {
-        let devices = self.devices()?;
+        let ports = Ports::new(self.devices()?);
         let queues = self.queues()?;
         let kept = queues.iter().map(|(.., queue)| queue.as_fd());
-        let descriptors: Vec<_> = devices.iter().map(|device| device.as_fd()).chain(kept).collect();
-        let waiter = Waiter::new(&descriptors)?;
+        let waiter = Waiter::new(&ports.descriptors().chain(kept).collect::<Vec<_>>())?;
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiter.waker());
         let Some(warm_up) = self.warm_up() else { return Ok(()) };
         self.with(|state| state.priority = priority && prefer_this_thread());
@@ -199,7 +200,7 @@ impl Emulator {
         let senders = queues.iter().map(|(node, mtu, queue)| Senders::new(*node, *mtu, queue));
         let senders = senders.collect();
         let emulator = self;
-        Loop { emulator, devices, senders, waiter, offset, end, began, began_cpu, now: began }.run()
+        Loop { emulator, ports, senders, waiter, offset, end, began, began_cpu, now: began }.run()
     }
 
     /// For each node the packets that [`PacketDevice::dropped`] counts.
@@ -264,7 +265,7 @@ impl State {
 /// therefore reads the clock as rarely as possible.
 struct Loop<'a> {
     emulator: &'a Emulator,
-    devices: Vec<Arc<PacketDevice>>,
+    ports: Ports,
     /// Of nodes whose packets the kernel keeps.
     senders: Vec<Senders<'a>>,
     waiter: Waiter,
@@ -326,41 +327,75 @@ impl Loop<'_> {
     ) -> Result<(), HostError> {
         // Reading is how the loop learns why a device has failed.
         let ready = |&at: &usize| ready.readable(at) || ready.failed(at);
-        for node in (0..self.devices.len()).filter(ready) {
-            for _ in 0..BATCH {
-                let size = match self.devices[node].read(buffer) {
+        for node in (0..self.ports.len()).filter(ready) {
+            let mut left = BATCH;
+            while left > 0 {
+                let size = match self.ports.read(node, buffer) {
                     Ok(size) => size,
                     Err(Errno::EAGAIN | Errno::EINTR) => break,
                     Err(errno) => {
                         return Err(HostError::system("read a node's device")(errno.into()));
                     }
                 };
-                let mut senders = self.senders.iter_mut();
-                let of_node = senders.find(|of| of.node == node);
-                if of_node.is_some_and(|of| of.returns(&buffer[..size])) {
-                    continue;
-                }
-                // A refused packet is counted there.
-                let _ = self.offer(state, since, node, &buffer[..size], None);
+                let packets = match self.ports.packets(node, &mut buffer[..size]) {
+                    Some(packets) => self.offer_all(state, since, node, packets),
+                    None => {
+                        let now = self.reach_now(state);
+                        let bytes = self.ports.packet(node, &buffer[..size]);
+                        state.emulation.refuse(node, bytes, now);
+                        1
+                    }
+                };
+                left = left.saturating_sub(packets);
             }
         }
         Ok(())
     }
 
-    /// Offers a packet of a node that has come since a time, now; the kernel keeps the packet if there is a token.
-    fn offer(
+    /// Offers the packets of one read, all of them now, and returns how many there were.
+    fn offer_all(
         &mut self,
         state: &mut State,
         since: Time,
         node: usize,
-        bytes: &[u8],
-        token: Option<u32>,
-    ) -> Result<(), Refusal> {
+        mut packets: Segments<'_>,
+    ) -> usize {
+        let mut count = 0;
+        let now = self.reach_now(state);
+        while let Some(packet) = packets.next_packet() {
+            count += 1;
+            let senders = self.senders.iter_mut().find(|of| of.node == node);
+            if !senders.is_some_and(|of| of.returns(packet)) {
+                // A refused packet is counted there.
+                let _ = self.offer(state, since, (node, packet), None, now);
+            }
+        }
+        self.flush_before_next(state);
+        count
+    }
+
+    /// Handles all events up to now, and returns the network's time.
+    fn reach_now(&mut self, state: &mut State) -> Time {
         self.now = monotonic();
-        state.read_lateness.add(self.now - since);
         let now = self.now + self.offset;
-        let State { emulation, lateness, unwritten, .. } = state;
-        let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
+        self.step_to(state, now);
+        now
+    }
+
+    /// Offers a packet of a node that has come since a time; the kernel keeps the packet if there is a token.
+    fn offer(
+        &mut self,
+        state: &mut State,
+        since: Time,
+        (node, bytes): (usize, &[u8]),
+        token: Option<u32>,
+        now: Time,
+    ) -> Result<(), Refusal> {
+        let State { emulation, lateness, unwritten, read_lateness, .. } = state;
+        read_lateness.add(now - self.offset - since);
+        let Loop { ports, offset, now: at, .. } = self;
+        let mut log = Log { lateness, unwritten, offset: *offset, now: at };
+        let mut pass_on = |of: Departure<'_>| ports.write(&of, &mut log);
         emulation.arrive_held(node, bytes, token, now, &mut pass_on)
     }
 
@@ -374,14 +409,16 @@ impl Loop<'_> {
     ) -> Result<(), HostError> {
         let failed = |errno: Errno| HostError::system("read kept packets")(errno.into());
         for at in 0..self.senders.len() {
-            if !ready.readable(self.devices.len() + at) {
+            if !ready.readable(self.ports.len() + at) {
                 continue;
             }
             let node = self.senders[at].node;
             while let Some((token, bytes)) = self.senders[at].read(buffer).map_err(failed)? {
-                if self.offer(state, since, node, bytes, Some(token)).is_err() {
+                let now = self.reach_now(state);
+                if self.offer(state, since, (node, bytes), Some(token), now).is_err() {
                     self.senders[at].let_go(token).map_err(failed)?;
                 }
+                self.flush_before_next(state);
             }
         }
         Ok(())
@@ -400,19 +437,35 @@ impl Loop<'_> {
     /// Handles the events that are due, and writes the packets that leave the network.
     fn advance(&mut self, state: &mut State) {
         let now = self.now.min(self.end) + self.offset;
-        let State { emulation, lateness, unwritten, .. } = state;
-        let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
-        while emulation.step(now, &mut pass_on) {}
+        self.step_to(state, now);
+        self.flush_before(state, None);
     }
 
-    fn write(&mut self, lateness: &mut Lateness, unwritten: &mut u64, packet: &Departure<'_>) {
-        let written = self.devices[packet.to].write(packet.bytes);
-        self.now = monotonic();
-        if written == Ok(packet.bytes.len()) {
-            lateness.add(self.now + self.offset - packet.due);
-        } else {
-            *unwritten += 1;
+    /// Handles events up to a time of the network. Packets that leave the network at one instant are written when this
+    /// instant is over.
+    fn step_to(&mut self, state: &mut State, until: Time) {
+        let State { emulation, lateness, unwritten, .. } = state;
+        let Loop { ports, offset, now, .. } = self;
+        let mut log = Log { lateness, unwritten, offset: *offset, now };
+        while emulation.step(until, &mut |of: Departure<'_>| ports.write(&of, &mut log)) {
+            if ports.waits() {
+                ports.flush_before(emulation.next_at(), &mut log);
+            }
         }
+    }
+
+    fn flush_before_next(&mut self, state: &mut State) {
+        if self.ports.waits() {
+            let next = state.emulation.next_at();
+            self.flush_before(state, next);
+        }
+    }
+
+    fn flush_before(&mut self, state: &mut State, next: Option<Time>) {
+        let State { lateness, unwritten, .. } = state;
+        let Loop { ports, offset, now, .. } = self;
+        let mut log = Log { lateness, unwritten, offset: *offset, now };
+        ports.flush_before(next, &mut log);
     }
 }
 

@@ -20,6 +20,7 @@ pub mod packet_queue;
 mod packet_ring;
 pub mod pcap_file;
 mod polling;
+mod ports;
 pub mod senders;
 pub mod server;
 pub mod socket;

@@ -18,20 +18,66 @@ nix::ioctl_write_ptr_bad!(
     libc::ifreq
 );
 
+nix::ioctl_write_int_bad!(
+    /// TUNSETOFFLOAD of `linux/if_tun.h`.
+    tunsetoffload,
+    nix::request_code_write!(b'T', 208, size_of::<libc::c_uint>())
+);
+nix::ioctl_read_bad!(
+    /// TUNGETIFF of `linux/if_tun.h`, which is declared as TUNSETIFF is.
+    tungetiff,
+    nix::request_code_read!(b'T', 210, size_of::<libc::c_uint>()),
+    libc::ifreq
+);
+
+/// What is left to this side, from the most that a kernel may know: checksums, segments of TCP over both versions of IP,
+/// with ECN too, and datagrams of UDP (since Linux 6.2).
+const OFFLOADS: [libc::c_uint; 2] = [
+    libc::TUN_F_CSUM
+        | libc::TUN_F_TSO4
+        | libc::TUN_F_TSO6
+        | libc::TUN_F_TSO_ECN
+        | libc::TUN_F_USO4
+        | libc::TUN_F_USO6,
+    libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN,
+];
+
 /// Creates a TUN device in a network namespace, as [`within`] takes it. The device exists as long as the descriptor.
-/// Reads and writes are whole IP packets without a header before them, and do not block.
-pub fn create(namespace: Option<&Path>, name: &str) -> Result<OwnedFd, HostError> {
+/// Reads and writes are whole IP packets, and do not block. With `offload` notes are before each packet
+/// ([`airqueue_emulator::offload`]), and the kernel leaves to this side what it would leave to a network card.
+pub fn create(namespace: Option<&Path>, name: &str, offload: bool) -> Result<OwnedFd, HostError> {
     within(namespace, || {
         let mut request = interface_request(name)?;
         let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let device =
             open(DEVICE_NODE, flags, Mode::empty()).map_err(|errno| unavailable(errno.into()))?;
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+        let notes = if offload { libc::IFF_VNET_HDR } else { 0 };
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | notes) as libc::c_short;
         // SAFETY: the descriptor is open, and the kernel reads one ifreq.
         unsafe { tunsetiff(device.as_raw_fd(), &raw const request) }
             .map_err(|errno| HostError::system("create a TUN device")(errno.into()))?;
+        if offload {
+            // A kernel that refuses all leaves nothing to this side; merged packets may be written all the same.
+            OFFLOADS.iter().any(|&of| leave(&device, of));
+        }
         Ok(device)
     })
+}
+
+fn leave(device: &OwnedFd, offloads: libc::c_uint) -> bool {
+    // SAFETY: the descriptor is open, and the argument is a number.
+    unsafe { tunsetoffload(device.as_raw_fd(), offloads as libc::c_int) }.is_ok()
+}
+
+/// Whether a descriptor is a TUN device with notes before each packet.
+pub(crate) fn has_notes(device: &OwnedFd) -> bool {
+    // SAFETY: all bytes zero are a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open, and the kernel writes one ifreq.
+    let known = unsafe { tungetiff(device.as_raw_fd(), &raw mut request) }.is_ok();
+    // SAFETY: the kernel has written the flags; otherwise all bytes are zero.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    known && libc::c_int::from(flags) & libc::IFF_VNET_HDR != 0
 }
 
 /// A request about the network interface of that name.
@@ -64,7 +110,7 @@ mod tests {
     #[test]
     fn names_that_no_device_can_have_are_refused() {
         for name in ["", "a-name-of-16-char"] {
-            let error = create(None, name).unwrap_err().to_string();
+            let error = create(None, name, true).unwrap_err().to_string();
             assert!(error.contains("is not a device name"), "{error}");
         }
     }

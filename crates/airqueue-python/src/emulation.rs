@@ -20,10 +20,18 @@ use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Creates a TUN device in a network namespace, and returns the descriptor, which belongs to the caller.
+/// Creates a TUN device in a network namespace, and returns the descriptor, which belongs to the caller. With `offload` the
+/// kernel leaves checksums and segments to the reader.
 #[pyfunction]
-pub(crate) fn open_tun(py: Python<'_>, namespace: PathBuf, name: &str) -> PyResult<RawFd> {
-    py.detach(|| tun::create(Some(&namespace), name)).map(IntoRawFd::into_raw_fd).map_err(error)
+pub(crate) fn open_tun(
+    py: Python<'_>,
+    namespace: PathBuf,
+    name: &str,
+    offload: bool,
+) -> PyResult<RawFd> {
+    py.detach(|| tun::create(Some(&namespace), name, offload))
+        .map(IntoRawFd::into_raw_fd)
+        .map_err(error)
 }
 
 /// Prepares a veth pair, and returns a descriptor of the emulator's end, which belongs to the caller.

@@ -48,6 +48,7 @@ class _Asked:
     duration_s: float | None
     changes: tuple[str, ...]
     no_back_pressure: bool
+    no_offload: bool
     seed: int
     json_path: str | None
     report_path: str | None
@@ -167,6 +168,11 @@ class _Asked:
     help="Packets in the queue of a station count against no socket, as behind a router.",
 )
 @click.option(
+    "--no-offload",
+    is_flag=True,
+    help="Packets cross the nodes' devices one by one, as without segmentation offload.",
+)
+@click.option(
     "--seed",
     type=click.IntRange(0, _MOST_SEED),
     default=1,
@@ -267,6 +273,8 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
         **asked.options(),
         **asked.trace_options,
         pcap=dict(asked.pcap),
+        # Exact runs have none, and a run has the devices of its twins.
+        offload=not asked.no_offload and asked.twins is None,
         outside=asked.outside,
     )
     order = _order(asked, network)

@@ -55,9 +55,10 @@ class Devices:
     programs send: without addresses and without address resolution the kernel has nothing to say.
     """
 
-    def __init__(self, kind: Device) -> None:
-        """Raises NamespaceError."""
+    def __init__(self, kind: Device, *, offload: bool) -> None:
+        """Raises NamespaceError. ``offload``: of segments, for TUN devices alone."""
         self.kind = kind
+        self.offload = offload and kind == "tun"
         self._ends: Namespace | None = None
         self._made = 0
         if kind == "veth":
@@ -70,7 +71,7 @@ class Devices:
         Raises EmulationError or NativeError with one sentence.
         """
         if self._ends is None:
-            return _native.open_tun(host.namespace.path, DEVICE)
+            return _native.open_tun(host.namespace.path, DEVICE, self.offload)
         self._made += 1
         end, node = f"node{self._made}", host.namespace
         try:

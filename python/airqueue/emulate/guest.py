@@ -122,6 +122,8 @@ def _emulate(task: Mapping[str, Any]) -> str:
             seed=task["seed"],
             changes=task["changes"],
             back_pressure=task["back_pressure"],
+            # One packet in one write: the kernel acknowledges as in the comparisons with simulations.
+            offload=False,
             pcap={
                 node: first_process.FOLDER / capture(number)
                 for number, node in enumerate(task["pcap"])

@@ -41,6 +41,7 @@ class EmulatedNetwork:
     starts.
     ``device``: the kind of all nodes' devices; by default TUN where this user may make TUN devices.
     ``trace``: a link such as ``ap:phone``, whose delivery `opportunities` are kept.
+    ``offload``: whether TUN devices have segmentation offload, as network cards do.
     ``outside``: the node, real too, by way of which programs at all nodes reach networks outside.
 
     Needs root, or a user namespace (`airqueue.linux.privileges`). Raises
@@ -57,6 +58,7 @@ class EmulatedNetwork:
         back_pressure: bool = True,
         pcap: Mapping[str, str | os.PathLike[str]] | None = None,
         device: Device | None = None,
+        offload: bool = True,
         outside: str | None = None,
         trace: str | None = None,
     ) -> None:
@@ -90,6 +92,7 @@ class EmulatedNetwork:
         self.opportunities: Opportunities | None = None
         """Those of ``trace``, after the end."""
         self._asked_device = device
+        self._offload = offload
         self._devices: Devices | None = None
         self._gateway = outside
         self._outside: Outside | None = None
@@ -205,6 +208,7 @@ class EmulatedNetwork:
             json.loads(self._engine.figures()),
             {name: host.dropped_packets() + missed[name] for name, host in self._hosts.items()},
             device=None if self._devices is None else self._devices.kind,
+            offload=self._devices is not None and self._devices.offload,
             outside=None if self._outside is None else self._outside.document(),
             without_back_pressure=self.without_back_pressure,
             routers=self.plan.routers,
@@ -272,7 +276,7 @@ class EmulatedNetwork:
             check_outside()
 
     def _build(self) -> None:
-        self._devices = Devices(choose(self._asked_device))
+        self._devices = Devices(choose(self._asked_device), offload=self._offload)
         for node in self.plan.nodes:
             host = self._hosts[node.name] = Host(node, self.plan)
             host.prepare()
@@ -333,6 +337,7 @@ def emulate(
     back_pressure: bool = True,
     pcap: Mapping[str, str | os.PathLike[str]] | None = None,
     device: Device | None = None,
+    offload: bool = True,
     outside: str | None = None,
     trace: str | None = None,
 ) -> EmulatedNetwork:
@@ -349,6 +354,7 @@ def emulate(
         back_pressure=back_pressure,
         pcap=pcap,
         device=device,
+        offload=offload,
         outside=outside,
         trace=trace,
     )

@@ -48,6 +48,8 @@ class EmulationResults:
     """By node: the congestion control of TCP sockets whose programs choose none."""
     series: Mapping[str, Any] | None = None
     """Figures over time, as `airqueue.emulate.series.Series.document` has them."""
+    offload: bool = False
+    """Whether the nodes' devices have segmentation offload."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -69,6 +71,7 @@ class EmulationResults:
             tuple(document["programs"]),
             document["congestion_control"],
             document["series"],
+            document["offload"],
         )
 
     @property
@@ -91,6 +94,7 @@ class EmulationResults:
             "seed": self.seed,
             "exact": self.exact,
             "device": self.device,
+            "offload": self.offload,
             "outside": self.outside,
             "trusted": verdict.trusted,
             "trusted_within_s": verdict.within_s,

@@ -1,0 +1,259 @@
+"""Emulators side by side: what a pipe carries, and what it adds to a delay of 5 ms each way.
+
+    python benches/emulate_peers.py [--runs 3] [--seconds 5] [PEER...]
+
+Each peer joins two namespaces. The same two programs are there: one pings the other on an idle
+path, 20 times a second, sends TCP as fast as it can, and then UDP at a rate. Figures are medians
+over the runs. Peers that this program does not run have a row that says what they have, and how to
+get them.
+Needs root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from airqueue.emulate import emulate
+from airqueue.linux.netns import Namespace
+
+DELAY_S: Final = 0.005
+"""Each way."""
+UDP_BPS: Final = 200e6
+_PATIENCE_S: Final = 60.0
+
+# Counts datagrams and a connection, says how much came, and ends.
+SERVE: Final = """
+import socket, threading
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+u.bind(("", 5002))
+u.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+counted = [0]
+def count():
+    while True:
+        counted[0] += len(u.recv(2000)) + 28
+threading.Thread(target=count, daemon=True).start()
+with socket.create_server(("", 5001)) as listener:
+    control, _ = listener.accept()
+    data, _ = listener.accept()
+    size = 0
+    while got := len(data.recv(1 << 18)):
+        size += got
+    control.sendall(f"{size}\\n".encode())
+    control.makefile().readline()
+    control.sendall(f"{counted[0]}\\n".encode())
+"""
+ASK: Final = """
+import json, re, socket, statistics, subprocess, sys, time
+peer, seconds, bps, file = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+for _ in range(200):
+    try:
+        control = socket.create_connection((peer, 5001), 2)
+        break
+    except OSError:
+        time.sleep(0.05)
+lines = control.makefile()
+control.settimeout(None)
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+u.connect((peer, 5002))
+shown = subprocess.run(["ping", "-c60", "-i0.05", peer], capture_output=True, text=True).stdout
+trips = sorted(float(trip) / 1e3 for trip in re.findall("time=([0-9.]+) ms", shown))
+with socket.create_connection((peer, 5001)) as data:
+    began = time.monotonic()
+    while time.monotonic() < began + seconds:
+        data.sendall(bytes(1 << 16))
+tcp = 8 * int(lines.readline()) / (time.monotonic() - began)
+gap, datagram, sent = 1500 * 8 / bps, bytes(1472), 0
+began = due = time.monotonic()
+while due < began + seconds:
+    u.send(datagram)
+    sent += 1500
+    due += gap
+    time.sleep(max(0.0, due - time.monotonic()))
+took = time.monotonic() - began
+time.sleep(0.5)
+control.sendall(b"end\\n")
+got = int(lines.readline())
+trips.sort()
+with open(file, "w") as out:
+    json.dump({
+        "trip_p50_s": statistics.median(trips), "trip_max_s": trips[-1], "tcp_bps": tcp,
+        "udp_bps": 8 * got / took, "udp_offered_bps": 8 * sent / took,
+    }, out)
+"""
+WIRES: Final[dict[str, Any]] = {
+    "warm_up": "0 s",
+    "phy": {"standard": "802.11ax"},
+    "stations": [{"name": "ap"}, {"name": "idle"}],
+    "hosts": [
+        {"name": "server", "link": "ap", "real": True},
+        {"name": "sta", "link": "server", "delay": "5 ms", "real": True},
+    ],
+}
+CELL: Final[dict[str, Any]] = {
+    "warm_up": "100 ms",
+    "phy": {"standard": "802.11ax", "width": "160 MHz", "rate": "HE-MCS9"},
+    "queue": {"discipline": "mac80211"},
+    "stations": [{"name": "ap"}, {"name": "sta", "real": True}],
+    "hosts": [{"name": "server", "link": "ap", "delay": "5 ms", "real": True}],
+}
+
+
+class AbsentError(Exception):
+    """A peer that is not here, and how to get it."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """An emulator, and what it has of what a Wi-Fi network does."""
+
+    name: str
+    run: Callable[[float], Mapping[str, float]]
+    delay_s: float
+    """Each way, that it is asked to add."""
+    has: str
+    """Of: contention for the medium, aggregation, queues of stations, lateness that is reported, a
+    deterministic twin."""
+
+
+def _python(text: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-c", text, *map(str, arguments)]
+
+
+def _read(file: Path) -> dict[str, float]:
+    return dict(json.loads(file.read_text("utf-8")))
+
+
+def _airqueue(scenario: dict[str, Any], seconds: float) -> Mapping[str, float]:
+    with tempfile.TemporaryDirectory() as folder, emulate(scenario) as net:
+        file = Path(folder, "figures")
+        sta = next(node.name for node in net.plan.nodes if node.name != "server")
+        server = net.host(sta).popen(_python(SERVE))
+        address = net.plan.node(sta)
+        assert address is not None
+        done = net.host("server").run(_python(ASK, address.address, seconds, UDP_BPS, file))
+        done.check_returncode()
+        server.wait(_PATIENCE_S)
+        late_s = net.report().emulated["late_p99_s"]
+        return {**_read(file), "late_p99_s": late_s or 0.0}
+
+
+def _veth(seconds: float) -> Mapping[str, float]:
+    with (
+        Namespace("left") as left,
+        Namespace("right") as right,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        file = Path(folder, "figures")
+        pair = ("ip", "link", "add", "name", "a", "type", "veth", "peer", "name", "b")
+        _checked(left, (*pair, "netns", right.path), pass_fds=(right.fd,))
+        for end, device, address in ((left, "a", "10.9.0.1/24"), (right, "b", "10.9.0.2/24")):
+            _checked(end, ("ip", "address", "add", address, "dev", device))
+            _checked(end, ("ip", "link", "set", "dev", device, "up"))
+        server = right.call(lambda: subprocess.Popen(_python(SERVE)))
+        try:
+            _checked(left, _python(ASK, "10.9.0.2", seconds, UDP_BPS, file))
+            server.wait(_PATIENCE_S)
+        finally:
+            server.kill()
+            server.wait()
+        return _read(file)
+
+
+def _checked(namespace: Namespace, argv: Any, pass_fds: tuple[int, ...] = ()) -> None:
+    done = namespace.run(argv, pass_fds=pass_fds)
+    if done.returncode != 0:
+        raise AbsentError(f"{argv[0]} failed: {done.stderr.strip()}")
+
+
+def _absent(how: str) -> Callable[[float], Mapping[str, float]]:
+    def run(_: float) -> Mapping[str, float]:
+        raise AbsentError(how)
+
+    return run
+
+
+PEERS: Final = (
+    Peer("veth, no emulator", _veth, 0.0, "none"),
+    Peer("airqueue, wires", lambda s: _airqueue(WIRES, s), DELAY_S, "lateness, twin"),
+    Peer(
+        "airqueue, 802.11ax",
+        lambda s: _airqueue(CELL, s),
+        DELAY_S,
+        "contention, aggregation, stations' queues, lateness, twin",
+    ),
+    Peer(
+        "rattan",
+        _absent("'cargo install rattan --version 0.1.1 --locked', then 'rattan run --config FILE'"),
+        DELAY_S,
+        "none: a queue, a rate, delay and loss each way",
+    ),
+    Peer(
+        "ns-3 tap bridge",
+        _absent("build ns-3 with tap-bridge, whose helper must be installed with root's rights"),
+        DELAY_S,
+        "contention, aggregation, stations' queues; a real-time scheduler",
+    ),
+    Peer(
+        "mahimahi",
+        _absent("not in Debian 12; build it from its sources"),
+        DELAY_S,
+        "none: a queue, a trace of the rate, delay and loss each way",
+    ),
+)
+
+
+def row(peer: Peer, runs: int, seconds: float) -> list[str]:
+    """The medians of a peer's runs, or how to get the peer."""
+    try:
+        done = [peer.run(seconds) for _ in range(runs)]
+    except AbsentError as absent:
+        return [peer.name, "", "", "", "", "", f"{peer.has}. Not measured: {absent}"]
+
+    def median(key: str) -> float:
+        return statistics.median(each[key] for each in done)
+
+    late = f"{1e3 * median('late_p99_s'):.2f}" if "late_p99_s" in done[0] else "not reported"
+    return [
+        peer.name,
+        f"{median('tcp_bps') / 1e6:.0f}",
+        f"{median('udp_bps') / 1e6:.0f} of {median('udp_offered_bps') / 1e6:.0f}",
+        f"{1e3 * (median('trip_p50_s') - 2 * peer.delay_s):.2f}",
+        f"{1e3 * (median('trip_max_s') - 2 * peer.delay_s):.2f}",
+        late,
+        peer.has,
+    ]
+
+
+def main() -> int:
+    """Run the peers and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("peers", nargs="*", metavar="PEER", help="peers whose names have this word")
+    options = parser.parse_args()
+    table = Table(title=f"load beforehand {os.getloadavg()[0]:.2f}, {os.cpu_count()} processors")
+    heads = ("TCP Mb/s", "UDP Mb/s", "added ms", "at most", "late p99 ms", "of Wi-Fi it has")
+    for head in ("peer", *heads):
+        table.add_column(head)
+    for peer in PEERS:
+        if not options.peers or any(word in peer.name for word in options.peers):
+            table.add_row(*row(peer, options.runs, options.seconds))
+    Console().print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
