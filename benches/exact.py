@@ -74,6 +74,7 @@ CASES = (
     Case("300 Mb/s", AC, queue_packets=1000),
     Case("5 Mb/s, upload", {"standard": "802.11b", "rate": "11 Mb/s"}, upload=True),
     Case("24 Mb/s, upload", {"standard": "802.11g", "rate": "54 Mb/s"}, upload=True),
+    Case("300 Mb/s, upload", AC, queue_packets=1000, upload=True),
 )
 
 

@@ -59,6 +59,7 @@ class TcpTable(TypedDict, total=False):
     nagle: bool
     pacing: words.PacingValue
     sack: bool
+    small_queue: bool
     stack: words.TcpName
     timestamps: bool
     window: words.Packets

@@ -105,6 +105,9 @@ pub(crate) struct TcpTable {
     pub(crate) nagle: Option<bool>,
     /// The shortest retransmission timeout. The default is 1 s (RFC 6298); for TCP like Linux's and ns2's, 200 ms.
     pub(crate) min_rto: Option<Quantity<Duration>>,
+    /// A station that sends data of its own keeps few milliseconds of the data in its queue (TCP small queues). The default
+    /// is false; true for TCP like Linux's.
+    pub(crate) small_queue: Option<bool>,
     /// Pacing: with true at twice the window per round-trip time in slow start and 1.2 times afterwards, as Linux does,
     /// or by the scheme of this name. The default is false.
     pub(crate) pacing: Option<PacingValue>,

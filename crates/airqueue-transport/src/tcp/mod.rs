@@ -17,6 +17,7 @@ mod round_trips;
 mod rto;
 mod segment;
 mod sender;
+mod small_queue;
 mod spec;
 mod tcp_ap;
 
@@ -32,6 +33,7 @@ pub use recovery::LossDetection;
 pub use rto::{Estimator, RtoSpec};
 pub use segment::{HeaderSize, Segment, Timestamps};
 pub use sender::{Sender, SenderCounters};
+pub use small_queue::SmallQueue;
 pub use spec::{
     AckEvery, AckTimer, FastRecovery, Halving, IdleRestart, InitialWindow, Opening, ReceiverSpec,
     SenderSpec, SpecError, TcpSpec,

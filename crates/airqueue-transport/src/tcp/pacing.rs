@@ -21,6 +21,9 @@ pub enum Pacing {
 }
 
 impl Pacing {
+    /// The multiples of Linux.
+    pub const LINUX: Pacing = Pacing::Window { slow_start: 2.0, avoidance: 1.2 };
+
     pub(super) fn check(self) -> Result<(), SpecError> {
         match self {
             Pacing::Off => Ok(()),

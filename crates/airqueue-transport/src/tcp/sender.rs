@@ -1,5 +1,6 @@
 //! The sending end of a connection.
 
+mod rate;
 mod steering;
 
 use super::congestion::{Acked, Beginning, Controller, Event};
@@ -490,10 +491,5 @@ impl Sender {
             None => self.pacer.on_sent(now, segment.size_bytes(), self.pacing_rate()),
         }
         segment
-    }
-
-    fn pacing_rate(&self) -> Option<DataRate> {
-        let Pacing::Window { slow_start, avoidance } = self.spec.sender.pacing else { return None };
-        Some(self.controller.pacing_rate(self.rto.srtt()?, slow_start, avoidance))
     }
 }

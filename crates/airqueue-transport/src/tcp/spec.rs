@@ -78,6 +78,8 @@ pub struct SenderSpec {
     pub opens_with_data: bool,
     /// Whether and how segments are paced.
     pub pacing: Pacing,
+    /// Whether the sender leaves segments out of the queue of its own host's radio as [`SmallQueue`](super::SmallQueue) says.
+    pub small_queue: bool,
 }
 
 /// The initial congestion window.
@@ -240,6 +242,7 @@ impl TcpSpec {
                 nagle: true,
                 opens_with_data: false,
                 pacing: Pacing::Off,
+                small_queue: false,
             },
             receiver: ReceiverSpec {
                 acknowledge: AckEvery::Fixed(2),
@@ -297,6 +300,7 @@ impl TcpSpec {
                 growth: Growth::Bytes { segments_per_ack: u32::MAX },
                 rto: RtoSpec::LINUX,
                 loss_detection: LossDetection::Timing,
+                small_queue: true,
                 ..standard.sender
             },
             receiver: ReceiverSpec {

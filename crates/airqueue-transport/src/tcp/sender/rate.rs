@@ -1,0 +1,21 @@
+//! The rate at which a sender paces its segments, or would pace them.
+
+use super::Sender;
+use crate::tcp::pacing::Pacing;
+use airqueue_core::DataRate;
+
+impl Sender {
+    /// The rate at which segments are paced, if they are paced by rate.
+    pub(super) fn pacing_rate(&self) -> Option<DataRate> {
+        let Pacing::Window { slow_start, avoidance } = self.spec.sender.pacing else { return None };
+        Some(self.controller.pacing_rate(self.rto.srtt()?, slow_start, avoidance))
+    }
+
+    /// The rate that Linux reckons with whether or not it paces (`sk_pacing_rate`); `None` before the first round trip.
+    pub fn reckoned_rate(&self) -> Option<DataRate> {
+        let Pacing::Window { slow_start, avoidance } = Pacing::LINUX else { unreachable!() };
+        let srtt = self.rto.srtt()?;
+        let own = self.controller.own_pacing_rate();
+        Some(own.unwrap_or_else(|| self.controller.pacing_rate(srtt, slow_start, avoidance)))
+    }
+}
