@@ -44,7 +44,7 @@ def test_every_variable_and_address_is_named():
 def test_every_key_of_the_result_is_explained():
     report: dict[str, Any] = dict.fromkeys(EmulationDict.__annotations__)
     report |= {"pairs": {}, "refused": {}, "unwritten_packets": 0}
-    results = EmulationResults("x", 1, (), cast("EmulationDict", report), {}, {})
+    results = EmulationResults("x", 1, (), cast("EmulationDict", report), {}, {}, {})
     explained = {*results.document(), *report, "exit_code"}
     # These repeat the command, or are counters that the text does not need.
     explained -= {"airqueue", "scenario", "seed", "written_packets", "held_packets"}

@@ -98,7 +98,9 @@ def test_nothing_is_late_on_the_virtual_clock():
     # A reading of the clock costs a nanosecond, and the kernel counts in steps of 256.
     assert emulated["late_max_s"] < 20e-6
     assert emulated["read_late_max_s"] < 20e-6
-    assert emulated["duration_s"] == pytest.approx(1.9, abs=0.2)
+    # 19 intervals; then ping waits for the last reply or, where one is missing, for two of the
+    # longest round trips, which are 0.2 s at most.
+    assert 1.9 <= emulated["duration_s"] < 2.4
     assert done.results.exact
     assert done.results.verdict.trusted
 
