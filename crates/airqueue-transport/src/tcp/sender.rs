@@ -353,9 +353,8 @@ impl Sender {
             let left = self.controller.cwnd_bytes().saturating_sub(advance.deflates);
             self.controller.cap(left.max(self.spec.mss_bytes.into()));
         }
-        // A window of which less than half is used carries no information about the path (RFC 7661, section 4.2), and
-        // the window does not grow on a mark (RFC 3168, section 6.1.2).
-        let used = advance.flight.saturating_mul(2) >= self.controller.cwnd_bytes();
+        // The window does not grow on a mark (RFC 3168, section 6.1.2).
+        let used = self.is_used(advance.flight);
         if advance.countable > 0 && used && !marked {
             self.controller.on_ack(&Acked {
                 bytes: advance.countable,

@@ -18,4 +18,15 @@ impl Sender {
         let own = self.controller.own_pacing_rate();
         Some(own.unwrap_or_else(|| self.controller.pacing_rate(srtt, slow_start, avoidance)))
     }
+
+    /// Whether the window is used, so that it may grow, with `flight` bytes outstanding. A window of which less than half is
+    /// used carries no information about the path (RFC 7661, section 4.2). Beyond slow start Linux lets the window grow only
+    /// if the window, and nothing else, limits the sender (`tcp_is_cwnd_limited`).
+    pub(super) fn is_used(&self, flight: u64) -> bool {
+        let cwnd = self.controller.cwnd_bytes();
+        if self.spec.sender.small_queue && cwnd >= self.controller.ssthresh_bytes() {
+            return flight + u64::from(self.spec.mss_bytes) > cwnd;
+        }
+        flight.saturating_mul(2) >= cwnd
+    }
 }
