@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery demo fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo fuzz deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -116,6 +116,9 @@ bench-peers: setup  ## our engine beside ns-2 and ns-3: the same cells, figures 
 
 validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 	$(BIN)/python -m validation --out docs
+
+gallery-exact: $(VENV)/.installed  ## the kernel's TCP in the papers' networks, measured anew; takes half an hour
+	$(BIN)/python -m validation.exact --site $(TARGET)/gallery
 
 gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; takes ten minutes to half an hour
 	$(BIN)/python -m validation.gallery --out docs --site $(TARGET)/gallery --budget $(BUDGET)

@@ -1,6 +1,6 @@
 """How late an emulation is, and how much it carries: real programs on this machine, in real time.
 
-    python benches/emulate.py [--runs 5] [--seconds 60] [CASE...]
+    python benches/emulate.py [--runs 5] [--seconds 60] [--device tun|veth] [CASE...]
 
 Each case is a network, and traffic of real programs in it. The table has medians over the runs, with
 the load that the machine had beforehand: lateness depends on the machine and on its other work.
@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from airqueue.emulate import EmulatedNetwork, EmulationResults, emulate
+from airqueue.emulate.devices import Device
 
 RECEIVE = """
 import socket, sys
@@ -49,7 +50,7 @@ else:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.connect((peer, 5001))
         due = time.monotonic()
-        while due < end:
+        while max(due, time.monotonic()) < end:
             s.send(data)
             due += gap
             time.sleep(max(0.0, due - time.monotonic()))
@@ -59,7 +60,7 @@ _WAIT_S = 20.0
 
 @dataclass(frozen=True)
 class Case:
-    """A network, and the traffic from its server to its station."""
+    """A network, and the traffic from its server to its station, or back."""
 
     name: str
     scheme: str
@@ -69,6 +70,8 @@ class Case:
     width: str = "80 MHz"
     stations: int = 1
     """Each with a flow of its own."""
+    upload: bool = False
+    """From the station to the server."""
     network: str = "cell"
     """``cell``: behind a wire of 5 ms; ``mesh``: a chain of four hops; ``wire``: no air, no delay."""
 
@@ -128,22 +131,27 @@ CASES = (
     Case("TCP, about 300 Mb/s", "HE-MCS9", "tcp"),
     Case("TCP, about 600 Mb/s", "HE-MCS9", "tcp", width="160 MHz"),
     Case("TCP to 8 stations, about 100 Mb/s", "HE-MCS11", "tcp", width="20 MHz", stations=8),
+    Case("TCP upload, about 100 Mb/s", "HE-MCS11", "tcp", width="20 MHz", upload=True),
+    Case("TCP upload, about 300 Mb/s", "HE-MCS9", "tcp", upload=True),
+    Case("overload, UDP 1 Gb/s offered", "HE-MCS11", "udp", 1e9, width="20 MHz"),
 )
 
 
-def run(case: Case, seconds: float) -> EmulationResults:
+def run(case: Case, seconds: float, device: Device | None) -> EmulationResults:
     """One run."""
-    with emulate(case.scenario()) as net:
+    with emulate(case.scenario(), device=device) as net:
         names = [node.name for node in net.plan.nodes if node.name != "server"]
-        for name in names:
-            net.host(name).popen([sys.executable, "-c", RECEIVE, case.kind])
-        await_sockets(net, names)
+        flows = [(name, "server") if case.upload else ("server", name) for name in names]
+        receivers = [receiver for _, receiver in flows]
+        for receiver in receivers:
+            net.host(receiver).popen([sys.executable, "-c", RECEIVE, case.kind])
+        await_sockets(net, receivers)
         rate_bps = case.rate_bps / len(names)
         senders = [
-            net.host("server").popen(
-                [sys.executable, "-c", SEND, name, case.kind, str(rate_bps), str(seconds)]
+            net.host(sender).popen(
+                [sys.executable, "-c", SEND, receiver, case.kind, str(rate_bps), str(seconds)]
             )
-            for name in names
+            for sender, receiver in flows
         ]
         for sender in senders:
             if sender.wait(seconds + _WAIT_S) != 0:
@@ -194,6 +202,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--device", choices=("tun", "veth"), help="kind of the nodes' devices")
     parser.add_argument("cases", nargs="*", metavar="CASE", help="cases whose names have this word")
     options = parser.parse_args()
     table = Table(title=f"load beforehand {os.getloadavg()[0]:.2f}, {os.cpu_count()} processors")
@@ -212,7 +221,7 @@ def main() -> int:
     for case in CASES:
         if options.cases and not any(word in case.name for word in options.cases):
             continue
-        results = [run(case, options.seconds) for _ in range(options.runs)]
+        results = [run(case, options.seconds, options.device) for _ in range(options.runs)]
         table.add_row(*row(case, results))
     Console().print(table)
     return 0

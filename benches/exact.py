@@ -95,7 +95,10 @@ def emulated(case: Case, seed: int, seconds: float, *, bursts: bool) -> tuple[fl
         (Program(receiver, RECEIVER),),
         duration_s=seconds,
     )
-    done = exact.run(case.scenario(real=True, seconds=seconds), order, seed=seed)
+    # The simulator has no TCP small queues.
+    done = exact.run(
+        case.scenario(real=True, seconds=seconds), order, seed=seed, back_pressure=False
+    )
     rate_bps = done.results.rate_bps(f"{sender}->{receiver}") or 0.0
     return rate_bps, case.queue(done.results.figures), done.wall_s
 

@@ -51,6 +51,7 @@ look() {
         has curl || bed+=(curl)
         has ping || bed+=(iputils-ping)
         has iptables || bed+=(iptables)
+        has pasta || bed+=(passt)
         has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
         optional+=("${bed[@]}" "${browser[@]}")
         ;;

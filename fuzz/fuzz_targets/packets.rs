@@ -1,4 +1,5 @@
-//! Any bytes from the device of a real node: each is refused and counted, or offered and accounted for.
+//! Any bytes from the device of a real node: each is refused and counted, or offered and accounted for. Routers answer at
+//! most once, and the sender alone.
 #![no_main]
 
 use airqueue_core::{Seed, Span, Time};
@@ -10,21 +11,36 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const CELL: &str = r#"{
     "warm_up": "0 s",
     "phy": {"standard": "802.11n", "rate": "HT-MCS7"},
-    "stations": [{"name": "ap", "real": true}, {"name": "phone", "real": true}]
+    "stations": [{"name": "ap", "real": true}, {"name": "phone", "real": true}],
+    "hosts": [
+        {"name": "isp", "link": "ap", "mtu": "1280 B"},
+        {"name": "server", "link": "isp", "real": true}
+    ]
 }"#;
+/// The access point, the phone, the server, and the provider's router, which is not real.
+const PLACES: u8 = 4;
+const PHONE: usize = 1;
 
 fuzz_target!(|data: &[u8]| {
     let emulated = Scenario::emulated(CELL, &[]).expect("the scenario is right");
     let mut emulation = Emulation::new(&emulated, Seed(1)).expect("the scenario is right");
-    for node in 0..2 {
-        emulation.set_address(node, IpAddr::V4(Ipv4Addr::from([10, 0, 0, node as u8])));
-        emulation.set_address(node, IpAddr::V6(Ipv6Addr::from([node as u8; 16])));
+    for place in 0..PLACES {
+        emulation.set_address(place.into(), IpAddr::V4(Ipv4Addr::from([10, 0, 0, place])));
+        emulation.set_address(place.into(), IpAddr::V6(Ipv6Addr::from([place; 16])));
     }
-    let offered = emulation.arrive(0, data, Time::ZERO, &mut |_| {}).is_ok();
-    let mut delivered = 0;
+    emulation.add_prefix(IpAddr::V4(Ipv4Addr::from([10, 0, 0, 0])), 16);
+    let _ = emulation.arrive(PHONE, data, Time::ZERO, &mut |_| {});
+    let (mut delivered, mut answers) = (0, 0);
     while emulation.step(Time::ZERO + Span::from_secs(1), &mut |of| {
-        assert_eq!(of.bytes.len(), data.len());
-        delivered += 1;
+        if of.to == PHONE {
+            assert!(of.bytes.len() >= 28);
+            answers += 1;
+        } else {
+            assert_eq!(of.bytes.len(), data.len());
+            delivered += 1;
+        }
     }) {}
-    assert_eq!((delivered, emulation.packets_held()), (usize::from(offered), 0));
+    let offered: u64 = emulation.pairs().map(|(_, _, of)| of.offered.packets).sum();
+    assert_eq!((delivered, emulation.packets_held()), (offered, 0));
+    assert!(delivered + answers <= 1);
 });

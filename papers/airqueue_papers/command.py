@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,16 +18,19 @@ from airqueue.cli.errors import sentence
 from airqueue.cli.progress import on_terminal
 from airqueue.files import check_writable, write_atomically
 from airqueue.linux import preflight
+from airqueue.linux.virtual import machine
 from airqueue.measure.events import Event
 from airqueue.runs import Local, Store, WorkProgress
 from airqueue_papers import command_tables
 from airqueue_papers.document import to_text
+from airqueue_papers.emulation import KIND
 from airqueue_papers.item import Budget
 from airqueue_papers.reproduction import (
     Chosen,
     Reproduced,
     UnknownItemError,
     choose,
+    exact_before,
     missing,
     reproduce,
 )
@@ -55,6 +60,12 @@ from airqueue_papers.reproduction import (
     help="Run also items that need a real kernel and real time, such as the Host AP.",
 )
 @click.option(
+    "--exact",
+    is_flag=True,
+    help="Run the items with the Linux kernel's TCP on a virtual clock, and no others: half an hour "
+    "on two cores, whatever the budget. Needs user-mode Linux.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1, 1024),
     help="Runs at the same time; by default as many as there are cores.",
@@ -67,6 +78,7 @@ def reproduce_command(
     json_path: str | None,
     only_list: bool,
     real: bool,
+    exact: bool,
     workers: int | None,
 ) -> None:
     """Run the simulations behind each table and figure, and judge whether each claim holds.
@@ -76,6 +88,7 @@ def reproduce_command(
       airqueue reproduce --list
       airqueue reproduce mesh.table3 rdqm
       airqueue reproduce --budget full --out report
+      airqueue reproduce --exact --out report
       airqueue reproduce --json - | jq '.claims[] | select(.verdict == "not reproduced")'
 
     Without names: all papers. Finished runs are kept, so that the same command resumes an
@@ -93,9 +106,17 @@ def reproduce_command(
         check_writable(str(json_path))
     began = time.monotonic()
     store = Store(_kept_at(out_path))
-    simulated = [each for each in chosen if not each.item.real]
+    simulated = [each for each in chosen if not each.item.real and not each.item.exact]
+    if exact:
+        _check_exact(chosen, Budget(budget), store)
+        simulated = [each for each in simulated if not missing([each], Budget(budget), store)]
     reproduced = _run(simulated, Budget(budget), store, Local(workers))
     reproduced += _run_real(chosen, Budget(budget), store, measure=real)
+    of_kernel = [each for each in chosen if each.item.exact]
+    known: Mapping[str, Any] = {}
+    if not exact:
+        of_kernel, known = exact_before(of_kernel, Budget(budget), store)
+    reproduced += _run(of_kernel, Budget(budget), store, Local(workers), known)
     reproduced.sort(key=lambda each: chosen.index(each.chosen))
     page = None
     if out_path is not None:
@@ -121,12 +142,31 @@ def _run_real(
     return _run(items, budget, store, Local(1))
 
 
+def _check_exact(chosen: Sequence[Chosen], budget: Budget, store: Store) -> None:
+    """Raise an error in a sentence where the kernel's TCP is to run and cannot."""
+    items = [each for each in chosen if each.item.exact]
+    if not items:
+        names = text.listed([each.name for each in choose() if each.item.exact])
+        raise click.ClickException(f"--exact is for {names}: name one of these, or none.")
+    if any(work.kind == KIND for work in missing(items, budget, store)):
+        with tempfile.TemporaryDirectory(prefix="airqueue-") as folder:
+            machine.find(Path(folder))
+
+
 def _run(
-    chosen: Sequence[Chosen], budget: Budget, store: Store, backend: Local
+    chosen: Sequence[Chosen],
+    budget: Budget,
+    store: Store,
+    backend: Local,
+    known: Mapping[str, Any] | None = None,
 ) -> list[Reproduced]:
     """Carry out the runs, with progress on a terminal."""
     with on_terminal() as show:
-        return reproduce(chosen, budget, store, backend, lambda progress: show(_event(progress)))
+
+        def follow(progress: WorkProgress) -> None:
+            show(_event(progress))
+
+        return reproduce(chosen, budget, store, backend, follow, known=known)
 
 
 def _kept_at(out_path: str | None) -> Path:

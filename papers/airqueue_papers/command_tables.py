@@ -29,8 +29,8 @@ def show_items(console: Console, chosen: Sequence[Chosen]) -> None:
     for heading in ("item", "claims", ""):
         table.add_column(heading, justify="right" if heading == "claims" else "left")
     for each in chosen:
-        real = " (with --real)" if each.item.real else ""
-        table.add_row(each.name, str(len(each.claims)), each.item.title + real)
+        option = " (with --real)" if each.item.real else " (with --exact)" * each.item.exact
+        table.add_row(each.name, str(len(each.claims)), each.item.title + option)
     console.print(table)
 
 
@@ -42,10 +42,13 @@ def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
             paper = each.chosen.paper
             console.print()
             console.print(f"{paper.upper()}: {load(paper).title}", style="bold")
-        if each.records:
+        if each.records or each.sentences:
             console.print()
             console.print(f"{each.chosen.name}: {each.chosen.item.title}")
+        if each.records:
             console.print(_table(each.records))
+        for sentence in each.sentences:
+            console.print(sentence, highlight=False, markup=False)
     console.print()
     records = [record for each in reproduced for record in each.records]
     console.print(_summary(records))

@@ -16,7 +16,7 @@ VERSION: Final = 1
 
 
 def document(reproduced: Sequence[Reproduced], budget: Budget) -> dict[str, Any]:
-    """Return one record for each claim, and the number of claims by verdict.
+    """Return one record for each claim, the number of claims by verdict, and sentences beyond claims.
 
     The content depends on items, budget and version alone.
     """
@@ -30,6 +30,7 @@ def document(reproduced: Sequence[Reproduced], budget: Budget) -> dict[str, Any]
         "verdicts": counts(records),
         "met": {sort: {"met": met, "of": of} for sort, (met, of) in shares(records).items() if of},
         "claims": [record.to_json() for record in records],
+        "beyond": {each.chosen.name: [*each.sentences] for each in reproduced if each.sentences},
     }
 
 

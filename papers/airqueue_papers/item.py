@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from airqueue.description import Description
 from airqueue.runs import Work
 from airqueue.simulate import Results
+from airqueue_papers.emulation import Emulation
 from airqueue_papers.finding import Finding
 from airqueue_papers.picture import PaperFigure
 
@@ -69,7 +70,7 @@ class Calculation:
         return figures[0]
 
 
-Run = Simulation | Calculation
+Run = Simulation | Calculation | Emulation
 Outcomes = Mapping[str, Results]
 """Name of a run -> its outcome; of a calculation, see `calculated`."""
 
@@ -108,6 +109,9 @@ class Item:
     """Whether the item needs real time and a real kernel: it runs alone, with ``--real`` only."""
     says: Callable[[Outcomes], Iterable[str]] = _no_sentences
     """Results beyond the claims, in sentences with numbers."""
+    exact: bool = False
+    """Whether the item runs the kernel's TCP on a virtual clock, which takes minutes: ``--exact``
+    only, with any budget alike; otherwise the item shows results of before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ process has finished is not repeated. Items that ask for equal runs share the ru
 from __future__ import annotations
 
 import importlib
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,9 @@ from airqueue.runs import Store, Work, WorkProgress, execute
 from airqueue.runs.backend import Backend
 from airqueue_papers import claim
 from airqueue_papers.claim import PAPERS, Claim
+from airqueue_papers.emulation import KIND
 from airqueue_papers.item import Budget, Item, Paper, Run
+from airqueue_papers.kernel import measured
 from airqueue_papers.picture import PaperFigure
 from airqueue_papers.verdict import Record, judge
 
@@ -92,14 +95,19 @@ def reproduce(
     store: Store,
     backend: Backend,
     on_progress: Callable[[WorkProgress], None] | None = None,
+    *,
+    known: Mapping[str, Any] | None = None,
 ) -> list[Reproduced]:
     """Run what the items ask for and is not kept yet, and judge what they found.
 
+    ``known`` has results by keys of work that is not to be executed, as `exact_before` returns them.
     Raises what a run raises, and KeyboardInterrupt on Ctrl-C; what had finished is kept.
     """
+    known = known or {}
     runs = [dict(each.item.runs(budget)) for each in chosen]
     works = [work for of_item in runs for run in of_item.values() for work in run.works()]
-    results = execute(works, store, backend, on_progress)
+    done = execute([work for work in works if work.key not in known], store, backend, on_progress)
+    results = ChainMap(dict(known), done)  # type: ignore[arg-type] # nothing is written to either
     return [_judged(each, of_item, results) for each, of_item in zip(chosen, runs, strict=True)]
 
 
@@ -109,6 +117,25 @@ def missing(chosen: Sequence[Chosen], budget: Budget, store: Store) -> list[Work
         work for each in chosen for run in each.item.runs(budget).values() for work in run.works()
     ]
     return [work for work in works if work not in store]
+
+
+def exact_before(
+    chosen: Iterable[Chosen], budget: Budget, store: Store
+) -> tuple[list[Chosen], dict[str, Any]]:
+    """Return the exact items whose runs were carried out before, and those results not in the store.
+
+    Results in the store come first; without all of an item's, those of the distribution.
+    """
+    items, known = [], {}
+    for each in chosen:
+        works = [work for run in each.item.runs(budget).values() for work in run.works()]
+        if any(work not in store for work in works if work.kind == KIND):
+            shipped = measured.results(works)
+            if shipped is None:
+                continue
+            known.update(shipped)
+        items.append(each)
+    return items, known
 
 
 def _judged(chosen: Chosen, runs: Mapping[str, Run], results: Mapping[str, Any]) -> Reproduced:

@@ -17,10 +17,12 @@ from airqueue.records import (
     EmulationDict,
     FatesDict,
     LimitsDict,
+    LiveDict,
     PollDict,
     RunDict,
     SeriesDict,
     ServerStatsDict,
+    TotalsDict,
     TruthDict,
 )
 from airqueue.simulate.shaped import TcpHeader
@@ -334,6 +336,15 @@ def open_tun(namespace: str | PathLike[str], name: str) -> int:
     `NativeError`.
     """
 
+def open_veth(
+    namespace: str | PathLike[str], name: str, emulator: tuple[str | PathLike[str], str]
+) -> int:
+    """Prepare a veth pair: the node's end, and the emulator's (namespace and name).
+
+    Packets leave the node's end as they would arrive: whole, with checksums, in one segment each.
+    Returns a descriptor of the emulator's end that belongs to the caller. Raises `NativeError`.
+    """
+
 def open_packet_queue(namespace: str | PathLike[str], most: int) -> tuple[int, int]:
     """Open the queue (NFQUEUE) in which the kernel keeps up to ``most`` packets of a namespace.
 
@@ -353,12 +364,32 @@ class Emulation:
     def nodes(self) -> list[tuple[str, bool]]:
         """The real nodes in the order of the scenario, each with whether the node is a wired host."""
     @property
-    def warm_up_s(self) -> float: ...
-    def attach(self, node: str, device: int, addresses: list[str]) -> None:
-        """Connect a node to a TUN device with these addresses; the descriptor is duplicated.
+    def mtus(self) -> list[int]:
+        """The largest packets on the link of each real node, in bytes."""
+    @property
+    def routers(self) -> list[str]:
+        """Names of the routers between real nodes that are not real themselves."""
+    def set_router(self, name: str, addresses: list[str]) -> None:
+        """Give a router that is not real its addresses. Raises `NativeError`."""
+    def add_prefix(self, network: str, length: int) -> None:
+        """Say that addresses with this prefix are those of the network: nobody may have one.
 
         Raises `NativeError`.
         """
+    @property
+    def warm_up_s(self) -> float: ...
+    def attach(self, node: str, device: int, addresses: list[str]) -> None:
+        """Connect a node to a device with these addresses; the descriptor is duplicated.
+
+        ``device``: of `open_tun` or `open_veth`. Raises `NativeError`.
+        """
+    def set_gateway(self, node: str) -> None:
+        """Have the node pass on packets to and from other hosts than the nodes.
+
+        Raises `NativeError`.
+        """
+    def device_drops(self) -> dict[str, int]:
+        """For each node packets not read in time, beyond those that the device itself counts."""
     def attach_queue(self, node: str, queue: int) -> None:
         """Take packets of a node from a queue of `open_packet_queue` too.
 
@@ -366,6 +397,13 @@ class Emulation:
 
         Raises `NativeError`.
         """
+    def capture(self, node: str, path: str | PathLike[str]) -> None:
+        """Capture what a node sends and receives in a file of pcapng, which is made now.
+
+        Raises `NativeError` for a node, and OSError for the file.
+        """
+    def captures(self) -> list[tuple[str, int, str | None]]:
+        """The captures: the node, the number of packets, and why the file ends early."""
     def run(self, duration_s: float | None = None, *, priority: bool = False) -> None:
         """Simulate the warm-up, and then follow the wall clock until `stop`, or for a duration.
 
@@ -377,10 +415,26 @@ class Emulation:
     @property
     def started(self) -> bool:
         """Whether the warm-up is over, and the network follows the wall clock."""
+    def change(self, json: str) -> float:
+        """Change the network now, from any thread, and return the time since the warm-up in s.
+
+        ``json``: the keys of an entry of ``changes`` in a scenario, without ``at``. What cannot be
+        changed is a `ValueError` of one sentence.
+        """
+    def moment(self) -> Moment:
+        """All counters at this moment, from any thread."""
     def report(self) -> EmulationDict:
         """The counters so far, from any thread."""
     def figures(self) -> str:
         """Figures of simulated flows, stations and queues since the warm-up: `figures.Figures`."""
+
+class Moment:
+    """The counters of an emulation at a moment."""
+
+    def since(self, before: Moment) -> LiveDict:
+        """The figures of the time since an earlier moment of the same emulation."""
+    def totals(self) -> TotalsDict:
+        """The counters since real time began."""
 
 class Monitor:
     """Where to look and what to set in the replications of a scenario."""

@@ -29,95 +29,6 @@ class BuffersTable(TypedDict, total=False):
     source: words.SourceQueueName
 
 
-class ChangeTable(TypedDict, total=False):
-    """A change at a given time: of the rate of a link, of the limit of queues, or of the route
-    of a flow."""
-
-    at: words.Duration
-    flow: str
-    link: list[str]
-    queue_limit: words.QueueLimit
-    rate: words.FrameRate
-    station: str
-    via: list[str]
-
-
-class TcpTable(TypedDict, total=False):
-    """A TCP connection, both ends. A key that is left out of a flow's table is taken from the
-    table of all flows."""
-
-    ack_batches: bool
-    ack_delay: words.Duration
-    ack_every: words.AckEveryValue
-    ack_timer: words.AckTimerName
-    congestion: words.CongestionName
-    handshake: bool
-    initial_window: words.Packets
-    limited_transmit: bool
-    min_rto: words.Duration
-    mss: words.Size
-    nagle: bool
-    pacing: words.PacingValue
-    sack: bool
-    small_queue: bool
-    stack: words.TcpName
-    timestamps: bool
-    window: words.Packets
-
-
-class VoiceTable(TypedDict, total=False):
-    """One direction of a call."""
-
-    codec: words.CodecName
-    packet_time: words.Duration
-    playout: words.Duration
-    silence: words.Duration
-    talk: words.Duration
-
-
-class WebTable(TypedDict, total=False):
-    """A user of the web: files, each over a connection of its own, with pauses between them."""
-
-    distribution: words.SizeDistributionName
-    file_size: words.Bytes
-    shape: float
-    think_time: words.Duration
-    whole_segments: bool
-
-
-FlowTable = TypedDict(
-    "FlowTable",
-    {
-        "ack_category": words.CategoryName,
-        "category": words.CategoryName,
-        "dscp": words.Dscp,
-        "ecn": bool,
-        "from": str,
-        "name": str,
-        "packet_rate": words.PacketRate,
-        "phy_rate": words.FrameRate,
-        "rate": words.Rate,
-        "rate_control": words.RateControlName,
-        "rdqm": bool,
-        "rdqm_rtt": words.Duration,
-        "rdqm_rtt_kind": words.RttName,
-        "size": words.Size,
-        "source": words.SourceName,
-        "start": words.Duration,
-        "start_spread": words.Duration,
-        "stop": words.Duration,
-        "tcp": TcpTable,
-        "to": str,
-        "transfer_size": words.Bytes,
-        "via": list[str],
-        "voice": VoiceTable,
-        "web": WebTable,
-    },
-    total=False,
-)
-"""A flow of packets from one station or host to another, or one for each member of a group."""
-
-
 class AdaptiveTable(TypedDict, total=False):
     """The adaptive limit."""
 
@@ -269,12 +180,108 @@ Queue = QueueTable | str
 """A queue: a table of keys, or a discipline and its limit in a few letters"""
 
 
+class ChangeTable(TypedDict, total=False):
+    """A change at a given time: of a link, of stations, of the wired links of hosts, or of the
+    route of a flow."""
+
+    at: words.Duration
+    away: bool
+    delay: words.Duration
+    flow: str
+    host: str
+    link: list[str]
+    loss: float
+    queue: Queue
+    queue_limit: words.QueueLimit
+    rate: words.FrameRate
+    station: str
+    via: list[str]
+
+
+class TcpTable(TypedDict, total=False):
+    """A TCP connection, both ends. A key that is left out of a flow's table is taken from the
+    table of all flows."""
+
+    ack_batches: bool
+    ack_delay: words.Duration
+    ack_every: words.AckEveryValue
+    ack_timer: words.AckTimerName
+    congestion: words.CongestionName
+    handshake: bool
+    initial_window: words.Packets
+    limited_transmit: bool
+    min_rto: words.Duration
+    mss: words.Size
+    nagle: bool
+    pacing: words.PacingValue
+    sack: bool
+    small_queue: bool
+    stack: words.TcpName
+    timestamps: bool
+    window: words.Packets
+
+
+class VoiceTable(TypedDict, total=False):
+    """One direction of a call."""
+
+    codec: words.CodecName
+    packet_time: words.Duration
+    playout: words.Duration
+    silence: words.Duration
+    talk: words.Duration
+
+
+class WebTable(TypedDict, total=False):
+    """A user of the web: files, each over a connection of its own, with pauses between them."""
+
+    distribution: words.SizeDistributionName
+    file_size: words.Bytes
+    shape: float
+    think_time: words.Duration
+    whole_segments: bool
+
+
+FlowTable = TypedDict(
+    "FlowTable",
+    {
+        "ack_category": words.CategoryName,
+        "category": words.CategoryName,
+        "dscp": words.Dscp,
+        "ecn": bool,
+        "from": str,
+        "name": str,
+        "packet_rate": words.PacketRate,
+        "phy_rate": words.FrameRate,
+        "rate": words.Rate,
+        "rate_control": words.RateControlName,
+        "rdqm": bool,
+        "rdqm_rtt": words.Duration,
+        "rdqm_rtt_kind": words.RttName,
+        "size": words.Size,
+        "source": words.SourceName,
+        "start": words.Duration,
+        "start_spread": words.Duration,
+        "stop": words.Duration,
+        "tcp": TcpTable,
+        "to": str,
+        "transfer_size": words.Bytes,
+        "via": list[str],
+        "voice": VoiceTable,
+        "web": WebTable,
+    },
+    total=False,
+)
+"""A flow of packets from one station or host to another, or one for each member of a group."""
+
+
 class HostTable(TypedDict, total=False):
     """A host without a radio, or with `count` a group of them, and its wired link."""
 
     count: int
     delay: words.Delays
     link: str
+    loss: float
+    mtu: words.Size
     name: str
     queue: Queue
     rate: words.Rate

@@ -28,7 +28,8 @@ class FlowFigures(TypedDict):
     queue_dropped_packets: int
     """Dropped by a queue."""
     given_up_packets: int
-    """Given up by the MAC after the last retry, or at the end of their lifetime."""
+    """Given up by the MAC after the last retry, or at the end of their lifetime; or lost in a
+    wired link."""
     in_transit_packets: int
     """Packets in a queue or in a MAC at the end."""
     loss_ratio: float | None

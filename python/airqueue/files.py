@@ -6,9 +6,11 @@ import errno
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -18,12 +20,26 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     OSError that names ``path``; nothing is left behind then, and an older file stays as it was.
     """
     data = content.encode() if isinstance(content, str) else content
-    target = Path(path)
+    _put(Path(path), lambda to: to.write(data))
+
+
+def copy_atomically(source: Path, path: str | os.PathLike[str]) -> None:
+    """Copy a file of any size to ``path``, as `write_atomically` writes."""
+
+    def copy(to: BinaryIO) -> None:
+        with source.open("rb") as file:
+            shutil.copyfileobj(file, to)
+
+    _put(Path(path), copy)
+
+
+def _put(target: Path, write: Callable[[BinaryIO], object]) -> None:
     try:
         if target.exists() and not target.is_file():
-            target.write_bytes(data)
+            with target.open("wb") as file:
+                write(file)
         else:
-            _replace(Path(os.path.realpath(target)), data)
+            _replace(Path(os.path.realpath(target)), write)
     except OSError as error:
         raise _about(error, target) from error
 
@@ -74,12 +90,12 @@ def _lock(handle: int, path: Path, error: type[Exception]) -> None:
         pass  # a file system without locks, as NFS for directories: users keep order themselves
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         # Opened here rather than by tempfile, which would make the result readable to nobody else.
         with temporary.open("xb") as file:
-            file.write(data)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)

@@ -54,6 +54,15 @@ class ContentionDict(TypedDict):
     """Packets delivered."""
 
 
+class DelaysBelowDict(TypedDict):
+    """Delays shorter than a time."""
+
+    below_s: float
+    """The time, a power of two of nanoseconds."""
+    packets: int
+    """How many delays are shorter."""
+
+
 class PairDict(TypedDict):
     """The packets from one real node to another."""
 
@@ -68,7 +77,7 @@ class PairDict(TypedDict):
     dropped_packets: int
     """Packets dropped by queues of the network."""
     given_up_packets: int
-    """Packets given up on the air, after the last retry."""
+    """Packets given up on the air, after the last retry, or lost in a wired link."""
     marked_packets: int
     """Delivered packets that a queue of the network marked with CE."""
     delay_mean_s: float | None
@@ -84,12 +93,14 @@ class PairDict(TypedDict):
 
 
 class RefusedDict(TypedDict):
-    """Packets that did not enter the network."""
+    """Packets that were not carried to their destination."""
 
     packets: int
     """Packets."""
     bytes: int
     """Their bytes."""
+    answered_packets: int
+    """How many of them a router has answered with an error."""
 
 
 class EmulationDict(TypedDict):
@@ -126,7 +137,7 @@ class EmulationDict(TypedDict):
     pairs: dict[str, PairDict]
     """The packets from each real node to each other, by `from->to`."""
     refused: dict[str, RefusedDict]
-    """The packets that did not enter the network, by reason."""
+    """The packets that were not carried to their destination, by reason."""
 
 
 class FatesDict(TypedDict):
@@ -181,6 +192,76 @@ class LimitsDict(TypedDict):
     """Most sessions at a time."""
     max_sessions_per_address: int
     """Most sessions at a time from one IP address."""
+
+
+class LivePairDict(TypedDict):
+    """The packets from one real node to another in the last seconds."""
+
+    offered_bps: float | None
+    """Rate of IP packets offered to the network."""
+    delivered_bps: float | None
+    """Rate of IP packets delivered by the network."""
+    offered_packets: int
+    """Packets offered to the network."""
+    delivered_packets: int
+    """Packets delivered by the network."""
+    dropped_packets: int
+    """Packets dropped by queues of the network."""
+    given_up_packets: int
+    """Packets given up on the air, after the last retry, or lost in a wired link."""
+    marked_packets: int
+    """Delivered packets that a queue of the network marked with CE."""
+    delay_p50_s: float | None
+    """Median of the delay in the network."""
+    delay_p95_s: float | None
+    """95th percentile of the delay."""
+
+
+class LiveStationDict(TypedDict):
+    """A station in the last seconds."""
+
+    airtime_ratio: float | None
+    """Share of the time in which the station sent frames."""
+    busy_ratio: float | None
+    """Share of the time in which the station sensed the medium busy, or sent."""
+    away: bool
+    """Whether the station is out of reach of all others now."""
+
+
+class LiveQueueDict(TypedDict):
+    """A queue in the last seconds."""
+
+    packets: int
+    """Packets that wait now, driver ring included."""
+    bytes: int
+    """Their bytes, link layer included."""
+    dropped_packets: int
+    """Packets that the queue dropped."""
+
+
+class LiveDict(TypedDict):
+    """The figures of an emulation in the last seconds."""
+
+    duration_s: float
+    """How long these seconds are: rates, delays, shares and counts are of this time."""
+    elapsed_s: float
+    """Wall-clock time since the end of the warm-up."""
+    late_p99_s: float | None
+    """99th percentile of the lateness of packets: written minus due."""
+    read_late_p99_s: float | None
+    """99th percentile of the time that packets may have waited to be read, at most."""
+    unwritten_packets: int
+    """Packets that left the network and that a device did not take."""
+    held_packets: int
+    """Packets of real programs in the network at the end of this time."""
+    cpu_ratio: float | None
+    """CPU time of the emulation's thread, as a share of one processor."""
+    pairs: dict[str, LivePairDict]
+    """The packets from each real node to each other, by `from->to`."""
+    stations: dict[str, LiveStationDict]
+    """The stations, simulated ones too."""
+    queues: dict[str, LiveQueueDict]
+    """The queues of stations and of wired links."""
 
 
 class PollDict(TypedDict):
@@ -261,6 +342,84 @@ class ServerStatsDict(TypedDict):
     """Datagrams received."""
     datagrams_sent: int
     """Datagrams sent."""
+
+
+class TotalPairDict(TypedDict):
+    """The packets from one real node to another."""
+
+    offered_packets: int
+    """Packets offered to the network."""
+    offered_bytes: int
+    """Their IP bytes."""
+    delivered_packets: int
+    """Packets delivered by the network."""
+    delivered_bytes: int
+    """Their IP bytes."""
+    dropped_packets: int
+    """Packets dropped by queues of the network."""
+    given_up_packets: int
+    """Packets given up on the air, after the last retry, or lost in a wired link."""
+    marked_packets: int
+    """Delivered packets that a queue of the network marked with CE."""
+    delay_sum_s: float
+    """Sum of the delays of delivered packets in the network."""
+    delays_below: list[DelaysBelowDict]
+    """How many of these delays are shorter than each of some times."""
+
+
+class TotalQueueDict(TypedDict):
+    """A queue."""
+
+    packets: int
+    """Packets that wait now, driver ring included."""
+    bytes: int
+    """Their bytes, link layer included."""
+    offered_packets: int
+    """Packets offered to the queue."""
+    dropped_packets: int
+    """Packets that the queue dropped."""
+    marked_packets: int
+    """Packets that the queue marked with CE."""
+
+
+class TotalStationDict(TypedDict):
+    """A station."""
+
+    airtime_s: float
+    """Time in which the station sent frames."""
+    busy_s: float
+    """Time in which the station sensed the medium busy, or sent."""
+    away: bool
+    """Whether the station is out of reach of all others now."""
+
+
+class TotalsDict(TypedDict):
+    """The counters of an emulation since real time began."""
+
+    elapsed_s: float
+    """Wall-clock time since the end of the warm-up."""
+    cpu_s: float
+    """CPU time of the emulation's thread in this time."""
+    written_packets: int
+    """Packets written to real nodes."""
+    late_sum_s: float
+    """Sum of their lateness: written minus due."""
+    late_packets: int
+    """Those that were late by more than a millisecond."""
+    read_late_packets: int
+    """Packets that may have waited more than a millisecond to be read."""
+    unwritten_packets: int
+    """Packets that left the network and that a device did not take."""
+    held_packets: int
+    """Packets of real programs in the network now."""
+    pairs: dict[str, TotalPairDict]
+    """The packets from each real node to each other, by `from->to`."""
+    stations: dict[str, TotalStationDict]
+    """The stations, simulated ones too."""
+    queues: dict[str, TotalQueueDict]
+    """The queues of stations and of wired links."""
+    refused: dict[str, RefusedDict]
+    """The packets that were not carried to their destination, by reason."""
 
 
 class TruthDict(TypedDict):

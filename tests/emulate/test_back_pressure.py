@@ -139,3 +139,15 @@ def test_packets_pass_the_device_and_the_network_once() -> None:
     # 3008 bytes are three fragments of both versions.
     assert sent == report.emulated["pairs"]["phone->server"]["offered_packets"] == 20 + 30
     assert report.without_back_pressure == {}
+
+
+@pytest.mark.usefixtures("user_mode_linux")
+def test_a_discipline_that_reorders_behind_the_station_makes_no_second_packets() -> None:
+    script = (
+        "tc qdisc replace dev airqueue0 root netem delay 20ms 15ms &&"
+        " ping -q -i 0.002 -c 200 server"
+    )
+    done = exact.run("quiet-flat", Order(Program("phone", ("sh", "-c", script))))
+    assert done.exit_code == 0, done.stderr
+    assert b"duplicates" not in done.stdout
+    assert done.results.emulated["pairs"]["phone->server"]["offered_packets"] == 200

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from airqueue.emulate import emulate
+from airqueue.emulate import EmulatedNetwork, EmulationError, emulate
+from airqueue.emulate.devices import Devices
+from airqueue.emulate.nodes import Host
 from airqueue.linux.netns import Namespace
 
 pytestmark = pytest.mark.emulation
@@ -176,3 +178,18 @@ def test_without_capabilities_the_command_goes_on_in_a_user_namespace():
     assert done.stderr == ""
     assert "server peer" in done.stdout
     assert done.returncode == 7
+
+
+def test_what_fails_at_the_beginning_is_said_in_one_sentence(monkeypatch):
+    reason = "there is no such device here"
+
+    def fail(self: Devices, host: Host) -> int:
+        raise EmulationError(reason)
+
+    monkeypatch.setattr(Devices, "open", fail)
+    net = EmulatedNetwork("quiet-flat")
+    with pytest.raises(EmulationError, match=f"^{reason}$"):
+        net.start()
+    net.close()
+    with pytest.raises(EmulationError, match="it ended before it ran"):
+        net.report()

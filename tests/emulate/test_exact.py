@@ -241,6 +241,20 @@ def test_memory_is_kept_where_there_is_enough_and_it_may_be_executed(tmp_path, m
         assert machine._memory_folder(tmp_path, 1) == expected
 
 
+def test_the_machine_has_the_modules_of_this_process(tmp_path, monkeypatch):
+    """One that is found on a path of its own would else be another inside, or missing."""
+    (tmp_path / "only_here.py").write_text(
+        "from airqueue.linux.virtual import first_process\n"
+        "first_process.first_process((), lambda: print('it was found'))\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    machine.boot(machine.find(folder), ["only_here"], folder, seed=1)
+    assert (folder / "done").exists()
+
+
 def test_a_machine_without_user_mode_linux_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setattr(machine.shutil, "which", lambda name: None)
     with pytest.raises(MachineError, match="apt-get install user-mode-linux"):

@@ -16,11 +16,18 @@ from typing import Any
 
 import pytest
 
-from airqueue.emulate import EmulatedNetwork, EmulationError, emulate
+from airqueue.emulate import EmulatedNetwork, EmulationError, devices, emulate
 from airqueue.linux.errors import NamespaceError
 
 pytestmark = pytest.mark.emulation
 
+DEVICES = [
+    pytest.param(
+        "tun",
+        marks=pytest.mark.skipif(bool(devices.why_no_tun()), reason=devices.why_no_tun() or "-"),
+    ),
+    "veth",
+]
 AIRQUEUE = [sys.executable, "-m", "airqueue", "emulate"]
 
 ECHO = """
@@ -106,8 +113,9 @@ def runs(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_both_families_reach_the_peer_by_address_and_by_name():
-    with emulate("far-station") as net:
+@pytest.mark.parametrize("device", DEVICES)
+def test_both_families_reach_the_peer_by_address_and_by_name(device):
+    with emulate("far-station", device=device) as net:
         lines = [line.split() for line in echoes(net)]
         assert {family for family, _ in lines} == {"AF_INET", "AF_INET6"}
         # Two times the line's 10 ms; a loopback takes a hundredth of it, seconds would be a fault.
@@ -144,8 +152,9 @@ def test_a_file_arrives_whole(tmp_path):
     assert result["verdict"][1:] in done.stderr
 
 
-def test_codepoints_and_ecn_arrive():
-    with emulate("quiet-flat") as net:
+@pytest.mark.parametrize("device", DEVICES)
+def test_codepoints_and_ecn_arrive(device):
+    with emulate("quiet-flat", device=device) as net:
         server = net.host("server").popen(python(SEE_TOS), stdout=subprocess.PIPE, text=True)
         wait_for(net.host("server"), 1)
         while server.poll() is None:

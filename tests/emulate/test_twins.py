@@ -99,3 +99,11 @@ def test_twins_are_of_programs_in_real_time(more):
     done = CliRunner().invoke(main, ["emulate", "quiet-flat", "--twins", "3", *more])
     assert done.exit_code == 2
     assert "--twins is for programs in real time" in done.stderr
+
+
+def test_twins_without_their_machine_are_refused_before_the_run(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    argv = ["emulate", "home-evening", "--twins", "3", "--at", "phone", "--", "true"]
+    done = CliRunner().invoke(main, argv)
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: user-mode Linux is not installed")

@@ -131,7 +131,7 @@ def test_scenario_files_are_the_scenarios_that_ran(made_up_site):
     assert [file.run for file in files] == ["sized buffers", made_up.HOSTILE]
     for file in files:
         content = (made_up_site / file.path).read_text("utf-8")
-        assert toml_text.parse(content) == file.simulation.scenario
+        assert toml_text.parse(content) == file.of.scenario
         Scenario(toml_text.parse(content))
         assert content.startswith(f"# {file.command}\n")
     assert files[1].command.endswith(".toml --seed 7 --replications 1")

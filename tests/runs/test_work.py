@@ -128,6 +128,8 @@ def test_a_change_of_the_code_that_it_stands_on_changes_the_fingerprint(package)
     keys.append(key_of({"stands_on"}))
     keys.append(key_of({"stands_on.outer"}))
     keys.append(key_of({"stands_on", "unused"}))
+    (package / "stands_on" / "clock.c").write_text("int x;\n")
+    keys.append(key_of({"stands_on"}))
     assert len(set(keys)) == len(keys)
 
 

@@ -94,6 +94,11 @@ impl PacketCount {
         self.bytes += bytes;
     }
 
+    /// The count since an earlier moment.
+    pub fn since(&self, before: &PacketCount) -> PacketCount {
+        PacketCount { packets: self.packets - before.packets, bytes: self.bytes - before.bytes }
+    }
+
     /// Adds another count.
     pub fn merge(&mut self, other: &PacketCount) {
         self.packets += other.packets;

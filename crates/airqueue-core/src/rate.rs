@@ -85,6 +85,11 @@ impl Serializer {
         Serializer { rate, owed: 0 }
     }
 
+    /// The rate.
+    pub fn rate(&self) -> DataRate {
+        self.rate
+    }
+
     /// Time that the next `bytes` bytes take.
     pub fn send(&mut self, bytes: u32) -> Span {
         let (ns, owed) = divide(work_for(bytes) + u128::from(self.owed), self.rate.0);

@@ -1,13 +1,20 @@
 //! The network of a scenario between real nodes.
 
-use crate::category::category;
+mod captured;
+mod routers;
+
+use self::routers::{Errand, Routers};
+use crate::capture::Captures;
 use crate::figures::{PairCounters, Refusal};
 use crate::header::{self, Header};
+use crate::live::Snapshot;
+use crate::outside::is_routed;
 use crate::slots::Slots;
+use crate::story::Labels;
 use airqueue_core::{Ecn, Packet, PacketCount, Payload, Seed, Span, Time};
-use airqueue_network::network::OfferedPacket;
+use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::outcome::Outcome;
-use airqueue_scenario::emulated::{Emulated, MTU_BYTES, Pair, RealNode};
+use airqueue_scenario::emulated::{Emulated, Pair, Passage, RealNode};
 use airqueue_scenario::{Run, ScenarioError};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -25,15 +32,25 @@ pub struct Emulation {
     nodes: Vec<RealNode>,
     warm_up: Span,
     addresses: HashMap<IpAddr, usize>,
+    gateway: Option<usize>,
     routes: Vec<Route>,
-    /// The place in `routes` of each pair: sender times number of nodes plus receiver.
-    route_of: Vec<usize>,
+    /// The place in `routes` of each pair: sender times number of places plus receiver.
+    route_of: Vec<Option<usize>>,
+    router_names: Vec<String>,
+    routers: Routers,
+    /// Packets that have come to routers, while they are processed.
+    at_routers: Vec<u32>,
+    /// Captures that the owner has asked for.
+    captures: Option<Box<Captures>>,
+    labels: Labels,
     held: Vec<Held>,
     free: Vec<u32>,
     outcomes: Vec<Outcome>,
     let_go: Vec<Payload>,
     released: Vec<Token>,
     refused: [PacketCount; Refusal::ALL.len()],
+    /// How many of these packets a router has answered with an error.
+    answered: [u64; Refusal::ALL.len()],
 }
 
 /// What the owner of a packet's sender holds until the sender's station is done with the packet.
@@ -45,12 +62,13 @@ pub struct Token {
     pub id: u32,
 }
 
-/// An ordered pair of nodes.
+/// An ordered pair of places: real nodes, and behind these routers that are not real.
 #[derive(Debug)]
 struct Route {
     from: usize,
     to: usize,
-    routers: u8,
+    mtu_bytes: u32,
+    routers: Vec<Passage>,
     slots: [Slots; 4],
     counters: PairCounters,
 }
@@ -69,6 +87,19 @@ struct Held {
     at_sender: bool,
     /// Whether the packet has not left the network.
     in_network: bool,
+    purpose: Purpose,
+}
+
+/// Why a packet is in the network.
+#[derive(Clone, Copy, Debug, Default)]
+enum Purpose {
+    /// The packet goes from a real node to its destination.
+    #[default]
+    Carried,
+    /// The packet goes from a real node to a router that does not forward the packet.
+    Stopped(Errand),
+    /// A router has sent the packet.
+    FromRouter,
 }
 
 /// A packet that leaves the network.
@@ -85,26 +116,41 @@ pub struct Departure<'a> {
 impl Emulation {
     /// The network at time zero. `seed` determines every random draw.
     pub fn new(emulated: &Emulated, seed: Seed) -> Result<Emulation, ScenarioError> {
-        let Emulated { scenario, nodes, pairs } = emulated;
-        let mut route_of = vec![0; nodes.len() * nodes.len()];
+        let Emulated { scenario, nodes, routers, pairs, .. } = emulated;
+        let places = nodes.len() + routers.len();
+        let mut route_of = vec![None; places * places];
+        let mut first = vec![None; nodes.len()];
         for (at, pair) in pairs.iter().enumerate() {
-            route_of[pair.from * nodes.len() + pair.to] = at;
+            route_of[pair.from * places + pair.to] = Some(at);
+            if let (Some(first @ None), Some(router)) =
+                (first.get_mut(pair.from), pair.routers.first())
+            {
+                *first = Some(router.router);
+            }
         }
         let mut run = scenario.start(seed)?;
         run.network().model.tell_senders();
+        let names = nodes.iter().map(|node| &node.name).chain(routers);
         Ok(Emulation {
             run,
             nodes: nodes.clone(),
             warm_up: scenario.warm_up(),
             addresses: HashMap::new(),
+            gateway: None,
             routes: pairs.iter().map(Route::new).collect(),
             route_of,
+            router_names: routers.clone(),
+            routers: Routers::new(places, first),
+            at_routers: Vec::new(),
+            captures: None,
+            labels: Labels::new(names.cloned().collect(), scenario.spec()),
             held: Vec::new(),
             free: Vec::new(),
             outcomes: Vec::new(),
             let_go: Vec::new(),
             released: Vec::new(),
             refused: [PacketCount::default(); Refusal::ALL.len()],
+            answered: [0; Refusal::ALL.len()],
         })
     }
 
@@ -118,9 +164,33 @@ impl Emulation {
         self.warm_up
     }
 
-    /// Gives a node an address. Of nodes with one address the last one has it.
+    /// Names of the routers between real nodes that are not real themselves.
+    pub fn routers(&self) -> &[String] {
+        &self.router_names
+    }
+
+    /// Gives a node an address; routers have the numbers behind those of real nodes. Of nodes with one address the last one
+    /// has it.
     pub fn set_address(&mut self, node: usize, address: IpAddr) {
         self.addresses.insert(address, node);
+        self.routers.add_address(node, address);
+    }
+
+    /// Says which addresses are those of the network, by a prefix and its length: only there can a node be missing.
+    pub fn add_prefix(&mut self, network: IpAddr, length: u8) {
+        self.routers.add_prefix(network, length);
+    }
+
+    /// Makes a node the gateway: packets to other hosts than the nodes go there, and come from there.
+    pub fn set_gateway(&mut self, node: usize) {
+        self.gateway = Some(node);
+    }
+
+    /// The node that has an address, or the way to this address.
+    fn node_for(&self, address: IpAddr) -> Option<usize> {
+        let node = self.addresses.get(&address).copied();
+        let is_outside = || is_routed(address) && !self.routers.is_within(address);
+        node.or_else(|| self.gateway.filter(|_| is_outside()))
     }
 
     /// The present of the network.
@@ -168,45 +238,53 @@ impl Emulation {
     ) -> Result<(), Refusal> {
         while self.step(now, pass_on) {}
         self.run.network().run_until(now);
-        let (header, route) = self.check(from, bytes).inspect_err(|&refusal| {
-            self.refused[refusal as usize].add_size(bytes.len() as u64);
-        })?;
-        let Header { size, dscp, ecn, .. } = header;
-        let held = Held { route, arrived: now, ecn, token, in_network: true, ..Held::default() };
-        let payload = self.hold(bytes, held);
-        let of = &mut self.routes[route];
-        of.counters.offered.add_size(u64::from(size));
-        let flow = of.slots[category(dscp).index()].flow(header.flow);
-        let offered = OfferedPacket { size, payload, ecn: Some(ecn), dscp: Some(dscp) };
-        let network = self.run.network();
-        let over_air = network.model.offer(flow, offered, &mut network.queue);
-        self.held[payload.0 as usize].at_sender = over_air;
-        if !over_air {
-            // The wires of a scenario stand for paths outside, where packets count against no socket.
-            self.release(payload);
-        }
+        let header = header::read(bytes).ok_or((Refusal::Malformed, None));
+        let route = header.and_then(|header| Ok((header, self.check(from, &header)?)));
+        let done = match (route, header) {
+            (Ok((header, route)), _) => {
+                self.routes[route].counters.offered.add_size(u64::from(header.size));
+                let held = self.hold_for(route, bytes, &header, Purpose::Carried);
+                self.held[held.0 as usize].token = token;
+                self.capture_sent(held, from, bytes);
+                self.offer_held(held, &header);
+                Ok(())
+            }
+            (Err((refusal, errand)), header) => {
+                self.refused[refusal as usize].add_size(bytes.len() as u64);
+                self.capture_refused(from, bytes, refusal, errand);
+                if let (Some(errand), Ok(header)) = (errand, header) {
+                    self.send_errand(from, bytes, &header, errand);
+                }
+                Err(refusal)
+            }
+        };
         self.depart(pass_on);
-        Ok(())
+        done
     }
 
-    fn check(&self, from: usize, bytes: &[u8]) -> Result<(Header, usize), Refusal> {
-        let header = header::read(bytes).ok_or(Refusal::Malformed)?;
-        if header.size > MTU_BYTES {
-            return Err(Refusal::Oversize);
+    /// The route of a packet; otherwise why there is none, and which router says so.
+    fn check(&self, from: usize, header: &Header) -> Result<usize, (Refusal, Option<Errand>)> {
+        if self.node_for(header.source) != Some(from) {
+            return Err((Refusal::ForeignSource, None));
         }
-        if self.addresses.get(&header.source) != Some(&from) {
-            return Err(Refusal::ForeignSource);
+        if self.is_full() {
+            return Err((Refusal::Full, None));
         }
-        let to = self.addresses.get(&header.destination).filter(|&&to| to != from);
-        let &to = to.ok_or(Refusal::NoSuchNode)?;
-        let route = self.route_of[from * self.nodes.len() + to];
-        if header.hop_limit <= self.routes[route].routers {
-            return Err(Refusal::HopLimit);
-        }
-        if self.free.is_empty() && self.held.len() >= MOST_PACKETS {
-            return Err(Refusal::Full);
-        }
-        Ok((header, route))
+        let Some(to) = self.node_for(header.destination) else {
+            return Err((Refusal::NoSuchNode, self.no_such_node(from, header)));
+        };
+        let route = self.route(from, to).ok_or((Refusal::NoSuchNode, None))?;
+        self.stops(route, header)?;
+        Ok(route)
+    }
+
+    /// The route from one place to another.
+    fn route(&self, from: usize, to: usize) -> Option<usize> {
+        self.route_of[from * (self.nodes.len() + self.router_names.len()) + to]
+    }
+
+    fn is_full(&self) -> bool {
+        self.free.is_empty() && self.held.len() >= MOST_PACKETS
     }
 
     /// Stores a packet; buffers are used again.
@@ -224,6 +302,21 @@ impl Emulation {
     }
 
     fn depart(&mut self, pass_on: &mut impl FnMut(Departure<'_>)) {
+        self.conclude(pass_on);
+        while !self.at_routers.is_empty() {
+            for at in std::mem::take(&mut self.at_routers) {
+                let held = std::mem::take(&mut self.held[at as usize]);
+                self.come_to_router(&held);
+                self.held[at as usize] = Held { in_network: false, ..held };
+                self.give_up(Payload(at));
+            }
+            self.conclude(pass_on);
+        }
+    }
+
+    /// Processes the outcomes of packets.
+    fn conclude(&mut self, pass_on: &mut impl FnMut(Departure<'_>)) {
+        self.trace();
         let network = self.run.network();
         self.outcomes.extend(network.model.outcomes());
         self.let_go.extend(network.model.released());
@@ -236,11 +329,21 @@ impl Emulation {
             let route = &mut self.routes[held.route];
             match outcome {
                 Outcome::Delivered(packet) => {
-                    route.finish(held, &packet, now);
+                    let marked = route.finish(held, &packet, now);
+                    let to = Some((route.to, &held.bytes[..]));
+                    captured::ended(&mut self.captures, &packet, held.purpose, to, (marked, now));
+                    if matches!(held.purpose, Purpose::Stopped(_)) || route.to >= self.nodes.len() {
+                        self.at_routers.push(packet.payload.0);
+                        continue;
+                    }
                     pass_on(Departure { to: route.to, bytes: &held.bytes, due: now });
                 }
-                Outcome::Dropped(packet, _) => route.counters.dropped.add(&packet),
-                Outcome::Lost(packet) => route.counters.lost.add(&packet),
+                Outcome::Dropped(..) | Outcome::Lost(_) => {
+                    captured::ended(&mut self.captures, &packet, held.purpose, None, (false, now));
+                    if held.is_carried() {
+                        route.counters.on_gone(&outcome);
+                    }
+                }
             }
             held.in_network = false;
             self.give_up(packet.payload);
@@ -279,19 +382,43 @@ impl Emulation {
         let count = self.nodes.len();
         let pairs = (0..count * count).map(move |pair| (pair / count, pair % count));
         pairs.filter(|(from, to)| from != to).map(move |(from, to)| {
-            let route = &self.routes[self.route_of[from * count + to]];
+            let route = &self.routes[self.route(from, to).expect("real nodes have routes")];
             (&self.nodes[from], &self.nodes[to], &route.counters)
         })
     }
 
-    /// The packets that were not offered to the network, by reason.
+    /// The packets that were not carried to their destination, by reason.
     pub fn refused(&self) -> impl Iterator<Item = (Refusal, PacketCount)> {
         Refusal::ALL.into_iter().map(|refusal| (refusal, self.refused[refusal as usize]))
+    }
+
+    /// How many refused packets a router has answered with an error, by reason.
+    pub fn answered(&self, refusal: Refusal) -> u64 {
+        self.answered[refusal as usize]
     }
 
     /// Packets of real nodes in the network.
     pub fn packets_held(&self) -> usize {
         self.held.len() - self.free.len()
+    }
+
+    /// All counters at this moment.
+    pub fn snapshot(&mut self) -> Snapshot {
+        Snapshot {
+            pairs: self.pairs().map(|(_, _, counters)| counters.clone()).collect(),
+            stations: self.run.stations_now(),
+            queues: self.run.queues_now(),
+            refused: self.refused().map(|(why, count)| (why, count, self.answered(why))).collect(),
+            held: self.packets_held() as u64,
+        }
+    }
+
+    /// Changes the network ([`Emulated::change`]) at a time that is not in the past of the network.
+    pub fn change(&mut self, changes: &[Change], at: Time) {
+        let network = self.run.network();
+        for &change in changes {
+            network.model.add_change(TimedChange { at, change }, &mut network.queue);
+        }
     }
 
     /// The figures of the simulated flows, stations and queues since the warm-up, as JSON.
@@ -300,23 +427,34 @@ impl Emulation {
     }
 }
 
+impl Held {
+    /// Whether the packet counts among those of its pair.
+    fn is_carried(&self) -> bool {
+        matches!(self.purpose, Purpose::Carried)
+    }
+}
+
 impl Route {
     fn new(pair: &Pair) -> Route {
         Route {
             from: pair.from,
             to: pair.to,
-            routers: pair.routers,
+            mtu_bytes: pair.mtu_bytes,
+            routers: pair.routers.clone(),
             slots: pair.flows.map(Slots::new),
             counters: PairCounters::default(),
         }
     }
 
-    /// Writes into a delivered packet what the network changed.
-    fn finish(&mut self, held: &mut Held, packet: &Packet, now: Time) {
-        self.counters.on_delivered(packet, held.ecn, now - held.arrived);
+    /// Writes into a delivered packet what the network changed. Returns whether a queue has marked the packet.
+    fn finish(&mut self, held: &mut Held, packet: &Packet, now: Time) -> bool {
+        if held.is_carried() {
+            self.counters.on_delivered(packet, held.ecn, now - held.arrived);
+        }
         if packet.ecn == Ecn::Ce {
             header::mark_ce(&mut held.bytes);
         }
-        header::pass_routers(&mut held.bytes, self.routers);
+        header::pass_routers(&mut held.bytes, self.routers.len() as u8);
+        held.ecn != Ecn::Ce && packet.ecn == Ecn::Ce
     }
 }

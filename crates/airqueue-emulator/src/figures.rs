@@ -3,6 +3,7 @@
 use airqueue_core::{Ecn, Packet, PacketCount, Span};
 use airqueue_network::counters::Durations;
 use airqueue_network::histogram::Histogram;
+use airqueue_network::outcome::Outcome;
 
 /// A packet that is written later than this is late.
 pub const LATE: Span = Span::from_millis(1);
@@ -33,9 +34,9 @@ pub enum Refusal {
     Malformed,
     /// The packet is larger than the MTU.
     Oversize,
-    /// The source address belongs to another node, or to nobody.
+    /// The source address belongs to another node, or to nobody whose packets this node passes on.
     ForeignSource,
-    /// The destination is not a single real node: multicast, broadcast, or an unknown address.
+    /// The destination is not a single real node, and not behind one: multicast, broadcast, or an unknown address.
     NoSuchNode,
     /// The hop limit does not suffice for the routers on the route.
     HopLimit,
@@ -105,6 +106,15 @@ impl PairCounters {
         self.marked += u64::from(sent != Ecn::Ce && packet.ecn == Ecn::Ce);
         self.delay.add(delay);
         self.delays.add(delay);
+    }
+
+    /// The network has lost a packet.
+    pub(crate) fn on_gone(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Dropped(packet, _) => self.dropped.add(packet),
+            Outcome::Lost(packet) => self.lost.add(packet),
+            Outcome::Delivered(_) => {}
+        }
     }
 
     /// A quantile of the delay in seconds; `None` without delivered packets.

@@ -103,6 +103,11 @@ pub fn pass_routers(packet: &mut [u8], routers: u8) {
     }
 }
 
+/// Sets the codepoint of an IPv4 packet that was read before.
+pub fn set_dscp(packet: &mut [u8], dscp: u8) {
+    set_word(packet, 0, |word| word & 0xff03 | u16::from(dscp) << 2);
+}
+
 /// Changes a word of an IPv4 header, and the checksum with the word (RFC 1624, equation 3).
 fn set_word(packet: &mut [u8], at: usize, change: impl FnOnce(u16) -> u16) {
     const CHECKSUM: usize = 10;

@@ -4,13 +4,20 @@
 //! packets with the time at which they leave the network. The network is the network of a simulation; nothing here
 //! models anything. `airqueue-host` has the clock and the devices.
 
+mod capture;
 mod category;
 mod emulation;
 mod figures;
 mod header;
+mod icmp;
+mod live;
+mod outside;
+mod pcapng;
 mod slots;
+mod story;
 
+pub use airqueue_network::network::Change;
+pub use capture::{CaptureState, Sink};
 pub use emulation::{Departure, Emulation, Token};
 pub use figures::{LATE, Lateness, PairCounters, Refusal};
-
-pub use airqueue_scenario::emulated::MTU_BYTES;
+pub use live::{PairInterval, Snapshot};

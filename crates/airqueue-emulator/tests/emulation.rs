@@ -1,57 +1,19 @@
 //! Emulations on the virtual clock: real packets take the routes of the scenario.
 
+mod common;
+
 use airqueue_core::{Seed, Span, Time};
 use airqueue_emulator::{Emulation, Refusal};
 use airqueue_scenario::Scenario;
 use airqueue_scenario::emulated::Emulated;
+use common::{CELL, address, cell, datagram, run, seconds, start};
 use etherparse::{IpSlice, PacketBuilder};
-use std::net::{IpAddr, Ipv4Addr};
 
-const CELL: &str = r#"{
-    "warm_up": "0 s",
-    "phy": {"standard": "802.11n", "rate": "HT-MCS7"},
-    "queue": {"discipline": "droptail", "limit": "10 packets"},
-    "stations": [{"name": "ap"}, {"name": "phone", "real": true}, {"name": "tablet"}],
-    "hosts": [{"name": "server", "link": "ap", "delay": "10 ms", "real": true}]
-}"#;
-
-fn cell(real: &[&str]) -> Emulated {
-    let real: Vec<String> = real.iter().map(|name| (*name).to_owned()).collect();
-    Scenario::emulated(CELL, &real).unwrap()
-}
-
-fn address(node: usize) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, 0, node as u8 + 1)
-}
-
-fn start(emulated: &Emulated) -> Emulation {
-    let mut emulation = Emulation::new(emulated, Seed(1)).unwrap();
-    for node in 0..emulated.nodes.len() {
-        emulation.set_address(node, IpAddr::V4(address(node)));
-    }
-    emulation
-}
-
-fn datagram(from: usize, to: usize, port: u16, tos: u8, size: usize) -> Vec<u8> {
-    let (from, to) = (address(from).octets(), address(to).octets());
-    let mut packet = Vec::new();
-    PacketBuilder::ipv4(from, to, 64).udp(port, 9).write(&mut packet, &vec![0; size - 28]).unwrap();
-    // The builder has no traffic class: the header's checksum is that of class 0.
-    packet[1] = tos;
-    let sum = u16::from_be_bytes([packet[10], packet[11]]) - u16::from(tos);
-    packet[10..12].copy_from_slice(&sum.to_be_bytes());
-    packet
-}
-
-/// Runs to `until`, and returns what left the network: receiver, bytes, time.
-fn run(emulation: &mut Emulation, until: Time) -> Vec<(usize, Vec<u8>, Time)> {
-    let mut left = Vec::new();
-    while emulation.step(until, &mut |of| left.push((of.to, of.bytes.to_vec(), of.due))) {}
-    left
-}
-
-fn seconds(seconds: f64) -> Time {
-    Time::ZERO + Span::from_secs_f64(seconds)
+/// A node sends a packet now: the nodes that get the packet within a second.
+fn receivers(emulation: &mut Emulation, from: usize, packet: &[u8]) -> Result<Vec<usize>, Refusal> {
+    let now = emulation.now();
+    emulation.arrive(from, packet, now, &mut |_| {})?;
+    Ok(run(emulation, now + Span::from_secs(1)).iter().map(|(to, _, _)| *to).collect())
 }
 
 #[test]
@@ -74,7 +36,10 @@ fn stations_reach_each_other_through_the_access_point() {
     let emulated = cell(&["tablet"]);
     let hops = |from, to| {
         let pair = emulated.pairs.iter().find(|pair| (pair.from, pair.to) == (from, to)).unwrap();
-        (emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len(), pair.routers)
+        (
+            emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len(),
+            pair.routers.len(),
+        )
     };
     // Two hops over the air without a router; a hop over the air and a wire with one.
     assert_eq!((hops(0, 1), hops(0, 2), hops(2, 0)), ((2, 0), (2, 1), (2, 1)));
@@ -133,6 +98,51 @@ fn codepoints_choose_the_access_category() {
     assert!(place < 8 && left.len() == 9, "{place}");
 }
 
+/// Packets to phone and tablet that arrive of a burst that fills the access point's queue, RDQM with 40 packets.
+fn shares(flows: serde_json::Value) -> [usize; 2] {
+    let mut file: serde_json::Value = serde_json::from_str(CELL).unwrap();
+    file["phy"] = serde_json::json!({"standard": "802.11g", "rate": "6 Mb/s"});
+    file["queue"] = serde_json::json!({"discipline": "rdqm", "limit": "40 packets"});
+    file["flows"] = flows;
+    let emulated = Scenario::emulated(&file.to_string(), &["tablet".to_owned()]).unwrap();
+    let mut emulation = start(&emulated);
+    // Receivers report in acknowledgements: both flows have some before the burst.
+    let before = (0..20).map(|at| (at % 2, seconds(0.02 * at as f64)));
+    let burst = (0..200).map(|at| (at % 2, seconds(1.0) + Span::from_micros(at as i64)));
+    for (to, now) in before.chain(burst) {
+        emulation.arrive(2, &datagram(2, to, 1000, 0, 1500), now, &mut |_| {}).unwrap();
+    }
+    let left = run(&mut emulation, seconds(9.0));
+    let burst: Vec<_> = left.iter().filter(|(.., due)| *due > seconds(1.0)).collect();
+    [0, 1].map(|to| burst.iter().filter(|(node, ..)| *node == to).count())
+}
+
+#[test]
+fn a_flow_of_the_file_says_what_receivers_report() {
+    let flow = |to, rtt| serde_json::json!({"from": "server", "to": to, "source": "external", "rdqm_rtt": rtt});
+    // Three quarters and one quarter of 40, each with the packet beyond the limit; and half each.
+    let [phone, tablet] =
+        shares(serde_json::json!([flow("phone", "300 ms"), flow("tablet", "100 ms")]));
+    assert!((30..=33).contains(&phone) && (10..=12).contains(&tablet), "{phone}, {tablet}");
+    let [phone, tablet] = shares(serde_json::json!([]));
+    assert!(phone.abs_diff(tablet) <= 1 && phone >= 20, "{phone}, {tablet}");
+}
+
+#[test]
+fn a_flow_of_the_file_says_the_route() {
+    let mut file: serde_json::Value = serde_json::from_str(CELL).unwrap();
+    file["flows"] = serde_json::json!([
+        {"from": "phone", "to": "server", "via": ["tablet"], "source": "external"}
+    ]);
+    let emulated = Scenario::emulated(&file.to_string(), &[]).unwrap();
+    let hops = emulated
+        .pairs
+        .iter()
+        .map(|pair| emulated.scenario.spec().flows[pair.flows[1].first.index()].route.len());
+    // Two hops over the air and the wire; back as without a flow in the file. Pairs with routers follow.
+    assert_eq!(hops.take(2).collect::<Vec<_>>(), [3, 2]);
+}
+
 #[test]
 fn queues_mark_real_packets() {
     let text = CELL.replace(
@@ -175,8 +185,62 @@ fn refused_packets_are_counted_by_reason() {
         let found = emulation.arrive(0, packet, Time::ZERO, &mut |_| {});
         assert_eq!(found, Err(*refusal));
     }
+    // Two packets travel to the router, which has no address from which to answer.
+    assert_eq!(emulation.packets_held(), 2);
+    assert_eq!(run(&mut emulation, seconds(1.0)), []);
     let refused: u64 = emulation.refused().map(|(_, count)| count.packets).sum();
     assert_eq!((refused, emulation.packets_held()), (cases.len() as u64, 0));
+}
+
+#[test]
+fn other_hosts_are_behind_the_gateway() {
+    let emulated = cell(&["tablet"]);
+    let mut emulation = start(&emulated);
+    let (phone, tablet, server) = (0, 1, 2);
+    let packet = |from: [u8; 4], to: [u8; 4]| {
+        let mut packet = Vec::new();
+        PacketBuilder::ipv4(from, to, 64).udp(1, 2).write(&mut packet, &[0; 100]).unwrap();
+        packet
+    };
+    let outside = [192, 0, 2, 1];
+    let [of_phone, of_tablet, of_server] =
+        [phone, tablet, server].map(|node| address(node).octets());
+    assert_eq!(
+        receivers(&mut emulation, phone, &packet(of_phone, outside)),
+        Err(Refusal::NoSuchNode)
+    );
+    assert_eq!(
+        receivers(&mut emulation, server, &packet(outside, of_phone)),
+        Err(Refusal::ForeignSource)
+    );
+    emulation.set_gateway(server);
+    assert_eq!(receivers(&mut emulation, phone, &packet(of_phone, outside)), Ok(vec![server]));
+    assert_eq!(receivers(&mut emulation, server, &packet(outside, of_tablet)), Ok(vec![tablet]));
+    assert_eq!(receivers(&mut emulation, phone, &packet(of_phone, of_tablet)), Ok(vec![tablet]));
+    // Nobody else speaks for others, and the gateway not for other nodes.
+    assert_eq!(
+        receivers(&mut emulation, phone, &packet(outside, of_server)),
+        Err(Refusal::ForeignSource)
+    );
+    assert_eq!(
+        receivers(&mut emulation, server, &packet(of_phone, of_tablet)),
+        Err(Refusal::ForeignSource)
+    );
+    // What comes from outside and goes outside does not pass.
+    assert_eq!(
+        receivers(&mut emulation, server, &packet(outside, [192, 0, 2, 2])),
+        Err(Refusal::NoSuchNode)
+    );
+    for no_host in [[224, 0, 0, 251], [255; 4], [169, 254, 1, 1], [127, 0, 0, 1]] {
+        assert_eq!(
+            receivers(&mut emulation, phone, &packet(of_phone, no_host)),
+            Err(Refusal::NoSuchNode)
+        );
+        assert_eq!(
+            receivers(&mut emulation, server, &packet(no_host, of_phone)),
+            Err(Refusal::ForeignSource)
+        );
+    }
 }
 
 #[test]
@@ -219,7 +283,8 @@ fn stations_without_categories_and_wires_alone_carry_packets_too() {
         ]
     }"#;
     let emulated = Scenario::emulated(text, &[]).unwrap();
-    assert_eq!(emulated.pairs.len(), 6);
+    // Six of real nodes, and of each of them with the access point.
+    assert_eq!((emulated.pairs.len(), &emulated.routers[..]), (12, &["ap".to_owned()][..]));
     for pair in &emulated.pairs {
         // One queue: a packet of any codepoint takes the flows of best effort.
         assert!(pair.flows.iter().all(|flows| *flows == pair.flows[0]), "{pair:?}");
@@ -234,64 +299,4 @@ fn stations_without_categories_and_wires_alone_carry_packets_too() {
         let passed = (due - at).as_secs_f64();
         assert!((delay_s..delay_s + 0.002).contains(&passed), "{from} to {to}: {passed} s");
     }
-}
-
-/// Offers packets with tokens, the number of each packet, and runs to the end. Returns when each token came back, and
-/// when each delivered packet left the network.
-fn run_held(emulation: &mut Emulation, from: usize, packets: u32) -> (Vec<Time>, Vec<Time>) {
-    let (mut came_back, mut left) = (vec![Vec::new(); packets as usize], Vec::new());
-    for n in 0..packets {
-        let packet = datagram(from, 1 - from, 1000, 0, 1500);
-        emulation.arrive_held(from, &packet, Some(n), Time::ZERO, &mut |_| {}).unwrap();
-    }
-    loop {
-        let now = emulation.now();
-        for token in emulation.released() {
-            assert_eq!(token.node, from);
-            came_back[token.id as usize].push(now);
-        }
-        if !emulation.step(seconds(1.0), &mut |of| left.push(of.due)) {
-            break;
-        }
-    }
-    assert!(came_back.iter().all(|times| times.len() == 1), "each once: {came_back:?}");
-    assert_eq!(emulation.packets_held(), 0);
-    (came_back.into_iter().flatten().collect(), left)
-}
-
-#[test]
-fn a_packet_is_its_senders_until_the_station_is_done_with_it() {
-    // 802.11a: a frame for each packet. 54 Mb/s: at least 248 us of frame, SIFS, and 28 us of acknowledgement at 24 Mb/s.
-    let text = CELL.replace(r#""802.11n", "rate": "HT-MCS7""#, r#""802.11a", "rate": "54 Mb/s""#);
-    let emulated = Scenario::emulated(&text, &[]).unwrap();
-    let (came_back, left) = run_held(&mut start(&emulated), 0, 3);
-    assert_eq!(left.len(), 3);
-    for (n, (back, delivered)) in (1..).zip(came_back.iter().zip(&left)) {
-        // The wire behind the access point takes 10 ms; the acknowledgement ends SIFS and 28 us after the frame.
-        let sooner = (*delivered - *back).as_secs_f64();
-        assert!((sooner - (0.010 - 16e-6 - 28e-6)).abs() < 2e-6, "{sooner}");
-        let frames_s = (*back - Time::ZERO).as_secs_f64() / f64::from(n);
-        assert!(frames_s > 292e-6 && frames_s < 500e-6, "{frames_s}");
-    }
-}
-
-#[test]
-fn a_packet_that_the_station_drops_is_its_senders_no_more() {
-    let emulated = cell(&[]);
-    let mut emulation = start(&emulated);
-    let (came_back, left) = run_held(&mut emulation, 0, 100);
-    let (_, _, counters) = emulation.pairs().next().unwrap();
-    let at_once = came_back.iter().filter(|&&at| at == Time::ZERO).count() as u64;
-    assert_eq!(
-        (at_once, left.len() as u64),
-        (counters.dropped.packets, counters.delivered.packets)
-    );
-    assert!(at_once > 0 && !left.is_empty());
-}
-
-#[test]
-fn packets_of_a_host_are_in_nobodys_socket() {
-    let emulated = cell(&[]);
-    let (came_back, _) = run_held(&mut start(&emulated), 1, 3);
-    assert_eq!(came_back, [Time::ZERO; 3]);
 }

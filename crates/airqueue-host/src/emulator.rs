@@ -1,20 +1,21 @@
-//! The wall-clock loop of an emulation: packets of TUN devices through the network of a scenario.
+//! The wall-clock loop of an emulation: packets of the nodes' devices through the network of a scenario.
 //!
 //! The network's time is the wall clock's time since the start, plus the warm-up. A packet enters the network at the time
 //! at which it is read, and is written as soon as possible after the time at which it leaves the network. Lateness does
 //! not accumulate: a late write changes no time in the network.
 
-use crate::clock::monotonic;
+use crate::clock::{ClockSample, monotonic};
 use crate::error::HostError;
+use crate::packet_device::PacketDevice;
 use crate::senders::Senders;
 use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
 use airqueue_core::{Span, Time};
-use airqueue_emulator::{Departure, Emulation, Lateness, MTU_BYTES, Token};
+use airqueue_emulator::{Departure, Emulation, Lateness, Refusal, Token};
 use nix::errno::Errno;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::net::IpAddr;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -48,7 +49,7 @@ pub struct Emulator {
 pub struct State {
     /// The network of the real nodes.
     pub emulation: Emulation,
-    devices: Vec<Option<OwnedFd>>,
+    devices: Vec<Option<Arc<PacketDevice>>>,
     /// Of nodes whose packets count against their sockets while the node's station has them: where the packets come from.
     queues: Vec<Option<OwnedFd>>,
     /// How late packets were written.
@@ -63,13 +64,15 @@ pub struct State {
     pub cpu: Span,
     /// Whether the loop has a real-time priority.
     pub priority: bool,
+    /// Network time minus wall-clock time, once the network follows the wall clock.
+    pub(crate) offset: Option<Span>,
 }
 
 impl Emulator {
     /// An emulation at time zero, without devices.
     pub fn new(emulation: Emulation) -> Emulator {
-        let none = || emulation.nodes().iter().map(|_| None).collect();
-        let (devices, queues) = (none(), none());
+        let devices = emulation.nodes().iter().map(|_| None).collect();
+        let queues = emulation.nodes().iter().map(|_| None).collect();
         let state = State {
             emulation,
             devices,
@@ -80,6 +83,7 @@ impl Emulator {
             elapsed: Span::ZERO,
             cpu: Span::ZERO,
             priority: false,
+            offset: None,
         };
         Emulator {
             state: Mutex::new(state),
@@ -90,20 +94,30 @@ impl Emulator {
         }
     }
 
-    /// Connects a node to a TUN device, and gives the node the addresses of the device.
+    /// Connects a node to a device, and gives the node the addresses of the device.
     pub fn attach(
         &self,
         node: &str,
         device: BorrowedFd<'_>,
         addresses: &[IpAddr],
     ) -> Result<(), HostError> {
-        let copy = device.try_clone_to_owned().map_err(HostError::system("use a TUN device"))?;
+        let copy = device.try_clone_to_owned().map_err(HostError::system("use a device"))?;
+        let device = Arc::new(PacketDevice::new(copy)?);
         self.with(|state| {
             let at = state.find(node)?;
-            state.devices[at] = Some(copy);
+            state.devices[at] = Some(device);
             for &address in addresses {
                 state.emulation.set_address(at, address);
             }
+            Ok(())
+        })
+    }
+
+    /// Makes a node the gateway ([`Emulation::set_gateway`]).
+    pub fn set_gateway(&self, node: &str) -> Result<(), HostError> {
+        self.with(|state| {
+            let at = state.find(node)?;
+            state.emulation.set_gateway(at);
             Ok(())
         })
     }
@@ -148,6 +162,11 @@ impl Emulator {
     /// Ends [`Self::run`] at once, also a run that has not begun.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// Ends a sleep of [`Self::run`].
+    pub(crate) fn wake(&self) {
         if let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             waker.wake();
         }
@@ -158,8 +177,8 @@ impl Emulator {
     pub fn run(&self, duration: Option<Span>, priority: bool) -> Result<(), HostError> {
         let devices = self.devices()?;
         let queues = self.queues()?;
-        let descriptors: Vec<&OwnedFd> =
-            devices.iter().chain(queues.iter().map(|(_, queue)| queue)).collect();
+        let kept = queues.iter().map(|(.., queue)| queue.as_fd());
+        let descriptors: Vec<_> = devices.iter().map(|device| device.as_fd()).chain(kept).collect();
         let waiter = Waiter::new(&descriptors)?;
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiter.waker());
         let Some(warm_up) = self.warm_up() else { return Ok(()) };
@@ -167,35 +186,49 @@ impl Emulator {
         let began = monotonic();
         let end = duration.map_or(Time::MAX, |duration| began + duration);
         let offset = warm_up - (began - Time::ZERO);
+        let wall = Span::from_nanos(ClockSample::take().offset_ns);
+        self.with(|state| {
+            state.emulation.set_capture_zero(wall - offset);
+            state.offset = Some(offset);
+        });
         self.started.store(true, Ordering::Relaxed);
         let began_cpu = cpu_time();
-        let senders = queues.iter().map(|(node, queue)| Senders::new(*node, queue)).collect();
+        let senders = queues.iter().map(|(node, mtu, queue)| Senders::new(*node, *mtu, queue));
+        let senders = senders.collect();
         let emulator = self;
         Loop { emulator, devices, senders, waiter, offset, end, began, began_cpu, now: began }.run()
     }
 
-    fn devices(&self) -> Result<Vec<OwnedFd>, HostError> {
+    /// For each node the packets that [`PacketDevice::dropped`] counts.
+    pub fn device_drops(&self) -> Vec<u64> {
+        let dropped = |of: &Option<Arc<PacketDevice>>| of.as_ref().map_or(0, |of| of.dropped());
+        self.with(|state| state.devices.iter().map(dropped).collect())
+    }
+
+    fn devices(&self) -> Result<Vec<Arc<PacketDevice>>, HostError> {
         self.with(|state| {
             let nodes = state.emulation.nodes().iter().zip(&state.devices);
             let copies = nodes.map(|(node, device)| {
-                let device = device.as_ref().ok_or_else(|| {
+                device.clone().ok_or_else(|| {
                     HostError::Request(format!("the node {:?} has no device", node.name))
-                })?;
-                device.try_clone().map_err(HostError::system("use a TUN device"))
+                })
             });
             copies.collect()
         })
     }
 
-    /// The nodes that have a queue, and their queues.
-    fn queues(&self) -> Result<Vec<(usize, OwnedFd)>, HostError> {
+    /// The nodes that have a queue, the MTU of their devices, and the queues.
+    fn queues(&self) -> Result<Vec<(usize, u32, OwnedFd)>, HostError> {
         self.with(|state| {
-            let of_each = |(node, queue): (usize, &Option<OwnedFd>)| {
-                queue.as_ref().map(|queue| Ok((node, queue.try_clone()?)))
-            };
-            let copies: std::io::Result<_> =
-                state.queues.iter().enumerate().filter_map(of_each).collect();
-            copies.map_err(HostError::system("keep packets"))
+            let nodes = state.emulation.nodes().iter().zip(&state.queues).enumerate();
+            let mut kept = Vec::new();
+            for (at, (node, queue)) in nodes {
+                if let Some(queue) = queue {
+                    let queue = queue.try_clone().map_err(HostError::system("keep packets"))?;
+                    kept.push((at, node.mtu_bytes, queue));
+                }
+            }
+            Ok(kept)
         })
     }
 
@@ -228,7 +261,7 @@ impl State {
 /// therefore reads the clock as rarely as possible.
 struct Loop<'a> {
     emulator: &'a Emulator,
-    devices: Vec<OwnedFd>,
+    devices: Vec<Arc<PacketDevice>>,
     /// Of nodes whose packets the kernel keeps.
     senders: Vec<Senders<'a>>,
     waiter: Waiter,
@@ -266,6 +299,10 @@ impl Loop<'_> {
             if ends || self.now - accounted > ACCOUNT_EVERY {
                 accounted = self.now;
                 (state.elapsed, state.cpu) = (self.now - self.began, cpu_time() - self.began_cpu);
+                state.emulation.write_captures(self.now + self.offset);
+            }
+            if ends {
+                state.emulation.finish_captures();
             }
             drop(state);
             if ends {
@@ -283,28 +320,44 @@ impl Loop<'_> {
         since: Time,
         buffer: &mut [u8],
     ) -> Result<(), HostError> {
-        for node in (0..self.devices.len()).filter(|&at| ready.readable(at)) {
+        // Reading is how the loop learns why a device has failed.
+        let ready = |&at: &usize| ready.readable(at) || ready.failed(at);
+        for node in (0..self.devices.len()).filter(ready) {
             for _ in 0..BATCH {
-                let size = match nix::unistd::read(&self.devices[node], buffer) {
+                let size = match self.devices[node].read(buffer) {
                     Ok(size) => size,
                     Err(Errno::EAGAIN | Errno::EINTR) => break,
-                    Err(errno) => return Err(HostError::system("read a TUN device")(errno.into())),
+                    Err(errno) => {
+                        return Err(HostError::system("read a node's device")(errno.into()));
+                    }
                 };
                 let mut senders = self.senders.iter_mut();
                 let of_node = senders.find(|of| of.node == node);
                 if of_node.is_some_and(|of| of.returns(&buffer[..size])) {
                     continue;
                 }
-                self.now = monotonic();
-                state.read_lateness.add(self.now - since);
-                let now = self.now + self.offset;
-                let State { emulation, lateness, unwritten, .. } = &mut *state;
-                let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
                 // A refused packet is counted there.
-                let _ = emulation.arrive(node, &buffer[..size], now, &mut pass_on);
+                let _ = self.offer(state, since, node, &buffer[..size], None);
             }
         }
         Ok(())
+    }
+
+    /// Offers a packet of a node that has come since a time, now; the kernel keeps the packet if there is a token.
+    fn offer(
+        &mut self,
+        state: &mut State,
+        since: Time,
+        node: usize,
+        bytes: &[u8],
+        token: Option<u32>,
+    ) -> Result<(), Refusal> {
+        self.now = monotonic();
+        state.read_lateness.add(self.now - since);
+        let now = self.now + self.offset;
+        let State { emulation, lateness, unwritten, .. } = state;
+        let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
+        emulation.arrive_held(node, bytes, token, now, &mut pass_on)
     }
 
     /// As [`Self::read`], of packets that the kernel keeps.
@@ -321,15 +374,8 @@ impl Loop<'_> {
                 continue;
             }
             let node = self.senders[at].node;
-            while let Some((token, bytes)) =
-                self.senders[at].read(buffer, MTU_BYTES as usize).map_err(failed)?
-            {
-                self.now = monotonic();
-                state.read_lateness.add(self.now - since);
-                let now = self.now + self.offset;
-                let State { emulation, lateness, unwritten, .. } = &mut *state;
-                let mut pass_on = |of: Departure<'_>| self.write(lateness, unwritten, &of);
-                if emulation.arrive_held(node, bytes, Some(token), now, &mut pass_on).is_err() {
+            while let Some((token, bytes)) = self.senders[at].read(buffer).map_err(failed)? {
+                if self.offer(state, since, node, bytes, Some(token)).is_err() {
                     self.senders[at].let_go(token).map_err(failed)?;
                 }
             }
@@ -356,7 +402,7 @@ impl Loop<'_> {
     }
 
     fn write(&mut self, lateness: &mut Lateness, unwritten: &mut u64, packet: &Departure<'_>) {
-        let written = nix::unistd::write(&self.devices[packet.to], packet.bytes);
+        let written = self.devices[packet.to].write(packet.bytes);
         self.now = monotonic();
         if written == Ok(packet.bytes.len()) {
             lateness.add(self.now + self.offset - packet.due);

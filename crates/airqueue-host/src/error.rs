@@ -101,7 +101,7 @@ impl HostError {
 }
 
 /// The kernel's words for an error, without the number.
-pub(crate) fn words(error: &io::Error) -> String {
+pub fn words(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_lowercase(),

@@ -5,15 +5,19 @@
 // (ARCHITECTURE.md, invariant 1).
 #![allow(clippy::disallowed_methods)]
 
+pub mod background;
 pub mod capture_file;
 pub mod client;
 pub mod clock;
 pub mod driver;
 pub mod emulator;
 pub mod error;
+pub mod live;
 pub mod mmsg;
 pub mod netns;
+pub mod packet_device;
 pub mod packet_queue;
+mod packet_ring;
 pub mod pcap_file;
 mod polling;
 pub mod senders;
@@ -22,6 +26,7 @@ pub mod socket;
 mod sources;
 pub mod stamps;
 pub mod tun;
+pub mod veth;
 pub mod wait;
 
 pub use client::{ClientHandle, ClientOptions};

@@ -5,22 +5,29 @@
 //! what makes `tcpdump` and the device's counters see the packet, and means nothing to the network.
 
 use crate::packet_queue::{Kept, PacketQueue};
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
 /// Enough of a packet to recognise it: with the checksum of the transport layer, if there is one.
 const HEAD_BYTES: usize = 64;
+/// Most packets, by their looks, that may be on their way from the kernel to the device; those that the device has dropped are
+/// among them, and are forgotten when as many others have been let go.
+const MOST_RETURNING: usize = 20_000;
 
 /// The kept packets of a node.
 #[derive(Debug)]
 pub struct Senders<'a> {
     /// The node, as an index of the emulation's nodes.
     pub node: usize,
+    /// The MTU of the node's device.
+    mtu_bytes: u32,
     queue: PacketQueue<'a>,
     kept: Vec<Packet>,
     free: Vec<u32>,
-    /// Packets that were let go, and have not come from the device.
-    returning: VecDeque<Face>,
+    /// Packets that were let go, and have not come from the device: how many of each look.
+    returning: HashMap<Face, u32>,
+    /// Those that were let go before these.
+    returning_before: HashMap<Face, u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +38,7 @@ struct Packet {
 
 /// What a packet looks like: its length and its headers, without the fields that netfilter may change between the queue and
 /// the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Face {
     size: usize,
     head: [u8; HEAD_BYTES],
@@ -54,25 +61,23 @@ impl Face {
 
 impl<'a> Senders<'a> {
     /// The packets of a node that [`packet_queue::open`](crate::packet_queue::open) made the kernel keep.
-    pub fn new(node: usize, queue: &'a OwnedFd) -> Senders<'a> {
+    pub fn new(node: usize, mtu_bytes: u32, queue: &'a OwnedFd) -> Senders<'a> {
         Senders {
             node,
+            mtu_bytes,
             queue: PacketQueue::new(queue),
             kept: Vec::new(),
             free: Vec::new(),
-            returning: VecDeque::new(),
+            returning: HashMap::new(),
+            returning_before: HashMap::new(),
         }
     }
 
-    /// Reads the next packet of at most `most` bytes, and returns it with its token; `None` if there is none. Larger
-    /// packets go on: the kernel makes fragments, which come from the device alone.
-    pub fn read<'b>(
-        &mut self,
-        buffer: &'b mut [u8],
-        most: usize,
-    ) -> nix::Result<Option<(u32, &'b [u8])>> {
+    /// Reads the next packet, and returns it with its token; `None` if there is none. Packets that are larger than the MTU go
+    /// on: the kernel makes fragments, which come from the device alone.
+    pub fn read<'b>(&mut self, buffer: &'b mut [u8]) -> nix::Result<Option<(u32, &'b [u8])>> {
         while let Some(Kept { id, bytes }) = self.queue.read(buffer)? {
-            if bytes.len() <= most {
+            if bytes.len() <= self.mtu_bytes as usize {
                 let packet = Packet { id, face: Face::of(&buffer[bytes.clone()]) };
                 return Ok(Some((self.keep(packet), &buffer[bytes])));
             }
@@ -94,7 +99,11 @@ impl<'a> Senders<'a> {
     pub fn let_go(&mut self, token: u32) -> nix::Result<()> {
         let Packet { id, face } = self.kept[token as usize];
         self.free.push(token);
-        self.returning.push_back(face);
+        if self.returning.len() >= MOST_RETURNING {
+            std::mem::swap(&mut self.returning, &mut self.returning_before);
+            self.returning.clear();
+        }
+        *self.returning.entry(face).or_default() += 1;
         self.queue.let_go(id)
     }
 
@@ -105,14 +114,22 @@ impl<'a> Senders<'a> {
 
     /// Whether a packet from the device is one that was let go, and that the network has had before.
     ///
-    /// Packets return in the order in which they were let go, among packets that were never kept; a packet that the device
-    /// has dropped does not return.
+    /// Packets return in any order, since programs may attach a discipline to the device, and among packets that were never
+    /// kept; a packet that the device has dropped does not return.
     pub fn returns(&mut self, packet: &[u8]) -> bool {
         let face = Face::of(packet);
-        let Some(at) = self.returning.iter().position(|each| *each == face) else { return false };
-        self.returning.drain(..=at);
-        true
+        take(&mut self.returning, &face) || take(&mut self.returning_before, &face)
     }
+}
+
+/// Takes one packet of this look out, if there is one.
+fn take(from: &mut HashMap<Face, u32>, face: &Face) -> bool {
+    let Some(count) = from.get_mut(face) else { return false };
+    *count -= 1;
+    if *count == 0 {
+        from.remove(face);
+    }
+    true
 }
 
 #[cfg(test)]
@@ -126,7 +143,7 @@ mod tests {
     }
 
     fn letting_go<'a>(queue: &'a OwnedFd, numbers: &[u8]) -> Senders<'a> {
-        let mut senders = Senders::new(0, queue);
+        let mut senders = Senders::new(0, 1500, queue);
         for &number in numbers {
             let token = senders.keep(Packet { id: 7, face: Face::of(&packet(number)) });
             let _ = senders.let_go(token);
@@ -138,10 +155,24 @@ mod tests {
     fn packets_that_were_let_go_are_recognised_once() {
         let queue = std::fs::File::open("/dev/null").unwrap().into();
         let mut senders = letting_go(&queue, &[1, 2, 2, 3]);
-        // 9 was never kept; the device has dropped the second 2.
-        let found = [9, 1, 1, 2, 9, 3, 2].map(|number| senders.returns(&packet(number)));
-        assert_eq!(found, [false, true, false, true, false, true, false]);
+        // 9 was never kept; 3 overtakes the second 2 at the device.
+        let found = [9, 1, 1, 2, 9, 3, 2, 2].map(|number| senders.returns(&packet(number)));
+        assert_eq!(found, [false, true, false, true, false, true, true, false]);
         assert!(!senders.returns(&packet(1)[..99]));
+    }
+
+    #[test]
+    fn packets_that_never_return_are_forgotten() {
+        let queue = std::fs::File::open("/dev/null").unwrap().into();
+        let mut senders = letting_go(&queue, &[1]);
+        for number in 0..2 * MOST_RETURNING as u32 {
+            let mut dropped = packet(2);
+            dropped[20..24].copy_from_slice(&number.to_be_bytes());
+            let token = senders.keep(Packet { id: 7, face: Face::of(&dropped) });
+            let _ = senders.let_go(token);
+        }
+        assert!(!senders.returns(&packet(1)));
+        assert!(senders.returning.len() + senders.returning_before.len() <= 2 * MOST_RETURNING);
     }
 
     #[test]

@@ -21,26 +21,32 @@ nix::ioctl_write_ptr_bad!(
 /// Creates a TUN device in a network namespace, as [`within`] takes it. The device exists as long as the descriptor.
 /// Reads and writes are whole IP packets without a header before them, and do not block.
 pub fn create(namespace: Option<&Path>, name: &str) -> Result<OwnedFd, HostError> {
-    if name.is_empty() || name.len() >= libc::IFNAMSIZ || !name.is_ascii() {
-        let most = libc::IFNAMSIZ - 1;
-        let text = format!("{name:?} is not a device name: give 1 to {most} ASCII characters");
-        return Err(HostError::Request(text));
-    }
     within(namespace, || {
+        let mut request = interface_request(name)?;
         let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let device =
             open(DEVICE_NODE, flags, Mode::empty()).map_err(|errno| unavailable(errno.into()))?;
-        // SAFETY: all bytes zero are a valid ifreq.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from as libc::c_char;
-        }
         request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
         // SAFETY: the descriptor is open, and the kernel reads one ifreq.
         unsafe { tunsetiff(device.as_raw_fd(), &raw const request) }
             .map_err(|errno| HostError::system("create a TUN device")(errno.into()))?;
         Ok(device)
     })
+}
+
+/// A request about the network interface of that name.
+pub(crate) fn interface_request(name: &str) -> Result<libc::ifreq, HostError> {
+    if name.is_empty() || name.len() >= libc::IFNAMSIZ || !name.is_ascii() {
+        let most = libc::IFNAMSIZ - 1;
+        let text = format!("{name:?} is not a device name: give 1 to {most} ASCII characters");
+        return Err(HostError::Request(text));
+    }
+    // SAFETY: all bytes zero are a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    Ok(request)
 }
 
 fn unavailable(error: io::Error) -> HostError {

@@ -141,7 +141,7 @@ pub struct HopCounters {
     pub taken: PacketCount,
     /// Time from a packet's arrival in the queue to its dequeue.
     pub waited: Durations,
-    /// Packets given up by the MAC.
+    /// Packets given up by the MAC, or lost in a wire.
     pub given_up: PacketCount,
     /// Packets received at the far end of the hop, without duplicates.
     pub delivered: PacketCount,

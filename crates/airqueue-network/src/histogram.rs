@@ -70,6 +70,22 @@ impl Histogram {
         self.total += other.total;
     }
 
+    /// The spans that were counted after an earlier moment.
+    pub fn since(&self, before: &Histogram) -> Histogram {
+        let counts = self.counts.iter().zip(&before.counts).map(|(now, then)| now - then);
+        Histogram { counts: counts.collect(), total: self.total - before.total }
+    }
+
+    /// For each power of two of nanoseconds from 2^`from` to 2^`to`, both within the buckets: the power in seconds, and
+    /// how many spans are shorter.
+    pub fn below_powers(&self, from: u32, to: u32) -> impl Iterator<Item = (f64, u64)> {
+        (from.max(LOWEST)..=to.min(HIGHEST)).map(|power| {
+            let end = ((power - LOWEST) as usize) << BITS;
+            let below = self.counts.iter().take(end).sum();
+            (libm::exp2(f64::from(power)) * 1e-9, below)
+        })
+    }
+
     /// Clears all counts.
     pub fn clear(&mut self) {
         self.counts.fill(0);
@@ -131,6 +147,29 @@ mod tests {
         for (&(end_s, _), s) in steps.iter().zip([0.007, 0.3]) {
             assert!(end_s > s && end_s < s * 33.0 / 32.0 + 1e-9, "{end_s} for {s}");
         }
+    }
+
+    #[test]
+    fn a_difference_has_the_later_spans_alone() {
+        let mut histogram = Histogram::default();
+        histogram.add(Span::from_millis(7));
+        let before = histogram.clone();
+        histogram.add(Span::from_millis(300));
+        let mut only = Histogram::default();
+        only.add(Span::from_millis(300));
+        assert_eq!(histogram.since(&before), only);
+        assert_eq!(before.since(&before), Histogram::default());
+    }
+
+    #[test]
+    fn counts_below_powers_of_two_are_exact() {
+        let mut histogram = Histogram::default();
+        for ns in [1, 1 << 20, (1 << 20) - 1, 1 << 21, i64::MAX] {
+            histogram.add(Span::from_nanos(ns));
+        }
+        let below: Vec<_> = histogram.below_powers(19, 22).collect();
+        let powers = [19, 20, 21, 22].map(|power| (f64::from(1 << power)) * 1e-9);
+        assert_eq!(below, powers.into_iter().zip([1, 2, 3, 4]).collect::<Vec<_>>());
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod network;
 pub mod outcome;
 mod queue;
 pub mod run_loop;
+mod succession;
 pub mod timer;
 pub mod tx_queue;
 pub mod wlan;

@@ -31,6 +31,11 @@ impl Queue {
         }
     }
 
+    /// Replaces the discipline and the ring's limit ([`TxQueue::replace`]).
+    pub(crate) fn replace(&mut self, spec: &QueueSpec, rng: RandomStream, now: Time) {
+        self.change(now, |tx_queue| tx_queue.replace(spec.make(rng), spec.ring_packets, now));
+    }
+
     /// Hands over the drops since the last call; true if there were any.
     #[inline(always)]
     pub(crate) fn take_drops(&mut self, each: impl FnMut(Dropped)) -> bool {

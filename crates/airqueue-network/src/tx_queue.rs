@@ -1,5 +1,6 @@
 //! The waiting stages of a device: the queue discipline, and the driver ring behind the discipline if there is one.
 
+use crate::succession::Succession;
 use airqueue_core::{
     BoxedQueue, ByNeighbour, Drops, FlowKey, Hosts, Limit, LinkFeedback, NeighbourId, Packet,
     QueueDisc, Sent, TcpHeader, Time,
@@ -31,7 +32,7 @@ impl Framing {
 /// The waiting stages of a device. The ring pulls packets out of the queue as soon as the ring has room, as Linux
 /// drivers do, and the Host AP of the APQ paper's Fig. 5. A queue of N before a ring of R therefore holds N + R.
 pub struct TxQueue {
-    queue: BoxedQueue,
+    queue: Succession,
     ring: VecDeque<Packet>,
     ring_limit: usize,
     ring_bytes: u64,
@@ -42,7 +43,7 @@ pub struct TxQueue {
 impl fmt::Debug for TxQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stages")
-            .field("queued", &self.queue.len_packets())
+            .field("queued", &self.queue.waiting().0)
             .field("ring", &self.ring.len())
             .finish_non_exhaustive()
     }
@@ -52,7 +53,7 @@ impl TxQueue {
     /// Empty waiting stages.
     pub fn new(queue: BoxedQueue, ring_limit: usize, framing: Framing) -> TxQueue {
         TxQueue {
-            queue,
+            queue: Succession::new(queue),
             ring: VecDeque::with_capacity(ring_limit),
             ring_limit,
             ring_bytes: 0,
@@ -63,14 +64,14 @@ impl TxQueue {
 
     /// A packet arrives.
     pub fn enqueue(&mut self, packet: Packet, now: Time) {
-        self.queue.enqueue(packet, now, &mut self.drops);
+        self.queue.present.enqueue(packet, now, &mut self.drops);
         self.refill_ring(now);
     }
 
     /// Dequeues the next packet for the server.
     pub fn take(&mut self, now: Time) -> Option<Packet> {
-        if self.ring_limit == 0 {
-            return self.queue.dequeue(now, &mut self.drops);
+        if self.has_no_ring() {
+            return self.queue.serving().dequeue(now, &mut self.drops);
         }
         self.refill_ring(now);
         let packet = self.ring.pop_front()?;
@@ -81,8 +82,8 @@ impl TxQueue {
 
     /// The packet that `take` would return next.
     pub fn peek(&mut self, now: Time) -> Option<&Packet> {
-        if self.ring_limit == 0 {
-            return self.queue.peek(now, &mut self.drops);
+        if self.has_no_ring() {
+            return self.queue.serving().peek(now, &mut self.drops);
         }
         self.refill_ring(now);
         self.ring.front()
@@ -90,8 +91,8 @@ impl TxQueue {
 
     /// The packet that `take_for_neighbour` would return next.
     pub fn peek_for_neighbour(&mut self, neighbour: NeighbourId, now: Time) -> Option<&Packet> {
-        if self.ring_limit == 0 {
-            return self.queue.peek_for_neighbour(neighbour, now, &mut self.drops);
+        if self.has_no_ring() {
+            return self.queue.serving().peek_for_neighbour(neighbour, now, &mut self.drops);
         }
         self.refill_ring(now);
         self.ring.iter().find(|packet| packet.neighbour == neighbour)
@@ -103,8 +104,8 @@ impl TxQueue {
         neighbours: &[NeighbourId],
         now: Time,
     ) -> Option<NeighbourId> {
-        if self.ring_limit == 0 {
-            return self.queue.other_neighbour(neighbours, now, &mut self.drops);
+        if self.has_no_ring() {
+            return self.queue.serving().other_neighbour(neighbours, now, &mut self.drops);
         }
         self.refill_ring(now);
         self.ring
@@ -116,8 +117,8 @@ impl TxQueue {
     /// Dequeues the next packet for a neighbour, out of turn, to join an A-MPDU. The ring, if there is one, is searched
     /// for the packet; otherwise the queue discipline decides.
     pub fn take_for_neighbour(&mut self, neighbour: NeighbourId, now: Time) -> Option<Packet> {
-        if self.ring_limit == 0 {
-            return self.queue.dequeue_for_neighbour(neighbour, now, &mut self.drops);
+        if self.has_no_ring() {
+            return self.queue.serving().dequeue_for_neighbour(neighbour, now, &mut self.drops);
         }
         self.refill_ring(now);
         let place = self.ring.iter().position(|packet| packet.neighbour == neighbour)?;
@@ -127,10 +128,24 @@ impl TxQueue {
         Some(packet)
     }
 
+    /// Replaces the queue and the limit of the ring. Packets that wait in the queue stay there, and leave before later
+    /// packets. The hosts of flows are not known to the new queue.
+    pub fn replace(&mut self, queue: BoxedQueue, ring_limit: usize, now: Time) {
+        self.queue.replace(queue, now);
+        self.ring_limit = ring_limit;
+        self.refill_ring(now);
+    }
+
+    /// Whether packets leave the queue itself. A ring that was taken away may have packets still.
+    #[inline(always)]
+    fn has_no_ring(&self) -> bool {
+        self.ring_limit == 0 && self.ring.is_empty()
+    }
+
     #[inline(always)]
     fn refill_ring(&mut self, now: Time) {
         while self.ring.len() < self.ring_limit
-            && let Some(packet) = self.queue.dequeue(now, &mut self.drops)
+            && let Some(packet) = self.queue.serving().dequeue(now, &mut self.drops)
         {
             self.ring_bytes += self.framing.bytes(&packet);
             self.ring.push_back(packet);
@@ -144,17 +159,17 @@ impl TxQueue {
 
     /// Sets the ends of a flow, for the queue.
     pub fn set_flow_hosts(&mut self, flow: FlowKey, hosts: Hosts) {
-        self.queue.set_flow_hosts(flow, hosts);
+        self.queue.present.set_flow_hosts(flow, hosts);
     }
 
     /// Whether the queue reads TCP headers.
     pub fn reads_tcp_headers(&self) -> bool {
-        self.queue.reads_tcp_headers()
+        self.queue.present.reads_tcp_headers()
     }
 
     /// Sets the TCP header of the packet with this id, which is the next packet that arrives.
     pub fn set_tcp_header(&mut self, packet: u64, header: &TcpHeader) {
-        self.queue.set_tcp_header(packet, header);
+        self.queue.present.set_tcp_header(packet, header);
     }
 
     /// When a discipline that holds packets back wants to be polled again.
@@ -164,23 +179,24 @@ impl TxQueue {
 
     /// Changes the limit of the queue. The ring keeps its own limit.
     pub fn set_limit(&mut self, limit: Limit) {
-        self.queue.set_limit(limit);
+        self.queue.present.set_limit(limit);
     }
 
     /// Changes the limit of the queue in which packets of this flow for this neighbour wait; false if they share a
     /// queue ([`LinkFeedback::set_limit_of`]).
     pub fn set_limit_of(&mut self, flow: FlowKey, neighbour: NeighbourId, limit: Limit) -> bool {
-        self.queue.set_limit_of(flow, neighbour, limit)
+        self.queue.present.set_limit_of(flow, neighbour, limit)
     }
 
     /// Packets waiting in both stages.
     pub fn packets(&self) -> u64 {
-        (self.queue.len_packets() + self.ring.len()) as u64
+        self.queue.waiting().0 + self.ring.len() as u64
     }
 
     /// Packets and bytes (link layer included) waiting in both stages.
     pub fn waiting(&self) -> (u64, u64) {
-        (self.packets(), self.queue.len_bytes() + self.ring_bytes)
+        let (packets, bytes) = self.queue.waiting();
+        (packets + self.ring.len() as u64, bytes + self.ring_bytes)
     }
 
     /// The drops of the queue discipline; the caller empties the list.

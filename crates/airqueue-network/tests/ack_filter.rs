@@ -24,7 +24,13 @@ fn network(wires: [WireSpec; 2], flows: Vec<FlowSpec>) -> NetworkSpec {
 }
 
 fn wire(name: &str, bps: u64, delay: Span, queue: QueueSpec) -> WireSpec {
-    WireSpec { name: name.into(), rate: DataRate::from_bps(bps), delay, queue: Some(queue) }
+    WireSpec {
+        name: name.into(),
+        rate: DataRate::from_bps(bps),
+        delay,
+        loss: 0.0,
+        queue: Some(queue),
+    }
 }
 
 /// A queue whose limit nothing reaches.

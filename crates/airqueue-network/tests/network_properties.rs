@@ -246,6 +246,7 @@ fn with_others(spec: &NetworkSpec, tcp: &TcpFlowSpec) -> NetworkSpec {
         name: "elsewhere".into(),
         rate: airqueue_core::DataRate::from_bps(3_000_000),
         delay: Span::from_millis(1),
+        loss: 0.0,
         queue: None,
     });
     let mut flow = |name: &str, traffic: Traffic| {

@@ -351,7 +351,7 @@ pub(crate) struct EmulationDict {
     pub(crate) priority: bool,
     /// The packets from each real node to each other, by `from->to`.
     pub(crate) pairs: Named<PairDict>,
-    /// The packets that did not enter the network, by reason.
+    /// The packets that were not carried to their destination, by reason.
     pub(crate) refused: Named<RefusedDict>,
 }
 
@@ -368,7 +368,7 @@ pub(crate) struct PairDict {
     pub(crate) delivered_bytes: u64,
     /// Packets dropped by queues of the network.
     pub(crate) dropped_packets: u64,
-    /// Packets given up on the air, after the last retry.
+    /// Packets given up on the air, after the last retry, or lost in a wired link.
     pub(crate) given_up_packets: u64,
     /// Delivered packets that a queue of the network marked with CE.
     pub(crate) marked_packets: u64,
@@ -384,13 +384,15 @@ pub(crate) struct PairDict {
     pub(crate) delay_max_s: Option<f64>,
 }
 
-/// Packets that did not enter the network.
+/// Packets that were not carried to their destination.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct RefusedDict {
     /// Packets.
     pub(crate) packets: u64,
     /// Their bytes.
     pub(crate) bytes: u64,
+    /// How many of them a router has answered with an error.
+    pub(crate) answered_packets: u64,
 }
 
 /// The JSON Schemas of these dictionaries, and of values passed as JSON, by name under `$defs`: Python's types are made
@@ -408,6 +410,8 @@ pub(crate) fn result_schemas() -> (String, String) {
     generator.subschema_for::<FatesDict<'static>>();
     generator.subschema_for::<CodecDict>();
     generator.subschema_for::<EmulationDict>();
+    generator.subschema_for::<crate::live_dicts::LiveDict>();
+    generator.subschema_for::<crate::live_dicts::TotalsDict>();
     let schemas = json_schema!({ "$defs": generator.take_definitions(true) });
     (schemas.as_value().to_string(), airqueue_scenario::reported_schema())
 }

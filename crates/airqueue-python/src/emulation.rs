@@ -3,21 +3,40 @@
 use crate::convert;
 use crate::dicts::{EmulationDict, Named, PairDict, RefusedDict};
 use crate::error;
-use crate::scenario::wrong;
-use airqueue_core::Seed;
+use crate::live::{Names, PyMoment};
+use crate::scenario::{refused, wrong};
+use airqueue_core::{PacketCount, Seed, Time};
 use airqueue_emulator::PairCounters;
+use airqueue_host::background::BackgroundFile;
 use airqueue_host::emulator::{Emulator, State};
-use airqueue_host::{packet_queue, tun};
+use airqueue_host::error::words;
+use airqueue_host::{packet_queue, tun, veth};
 use airqueue_scenario::Scenario;
+use airqueue_scenario::emulated::Emulated;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Creates a TUN device in a network namespace, and returns the descriptor, which belongs to the caller.
 #[pyfunction]
 pub(crate) fn open_tun(py: Python<'_>, namespace: PathBuf, name: &str) -> PyResult<RawFd> {
     py.detach(|| tun::create(Some(&namespace), name)).map(IntoRawFd::into_raw_fd).map_err(error)
+}
+
+/// Prepares a veth pair, and returns a descriptor of the emulator's end, which belongs to the caller.
+#[pyfunction]
+pub(crate) fn open_veth(
+    py: Python<'_>,
+    namespace: PathBuf,
+    name: &str,
+    emulator: (PathBuf, String),
+) -> PyResult<RawFd> {
+    py.detach(|| veth::open((&namespace, name), (&emulator.0, &emulator.1)))
+        .map(IntoRawFd::into_raw_fd)
+        .map_err(error)
 }
 
 /// Opens a queue in which the kernel keeps up to `most` packets of a network namespace, and returns the descriptor, which
@@ -34,7 +53,13 @@ pub(crate) fn open_packet_queue(
 
 /// A scenario with real nodes.
 #[pyclass(name = "Emulation", module = "airqueue._native", frozen)]
-pub(crate) struct PyEmulation(Emulator);
+pub(crate) struct PyEmulation(Emulator, Described);
+
+/// What the emulation emulates.
+struct Described {
+    emulated: Emulated,
+    names: Arc<Names>,
+}
 
 #[pymethods]
 impl PyEmulation {
@@ -42,9 +67,11 @@ impl PyEmulation {
     fn new(py: Python<'_>, json: &str, real: Vec<String>, seed: u64) -> PyResult<Self> {
         let start = || {
             let emulated = Scenario::emulated(json, &real)?;
-            airqueue_emulator::Emulation::new(&emulated, Seed(seed))
+            let emulator = Emulator::new(airqueue_emulator::Emulation::new(&emulated, Seed(seed))?);
+            let names = Arc::new(Names::new(&emulated));
+            Ok(PyEmulation(emulator, Described { emulated, names }))
         };
-        py.detach(start).map(|emulation| PyEmulation(Emulator::new(emulation))).map_err(wrong)
+        py.detach(start).map_err(wrong)
     }
 
     /// The real nodes, each with whether the node is a wired host.
@@ -56,23 +83,64 @@ impl PyEmulation {
         self.0.with(of_each)
     }
 
+    /// The largest packets of each real node's device, in bytes.
+    #[getter]
+    fn mtus(&self) -> Vec<u32> {
+        let mtus =
+            |state: &mut State| state.emulation.nodes().iter().map(|node| node.mtu_bytes).collect();
+        self.0.with(mtus)
+    }
+
+    /// Names of the routers between real nodes that are not real themselves.
+    #[getter]
+    fn routers(&self) -> Vec<String> {
+        self.0.with(|state| state.emulation.routers().to_vec())
+    }
+
+    /// Gives a router that is not real its addresses.
+    fn set_router(&self, name: &str, addresses: Vec<String>) -> PyResult<()> {
+        let addresses = parse(&addresses)?;
+        self.0.with(|state| {
+            let found = state.emulation.routers().iter().position(|router| router == name);
+            let found = found.ok_or_else(|| error(format!("there is no router {name:?}")))?;
+            let place = state.emulation.nodes().len() + found;
+            addresses.into_iter().for_each(|own| state.emulation.set_address(place, own));
+            Ok(())
+        })
+    }
+
+    /// Says that the addresses with this prefix are those of the network.
+    fn add_prefix(&self, network: &str, length: u8) -> PyResult<()> {
+        let [network] = parse(&[network.to_owned()])?[..] else { unreachable!("one for one") };
+        self.0.with(|state| state.emulation.add_prefix(network, length));
+        Ok(())
+    }
+
     #[getter]
     fn warm_up_s(&self) -> f64 {
         self.0.with(|state| state.emulation.warm_up().as_secs_f64())
     }
 
-    /// Connects a node to a TUN device with these addresses. The descriptor is duplicated.
+    /// Connects a node to a device with these addresses. The descriptor is duplicated.
     fn attach(&self, node: &str, device: RawFd, addresses: Vec<String>) -> PyResult<()> {
-        let parse = |text: &String| {
-            text.parse::<IpAddr>().map_err(|_| error(format!("{text:?} is not an IP address")))
-        };
-        let addresses = addresses.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
+        let addresses = parse(&addresses)?;
         if device < 0 {
             return Err(error(format!("{device} is not a descriptor")));
         }
         // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
         let device = unsafe { BorrowedFd::borrow_raw(device) };
         self.0.attach(node, device, &addresses).map_err(error)
+    }
+
+    /// Makes a node the gateway.
+    fn set_gateway(&self, node: &str) -> PyResult<()> {
+        self.0.set_gateway(node).map_err(error)
+    }
+
+    /// For each node packets that were not read in time, beyond those that the device itself counts.
+    fn device_drops(&self, py: Python<'_>) -> BTreeMap<String, u64> {
+        let dropped = py.detach(|| self.0.device_drops());
+        self.nodes().into_iter().map(|(name, _)| name).zip(dropped).collect()
     }
 
     /// Takes packets of a node from a queue of `open_packet_queue` too. The descriptor is duplicated.
@@ -83,6 +151,24 @@ impl PyEmulation {
         // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
         let queue = unsafe { BorrowedFd::borrow_raw(queue) };
         self.0.attach_queue(node, queue).map_err(error)
+    }
+
+    /// Captures what a node sends and receives in a file, which is made now.
+    fn capture(&self, py: Python<'_>, node: &str, path: PathBuf) -> PyResult<()> {
+        let at = self.0.with(|state| state.emulation.nodes().iter().position(|of| of.name == node));
+        let at = at.ok_or_else(|| error(format!("there is no real node {node:?}")))?;
+        let file = BackgroundFile::create(&path).map_err(|error| refused(py, &path, &error))?;
+        self.0.with(|state| state.emulation.capture(at, Box::new(file)));
+        Ok(())
+    }
+
+    /// The captures: the node, the number of packets, and why the file ends early.
+    fn captures(&self) -> Vec<(String, u64, Option<String>)> {
+        self.0.with(|state| {
+            let name = |at: usize| state.emulation.nodes()[at].name.clone();
+            let captures = state.emulation.captures();
+            captures.map(|of| (name(of.node), of.packets, of.failure.map(words))).collect()
+        })
     }
 
     /// Simulates the warm-up, and then follows the wall clock until `stop`, or for a duration.
@@ -103,6 +189,22 @@ impl PyEmulation {
         self.0.started()
     }
 
+    /// Changes the network now: a JSON object with the keys of an entry of `changes` in a scenario, without its time.
+    /// Returns the time since the end of the warm-up, in seconds.
+    fn change(&self, py: Python<'_>, json: &str) -> PyResult<f64> {
+        let change = || {
+            let changes = self.1.emulated.change(json)?;
+            let at = self.0.change(&changes) - Time::ZERO;
+            Ok((at - self.1.emulated.scenario.warm_up()).as_secs_f64())
+        };
+        py.detach(change).map_err(wrong)
+    }
+
+    /// All counters at this moment.
+    fn moment(&self, py: Python<'_>) -> PyMoment {
+        PyMoment::new(py.detach(|| self.0.moment()), &self.1.names)
+    }
+
     /// The counters so far.
     fn report(&self, py: Python<'_>) -> EmulationDict {
         py.detach(|| self.0.with(report))
@@ -114,13 +216,21 @@ impl PyEmulation {
     }
 }
 
+fn parse(addresses: &[String]) -> PyResult<Vec<IpAddr>> {
+    let parse = |text: &String| {
+        text.parse::<IpAddr>().map_err(|_| error(format!("{text:?} is not an IP address")))
+    };
+    addresses.iter().map(parse).collect()
+}
+
 fn report(state: &mut State) -> EmulationDict {
     let pairs = state.emulation.pairs();
     let pairs = pairs.map(|(from, to, of)| (format!("{}->{}", from.name, to.name), pair(of)));
     let refused = state.emulation.refused();
     let refused = refused.filter(|(_, count)| count.packets > 0).map(|(refusal, count)| {
-        let dict = RefusedDict { packets: count.packets, bytes: count.bytes };
-        (refusal.name().to_owned(), dict)
+        let answered_packets = state.emulation.answered(refusal);
+        let PacketCount { packets, bytes } = count;
+        (refusal.name().to_owned(), RefusedDict { packets, bytes, answered_packets })
     });
     let (lateness, read) = (&state.lateness, &state.read_lateness);
     let (elapsed_s, cpu_s) = (state.elapsed.as_secs_f64(), state.cpu.as_secs_f64());

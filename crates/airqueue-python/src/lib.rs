@@ -7,6 +7,8 @@ mod convert;
 mod dicts;
 mod emulation;
 mod grammar;
+mod live;
+mod live_dicts;
 mod path;
 mod radio;
 mod radio_facts;
@@ -42,12 +44,14 @@ mod _native {
     #[pymodule_export]
     use super::dicts::result_schemas;
     #[pymodule_export]
-    use super::emulation::{PyEmulation, open_packet_queue, open_tun};
+    use super::emulation::{PyEmulation, open_packet_queue, open_tun, open_veth};
     #[pymodule_export]
     use super::grammar::{
         PyRange, measure, parse_limit, parse_lists, parse_quantity, parse_queue, parse_values,
         write_quantity,
     };
+    #[pymodule_export]
+    use super::live::PyMoment;
     #[pymodule_export]
     use super::path::PySimulatedPath;
     #[pymodule_export]

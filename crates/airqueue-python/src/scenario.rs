@@ -20,7 +20,7 @@ pub(crate) fn wrong(problem: ScenarioError) -> PyErr {
 }
 
 /// The operating system's error on a file, as a Python exception: an errno selects FileNotFoundError or the like.
-fn refused(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
+pub(crate) fn refused(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     let words = |code| -> PyResult<String> {
         py.import("os")?.call_method1("strerror", (code,))?.extract()
     };

@@ -2,15 +2,20 @@
 //!
 //! For each ordered pair of real nodes, flows with packets from outside are added behind the flows of the file, so that
 //! the network is the simulated network in all other respects. A pair has many flows in each access category, since a
-//! queue discipline that separates flows must see the flows of the programs.
+//! queue discipline that separates flows must see the flows of the programs. A flow of the file with packets from outside,
+//! from one real node to another, describes the flows of this pair: their route, their rate, what their receiver reports.
 
+mod ways;
+
+use self::ways::Ways;
+use super::changeable::Changeable;
 use super::error::{Result, ScenarioError, error, unreadable, wrong};
 use super::figures::{Names, category};
 use super::file::File;
 use super::{Scenario, renamed};
 use airqueue_core::keys::Table;
 use airqueue_network::FlowId;
-use airqueue_network::network::{Hop, NetworkSpec};
+use airqueue_network::network::{FlowPart, NetworkSpec};
 use airqueue_wifi::phy::AccessCategory;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -32,8 +37,11 @@ pub struct Emulated {
     pub scenario: Scenario,
     /// The real nodes, in the order of the file: stations, then hosts.
     pub nodes: Vec<RealNode>,
-    /// The ordered pairs of different real nodes.
+    /// Names of the routers between real nodes that are not real themselves.
+    pub routers: Vec<String>,
+    /// The ordered pairs of different real nodes; then those of a real node and a router in `routers`, in both directions.
     pub pairs: Vec<Pair>,
+    pub(super) changeable: Changeable,
 }
 
 /// A node whose packets come from real programs.
@@ -43,19 +51,32 @@ pub struct RealNode {
     pub name: String,
     /// Whether the node is a host with wired links only.
     pub wired: bool,
+    /// Size of the largest packets on the links by which the node sends, in IP bytes.
+    pub mtu_bytes: u32,
 }
 
-/// The flows from one real node to another.
+/// The flows from one node to another, and what happens to packets on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The node that sends, as an index of [`Emulated::nodes`].
+    /// The node that sends: an index of [`Emulated::nodes`]; behind these come those of [`Emulated::routers`].
     pub from: usize,
     /// The node that receives.
     pub to: usize,
     /// The flows of each access category.
     pub flows: [Flows; 4],
-    /// Routers on the route: stations that forward packets between a wire and the air.
-    pub routers: u8,
+    /// Size of the largest packets on the first link, in IP bytes.
+    pub mtu_bytes: u32,
+    /// The routers between the two nodes, in order.
+    pub routers: Vec<Passage>,
+}
+
+/// A router on the way of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The router, as [`Pair::from`].
+    pub router: usize,
+    /// Size of the largest packets on the link behind the router, in IP bytes.
+    pub mtu_bytes: u32,
 }
 
 /// A range of flows of equal routes.
@@ -74,39 +95,57 @@ impl Scenario {
         let mut value: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let renamed = renamed::rename(&mut value)?;
         let file = read(value.clone())?;
-        let base = Scenario::new(&file)?;
-        let nodes = real_nodes(&file, real)?;
+        // Changes may be of what only packets of real programs use.
+        let base = Scenario::new(&File { changes: Vec::new(), ..read(value.clone())?.0 })?;
+        let mut nodes = real_nodes(&file, real)?;
         let relay = relay(&file);
         let mut pairs = Vec::new();
         for from in 0..nodes.len() {
             pairs.extend((0..nodes.len()).filter(|&to| to != from).map(|to| (from, to)));
         }
+        let mtus = ways::mtus(&file);
+        ways::remove_mtus(&mut value);
         let flows = value.as_object_mut().expect("a file that was read is a table");
         let flows = flows.entry("flows").or_insert_with(|| json!([]));
         let flows = flows.as_array_mut().expect("flows that were read are a list");
+        let of_file = flows.clone();
         for &(from, to) in &pairs {
+            if let Some(flow) = described(&of_file, &nodes[from].name, &nodes[to].name) {
+                flows.push(flow);
+                continue;
+            }
             let via = relay.as_ref().and_then(|relay| relay.between(&nodes[from], &nodes[to]));
             flows.push(flow(&nodes[from].name, &nodes[to].name, via));
         }
         let written = file.flows.len();
-        let file = read(value)?;
+        let file = read(value.clone())?;
         let mut scenario =
             Scenario::new(&file).map_err(|problem| of_pair(problem, written, &pairs, &nodes))?;
         let flows = base.names.flows.clone();
         scenario.names = Arc::new(Names { flows, ..Names::new(&scenario.spec) });
-        let pairs = multiply(&mut scenario.spec, base.spec.flows.len(), &pairs);
-        Ok(Emulated { scenario: Scenario { renamed, ..scenario }, nodes, pairs })
+        let names = nodes.iter().map(|node| &*node.name);
+        let mut ways = Ways::new(&scenario.spec, mtus, names);
+        let first = base.spec.flows.len();
+        let pairs = ways.pairs(&mut scenario.spec, first, &pairs);
+        let routers = ways.routers;
+        for (at, node) in nodes.iter_mut().enumerate() {
+            let own = pairs.iter().filter(|pair| pair.from == at).map(|pair| pair.mtu_bytes);
+            node.mtu_bytes = own.min().unwrap_or(MTU_BYTES);
+        }
+        let changeable = Changeable::new(value, &mut scenario, first, &pairs);
+        let scenario = Scenario { renamed, ..scenario };
+        Ok(Emulated { scenario, nodes, routers, pairs, changeable })
     }
 }
 
-fn read(value: Value) -> Result<Table<File>> {
+pub(super) fn read(value: Value) -> Result<Table<File>> {
     serde_path_to_error::deserialize(value).map_err(unreadable)
 }
 
 /// The first flow of a pair, as a file has it.
 fn flow(from: &str, to: &str, via: Option<&str>) -> Value {
     let mut flow = json!({
-        "name": format!("real {from} to {to}"),
+        "name": name(from, to),
         "from": from,
         "to": to,
         "source": "external",
@@ -116,6 +155,20 @@ fn flow(from: &str, to: &str, via: Option<&str>) -> Value {
         flow["via"] = json!([via]);
     }
     flow
+}
+
+/// The first flow of a pair, like that of the file, if the file has one with packets from outside.
+fn described(flows: &[Value], from: &str, to: &str) -> Option<Value> {
+    let keys = [("source", "external"), ("from", from), ("to", to)];
+    let mut flow = flows.iter().find(|flow| keys.iter().all(|&(key, of)| flow[key] == of))?.clone();
+    flow["name"] = name(from, to);
+    flow["size"] = json!(format!("{MTU_BYTES} B"));
+    Some(flow)
+}
+
+/// The name of a pair's first flow.
+fn name(from: &str, to: &str) -> Value {
+    json!(format!("real {from} to {to}"))
 }
 
 /// An error in an added flow is an error of its pair: the user has not written the flow.
@@ -135,41 +188,25 @@ fn of_pair(
     error("", format_args!("between the real nodes {from:?} and {to:?}: {}", problem.problem))
 }
 
-/// Adds the other flows of each pair, in each category that a station on the route has a queue for.
-fn multiply(spec: &mut NetworkSpec, first: usize, pairs: &[(usize, usize)]) -> Vec<Pair> {
-    let most = (MOST_FLOWS / (pairs.len() * AccessCategory::ALL.len())).max(1) as u32;
-    let mut built = Vec::with_capacity(pairs.len());
-    for (at, &(from, to)) in pairs.iter().enumerate() {
-        let original = FlowId::at(first + at);
-        let separate = spec.has_categories(original);
-        let flows = AccessCategory::ALL.map(|ac| {
-            let best_effort = ac == AccessCategory::BEST_EFFORT;
-            if !separate && !best_effort {
-                return None;
-            }
-            let first = FlowId::at(spec.flows.len());
-            let count = FLOWS[usize::from(!best_effort)].min(most);
-            for n in 1..=count {
-                let name = format!("{}, {} {n}", spec.flows[original.index()].name, category(ac));
-                spec.add_like(original, name, Some(ac));
-            }
-            Some(Flows { first, count })
-        });
-        let best_effort = flows[AccessCategory::BEST_EFFORT.index()].expect("always used");
-        built.push(Pair {
-            from,
-            to,
-            flows: flows.map(|flows| flows.unwrap_or(best_effort)),
-            routers: routers(&spec.flows[original.index()].route),
-        });
-    }
-    built
-}
-
-/// The stations on a route that forward packets between a wire and the air.
-fn routers(route: &[Hop]) -> u8 {
-    let wired = |hop: &Hop| matches!(hop, Hop::Wire(_));
-    route.windows(2).filter(|pair| wired(&pair[0]) != wired(&pair[1])).count() as u8
+/// Adds the flows of a part of a pair's route, `most` in best effort and in each other category: in each category that a
+/// station on the part has a queue for.
+fn multiply(spec: &mut NetworkSpec, like: FlowId, part: &FlowPart, most: [u32; 2]) -> [Flows; 4] {
+    let separate = spec.has_categories(like);
+    let flows = AccessCategory::ALL.map(|ac| {
+        let best_effort = ac == AccessCategory::BEST_EFFORT;
+        if !separate && !best_effort {
+            return None;
+        }
+        let first = FlowId::at(spec.flows.len());
+        let count = most[usize::from(!best_effort)];
+        for n in 1..=count {
+            let name = format!("{}, {} {n}", spec.flows[like.index()].name, category(ac));
+            spec.add_part(like, part, name, Some(ac));
+        }
+        Some(Flows { first, count })
+    });
+    let best_effort = flows[AccessCategory::BEST_EFFORT.index()].expect("always used");
+    flows.map(|flows| flows.unwrap_or(best_effort))
 }
 
 /// The nodes that are real.
@@ -182,7 +219,7 @@ fn real_nodes(file: &File, named: &[String]) -> Result<Vec<RealNode>> {
         for member in members(name, count) {
             let is_named = |wanted: &&String| **wanted == member || **wanted == name;
             if real || named.iter().any(|wanted| is_named(&wanted)) {
-                nodes.push(RealNode { name: member.clone(), wired });
+                nodes.push(RealNode { name: member.clone(), wired, mtu_bytes: MTU_BYTES });
             }
             unknown.retain(|wanted| !is_named(wanted));
         }

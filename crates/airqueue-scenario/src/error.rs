@@ -3,6 +3,14 @@
 pub use airqueue_core::keys::KeyError as ScenarioError;
 pub(super) use airqueue_core::keys::{Result, error, wrong};
 
+/// Checks a probability.
+pub(super) fn probability(key: impl std::fmt::Display, p: f64) -> Result<f64> {
+    if (0.0..=1.0).contains(&p) {
+        return Ok(p);
+    }
+    wrong(key, format_args!("found {p}, expected a probability from 0 to 1"))
+}
+
 /// serde's terms and the terms of the file: serde calls keys fields.
 const WORDS: [(&str, &str); 4] = [
     ("unknown field", "unknown key"),

@@ -360,7 +360,8 @@ impl<'a> Flows<'a> {
         for (at, &part) in legs.iter().enumerate() {
             let (from, to) = match part {
                 Leg::Wire(wire) => {
-                    check_wire(key, &self.nodes.wires[wire.index()], size_bytes)?;
+                    let at = wire.index();
+                    check_wire(key, &self.nodes.wires[at], self.nodes.mtus[at], size_bytes)?;
                     route.push(Hop::Wire(wire));
                     continue;
                 }

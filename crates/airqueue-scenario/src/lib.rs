@@ -7,6 +7,7 @@
 mod buffers;
 mod calls;
 mod capacity;
+mod changeable;
 mod changes;
 pub mod emulated;
 mod error;
@@ -14,6 +15,7 @@ mod figures;
 mod file;
 mod flows;
 mod links;
+pub mod live;
 mod mac;
 mod medium;
 mod monitor;

@@ -1,6 +1,6 @@
 //! The medium of a scenario: which station hears which, and which frames are lost.
 
-use super::error::{Result, error, wrong};
+use super::error::{Result, error, probability, wrong};
 use super::file::{
     CaptureName, ErrorsName, File, LinkTable, MediumTable, PathLossName, RangesTable,
     ThresholdsTable,
@@ -181,17 +181,10 @@ const LONGEST_DETECTION: Span = Span::from_micros(16);
 const NO_POWERS: &str = "it needs received powers; give medium.path_loss, or links with power";
 
 fn errors(name: &ErrorsName, powers_known: bool) -> Result<FrameErrors> {
-    let probability = |kind, p: f64| {
-        if (0.0..=1.0).contains(&p) {
-            return Ok(p);
-        }
-        let problem = format_args!("found {p}, expected a probability from 0 to 1");
-        wrong(format_args!("medium.errors.{kind}"), problem)
-    };
     Ok(match *name {
         ErrorsName::None => FrameErrors::None,
-        ErrorsName::Frame(p) => FrameErrors::PerFrame(probability("frame", p)?),
-        ErrorsName::Bit(p) => FrameErrors::PerBit(probability("bit", p)?),
+        ErrorsName::Frame(p) => FrameErrors::PerFrame(probability("medium.errors.frame", p)?),
+        ErrorsName::Bit(p) => FrameErrors::PerBit(probability("medium.errors.bit", p)?),
         ErrorsName::Snr if !powers_known => return wrong("medium.errors", NO_POWERS),
         ErrorsName::Snr => FrameErrors::BySnr,
     })

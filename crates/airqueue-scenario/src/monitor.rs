@@ -6,7 +6,7 @@ use airqueue_core::{Limit, Span};
 use airqueue_network::network::{Hop, NetworkSpec, Traffic};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::WlanSpec;
-use airqueue_network::{FlowId, HopId};
+use airqueue_network::{FlowId, HopId, WireId};
 use airqueue_wifi::medium::{Signal, StationId};
 use airqueue_wifi::phy::AccessCategory;
 use schemars::JsonSchema;
@@ -48,8 +48,8 @@ struct MonitoredRoute {
     route: Vec<u32>,
     /// Each hop over the air of the data, with that of the acknowledgements if there are any.
     hops: Vec<(HopId, Option<HopId>)>,
-    /// Round-trip time of a packet outside the air.
-    elsewhere: Span,
+    /// The wires of the route and of the acknowledgements' route.
+    wires: Vec<WireId>,
 }
 
 /// What a manager of a network knows before the run, and what never changes.
@@ -174,17 +174,11 @@ fn monitored(spec: &NetworkSpec, id: FlowId) -> Option<MonitoredFlow> {
     let others =
         flow.others.iter().map(|monitored_route| (&*monitored_route.route, &*monitored_route.back));
     let routes = once((&*flow.route, back)).chain(others);
-    let routes =
-        routes.map(|(route, back)| monitored_route(spec, route, back, packet_bytes)).collect();
+    let routes = routes.map(|(route, back)| monitored_route(spec, route, back)).collect();
     Some(MonitoredFlow { id, name: flow.name.clone(), packet_bytes, routes })
 }
 
-fn monitored_route(
-    spec: &NetworkSpec,
-    route: &[Hop],
-    back: &[Hop],
-    packet_bytes: u32,
-) -> MonitoredRoute {
+fn monitored_route(spec: &NetworkSpec, route: &[Hop], back: &[Hop]) -> MonitoredRoute {
     let on_air =
         |hops: &[Hop]| -> Vec<HopId> { hops.iter().filter_map(|hop| hop.over_air()).collect() };
     let (there, answers) = (on_air(route), on_air(back));
@@ -193,14 +187,11 @@ fn monitored_route(
     let stations = first.into_iter().chain(stations).collect();
     let answers = answers.into_iter().rev().map(Some).chain(repeat(None));
     let hops = there.into_iter().zip(answers).collect();
-    let elsewhere = route.iter().chain(back).fold(Span::ZERO, |sum, hop| match *hop {
-        Hop::Air(_) => sum,
-        Hop::Wire(wire) => {
-            let wire = &spec.wires[wire.index()];
-            sum + wire.delay + wire.rate.map_or(Span::ZERO, |rate| rate.time_for(packet_bytes))
-        }
+    let wires = route.iter().chain(back).filter_map(|hop| match *hop {
+        Hop::Air(_) => None,
+        Hop::Wire(wire) => Some(wire),
     });
-    MonitoredRoute { route: stations, hops, elsewhere }
+    MonitoredRoute { route: stations, hops, wires: wires.collect() }
 }
 
 impl MonitoredRoute {
@@ -264,11 +255,14 @@ impl Monitor {
         };
         let flow = |flow: &'a MonitoredFlow| {
             let monitored_route = &flow.routes[network.route_of(flow.id).index()];
+            let wires = monitored_route.wires.iter();
+            let elsewhere = wires
+                .fold(Span::ZERO, |sum, &wire| sum + network.wire_time(wire, flow.packet_bytes));
             FlowSnapshot {
                 delivered_bytes: network.delivered_ever(flow.id).counters.bytes,
                 in_transit_packets: in_transit[flow.id.index()],
                 route: self.passed(monitored_route),
-                elsewhere_s: monitored_route.elsewhere.as_secs_f64(),
+                elsewhere_s: elsewhere.as_secs_f64(),
                 hops: monitored_route.hops.iter().map(hop).collect(),
             }
         };

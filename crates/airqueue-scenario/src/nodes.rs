@@ -1,6 +1,7 @@
 //! Stations and hosts by name, the wired links of hosts, and the routes between all of them.
 
-use super::error::{Result, error, wrong};
+use super::emulated::MTU_BYTES;
+use super::error::{Result, error, probability, wrong};
 use super::file::{Delays, File, HostTable};
 use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
 use airqueue_core::Span;
@@ -12,6 +13,9 @@ use airqueue_qdisc::{DisciplineName, Link, QueueSpec};
 use airqueue_wifi::medium::StationId;
 use std::collections::HashMap;
 
+/// Smallest MTU of a link that carries IPv6 (RFC 8200, section 5).
+const LEAST_MTU_BYTES: u32 = 1280;
+
 /// All nodes that packets can come from or go to: stations first, then hosts.
 pub(super) struct Nodes<'a> {
     stations: &'a Stations,
@@ -19,6 +23,8 @@ pub(super) struct Nodes<'a> {
     by_name: HashMap<String, Named>,
     /// Two wires for each host: towards the other end of its wired link, and back.
     pub(super) wires: Vec<WireSpec>,
+    /// The largest packets of each wire, in IP bytes, where the file says so.
+    pub(super) mtus: Vec<Option<u32>>,
 }
 
 /// A host at the end of a wired link.
@@ -39,8 +45,13 @@ pub(super) enum Leg {
 
 impl Nodes<'_> {
     pub(super) fn new<'a>(file: &File, stations: &'a Stations) -> Result<Nodes<'a>> {
-        let mut nodes =
-            Nodes { stations, hosts: Vec::new(), by_name: HashMap::new(), wires: Vec::new() };
+        let mut nodes = Nodes {
+            stations,
+            hosts: Vec::new(),
+            by_name: HashMap::new(),
+            wires: Vec::new(),
+            mtus: Vec::new(),
+        };
         let mut memory = Memory::default();
         for (at, table) in file.hosts.iter().enumerate() {
             let first = nodes.wires.len();
@@ -100,6 +111,7 @@ impl Nodes<'_> {
         delay: Span,
     ) -> Result<()> {
         let rate = table.rate.as_ref().map(|rate| rate.value);
+        let loss = probability(format_args!("{key}.loss"), table.loss)?;
         let queue = match (&table.queue, rate) {
             (None, _) => None,
             (Some(_), None) => {
@@ -113,9 +125,11 @@ impl Nodes<'_> {
                 Some(QueueSpec::check(&layers, Link::Wire)?)
             }
         };
+        let mtu = mtu(key, table)?;
         let other = self.name(link).to_owned();
         for name in [format!("{name}->{other}"), format!("{other}->{name}")] {
-            self.wires.push(WireSpec { name, rate, delay, queue });
+            self.wires.push(WireSpec { name, rate, delay, loss, queue });
+            self.mtus.push(mtu);
         }
         Ok(())
     }
@@ -176,6 +190,17 @@ impl Nodes<'_> {
         self.towards_station(node).pop().expect("the node itself is on the path")
     }
 
+    /// Both wires of each host that a key names.
+    pub(super) fn wires_of(&self, key: impl std::fmt::Display, name: &str) -> Result<Vec<WireId>> {
+        let stations = self.stations.specs.len();
+        let found = self.get(name).filter(|found| found.ids.start >= stations);
+        let Named { ids, .. } = found.ok_or_else(|| {
+            let shown: String = name.chars().take(64).collect();
+            error(key, format_args!("there is no host or group of hosts {shown:?}"))
+        })?;
+        Ok((2 * (ids.start - stations)..2 * (ids.end - stations)).map(WireId::at).collect())
+    }
+
     /// The wire from a host to the other end of its wired link, or the wire to the host.
     fn wire(&self, host: usize, from: bool) -> Leg {
         Leg::Wire(WireId::at(2 * (host - self.stations.specs.len()) + usize::from(from)))
@@ -203,6 +228,16 @@ impl Nodes<'_> {
         legs.extend(down.iter().rev().map(|&host| self.wire(host, true)));
         Some(legs)
     }
+}
+
+/// The largest packets of a wired link, in IP bytes, if the table says so.
+fn mtu(key: &str, table: &HostTable) -> Result<Option<u32>> {
+    let Some(mtu) = &table.mtu else { return Ok(None) };
+    if (LEAST_MTU_BYTES..=MTU_BYTES).contains(&mtu.value) {
+        return Ok(Some(mtu.value));
+    }
+    let problem = format_args!("found {}, expected {LEAST_MTU_BYTES} to {MTU_BYTES} B", mtu.text);
+    wrong(format_args!("{key}.mtu"), problem)
 }
 
 /// The reverse route.

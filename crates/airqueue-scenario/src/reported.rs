@@ -73,7 +73,7 @@ pub(super) struct FlowFigures {
     pub(super) marked_packets: u64,
     /// Dropped by a queue.
     pub(super) queue_dropped_packets: u64,
-    /// Given up by the MAC after the last retry, or at the end of their lifetime.
+    /// Given up by the MAC after the last retry, or at the end of their lifetime; or lost in a wired link.
     pub(super) given_up_packets: u64,
     /// Packets in a queue or in a MAC at the end.
     pub(super) in_transit_packets: u64,

@@ -37,6 +37,11 @@ impl Flows<'_> {
             ("rate", table.rate.is_some()),
             ("station", table.station.is_some()),
             ("queue_limit", table.queue_limit.is_some()),
+            ("queue", table.queue.is_some()),
+            ("away", table.away.is_some()),
+            ("host", table.host.is_some()),
+            ("delay", table.delay.is_some()),
+            ("loss", table.loss.is_some()),
         ];
         if let Some((name, _)) = given.into_iter().find(|&(_, given)| given) {
             let problem = format_args!("it is of the route of a flow; leave `{name}` or `via` out");

@@ -111,8 +111,21 @@ pub(super) fn check_source(key: &str, packets: &Packets) -> Result<()> {
     })
 }
 
-/// Checks that a packet fits into the queue in front of a wired link.
-pub(super) fn check_wire(key: &str, wire: &WireSpec, size_bytes: u32) -> Result<()> {
+/// Checks that a packet fits through a wired link with this MTU, and into the queue in front of the link.
+pub(super) fn check_wire(
+    key: &str,
+    wire: &WireSpec,
+    mtu: Option<u32>,
+    size_bytes: u32,
+) -> Result<()> {
+    if let Some(mtu) = mtu.filter(|&mtu| size_bytes > mtu) {
+        let problem = format_args!(
+            "the wired link {:?} carries packets of at most {mtu} B, and the flow has packets of {size_bytes} B; \
+             give a smaller size",
+            wire.name
+        );
+        return wrong(format_args!("{key}.size"), problem);
+    }
     let Some(queue) = &wire.queue else { return Ok(()) };
     let needed = u64::from(size_bytes) + u64::from(queue.link_layer_bytes);
     for limit in queue.room() {

@@ -161,7 +161,7 @@ fn what_cannot_change_is_refused() {
     refused(link("at", json!("-1 s")), "changes[0].at", "\"-1 s\"");
     refused(link("rate", json!("3 Mb/s")), "changes[0].rate", "3");
     refused(link("rate", Value::Null), "changes[0]", "`rate` is needed");
-    refused(link("link", Value::Null), "changes[0]", "`link` is needed");
+    refused(link("link", Value::Null), "changes[0]", "`link` or `station` or `host` is needed");
     refused(link("link[1]", json!("z")), "changes[0].link[1]", "no station or group \"z\"");
     refused(link("link[1]", json!("c")), "changes[0].link", "no flow goes from \"a\" to \"c\"");
     refused(link("link[1]", json!("a")), "changes[0].link", "no flow goes from \"a\" to \"a\"");
@@ -172,10 +172,15 @@ fn what_cannot_change_is_refused() {
     refused(json!({"at": "1 s"}), "changes[0]", "it changes nothing");
     refused(json!({"at": "1 s", "queue_limit": "1 packet"}), "changes[0]", "`station` is needed");
     refused(limit("station", json!("z")), "changes[0].station", "no station or group \"z\"");
-    refused(limit("queue_limit", Value::Null), "changes[0]", "`queue_limit` is needed");
+    refused(
+        limit("queue_limit", Value::Null),
+        "changes[0]",
+        "`queue_limit` or `queue` or `away` is needed",
+    );
     refused(limit("queue_limit", json!("0 packets")), "changes[0].queue_limit", "at least 1");
     refused(limit("queue_limit", json!("1499 B")), "changes[0]", "need room for 1500");
-    refused(limit("rate", json!("2 Mb/s")), "changes[0]", "`link` is needed");
+    refused(limit("rate", json!("3 Mb/s")), "changes[0].rate", "3");
+    refused(limit("loss", json!(0.1)), "changes[0]", "`host` is needed");
     refused(limit("flow", json!("one")), "changes[0].flow", "keeps no flows apart");
     refused(limit("power", json!("1 W")), "changes[0].power", "unknown key");
     let drr = set(row("11 Mb/s", overload()), "queue", json!({"discipline": "drr"}));

@@ -52,6 +52,33 @@ fn requirements_of_bbr_are_checked() {
     passes(&[bbr, paced, like("ns2"), ("flows[2].tcp.sack", json!(true))]);
 }
 
+#[test]
+fn the_mtu_of_a_wired_link_limits_flows_and_has_limits() {
+    for wrong in ["1279 B", "1501 B", "0 B", "9000 B"] {
+        refused("hosts[0].mtu", json!(wrong), "hosts[0].mtu", "expected 1280 to 1500 B");
+    }
+    let scenario = |mtu: &str, flow: Value| {
+        json!({
+            "phy": {"standard": "802.11g"},
+            "stations": [{"name": "ap"}, {"name": "sta"}],
+            "hosts": [{"name": "server", "link": "ap", "delay": "1 ms", "mtu": mtu}],
+            "flows": [flow],
+        })
+    };
+    let cbr = |size: &str| json!({"from": "server", "to": "sta", "rate": "1 Mb/s", "size": size, "source": "cbr"});
+    let download = json!({"from": "server", "to": "sta", "source": "tcp"});
+    let read = |scenario: &Value| Scenario::from_json(&scenario.to_string());
+    assert!(read(&scenario("1492 B", cbr("1492 B"))).is_ok());
+    assert!(read(&scenario("1500 B", download.clone())).is_ok());
+    assert!(read(&scenario("1492 B", set(download.clone(), "size", json!("1492 B")))).is_ok());
+    for (flow, size) in [(cbr("1493 B"), 1493), (download, 1500)] {
+        let refusal = refusal_of(scenario("1492 B", flow));
+        assert!(refusal.starts_with("flows[0].size: "), "{refusal}");
+        let part = format!("at most 1492 B, and the flow has packets of {size} B");
+        assert!(refusal.contains(&part), "{refusal}");
+    }
+}
+
 /// The scenario with only the flow at an index.
 fn alone(flow: usize, changes: &[(&str, Value)]) -> Value {
     // Changes concern the other flows.

@@ -10,6 +10,7 @@ from html import escape
 from typing import Final
 
 from airqueue import text, toml_text
+from airqueue_papers.emulation import Emulation
 from airqueue_papers.item import Budget, Calculation, Simulation
 from airqueue_papers.reproduction import Reproduced
 
@@ -20,27 +21,38 @@ _SHOWN_AT_ONCE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ScenarioFile:
-    """A simulation of an item as a file."""
+    """The scenario of a run as a file."""
 
     run: str
     """Name of the run in the item."""
     path: str
     """Path below the site."""
-    simulation: Simulation
+    of: Simulation | Emulation
 
     @property
     def command(self) -> str:
-        """The command that runs the file in the directory of the site."""
-        simulation = self.simulation
+        """The command that runs the file in the directory of the site; programs are the reader's."""
+        if isinstance(self.of, Emulation):
+            ends = dict.fromkeys(
+                end for of in self.of.transfers for end in (of.sender, of.receiver)
+            )
+            at, *others = ends
+            real = "".join(f" --real {node}" for node in others)
+            return f"airqueue emulate {self.path} --exact{real} --at {at} -- PROGRAM"
         return (
-            f"airqueue simulate {self.path} --seed {simulation.seed} "
-            f"--replications {simulation.replications}"
+            f"airqueue simulate {self.path} --seed {self.of.seed} "
+            f"--replications {self.of.replications}"
         )
+
+    @property
+    def runs(self) -> int:
+        """Number of replications or seeds."""
+        return self.of.seeds if isinstance(self.of, Emulation) else self.of.replications
 
     @property
     def content(self) -> str:
         """The file: the command as a comment, and the scenario."""
-        return f"# {self.command}\n\n{toml_text.render(self.simulation.scenario)}"
+        return f"# {self.command}\n\n{toml_text.render(self.of.scenario)}"
 
 
 def slug(words: str) -> str:
@@ -53,11 +65,11 @@ def slug(words: str) -> str:
 
 
 def scenario_files(each: Reproduced) -> list[ScenarioFile]:
-    """Return a file with a unique name for each simulation."""
+    """Return a file with a unique name for each run of a scenario."""
     files: list[ScenarioFile] = []
     taken: set[str] = set()
     for name, run in each.runs.items():
-        if isinstance(run, Simulation):
+        if isinstance(run, Simulation | Emulation):
             stem = f"{each.chosen.paper}-{slug(each.chosen.item.name)}-{slug(name)}"
             free = next(tried for tried in _numbered(stem) if tried not in taken)
             taken.add(free)
@@ -77,11 +89,12 @@ def again(each: Reproduced, budget: Budget) -> str:
     """Return the command that runs an item again, and its scenarios and calculations one by one."""
     item = each.chosen.item
     real = " --real" if item.real else ""
-    command = f"airqueue reproduce {each.chosen.name} --budget {budget.value}{real}"
+    options = "--exact" if item.exact else f"--budget {budget.value}{real}"
+    command = f"airqueue reproduce {each.chosen.name} {options}"
     parts = [f"<h3>Run it again</h3><pre><code>{escape(command)}</code></pre>"]
     files = scenario_files(each)
     if files:
-        runs = sum(file.simulation.replications for file in files)
+        runs = sum(file.runs for file in files)
         said = f"{text.plural(len(files), 'scenario file')}, {text.plural(runs, 'run')}"
         parts.append(_details(said, [_scenario(file) for file in files]))
     calculations = [

@@ -32,6 +32,7 @@ _COMMANDS = {
         "emulate",
         "Run real programs inside a simulated network.",
     ),
+    "ctl": ("airqueue.cli.ctl", "ctl", "Show and change a running emulation."),
     "sweep": (
         "airqueue.cli.sweep",
         "sweep",

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from airqueue.cli import emulate_live
 from airqueue.cli.common import json_option
 from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION
 from airqueue.files import check_writable, write_atomically
 from airqueue.linux import pid_namespace, privileges
+from airqueue.linux.virtual import machine
 
 if TYPE_CHECKING:
     from airqueue.emulate.network import EmulatedNetwork
@@ -30,19 +32,22 @@ NOT_TRUSTED = 3
 _MOST_SEED = 2**32 - 1
 
 
-class _Run(click.ParamType[tuple[str, str]]):
-    """``NAME=COMMAND``."""
+class _AtNode(click.ParamType[tuple[str, str]]):
+    """``NODE=`` and what belongs to the node; ``example`` is one."""
 
-    name = "run"
+    def __init__(self, name: str, form: str, example: str) -> None:
+        self.name = name
+        self._form = form
+        self._example = example
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
         """Split the text; a pair passes."""
         if isinstance(value, tuple):
             return value
-        node, equals, command = str(value).partition("=")
-        if not equals or not node or not command.strip():
-            self.fail(f"{value!r} is not NAME=COMMAND, as in server='iperf3 -s'", param, ctx)
-        return node, command
+        node, _, rest = str(value).partition("=")
+        if not node or not rest.strip():
+            self.fail(f"{value!r} is not {self._form}, as in {self._example}", param, ctx)
+        return node, rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,9 @@ class _Asked:
     exact: bool
     scratch: Path | None
     twins: int | None
+    pcap: tuple[tuple[str, str], ...]
+    watched: emulate_live.Watched
+    outside: str | None
 
     def check(self) -> None:
         """Raise UsageError for options that do not go together, OSError for a file."""
@@ -87,6 +95,19 @@ class _Asked:
             )
         if self.twins is not None and (self.exact or self.shell is not None):
             raise click.UsageError("--twins is for programs in real time: no --exact, no --shell.")
+        if len(dict(self.pcap)) < len(self.pcap):
+            raise click.UsageError("--pcap can be given once for each node.")
+        self.watched.check(
+            exact=self.exact,
+            twins=self.twins is not None,
+            shell=self.shell is not None,
+            quiet=self.quiet,
+        )
+        if self.outside is not None and (self.exact or self.twins is not None):
+            raise click.UsageError(
+                "There is no network outside on a virtual clock: --outside is without --exact "
+                "and --twins."
+            )
         if self.json_path not in (None, "-"):
             check_writable(str(self.json_path))
 
@@ -118,7 +139,7 @@ class _Asked:
 @click.option(
     "--run",
     "runs",
-    type=_Run(),
+    type=_AtNode("run", "NAME=COMMAND", "server='iperf3 -s'"),
     multiple=True,
     metavar="NODE=COMMAND",
     help="Start this first, with the shell; ended when COMMAND ends. May be repeated.",
@@ -179,6 +200,19 @@ class _Asked:
     metavar="N",
     help="Do the run again exactly, with N seeds, and show its figures beside theirs.",
 )
+@click.option(
+    "--pcap",
+    type=_AtNode("pcap", "NODE=FILE", "phone=phone.pcapng"),
+    multiple=True,
+    metavar="NODE=FILE",
+    help="Capture what a node sends and receives, with what the network did. May be repeated.",
+)
+@click.option(
+    "--outside",
+    metavar="NODE",
+    help="Programs reach networks outside, by way of this node; a relay ends TCP there.",
+)
+@emulate_live.options
 @click.option("-q", "--quiet", is_flag=True, help="Only errors on stderr.")
 @click.option("--list", "show_list", is_flag=True, help="List the presets.")
 def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
@@ -192,6 +226,7 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
       airqueue emulate bloated-fifo --shell phone
       airqueue emulate home-evening --exact --seed 7 -- ./my-test.sh
       airqueue emulate home-evening --twins 5 --at phone -- ping -c 50 peer
+      airqueue emulate home-evening --control /tmp/home --metrics 9100 -- ./my-test.sh
 
     Packets of the programs wait in the simulated queues and contend on the simulated medium, in real
     time or exactly. $AIRQUEUE_PEER has the address of the other end, whose name is peer. The exit
@@ -203,8 +238,11 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
         return
     if scenario is None:
         raise click.UsageError("Missing argument 'SCENARIO': a preset (--list) or a scenario file.")
-    asked = _Asked(scenario=scenario, **options)
+    watched = {name: options.pop(name) for name in ("control", "metrics", "live")}
+    asked = _Asked(scenario=scenario, watched=emulate_live.Watched(**watched), **options)
     asked.check()
+    if asked.twins is not None:
+        machine.check()
     if asked.exact:
         raise click.exceptions.Exit(_emulate(asked, _exactly))
     privileges.ensure("an emulation", ("ip", "unshare", "mount"))
@@ -224,16 +262,26 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     from airqueue.cli import emulate_tables  # noqa: PLC0415 - loads numpy, which starts threads
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
-    network = EmulatedNetwork(asked.scenario, **asked.options())
+    network = EmulatedNetwork(
+        asked.scenario, **asked.options(), pcap=dict(asked.pcap), outside=asked.outside
+    )
     order = _order(asked, network)
     if not asked.quiet:
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
+        if asked.outside is not None:
+            click.echo(emulate_tables.way_out(asked.outside), err=True)
     results, code, wall_s = carry_out(asked, order, network)
     if not asked.quiet:
         console = Console(stderr=True, highlight=False, markup=False)
         emulate_tables.show(console, results, wall_s)
+    for capture in results.captures:
+        if capture.problem is not None or not asked.quiet:
+            click.echo(capture.sentence, err=True)
     more = {}
     if asked.twins is not None:
+        if asked.json_path not in (None, "-"):
+            # Twins take long, and may be interrupted.
+            write_atomically(str(asked.json_path), results.to_text(exit_code=code))
         more["twins"] = _twins(asked, asked.twins, order, results, code)
     if asked.json_path is not None:
         text = results.to_text(exit_code=code, **more)
@@ -248,14 +296,12 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
 
 
 def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
-    from airqueue.emulate.session import Session  # noqa: PLC0415
-
     def say(text: str) -> None:
         if not asked.quiet:
             click.echo(text, err=True)
 
     try:
-        code = Session(network, order, say).run()
+        code = emulate_live.run(network, order, say, asked.watched)
     finally:
         network.close()
     return network.report(), code, None
@@ -265,7 +311,12 @@ def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
     from airqueue.cli import emulate_exact  # noqa: PLC0415 - loads numpy
 
     done = emulate_exact.run(
-        asked.scenario, order, scratch=asked.scratch, quiet=asked.quiet, **asked.options()
+        asked.scenario,
+        order,
+        scratch=asked.scratch,
+        quiet=asked.quiet,
+        pcap=dict(asked.pcap),
+        **asked.options(),
     )
     return done.results, done.exit_code, done.wall_s
 

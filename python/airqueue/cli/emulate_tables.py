@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from airqueue import text
+from airqueue.emulate.outside import ABOUT
 from airqueue.emulate.plan import Plan
 from airqueue.emulate.results import EmulationResults
 from airqueue.emulate.twins import Comparison
@@ -37,6 +38,11 @@ def beginning(name: str, plan: Plan) -> str:
     return f"Emulating {name}: {'; '.join(nodes)}."
 
 
+def way_out(node: str) -> str:
+    """Return the sentence that says how programs reach networks outside."""
+    return f"Networks outside are behind {node}, by way of {ABOUT}."
+
+
 def show(console: Console, results: EmulationResults, wall_s: float | None = None) -> None:
     """Print the packets of each pair, how late the emulator was, and the verdict.
 
@@ -55,6 +61,8 @@ def show(console: Console, results: EmulationResults, wall_s: float | None = Non
             f"({reason}).",
             soft_wrap=True,
         )
+    if results.outside is not None and not results.outside["whole_run"]:
+        console.print("The relay to networks outside ended before the run did.")
     verdict = results.verdict.sentence
     console.print(_effort(results, wall_s), soft_wrap=True)
     console.print(f"{verdict[0].upper()}{verdict[1:]}.", style="bold", soft_wrap=True)

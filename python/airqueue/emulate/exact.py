@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -17,6 +17,7 @@ from airqueue.emulate import guest
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.results import EmulationResults
 from airqueue.emulate.session import Order
+from airqueue.files import check_writable, copy_atomically
 from airqueue.linux.virtual import machine
 
 BEGINNING_S: Final = 1_767_225_600
@@ -68,6 +69,7 @@ def run(
     back_pressure: bool = True,
     scratch: Path | None = None,
     tcp: Mapping[str, str] | None = None,
+    pcap: Mapping[str, str | os.PathLike[str]] | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> ExactRun:
     """Carry out an order in a scenario's network on a virtual clock; return when all is over.
@@ -76,12 +78,14 @@ def run(
     the kernel gives to programs. What programs print goes to ``stdout`` and ``stderr``; without a
     stream the result has the text. Programs read the host's files; what they write is gone at the
     end, except below ``scratch``, a folder to which it is then copied. ``tcp``: settings below
-    ``net.ipv4`` in place of the kernel's defaults. ``watch`` is called now and then; what it raises
-    ends the run.
+    ``net.ipv4`` in place of the kernel's defaults. Files of ``pcap`` are made at the end.
+    ``watch`` is called now and then; what it raises ends the run.
 
     Raises EmulationError or MachineError with one sentence, and OSError for a file.
     """
     began = time.monotonic()
+    for file in (pcap or {}).values():
+        check_writable(file)
     out, err = BytesIO(), BytesIO()
     date_s = _date_s()
     if scratch is not None:
@@ -99,6 +103,7 @@ def run(
             "order": order.to_json(),
             "tcp": dict(tcp or {}),
             "scratch": None if scratch is None else str(scratch),
+            "pcap": list(pcap or {}),
             "directory": str(Path.cwd()),
             "environment": _environment(),
         }
@@ -124,9 +129,22 @@ def run(
         kept = folder / guest.SCRATCH
         if scratch is not None and kept.is_dir():
             shutil.copytree(kept, scratch, symlinks=True, dirs_exist_ok=True)
-    results = EmulationResults.from_document(document)
+        results = EmulationResults.from_document(document)
+        results = _with_captures(results, folder, pcap or {})
     wall_s = time.monotonic() - began
     return ExactRun(results, document["exit_code"], wall_s, out.getvalue(), err.getvalue())
+
+
+def _with_captures(
+    results: EmulationResults, folder: Path, pcap: Mapping[str, str | os.PathLike[str]]
+) -> EmulationResults:
+    """Copy the captures to where they were asked for, and return the results with these files."""
+    captures = []
+    for number, (node, file) in enumerate(pcap.items()):
+        copy_atomically(folder / guest.capture(number), file)
+        (of_node,) = (each for each in results.captures if each.node == node)
+        captures.append(replace(of_node, file=os.fspath(file)))
+    return replace(results, captures=tuple(captures))
 
 
 def tcp_of_this_machine() -> dict[str, str]:

@@ -51,6 +51,11 @@ _MODULES: Final = (
 )
 
 
+def capture(number: int) -> str:
+    """Return the name of the file for a capture."""
+    return f"capture-{number}"
+
+
 def main() -> None:
     """Do the task of the folder."""
     first_process.first_process(_MODULES, _run)
@@ -115,6 +120,10 @@ def _emulate(task: Mapping[str, Any]) -> str:
             seed=task["seed"],
             changes=task["changes"],
             back_pressure=task["back_pressure"],
+            pcap={
+                node: first_process.FOLDER / capture(number)
+                for number, node in enumerate(task["pcap"])
+            },
         )
     except ScenarioError as error:
         raise EmulationError(str(error)) from error

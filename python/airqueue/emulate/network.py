@@ -7,39 +7,24 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from airqueue import _native
-from airqueue.emulate import back_pressure, catalogue
+from airqueue.emulate import back_pressure, captures, catalogue
+from airqueue.emulate.devices import Device, Devices, choose
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.nodes import RING_PACKETS, TOOLS, Host
-from airqueue.emulate.plan import DEVICE, Plan, has_ipv6
+from airqueue.emulate.outside import Outside
+from airqueue.emulate.outside import check as check_outside
+from airqueue.emulate.plan import PREFIX, PREFIX6, Plan, has_ipv6
 from airqueue.emulate.results import EmulationResults
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
 from airqueue.simulate import Scenario, ScenarioError
 
-_TUN: Final = Path("/dev/net/tun")
 _LOOK_S: Final = 0.005
 """How often it is looked whether the warm-up is over."""
-
-
-def check_devices() -> None:
-    """Raise EmulationError with one sentence if this user may not make TUN devices."""
-    try:
-        os.close(os.open(_TUN, os.O_RDWR | os.O_CLOEXEC))
-    except FileNotFoundError as error:
-        raise EmulationError(
-            f"there is no {_TUN}: load the kernel module with 'modprobe tun', "
-            "or give the container this device"
-        ) from error
-    except OSError as error:
-        raise EmulationError(
-            f"{_TUN} cannot be opened ({error.strerror}): run as root, "
-            f"or let this user open it ('chmod 666 {_TUN}', as most distributions have it)"
-        ) from error
 
 
 class EmulatedNetwork:
@@ -50,8 +35,12 @@ class EmulatedNetwork:
     true``. ``seed`` determines every random draw of the network; real time and real programs are not
     repeatable. ``changes``: values of the scenario to change, as in ``{"phy.rate": "6 Mb/s"}``.
     ``back_pressure``: whether packets count against their sockets while a real station has them.
+    ``pcap``: for each node that is to be captured a file of pcapng, which is made when the network
+    starts.
+    ``device``: the kind of all nodes' devices; by default TUN where this user may make TUN devices.
+    ``outside``: the node, real too, by way of which programs at all nodes reach networks outside.
 
-    Needs root, or a user namespace (`airqueue.linux.privileges`), and TUN devices. Raises
+    Needs root, or a user namespace (`airqueue.linux.privileges`). Raises
     EmulationError, NamespaceError or ScenarioError with one sentence, and OSError for a file.
     """
 
@@ -63,17 +52,35 @@ class EmulatedNetwork:
         seed: int = 1,
         changes: Mapping[str, object] | None = None,
         back_pressure: bool = True,
+        pcap: Mapping[str, str | os.PathLike[str]] | None = None,
+        device: Device | None = None,
+        outside: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed = seed
+        real = [*real, *([] if outside is None else [outside])]
         self._back_pressure = back_pressure
         try:
-            self._engine = _native.Emulation(json.dumps(described.description), list(real), seed)
+            self._engine = _native.Emulation(json.dumps(described.description), real, seed)
         except ValueError as error:
             raise ScenarioError(f"{self.name}: {error}") from error
         nodes = self._engine.nodes
         names, wired = [name for name, _ in nodes], [is_wired for _, is_wired in nodes]
-        self.plan = Plan(names, wired, ipv6=has_ipv6())
+        mtus, routers = self._engine.mtus, self._engine.routers
+        self.plan = Plan(names, wired, ipv6=has_ipv6(), mtus=mtus, routers=routers)
+        self._engine.add_prefix(str(PREFIX[0]), PREFIX.prefixlen)
+        self._engine.add_prefix(str(PREFIX6[0]), PREFIX6.prefixlen)
+        for router in self.plan.routers:
+            self._engine.set_router(router.name, router.addresses)
+        self._pcap = {node: os.fspath(file) for node, file in (pcap or {}).items()}
+        captures.check(self._pcap, self.plan)
+        if outside is not None and self.plan.node(outside) is None:
+            known = ", ".join(names)
+            raise EmulationError(f"{outside!r} is not one node: real nodes are {known}")
+        self._asked_device = device
+        self._devices: Devices | None = None
+        self._gateway = outside
+        self._outside: Outside | None = None
         self.on_end: Callable[[], None] = lambda: None
         """Called in another thread when the engine has ended, by itself or by `stop`."""
         self.ended = False
@@ -82,8 +89,11 @@ class EmulatedNetwork:
         """Stations whose programs do not feel that the station's queue is full, and why not."""
         self._hosts: dict[str, Host] = {}
         self._thread: threading.Thread | None = None
+        self._has_figures = False
+        """Whether the engine has begun, and has not failed."""
         self._failure: BaseException | None = None
         self._final: EmulationResults | None = None
+        self._changed: list[Mapping[str, Any]] = []
 
     def __enter__(self) -> EmulatedNetwork:
         self.start()
@@ -122,18 +132,64 @@ class EmulatedNetwork:
                 raise EmulationError("the emulation is not running") from None
             raise EmulationError(f"{name!r} is not a real node; real nodes are {known}") from None
 
+    def change(self, change: Mapping[str, object]) -> float:
+        """Change the running network now; return the time since real time began, in s.
+
+        ``change`` has the keys of an entry of ``[[changes]]`` in a scenario, without ``at``:
+        ``{"station": "phone", "away": True}``, ``{"host": "server", "rate": "2 Mb/s"}``. Before real
+        time has begun the time is negative. May be called from any thread. Raises ScenarioError for
+        what cannot be changed, EmulationError if the emulation is not running.
+        """
+        if self.ended:
+            raise EmulationError("the emulation is not running")
+        try:
+            at_s = self._running().change(json.dumps(change))
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"the change is refused: {error}") from error
+        self._changed.append({"at_s": at_s, "change": dict(change)})
+        return at_s
+
+    def moment(self) -> _native.Moment:
+        """Return all counters at this moment; `since` has the figures of the time between two.
+
+        May be called from any thread. Raises EmulationError before real time has begun.
+        """
+        engine = self._running()
+        if not engine.started:
+            raise EmulationError("the warm-up of the emulation is not over")
+        return engine.moment()
+
+    def _running(self) -> _native.Emulation:
+        if self._thread is None or not hasattr(self, "_engine"):
+            raise EmulationError("the emulation is not running")
+        return self._engine
+
     def report(self) -> EmulationResults:
-        """Return the figures so far; after the end, those of the whole run."""
+        """Return the figures so far; after the end, those of the whole run.
+
+        Raises EmulationError if the emulation has never run.
+        """
         if self._final is not None:
             return self._final
+        if not hasattr(self, "_engine"):
+            raise EmulationError("the emulation has no figures: it ended before it ran")
+        missed = self._engine.device_drops()
         return EmulationResults(
             self.name,
             self.seed,
             self.plan.nodes,
             self._engine.report(),
             json.loads(self._engine.figures()),
-            {name: host.dropped_packets() for name, host in self._hosts.items()},
+            {name: host.dropped_packets() + missed[name] for name, host in self._hosts.items()},
+            device=None if self._devices is None else self._devices.kind,
+            outside=None if self._outside is None else self._outside.document(),
             without_back_pressure=self.without_back_pressure,
+            routers=self.plan.routers,
+            captures=tuple(
+                captures.Capture(node, self._pcap[node], packets, problem)
+                for node, packets, problem in self._engine.captures()
+            ),
+            changes=tuple(self._changed),
         )
 
     def stop(self) -> None:
@@ -144,21 +200,31 @@ class EmulatedNetwork:
             self._thread = None
         if self._failure is not None:
             failure, self._failure = self._failure, None
+            self._has_figures = False
             raise EmulationError(f"the emulation ended early: {failure}") from failure
 
     def close(self) -> None:
-        """End everything: programs that `Host.popen` started, the engine, devices and namespaces."""
+        """End everything: programs that `Host.popen` started, the engine, devices and namespaces.
+
+        May be called again.
+        """
+        if not hasattr(self, "_engine"):
+            return
         hosts = self._hosts
         for host in hosts.values():
             host.kill_programs()
         try:
             self.stop()
-            if hosts:
+            if self._has_figures:
                 self._final = self.report()
         finally:
             self._hosts = {}
+            if self._outside is not None:
+                self._outside.close()
             for host in hosts.values():
                 host.close()
+            if self._devices is not None:
+                self._devices.close()
             # The engine's descriptors would keep devices and namespaces.
             del self._engine
 
@@ -170,13 +236,16 @@ class EmulatedNetwork:
         absent = privileges.missing_tools(TOOLS)
         if absent:
             raise NamespaceError(absent)
-        check_devices()
+        choose(self._asked_device)
+        if self._gateway is not None:
+            check_outside()
 
     def _build(self) -> None:
+        self._devices = Devices(choose(self._asked_device))
         for node in self.plan.nodes:
             host = self._hosts[node.name] = Host(node, self.plan)
             host.prepare()
-            device = _native.open_tun(host.namespace.path, DEVICE)
+            device = self._devices.open(host)
             try:
                 self._engine.attach(node.name, device, node.addresses)
             finally:
@@ -184,6 +253,12 @@ class EmulatedNetwork:
             host.configure()
             if self._back_pressure and not node.wired:
                 self._hold_back(host)
+        for name, file in self._pcap.items():
+            self._engine.capture(name, file)
+        if self._gateway is not None:
+            self._engine.set_gateway(self._gateway)
+            others = [host for name, host in self._hosts.items() if name != self._gateway]
+            self._outside = Outside(self._hosts[self._gateway], others)
         self.host(self.plan.default.name).try_program()
 
     def _hold_back(self, host: Host) -> None:
@@ -209,6 +284,7 @@ class EmulatedNetwork:
 
         self._thread = threading.Thread(target=follow, name="airqueue-emulation", daemon=True)
         self._thread.start()
+        self._has_figures = True
         while self._thread.is_alive() and not self._engine.started:
             if given_up():
                 self._engine.stop()
@@ -224,6 +300,9 @@ def emulate(
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
     back_pressure: bool = True,
+    pcap: Mapping[str, str | os.PathLike[str]] | None = None,
+    device: Device | None = None,
+    outside: str | None = None,
 ) -> EmulatedNetwork:
     """Return a network for a ``with`` statement, in which real programs can run.
 
@@ -231,7 +310,14 @@ def emulate(
     the arguments are those of `EmulatedNetwork`.
     """
     return EmulatedNetwork(
-        scenario, real=real, seed=seed, changes=changes, back_pressure=back_pressure
+        scenario,
+        real=real,
+        seed=seed,
+        changes=changes,
+        back_pressure=back_pressure,
+        pcap=pcap,
+        device=device,
+        outside=outside,
     )
 
 

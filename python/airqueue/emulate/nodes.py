@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from airqueue.emulate.errors import EmulationError
-from airqueue.emulate.plan import DEVICE, MTU_BYTES, Node, Plan
+from airqueue.emulate.plan import DEVICE, Node, Plan
 from airqueue.linux.netns import Namespace
 
 TOOLS: Final = ("ip", "unshare", "mount")
@@ -29,13 +29,21 @@ _SETTINGS6: Final = {
     "net.ipv6.conf.default.autoconf": "0",
     "net.ipv6.conf.default.router_solicitations": "0",
 }
-# $1 is the text of /etc/hosts. The file lives in a file system of the program's own mount namespace,
-# so that nothing is left behind; /proc and /sys show the program's own processes and devices where
-# the kernel lets a user mount them.
+# $1 is the text of /etc/hosts; $2 that of /etc/resolv.conf where programs reach networks outside, and
+# then no service of the machine answers for names. The files live in a file system of the program's
+# own mount namespace, so that nothing is left behind; /proc and /sys show the program's own processes
+# and devices where the kernel lets a user mount them.
 _ENTER: Final = """
 mount -t tmpfs -o mode=755 airqueue /tmp && printf %s "$1" > /tmp/hosts &&
-mount --bind /tmp/hosts /etc/hosts && umount /tmp || exit 125
-shift
+mount --bind /tmp/hosts /etc/hosts &&
+if [ -n "$2" ]; then
+    printf %s "$2" > /tmp/resolv.conf && mount --bind /tmp/resolv.conf /etc/resolv.conf &&
+    for each in /run/nscd/socket /run/systemd/resolve/io.systemd.Resolve; do
+        [ ! -S "$each" ] || mount --bind /dev/null "$each" || exit 125
+    done
+fi &&
+umount /tmp || exit 125
+shift 2
 mount -t proc proc /proc 2>/dev/null
 mount -t sysfs sysfs /sys 2>/dev/null
 exec "$@"
@@ -66,6 +74,8 @@ class Host:
         """The other end, ``peer`` in the node's ``/etc/hosts``."""
         self.environment: Mapping[str, str] = plan.environment(node)
         """Variables that programs get in addition to the caller's."""
+        self.resolver = ""
+        """Text of the node's ``/etc/resolv.conf``; empty: that of the machine."""
         self.namespace = Namespace(node.name)
         self._hosts = plan.hosts(node)
         self._started: list[subprocess.Popen[Any]] = []
@@ -85,7 +95,7 @@ class Host:
     def configure(self) -> None:
         """Give the device its addresses, and take it up."""
         self._ip(
-            *("link", "set", "dev", DEVICE, "mtu", str(MTU_BYTES)),
+            *("link", "set", "dev", DEVICE, "mtu", str(self.node.mtu_bytes)),
             *("txqueuelen", str(RING_PACKETS), "up"),
         )
         for interface in self.node.interfaces:
@@ -111,7 +121,7 @@ class Host:
         env = {**(options.pop("env", None) or os.environ), **self.environment}
         command = (
             *("unshare", "--mount", "--propagation", "private"),
-            *("sh", "-c", _ENTER, "airqueue", self._hosts, *argv),
+            *("sh", "-c", _ENTER, "airqueue", self._hosts, self.resolver, *argv),
         )
 
         def start() -> subprocess.Popen[Any]:

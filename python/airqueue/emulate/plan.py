@@ -15,6 +15,8 @@ MTU_BYTES: Final = 1500
 PREFIX: Final = ipaddress.IPv4Network("10.213.0.0/16")
 PREFIX6: Final = ipaddress.IPv6Network("fd61:6972:7175::/64")
 """A unique local prefix (RFC 4193); nodes are alone in their namespaces, so none is in use there."""
+_ROUTERS_FROM: Final = 0x8000
+"""Routers have the addresses after this one in both prefixes; there are far fewer nodes."""
 
 _LOCAL: Final = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
 
@@ -35,6 +37,8 @@ class Node:
     """IPv4."""
     address6: str | None
     """IPv6; None on a kernel without it."""
+    mtu_bytes: int = MTU_BYTES
+    """The largest packets on the node's link."""
 
     @property
     def addresses(self) -> list[str]:
@@ -48,13 +52,48 @@ class Node:
         return [f"{each}/{bits}" for each, bits in zip(self.addresses, lengths, strict=False)]
 
 
-class Plan:
-    """The real nodes in the order of their addresses, and who is whose peer."""
+@dataclass(frozen=True, slots=True)
+class Router:
+    """A node that forwards packets between real nodes as a router, and is not real itself."""
 
-    def __init__(self, names: Sequence[str], wired: Sequence[bool], *, ipv6: bool) -> None:
+    name: str
+    address: str
+    """IPv4: the source of the router's ICMP errors."""
+    address6: str | None
+    """IPv6; None on a kernel without it."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """All addresses."""
+        return [self.address] if self.address6 is None else [self.address, self.address6]
+
+
+class Plan:
+    """The real nodes in the order of their addresses, and who is whose peer.
+
+    ``mtus``: the largest packets on each node's link, in bytes. ``routers``: names of the routers
+    between the nodes that are not real.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        wired: Sequence[bool],
+        *,
+        ipv6: bool,
+        mtus: Sequence[int] | None = None,
+        routers: Sequence[str] = (),
+    ) -> None:
+        def addresses(k: int) -> tuple[str, str | None]:
+            return str(PREFIX[k]), str(PREFIX6[k]) if ipv6 else None
+
+        mtus = mtus or [MTU_BYTES] * len(names)
         self.nodes = tuple(
-            Node(name, is_wired, str(PREFIX[k]), str(PREFIX6[k]) if ipv6 else None)
-            for k, (name, is_wired) in enumerate(zip(names, wired, strict=True), start=1)
+            Node(name, is_wired, *addresses(k), mtu)
+            for k, (name, is_wired, mtu) in enumerate(zip(names, wired, mtus, strict=True), start=1)
+        )
+        self.routers = tuple(
+            Router(name, *addresses(_ROUTERS_FROM + k)) for k, name in enumerate(routers, start=1)
         )
 
     def node(self, name: str) -> Node | None:
@@ -82,12 +121,15 @@ class Plan:
         return found | {variable(node.name): node.address for node in self.nodes}
 
     def hosts(self, of: Node) -> str:
-        """Return the text of ``/etc/hosts`` at the node: all names, and ``peer``."""
+        """Return the text of ``/etc/hosts`` at the node: all names, routers' too, and ``peer``."""
         peer = self.peer(of)
         lines = [
             f"{address} {node.name}{' peer' if node == peer else ''}\n"
             for node in self.nodes
             for address in node.addresses
+        ]
+        lines += [
+            f"{address} {router.name}\n" for router in self.routers for address in router.addresses
         ]
         return _LOCAL + "".join(lines)
 

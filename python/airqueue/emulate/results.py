@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import airqueue
-from airqueue.emulate.plan import Node
+from airqueue.emulate.captures import Capture
+from airqueue.emulate.plan import Node, Router
 from airqueue.emulate.verdict import Verdict, judge
 from airqueue.records import EmulationDict
 
@@ -32,6 +33,15 @@ class EmulationResults:
     """Stations whose programs do not feel that the station's queue is full, and why not."""
     exact: bool = False
     """Whether the clock was a virtual one."""
+    routers: tuple[Router, ...] = ()
+    """Routers between the real nodes that are not real."""
+    captures: tuple[Capture, ...] = ()
+    changes: tuple[Mapping[str, Any], ...] = ()
+    """What `EmulatedNetwork.change` has changed: ``at_s`` since real time began, and ``change``."""
+    device: str | None = None
+    """Kind of the nodes' devices: ``tun`` or ``veth``."""
+    outside: Mapping[str, Any] | None = None
+    """The way to networks outside, if there is one."""
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> EmulationResults:
@@ -45,6 +55,11 @@ class EmulationResults:
             document["device_drops"],
             document["without_back_pressure"],
             document["exact"],
+            tuple(Router(**router) for router in document["routers"]),
+            tuple(Capture(**capture) for capture in document["captures"]),
+            tuple(document["changes"]),
+            document["device"],
+            document["outside"],
         )
 
     @property
@@ -66,13 +81,18 @@ class EmulationResults:
             "scenario": self.scenario,
             "seed": self.seed,
             "exact": self.exact,
+            "device": self.device,
+            "outside": self.outside,
             "trusted": verdict.trusted,
             "trusted_within_s": verdict.within_s,
             "verdict": verdict.sentence,
             "nodes": [asdict(node) for node in self.nodes],
+            "routers": [asdict(router) for router in self.routers],
             "emulated": self.emulated,
             "device_drops": self.device_drops,
             "without_back_pressure": self.without_back_pressure,
+            "captures": [asdict(capture) for capture in self.captures],
+            "changes": list(self.changes),
             "figures": self.figures,
         }
 

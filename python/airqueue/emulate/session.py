@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -65,8 +65,19 @@ class Order:
 class Session:
     """Carries out an order in a network, which it starts; `say` prints a sentence for the user."""
 
-    def __init__(self, network: EmulatedNetwork, order: Order, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        network: EmulatedNetwork,
+        order: Order,
+        say: Callable[[str], None],
+        *,
+        streams: tuple[int, int] = (1, 2),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Programs write to the descriptors ``streams``, and have ``environment`` in addition."""
         self._network = network
+        self._streams = streams
+        self._environment = environment or {}
         self._order = order
         self._say = say
         self._main: subprocess.Popen[Any] | None = None
@@ -77,13 +88,16 @@ class Session:
         self._wake, self._waker = os.pipe()
         os.set_blocking(self._waker, False)
 
-    def run(self) -> int:
+    def run(self, alongside: AbstractContextManager[object] | None = None) -> int:
         """Run everything and return the exit code: the main program's, 128 and its signal if one
         ended it. Without a main program: the first other than 0 of those that ended by themselves.
+
+        ``alongside`` is entered before the network starts, and left, however this ends, when the
+        programs have ended.
         """
         order, network = self._order, self._network
         network.on_end = self._notify
-        with self._signals_handled():
+        with self._signals_handled(), alongside or nullcontext():
             network.start(order.duration_s, lambda: bool(self._signals))
             try:
                 if not self._signals:
@@ -104,8 +118,14 @@ class Session:
         for program in self._order.others:
             host = self._network.host(program.node)
             # A session of their own: Ctrl-C is for the main program, whose end is theirs.
+            stderr = self._streams[1]
             process = host.popen(
-                program.argv, stdin=subprocess.DEVNULL, stdout=2, start_new_session=True
+                program.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=stderr,
+                stderr=stderr,
+                env={**os.environ, **self._environment},
+                start_new_session=True,
             )
             self._others[process] = program
             self._watched[os.pidfd_open(process.pid)] = process
@@ -128,10 +148,13 @@ class Session:
 
     def _start_main(self, program: Program) -> subprocess.Popen[Any]:
         host = self._network.host(program.node)
-        options: dict[str, Any] = {"stdout": 2} if self._order.keep_stdout else {}
+        stdout, stderr = self._streams
+        if self._order.keep_stdout:
+            stdout = stderr
+        env = {**os.environ, **self._environment}
         if self._order.interactive:
-            options["env"] = {**os.environ, **_prompt(host)}
-        return host.popen(program.argv, **options)
+            env |= _prompt(host)
+        return host.popen(program.argv, stdout=stdout, stderr=stderr, env=env)
 
     def _watch(self) -> int:
         """Wait until the main program, or without one all others, or the time has ended."""

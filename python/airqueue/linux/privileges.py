@@ -28,6 +28,7 @@ _PACKAGES = {
     "ip": "iproute2",
     "tc": "iproute2",
     "nft": "nftables",
+    "pasta": "passt",
     "unshare": "util-linux",
     "mount": "mount",
     "iptables": "iptables",

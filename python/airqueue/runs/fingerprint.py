@@ -33,7 +33,9 @@ def _digest(name: str) -> str:
     origin = Path(spec.origin)
     package = spec.submodule_search_locations is not None
     digest = hashlib.sha256()
-    for path in sorted(origin.parent.rglob("*.py")) if package else [origin]:
+    # C: the clock of user-mode Linux, which is compiled where it runs.
+    sources = [path for path in origin.parent.rglob("*") if path.suffix in {".py", ".c"}]
+    for path in sorted(sources) if package else [origin]:
         digest.update(f"{path.relative_to(origin.parent).as_posix()}\n".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

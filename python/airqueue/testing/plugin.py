@@ -22,7 +22,7 @@ def airqueue_emulate() -> Iterator[Callable[..., EmulatedNetwork]]:
     """Start a network in real time: ``net = airqueue_emulate("home-evening")``.
 
     The arguments are those of `airqueue.emulate.emulate`. The network and its programs end with the
-    test. Needs root, or a user namespace with TUN devices.
+    test. Needs root, or a user namespace.
     """
     from airqueue.emulate import emulate  # noqa: PLC0415
 

@@ -1,17 +1,18 @@
 //! Changes of a network at given times.
 
-use super::engine::{Event, Network};
+use super::engine::{Event, Network, OUTSIDE};
 use super::hops::End;
 use super::spec::{NetworkError, NetworkSpec};
 use crate::event::EventQueue;
-use crate::{FlowId, HopId, RouteId};
-use airqueue_core::{Limit, Time};
+use crate::{FlowId, HopId, RouteId, WireId};
+use airqueue_core::{DataRate, Limit, Span, Time};
+use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
 /// A change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
     /// The rate of the data frames of a hop over the air. Packets that the MAC has in hand keep their rate.
     Rate {
@@ -29,6 +30,15 @@ pub enum Change {
         /// The new limit. Packets already waiting stay.
         limit: Limit,
     },
+    /// The queue of a station, by [`Wlan::replace_queue`](crate::wlan::Wlan::replace_queue).
+    Queue {
+        /// The station.
+        station: StationId,
+        /// The access category of the queue.
+        ac: AccessCategory,
+        /// The new queue, which counts bytes as the queue before.
+        queue: QueueSpec,
+    },
     /// The limit of the queue in which only the packets of one hop over the air wait, or only those of the hop's link.
     HopLimit {
         /// The hop, whose station separates flows or links.
@@ -43,10 +53,39 @@ pub enum Change {
         /// The new route.
         route: RouteId,
     },
+    /// The rate of a wire, also for the bits of packets that wait for serialisation.
+    WireRate {
+        /// The wire.
+        wire: WireId,
+        /// The new rate.
+        rate: DataRate,
+    },
+    /// The delay of a wire, for packets that are serialised from then on. Packets stay in order.
+    WireDelay {
+        /// The wire.
+        wire: WireId,
+        /// The new delay.
+        delay: Span,
+    },
+    /// The probability that a packet is lost in a wire, also for packets in the wire.
+    WireLoss {
+        /// The wire.
+        wire: WireId,
+        /// The new probability.
+        loss: f64,
+    },
+    /// A station goes out of reach of all others, or comes back
+    /// ([`Wlan::set_away`](crate::wlan::Wlan::set_away)).
+    Away {
+        /// The station.
+        station: StationId,
+        /// Whether the station is out of reach from then on.
+        away: bool,
+    },
 }
 
 /// A change and its time. A change precedes all other events of its instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedChange {
     /// Time of the change.
     pub at: Time,
@@ -56,7 +95,7 @@ pub struct TimedChange {
 
 impl TimedChange {
     /// Checks that the change is possible.
-    pub(super) fn check(&self, spec: &NetworkSpec) -> Result<(), NetworkError> {
+    pub fn check(&self, spec: &NetworkSpec) -> Result<(), NetworkError> {
         let wlan = &spec.wlan;
         let hop_at = |hop: HopId| wlan.hops.get(hop.index());
         let queue = |station: StationId, ac: AccessCategory| {
@@ -70,14 +109,24 @@ impl TimedChange {
                 hop.rate_control.is_none() && known && bytes <= wlan.radio.phy.max_mpdu_bytes(rate)
             }),
             Change::Limit { station, ac, .. } => queue(station, ac).is_some(),
+            Change::Queue { station, ac, queue: new } => queue(station, ac)
+                .is_some_and(|queue| queue.link_layer_bytes == new.link_layer_bytes),
             Change::HopLimit { hop, .. } => hop_at(hop)
                 .and_then(|hop| queue(hop.from, hop.ac))
                 .is_some_and(|queue| queue.discipline.facts().apart.is_some()),
             Change::Route { flow, route } => {
                 spec.flows.get(flow.index()).is_some_and(|flow| route.index() <= flow.others.len())
             }
+            Change::WireRate { wire, .. } => wire.index() < spec.wires.len(),
+            Change::WireDelay { wire, delay } => {
+                wire.index() < spec.wires.len() && delay >= Span::ZERO
+            }
+            Change::WireLoss { wire, loss } => {
+                wire.index() < spec.wires.len() && (0.0..=1.0).contains(&loss)
+            }
+            Change::Away { station, .. } => station.index() < wlan.stations.len(),
         };
-        if possible { Ok(()) } else { Err(NetworkError::Change(*self)) }
+        if possible { Ok(()) } else { Err(NetworkError::Change(Box::new(*self))) }
     }
 }
 
@@ -96,6 +145,9 @@ impl Network {
             Change::Limit { station, ac, limit } => {
                 self.set_limit(station, ac, limit, queue);
             }
+            Change::Queue { station, ac, queue: ref new } => {
+                self.replace_queue((station, ac), new, queue);
+            }
             Change::HopLimit { hop, limit } => {
                 let apart = self.set_hop_limit(hop, limit, queue);
                 assert!(apart, "the packets of the hop have no queue for themselves");
@@ -109,7 +161,39 @@ impl Network {
                 }
                 self.update_connection_paths();
             }
+            Change::WireRate { wire, rate } => self.wires[wire.index()].set_rate(rate, queue),
+            Change::WireDelay { wire, delay } => self.wires[wire.index()].set_delay(delay),
+            Change::WireLoss { wire, loss } => self.wires[wire.index()].set_loss(loss),
+            Change::Away { station, away } => {
+                self.wlan.set_away(station, away, queue);
+                self.pass_on(queue);
+            }
         }
+    }
+
+    fn replace_queue(
+        &mut self,
+        (station, ac): (StationId, AccessCategory),
+        new: &QueueSpec,
+        queue: &mut EventQueue<Event>,
+    ) {
+        let at = queue.now().as_nanos();
+        let rng = self.seed.stream(&format!("queue/{}/{}/{at}", station.0, ac.index()));
+        self.wlan.replace_queue(station, ac, (new, rng), queue);
+        self.name_hosts();
+        self.show_headers();
+        self.pass_on(queue);
+    }
+
+    /// Adds a change that the description does not have. Its time is not in the past.
+    ///
+    /// # Panics
+    ///
+    /// At the time of the change, if the change would be invalid in [`NetworkSpec::changes`].
+    pub fn add_change(&mut self, change: TimedChange, queue: &mut EventQueue<Event>) {
+        let at = self.changes.len() as u32;
+        self.changes.push(change);
+        queue.schedule(change.at, OUTSIDE, Event::Changed(at));
     }
 
     /// Changes the limit of a station's queue for an access category, now, by the rules of

@@ -7,6 +7,7 @@ use super::segments::Batch;
 use super::sources::{FlowSource, Sources};
 use super::spec::{Hop, NetworkError, NetworkSpec, Traffic};
 use super::store::SegmentStore;
+use super::trace::Traced;
 use super::upper::Upper;
 use super::wire::Wire;
 use crate::delay_line::DelayLine;
@@ -72,7 +73,8 @@ pub struct Network {
     pub(super) paths: Vec<[PathId; 2]>,
     /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
     pub(super) queue_hops: QueueHops,
-    changes: Vec<TimedChange>,
+    pub(super) changes: Vec<TimedChange>,
+    pub(super) seed: Seed,
     pub(super) store: SegmentStore,
     /// Outcomes of packets on the air, while they are processed.
     inbox: Vec<Outcome>,
@@ -148,6 +150,7 @@ impl Network {
             paths: Vec::new(),
             queue_hops: QueueHops::default(),
             changes: spec.changes.clone(),
+            seed,
             store: SegmentStore::default(),
             inbox: Vec::new(),
             drops: Vec::new(),
@@ -190,7 +193,7 @@ impl Network {
     }
 
     /// Sets the ends of flows in the queues where their packets wait.
-    fn name_hosts(&mut self) {
+    pub(super) fn name_hosts(&mut self) {
         for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
             let Some(hosts) = self.wlan.upper.hops.hosts_of(hop) else { continue };
             match self.wlan.upper.hops.all[hop.index()].over {
@@ -201,7 +204,7 @@ impl Network {
     }
 
     /// Notes which queues read TCP headers.
-    fn show_headers(&mut self) {
+    pub(super) fn show_headers(&mut self) {
         for hop in (0..self.wlan.upper.hops.all.len()).map(HopId::at) {
             let reads = match self.wlan.upper.hops.all[hop.index()].over {
                 Hop::Air(_) => self.wlan.reads_tcp_headers(hop),
@@ -303,6 +306,17 @@ impl Network {
         self.released.drain(..)
     }
 
+    /// From now on [`Self::traced`] tells what happens to packets from outside at each hop.
+    pub fn start_trace(&mut self) {
+        self.wlan.upper.hops.start_trace();
+    }
+
+    /// What has happened to packets from outside since the last call, in order of time; nothing before
+    /// [`Self::start_trace`].
+    pub fn traced(&mut self) -> impl Iterator<Item = Traced> + '_ {
+        self.wlan.upper.hops.trace.iter_mut().flat_map(|trace| trace.drain(..))
+    }
+
     /// Offers a packet from outside to a flow, now. The packet has the DSCP of the flow unless it has one of its own.
     ///
     /// Returns whether the packet's first hop is over the air.
@@ -400,9 +414,14 @@ impl Network {
 
     fn on_arrived(&mut self, wire: WireId, queue: &mut EventQueue<Event>) {
         let now = queue.now();
-        while let Some(packet) = self.wires[wire.index()].take_due(now) {
-            self.wlan.upper.hops.on_left_wire(&packet, now);
-            self.leave(packet, queue);
+        while let Some((packet, lost)) = self.wires[wire.index()].take_due(now) {
+            if lost {
+                self.wlan.upper.hops.on_lost_in_wire(&packet);
+                self.lose(packet, Outcome::Lost);
+            } else {
+                self.wlan.upper.hops.on_left_wire(&packet, now);
+                self.leave(packet, queue);
+            }
         }
         self.end_batch(queue);
         self.wires[wire.index()].set_timers(queue);

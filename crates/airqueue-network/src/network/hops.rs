@@ -1,6 +1,7 @@
 //! The hops of all routes, and their packet counters.
 
 use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec, Node, Traffic};
+use super::trace::{Step, Traced};
 use crate::counters::{Delivered, HopCounters};
 use crate::{ConnectionId, HopId, PathId, RouteId};
 use airqueue_core::{Dropped, Ecn, Hosts, Packet, Time};
@@ -79,6 +80,8 @@ pub(super) struct Hops {
     /// The hops of the routes of all paths, in the order in which packets take them.
     routes: Vec<HopId>,
     over_air: usize,
+    /// Steps of packets from outside, if somebody wants to know them.
+    pub(super) trace: Option<Vec<Traced>>,
 }
 
 impl HopState {
@@ -282,6 +285,7 @@ impl Hops {
     /// The queue has dropped a packet offered to it.
     #[inline]
     pub(super) fn on_dropped(&mut self, dropped: &Dropped) -> &HopState {
+        self.trace(&dropped.packet, Step::Dropped(dropped.reason));
         let state = self.state(&dropped.packet);
         state.counters.on_dropped(dropped);
         state.waiting -= 1;
@@ -291,12 +295,20 @@ impl Hops {
     /// A packet has been dequeued in front of its wire, and is still in the wire.
     pub(super) fn on_taken(&mut self, packet: &Packet, now: Time) {
         self.state(packet).counters.on_taken(packet, now);
+        self.trace_taken(packet, now);
     }
 
     /// A packet has left the far end of its wire.
     pub(super) fn on_left_wire(&mut self, packet: &Packet, now: Time) {
         let state = self.state(packet);
         state.counters.on_delivered(packet, now);
+        state.waiting -= 1;
+    }
+
+    /// A packet has been lost in its wire.
+    pub(super) fn on_lost_in_wire(&mut self, packet: &Packet) {
+        let state = self.state(packet);
+        state.counters.given_up.add(packet);
         state.waiting -= 1;
     }
 

@@ -27,6 +27,7 @@ pub mod series;
 mod sources;
 mod spec;
 mod store;
+mod trace;
 mod upper;
 mod wire;
 
@@ -34,6 +35,7 @@ pub use changes::{Change, TimedChange};
 pub use connection::{SessionCounters, TcpCounters};
 pub use engine::{Event, Network, OfferedPacket};
 pub use spec::{
-    AlternateRoute, FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind, TcpFlowSpec,
-    Traffic, WireSpec, Work,
+    AlternateRoute, FlowPart, FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind,
+    TcpFlowSpec, Traffic, WireSpec, Work,
 };
+pub use trace::{Step, Traced};

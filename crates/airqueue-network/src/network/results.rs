@@ -4,8 +4,8 @@ use super::connection::TcpCounters;
 use super::engine::Network;
 use super::spec::{Hop, QueueId};
 use crate::counters::{Delivered, HopCounters, QueueCounters};
-use crate::{FlowId, HopId, PathId, RouteId};
-use airqueue_core::{DataRate, Time};
+use crate::{FlowId, HopId, PathId, RouteId, WireId};
+use airqueue_core::{DataRate, Span, Time};
 
 impl Network {
     /// The counters of a flow from end to end, summed over all routes of the flow.
@@ -71,6 +71,11 @@ impl Network {
             QueueId::Station(station, ac) => self.wlan.waiting(station, ac),
             QueueId::Wire(wire) => self.wires[wire.index()].waiting(),
         }
+    }
+
+    /// Time that a packet of so many bytes takes in a wire at present, without waiting.
+    pub fn wire_time(&self, wire: WireId, bytes: u32) -> Span {
+        self.wires[wire.index()].time_for(bytes)
     }
 
     /// Packets in transit of each flow, acknowledgements excluded.

@@ -12,6 +12,7 @@ use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::borrow::Cow;
 use std::iter::once;
+use std::ops::Range;
 use thiserror::Error;
 
 /// One direction of a wired link.
@@ -23,6 +24,8 @@ pub struct WireSpec {
     pub rate: Option<DataRate>,
     /// Delay from serialisation to the other end.
     pub delay: Span,
+    /// Probability that a packet is lost on its way to the other end.
+    pub loss: f64,
     /// Queue in front of the wire; `None`: unlimited room. Only a wire with a rate can have a queue.
     pub queue: Option<QueueSpec>,
 }
@@ -120,7 +123,7 @@ impl Traffic {
 }
 
 /// An end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
     /// A station.
     Station(StationId),
@@ -147,6 +150,24 @@ pub struct FlowSpec {
     pub dscp: u8,
     /// The flow begins up to this much later than described, by a random time that each run draws.
     pub spread: Span,
+}
+
+/// A part of the usual route of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPart {
+    /// The places of its hops in the route.
+    pub hops: Range<usize>,
+    /// Where the part begins.
+    pub from: Node,
+    /// Where the part ends.
+    pub to: Node,
+}
+
+impl FlowPart {
+    /// All of the route.
+    pub fn whole(flow: &FlowSpec) -> FlowPart {
+        FlowPart { hops: 0..flow.route.len(), from: flow.from, to: flow.to }
+    }
 }
 
 /// An alternative route from one end of a flow to the other.
@@ -210,9 +231,11 @@ pub enum NetworkError {
     #[error("wire {wire}: packets wait for a rate, and it has none")]
     NoRate { wire: String },
     #[error("there is nothing for {0:?} to change")]
-    Change(TimedChange),
+    Change(Box<TimedChange>),
     #[error("wire {wire}: a delay of {delay}")]
     Delay { wire: String, delay: Span },
+    #[error("wire {wire}: a loss of {loss} is no probability")]
+    Loss { wire: String, loss: f64 },
 }
 
 impl TcpFlowSpec {
@@ -242,9 +265,25 @@ impl NetworkSpec {
     /// Adds a copy of a flow that TCP does not govern, under another name, and in another category at the
     /// stations that have categories; the copy keeps to the usual route.
     pub fn add_like(&mut self, flow: FlowId, name: String, category: Option<AccessCategory>) {
+        let whole = FlowPart::whole(&self.flows[flow.index()]);
+        self.add_part(flow, &whole, name, category);
+    }
+
+    /// Adds a flow as [`Self::add_like`] does, which takes only a part of the usual route.
+    ///
+    /// # Panics
+    ///
+    /// If the route does not have these hops.
+    pub fn add_part(
+        &mut self,
+        flow: FlowId,
+        part: &FlowPart,
+        name: String,
+        category: Option<AccessCategory>,
+    ) {
         let like = self.flows[flow.index()].clone();
-        let mut route = Vec::with_capacity(like.route.len());
-        for &hop in &like.route {
+        let mut route = Vec::with_capacity(part.hops.len());
+        for &hop in &like.route[part.hops.clone()] {
             route.push(match hop {
                 Hop::Wire(_) => hop,
                 Hop::Air(hop) => {
@@ -255,7 +294,8 @@ impl NetworkSpec {
                 }
             });
         }
-        self.flows.push(FlowSpec { name, route, others: Vec::new(), ..like });
+        let FlowPart { from, to, .. } = *part;
+        self.flows.push(FlowSpec { name, from, to, route, others: Vec::new(), ..like });
     }
 
     /// Whether some station on the flow's route has a queue for each access category.
@@ -294,12 +334,15 @@ impl NetworkSpec {
 
     /// Finds what cannot be simulated, apart from what the parts check when they are built.
     pub(super) fn check(&self) -> Result<(), NetworkError> {
-        for WireSpec { name, rate, delay, queue } in &self.wires {
+        for WireSpec { name, rate, delay, loss, queue } in &self.wires {
             if queue.is_some() && rate.is_none() {
                 return Err(NetworkError::NoRate { wire: name.clone() });
             }
             if *delay < Span::ZERO {
                 return Err(NetworkError::Delay { wire: name.clone(), delay: *delay });
+            }
+            if !(0.0..=1.0).contains(loss) {
+                return Err(NetworkError::Loss { wire: name.clone(), loss: *loss });
             }
         }
         for flow in &self.flows {

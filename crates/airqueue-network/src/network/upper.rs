@@ -2,6 +2,7 @@
 
 use super::hops::Hops;
 use super::sources::Sources;
+use super::trace::Step;
 use crate::InterfaceId;
 use crate::network::Event;
 use crate::outcome::Outcome;
@@ -39,6 +40,16 @@ impl UpperLayer for Upper {
         let state = self.hops.state(packet);
         state.waiting -= 1;
         state.counters.on_taken(packet, now);
+        self.hops.trace_taken(packet, now);
+    }
+
+    #[inline]
+    fn watches_frames(&self) -> bool {
+        self.hops.trace.is_some()
+    }
+
+    fn on_sent(&mut self, packet: &Packet) {
+        self.hops.trace(packet, Step::Sent);
     }
 
     #[inline]
@@ -51,6 +62,7 @@ impl UpperLayer for Upper {
     }
 
     fn on_given_up(&mut self, packet: Packet) {
+        self.hops.trace(&packet, Step::GivenUp);
         let state = self.hops.state(&packet);
         state.counters.given_up.add(&packet);
         if state.loss_matters {

@@ -11,14 +11,19 @@ use crate::queue::Queue;
 use crate::timer::Timer;
 use crate::tx_queue::Framing;
 use crate::{HopId, WireId};
-use airqueue_core::{Dropped, Hosts, Packet, Seed, Span, TcpHeader, Time};
+use airqueue_core::{DataRate, Dropped, Hosts, Packet, RandomStream, Seed, Span, TcpHeader, Time};
 
 /// Packets enter at one end and leave at the other, in order.
 #[derive(Debug)]
 pub(super) struct Wire {
+    rate: Option<DataRate>,
+    delay: Span,
     gate: Option<Gate>,
     /// The line behind the gate; without a gate, the whole wire.
     line: DelayLine,
+    /// Probability that a packet is lost in the wire.
+    loss: f64,
+    losses: RandomStream,
     served: Timer<Event>,
     arrived: Timer<Event>,
     /// Number of waiting packets, integrated over time, when counting began.
@@ -46,7 +51,7 @@ impl Gate {
 }
 
 impl Wire {
-    /// The wire with this id. The random stream of its queue is `wire/NUMBER`.
+    /// The wire with this id. The random stream of its queue is `wire/NUMBER`, that of its losses `wire/NUMBER/loss`.
     pub(super) fn new(spec: &WireSpec, id: WireId, seed: Seed) -> Wire {
         let rng = |what: &str| seed.stream(&format!("wire/{}{what}", id.0));
         let gate = match (&spec.queue, spec.rate) {
@@ -59,8 +64,12 @@ impl Wire {
         };
         let rate = if gate.is_some() { None } else { spec.rate };
         Wire {
+            rate: spec.rate,
+            delay: spec.delay,
             gate,
             line: DelayLine::new(rate, spec.delay),
+            loss: spec.loss,
+            losses: rng("/loss"),
             served: Timer::new(Event::Served(id), OUTSIDE),
             arrived: Timer::new(Event::Arrived(id), OUTSIDE),
             before: 0,
@@ -109,9 +118,36 @@ impl Wire {
         self.set_timers(queue);
     }
 
-    /// Takes out a packet that has reached the other end.
-    pub(super) fn take_due(&mut self, now: Time) -> Option<Packet> {
-        self.line.take_due(now)
+    /// Takes out a packet that has reached the other end, and whether the packet is lost there.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<(Packet, bool)> {
+        let packet = self.line.take_due(now)?;
+        Some((packet, self.loss > 0.0 && self.losses.bernoulli(self.loss)))
+    }
+
+    /// Changes the rate from now on, also for the bits of waiting packets.
+    pub(super) fn set_rate(&mut self, rate: DataRate, queue: &mut EventQueue<Event>) {
+        self.rate = Some(rate);
+        match &mut self.gate {
+            Some(gate) => gate.link.set_rate(Some(rate), queue.now()),
+            None => self.line.set_rate(rate, queue.now()),
+        }
+        self.set_timers(queue);
+    }
+
+    /// Changes the delay of packets that are serialised from now on.
+    pub(super) fn set_delay(&mut self, delay: Span) {
+        self.delay = delay;
+        self.line.set_delay(delay);
+    }
+
+    /// Time that a packet of so many bytes takes at present, without waiting.
+    pub(super) fn time_for(&self, bytes: u32) -> Span {
+        self.delay + self.rate.map_or(Span::ZERO, |rate| rate.time_for(bytes))
+    }
+
+    /// Changes the probability of a loss, also for packets in the wire.
+    pub(super) fn set_loss(&mut self, loss: f64) {
+        self.loss = loss;
     }
 
     /// Moves the drops of the queue into a list.

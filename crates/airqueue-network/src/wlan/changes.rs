@@ -5,7 +5,8 @@ use super::hop::Hop;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
-use airqueue_core::{Hosts, Limit, Packet, TcpHeader};
+use airqueue_core::{Hosts, Limit, Packet, RandomStream, TcpHeader};
+use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -27,6 +28,25 @@ impl<U: UpperLayer> Wlan<U> {
     ) {
         let interface = self.interface_of(station, ac);
         self.interfaces[interface.index()].queue.tx_queue.set_limit(limit);
+        self.fill(interface, queue);
+    }
+
+    /// Replaces a station's queue for an access category, now. Packets that wait stay in the queue that is replaced, and
+    /// leave before later packets. The new queue knows neither hosts of flows nor limits of its parts. `spec` counts
+    /// bytes as the queue that is replaced.
+    ///
+    /// # Panics
+    ///
+    /// If the queue does not exist.
+    pub fn replace_queue(
+        &mut self,
+        station: StationId,
+        ac: AccessCategory,
+        (spec, rng): (&QueueSpec, RandomStream),
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        let interface = self.interface_of(station, ac);
+        self.interfaces[interface.index()].queue.replace(spec, rng, queue.now());
         self.fill(interface, queue);
     }
 
@@ -95,6 +115,28 @@ impl<U: UpperLayer> Wlan<U> {
         let hop = &mut self.hops[hop.index()];
         assert!(hop.control.is_none(), "rate control looks for the rate");
         hop.rate = rate;
+    }
+
+    /// A station goes out of reach of all others, or comes back, now. A station out of reach takes no packets out of its
+    /// queues; nobody decodes frames from the station, and the station decodes none, so that the MACs of other stations
+    /// repeat and give up packets for the station. What the station's MAC had in hand is repeated and given up
+    /// likewise; until then, the station occupies the medium.
+    ///
+    /// # Panics
+    ///
+    /// If the station does not exist.
+    pub fn set_away(&mut self, station: StationId, away: bool, queue: &mut EventQueue<U::Event>) {
+        self.listeners.set_away(station, away);
+        if !away {
+            let (first, end) = (self.first[station.index()], self.first[station.index() + 1]);
+            (first.0..end.0).map(InterfaceId).for_each(|interface| self.fill(interface, queue));
+        }
+    }
+
+    /// Whether a station is out of reach of all others.
+    #[inline]
+    pub fn is_away(&self, station: StationId) -> bool {
+        self.listeners.is_away(station)
     }
 
     /// The queue of an access category of a station.

@@ -295,6 +295,10 @@ impl<U: UpperLayer> Wlan<U> {
         if TAPPED {
             self.report_to_tap(&ending, now);
         }
+        if kind == FrameKind::Data && self.upper.watches_frames() {
+            let sender = &self.listeners.macs[from.index()];
+            sender.sent(sender.frame().ac).for_each(|(_, msdu)| self.upper.on_sent(&msdu.packet));
+        }
         self.follow_up(from, now, queue);
         while let Some(station) = self.listeners.poll_touched() {
             self.follow_up(station, now, queue);

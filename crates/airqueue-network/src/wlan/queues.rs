@@ -72,6 +72,9 @@ impl<U: UpperLayer> Wlan<U> {
         now: Time,
         queue: &mut EventQueue<U::Event>,
     ) -> Option<Msdu> {
+        if self.is_away(self.interfaces[interface.index()].station) {
+            return None;
+        }
         let mut msdu = self.take_out_of(interface, now);
         if msdu.is_none() && self.interfaces[interface.index()].queue.tx_queue.waiting().0 > 0 {
             // All waiting packets were dropped during the dequeue, and new packets have come.
@@ -111,6 +114,11 @@ impl<U: UpperLayer> Wlan<U> {
     /// neighbour's turn.
     pub(super) fn take_turns(&mut self, interface: InterfaceId, now: Time) -> Option<Msdu> {
         let Interface { station, ac, .. } = self.interfaces[interface.index()];
+        if self.is_away(station) {
+            // The receivers of packets in hand take turns as before.
+            self.listeners.macs[station.index()].takes_turns(ac, false);
+            return None;
+        }
         self.neighbours.clear();
         self.neighbours.extend(self.listeners.macs[station.index()].neighbours_in_hand(ac));
         let other = self.interfaces[interface.index()].queue.other_neighbour(&self.neighbours, now);
@@ -135,7 +143,8 @@ impl<U: UpperLayer> Wlan<U> {
     /// Composes the exchange that a station begins now: packets waiting for the same receiver join it.
     pub(super) fn compose(&mut self, station: StationId, ac: AccessCategory, now: Time) {
         self.choose_rate(station, ac);
-        if !self.listeners.macs[station.index()].compose(ac, now, &self.listeners.radio) {
+        let joined = self.listeners.macs[station.index()].compose(ac, now, &self.listeners.radio);
+        if !joined || self.is_away(station) {
             return;
         }
         let Some(&Msdu { packet: Packet { neighbour, .. }, .. }) =

@@ -18,6 +18,15 @@ pub trait UpperLayer {
     /// The MAC has taken a packet out of its queue.
     fn on_taken(&mut self, packet: &Packet, now: Time);
 
+    /// Whether [`Self::on_sent`] is called.
+    fn watches_frames(&self) -> bool {
+        false
+    }
+
+    /// A data frame with a packet has ended; a packet is in as many frames as it takes. Called after
+    /// [`Self::on_delivered`] of this frame's packets.
+    fn on_sent(&mut self, _packet: &Packet) {}
+
     /// The MAC is done with a packet, whose last data frame had this rate.
     fn on_finished(&mut self, packet: &Packet, rate: DataRate);
 

@@ -20,8 +20,8 @@ use airqueue_wifi::phy::AccessCategory;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// A random network with more features: wires, and flows over several hops, some with TCP. Rates, limits and routes
-/// change during the run. Sources stop at [`STOP`].
+/// A random network with more features: wires, and flows over several hops, some with TCP. Rates, limits, routes
+/// queues and wires change during the run, and stations go out of reach and come back. Sources stop at [`STOP`].
 pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
     let wires = prop::collection::vec(wire(), 1..=6);
     let flows = prop::collection::vec(flow(), 1..=8);
@@ -40,6 +40,14 @@ pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
             add(&mut network, &cell, at, flow);
         }
         network.changes = changes.iter().filter_map(|change| fitted(change, &network)).collect();
+        // A queue that replaces another one may have no limits of flows.
+        if network.changes.iter().any(|of| matches!(of.change, Change::Queue { .. })) {
+            network.changes.retain(|of| !matches!(of.change, Change::HopLimit { .. }));
+        }
+        // All stations are back in the end: nothing waits for ever.
+        let stations = (0..network.wlan.stations.len() as u32).map(StationId);
+        let back = stations.map(|station| Change::Away { station, away: false });
+        network.changes.extend(back.map(|change| TimedChange { at: STOP, change }));
         network
     })
 }
@@ -51,18 +59,45 @@ struct Draft {
     what: usize,
     place: [Index; 2],
     limit: Limit,
+    queue: QueueSpec,
 }
 
 fn change() -> impl Strategy<Value = Draft> {
     let limit = select(vec![Limit::Packets(0), Limit::Packets(2), Limit::Bytes(5000)]);
-    (0..STOP.as_nanos(), 0usize..6, any::<[Index; 2]>(), limit)
-        .prop_map(|(at, what, place, limit)| Draft { at: Time::from_nanos(at), what, place, limit })
+    (0..STOP.as_nanos(), 0usize..10, any::<[Index; 2]>(), limit, queue()).prop_map(
+        |(at, what, place, limit, queue)| {
+            let at = Time::from_nanos(at);
+            Draft { at, what, place, limit, queue }
+        },
+    )
 }
 
 /// The change, if the network has a target for it.
 fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
-    let Draft { at, what, place: [first, second], limit } = *draft;
+    let Draft { at, what, place: [first, second], limit, queue } = *draft;
     let wlan = &network.wlan;
+    if what > 8 {
+        let station = first.index(wlan.stations.len());
+        let ac = AccessCategory::at(second.index(wlan.stations[station].queues.len()));
+        let station = StationId(station as u32);
+        return Some(TimedChange { at, change: Change::Queue { station, ac, queue } });
+    }
+    if what > 7 {
+        let station = StationId(first.index(wlan.stations.len()) as u32);
+        let away = second.index(2) == 0;
+        return Some(TimedChange { at, change: Change::Away { station, away } });
+    }
+    if what > 5 {
+        let wire = WireId::at(first.index(network.wires.len().max(1)));
+        let rated = network.wires.get(wire.index())?.rate.is_some();
+        let change = match what {
+            6 if rated => Change::WireRate { wire, rate: rate(200 + second.index(20_000) as u64) },
+            _ => {
+                Change::WireDelay { wire, delay: Span::from_nanos(second.index(20_000_000) as i64) }
+            }
+        };
+        return Some(TimedChange { at, change });
+    }
     if what > 3 {
         let flow = first.index(network.flows.len());
         let route = second.index(1 + network.flows[flow].others.len());
@@ -128,7 +163,8 @@ fn rate(kbps: u64) -> DataRate {
 fn wire() -> impl Strategy<Value = WireSpec> {
     let rates = prop::option::of((200u64..50_000).prop_map(rate));
     let delay = prop_oneof![Just(0), 1i64..20_000_000].prop_map(Span::from_nanos);
-    (rates, delay, prop::option::of(queue())).prop_map(|(rate, delay, queue)| {
+    let loss = prop_oneof![2 => Just(0.0), 1 => 0.0..=0.02];
+    (rates, delay, loss, prop::option::of(queue())).prop_map(|(rate, delay, loss, queue)| {
         let kept = |queue: QueueSpec| match queue.discipline.facts().shares_airtime {
             // A wire reports no airtime.
             true => {
@@ -138,7 +174,7 @@ fn wire() -> impl Strategy<Value = WireSpec> {
             false => queue,
         };
         let queue = queue.filter(|_| rate.is_some()).map(kept);
-        WireSpec { name: String::new(), rate, delay, queue }
+        WireSpec { name: String::new(), rate, delay, loss, queue }
     })
 }
 

@@ -1,10 +1,11 @@
 //! The keys of changes during a run.
 
 use crate::quantity::{Duration, FrameRate, Quantity, QueueLimit};
+use airqueue_qdisc::QueueGiven;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A change at a given time: of the rate of a link, of the limit of queues, or of the route of a flow.
+/// A change at a given time: of a link, of stations, of the wired links of hosts, or of the route of a flow.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangeTable {
@@ -13,12 +14,27 @@ pub(crate) struct ChangeTable {
     /// Two stations that send to each other: the rate of the data frames between them changes, in both directions and
     /// for every flow over the hop.
     pub(crate) link: Option<[String; 2]>,
-    /// The new rate.
+    /// The new rate: of the data frames of a link, of the data frames to and from a station, or of the wired link of a
+    /// host, in both directions.
     pub(crate) rate: Option<FrameRate>,
-    /// A station, or the members of a group: the limit of their queues changes.
+    /// A station, or the members of a group: the rate of their data frames changes, or the limit of their queues, or
+    /// they go out of reach.
     pub(crate) station: Option<String>,
     /// The new limit. Packets already in the queue stay, even above the limit.
     pub(crate) queue_limit: Option<Quantity<QueueLimit>>,
+    /// The new queues of the station, by themselves: a key that is left out has its default. Packets that wait leave
+    /// first, by the old discipline.
+    pub(crate) queue: Option<QueueGiven>,
+    /// Whether the station is out of reach of all others from now on. Its packets wait in its queues; packets for the
+    /// station are repeated and given up.
+    pub(crate) away: Option<bool>,
+    /// A host, or the members of a group: their wired links change, in both directions.
+    pub(crate) host: Option<String>,
+    /// The new delay of a wired link, for packets that are serialised from now on. Packets stay in order.
+    pub(crate) delay: Option<Quantity<Duration>>,
+    /// The new probability that a packet is lost in a wired link.
+    #[schemars(range(min = 0, max = 1))]
+    pub(crate) loss: Option<f64>,
     /// With `station`: only the queue of this flow changes, where drr keeps flows or links apart. For TCP: the queue of
     /// the data. With `via`: the flow takes another route.
     pub(crate) flow: Option<String>,

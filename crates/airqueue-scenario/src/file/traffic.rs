@@ -28,8 +28,16 @@ pub(crate) struct HostTable {
     /// One-way delay of the wired link, after serialisation: one for all members, or a list with one delay for each
     /// member. The default is `0 s`.
     pub(crate) delay: Option<Delays>,
+    /// Probability that a packet is lost in the wired link, in each direction.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
+    pub(crate) loss: f64,
     /// The queue before the wired link, at both ends, if the link has a rate. The default is an unlimited queue.
     pub(crate) queue: Option<QueueGiven>,
+    /// The largest IP packets that the wired link carries, 1280 to 1500 B. A simulated flow with larger packets is an error;
+    /// larger packets of real programs are answered by the router before the link. The default is no limit for simulated
+    /// flows, and 1500 B for packets of real programs.
+    pub(crate) mtu: Option<Quantity<Size>>,
     /// Real programs run at the host under `airqueue emulate`. A simulation ignores the key. The default is false.
     #[serde(default)]
     pub(crate) real: bool,

@@ -58,10 +58,10 @@ class Kernel:
         return self.modules.name
 
 
-def find(folder: Path) -> Kernel:
-    """Return the kernel; its clock is compiled into the folder.
+def check() -> tuple[str, Path]:
+    """Return the kernel's program and modules.
 
-    Raises MachineUnavailableError with one sentence.
+    Raises MachineUnavailableError with one sentence if something that a machine needs is absent.
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         raise MachineUnavailableError("user-mode Linux is packaged for Linux on x86-64 only")
@@ -75,6 +75,15 @@ def find(folder: Path) -> Kernel:
         raise MachineUnavailableError(
             "the virtual clock needs a C compiler: 'apt-get install gcc libc6-dev' provides one"
         )
+    return program, modules[-1]
+
+
+def find(folder: Path) -> Kernel:
+    """Return the kernel; its clock is compiled into the folder.
+
+    Raises MachineUnavailableError with one sentence.
+    """
+    program, modules = check()
     clock = folder / "clock.so"
     sources = [str(_HERE / name) for name in ("clock.c", "processes.c")]
     command = ["cc", "-O2", "-shared", "-fPIC", *sources, "-o", str(clock), "-ldl"]
@@ -83,7 +92,7 @@ def find(folder: Path) -> Kernel:
         raise MachineUnavailableError(
             f"the virtual clock could not be compiled: {_short(done.stderr) or done.returncode}"
         )
-    return Kernel(program, modules[-1], clock)
+    return Kernel(program, modules, clock)
 
 
 def boot(
@@ -160,6 +169,8 @@ def _script(
     environment = {
         "PATH": "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin",
         "PYTHONDONTWRITEBYTECODE": "1",
+        # The modules of this process, which may have been told where to find them.
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         **settings,
         "AIRQUEUE_FOLDER": str(folder),
         "AIRQUEUE_MODULES": str(kernel.modules),

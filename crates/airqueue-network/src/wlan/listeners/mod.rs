@@ -55,6 +55,8 @@ pub(super) struct Listeners {
     /// Scratch list: stations that leave a group together.
     called: Vec<u32>,
     rx_ends: RxEnds,
+    /// Whether each station is out of reach of all others; empty if no station ever was.
+    away: Vec<bool>,
 }
 
 impl Listeners {
@@ -89,6 +91,7 @@ impl Listeners {
             touched: Vec::with_capacity(stations),
             called: Vec::with_capacity(stations + groups),
             rx_ends: Vec::with_capacity(stations),
+            away: Vec::new(),
             macs,
             radio,
         })
@@ -192,6 +195,18 @@ impl Listeners {
             }
         }
         (place, air.ends)
+    }
+
+    /// A station goes out of reach of all others, or comes back.
+    pub(super) fn set_away(&mut self, station: StationId, away: bool) {
+        self.away.resize(self.macs.len(), false);
+        self.away[station.index()] = away;
+    }
+
+    /// Whether a station is out of reach of all others.
+    #[inline]
+    pub(super) fn is_away(&self, station: StationId) -> bool {
+        !self.away.is_empty() && self.away[station.index()]
     }
 
     /// How long, up to `now`, a station has sensed frames or transmitted.

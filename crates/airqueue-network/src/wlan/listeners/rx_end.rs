@@ -124,6 +124,10 @@ impl Listeners {
         end: &End,
         ending: &Ending,
     ) -> bool {
+        // What others make of a frame that does not concern them changes nothing for a station out of reach.
+        if station == ending.to && (self.is_away(station) || self.is_away(ending.from)) {
+            return false;
+        }
         if ending.mpdus > 1 {
             return self.decodes_any(station, tracker, end, ending);
         }

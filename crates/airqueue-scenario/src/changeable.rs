@@ -1,0 +1,138 @@
+//! Changes of an emulation while it runs.
+
+use super::Scenario;
+use super::emulated::{Emulated, Pair, read};
+use super::error::{Result, ScenarioError, error, wrong};
+use super::renamed;
+use airqueue_network::network::{Change, TimedChange};
+use airqueue_network::{FlowId, HopId};
+use airqueue_wifi::medium::StationId;
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is needed to check one more change of a scenario with real nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Changeable {
+    /// The file with a flow for each pair of real nodes.
+    file: Value,
+    /// How many changes of the network the changes of the file are.
+    known: usize,
+    /// The stations whose queues were replaced while the network runs.
+    replaced: Arc<Mutex<HashSet<StationId>>>,
+    /// The hops of the other flows of each pair, by the hop of the pair's first flow.
+    copies: HashMap<HopId, Vec<HopId>>,
+}
+
+impl Changeable {
+    /// Makes the changes of the file those of all flows of each pair, too. `first`: the place of the first pair's flow.
+    pub(super) fn new(
+        file: Value,
+        scenario: &mut Scenario,
+        first: usize,
+        pairs: &[Pair],
+    ) -> Changeable {
+        let known = scenario.spec.changes.len();
+        let mut copies: HashMap<HopId, Vec<HopId>> = HashMap::new();
+        let hops = |flow: FlowId| {
+            let route = scenario.spec.flows[flow.index()].route.iter();
+            route.filter_map(|hop| hop.over_air())
+        };
+        for (at, pair) in pairs.iter().enumerate() {
+            let mut flows: Vec<_> = pair.flows.iter().collect();
+            flows.dedup();
+            for copy in flows.iter().flat_map(|of| (0..of.count).map(|n| FlowId(of.first.0 + n))) {
+                for (hop, of_copy) in hops(FlowId::at(first + at)).zip(hops(copy)) {
+                    copies.entry(hop).or_default().push(of_copy);
+                }
+            }
+        }
+        let changeable = Changeable { file, known, replaced: Arc::default(), copies };
+        let changes = std::mem::take(&mut scenario.spec.changes);
+        scenario.spec.changes = changeable.of_all_flows(changes).collect();
+        changeable
+    }
+
+    /// Changes of the first flow of a pair, as changes of all flows of the pair.
+    fn of_all_flows(&self, changes: Vec<TimedChange>) -> impl Iterator<Item = TimedChange> {
+        changes.into_iter().flat_map(|TimedChange { at, change }| {
+            let hop = match change {
+                Change::Rate { hop, .. } | Change::HopLimit { hop, .. } => Some(hop),
+                _ => None,
+            };
+            let copies = hop.and_then(|hop| self.copies.get(&hop)).map_or(&[][..], Vec::as_slice);
+            let on = move |copy: &HopId| match change {
+                Change::Rate { rate, .. } => Change::Rate { hop: *copy, rate },
+                Change::HopLimit { limit, .. } => Change::HopLimit { hop: *copy, limit },
+                other => other,
+            };
+            let changes = std::iter::once(change).chain(copies.iter().map(on));
+            changes.map(move |change| TimedChange { at, change })
+        })
+    }
+}
+
+impl Emulated {
+    /// What a change of the running network is: a JSON object with the keys of an entry of `changes`, without its time.
+    ///
+    /// # Errors
+    ///
+    /// Those of the same entry in the file, without the entry's place; and a change to a route that the changes of the
+    /// file do not have.
+    pub fn change(&self, text: &str) -> Result<Vec<Change>> {
+        let mut change: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
+        let Some(keys) = change.as_object_mut() else {
+            return wrong("", "a change is a table of keys");
+        };
+        if keys.contains_key("at") {
+            return wrong("at", "a change of a running network is at once; leave the time out");
+        }
+        if let Some(name) = keys.get("flow").and_then(Value::as_str)
+            && !self.scenario.names.flows.iter().any(|known| known == name)
+        {
+            return wrong("flow", format_args!("there is no flow {name:?}"));
+        }
+        keys.insert("at".to_owned(), json!("0 s"));
+        let place = self.changeable.file.get("changes").and_then(Value::as_array);
+        let place = place.map_or(0, Vec::len);
+        self.built(change).map_err(|problem| of_change(problem, place))
+    }
+
+    fn built(&self, change: Value) -> Result<Vec<Change>> {
+        let Changeable { file, known, replaced, .. } = &self.changeable;
+        let mut file = file.clone();
+        let keys = file.as_object_mut().expect("a file that was read is a table");
+        let changes = keys.entry("changes").or_insert_with(|| json!([]));
+        changes.as_array_mut().expect("changes that were read are a list").push(change);
+        renamed::rename(&mut file)?;
+        let changes = Scenario::new(&*read(file)?)?.spec.changes.split_off(*known);
+        let all: Vec<_> = self.changeable.of_all_flows(changes).collect();
+        if all.iter().any(|change| change.check(&self.scenario.spec).is_err()) {
+            let problem = "the running network has no such route; give a change of the scenario this \
+                           route, at any time";
+            return wrong("via", problem);
+        }
+        let mut replaced = replaced.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = |hop: HopId| self.scenario.spec.wlan.hops[hop.index()].from;
+        for TimedChange { change, .. } in &all {
+            match *change {
+                Change::HopLimit { hop, .. } if replaced.contains(&from(hop)) => {
+                    return wrong(
+                        "flow",
+                        "the queue of the station was replaced; leave `flow` out",
+                    );
+                }
+                Change::Queue { station, .. } => drop(replaced.insert(station)),
+                _ => {}
+            }
+        }
+        Ok(all.into_iter().map(|timed| timed.change).collect())
+    }
+}
+
+/// The error of a change, without the place of the change among those of the file.
+fn of_change(problem: ScenarioError, place: usize) -> ScenarioError {
+    let own = format!("changes[{place}]");
+    let key = problem.key.strip_prefix(&own).map(|key| key.trim_start_matches('.').to_owned());
+    ScenarioError { key: key.unwrap_or(problem.key), problem: problem.problem }
+}
