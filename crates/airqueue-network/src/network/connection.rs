@@ -8,7 +8,7 @@ use crate::event::EventQueue;
 use crate::histogram::Histogram;
 use crate::timer::Timer;
 use airqueue_core::{DataRate, Seed, Span, Time};
-use airqueue_transport::tcp::{Receiver, Segment, Sender, SmallQueue};
+use airqueue_transport::tcp::{Receiver, Segment, Sender};
 use airqueue_transport::traffic::Files;
 
 /// Both ends of the flow's present connection.
@@ -17,8 +17,6 @@ pub(super) struct Connection {
     spec: TcpFlowSpec,
     sender: Sender,
     receiver: Receiver,
-    /// What has not left the sender's station.
-    small_queue: SmallQueue,
     /// Number of the present connection within the flow. Segments of other connections are ignored.
     number: u32,
     state: State,
@@ -150,7 +148,6 @@ impl Connection {
         let mut connection = Connection {
             sender: Sender::with_draws(&spec.tcp, draws).map_err(wrong)?,
             receiver: Receiver::new(&spec.tcp).map_err(wrong)?,
-            small_queue: SmallQueue::default(),
             spec: spec.clone(),
             number: 0,
             state: State::Waiting(spec.start),
@@ -243,7 +240,7 @@ impl Connection {
     pub(super) fn poll_transmit(&mut self, now: Time) -> Option<(Direction, u32, Segment)> {
         let State::Open(began) = self.state else { return None };
         if self.stirred.sender {
-            if let Some(segment) = self.next_of_sender(now) {
+            if let Some(segment) = self.sender.poll_transmit(now) {
                 return Some((Direction::Data, self.number, segment));
             }
             self.stirred.sender = false;
@@ -261,31 +258,14 @@ impl Connection {
         None
     }
 
-    /// The next segment of the sender, unless too much has not left the sender's station. What has left stirs the sender.
-    fn next_of_sender(&mut self, now: Time) -> Option<Segment> {
-        let tcp = &self.spec.tcp;
-        if tcp.sender.small_queue {
-            let packet_bytes = tcp.mss_bytes + tcp.data_header_bytes();
-            let rate = || self.sender.reckoned_rate();
-            if self.small_queue.holds(rate, tcp.mss_bytes, packet_bytes) {
-                return None;
-            }
-        }
-        let segment = self.sender.poll_transmit(now);
-        if segment.is_none() {
-            self.small_queue.on_idle();
-        }
-        segment
-    }
-
     /// A packet of the sender goes to the queue of the sender's station.
     pub(super) fn on_to_station(&mut self, packet_bytes: u32) {
-        self.small_queue.on_sent(packet_bytes);
+        self.sender.on_queued(packet_bytes);
     }
 
     /// The sender's station no longer has a packet.
     pub(super) fn on_left_station(&mut self, packet_bytes: u32) {
-        self.small_queue.on_left(packet_bytes);
+        self.sender.on_released(packet_bytes);
         self.stirred.sender = true;
     }
 

@@ -171,7 +171,7 @@ impl Hops {
         let hosts = Hosts { source: host(from), destination: host(to) };
         let first = self.routes[begin];
         let small_queue = match (&flow.traffic, end) {
-            (Traffic::Tcp(tcp), End::Receiver(_)) => tcp.tcp.sender.small_queue,
+            (Traffic::Tcp(tcp), End::Receiver(_)) => tcp.tcp.sender.small_queue.is_some(),
             _ => false,
         };
         self.paths.push(Path { first, routes, end, ecn, dscp: flow.dscp, hosts, small_queue });

@@ -20,6 +20,7 @@ mod sender;
 mod small_queue;
 mod spec;
 mod tcp_ap;
+mod window_use;
 
 pub use airqueue_core::SackBlocks;
 pub use congestion::{
@@ -33,7 +34,6 @@ pub use recovery::LossDetection;
 pub use rto::{Estimator, RtoSpec};
 pub use segment::{HeaderSize, Segment, Timestamps};
 pub use sender::{Sender, SenderCounters};
-pub use small_queue::SmallQueue;
 pub use spec::{
     AckEvery, AckTimer, FastRecovery, Halving, IdleRestart, InitialWindow, Opening, ReceiverSpec,
     SenderSpec, SpecError, TcpSpec,

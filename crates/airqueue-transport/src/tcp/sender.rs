@@ -1,6 +1,6 @@
 //! The sending end of a connection.
 
-mod rate;
+mod device;
 mod steering;
 
 use super::congestion::{Acked, Beginning, Controller, Event};
@@ -14,6 +14,7 @@ use super::segment::Segment;
 use super::spec::{Halving, Opening, SpecError, TcpSpec, clock_value};
 use super::tcp_ap::TcpApSpec;
 use airqueue_core::{DataRate, Ecn, RandomStream, Seed, Span, Time};
+use device::Device;
 
 /// Divides the data of an application into segments, and sends each segment until it is acknowledged.
 ///
@@ -39,8 +40,12 @@ pub struct Sender {
     deadline: Time,
     /// The octet after the segment whose round trip is being measured, and when the segment was sent.
     timed: Option<(u64, Time)>,
-    /// For the counters.
+    /// For the counters, and to know how old the first outstanding segment is.
     round_trips: RoundTrips,
+    /// The shortest round trip so far.
+    shortest: Option<Span>,
+    /// The device of this host, once it has been given a packet.
+    device: Option<Device>,
     /// The first outstanding octet when the timer last expired.
     timed_out: Option<u64>,
     /// When data were last sent.
@@ -103,7 +108,8 @@ impl Sender {
     pub fn restart(&mut self) {
         let mut round_trips = std::mem::take(&mut self.round_trips);
         round_trips.forget();
-        *self = Sender { round_trips, ..Sender::of(&self.spec, self.draws.clone()) };
+        let device = self.device.map(Device::restarted);
+        *self = Sender { round_trips, device, ..Sender::of(&self.spec, self.draws.clone()) };
     }
 
     fn of(spec: &TcpSpec, mut draws: RandomStream) -> Sender {
@@ -137,6 +143,8 @@ impl Sender {
             deadline: Time::MAX,
             timed: None,
             round_trips: RoundTrips::default(),
+            shortest: None,
+            device: None,
             timed_out: None,
             last_sent: None,
             recent: None,
@@ -248,6 +256,7 @@ impl Sender {
         if effect.advance.is_some() {
             self.sample(ack, segment, now);
             if let Some(rtt) = self.round_trips.on_ack(ack, now) {
+                self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
                 self.counters.round_trips += 1;
                 self.counters.round_trip_time = self.counters.round_trip_time + rtt;
             }
@@ -430,9 +439,14 @@ impl Sender {
         }
         self.restart_if_idle(now);
         let budget = self.budget();
-        let piece = self.recovery.next_range(&budget)?;
-        if !matches!(piece.kind, SegmentKind::AtOnce | SegmentKind::Probe) && self.pacer.holds(now)
-        {
+        let piece = self.recovery.next_range(&budget).filter(|piece| {
+            matches!(piece.kind, SegmentKind::AtOnce | SegmentKind::Probe) || !self.pacer.holds(now)
+        });
+        let Some(piece) = piece else {
+            self.on_nothing_to_send();
+            return None;
+        };
+        if self.device_holds(&piece, &budget, now) {
             return None;
         }
         Some(self.send(piece, &budget, now))
@@ -490,5 +504,11 @@ impl Sender {
             None => self.pacer.on_sent(now, segment.size_bytes(), self.pacing_rate()),
         }
         segment
+    }
+
+    /// The rate at which segments are paced, if they are paced by rate.
+    fn pacing_rate(&self) -> Option<DataRate> {
+        let Pacing::Window { slow_start, avoidance } = self.spec.sender.pacing else { return None };
+        Some(self.controller.pacing_rate(self.rto.srtt()?, slow_start, avoidance))
     }
 }

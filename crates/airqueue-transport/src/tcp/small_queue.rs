@@ -1,129 +1,178 @@
-//! TCP small queues: how much of a connection waits in the network device of the sending host, as
-//! `tcp_small_queue_check` and `tcp_tso_autosize` of Linux's `tcp_output.c` decide.
+//! TCP small queues: how much of a connection waits in the network device of the sending host, as in `tcp_output.c` of
+//! Linux 6.1.
 //!
-//! A sender hands its device a burst of segments at a time, and no burst while more than the limit has not left the
-//! device. Both follow from the rate at which the connection would pace its segments.
+//! A sender hands its device bursts of segments (`tcp_tso_autosize`), and no burst while more than a limit has not left
+//! the device (`tcp_small_queue_check`). Both follow from the rate at which the connection would pace its segments. A
+//! burst that would be short waits for the next acknowledgement (`tcp_tso_should_defer`).
 
-use airqueue_core::DataRate;
+use airqueue_core::{DataRate, Span};
 
-/// Of each second of the pacing rate so much is the limit, and one burst: 8 ms, as mac80211 sets for the sockets of its
-/// stations (`sk_pacing_shift` 7).
-const PACING_SHIFT: u32 = 7;
-/// Largest limit: `tcp_limit_output_bytes`.
+/// Largest limit without pacing: `tcp_limit_output_bytes`.
 const MOST_BYTES: u64 = 1 << 20;
-/// Largest burst in bytes of data: `sk_gso_max_size`, less the headers.
-const MOST_BURST_BYTES: u64 = 65_536 - 1 - 320;
+/// Most bytes of data in a buffer of the send queue, and in a burst: `sk_gso_max_size`, 65 536 less 1 and the headers.
+const MOST_BURST_BYTES: u64 = 65_536 - 1 - HEADROOM_BYTES;
 /// Fewest segments of a burst: `tcp_min_tso_segs`.
 const FEWEST_SEGMENTS: u64 = 2;
-/// What the kernel counts for a packet beyond the IP packet: 2304 bytes for a packet of 1500, as `ss -tm` shows.
-const OVERHEAD_BYTES: u64 = 804;
+/// A burst is longer by the largest burst, halved for each 512 microseconds of the shortest round trip
+/// (`tcp_tso_rtt_log` 9).
+const SHORT_TRIP: Span = Span::from_micros(512);
+/// Room for headers in a buffer: `MAX_TCP_HEADER` of a kernel without radio; others have 64 bytes more.
+const HEADROOM_BYTES: u64 = 256;
+/// IPv4 and TCP headers with timestamps, which are in this room.
+const HEADERS_BYTES: u64 = 52;
+/// `struct skb_shared_info`, at the end of a buffer.
+const SHARED_BYTES: u64 = 320;
+/// `struct sk_buff`.
+const DESCRIPTOR_BYTES: u64 = 256;
+/// What the kernel counts for a burst beyond its data: a buffer of 1024 bytes for headers, and its descriptor.
+const BURST_BYTES: u64 = 1024 + DESCRIPTOR_BYTES;
+/// A short burst waits only if the previous one was sent within this time.
+pub(super) const RECENT: Span = Span::from_millis(1);
+/// A short burst does not wait if there is room for this part of the window (`tcp_tso_win_divisor`).
+const WINDOW_PARTS: u64 = 3;
 
 /// The part of a connection that has not left the sender's device.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SmallQueue {
+pub(super) struct SmallQueue {
     /// Bytes in the device, as the kernel counts bytes.
     below: u64,
     /// Segments of the present burst that have not been sent.
     burst: u64,
 }
 
-/// Bytes that the kernel counts for an IP packet.
+/// What a sender knows before a burst.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outlook {
+    /// The rate at which segments would be paced, and of how much time of this rate the data may wait. `None` before the
+    /// first round trip.
+    pub(super) share: Option<(DataRate, Span)>,
+    /// The sender paces its segments.
+    pub(super) paced: bool,
+    /// The shortest round trip so far.
+    pub(super) shortest: Option<Span>,
+    /// Data in a full segment.
+    pub(super) mss_bytes: u64,
+    /// The congestion window, and how much of it is not in use.
+    pub(super) cwnd: u64,
+    pub(super) room: u64,
+    /// Bytes of data sent before.
+    pub(super) sent: u64,
+    /// Data were last sent within [`RECENT`].
+    pub(super) recent: bool,
+    /// The acknowledgement of the first outstanding segment is near: half a round trip has passed since it was sent.
+    pub(super) ack_is_near: bool,
+    /// Losses are being repaired, or the tail is probed: no burst waits for acknowledgements.
+    pub(super) urgent: bool,
+}
+
+/// Whether a burst may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Now.
+    Send,
+    /// When packets have left the device.
+    Full,
+    /// When more of the window is free.
+    Short,
+}
+
+/// Bytes that the kernel counts for an IP packet that it has cut out of a burst (`skb_segment`, for a device that takes
+/// packets in one piece): a buffer of a power of two of bytes, and its descriptor. 2304 for a packet of 1500, as `ss -tm`
+/// shows.
 fn counted(packet_bytes: u32) -> u64 {
-    u64::from(packet_bytes) + OVERHEAD_BYTES
+    let data = u64::from(packet_bytes).saturating_sub(HEADERS_BYTES);
+    (HEADROOM_BYTES + data + SHARED_BYTES).next_power_of_two() + DESCRIPTOR_BYTES
+}
+
+impl Outlook {
+    /// Bytes of data that the sender would send in the time of its share.
+    fn share_bytes(&self) -> u64 {
+        self.share.map_or(u64::MAX, |(rate, time)| {
+            (u128::from(rate.as_bps()) * time.as_nanos().max(0) as u128 / 8_000_000_000) as u64
+        })
+    }
+
+    /// Most segments of a burst (`tcp_tso_segs`).
+    fn most_segments(&self) -> u64 {
+        let halvings = self
+            .shortest
+            .map_or(u64::MAX, |rtt| (rtt.as_nanos().max(0) / SHORT_TRIP.as_nanos()) as u64);
+        let more = if halvings < 32 { MOST_BURST_BYTES >> halvings } else { 0 };
+        let bytes = self.share_bytes().saturating_add(more).min(MOST_BURST_BYTES);
+        (bytes / self.mss_bytes).max(FEWEST_SEGMENTS)
+    }
+
+    /// Segments that are left of the buffer in which the application's data wait.
+    fn in_buffer(&self) -> u64 {
+        let full = (MOST_BURST_BYTES / self.mss_bytes).max(1);
+        full - self.sent / self.mss_bytes % full
+    }
+
+    /// Segments of the next burst: at most half a window, what has room in the window, and what is left of a buffer
+    /// (`tcp_cwnd_test`, `tcp_mss_split_point`).
+    fn segments(&self) -> u64 {
+        let half = self.cwnd / self.mss_bytes / 2;
+        let quota = half.min(self.room / self.mss_bytes).max(1);
+        quota.min(self.most_segments()).min(self.in_buffer())
+    }
+
+    /// Whether the burst should wait until it can be longer (`tcp_tso_should_defer`).
+    fn is_short(&self) -> bool {
+        let room = self.room / self.mss_bytes;
+        let enough = room >= self.most_segments()
+            || room >= self.in_buffer()
+            || self.room >= self.cwnd / WINDOW_PARTS;
+        self.in_buffer() > 1 && !self.urgent && self.recent && !enough && self.ack_is_near
+    }
+
+    /// Bytes in the device up to which a burst of so many segments may follow.
+    fn limit(&self, segments: u64) -> u64 {
+        let two = 2 * (segments * self.mss_bytes + BURST_BYTES);
+        let limit = self.share_bytes().max(two);
+        if self.paced { limit } else { limit.min(MOST_BYTES) }
+    }
 }
 
 impl SmallQueue {
-    /// Whether the next segment has to wait until a packet leaves the device. `rate`: the pacing rate, once it is known;
-    /// `mss_bytes` and `packet_bytes`: the sizes of a full segment without and with its headers.
-    pub fn holds(
-        &mut self,
-        rate: impl FnOnce() -> Option<DataRate>,
-        mss_bytes: u32,
-        packet_bytes: u32,
-    ) -> bool {
+    /// Whether the next new segment may be sent.
+    pub(super) fn verdict(&mut self, outlook: impl FnOnce() -> Outlook) -> Verdict {
         if self.burst > 0 {
-            return false;
+            return Verdict::Send;
         }
-        let share = rate().map_or(u64::MAX, |rate| (rate.as_bps() / 8) >> PACING_SHIFT);
-        let segments = share.min(MOST_BURST_BYTES) / u64::from(mss_bytes);
-        let segments = segments.max(FEWEST_SEGMENTS);
-        let limit = share.min(MOST_BYTES).max(2 * segments * counted(packet_bytes));
-        if self.below > limit {
-            return true;
+        let outlook = outlook();
+        if outlook.is_short() {
+            return Verdict::Short;
+        }
+        let segments = outlook.segments();
+        if self.below > outlook.limit(segments) {
+            return Verdict::Full;
         }
         self.burst = segments;
-        false
+        Verdict::Send
     }
 
-    /// There is nothing to send: the burst ends.
-    pub fn on_idle(&mut self) {
+    /// Whether a segment may be sent again: the limit is twice as high.
+    pub(super) fn admits_again(&self, outlook: impl FnOnce() -> Outlook) -> bool {
+        self.below <= 2 * outlook().limit(1)
+    }
+
+    /// A new segment is sent.
+    pub(super) fn on_new(&mut self) {
+        self.burst = self.burst.saturating_sub(1);
+    }
+
+    /// Nothing more can be sent: the burst ends.
+    pub(super) fn end_burst(&mut self) {
         self.burst = 0;
     }
 
     /// A packet goes to the device.
-    pub fn on_sent(&mut self, packet_bytes: u32) {
-        self.burst = self.burst.saturating_sub(1);
+    pub(super) fn on_queued(&mut self, packet_bytes: u32) {
         self.below += counted(packet_bytes);
     }
 
     /// A packet has left the device.
-    pub fn on_left(&mut self, packet_bytes: u32) {
+    pub(super) fn on_released(&mut self, packet_bytes: u32) {
         self.below -= counted(packet_bytes);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Segments of 1448 bytes that a sender sends before it has to wait.
-    fn until_held(queue: &mut SmallQueue, rate: Option<DataRate>) -> u64 {
-        (0..)
-            .find(|_| {
-                queue.holds(|| rate, 1448, 1500) || {
-                    queue.on_sent(1500);
-                    false
-                }
-            })
-            .unwrap()
-    }
-
-    #[test]
-    fn the_limit_is_a_share_of_the_rate_and_the_last_burst_exceeds_it() {
-        // 300 Mb/s: 37.5 MB/s, of which 1/128 is 292,968 bytes; 45 segments a burst.
-        let rate = DataRate::from_bps(300_000_000);
-        let sent = until_held(&mut SmallQueue::default(), rate);
-        // 135 segments are 311,040 bytes as the kernel counts them: the first multiple of 45 above the limit.
-        assert_eq!(sent, 135);
-    }
-
-    #[test]
-    fn slow_senders_have_two_bursts_of_two_and_one_more() {
-        // 128 bytes: the limit is two bursts of two segments, which is not exceeded before the third burst.
-        let rate = DataRate::from_bps(128 * 8 * 128);
-        assert_eq!(until_held(&mut SmallQueue::default(), rate), 6);
-    }
-
-    #[test]
-    fn a_packet_that_leaves_makes_room_and_an_idle_sender_begins_a_burst_anew() {
-        let rate = DataRate::from_bps(128 * 8 * 128);
-        let mut queue = SmallQueue::default();
-        until_held(&mut queue, rate);
-        queue.on_left(1500);
-        assert!(queue.holds(|| rate, 1448, 1500));
-        queue.on_left(1500);
-        assert_eq!(until_held(&mut queue, rate), 2);
-        let mut queue = SmallQueue::default();
-        assert!(!queue.holds(|| rate, 1448, 1500));
-        queue.on_sent(1500);
-        queue.on_idle();
-        // A burst of two follows, not the rest of the first: 5 of at most 4 and another burst.
-        assert_eq!(until_held(&mut queue, rate), 4);
-    }
-
-    #[test]
-    fn without_a_round_trip_a_megabyte_may_wait() {
-        let sent = until_held(&mut SmallQueue::default(), None);
-        assert!((1 << 20..(1 << 20) + 45 * 2304).contains(&(sent * 2304)));
     }
 }
