@@ -364,15 +364,20 @@ impl Sender {
         }
         // The window does not grow on a mark (RFC 3168, section 6.1.2).
         let used = self.is_used(advance.flight);
-        if advance.countable > 0 && used && !marked {
-            self.controller.on_ack(&Acked {
-                bytes: advance.countable,
-                now,
-                srtt: self.rto.srtt(),
-                rtt,
-                una: self.recovery.una(),
-                high: self.recovery.high(),
-            });
+        if advance.countable == 0 {
+            return;
+        }
+        let acked = Acked {
+            bytes: advance.countable,
+            now,
+            srtt: self.rto.srtt(),
+            rtt,
+            una: self.recovery.una(),
+            high: self.recovery.high(),
+        };
+        self.controller.on_round_trip(&acked);
+        if used && !marked {
+            self.controller.on_ack(&acked);
         }
     }
 
