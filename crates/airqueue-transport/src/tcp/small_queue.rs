@@ -176,3 +176,147 @@ impl SmallQueue {
         self.below -= counted(packet_bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1448;
+    const PACKET: u32 = 1500;
+    /// `sk_pacing_shift` 7.
+    const SHARE: Span = Span::from_nanos(1_000_000_000 >> 7);
+
+    /// A sender far from its window's end, whose share at its rate is `share_bytes`.
+    fn outlook(share_bytes: u64) -> Outlook {
+        Outlook {
+            share: DataRate::from_bps(share_bytes * 8 * 128).map(|rate| (rate, SHARE)),
+            paced: false,
+            shortest: Some(Span::from_millis(20)),
+            mss_bytes: MSS,
+            cwnd: 10_000 * MSS,
+            room: 10_000 * MSS,
+            sent: 0,
+            recent: true,
+            ack_is_near: true,
+            urgent: false,
+        }
+    }
+
+    /// Segments that a sender sends until the device is full. Octets sent before are counted.
+    fn until_full(queue: &mut SmallQueue, outlook: Outlook) -> u64 {
+        (0..)
+            .find(|&sent| match queue.verdict(|| Outlook { sent: sent * MSS, ..outlook }) {
+                Verdict::Send => {
+                    queue.on_new();
+                    queue.on_queued(PACKET);
+                    false
+                }
+                Verdict::Full => true,
+                Verdict::Short => panic!("the window is wide"),
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn packets_count_as_the_kernel_shows_them() {
+        assert_eq!(counted(1500), 2304);
+        assert_eq!(counted(576), 2048 + 256);
+        assert_eq!(counted(200), 1024 + 256);
+    }
+
+    #[test]
+    fn bursts_and_limits_follow_from_the_share() {
+        // Two segments at least; 4 segments are 5792 bytes; 45 at most.
+        for (share, segments) in [(1, 2), (4 * MSS, 4), (5 * MSS - 1, 4), (1 << 20, 45)] {
+            assert_eq!(outlook(share).segments(), segments, "{share}");
+        }
+        // Two bursts with their overhead, or the share, or a mebibyte without pacing.
+        assert_eq!(outlook(4 * MSS).limit(4), 2 * (4 * MSS + 1280));
+        assert_eq!(outlook(300_000).limit(45), 300_000);
+        assert_eq!(outlook(3 << 20).limit(45), 1 << 20);
+        assert_eq!(Outlook { paced: true, ..outlook(3 << 20) }.limit(45), 3 << 20);
+    }
+
+    #[test]
+    fn the_last_burst_begins_at_the_limit_at_most() {
+        // A limit of 6912 - 4 bytes: after three packets, 6912 bytes, nothing follows, but two and two are sent.
+        assert_eq!(until_full(&mut SmallQueue::default(), outlook(1)), 4);
+        // 14144 bytes are 6.1 packets: bursts begin after 0 and 4 packets, not after 8.
+        assert_eq!(until_full(&mut SmallQueue::default(), outlook(4 * MSS)), 8);
+        // 300,000 bytes are 130.2 packets: bursts of 45 begin after 0, 45 and 90.
+        assert_eq!(until_full(&mut SmallQueue::default(), outlook(300_000)), 135);
+        // What the device has is never more than the limit and a burst.
+        for share in (1..400_000).step_by(7919) {
+            let outlook = outlook(share);
+            let burst = outlook.most_segments();
+            let bytes = until_full(&mut SmallQueue::default(), outlook) * 2304;
+            let most = outlook.limit(burst) + burst * 2304;
+            assert!(bytes <= most, "{share}: {bytes} of {most}");
+        }
+    }
+
+    #[test]
+    fn packets_that_leave_make_room() {
+        let mut queue = SmallQueue::default();
+        let slow = outlook(4 * MSS);
+        let full = until_full(&mut queue, slow);
+        queue.on_released(PACKET);
+        assert_eq!(queue.verdict(|| slow), Verdict::Full);
+        // 6 packets are 13,824 bytes, below the limit.
+        queue.on_released(PACKET);
+        assert_eq!(queue.verdict(|| slow), Verdict::Send);
+        assert_eq!(full, 8);
+    }
+
+    #[test]
+    fn segments_are_sent_again_up_to_twice_the_limit() {
+        let mut queue = SmallQueue::default();
+        // A limit of 5792 bytes for one segment: twice that are five packets.
+        let slow = || outlook(4 * MSS);
+        for sent in 0..8 {
+            assert_eq!(queue.admits_again(slow), sent * 2304 <= 2 * 5792, "{sent}");
+            queue.on_queued(PACKET);
+        }
+    }
+
+    #[test]
+    fn bursts_end_with_a_buffer_and_take_half_a_window() {
+        // 45 segments a buffer: four and four, and at last one.
+        let slow = |sent| Outlook { sent: sent * MSS, ..outlook(4 * MSS) };
+        assert_eq!([0, 40, 44, 45, 46].map(|sent| slow(sent).segments()), [4, 4, 1, 4, 4]);
+        let narrow = Outlook { cwnd: 10 * MSS, room: 10 * MSS, ..outlook(1 << 20) };
+        assert_eq!(narrow.segments(), 5);
+        assert_eq!(Outlook { room: 3 * MSS, ..narrow }.segments(), 3);
+    }
+
+    #[test]
+    fn short_paths_have_longer_bursts() {
+        // The largest burst, 65,279 bytes, halved for every 512 us: 16,319 bytes and the share of 2 segments.
+        let near = Outlook { shortest: Some(Span::from_micros(1100)), ..outlook(2 * MSS) };
+        assert_eq!(near.segments(), (65_279 / 4 + 2 * 1448) / 1448);
+    }
+
+    #[test]
+    fn a_burst_waits_for_a_near_acknowledgement_only() {
+        // Room for 3 segments of a window of 100, where a burst has 20.
+        let short = Outlook { cwnd: 100 * MSS, room: 3 * MSS, ..outlook(20 * MSS) };
+        assert!(short.is_short());
+        for enough in [
+            Outlook { ack_is_near: false, ..short },
+            Outlook { recent: false, ..short },
+            Outlook { urgent: true, ..short },
+            Outlook { room: 20 * MSS, ..short },
+            Outlook { cwnd: 9 * MSS, ..short },
+            Outlook { sent: 42 * MSS, ..short },
+        ] {
+            assert!(!enough.is_short(), "{enough:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_round_trip_a_mebibyte_may_wait() {
+        let first = Outlook { share: None, shortest: None, ..outlook(1) };
+        let bytes = until_full(&mut SmallQueue::default(), first) * 2304;
+        assert!((1 << 20..(1 << 20) + 45 * 2304).contains(&bytes));
+    }
+}

@@ -199,7 +199,9 @@ mod tests {
         while t < seconds {
             each(t, cubic.cwnd);
             let now = Time::ZERO + Span::from_secs_f64(t);
-            cubic.on_ack(&Acked { rtt: Some(rtt), ..acked(MSS, now) });
+            let ack = Acked { rtt: Some(rtt), ..acked(MSS, now) };
+            cubic.on_round_trip(&ack);
+            cubic.on_ack(&ack);
             t += rtt.as_secs_f64() / cubic.cwnd as f64;
         }
     }
@@ -262,7 +264,9 @@ mod tests {
             let now = Time::ZERO + Span::from_millis(3 * n);
             let una = n as u64 * MSS;
             let high = una + cubic.cwnd_bytes();
-            cubic.on_ack(&Acked { rtt: Some(rtt), una, high, ..acked(MSS, now) });
+            let ack = Acked { rtt: Some(rtt), una, high, ..acked(MSS, now) };
+            cubic.on_round_trip(&ack);
+            cubic.on_ack(&ack);
         }
         assert!((30..80).contains(&cubic.ssthresh), "{}", cubic.ssthresh);
     }
