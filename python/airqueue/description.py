@@ -215,6 +215,7 @@ class TcpTable(TypedDict, total=False):
     nagle: bool
     pacing: words.PacingValue
     sack: bool
+    small_queue: words.SmallQueueValue
     stack: words.TcpName
     timestamps: bool
     window: words.Packets

@@ -64,6 +64,7 @@ AckTimerName = Literal["segment", "ticks"]
 CongestionName = Literal["newreno", "cubic", "bbr"]
 PacingName = Literal["tcp-ap", "tcp-ap-code"]
 PacingValue = bool | PacingName
+SmallQueueValue = bool | Duration
 TcpName = Literal["standard", "linux", "ns2"]
 Bytes = str
 CodecName = Literal["g711-plc", "g729", "g729a-vad"]

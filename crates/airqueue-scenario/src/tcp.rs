@@ -2,7 +2,8 @@
 
 use super::error::{Result, error, wrong};
 use super::file::{
-    AckEveryValue, AckScheme, AckTimerName, File, FlowTable, PacingValue, RttName, TcpTable,
+    AckEveryValue, AckScheme, AckTimerName, File, FlowTable, PacingValue, RttName, SmallQueueValue,
+    TcpTable,
 };
 use super::pacing::adaptive_pacing;
 use super::profile::TcpProfile;
@@ -25,8 +26,6 @@ const MOST_BYTES: u32 = 65_535;
 
 /// Segment numbers from which on an acknowledgement covers two, three and four segments (Altman and Jimenez, 2003).
 const DYNAMIC: [u64; 3] = [2, 5, 9];
-/// Linux's pacing.
-const LINUX: Pacing = Pacing::Window { slow_start: 2.0, avoidance: 1.2 };
 
 /// Applies a setting, if it is given.
 macro_rules! take {
@@ -126,6 +125,10 @@ fn spec(
         AckTimerName::Segment => AckTimer::Segment,
         AckTimerName::Ticks => AckTimer::Ticks,
     });
+    take!(tcp.sender.small_queue, layers.small_queue, |small: &SmallQueueValue| match small {
+        SmallQueueValue::Flag(small) => small.then_some(TcpSpec::RADIO_QUEUE),
+        SmallQueueValue::Time(time) => Some(time.value),
+    });
     take!(tcp.receiver.batches, layers.ack_batches, |&batches: &bool| batches);
     take!(tcp.opening, layers.handshake, |&shakes: &bool| {
         if shakes { Opening::BySender } else { Opening::Open }
@@ -154,7 +157,7 @@ fn spec(
         }
     });
     take!(tcp.sender.pacing, layers.pacing, |&paced: &PacingValue| match paced {
-        PacingValue::Flag(true) => LINUX,
+        PacingValue::Flag(true) => Pacing::LINUX,
         PacingValue::Flag(false) | PacingValue::Named(_) => Pacing::Off,
     });
     meet_requirements(&mut tcp, key, layers)?;

@@ -106,6 +106,8 @@ def tcp(
             "mss": f"{MSS} B",
             "window": f"{buffer // MSS} packets",
             "ack_every": ack_every,
+            # The test bed has Linux 2.6.8; small queues came with 3.6.
+            "small_queue": False,
         },
     }
 

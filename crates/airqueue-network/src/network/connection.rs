@@ -258,6 +258,17 @@ impl Connection {
         None
     }
 
+    /// A packet of the sender goes to the queue of the sender's station.
+    pub(super) fn on_to_station(&mut self, packet_bytes: u32) {
+        self.sender.on_queued(packet_bytes);
+    }
+
+    /// The sender's station no longer has a packet.
+    pub(super) fn on_left_station(&mut self, packet_bytes: u32) {
+        self.sender.on_released(packet_bytes);
+        self.stirred.sender = true;
+    }
+
     fn is_complete(&self) -> bool {
         if self.spec.closes { self.sender.is_finished() } else { self.sender.backlog_bytes() == 0 }
     }

@@ -84,6 +84,10 @@ pub struct Network {
     drops: Vec<Dropped>,
     /// Outcomes of packets from outside; each outcome names the flow instead of the hop.
     outcomes: Vec<Outcome>,
+    /// Packets that their first station no longer has, while they are processed.
+    left: Vec<Packet>,
+    /// Those of them that came from outside.
+    released: Vec<Payload>,
     pub(super) batch: Batch,
 }
 
@@ -153,6 +157,8 @@ impl Network {
             inbox: Vec::new(),
             drops: Vec::new(),
             outcomes: Vec::new(),
+            left: Vec::new(),
+            released: Vec::new(),
             batch: Batch::default(),
         };
         network.sort_hops(spec, queues);
@@ -299,7 +305,7 @@ impl Network {
     /// given up, or dropped by the station's queue. Up to this moment an operating system counts a packet against the
     /// packet's socket. Of each packet whose first hop is over the air this is said once, before or after its outcome.
     pub fn released(&mut self) -> impl Iterator<Item = Payload> + '_ {
-        self.wlan.upper.released.drain(..).map(|packet| packet.payload)
+        self.released.drain(..)
     }
 
     /// From now on [`Self::traced`] tells what happens to packets from outside at each hop.
@@ -455,9 +461,41 @@ impl Network {
     /// Processes the outcomes of packets on the air, and their consequences.
     #[inline]
     pub(super) fn pass_on(&mut self, queue: &mut EventQueue<Event>) {
-        while !self.wlan.upper.outcomes.is_empty() {
-            self.pass_on_batch(queue);
+        loop {
+            if !self.wlan.upper.released.is_empty() {
+                self.release(queue);
+            } else if !self.wlan.upper.outcomes.is_empty() {
+                self.pass_on_batch(queue);
+            } else {
+                return;
+            }
         }
+    }
+
+    /// Tells the senders of packets that their station no longer has the packets.
+    #[inline(never)]
+    fn release(&mut self, queue: &mut EventQueue<Event>) {
+        std::mem::swap(&mut self.wlan.upper.released, &mut self.left);
+        let mut left = std::mem::take(&mut self.left);
+        for packet in &left {
+            let path = self.wlan.upper.hops.of(packet).path;
+            match self.wlan.upper.hops.paths[path.index()].end {
+                End::Outside => self.released.push(packet.payload),
+                End::Receiver(id) => self.connections[id.index()].on_left_station(packet.size),
+                End::Sink | End::Sender(_) => {}
+            }
+        }
+        let mut last = None;
+        for packet in left.drain(..) {
+            let path = self.wlan.upper.hops.of(&packet).path;
+            if let End::Receiver(id) = self.wlan.upper.hops.paths[path.index()].end
+                && last != Some(id)
+            {
+                self.pump(id, queue);
+                last = Some(id);
+            }
+        }
+        self.left = left;
     }
 
     #[inline(never)]

@@ -50,6 +50,8 @@ pub(super) struct Path {
     pub(super) dscp: u8,
     /// The source and the destination of the path's packets.
     pub(super) hosts: Hosts,
+    /// Whether the path's sender has few packets in the queue of its own station.
+    small_queue: bool,
 }
 
 /// The state and counters of the packets of a hop.
@@ -135,9 +137,12 @@ impl Hops {
     }
 
     fn state_of(&self, hop: &RouteHop) -> HopState {
-        let end = self.paths.get(hop.path.index()).map_or(End::Sink, |path| path.end);
+        let path = self.paths.get(hop.path.index());
+        let end = path.map_or(End::Sink, |path| path.end);
         let loss_matters = end != End::Sink;
+        let over_air = matches!(hop.over, Hop::Air(_));
         HopState {
+            sender_waits: over_air && hop.first && path.is_some_and(|path| path.small_queue),
             // Quantiles of delays are counted for packets that have arrived. For packets from outside they are counted
             // by whoever offers the packets, often in thousands of flows.
             counters: match hop.next {
@@ -170,7 +175,11 @@ impl Hops {
         };
         let hosts = Hosts { source: host(from), destination: host(to) };
         let first = self.routes[begin];
-        self.paths.push(Path { first, routes, end, ecn, dscp: flow.dscp, hosts });
+        let small_queue = match (&flow.traffic, end) {
+            (Traffic::Tcp(tcp), End::Receiver(_)) => tcp.tcp.sender.small_queue.is_some(),
+            _ => false,
+        };
+        self.paths.push(Path { first, routes, end, ecn, dscp: flow.dscp, hosts, small_queue });
         Ok(())
     }
 
@@ -275,7 +284,7 @@ impl Hops {
     pub(super) fn tell_senders(&mut self) {
         for (hop, state) in self.all.iter().zip(&mut self.states).take(self.over_air) {
             let end = self.paths.get(hop.path.index()).map(|path| path.end);
-            state.sender_waits = hop.first && end == Some(End::Outside);
+            state.sender_waits |= hop.first && end == Some(End::Outside);
         }
     }
 

@@ -105,6 +105,9 @@ impl Network {
         let packet = sources.new_packet(first, segment.size_bytes(), queue.now());
         let packet = Packet { payload, ecn: segment.ecn, dscp, ..packet };
         self.wlan.report_segment(|| SegmentSent { packet, connection, segment });
+        if self.wlan.upper.hops.state(&packet).sender_waits {
+            self.connections[id.index()].on_to_station(packet.size);
+        }
         self.enter(packet, queue);
     }
 

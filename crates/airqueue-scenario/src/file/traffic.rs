@@ -113,6 +113,9 @@ pub(crate) struct TcpTable {
     pub(crate) nagle: Option<bool>,
     /// The shortest retransmission timeout. The default is 1 s (RFC 6298); for TCP like Linux's and ns2's, 200 ms.
     pub(crate) min_rto: Option<Quantity<Duration>>,
+    /// A station that sends data of its own keeps little of the data in its queue (TCP small queues): what this much time
+    /// at the pacing rate takes; true: 1/128 s, as above Linux's mac80211. The default is false; true for TCP like Linux's.
+    pub(crate) small_queue: Option<SmallQueueValue>,
     /// Pacing: with true at twice the window per round-trip time in slow start and 1.2 times afterwards, as Linux does,
     /// or by the scheme of this name. The default is false.
     pub(crate) pacing: Option<PacingValue>,
@@ -156,6 +159,16 @@ pub(crate) enum AckEveryValue {
 pub(crate) enum AckScheme {
     /// One segment at first, then two, three and four.
     Dynamic,
+}
+
+/// The share of a connection in the queue of its own station.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected true, false or a duration")]
+pub(crate) enum SmallQueueValue {
+    /// As above Linux's mac80211, or without limit.
+    Flag(bool),
+    /// What this much time at the pacing rate takes.
+    Time(Quantity<Duration>),
 }
 
 /// Pacing of segments.

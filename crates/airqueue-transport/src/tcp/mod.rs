@@ -17,8 +17,10 @@ mod round_trips;
 mod rto;
 mod segment;
 mod sender;
+mod small_queue;
 mod spec;
 mod tcp_ap;
+mod window_use;
 
 pub use airqueue_core::SackBlocks;
 pub use congestion::{

@@ -21,6 +21,12 @@ pub enum Pacing {
 }
 
 impl Pacing {
+    /// The multiples of Linux, in slow start and otherwise.
+    pub(super) const LINUX_GAINS: (f64, f64) = (2.0, 1.2);
+    /// With the multiples of Linux.
+    pub const LINUX: Pacing =
+        Pacing::Window { slow_start: Self::LINUX_GAINS.0, avoidance: Self::LINUX_GAINS.1 };
+
     pub(super) fn check(self) -> Result<(), SpecError> {
         match self {
             Pacing::Off => Ok(()),

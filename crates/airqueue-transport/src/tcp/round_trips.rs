@@ -40,6 +40,11 @@ impl RoundTrips {
         }
     }
 
+    /// When the first outstanding segment was sent; `None`: more than once, or nothing is outstanding.
+    pub(super) fn oldest(&self) -> Option<Time> {
+        self.outstanding.front()?.sent
+    }
+
     /// Time since the newest newly acknowledged segment was sent; `None` if this segment was sent more than once
     /// (Karn's rule: RFC 6298, section 3), or no segment is newly acknowledged.
     pub(super) fn on_ack(&mut self, ack: u64, now: Time) -> Option<Span> {

@@ -1,5 +1,6 @@
 //! The sending end of a connection.
 
+mod device;
 mod steering;
 
 use super::congestion::{Acked, Beginning, Controller, Event};
@@ -13,6 +14,7 @@ use super::segment::Segment;
 use super::spec::{Halving, Opening, SpecError, TcpSpec, clock_value};
 use super::tcp_ap::TcpApSpec;
 use airqueue_core::{DataRate, Ecn, RandomStream, Seed, Span, Time};
+use device::Device;
 
 /// Divides the data of an application into segments, and sends each segment until it is acknowledged.
 ///
@@ -38,8 +40,12 @@ pub struct Sender {
     deadline: Time,
     /// The octet after the segment whose round trip is being measured, and when the segment was sent.
     timed: Option<(u64, Time)>,
-    /// For the counters.
+    /// For the counters, and to know how old the first outstanding segment is.
     round_trips: RoundTrips,
+    /// The shortest round trip so far.
+    shortest: Option<Span>,
+    /// The device of this host, once it has been given a packet.
+    device: Option<Device>,
     /// The first outstanding octet when the timer last expired.
     timed_out: Option<u64>,
     /// When data were last sent.
@@ -102,7 +108,8 @@ impl Sender {
     pub fn restart(&mut self) {
         let mut round_trips = std::mem::take(&mut self.round_trips);
         round_trips.forget();
-        *self = Sender { round_trips, ..Sender::of(&self.spec, self.draws.clone()) };
+        let device = self.device.map(Device::restarted);
+        *self = Sender { round_trips, device, ..Sender::of(&self.spec, self.draws.clone()) };
     }
 
     fn of(spec: &TcpSpec, mut draws: RandomStream) -> Sender {
@@ -136,6 +143,8 @@ impl Sender {
             deadline: Time::MAX,
             timed: None,
             round_trips: RoundTrips::default(),
+            shortest: None,
+            device: None,
             timed_out: None,
             last_sent: None,
             recent: None,
@@ -247,6 +256,7 @@ impl Sender {
         if effect.advance.is_some() {
             self.sample(ack, segment, now);
             if let Some(rtt) = self.round_trips.on_ack(ack, now) {
+                self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
                 self.counters.round_trips += 1;
                 self.counters.round_trip_time = self.counters.round_trip_time + rtt;
             }
@@ -352,18 +362,22 @@ impl Sender {
             let left = self.controller.cwnd_bytes().saturating_sub(advance.deflates);
             self.controller.cap(left.max(self.spec.mss_bytes.into()));
         }
-        // A window of which less than half is used carries no information about the path (RFC 7661, section 4.2), and
-        // the window does not grow on a mark (RFC 3168, section 6.1.2).
-        let used = advance.flight.saturating_mul(2) >= self.controller.cwnd_bytes();
-        if advance.countable > 0 && used && !marked {
-            self.controller.on_ack(&Acked {
-                bytes: advance.countable,
-                now,
-                srtt: self.rto.srtt(),
-                rtt,
-                una: self.recovery.una(),
-                high: self.recovery.high(),
-            });
+        // The window does not grow on a mark (RFC 3168, section 6.1.2).
+        let used = self.is_used(advance.flight);
+        if advance.countable == 0 {
+            return;
+        }
+        let acked = Acked {
+            bytes: advance.countable,
+            now,
+            srtt: self.rto.srtt(),
+            rtt,
+            una: self.recovery.una(),
+            high: self.recovery.high(),
+        };
+        self.controller.on_round_trip(&acked);
+        if used && !marked {
+            self.controller.on_ack(&acked);
         }
     }
 
@@ -430,9 +444,14 @@ impl Sender {
         }
         self.restart_if_idle(now);
         let budget = self.budget();
-        let piece = self.recovery.next_range(&budget)?;
-        if !matches!(piece.kind, SegmentKind::AtOnce | SegmentKind::Probe) && self.pacer.holds(now)
-        {
+        let piece = self.recovery.next_range(&budget).filter(|piece| {
+            matches!(piece.kind, SegmentKind::AtOnce | SegmentKind::Probe) || !self.pacer.holds(now)
+        });
+        let Some(piece) = piece else {
+            self.on_nothing_to_send();
+            return None;
+        };
+        if self.device_holds(&piece, &budget, now) {
             return None;
         }
         Some(self.send(piece, &budget, now))
@@ -492,6 +511,7 @@ impl Sender {
         segment
     }
 
+    /// The rate at which segments are paced, if they are paced by rate.
     fn pacing_rate(&self) -> Option<DataRate> {
         let Pacing::Window { slow_start, avoidance } = self.spec.sender.pacing else { return None };
         Some(self.controller.pacing_rate(self.rto.srtt()?, slow_start, avoidance))

@@ -78,6 +78,9 @@ pub struct SenderSpec {
     pub opens_with_data: bool,
     /// Whether and how segments are paced.
     pub pacing: Pacing,
+    /// TCP small queues: data for this much time at the pacing rate may wait in a device of the sender's own host that
+    /// says when packets have left it ([`Sender::on_queued`](super::Sender::on_queued)); `None`: any amount.
+    pub small_queue: Option<Span>,
 }
 
 /// The initial congestion window.
@@ -240,6 +243,7 @@ impl TcpSpec {
                 nagle: true,
                 opens_with_data: false,
                 pacing: Pacing::Off,
+                small_queue: None,
             },
             receiver: ReceiverSpec {
                 acknowledge: AckEvery::Fixed(2),
@@ -284,6 +288,9 @@ impl TcpSpec {
         }
     }
 
+    /// The time for which mac80211 lets data of its own station wait in the station: 1/128 s (`sk_pacing_shift` 7).
+    pub const RADIO_QUEUE: Span = Span::from_nanos(1_000_000_000 >> 7);
+
     /// Linux with its defaults: CUBIC with HyStart, slow start by all bytes acknowledged, Linux's timeout, loss
     /// detection by time, sixteen segments acknowledged at once and then every second segment within 40 ms, but the
     /// segments of a batch together.
@@ -297,6 +304,7 @@ impl TcpSpec {
                 growth: Growth::Bytes { segments_per_ack: u32::MAX },
                 rto: RtoSpec::LINUX,
                 loss_detection: LossDetection::Timing,
+                small_queue: Some(TcpSpec::RADIO_QUEUE),
                 ..standard.sender
             },
             receiver: ReceiverSpec {

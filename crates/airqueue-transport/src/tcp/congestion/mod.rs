@@ -52,8 +52,10 @@ pub struct Acked {
 /// Controls a congestion window. The sender reports acknowledgements outside of fast recovery, and only while the
 /// window limits the sender.
 pub trait Controller: Debug + Send + Sync {
-    /// New data were acknowledged.
+    /// New data were acknowledged. [`Controller::on_round_trip`] comes before.
     fn on_ack(&mut self, ack: &Acked);
+    /// New data were acknowledged, whether or not the window limits the sender.
+    fn on_round_trip(&mut self, _ack: &Acked) {}
     /// Congestion was detected, by a loss or by ECN, with this much outstanding.
     fn on_congestion(&mut self, flight_bytes: u64);
     /// The retransmission timer expired with this much outstanding; `again`: the timer had expired before for this

@@ -234,6 +234,14 @@ impl Recovery {
         }
     }
 
+    /// Whether the next segment probes for the loss of the last ones.
+    pub(super) fn is_probing(&self) -> bool {
+        match &self.0 {
+            Machine::Counting(_) => false,
+            Machine::Timing(one) => one.is_probing(),
+        }
+    }
+
     /// Whether lost octets have not been retransmitted yet.
     pub(super) fn owes(&self) -> bool {
         match &self.0 {

@@ -280,6 +280,11 @@ impl Timing {
         self.probe = Probe { deadline: Time::MAX, due: false, end: None, again: false };
     }
 
+    /// Whether the next segment is a probe.
+    pub(super) fn is_probing(&self) -> bool {
+        self.probe.due
+    }
+
     pub(super) fn next_range(&mut self, budget: &Budget) -> Option<SegmentRange> {
         let in_flight = self.board.in_flight();
         if self.probe.due {

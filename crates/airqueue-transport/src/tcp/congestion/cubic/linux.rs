@@ -68,17 +68,6 @@ impl LinuxCubic {
         }
     }
 
-    /// `bictcp_acked`: takes round-trip samples and decides whether slow start ends.
-    fn look(&mut self, ack: &Acked) {
-        let settling = self.epoch.is_some_and(|epoch| ack.now - epoch.began < SETTLING);
-        let Some(rtt) = ack.rtt.filter(|_| !settling) else { return };
-        self.shortest = Some(self.shortest.map_or(rtt, |least| least.min(rtt)));
-        self.hystart.on_sample(rtt);
-        if self.cwnd < self.ssthresh && self.hystart.ends(ack, rtt, self.cwnd as f64) {
-            self.ssthresh = self.cwnd;
-        }
-    }
-
     /// `bictcp_update`: the number of acknowledged segments for one more segment.
     fn segments_for_one(&mut self, acked: u64, now: Time) -> u64 {
         let cwnd = self.cwnd;
@@ -135,8 +124,19 @@ impl LinuxCubic {
 }
 
 impl Controller for LinuxCubic {
+    /// `cubictcp_acked`: takes round-trip samples and decides whether slow start ends. It does so for windows that do not
+    /// limit the sender too, since Linux 5.16.
+    fn on_round_trip(&mut self, ack: &Acked) {
+        let settling = self.epoch.is_some_and(|epoch| ack.now - epoch.began < SETTLING);
+        let Some(rtt) = ack.rtt.filter(|_| !settling) else { return };
+        self.shortest = Some(self.shortest.map_or(rtt, |least| least.min(rtt)));
+        self.hystart.on_sample(rtt);
+        if self.cwnd < self.ssthresh && self.hystart.ends(ack, rtt, self.cwnd as f64) {
+            self.ssthresh = self.cwnd;
+        }
+    }
+
     fn on_ack(&mut self, ack: &Acked) {
-        self.look(ack);
         self.bytes += ack.bytes;
         let mut acked = self.bytes / self.mss;
         self.bytes %= self.mss;
@@ -199,7 +199,9 @@ mod tests {
         while t < seconds {
             each(t, cubic.cwnd);
             let now = Time::ZERO + Span::from_secs_f64(t);
-            cubic.on_ack(&Acked { rtt: Some(rtt), ..acked(MSS, now) });
+            let ack = Acked { rtt: Some(rtt), ..acked(MSS, now) };
+            cubic.on_round_trip(&ack);
+            cubic.on_ack(&ack);
             t += rtt.as_secs_f64() / cubic.cwnd as f64;
         }
     }
@@ -262,7 +264,9 @@ mod tests {
             let now = Time::ZERO + Span::from_millis(3 * n);
             let una = n as u64 * MSS;
             let high = una + cubic.cwnd_bytes();
-            cubic.on_ack(&Acked { rtt: Some(rtt), una, high, ..acked(MSS, now) });
+            let ack = Acked { rtt: Some(rtt), una, high, ..acked(MSS, now) };
+            cubic.on_round_trip(&ack);
+            cubic.on_ack(&ack);
         }
         assert!((30..80).contains(&cubic.ssthresh), "{}", cubic.ssthresh);
     }
