@@ -43,6 +43,8 @@ pub struct ClientOptions {
     pub namespace: Option<PathBuf>,
     /// How long to wait for the server's first reply.
     pub timeout: Duration,
+    /// Longest wait for the first turn, where other clients measure with the server.
+    pub max_wait: Duration,
 }
 
 /// The state of a run.
@@ -127,6 +129,7 @@ impl ClientHandle {
             key: options.key.clone(),
             flows: options.flows,
             entropy: random()?,
+            max_wait: span(options.max_wait),
         };
         let ports = open_ports(options, server)?;
         let driver = Driver::new(Client::new(config, clock::monotonic()), ports)?;
@@ -284,6 +287,7 @@ impl View {
                 received: 0,
                 lost: 0,
                 delay: None,
+                waiting: None,
             },
             run: None,
             transport: DriverStats::default(),
@@ -463,6 +467,13 @@ fn resolve(host: &str, port: u16, namespace: Option<&Path>) -> Result<Vec<Socket
         addresses.dedup();
         if addresses.is_empty() { Err(failed("it has no address")) } else { Ok(addresses) }
     })
+}
+
+/// A duration on the endpoints' clock, which bounds it.
+fn span(duration: Duration) -> Span {
+    // Far from the ends of the range, so that sums of times do not overflow.
+    const LONGEST: Duration = Duration::from_secs(1_000_000);
+    Span::from_nanos(duration.min(LONGEST).as_nanos() as i64)
 }
 
 /// Fresh random bytes.

@@ -2,6 +2,7 @@
 
 use crate::check::PlanError;
 use crate::wire::Reason;
+use airqueue_core::Span;
 use std::net::SocketAddr;
 use thiserror::Error;
 
@@ -84,6 +85,22 @@ pub enum ClientError {
         /// The server's address.
         server: SocketAddr,
     },
+    /// Other clients measure, for longer than the user wants to wait.
+    #[error(
+        "{runs} run{} of other clients with {server} come first, which takes about {} s, and the wait was to be \
+         {} s at most: try later, or wait longer (--max-wait)",
+        if *runs == 1 { "" } else { "s" }, seconds(*left), seconds(*most)
+    )]
+    Busy {
+        /// The server's address.
+        server: SocketAddr,
+        /// Number of runs.
+        runs: u16,
+        /// The server's estimate.
+        left: Span,
+        /// Longest wait.
+        most: Span,
+    },
     /// The plan is over a limit.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -93,6 +110,12 @@ pub enum ClientError {
     /// The server's records are not valid.
     #[error("the server's records of the run are damaged: check that both ends run one release")]
     BadLog,
+}
+
+/// Whole seconds, rounded up.
+fn seconds(span: Span) -> i64 {
+    span.as_nanos().max(0).div_euclid(1_000_000_000)
+        + i64::from(span.as_nanos() % 1_000_000_000 > 0)
 }
 
 impl ClientError {

@@ -1,7 +1,7 @@
 //! One run on the client: agreeing on it, starting it, carrying out one half.
 
 use super::collect::Fetch;
-use super::{Client, ClientState, Direction, Progress};
+use super::{Client, ClientState, Direction, Progress, Waiting};
 use crate::check::overhead;
 use crate::endpoint::{SendOutcome, Ticket};
 use crate::error::ClientError;
@@ -19,6 +19,10 @@ const START_DELAY: Span = Span::from_millis(100);
 const PATIENCE: Span = Span::from_secs(10);
 /// Time without progress after which a server that still replies is given up.
 const NO_PROGRESS: Span = Span::from_secs(90);
+/// Longest wait for a turn after the first.
+const LONGEST_WAIT: Span = Span::from_secs(1800);
+/// Interval of the questions of a client that waits for its turn.
+const ASK_EVERY: Span = Span::from_secs(2);
 
 /// The phase of a run.
 #[derive(Debug)]
@@ -60,6 +64,8 @@ pub(super) struct ClientRun {
     keep_alive_flow: u8,
     /// The remote receiver's last report.
     remote: Option<Glimpse>,
+    /// Runs of other clients come first: since when, until when about, and how many.
+    queued: Option<(Time, Time, u16)>,
 }
 
 impl ClientRun {
@@ -81,10 +87,12 @@ impl ClientRun {
             since: now,
             keep_alive_flow: 0,
             remote: None,
+            queued: None,
         }
     }
 
     pub fn enter(&mut self, now: Time, phase: ClientPhase) {
+        self.queued = None;
         self.phase = phase;
         self.retry = Retry::new(now);
         self.since = now;
@@ -117,6 +125,9 @@ impl ClientRun {
             received: u64::from(g.received),
             lost: u64::from(g.lost),
             delay: known.then(|| Span::from_micros(i64::from(g.delay_us))),
+            waiting: self
+                .queued
+                .map(|(_, until, ahead)| Waiting { left: (until - now).max(Span::ZERO), ahead }),
         }
     }
 
@@ -184,7 +195,9 @@ impl Client {
         }
         let patience = self.last_received.max(run.since) + PATIENCE;
         let keep_alive = match (&run.phase, &run.half) {
-            (ClientPhase::Starting, Half::Receiving(r)) => r.next_keep_alive(),
+            (ClientPhase::Starting, Half::Receiving(r)) if run.queued.is_none() => {
+                r.next_keep_alive()
+            }
             _ => Time::MAX,
         };
         Some(run.retry.next().min(patience).min(run.since + NO_PROGRESS).min(keep_alive))
@@ -199,7 +212,7 @@ impl Client {
         if gone || now >= run.since + NO_PROGRESS {
             return self.fail(ClientError::Vanished { server: self.config.server });
         }
-        let starting = matches!(run.phase, ClientPhase::Starting);
+        let starting = matches!(run.phase, ClientPhase::Starting) && run.queued.is_none();
         if run.retry.due(now) {
             self.ask_for_progress();
         }
@@ -305,6 +318,7 @@ impl Client {
         self.last_received = now;
         if matches!(run.phase, ClientPhase::Starting) {
             run.enter(now, ClientPhase::Active); // the reply to START was lost; the first packet implies it
+            self.had_turn = true;
         }
     }
 
@@ -314,6 +328,7 @@ impl Client {
             Message::PlanAck { run, .. }
             | Message::PlanRefused { run, .. }
             | Message::Started { run, .. }
+            | Message::Wait { run, .. }
             | Message::KeepAlive { run, .. }
             | Message::Stopped { run, .. }
             | Message::Chunk { run, .. } => run,
@@ -326,6 +341,9 @@ impl Client {
                 self.fail(error.into());
             }
             Message::Started { .. } => self.on_started(now),
+            Message::Wait { left_ms, ahead, .. } => {
+                self.on_wait(now, Span::from_millis(i64::from(left_ms)), ahead);
+            }
             Message::KeepAlive { counter, glimpse, .. } => {
                 self.on_keep_alive(now, counter, glimpse);
             }
@@ -353,6 +371,24 @@ impl Client {
             }
         }
         run.enter(now, ClientPhase::Active);
+        self.had_turn = true;
+    }
+
+    /// Runs of other clients come first; or none does any more, and the turn is offered.
+    fn on_wait(&mut self, now: Time, left: Span, ahead: u16) {
+        let most = if self.had_turn { LONGEST_WAIT } else { self.config.max_wait };
+        let Some(run) = self.run.as_mut().filter(|r| matches!(r.phase, ClientPhase::Starting))
+        else {
+            return;
+        };
+        let since = run.queued.map_or(now, |q| q.0);
+        if ahead > 0 && now + left > since + most {
+            let (server, runs) = (self.config.server, ahead);
+            return self.fail(ClientError::Busy { server, runs, left, most });
+        }
+        run.queued = Some((since, now + left, ahead));
+        run.since = now;
+        run.retry = if ahead == 0 { Retry::new(now) } else { Retry::at(now + ASK_EVERY) };
     }
 
     /// The remote receiver is alive. A replayed keepalive is ignored.

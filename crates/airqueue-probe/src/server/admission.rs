@@ -17,7 +17,7 @@ fn stamp(now: Time) -> u32 {
 }
 
 /// The unit of limits per address: an IPv4 address, or a /64 prefix of IPv6, which one host may own.
-fn owner(address: SocketAddr) -> IpAddr {
+pub(super) fn owner(address: SocketAddr) -> IpAddr {
     match address.ip().to_canonical() {
         IpAddr::V6(ip) => {
             let prefix = u128::from(ip) & !u128::from(u64::MAX);

@@ -2,7 +2,7 @@
 
 use super::run::{ServerPhase, ServerRun, most_parts};
 use crate::auth::{Role, TagKey};
-use crate::check::{Load, MAX_SIZE, PlanError, PlanFault, check, min_size, overhead};
+use crate::check::{MAX_SIZE, PlanError, PlanFault, check, min_size, overhead};
 use crate::client::Direction;
 use crate::limits::Limits;
 use crate::plan::{Plan, Segment};
@@ -16,13 +16,6 @@ pub(super) const IDLE: Span = Span::from_secs(30);
 
 /// Replies that wait to be polled.
 pub(super) type Outbox = VecDeque<(SocketAddr, Vec<u8>)>;
-
-/// The rest of the server's limits beside the other sessions.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Headroom {
-    pub limits: Limits,
-    pub free: Load,
-}
 
 /// One session.
 #[derive(Debug)]
@@ -105,7 +98,7 @@ impl Session {
         (part, parts): (u16, u16),
         direction: Direction,
         segments: Vec<Segment>,
-        room: &Headroom,
+        limits: &Limits,
         out: &mut Outbox,
     ) {
         if parts > most_parts() || self.run.as_ref().is_some_and(|r| r.number > run) {
@@ -115,7 +108,7 @@ impl Session {
             self.run = Some(ServerRun::new(run, direction, parts));
         }
         if let Some(plan) = self.run.as_mut().and_then(|r| r.take_part(part, parts, segments)) {
-            self.judge(plan, room);
+            self.judge(plan, limits);
         }
         let Some(current) = &self.run else { return };
         if current.loads_downwards(now) {
@@ -131,13 +124,12 @@ impl Session {
     }
 
     /// Accepts or refuses a complete plan.
-    fn judge(&mut self, plan: Plan, room: &Headroom) {
+    fn judge(&mut self, plan: Plan, limits: &Limits) {
         let min_size = self.main_address().map_or(MAX_SIZE, min_size);
         let verdict = self
             .missing_flow(&plan)
             .map_or(Ok(()), Err)
-            .and_then(|()| check(&plan, &room.limits, self.flows.len() as u8, min_size))
-            .and_then(|load| room.fits(load));
+            .and_then(|()| check(&plan, limits, self.flows.len() as u8, min_size));
         let Some(run) = &mut self.run else { return };
         run.phase = match verdict {
             Ok(load) => {
@@ -154,6 +146,39 @@ impl Session {
         let s = plan.segments.iter().find(|s| !joined(s.flow))?;
         let limit = self.flows.iter().flatten().count() as u64;
         Some(PlanError { fault: PlanFault::Flow, asked: u64::from(s.flow), limit })
+    }
+
+    /// The length of the run, if the plan is agreed and START may begin it.
+    pub fn length_of(&self, run: u32) -> Option<Span> {
+        let current = self.run.as_ref().filter(|r| r.number == run)?;
+        current.agreed().map(Plan::end)
+    }
+
+    /// Queues the answer to a START that must wait; all zeros: ask now.
+    pub fn say_wait(&self, left: Span, ahead: u16, out: &mut Outbox) {
+        let Some(run) = self.run.as_ref().map(|r| r.number) else { return };
+        let left_ms = u32::try_from(left.as_nanos() / 1_000_000).unwrap_or(u32::MAX);
+        self.say(0, &Message::Wait { session: self.id, run, left_ms, ahead }, out);
+    }
+
+    /// Whether none of the session's packets can still be under way.
+    pub fn is_drained(&self) -> bool {
+        self.run.as_ref().is_none_or(ServerRun::is_drained)
+    }
+
+    /// Whether the run is in progress.
+    pub fn is_busy(&self) -> bool {
+        self.run.as_ref().is_some_and(ServerRun::is_active)
+    }
+
+    /// Whether a turn has nothing left to do.
+    pub fn is_finished(&self) -> bool {
+        self.run.as_ref().is_none_or(|r| r.fetched)
+    }
+
+    /// When the client was last heard.
+    pub fn heard(&self) -> Time {
+        self.last_received
     }
 
     /// START. True if a run began.
@@ -203,6 +228,9 @@ impl Session {
     /// FETCH.
     pub fn on_fetch(&mut self, run: u32, first: u32, wanted: u64) {
         if let Some(r) = self.run.as_mut().filter(|r| r.number == run) {
+            if wanted == 0 {
+                return r.on_fetched();
+            }
             r.want(first, wanted);
         }
     }
@@ -287,21 +315,5 @@ impl Session {
         encode(0, &Message::Chunk { session, run: number, index, bytes }, buf);
         self.key.seal(Role::Server, buf);
         Some(to)
-    }
-}
-
-impl Headroom {
-    /// Whether a plan within the limits also fits beside the other sessions' runs.
-    fn fits(&self, load: Load) -> Result<Load, PlanError> {
-        use PlanFault::{BusyBitRate, BusyPacketRate, BusyPackets};
-        let wants = [
-            (BusyBitRate, load.bits_per_s, self.free.bits_per_s),
-            (BusyPacketRate, load.packets_per_s, self.free.packets_per_s),
-            (BusyPackets, load.packets, self.free.packets),
-        ];
-        match wants.into_iter().find(|(_, asked, limit)| asked > limit) {
-            Some((fault, asked, limit)) => Err(PlanError { fault, asked, limit }),
-            None => Ok(load),
-        }
     }
 }
