@@ -481,7 +481,7 @@ def test_a_client_may_refuse_to_wait(server):
     stop.wait(10)
     with (
         LiveProber("127.0.0.1", server.port, max_wait_s=0.0) as prober,
-        pytest.raises(ProbeError, match=r"1 run of other clients .* --max-wait") as error,
+        pytest.raises(ProbeError, match=r"1 run of other clients .*--max-wait") as error,
     ):
         prober.run(Plan((cbr(0, 0, 0.1, 100, 300),)), {})
     assert one_sentence(error)

@@ -46,8 +46,7 @@ pub enum ClientError {
     },
     /// No room for a further session from this address.
     #[error(
-        "the server has {limit} sessions from this address already, which is its limit: end one \
-         or wait half a minute for dead ones to expire"
+        "the server has {limit} sessions from this address already, which is its limit: end one"
     )]
     AddressFull {
         /// The server's limit.
@@ -100,6 +99,17 @@ pub enum ClientError {
         left: Span,
         /// Longest wait.
         most: Span,
+    },
+    /// The run's packets arrived, and the server's messages after them do not.
+    #[error(
+        "{received} packets of the run arrived, but no message between here and {server} got through for long after \
+         it: the path has failed, or a device on it goes on to refuse packets after a flood, as a slow RED and SFB do"
+    )]
+    Starved {
+        /// The server's address.
+        server: SocketAddr,
+        /// Packets of the run that arrived.
+        received: u64,
     },
     /// The plan is over a limit.
     #[error(transparent)]

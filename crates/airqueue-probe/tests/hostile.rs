@@ -314,6 +314,49 @@ fn sessions_are_capped_in_all_and_per_address() {
 }
 
 #[test]
+fn a_newcomer_takes_the_place_of_a_session_whose_client_is_dead() {
+    for per_address in [true, false] {
+        for running in [false, true] {
+            let mut server = server_config();
+            server.limits.max_sessions = if per_address { 16 } else { 3 };
+            server.limits.max_sessions_per_address = if per_address { 3 } else { 16 };
+            let mut net = Net::new(server);
+            (0..3).for_each(|_| {
+                net.add(client_config(1));
+            });
+            net.connect();
+            net.run_for(Span::from_millis(500));
+            if running {
+                let now = net.now;
+                net.clients[1].0.start(now, &flood(30), Direction::Down).unwrap();
+                net.run_for(Span::from_secs(1));
+            }
+            net.clients[1].1 = false;
+            net.add(client_config(1));
+            net.run_for(Span::from_millis(4990));
+            assert_eq!(*net.clients[3].0.state(), ClientState::Ready, "{per_address} {running}");
+            // Clients that are there keep their sessions.
+            for i in [0, 2] {
+                assert_eq!(*net.clients[i].0.state(), ClientState::Ready);
+            }
+            assert_eq!(net.server.stats().sessions, 3);
+            // All are alive now: the next one is refused, and nobody loses a session.
+            let fifth = net.add(client_config(1));
+            let error = net.failure(fifth, Span::from_secs(5));
+            let full = matches!(
+                error,
+                ClientError::AddressFull { limit: 3 } | ClientError::ServerFull { limit: 3 }
+            );
+            assert!(full, "{error}");
+            net.run_for(Span::from_secs(12));
+            for i in [0, 2, 3] {
+                assert_eq!(*net.clients[i].0.state(), ClientState::Ready);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_restarted_server_is_noticed() {
     let mut net = Net::pair(1);
     net.connect();

@@ -113,10 +113,10 @@ impl Client {
             return;
         }
         let request = fetch.next_request();
-        let number = run.number;
+        let (number, flow) = (run.number, run.request_flow());
         run.progressed(now);
         if let Some((first, wanted)) = request {
-            self.say(0, &Message::Fetch { session, run: number, first, wanted });
+            self.say(flow, &Message::Fetch { session, run: number, first, wanted });
         }
         self.finish_if_whole(now);
     }
@@ -127,12 +127,13 @@ impl Client {
         if fetch.missing > 0 {
             return;
         }
-        let number = run.number;
+        let (number, flow) = (run.number, run.request_flow());
         match assemble(run, summary, &fetch.bytes) {
             Ok(run) => {
                 // The turn is over: another client need not wait for the server to notice.
                 if let Some(session) = self.session.as_ref().map(|s| s.id) {
-                    self.say(0, &Message::Fetch { session, run: number, first: 0, wanted: 0 });
+                    let fetch = Message::Fetch { session, run: number, first: 0, wanted: 0 };
+                    self.say(flow, &fetch);
                 }
                 self.finish(now, run);
             }

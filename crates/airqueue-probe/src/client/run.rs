@@ -17,6 +17,8 @@ use airqueue_core::{Span, Time};
 const START_DELAY: Span = Span::from_millis(100);
 /// Silence after which the server is given up.
 const PATIENCE: Span = Span::from_secs(10);
+/// The same after a flood that arrived: a queue manager may refuse everything until its average has fallen.
+const AFTER_FLOOD: Span = Span::from_secs(30);
 /// Time without progress after which a server that still replies is given up.
 const NO_PROGRESS: Span = Span::from_secs(90);
 /// Longest wait for a turn after the first.
@@ -66,6 +68,11 @@ pub(super) struct ClientRun {
     remote: Option<Glimpse>,
     /// Runs of other clients come first: since when, until when about, and how many.
     queued: Option<(Time, Time, u16)>,
+    /// The flow of requests. A request that is repeated takes the next one: a device may go on to refuse the packets of
+    /// the flow that was the flood.
+    request_flow: u8,
+    /// The request of this phase was sent.
+    asked: bool,
 }
 
 impl ClientRun {
@@ -88,11 +95,14 @@ impl ClientRun {
             keep_alive_flow: 0,
             remote: None,
             queued: None,
+            request_flow: 0,
+            asked: false,
         }
     }
 
     pub fn enter(&mut self, now: Time, phase: ClientPhase) {
         self.queued = None;
+        self.asked = false;
         self.phase = phase;
         self.retry = Retry::new(now);
         self.since = now;
@@ -100,6 +110,7 @@ impl ClientRun {
 
     /// The phase made progress.
     pub fn progressed(&mut self, now: Time) {
+        self.asked = false;
         self.retry.progressed(now);
         self.since = now;
     }
@@ -164,6 +175,28 @@ impl ClientRun {
         }
     }
 
+    /// Packets of the run that arrived, if this end has carried out the plan and awaits the records. 0 if the peer
+    /// went silent during the run: then it is the path that has failed.
+    fn seen(&self) -> u64 {
+        let (end, glimpse) = match &self.half {
+            Half::Receiving(r) => (r.end(), r.glimpse()),
+            Half::Sending(s) => (s.end(), self.remote.unwrap_or_default()),
+            Half::Waiting => (None, Glimpse::default()),
+        };
+        let over = matches!(self.phase, ClientPhase::Stopping | ClientPhase::Fetching { .. });
+        if over && end == Some(RunEnd::Complete) { u64::from(glimpse.received) } else { 0 }
+    }
+
+    /// Silence after which the server is given up: longer after a flood that arrived.
+    fn patience(&self) -> Span {
+        if self.seen() > 0 { AFTER_FLOOD } else { PATIENCE }
+    }
+
+    /// The flow of requests.
+    pub fn request_flow(&self) -> u8 {
+        self.request_flow
+    }
+
     /// Whether a reply of the server is due now: not while packets are being sent.
     pub fn waits_for_answer(&self) -> bool {
         !matches!(self.phase, ClientPhase::Active)
@@ -193,7 +226,7 @@ impl Client {
         if matches!(run.phase, ClientPhase::Active) {
             return run.half_deadline();
         }
-        let patience = self.last_received.max(run.since) + PATIENCE;
+        let patience = self.last_received.max(run.since) + run.patience();
         let keep_alive = match (&run.phase, &run.half) {
             (ClientPhase::Starting, Half::Receiving(r)) if run.queued.is_none() => {
                 r.next_keep_alive()
@@ -208,12 +241,20 @@ impl Client {
         if matches!(run.phase, ClientPhase::Active) {
             return self.advance_active(now);
         }
-        let gone = now >= self.last_received.max(run.since) + PATIENCE;
+        let gone = now >= self.last_received.max(run.since) + run.patience();
         if gone || now >= run.since + NO_PROGRESS {
-            return self.fail(ClientError::Vanished { server: self.config.server });
+            let (server, seen) = (self.config.server, run.seen());
+            return self.fail(match seen {
+                0 => ClientError::Vanished { server },
+                received => ClientError::Starved { server, received },
+            });
         }
         let starting = matches!(run.phase, ClientPhase::Starting) && run.queued.is_none();
         if run.retry.due(now) {
+            if run.asked && run.queued.is_none() {
+                run.request_flow = (run.request_flow + 1) % self.config.flows;
+            }
+            run.asked = true;
             self.ask_for_progress();
         }
         if starting {
@@ -258,7 +299,8 @@ impl Client {
             }
             ClientPhase::Active => return,
         };
-        self.say(0, &message);
+        let flow = run.request_flow;
+        self.say(flow, &message);
     }
 
     fn say_part(&mut self, session: u64, part: u16) {
@@ -267,8 +309,9 @@ impl Client {
         let parts = chunks.len() as u16;
         let Some(segments) = chunks.nth(usize::from(part)) else { return };
         let (number, direction, segments) = (run.number, run.direction, segments.to_vec());
+        let flow = run.request_flow;
         let message = Message::Plan { session, run: number, part, parts, direction, segments };
-        self.say(0, &message);
+        self.say(flow, &message);
     }
 
     fn advance_active(&mut self, now: Time) {
@@ -334,6 +377,9 @@ impl Client {
             | Message::Chunk { run, .. } => run,
             _ => return,
         };
+        if let Message::KeepAlive { run: 0, counter, .. } = message {
+            return self.on_question(counter);
+        }
         let Some(run) = self.run.as_mut().filter(|r| r.number == number) else { return };
         match message {
             Message::PlanAck { part, .. } => on_plan_ack(run, now, part),
@@ -389,6 +435,14 @@ impl Client {
         run.queued = Some((since, now + left, ahead));
         run.since = now;
         run.retry = if ahead == 0 { Retry::new(now) } else { Retry::at(now + ASK_EVERY) };
+    }
+
+    /// The server asks whether the client is there. A replayed question is ignored.
+    fn on_question(&mut self, counter: u32) {
+        if self.last_counter.is_none_or(|last| counter > last) {
+            self.last_counter = Some(counter);
+            self.say_keep_alive(0, 0);
+        }
     }
 
     /// The remote receiver is alive. A replayed keepalive is ignored.

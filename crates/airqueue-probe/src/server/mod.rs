@@ -111,6 +111,9 @@ impl Server {
             self.stats.ignored += 1;
             return;
         }
+        if !matches!(packet.message, Message::KeepAlive { .. }) {
+            self.sessions[i].answers_on = packet.flow;
+        }
         self.obey(now, i, packet.message);
     }
 
