@@ -45,6 +45,11 @@ class Runner:
         self._stored_s = 0.0
         self._max_time_s = max_time_s
 
+    @property
+    def next_stored_kind(self) -> str | None:
+        """Kind of the next stored run, None if there is none."""
+        return str(self._stored[0].meta.get("kind")) if self._stored else None
+
     def elapsed_s(self) -> float:
         """Time spent measuring, that of stored runs included."""
         return self._stored_s + self.prober.elapsed_s()
