@@ -6,8 +6,8 @@
 //! header: kind 1, the first frame: JSON text
 //! run:    kind 2: varint length and JSON text; end (1 byte); varints send_blocked,
 //!         receive_overflow, duplicates, clock_steps; flags (1 byte; 1: kernel receive timestamps,
-//!         2: the server carried other clients' packets); varint rows; columns scheduled, sent minus scheduled, kernel transmit minus scheduled,
-//!         received (see `column`); then flow and size: (varint rows, flow, varint size) repeated
+//!         2: the server carried other clients' packets); varint rows; columns scheduled, sent minus
+//!         scheduled, kernel transmit minus scheduled, received (see `column`); then flow and size: (varint rows, flow, varint size) repeated
 //! ```
 //!
 //! Integers are big-endian. Frames of other kinds are skipped, so that they can be added.

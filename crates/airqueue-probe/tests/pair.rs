@@ -203,7 +203,7 @@ fn a_device_that_refuses_the_floods_flow_afterwards_does_not_keep_the_records() 
 
 #[test]
 fn a_path_that_passes_nothing_for_long_after_a_flood_is_waited_for_and_named_in_the_end() {
-    for (silent_s, comes_back) in [(20, true), (60, false)] {
+    for (silent_s, comes_back) in [(17, true), (60, false)] {
         let mut net = Net::pair(3);
         net.connect();
         let now = net.now;

@@ -3,7 +3,7 @@
 mod common;
 
 use airqueue_core::{Span, Time};
-use airqueue_probe::ClientError;
+use airqueue_probe::ClientError::{self, Busy};
 use airqueue_probe::client::{ClientState, Direction, Waiting};
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::{Run, RunEnd};
@@ -169,6 +169,56 @@ fn packets_that_another_client_sends_out_of_turn_mark_the_run() {
         }
         assert_eq!(result(&mut net, 1, Span::from_secs(5)).host.shared, foreign);
     }
+}
+
+#[test]
+fn a_server_that_only_offers_is_left_and_does_not_make_the_client_talk() {
+    use airqueue_probe::auth::{Role, TagKey};
+    use airqueue_probe::client::Client;
+    use airqueue_probe::endpoint::{Endpoint, Received};
+    use airqueue_probe::wire::decode;
+    let mut now = Time::from_nanos(1);
+    let mut config = client_config(1);
+    config.max_wait = Span::from_secs(20);
+    let mut client = Client::new(config, now);
+    let (from, mut buf, mut key, mut starts) = (common::server_address(), Vec::new(), None, 0);
+    let session = 7;
+    while !matches!(client.state(), ClientState::Failed(_)) {
+        assert!(now < Time::from_nanos(60_000_000_000), "still {:?}", client.state());
+        if *client.state() == ClientState::Ready {
+            client.start(now, &flood(1), Direction::Down).unwrap();
+        }
+        while client.poll_transmit(now, &mut buf).is_some() {
+            let answer = match decode(&buf).unwrap().message {
+                Message::Hello { nonce } => Message::Challenge { nonce, stamp: 0, cookie: [0; 16] },
+                Message::Open { nonce, .. } => {
+                    key = Some(TagKey::session(None, nonce, session));
+                    Message::Accept { nonce, session, limits: server_config().limits }
+                }
+                Message::Plan { run, part, .. } => Message::PlanAck { session, run, part },
+                Message::Start { run, .. } => {
+                    starts += 1;
+                    Message::Wait { session, run, left_ms: 0, ahead: 0 }
+                }
+                _ => continue,
+            };
+            let mut bytes = Vec::new();
+            encode(0, &answer, &mut bytes);
+            if let Some(key) = &key {
+                key.seal(Role::Server, &mut bytes);
+            }
+            client.on_datagram(now, Received { socket: 0, from, at: now, payload: &bytes });
+        }
+        now += Span::from_millis(10);
+    }
+    // The first, one for the first offer, and one every two seconds.
+    assert!((3..=13).contains(&starts), "{starts}");
+    let Busy { .. } = (match client.state() {
+        ClientState::Failed(error) => error.clone(),
+        other => panic!("{other:?}"),
+    }) else {
+        panic!("{:?}", client.state())
+    };
 }
 
 #[test]

@@ -59,7 +59,7 @@ class Display:
 
     def _show(self, event: Event) -> None:
         known = event.fraction is not None
-        waiting = event.progress is not None and event.progress.waits_s is not None
+        waiting = event.progress is not None and event.progress.runs_ahead > 0
         if event.progress is None or waiting or not self._said:
             # The name of the step stays during its run; a wait tells how much of it is left.
             self._said = event.message

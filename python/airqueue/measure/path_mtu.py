@@ -1,7 +1,7 @@
 """The largest packet that the path carries, found before anything is measured.
 
-Measured packets have the don't-fragment bit (IPv6: are never fragmented by routers), so a packet that is
-too large for the path is lost, with an ICMP message or without one (a black hole, RFC 2923). Like
+Measured packets have the don't-fragment bit (IPv6: are never fragmented by routers), so a packet that
+is too large for the path is lost, with an ICMP message or without one (a black hole, RFC 2923). Like
 RFC 8899 this module believes only arrivals: sparse packets of several sizes, in the direction that is
 measured, each several times; what never arrives does not fit.
 """

@@ -11,8 +11,8 @@ PROBE_FLOW = 1
 
 
 RATE_WINDOW_S = 0.1
-"""A server counts a shorter segment as if its packets were spread over this time: its rate and that of
-what follows then add up."""
+"""A server counts a shorter segment as if its packets were spread over this time: its rate and that
+of what follows then add up."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class Runner:
 
         def glimpse(progress: RunProgress) -> None:
             nonlocal waits
-            if progress.waits_s is not None:
+            if progress.runs_ahead:
                 if not waits:
                     self.say("waiting", waiting_words(progress), fraction)
                 waits = True

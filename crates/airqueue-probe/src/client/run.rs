@@ -18,7 +18,7 @@ const START_DELAY: Span = Span::from_millis(100);
 /// Silence after which the server is given up.
 const PATIENCE: Span = Span::from_secs(10);
 /// The same after a flood that arrived: a queue manager may refuse everything until its average has fallen.
-const AFTER_FLOOD: Span = Span::from_secs(30);
+const AFTER_FLOOD: Span = Span::from_secs(20);
 /// Time without progress after which a server that still replies is given up.
 const NO_PROGRESS: Span = Span::from_secs(90);
 /// Longest wait for a turn after the first.
@@ -428,13 +428,16 @@ impl Client {
             return;
         };
         let since = run.queued.map_or(now, |q| q.0);
-        if ahead > 0 && now + left > since + most {
+        // A server that never gives a turn is left by the client's own clock.
+        if now + left > since + most {
             let (server, runs) = (self.config.server, ahead);
             return self.fail(ClientError::Busy { server, runs, left, most });
         }
+        // One offer is one question: offers in a row must not make the client talk without end.
+        let news = ahead == 0 && run.queued.is_none_or(|q| q.2 > 0);
         run.queued = Some((since, now + left, ahead));
         run.since = now;
-        run.retry = if ahead == 0 { Retry::new(now) } else { Retry::at(now + ASK_EVERY) };
+        run.retry = if news { Retry::new(now) } else { Retry::at(now + ASK_EVERY) };
     }
 
     /// The server asks whether the client is there. A replayed question is ignored.

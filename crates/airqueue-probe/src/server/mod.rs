@@ -150,7 +150,10 @@ impl Server {
                 }
             }
             Message::Stop { run, attempted, .. } => {
-                self.turns.forget(session.id);
+                // A late copy about an earlier run costs no place.
+                if session.run.as_ref().is_some_and(|r| r.number == run) {
+                    self.turns.forget(session.id);
+                }
                 session.on_stop(now, run, attempted, out);
             }
             Message::Fetch { run, first, wanted, .. } => session.on_fetch(run, first, wanted),

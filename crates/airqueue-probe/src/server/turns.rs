@@ -258,9 +258,9 @@ mod tests {
                 users.iter().filter(|u| turns.ask(now, u.0, u.1, u.2).is_ok()).collect();
             let [&(session, owner, length)] = asked[..] else { panic!("{asked:?}") };
             had[usize::from(owner == B)] = had[usize::from(owner == B)] + length;
-            now = now + length;
+            now += length;
             turns.leave(now, session, true);
-            now = now + Span::from_millis(100);
+            now += Span::from_millis(100);
         }
         let share = had[1].as_secs_f64() / (had[0] + had[1]).as_secs_f64();
         // Both addresses have half of the time, up to the longest turn.
