@@ -345,12 +345,15 @@ struct Session {
     shared: Arc<Shared>,
     shown: Time,
     shown_state: ClientState,
+    /// Runs of other clients that come first, as shown.
+    shown_ahead: Option<u16>,
 }
 
 impl Session {
     fn new(driver: Driver<Client>, inbox: Receiver<Command>, shared: Arc<Shared>) -> Session {
         let shown_state = ClientState::Connecting;
-        Session { driver, inbox, shared, shown: Time::ZERO, shown_state }
+        let (shown, shown_ahead) = (Time::ZERO, None);
+        Session { driver, inbox, shared, shown, shown_state, shown_ahead }
     }
 
     fn run(mut self) {
@@ -405,14 +408,18 @@ impl Session {
         let transport = self.driver.stats();
         let endpoint = self.driver.endpoint();
         let run = endpoint.take_run();
-        let same = *endpoint.state() == self.shown_state && run.is_none();
+        let progress = endpoint.progress(now);
+        // While a client waits for its turn its thread sleeps for seconds: the next look would be late.
+        let ahead = progress.waiting.map(|w| w.ahead);
+        let same =
+            *endpoint.state() == self.shown_state && run.is_none() && ahead == self.shown_ahead;
         let connecting = self.shown_state == ClientState::Connecting;
         if same && !connecting && now < self.shown + VIEW_EVERY {
             return;
         }
         self.shown = now;
         self.shown_state = endpoint.state().clone();
-        let progress = endpoint.progress(now);
+        self.shown_ahead = ahead;
         let limits = endpoint.limits().copied();
         let mut view = self.shared.lock();
         view.progress = progress;
