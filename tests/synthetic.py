@@ -123,6 +123,7 @@ def fifo_result(**changes: Any) -> dict[str, Any]:
         "ci95": [99.6, 100.5],
         "resolution": {"packets": 1.0, "because": "packets are whole"},
         "in_service_packets": 1.0,
+        "path_mtu": {"bytes": 1500, "at_least": True},
         "drop_from": "tail",
         "delay_full_s": 0.1714,
         "quiet_jitter_s": 0.0001,

@@ -150,10 +150,11 @@ def test_options_reach_the_endpoint(runner, path_of, tmp_path):
     asked = path_of(FifoProber(Fifo(50)))
     (tmp_path / "key").write_text("secret\n")
     arguments = ["measure", "::1", "--port", "7", "--direction", "up", "--key-file", "key"]
-    result = runner.invoke(main, [*arguments, "--max-rate", "300mbit", "--json", "-", "-q"])
+    limits = ["--max-rate", "300mbit", "--max-wait", "90s"]
+    result = runner.invoke(main, [*arguments, *limits, "--json", "-", "-q"])
     assert result.exit_code == 0, result.output
     expected = {"host": "::1", "port": 7, "direction": "up", "key": b"secret"}
-    assert asked == [{**expected, "max_rate_bps": 300e6}]
+    assert asked == [{**expected, "max_rate_bps": 300e6, "max_wait_s": 90.0}]
     assert json.loads(result.stdout)["target"] == "[::1]:7"
 
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -443,3 +444,45 @@ def test_a_client_can_be_made_and_dropped_often(server):
         Client("127.0.0.1", server.port)
     after = len(list(Path("/proc/self/fd").iterdir()))
     assert after <= before
+
+
+def test_runs_of_two_clients_take_turns_and_the_one_that_waits_says_so(server):
+    plan = Plan((cbr(0, 0, 1.5, 200, 300),))
+    seen = []
+    runs = {}
+
+    def measure(name, began):
+        with LiveProber("127.0.0.1", server.port) as prober:
+            time.sleep(began)
+            runs[name] = prober.run(plan, {}, lambda p: seen.append((name, p)))
+
+    threads = [threading.Thread(target=measure, args=a) for a in (("first", 0), ("second", 0.5))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert [run.end for run in runs.values()] == ["complete"] * 2
+    assert not any(run.host.shared for run in runs.values())
+    waits = [p.waits_s for name, p in seen if p.waits_s is not None and name == "second"]
+    assert waits
+    assert 0 <= min(waits) <= max(waits) <= 2.6, "a run takes about a second beside its plan"
+    assert not any(p.waits_s is not None for name, p in seen if name == "first")
+
+
+def test_a_client_may_refuse_to_wait(server):
+    stop = threading.Event()
+
+    def occupy():
+        with LiveProber("127.0.0.1", server.port) as prober:
+            prober.run(Plan((cbr(0, 0, 3.0, 100, 300),)), {}, lambda p: stop.set())
+
+    thread = threading.Thread(target=occupy)
+    thread.start()
+    stop.wait(10)
+    with (
+        LiveProber("127.0.0.1", server.port, max_wait_s=0.0) as prober,
+        pytest.raises(ProbeError, match=r"1 run of other clients .*--max-wait") as error,
+    ):
+        prober.run(Plan((cbr(0, 0, 0.1, 100, 300),)), {})
+    assert one_sentence(error)
+    thread.join(20)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -175,3 +177,16 @@ def test_an_interrupted_measurement_goes_on_where_it_stopped():
     assert len(rest) == len(runs) - 4
     assert resumed.capacity == whole.capacity
     assert len(resumed.sessions) == len(whole.sessions)
+
+
+def test_a_session_that_was_not_alone_at_the_server_is_discarded_and_its_reason_told():
+    runs: list[Run] = []
+    measure(FifoProber(Fifo(100)), on_run=runs.append)
+    first = next(i for i, r in enumerate(runs) if r.meta["kind"] == "session")
+    host = dataclasses.replace(runs[first].host, shared=True)
+    runs[first] = dataclasses.replace(runs[first], host=host)
+    result = analyze(runs, {})
+    assert result.discard_reasons == {"shared": 1}
+    because = [s.discarded_because for s in result.sessions if not s.accepted]
+    assert because == ["the server carried packets of other clients' measurements meanwhile"]
+    assert result.capacity == pytest.approx(100, abs=0.2)

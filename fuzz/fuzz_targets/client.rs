@@ -7,7 +7,7 @@ use airqueue_probe::client::{Client, ClientConfig, ClientState, Direction};
 use airqueue_probe::endpoint::{Endpoint, Received};
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::{Plan, Segment};
-use airqueue_probe::wire::{Message, decode, encode};
+use airqueue_probe::wire::{Message, VERSION, decode, encode};
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
 
@@ -33,7 +33,8 @@ fn drain(client: &mut Client, now: Time) -> Vec<u8> {
 fuzz_target!(|data: &[u8]| {
     let server: SocketAddr = "198.51.100.1:9".parse().unwrap();
     let mut now = Time::from_nanos(1);
-    let config = ClientConfig { server, key: None, flows: 1, entropy: [3; 32] };
+    let max_wait = Span::from_secs(60);
+    let config = ClientConfig { server, key: None, flows: 1, entropy: [3; 32], max_wait };
     let mut client = Client::new(config, now);
     let hello = drain(&mut client, now);
     let Message::Hello { nonce } = decode(&hello).unwrap().message else { panic!("no hello") };
@@ -63,8 +64,8 @@ fuzz_target!(|data: &[u8]| {
             3 => client.cancel(now),
             kind => {
                 let Some((&message, body)) = body.split_first() else { continue };
-                let mut bytes = b"AQPB\x01".to_vec();
-                bytes.extend([message % 24, 0, 0]);
+                let mut bytes = b"AQPB".to_vec();
+                bytes.extend([VERSION, message % 24, 0, 0]);
                 bytes.extend(SESSION.to_be_bytes());
                 bytes.extend(body);
                 if kind != 4 {

@@ -7,7 +7,7 @@ use airqueue_probe::auth::{Role, TagKey};
 use airqueue_probe::endpoint::{Endpoint, Received, SendOutcome};
 use airqueue_probe::limits::Limits;
 use airqueue_probe::server::{Server, ServerConfig};
-use airqueue_probe::wire::{Message, decode, encode};
+use airqueue_probe::wire::{Message, VERSION, decode, encode};
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
 
@@ -73,8 +73,8 @@ fuzz_target!(|data: &[u8]| {
             }
             kind => {
                 let Some((&message, body)) = body.split_first() else { continue };
-                let mut bytes = b"AQPB\x01".to_vec();
-                bytes.extend([message % 24, 0, 0]);
+                let mut bytes = b"AQPB".to_vec();
+                bytes.extend([VERSION, message % 24, 0, 0]);
                 bytes.extend(session.to_be_bytes());
                 bytes.extend(body);
                 if kind == 2 {

@@ -192,13 +192,15 @@ class HostDict(TypedDict):
     """Wall-clock steps seen while mapping timestamps, sender and receiver together."""
     kernel_receive_timestamps: bool
     """Whether receive times are the kernel's."""
+    shared: bool
+    """Whether the server also carried packets of other clients during the run."""
 
 
 class LimitsDict(TypedDict):
     """The limits of a server."""
 
     max_bits_per_s: int
-    """Highest IP bit rate of a plan, all flows together, and of all sessions."""
+    """Highest IP bit rate of a plan, all flows together."""
     max_packets_per_s: int
     """Highest packet rate of a plan, all flows together, and of all sessions."""
     max_run_s: float
@@ -313,6 +315,11 @@ class PollDict(TypedDict):
     """Packets that later ones overtook; upwards, as the server last reported."""
     delay_s: float | None
     """Recent one-way delay above the least seen in this run; none until known."""
+    waits_s: float | None
+    """Estimated time until the run's turn, where other clients measure with the server; none in
+    its turn."""
+    runs_ahead: int
+    """Runs of other clients that come first."""
 
 
 class QueueSeriesDict(TypedDict):

@@ -43,6 +43,8 @@ pub struct ClientOptions {
     pub namespace: Option<PathBuf>,
     /// How long to wait for the server's first reply.
     pub timeout: Duration,
+    /// Longest wait for the first turn, where other clients measure with the server.
+    pub max_wait: Duration,
 }
 
 /// The state of a run.
@@ -127,6 +129,7 @@ impl ClientHandle {
             key: options.key.clone(),
             flows: options.flows,
             entropy: random()?,
+            max_wait: span(options.max_wait),
         };
         let ports = open_ports(options, server)?;
         let driver = Driver::new(Client::new(config, clock::monotonic()), ports)?;
@@ -284,6 +287,7 @@ impl View {
                 received: 0,
                 lost: 0,
                 delay: None,
+                waiting: None,
             },
             run: None,
             transport: DriverStats::default(),
@@ -341,12 +345,15 @@ struct Session {
     shared: Arc<Shared>,
     shown: Time,
     shown_state: ClientState,
+    /// Runs of other clients that come first, as shown.
+    shown_ahead: Option<u16>,
 }
 
 impl Session {
     fn new(driver: Driver<Client>, inbox: Receiver<Command>, shared: Arc<Shared>) -> Session {
         let shown_state = ClientState::Connecting;
-        Session { driver, inbox, shared, shown: Time::ZERO, shown_state }
+        let (shown, shown_ahead) = (Time::ZERO, None);
+        Session { driver, inbox, shared, shown, shown_state, shown_ahead }
     }
 
     fn run(mut self) {
@@ -401,14 +408,18 @@ impl Session {
         let transport = self.driver.stats();
         let endpoint = self.driver.endpoint();
         let run = endpoint.take_run();
-        let same = *endpoint.state() == self.shown_state && run.is_none();
+        let progress = endpoint.progress(now);
+        // While a client waits for its turn its thread sleeps for seconds: the next look would be late.
+        let ahead = progress.waiting.map(|w| w.ahead);
+        let same =
+            *endpoint.state() == self.shown_state && run.is_none() && ahead == self.shown_ahead;
         let connecting = self.shown_state == ClientState::Connecting;
         if same && !connecting && now < self.shown + VIEW_EVERY {
             return;
         }
         self.shown = now;
         self.shown_state = endpoint.state().clone();
-        let progress = endpoint.progress(now);
+        self.shown_ahead = ahead;
         let limits = endpoint.limits().copied();
         let mut view = self.shared.lock();
         view.progress = progress;
@@ -463,6 +474,13 @@ fn resolve(host: &str, port: u16, namespace: Option<&Path>) -> Result<Vec<Socket
         addresses.dedup();
         if addresses.is_empty() { Err(failed("it has no address")) } else { Ok(addresses) }
     })
+}
+
+/// A duration on the endpoints' clock, which bounds it.
+fn span(duration: Duration) -> Span {
+    // Far from the ends of the range, so that sums of times do not overflow.
+    const LONGEST: Duration = Duration::from_secs(1_000_000);
+    Span::from_nanos(duration.min(LONGEST).as_nanos() as i64)
 }
 
 /// Fresh random bytes.

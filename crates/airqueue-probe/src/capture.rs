@@ -5,9 +5,9 @@
 //! frame:  kind (1 byte), payload length (u32), CRC-32 of kind, length and payload (u32), payload
 //! header: kind 1, the first frame: JSON text
 //! run:    kind 2: varint length and JSON text; end (1 byte); varints send_blocked,
-//!         receive_overflow, duplicates, clock_steps; kernel receive timestamps (1 byte, 0 or 1);
-//!         varint rows; columns scheduled, sent minus scheduled, kernel transmit minus scheduled,
-//!         received (see `column`); then flow and size: (varint rows, flow, varint size) repeated
+//!         receive_overflow, duplicates, clock_steps; flags (1 byte; 1: kernel receive timestamps,
+//!         2: the server carried other clients' packets); varint rows; columns scheduled, sent minus
+//!         scheduled, kernel transmit minus scheduled, received (see `column`); then flow and size: (varint rows, flow, varint size) repeated
 //! ```
 //!
 //! Integers are big-endian. Frames of other kinds are skipped, so that they can be added.
@@ -74,7 +74,7 @@ pub fn encode_run(meta_json: &str, run: &Run) -> Vec<u8> {
     for n in [host.send_blocked, host.receive_overflow, host.duplicates, host.clock_steps] {
         put_varint(&mut payload, n);
     }
-    payload.push(u8::from(host.kernel_receive_timestamps));
+    payload.push(u8::from(host.kernel_receive_timestamps) | u8::from(host.shared) << 1);
     put_records(&mut payload, &run.records);
     let mut out = Vec::new();
     put_frame(&mut out, RUN, &payload);
@@ -168,17 +168,18 @@ fn run(payload: &[u8]) -> Result<(String, Run), Truncated> {
     let meta_len = usize::try_from(r.varint()?).map_err(|_| Truncated)?;
     let meta = text(r.take(meta_len)?)?;
     let end = end_from_code(r.u8()?).ok_or(Truncated)?;
-    let host = HostReport {
+    let mut host = HostReport {
         send_blocked: r.varint()?,
         receive_overflow: r.varint()?,
         duplicates: r.varint()?,
         clock_steps: r.varint()?,
-        kernel_receive_timestamps: match r.u8()? {
-            0 => false,
-            1 => true,
-            _ => return Err(Truncated),
-        },
+        ..HostReport::default()
     };
+    let flags = r.u8()?;
+    if flags > 3 {
+        return Err(Truncated);
+    }
+    (host.kernel_receive_timestamps, host.shared) = (flags & 1 != 0, flags & 2 != 0);
     let records = records(&mut r)?;
     if r.rest().is_empty() { Ok((meta, Run { records, host, end })) } else { Err(Truncated) }
 }

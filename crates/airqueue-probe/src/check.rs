@@ -41,12 +41,6 @@ pub enum PlanFault {
     BitRate = 9,
     /// Peak packet rate in packets per second.
     PacketRate = 10,
-    /// Bit rate together with the runs of other sessions; the limit is what is left.
-    BusyBitRate = 11,
-    /// Packet rate together with the runs of other sessions; the limit is what is left.
-    BusyPacketRate = 12,
-    /// Records to keep together with other sessions; the limit is what is left.
-    BusyPackets = 13,
 }
 
 impl PlanFault {
@@ -54,19 +48,8 @@ impl PlanFault {
     pub fn from_wire(code: u8) -> Option<Self> {
         use PlanFault::*;
         let all = [
-            Empty,
-            Segments,
-            Negative,
-            Flow,
-            SmallSize,
-            LargeSize,
-            Duration,
-            Packets,
-            BitRate,
+            Empty, Segments, Negative, Flow, SmallSize, LargeSize, Duration, Packets, BitRate,
             PacketRate,
-            BusyBitRate,
-            BusyPacketRate,
-            BusyPackets,
         ];
         all.into_iter().find(|&f| f as u8 == code)
     }
@@ -118,21 +101,6 @@ impl fmt::Display for PlanError {
             PlanFault::PacketRate => write!(
                 f,
                 "the plan peaks at {asked} packets/s, the server allows at most {limit} packets/s"
-            ),
-            PlanFault::BusyBitRate => write!(
-                f,
-                "the plan peaks at {asked} bit/s, but other clients leave only {limit} bit/s of \
-                 the server at the moment: try again later"
-            ),
-            PlanFault::BusyPacketRate => write!(
-                f,
-                "the plan peaks at {asked} packets/s, but other clients leave only {limit} \
-                 packets/s of the server at the moment: try again later"
-            ),
-            PlanFault::BusyPackets => write!(
-                f,
-                "the plan has {asked} packets, but other clients' records leave room for only \
-                 {limit} on the server at the moment: try again later"
             ),
         }
     }

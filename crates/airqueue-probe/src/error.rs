@@ -2,6 +2,7 @@
 
 use crate::check::PlanError;
 use crate::wire::Reason;
+use airqueue_core::Span;
 use std::net::SocketAddr;
 use thiserror::Error;
 
@@ -45,8 +46,7 @@ pub enum ClientError {
     },
     /// No room for a further session from this address.
     #[error(
-        "the server has {limit} sessions from this address already, which is its limit: end one \
-         or wait half a minute for dead ones to expire"
+        "the server has {limit} sessions from this address already, which is its limit: end one"
     )]
     AddressFull {
         /// The server's limit.
@@ -84,6 +84,33 @@ pub enum ClientError {
         /// The server's address.
         server: SocketAddr,
     },
+    /// Other clients measure, for longer than the user wants to wait.
+    #[error(
+        "{runs} run{} of other clients with {server} come first, which takes about {} s, and the wait was to be \
+         {} s at most: try later, or wait longer (--max-wait)",
+        if *runs == 1 { "" } else { "s" }, seconds(*left), seconds(*most)
+    )]
+    Busy {
+        /// The server's address.
+        server: SocketAddr,
+        /// Number of runs.
+        runs: u16,
+        /// The server's estimate.
+        left: Span,
+        /// Longest wait.
+        most: Span,
+    },
+    /// The run's packets arrived, and the server's messages after them do not.
+    #[error(
+        "{received} packets of the run arrived, but no message between here and {server} got through for long after \
+         it: the path has failed, or a device on it goes on to refuse packets after a flood, as a slow RED and SFB do"
+    )]
+    Starved {
+        /// The server's address.
+        server: SocketAddr,
+        /// Packets of the run that arrived.
+        received: u64,
+    },
     /// The plan is over a limit.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -93,6 +120,12 @@ pub enum ClientError {
     /// The server's records are not valid.
     #[error("the server's records of the run are damaged: check that both ends run one release")]
     BadLog,
+}
+
+/// Whole seconds, rounded up.
+fn seconds(span: Span) -> i64 {
+    span.as_nanos().max(0).div_euclid(1_000_000_000)
+        + i64::from(span.as_nanos() % 1_000_000_000 > 0)
 }
 
 impl ClientError {

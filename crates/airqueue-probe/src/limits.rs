@@ -6,10 +6,9 @@ use airqueue_core::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Highest IP bit rate of a plan, all flows together, in bits per second. Also the cap on the
-    /// sum over all sessions.
+    /// sum over all sessions, because one run is carried out at a time.
     pub max_bits_per_s: u64,
-    /// Highest packet rate of a plan, all flows together, in packets per second. Also the cap on
-    /// the sum over all sessions.
+    /// Highest packet rate of a plan, all flows together, in packets per second.
     pub max_packets_per_s: u64,
     /// Longest run, from its start to the end of its last segment.
     pub max_run: Span,

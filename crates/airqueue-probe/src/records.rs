@@ -36,6 +36,8 @@ pub struct HostReport {
     pub clock_steps: u64,
     /// Whether receive times are the kernel's (otherwise the program's).
     pub kernel_receive_timestamps: bool,
+    /// Whether the server also carried packets of other clients during the run.
+    pub shared: bool,
 }
 
 /// How a run ended.

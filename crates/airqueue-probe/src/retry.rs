@@ -20,6 +20,11 @@ impl Retry {
         Retry { next: now, wait: FIRST }
     }
 
+    /// Due at `next`, then at the longest interval.
+    pub fn at(next: Time) -> Self {
+        Retry { next, wait: LONGEST }
+    }
+
     /// Whether to send (again) now; then the next time is later.
     pub fn due(&mut self, now: Time) -> bool {
         if now < self.next {

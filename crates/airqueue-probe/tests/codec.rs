@@ -54,7 +54,7 @@ fn handshakes() -> impl Strategy<Value = Message<'static>> {
 fn session_messages() -> impl Strategy<Value = Message<'static>> {
     let numbers = (any::<u64>(), any::<u32>(), any::<[u32; 5]>(), any::<[u64; 3]>());
     let bytes = vec(any::<u8>(), 0..=CHUNK_LEN);
-    (0..12, numbers, vec(segments(), 0..=40), bytes, any::<[bool; 2]>()).prop_map(
+    (0..13, numbers, vec(segments(), 0..=40), bytes, any::<[bool; 2]>()).prop_map(
         |(kind, (session, run, n, big), segments, bytes, flags)| match kind {
             0 => {
                 let direction = if flags[0] { Direction::Up } else { Direction::Down };
@@ -84,12 +84,14 @@ fn session_messages() -> impl Strategy<Value = Message<'static>> {
                     duplicates: big[2],
                     clock_steps: n[2],
                     kernel_receive_timestamps: flags[0],
+                    shared: flags[0] ^ flags[1],
                 };
                 Message::Stopped { session, run, ready: flags[1], summary }
             }
             8 => Message::Fetch { session, run, first: n[0], wanted: big[0] },
             9 => Message::Chunk { session, run, index: n[0], bytes: bytes.leak() },
             10 => Message::Close { session },
+            11 => Message::Wait { session, run, left_ms: n[0], ahead: n[1] as u16 },
             _ => Message::Data(DataHeader { session, run, seq: n[0], sent_ns: big[0] as i64 }),
         },
     )
@@ -134,6 +136,7 @@ fn runs() -> impl Strategy<Value = Run> {
             duplicates: n[2],
             clock_steps: n[3],
             kernel_receive_timestamps: kernel,
+            shared: n[0] & 1 == 1,
         };
         Run { records, host, end }
     })

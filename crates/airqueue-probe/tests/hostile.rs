@@ -101,7 +101,7 @@ fn another_version_is_reported_at_both_ends() {
     net.clients[0]
         .0
         .on_datagram(net.now, Received { socket: 0, from, at: net.now, payload: &reply });
-    let error = ClientError::Version { theirs: 9, ours: 1 };
+    let error = ClientError::Version { theirs: 9, ours: airqueue_probe::wire::VERSION };
     assert_eq!(*net.clients[0].0.state(), ClientState::Failed(error));
 }
 
@@ -279,26 +279,6 @@ fn plans_over_a_limit_are_refused_with_the_limit_and_the_session_stays() {
 }
 
 #[test]
-fn the_sum_over_sessions_is_limited_too() {
-    let mut server = server_config();
-    server.limits.max_bits_per_s = 6_000_000;
-    let mut net = Net::new(server);
-    net.add(client_config(1));
-    net.add(client_config(1));
-    net.connect();
-    net.run_for(Span::from_millis(100));
-    let now = net.now;
-    net.clients[0].0.start(now, &flood(5), Direction::Down).unwrap(); // 4 Mb/s
-    net.run_for(Span::from_secs(1));
-    let now = net.now;
-    net.clients[1].0.start(now, &flood(5), Direction::Up).unwrap();
-    let ClientError::Plan(error) = net.failure(1, Span::from_secs(1)) else { panic!() };
-    assert_eq!((error.fault, error.limit), (PlanFault::BusyBitRate, 2_000_000));
-    net.until(ClientState::Ready, Span::from_secs(20));
-    assert_eq!(net.clients[0].0.take_run().unwrap().end, RunEnd::Complete);
-}
-
-#[test]
 fn sessions_are_capped_in_all_and_per_address() {
     for per_address in [true, false] {
         let mut server = server_config();
@@ -330,6 +310,49 @@ fn sessions_are_capped_in_all_and_per_address() {
         net.add(client_config(1));
         net.run_for(Span::from_millis(500));
         assert_eq!(*net.clients[3].0.state(), ClientState::Ready);
+    }
+}
+
+#[test]
+fn a_newcomer_takes_the_place_of_a_session_whose_client_is_dead() {
+    for per_address in [true, false] {
+        for running in [false, true] {
+            let mut server = server_config();
+            server.limits.max_sessions = if per_address { 16 } else { 3 };
+            server.limits.max_sessions_per_address = if per_address { 3 } else { 16 };
+            let mut net = Net::new(server);
+            (0..3).for_each(|_| {
+                net.add(client_config(1));
+            });
+            net.connect();
+            net.run_for(Span::from_millis(500));
+            if running {
+                let now = net.now;
+                net.clients[1].0.start(now, &flood(30), Direction::Down).unwrap();
+                net.run_for(Span::from_secs(1));
+            }
+            net.clients[1].1 = false;
+            net.add(client_config(1));
+            net.run_for(Span::from_millis(4990));
+            assert_eq!(*net.clients[3].0.state(), ClientState::Ready, "{per_address} {running}");
+            // Clients that are there keep their sessions.
+            for i in [0, 2] {
+                assert_eq!(*net.clients[i].0.state(), ClientState::Ready);
+            }
+            assert_eq!(net.server.stats().sessions, 3);
+            // All are alive now: the next one is refused, and nobody loses a session.
+            let fifth = net.add(client_config(1));
+            let error = net.failure(fifth, Span::from_secs(5));
+            let full = matches!(
+                error,
+                ClientError::AddressFull { limit: 3 } | ClientError::ServerFull { limit: 3 }
+            );
+            assert!(full, "{error}");
+            net.run_for(Span::from_secs(12));
+            for i in [0, 2, 3] {
+                assert_eq!(*net.clients[i].0.state(), ClientState::Ready);
+            }
+        }
     }
 }
 
@@ -448,7 +471,16 @@ fn a_million_random_datagrams_leave_the_server_as_it_was() {
         let len = (next() % 120) as usize;
         let mut bytes: Vec<u8> = (0..len).map(|_| next() as u8).collect();
         if len >= 8 && i % 2 == 0 {
-            bytes[..8].copy_from_slice(&[b'A', b'Q', b'P', b'B', 1, (next() % 24) as u8, 0, 0]);
+            bytes[..8].copy_from_slice(&[
+                b'A',
+                b'Q',
+                b'P',
+                b'B',
+                airqueue_probe::wire::VERSION,
+                (next() % 24) as u8,
+                0,
+                0,
+            ]);
         }
         let from = SocketAddr::new([10, 0, 0, next() as u8].into(), next() as u16);
         let at = Time::from_nanos(i64::from(i) * 1000);

@@ -4,10 +4,10 @@ mod common;
 
 use airqueue_core::Span;
 use airqueue_probe::ClientError;
-use airqueue_probe::client::Direction;
+use airqueue_probe::client::{ClientState, Direction};
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::{MISSING, Run, RunEnd};
-use common::{Net, segment};
+use common::{Net, client_address, segment};
 
 const BOTH: [Direction; 2] = [Direction::Down, Direction::Up];
 
@@ -179,6 +179,47 @@ fn a_path_of_three_seconds_there_and_back_works() {
         let run = net.measure(&two_flows(), direction);
         assert_eq!(run.end, RunEnd::Complete, "{direction:?}");
         assert!(run.records.received_ns.iter().all(|&t| t != MISSING));
+    }
+}
+
+#[test]
+fn a_device_that_refuses_the_floods_flow_afterwards_does_not_keep_the_records() {
+    for direction in BOTH {
+        let mut net = Net::pair(3);
+        net.connect();
+        let now = net.now;
+        net.clients[0].0.start(now, &two_flows(), direction).unwrap();
+        net.run_for(Span::from_secs(2));
+        // From now on as SFB does: no packet of the flow that was the flood passes.
+        for path in [&mut net.down, &mut net.up] {
+            path.blocked_ports = vec![client_address(0, 0).port()];
+        }
+        net.until(ClientState::Ready, Span::from_secs(8));
+        let run = net.clients[0].0.take_run().unwrap();
+        assert_eq!(run.end, RunEnd::Complete);
+        assert!(run.records.received_ns.iter().filter(|&&t| t != MISSING).count() > 400);
+    }
+}
+
+#[test]
+fn a_path_that_passes_nothing_for_long_after_a_flood_is_waited_for_and_named_in_the_end() {
+    for (silent_s, comes_back) in [(17, true), (60, false)] {
+        let mut net = Net::pair(3);
+        net.connect();
+        let now = net.now;
+        net.clients[0].0.start(now, &two_flows(), Direction::Down).unwrap();
+        net.run_for(Span::from_millis(2900));
+        let stall = (net.now, net.now + Span::from_secs(silent_s));
+        net.down.loss = 1.0;
+        net.run_for(Span::from_secs(silent_s));
+        net.down.loss = 0.0;
+        if comes_back {
+            net.until(ClientState::Ready, Span::from_secs(8));
+            continue;
+        }
+        let error = net.failure(0, Span::from_secs(1));
+        assert!(matches!(error, ClientError::Starved { received: 400.., .. }), "{error}");
+        assert!(net.now <= stall.1);
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct PyClient(ClientHandle);
 #[pymethods]
 impl PyClient {
     #[new]
-    #[pyo3(signature = (host, port=5860, *, key=None, flows=2, local_ports=None, netns=None, timeout_s=5.0))]
+    #[pyo3(signature = (host, port=5860, *, key=None, flows=2, local_ports=None, netns=None, timeout_s=5.0, max_wait_s=600.0))]
     #[expect(clippy::too_many_arguments)] // they are Python's keywords
     fn new(
         py: Python<'_>,
@@ -26,6 +26,7 @@ impl PyClient {
         local_ports: Option<Vec<u16>>,
         netns: Option<PathBuf>,
         timeout_s: f64,
+        max_wait_s: f64,
     ) -> PyResult<PyClient> {
         let options = ClientOptions {
             host,
@@ -35,6 +36,7 @@ impl PyClient {
             local_ports: local_ports.unwrap_or_default(),
             namespace: netns,
             timeout: convert::seconds("timeout_s", timeout_s)?,
+            max_wait: convert::seconds("max_wait_s", max_wait_s)?,
         };
         py.detach(|| ClientHandle::connect(&options)).map(PyClient).map_err(error)
     }
@@ -62,6 +64,8 @@ impl PyClient {
             received: progress.received,
             lost: progress.lost,
             delay_s: progress.delay.map(|delay| delay.as_secs_f64()),
+            waits_s: progress.waiting.map(|waiting| waiting.left.as_secs_f64()),
+            runs_ahead: progress.waiting.map_or(0, |waiting| waiting.ahead),
         }
     }
 

@@ -60,6 +60,7 @@ pub(crate) fn run_to_dict(py: Python<'_>, run: Run) -> RunDict<'_> {
             duplicates: host.duplicates,
             clock_steps: host.clock_steps,
             kernel_receive_timestamps: host.kernel_receive_timestamps,
+            shared: host.shared,
         },
         end: End(run.end),
     }
@@ -94,6 +95,7 @@ pub(crate) fn run_from_dict(dict: &Bound<'_, PyDict>) -> PyResult<Run> {
             duplicates: value(host, "duplicates")?,
             clock_steps: value(host, "clock_steps")?,
             kernel_receive_timestamps: value(host, "kernel_receive_timestamps")?,
+            shared: value(host, "shared")?,
         },
         end: End::named(&name)
             .ok_or_else(|| error(format!("a run's `end` is {name:?}, which is none")))?,

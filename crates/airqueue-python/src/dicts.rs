@@ -145,6 +145,8 @@ pub(crate) struct HostDict {
     pub(crate) clock_steps: u64,
     /// Whether receive times are the kernel's.
     pub(crate) kernel_receive_timestamps: bool,
+    /// Whether the server also carried packets of other clients during the run.
+    pub(crate) shared: bool,
 }
 
 /// The records of a run: columns of equal length, one row per packet in the order of sending. Times are in nanoseconds;
@@ -187,12 +189,16 @@ pub(crate) struct PollDict {
     pub(crate) lost: u64,
     /// Recent one-way delay above the least seen in this run; none until known.
     pub(crate) delay_s: Option<f64>,
+    /// Estimated time until the run's turn, where other clients measure with the server; none in its turn.
+    pub(crate) waits_s: Option<f64>,
+    /// Runs of other clients that come first.
+    pub(crate) runs_ahead: u16,
 }
 
 /// The limits of a server.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct LimitsDict {
-    /// Highest IP bit rate of a plan, all flows together, and of all sessions.
+    /// Highest IP bit rate of a plan, all flows together.
     pub(crate) max_bits_per_s: u64,
     /// Highest packet rate of a plan, all flows together, and of all sessions.
     pub(crate) max_packets_per_s: u64,

@@ -69,6 +69,11 @@ def check_meta(path: str, number: int, meta: Mapping[str, Any]) -> None:
         _span(meta.get("flood_s")) and _number(meta.get("agreed_pps", 0.0))
     ):
         refuse("no flood_s or no number of agreed_pps")
+    wanted = meta.get("sizes_wanted")
+    if kind == "path_mtu" and not (
+        isinstance(wanted, list) and wanted and all(map(_packet_size, wanted))
+    ):
+        refuse("no sizes_wanted")
     if kind == "session" and not {"quiet", "hold", "after"} <= phases.keys():
         refuse("no phases quiet, hold and after")
 

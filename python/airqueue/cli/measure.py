@@ -105,6 +105,14 @@ class Job:
 @click.option("--resume", "resume_path", metavar="FILE", help="Go on with an interrupted capture.")
 @click.option("--max-rate", type=RATE, metavar="RATE", help="Never send faster, e.g. 300mbit.")
 @click.option("--max-time", type=DURATION, metavar="TIME", help="Stop after, e.g. 90s or 5min.")
+@click.option(
+    "--max-wait",
+    type=DURATION,
+    metavar="TIME",
+    default="10min",
+    show_default=True,
+    help="Longest wait for a server that measures with others; 0s: none.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def measure(
     *,
@@ -120,6 +128,7 @@ def measure(
     resume_path: str | None,
     max_rate: float | None,
     max_time: float | None,
+    max_wait: float,
     quiet: bool,
 ) -> None:
     """Measure the queue between this machine and HOST, where `airqueue server` runs.
@@ -158,7 +167,12 @@ def measure(
 
     def connect() -> AbstractContextManager[Prober]:
         return LiveProber(
-            host, port, direction=job.header["direction"], key=key, max_rate_bps=max_rate
+            host,
+            port,
+            direction=job.header["direction"],
+            key=key,
+            max_rate_bps=max_rate,
+            max_wait_s=max_wait,
         )
 
     result = carry_out(job, connect, quiet=quiet)

@@ -59,8 +59,9 @@ class Display:
 
     def _show(self, event: Event) -> None:
         known = event.fraction is not None
-        if event.progress is None or not self._said:
-            # The name of the step stays during its run.
+        waiting = event.progress is not None and event.progress.runs_ahead > 0
+        if event.progress is None or waiting or not self._said:
+            # The name of the step stays during its run; a wait tells how much of it is left.
             self._said = event.message
         self._bar.update(
             self._task,
@@ -68,7 +69,7 @@ class Display:
             total=1.0 if known else None,
             completed=event.fraction if event.fraction is not None else 0.0,
             left=time_left(event.time_left_s),
-            glimpse="" if event.progress is None else glimpse(event.progress),
+            glimpse="" if event.progress is None or waiting else glimpse(event.progress),
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import airqueue
+from airqueue.measure import path_mtu
 from airqueue.measure.document import ClockSkewPpm, Hosts, Quantiles, SearchStep
 from airqueue.measure.estimators import ESTIMATORS
 from airqueue.measure.evidence import lost_in
@@ -65,8 +66,13 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     result.discarded_sessions = sum(reasons.values())
     result.discard_reasons = dict(reasons)
     result.search = points
+    result.path_mtu = path_mtu.path_mtu(runs)
+    refitted = path_mtu.warning(runs)
+    if refitted is not None:
+        result.warnings.append(refitted)
     result.estimators = {name: _estimator(name, accepted, overhead) for name in ESTIMATORS}
-    result.hosts = _hosts(runs, judged)
+    # What the sending host refuses in the search for the path MTU is no fault of the host.
+    result.hosts = _hosts([r for r in runs if r.meta.get("kind") != path_mtu.KIND], judged)
     _describe_path(result, accepted)
     if finding.verdict in ("fifo", "undecided"):
         _capacity(result, finding, accepted, overhead)

@@ -8,6 +8,7 @@ from typing import Any
 from airqueue.measure.analysis import analyze
 from airqueue.measure.events import Event
 from airqueue.measure.paper import measure_paper
+from airqueue.measure.path_mtu import fitting_sizes
 from airqueue.measure.prober import Prober
 from airqueue.measure.quick import measure_quick
 from airqueue.measure.records import Run
@@ -35,7 +36,8 @@ def measure(
 ) -> Measurement:
     """Measure the queue behind a prober.
 
-    ``sizes``: IP packet sizes in bytes, two of them to tell packets from bytes. ``on_run`` gets
+    ``sizes``: IP packet sizes in bytes, two of them to tell packets from bytes; where the path does
+    not carry them, smaller ones take their place. ``on_run`` gets
     every run as it ends, for the capture file. ``previous``: runs of an interrupted measurement of
     the same path and profile, which are not repeated. ``header`` may carry ``target``.
 
@@ -46,7 +48,8 @@ def measure(
         known = " or ".join(PROFILES)
         raise ValueError(f"profile is {profile!r}; expected {known}")
     runner = Runner(prober, on_event, on_run, previous, max_time_s)
-    findings = PROFILES[profile](runner, tuple(sorted(set(sizes), reverse=True)))
+    wanted = sorted(set(sizes), reverse=True)
+    findings = PROFILES[profile](runner, fitting_sizes(runner, wanted, profile))
     about = {"profile": profile, "direction": prober.direction, "elapsed_s": runner.elapsed_s()}
     return analyze(runner.runs, {**about, **(header or {}), **findings})
 

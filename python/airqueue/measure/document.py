@@ -16,6 +16,14 @@ class Resolution(TypedDict):
     because: str
 
 
+class PathMtu(TypedDict):
+    """Largest IP packet that arrived in the search before the measurement."""
+
+    bytes: int
+    at_least: bool
+    """Larger ones were not tried."""
+
+
 class Evidence(TypedDict):
     """One observation behind the verdict."""
 
@@ -165,6 +173,7 @@ class Document(TypedDict):
     """What the device's own behaviour (bursts, ticks) keeps the method from telling apart."""
     in_service_packets: float | None
     """Packets being transmitted, held apart from capacity."""
+    path_mtu: PathMtu | None
     drop_from: Literal["tail", "head"] | None
     delay_full_s: float | None
     """Delay when full, above the quiet path."""

@@ -35,6 +35,7 @@ STEADY_RATE_ONLY = ("published", "corrected")
 
 SAYS = {
     "interrupted": "the run was cut short",
+    "shared": "the server carried packets of other clients' measurements meanwhile",
     "stalled": "nothing arrived for too long while packets were due",
     "sender_limited": "the sending host could not keep the planned rate or queued by itself",
     "receiver_limited": "the receiving host's own socket buffer overflowed",
@@ -57,6 +58,7 @@ class Judged:
         for reason, failed in (
             ("stalled", self._stalled),
             ("interrupted", self._interrupted),
+            ("shared", self._shared),
             ("sender_limited", self._sender_limited),
             ("receiver_limited", self._receiver_limited),
             ("clock_step", self._clock_step),
@@ -107,6 +109,9 @@ class Judged:
 
     def _interrupted(self) -> bool:
         return self.session.run.end != "complete"
+
+    def _shared(self) -> bool:
+        return self.session.run.host.shared
 
     def _sender_limited(self) -> bool:
         run, flood = self.session.run, self.session.flood

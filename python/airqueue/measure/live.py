@@ -27,7 +27,8 @@ class LiveProber:
 
     ``local_ports``: the flows' local UDP ports in order, any free port where none is given.
     ``netns``: path of a network namespace to open the sockets in. ``max_rate_bps``: own cap on the
-    IP bit rate, beside the server's.
+    IP bit rate, beside the server's. ``max_wait_s``: longest wait for the first turn, where other
+    clients measure with the server.
 
     Raises ProbeError, here and in `run`.
     """
@@ -44,6 +45,7 @@ class LiveProber:
         local_ports: Sequence[int] = (),
         netns: str | PathLike[str] | None = None,
         timeout_s: float = 5.0,
+        max_wait_s: float = 600.0,
     ) -> None:
         self.direction: Direction = direction
         self._made = time.monotonic()
@@ -57,6 +59,7 @@ class LiveProber:
                 local_ports=list(local_ports),
                 netns=netns,
                 timeout_s=timeout_s,
+                max_wait_s=max_wait_s,
             )
         except NativeError as error:
             raise ProbeError(f"{error}.") from error
@@ -108,6 +111,8 @@ class LiveProber:
                         received=seen["received"],
                         lost=seen["lost"],
                         delay_s=seen["delay_s"],
+                        waits_s=seen["waits_s"],
+                        runs_ahead=seen["runs_ahead"],
                     )
                 )
             time.sleep(POLL_EVERY_S)

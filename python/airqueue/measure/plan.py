@@ -10,6 +10,11 @@ PROBE_FLOW = 1
 """Sparse flow on its own five-tuple; in one shared FIFO it suffers what the flood suffers."""
 
 
+RATE_WINDOW_S = 0.1
+"""A server counts a shorter segment as if its packets were spread over this time: its rate and that
+of what follows then add up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Evenly spaced packets of one flow; packet k of n leaves at ``start + k * duration / n``.

@@ -18,13 +18,19 @@ Direction = Literal["down", "up"]
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """A snapshot of the current run. Delay is above the least delay of this run, in seconds."""
+    """A snapshot of the current run. Delay is above the least delay of this run, in seconds.
+
+    ``waits_s``: estimated time until the run's turn while other clients measure, None in its turn;
+    ``runs_ahead``: their runs that come first.
+    """
 
     elapsed_s: float
     planned_s: float
     received: int
     lost: int
     delay_s: float | None
+    waits_s: float | None = None
+    runs_ahead: int = 0
 
 
 class ProbeError(Exception):

@@ -17,7 +17,7 @@ import numpy as np
 
 from airqueue.measure.analysis import load_point
 from airqueue.measure.gates import SENDER_SHORTFALL, Judged
-from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, Segment, cbr
+from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session
@@ -312,7 +312,7 @@ def session_plan(state: SizeState, states: Sequence[SizeState]) -> tuple[Plan, d
         for factor in (FILL, HOLD, PRESS)
     )
     quiet = quiet_length_s(rate, len(sizes))
-    fill = quiet + 1.2 * state.held / (filling - rate) + 0.03
+    fill = quiet + max(RATE_WINDOW_S, 1.2 * state.held / (filling - rate) + 0.03)
     hold = fill + max(LEAST_HOLD_S, HOLD_DROPS / (holding - rate))
     press = hold + press_length_s(rate)
     drained = press + 1.15 * state.held / rate + 0.03

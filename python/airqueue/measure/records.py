@@ -21,7 +21,8 @@ class HostReport:
 
     ``send_blocked``: packets that the sending host's own buffer refused. ``receive_overflow``:
     packets that the receiver's socket buffer had no room for, as its kernel counted them.
-    ``clock_steps``: wall-clock steps seen while mapping timestamps, both ends together.
+    ``clock_steps``: wall-clock steps seen while mapping timestamps, both ends together. ``shared``:
+    the server also carried packets of other clients during the run.
     """
 
     send_blocked: int = 0
@@ -29,6 +30,7 @@ class HostReport:
     duplicates: int = 0
     clock_steps: int = 0
     kernel_receive_timestamps: bool = True
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

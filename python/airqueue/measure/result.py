@@ -63,6 +63,17 @@ class SessionResult:
     elapsed_s: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class PathMtu:
+    """Largest IP packet that arrived in the search before the measurement.
+
+    ``at_least``: larger ones were not tried.
+    """
+
+    bytes: int
+    at_least: bool
+
+
 @dataclass(slots=True)
 class Measurement:
     """The whole result. Its fields are explained in ``docs/output.md``; units are in the names."""
@@ -79,6 +90,7 @@ class Measurement:
     ci95: tuple[float, float] | None = None
     resolution: Resolution | None = None
     in_service_packets: float | None = None
+    path_mtu: PathMtu | None = None
     drop_from: Literal["tail", "head"] | None = None
     delay_full_s: float | None = None
     quiet_jitter_s: float | None = None

@@ -15,6 +15,13 @@ SAME_RUN = ("kind", "profile", "size_bytes", "index")
 """Meta values that identify a stored run."""
 
 
+def waiting_words(progress: RunProgress) -> str:
+    """Return what to say while other clients' runs come first."""
+    n = progress.runs_ahead
+    runs = f"{n} run{'' if n == 1 else 's'} of other clients"
+    return f"waiting for {runs} with this server, about {progress.waits_s or 0.0:.0f} s"
+
+
 class Runner:
     """Passes plans to a prober; runs of an earlier, interrupted measurement are not repeated.
 
@@ -37,6 +44,11 @@ class Runner:
         self._stored = [r for r in previous if r.end != "cancelled"]
         self._stored_s = 0.0
         self._max_time_s = max_time_s
+
+    @property
+    def next_stored_kind(self) -> str | None:
+        """Kind of the next stored run, None if there is none."""
+        return str(self._stored[0].meta.get("kind")) if self._stored else None
 
     def elapsed_s(self) -> float:
         """Time spent measuring, that of stored runs included."""
@@ -67,7 +79,19 @@ class Runner:
             return stored
         started = self.elapsed_s()
 
+        waits = False
+
         def glimpse(progress: RunProgress) -> None:
+            nonlocal waits
+            if progress.runs_ahead:
+                if not waits:
+                    self.say("waiting", waiting_words(progress), fraction)
+                waits = True
+                self._on_event(Event("waiting", waiting_words(progress), fraction, None, progress))
+                return
+            if waits:
+                waits = False
+                self.say(str(meta["kind"]), str(meta.get("says", "")), fraction, left_s)
             left = None if left_s is None else max(0.0, left_s - progress.elapsed_s)
             self._on_event(
                 Event(str(meta["kind"]), str(meta.get("says", "")), fraction, left, progress)

@@ -113,10 +113,10 @@ impl Client {
             return;
         }
         let request = fetch.next_request();
-        let number = run.number;
+        let (number, flow) = (run.number, run.request_flow());
         run.progressed(now);
         if let Some((first, wanted)) = request {
-            self.say(0, &Message::Fetch { session, run: number, first, wanted });
+            self.say(flow, &Message::Fetch { session, run: number, first, wanted });
         }
         self.finish_if_whole(now);
     }
@@ -127,8 +127,16 @@ impl Client {
         if fetch.missing > 0 {
             return;
         }
+        let (number, flow) = (run.number, run.request_flow());
         match assemble(run, summary, &fetch.bytes) {
-            Ok(run) => self.finish(now, run),
+            Ok(run) => {
+                // The turn is over: another client need not wait for the server to notice.
+                if let Some(session) = self.session.as_ref().map(|s| s.id) {
+                    let fetch = Message::Fetch { session, run: number, first: 0, wanted: 0 };
+                    self.say(flow, &fetch);
+                }
+                self.finish(now, run);
+            }
             Err(Truncated) => self.fail(ClientError::BadLog),
         }
     }
@@ -156,6 +164,7 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
         duplicates: summary.duplicates,
         clock_steps: u64::from(summary.clock_steps),
         kernel_receive_timestamps: summary.kernel_receive_timestamps,
+        shared: summary.shared,
     };
     let (records, sender, receiver) = match (&run.half, run.direction) {
         (Half::Receiving(r), _) => {

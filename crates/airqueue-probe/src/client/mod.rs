@@ -42,6 +42,8 @@ pub struct ClientConfig {
     pub flows: u8,
     /// Fresh random bytes: nonces come from them.
     pub entropy: [u8; 32],
+    /// Longest wait for the first turn, where other clients measure with the server; zero: none.
+    pub max_wait: Span,
 }
 
 impl std::fmt::Debug for ClientConfig {
@@ -82,6 +84,17 @@ pub struct Progress {
     pub lost: u64,
     /// Recent one-way delay above the least seen in this run; `None` until known.
     pub delay: Option<Span>,
+    /// Set while the run waits for its turn.
+    pub waiting: Option<Waiting>,
+}
+
+/// The wait of a run for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The server's estimate of the time that is left.
+    pub left: Span,
+    /// Number of other clients' runs that come first.
+    pub ahead: u16,
 }
 
 /// ICMP refusals in a row after which a silent server is taken for gone: a single refusal may be a
@@ -116,6 +129,8 @@ pub struct Client {
     next_counter: u32,
     last_counter: Option<u32>,
     program_timestamps: bool,
+    /// A run of this session has begun.
+    had_turn: bool,
 }
 
 impl Client {
@@ -147,6 +162,7 @@ impl Client {
             next_counter: 0,
             last_counter: None,
             program_timestamps: false,
+            had_turn: false,
         }
     }
 
@@ -206,6 +222,7 @@ impl Client {
                 received: 0,
                 lost: 0,
                 delay: None,
+                waiting: None,
             },
         }
     }
@@ -286,6 +303,7 @@ impl Client {
             Message::PlanAck { session, .. }
             | Message::PlanRefused { session, .. }
             | Message::Started { session, .. }
+            | Message::Wait { session, .. }
             | Message::KeepAlive { session, .. }
             | Message::Stopped { session, .. }
             | Message::Chunk { session, .. }

@@ -1,7 +1,7 @@
 //! One run on the client: agreeing on it, starting it, carrying out one half.
 
 use super::collect::Fetch;
-use super::{Client, ClientState, Direction, Progress};
+use super::{Client, ClientState, Direction, Progress, Waiting};
 use crate::check::overhead;
 use crate::endpoint::{SendOutcome, Ticket};
 use crate::error::ClientError;
@@ -17,8 +17,14 @@ use airqueue_core::{Span, Time};
 const START_DELAY: Span = Span::from_millis(100);
 /// Silence after which the server is given up.
 const PATIENCE: Span = Span::from_secs(10);
+/// The same after a flood that arrived: a queue manager may refuse everything until its average has fallen.
+const AFTER_FLOOD: Span = Span::from_secs(20);
 /// Time without progress after which a server that still replies is given up.
 const NO_PROGRESS: Span = Span::from_secs(90);
+/// Longest wait for a turn after the first.
+const LONGEST_WAIT: Span = Span::from_secs(1800);
+/// Interval of the questions of a client that waits for its turn.
+const ASK_EVERY: Span = Span::from_secs(2);
 
 /// The phase of a run.
 #[derive(Debug)]
@@ -60,6 +66,13 @@ pub(super) struct ClientRun {
     keep_alive_flow: u8,
     /// The remote receiver's last report.
     remote: Option<Glimpse>,
+    /// Runs of other clients come first: since when, until when about, and how many.
+    queued: Option<(Time, Time, u16)>,
+    /// The flow of requests. A request that is repeated takes the next one: a device may go on to refuse the packets of
+    /// the flow that was the flood.
+    request_flow: u8,
+    /// The request of this phase was sent.
+    asked: bool,
 }
 
 impl ClientRun {
@@ -81,10 +94,15 @@ impl ClientRun {
             since: now,
             keep_alive_flow: 0,
             remote: None,
+            queued: None,
+            request_flow: 0,
+            asked: false,
         }
     }
 
     pub fn enter(&mut self, now: Time, phase: ClientPhase) {
+        self.queued = None;
+        self.asked = false;
         self.phase = phase;
         self.retry = Retry::new(now);
         self.since = now;
@@ -92,6 +110,7 @@ impl ClientRun {
 
     /// The phase made progress.
     pub fn progressed(&mut self, now: Time) {
+        self.asked = false;
         self.retry.progressed(now);
         self.since = now;
     }
@@ -117,6 +136,9 @@ impl ClientRun {
             received: u64::from(g.received),
             lost: u64::from(g.lost),
             delay: known.then(|| Span::from_micros(i64::from(g.delay_us))),
+            waiting: self
+                .queued
+                .map(|(_, until, ahead)| Waiting { left: (until - now).max(Span::ZERO), ahead }),
         }
     }
 
@@ -153,6 +175,28 @@ impl ClientRun {
         }
     }
 
+    /// Packets of the run that arrived, if this end has carried out the plan and awaits the records. 0 if the peer
+    /// went silent during the run: then it is the path that has failed.
+    fn seen(&self) -> u64 {
+        let (end, glimpse) = match &self.half {
+            Half::Receiving(r) => (r.end(), r.glimpse()),
+            Half::Sending(s) => (s.end(), self.remote.unwrap_or_default()),
+            Half::Waiting => (None, Glimpse::default()),
+        };
+        let over = matches!(self.phase, ClientPhase::Stopping | ClientPhase::Fetching { .. });
+        if over && end == Some(RunEnd::Complete) { u64::from(glimpse.received) } else { 0 }
+    }
+
+    /// Silence after which the server is given up: longer after a flood that arrived.
+    fn patience(&self) -> Span {
+        if self.seen() > 0 { AFTER_FLOOD } else { PATIENCE }
+    }
+
+    /// The flow of requests.
+    pub fn request_flow(&self) -> u8 {
+        self.request_flow
+    }
+
     /// Whether a reply of the server is due now: not while packets are being sent.
     pub fn waits_for_answer(&self) -> bool {
         !matches!(self.phase, ClientPhase::Active)
@@ -182,9 +226,11 @@ impl Client {
         if matches!(run.phase, ClientPhase::Active) {
             return run.half_deadline();
         }
-        let patience = self.last_received.max(run.since) + PATIENCE;
+        let patience = self.last_received.max(run.since) + run.patience();
         let keep_alive = match (&run.phase, &run.half) {
-            (ClientPhase::Starting, Half::Receiving(r)) => r.next_keep_alive(),
+            (ClientPhase::Starting, Half::Receiving(r)) if run.queued.is_none() => {
+                r.next_keep_alive()
+            }
             _ => Time::MAX,
         };
         Some(run.retry.next().min(patience).min(run.since + NO_PROGRESS).min(keep_alive))
@@ -195,12 +241,20 @@ impl Client {
         if matches!(run.phase, ClientPhase::Active) {
             return self.advance_active(now);
         }
-        let gone = now >= self.last_received.max(run.since) + PATIENCE;
+        let gone = now >= self.last_received.max(run.since) + run.patience();
         if gone || now >= run.since + NO_PROGRESS {
-            return self.fail(ClientError::Vanished { server: self.config.server });
+            let (server, seen) = (self.config.server, run.seen());
+            return self.fail(match seen {
+                0 => ClientError::Vanished { server },
+                received => ClientError::Starved { server, received },
+            });
         }
-        let starting = matches!(run.phase, ClientPhase::Starting);
+        let starting = matches!(run.phase, ClientPhase::Starting) && run.queued.is_none();
         if run.retry.due(now) {
+            if run.asked && run.queued.is_none() {
+                run.request_flow = (run.request_flow + 1) % self.config.flows;
+            }
+            run.asked = true;
             self.ask_for_progress();
         }
         if starting {
@@ -245,7 +299,8 @@ impl Client {
             }
             ClientPhase::Active => return,
         };
-        self.say(0, &message);
+        let flow = run.request_flow;
+        self.say(flow, &message);
     }
 
     fn say_part(&mut self, session: u64, part: u16) {
@@ -254,8 +309,9 @@ impl Client {
         let parts = chunks.len() as u16;
         let Some(segments) = chunks.nth(usize::from(part)) else { return };
         let (number, direction, segments) = (run.number, run.direction, segments.to_vec());
+        let flow = run.request_flow;
         let message = Message::Plan { session, run: number, part, parts, direction, segments };
-        self.say(0, &message);
+        self.say(flow, &message);
     }
 
     fn advance_active(&mut self, now: Time) {
@@ -305,6 +361,7 @@ impl Client {
         self.last_received = now;
         if matches!(run.phase, ClientPhase::Starting) {
             run.enter(now, ClientPhase::Active); // the reply to START was lost; the first packet implies it
+            self.had_turn = true;
         }
     }
 
@@ -314,11 +371,15 @@ impl Client {
             Message::PlanAck { run, .. }
             | Message::PlanRefused { run, .. }
             | Message::Started { run, .. }
+            | Message::Wait { run, .. }
             | Message::KeepAlive { run, .. }
             | Message::Stopped { run, .. }
             | Message::Chunk { run, .. } => run,
             _ => return,
         };
+        if let Message::KeepAlive { run: 0, counter, .. } = message {
+            return self.on_question(counter);
+        }
         let Some(run) = self.run.as_mut().filter(|r| r.number == number) else { return };
         match message {
             Message::PlanAck { part, .. } => on_plan_ack(run, now, part),
@@ -326,6 +387,9 @@ impl Client {
                 self.fail(error.into());
             }
             Message::Started { .. } => self.on_started(now),
+            Message::Wait { left_ms, ahead, .. } => {
+                self.on_wait(now, Span::from_millis(i64::from(left_ms)), ahead);
+            }
             Message::KeepAlive { counter, glimpse, .. } => {
                 self.on_keep_alive(now, counter, glimpse);
             }
@@ -353,6 +417,35 @@ impl Client {
             }
         }
         run.enter(now, ClientPhase::Active);
+        self.had_turn = true;
+    }
+
+    /// Runs of other clients come first; or none does any more, and the turn is offered.
+    fn on_wait(&mut self, now: Time, left: Span, ahead: u16) {
+        let most = if self.had_turn { LONGEST_WAIT } else { self.config.max_wait };
+        let Some(run) = self.run.as_mut().filter(|r| matches!(r.phase, ClientPhase::Starting))
+        else {
+            return;
+        };
+        let since = run.queued.map_or(now, |q| q.0);
+        // A server that never gives a turn is left by the client's own clock.
+        if now + left > since + most {
+            let (server, runs) = (self.config.server, ahead);
+            return self.fail(ClientError::Busy { server, runs, left, most });
+        }
+        // One offer is one question: offers in a row must not make the client talk without end.
+        let news = ahead == 0 && run.queued.is_none_or(|q| q.2 > 0);
+        run.queued = Some((since, now + left, ahead));
+        run.since = now;
+        run.retry = if news { Retry::new(now) } else { Retry::at(now + ASK_EVERY) };
+    }
+
+    /// The server asks whether the client is there. A replayed question is ignored.
+    fn on_question(&mut self, counter: u32) {
+        if self.last_counter.is_none_or(|last| counter > last) {
+            self.last_counter = Some(counter);
+            self.say_keep_alive(0, 0);
+        }
     }
 
     /// The remote receiver is alive. A replayed keepalive is ignored.

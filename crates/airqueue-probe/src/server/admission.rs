@@ -1,7 +1,7 @@
 //! Admission: proof of address, shared key, limits.
 
 use super::Server;
-use super::session::Session;
+use super::session::{Presence, Session};
 use crate::auth::{Role, TagKey, cookie, cookie_fits, unguessable};
 use crate::endpoint::Received;
 use crate::wire::{MAX_FLOWS, Message, Packet, Reason};
@@ -17,7 +17,7 @@ fn stamp(now: Time) -> u32 {
 }
 
 /// The unit of limits per address: an IPv4 address, or a /64 prefix of IPv6, which one host may own.
-fn owner(address: SocketAddr) -> IpAddr {
+pub(super) fn owner(address: SocketAddr) -> IpAddr {
     match address.ip().to_canonical() {
         IpAddr::V6(ip) => {
             let prefix = u128::from(ip) & !u128::from(u64::MAX);
@@ -54,8 +54,11 @@ impl Server {
     }
 
     fn on_open(&mut self, now: Time, rx: Received<'_>, nonce: u64, flows: u8, keyed: bool) {
-        if let Err((reason, detail)) = self.admit(now, rx, nonce, flows, keyed) {
-            return self.refuse(rx.from, 0, nonce, reason, detail);
+        match self.admit(now, rx, nonce, flows, keyed) {
+            Err(Some((reason, detail))) => return self.refuse(rx.from, 0, nonce, reason, detail),
+            // The client asks again.
+            Err(None) => return,
+            Ok(()) => {}
         }
         let of_nonce = |s: &&Session| s.nonce == nonce && s.main_address() == Some(rx.from);
         if let Some(session) = self.sessions.iter().find(of_nonce) {
@@ -65,7 +68,7 @@ impl Server {
         }
     }
 
-    /// Makes the session of an OPEN unless the session exists.
+    /// Makes the session of an OPEN unless the session exists. `None`: not known yet.
     fn admit(
         &mut self,
         now: Time,
@@ -73,36 +76,59 @@ impl Server {
         nonce: u64,
         flows: u8,
         keyed: bool,
-    ) -> Result<(), (Reason, u64)> {
+    ) -> Result<(), Option<(Reason, u64)>> {
         match (keyed, self.config.key.is_some()) {
-            (false, true) => return Err((Reason::KeyMissing, 0)),
-            (true, false) => return Err((Reason::KeyUnused, 0)),
+            (false, true) => return Err(Some((Reason::KeyMissing, 0))),
+            (true, false) => return Err(Some((Reason::KeyUnused, 0))),
             _ => {}
         }
         if !self.opening_key.verify(Role::Client, rx.payload) {
-            return Err((Reason::KeyWrong, 0));
+            return Err(Some((Reason::KeyWrong, 0)));
         }
         if flows == 0 || flows > MAX_FLOWS {
-            return Err((Reason::TooManyFlows, u64::from(MAX_FLOWS)));
+            return Err(Some((Reason::TooManyFlows, u64::from(MAX_FLOWS))));
         }
         let same_client = |s: &Session| s.nonce == nonce && s.main_address() == Some(rx.from);
         if self.sessions.iter().any(same_client) {
             return Ok(());
         }
-        let limits = &self.config.limits;
-        if self.sessions.len() >= limits.max_sessions as usize {
-            return Err((Reason::ServerFull, u64::from(limits.max_sessions)));
-        }
-        let of_owner = |s: &&Session| s.main_address().map(owner) == Some(owner(rx.from));
-        let most = limits.max_sessions_per_address;
-        if self.sessions.iter().filter(of_owner).count() >= most as usize {
-            return Err((Reason::AddressFull, u64::from(most)));
-        }
+        self.find_room(now, owner(rx.from))?;
         self.stats.sessions_opened += 1;
         let id = unguessable(&self.config.secret, "session", self.stats.sessions_opened);
         let key = TagKey::session(self.config.key.as_deref(), nonce, id);
         self.sessions.push(Session::new(id, nonce, key, rx.from, flows, now));
         Ok(())
+    }
+
+    /// Whether there is room for a further session of an owner; a session whose client is dead makes room. While
+    /// clients are being asked the answer is not known (`None`), and the newcomer's next OPEN asks again.
+    fn find_room(&mut self, now: Time, newcomer: IpAddr) -> Result<(), Option<(Reason, u64)>> {
+        let limits = self.config.limits;
+        let of_owner = |s: &Session| s.main_address().map(owner) == Some(newcomer);
+        let count = self.sessions.iter().filter(|s| of_owner(s)).count();
+        let full = count >= limits.max_sessions_per_address as usize;
+        let refusal = if full {
+            (Reason::AddressFull, u64::from(limits.max_sessions_per_address))
+        } else if self.sessions.len() >= limits.max_sessions as usize {
+            (Reason::ServerFull, u64::from(limits.max_sessions))
+        } else {
+            return Ok(());
+        };
+        let mut unknown = false;
+        for i in 0..self.sessions.len() {
+            if full && !of_owner(&self.sessions[i]) {
+                continue;
+            }
+            match self.sessions[i].presence(now, &mut self.outbox) {
+                Presence::Dead => {
+                    self.remove(now, i);
+                    return Ok(());
+                }
+                Presence::Unknown => unknown = true,
+                Presence::Alive => {}
+            }
+        }
+        Err(if unknown { None } else { Some(refusal) })
     }
 
     fn on_join(&mut self, now: Time, rx: Received<'_>, flow: u8, nonce: u64, id: u64) {

@@ -3,16 +3,18 @@
 mod admission;
 mod run;
 mod session;
+mod turns;
 
 use crate::auth::TagKey;
-use crate::check::Load;
 use crate::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};
 use crate::limits::Limits;
 use crate::wire::{Message, Packet, Reason, WireError, decode, encode};
+use admission::owner;
 use airqueue_core::{Span, Time};
 use run::ServerPhase;
-use session::{Headroom, Outbox, Session};
+use session::{Outbox, Session};
 use std::net::SocketAddr;
+use turns::Turns;
 
 /// Largest number of replies stored for the driver, which takes them after every datagram.
 const MAX_OUTBOX: usize = 1024;
@@ -58,6 +60,7 @@ pub struct Server {
     config: ServerConfig,
     opening_key: TagKey,
     sessions: Vec<Session>,
+    turns: Turns,
     outbox: Outbox,
     stats: ServerStats,
     program_timestamps: bool,
@@ -70,6 +73,7 @@ impl Server {
             opening_key: TagKey::opening(config.key.as_deref()),
             config,
             sessions: Vec::new(),
+            turns: Turns::new(),
             outbox: Outbox::new(),
             stats: ServerStats::default(),
             program_timestamps: false,
@@ -107,23 +111,33 @@ impl Server {
             self.stats.ignored += 1;
             return;
         }
+        if !matches!(packet.message, Message::KeepAlive { .. }) {
+            self.sessions[i].answers_on = packet.flow;
+        }
         self.obey(now, i, packet.message);
     }
 
     /// Carries out a verified message of session `i`.
     fn obey(&mut self, now: Time, i: usize, message: Message<'_>) {
-        let room = self.headroom_for(i);
+        let limits = self.config.limits;
+        if let Message::Start { run, .. } = message
+            && !self.has_turn(now, i, run)
+        {
+            return self.sessions[i].on_received(now);
+        }
         let (session, out) = (&mut self.sessions[i], &mut self.outbox);
         match message {
             Message::KeepAlive { run, counter, .. } => {
                 return session.on_keep_alive(now, run, counter);
             }
             Message::Close { .. } => {
-                self.sessions.remove(i);
-                return;
+                return self.remove(now, i);
             }
             Message::Plan { run, part, parts, direction, segments, .. } => {
-                session.on_plan(now, run, (part, parts), direction, segments, &room, out);
+                if session.run.as_ref().is_some_and(|r| r.number < run) {
+                    self.turns.leave(now, session.id, session.is_drained());
+                }
+                session.on_plan(now, run, (part, parts), direction, segments, &limits, out);
                 let refused = |r: &run::ServerRun| matches!(r.phase, ServerPhase::Refused(_));
                 self.stats.refused += u64::from(session.run.as_ref().is_some_and(refused));
             }
@@ -135,30 +149,85 @@ impl Server {
                     session.note_program_timestamps();
                 }
             }
-            Message::Stop { run, attempted, .. } => session.on_stop(now, run, attempted, out),
+            Message::Stop { run, attempted, .. } => {
+                // A late copy about an earlier run costs no place.
+                if session.run.as_ref().is_some_and(|r| r.number == run) {
+                    self.turns.forget(session.id);
+                }
+                session.on_stop(now, run, attempted, out);
+            }
             Message::Fetch { run, first, wanted, .. } => session.on_fetch(run, first, wanted),
             _ => {}
         }
         session.on_received(now);
     }
 
-    /// The rest of the server's limits beside all sessions other than `i`.
-    fn headroom_for(&self, i: usize) -> Headroom {
-        let limits = self.config.limits;
-        let mut free = Load {
-            bits_per_s: limits.max_bits_per_s,
-            packets_per_s: limits.max_packets_per_s,
-            packets: u64::from(limits.max_packets) * MAX_FULL_RUNS,
-        };
-        let others = self.sessions.iter().enumerate().filter(|&(j, _)| j != i);
-        for run in others.filter_map(|(_, s)| s.run.as_ref()) {
-            free.packets = free.packets.saturating_sub(run.load.packets);
-            if run.holds_rate() {
-                free.bits_per_s = free.bits_per_s.saturating_sub(run.load.bits_per_s);
-                free.packets_per_s = free.packets_per_s.saturating_sub(run.load.packets_per_s);
+    /// Whether START may begin the run of session `i` now; if not, the client is told how long it waits.
+    fn has_turn(&mut self, now: Time, i: usize, run: u32) -> bool {
+        let session = &self.sessions[i];
+        // Of a run that has begun, or cannot begin, START only asks for an answer.
+        let Some(length) = session.length_of(run) else { return true };
+        let Some(address) = session.main_address() else { return false };
+        match self.turns.ask(now, session.id, owner(address), length) {
+            Err(wait) => {
+                session.say_wait(wait.left, wait.ahead, &mut self.outbox);
+                false
+            }
+            Ok(()) => {
+                let (id, troubled) = (session.id, self.turns.is_troubled(now));
+                if let Some(run) = &mut self.sessions[i].run {
+                    run.shared = troubled;
+                }
+                self.make_room(now, id);
+                true
             }
         }
-        Headroom { limits, free }
+    }
+
+    /// Bounds the records that are kept: the oldest sessions that are slow to take theirs are ended.
+    fn make_room(&mut self, now: Time, id: u64) {
+        let most = u64::from(self.config.limits.max_packets) * (MAX_FULL_RUNS - 1);
+        let kept = |s: &Session| s.run.as_ref().map_or(0, run::ServerRun::kept_packets);
+        while self.sessions.iter().map(kept).sum::<u64>() > most {
+            let others = (0..self.sessions.len())
+                .filter(|&i| self.sessions[i].id != id && kept(&self.sessions[i]) > 0);
+            let Some(oldest) = others.min_by_key(|&i| self.sessions[i].heard()) else { return };
+            self.remove(now, oldest);
+        }
+    }
+
+    /// Ends a session.
+    fn remove(&mut self, now: Time, i: usize) {
+        let session = self.sessions.remove(i);
+        self.turns.leave(now, session.id, session.is_drained());
+    }
+
+    /// Ends the turn if it is over, and offers a free one.
+    fn tend_turns(&mut self, now: Time) {
+        if let Some(id) = self.turns.holder() {
+            let session = self.sessions.iter().find(|s| s.id == id);
+            let clean = session.is_none_or(Session::is_drained);
+            let over = session.is_none_or(|s| {
+                !s.is_busy() && (s.is_finished() || self.turns.is_over(now, s.heard()))
+            });
+            if over {
+                self.turns.leave(now, id, clean);
+            }
+        }
+        if let Some(next) = self.turns.pass_on(now)
+            && let Some(session) = self.sessions.iter().find(|s| s.id == next)
+        {
+            session.say_wait(Span::ZERO, 0, &mut self.outbox);
+        }
+    }
+
+    /// Packets of a session pass the server: if it is another one's turn, its run is not alone.
+    fn note_traffic(&mut self, id: u64) {
+        let Some(holder) = self.turns.holder().filter(|&h| h != id) else { return };
+        let session = self.sessions.iter_mut().find(|s| s.id == holder);
+        if let Some(run) = session.and_then(|s| s.run.as_mut()).filter(|r| r.is_active()) {
+            run.shared = true;
+        }
     }
 
     fn poll_data(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
@@ -176,6 +245,8 @@ impl Server {
         };
         let (flow, ticket) = sender.poll(now, buf)?;
         let to = session.flows.get(usize::from(flow)).copied().flatten()?;
+        let id = session.id;
+        self.note_traffic(id);
         Some(Transmit { socket: 0, to, ticket: Some(ticket) })
     }
 }
@@ -192,7 +263,10 @@ impl Endpoint for Server {
                     s.id == header.session && s.flows.get(usize::from(flow)) == Some(&Some(rx.from))
                 };
                 match self.sessions.iter_mut().find(known) {
-                    Some(session) => session.on_data(now, rx.at, &header),
+                    Some(session) => {
+                        session.on_data(now, rx.at, &header);
+                        self.note_traffic(header.session);
+                    }
                     None => self.stats.ignored += 1,
                 }
             }
@@ -216,6 +290,8 @@ impl Endpoint for Server {
         if self.sessions.iter().any(|s| s.next_deadline() <= now) {
             self.sessions.retain_mut(|s| s.on_time(now, outbox));
         }
+        self.tend_turns(now);
+        let outbox = &mut self.outbox;
         if let Some((to, bytes)) = outbox.pop_front() {
             buf.clear();
             buf.extend_from_slice(&bytes);
@@ -224,12 +300,17 @@ impl Endpoint for Server {
         if let Some(transmit) = self.poll_data(now, buf) {
             return Some(transmit);
         }
-        let to = self.sessions.iter_mut().find_map(|s| s.poll_chunk(buf))?;
+        let (id, to) =
+            (self.sessions.iter_mut()).find_map(|s| s.poll_chunk(buf).map(|to| (s.id, to)))?;
+        self.note_traffic(id);
         Some(Transmit { socket: 0, to, ticket: None })
     }
 
     fn next_deadline(&self) -> Option<Time> {
-        self.sessions.iter().map(Session::next_deadline).min()
+        let holder = self.turns.holder();
+        let heard = self.sessions.iter().find(|s| Some(s.id) == holder && !s.is_busy());
+        let turns = self.turns.next_deadline(heard.map(Session::heard));
+        self.sessions.iter().map(Session::next_deadline).chain(turns).min()
     }
 
     fn on_send_outcome(&mut self, ticket: Ticket, outcome: SendOutcome) {

@@ -35,8 +35,12 @@ pub(super) struct ServerRun {
     pub number: u32,
     pub direction: Direction,
     pub phase: ServerPhase,
-    /// The run's load on the server: packets until the run is forgotten, rates until it ends.
+    /// The load of the plan.
     pub load: Load,
+    /// The server carried packets of other sessions during the run.
+    pub shared: bool,
+    /// The client has all records.
+    pub fetched: bool,
     /// The client ended the run.
     pub stop_received: bool,
     /// Chunks to send: `first + i` for every bit `i`.
@@ -50,6 +54,8 @@ impl ServerRun {
             direction,
             phase: ServerPhase::Planning(vec![None; usize::from(parts)]),
             load: Load::default(),
+            shared: false,
+            fetched: false,
             stop_received: false,
             wanted: (0, 0),
         }
@@ -95,9 +101,38 @@ impl ServerRun {
         }
     }
 
-    /// Whether the run's rates count against the server's limits.
-    pub fn holds_rate(&self) -> bool {
-        matches!(self.phase, ServerPhase::Agreed(_)) || self.is_active()
+    /// The plan of a run that waits for START.
+    pub fn agreed(&self) -> Option<&Plan> {
+        match &self.phase {
+            ServerPhase::Agreed(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// Most packets of which the server keeps records.
+    pub fn kept_packets(&self) -> u64 {
+        match self.phase {
+            ServerPhase::Sending(_) | ServerPhase::Receiving(_) => self.load.packets,
+            ServerPhase::Over { .. } if !self.fetched => self.load.packets,
+            _ => 0,
+        }
+    }
+
+    /// Whether none of the run's packets can still be under way: both ends have finished.
+    pub fn is_drained(&self) -> bool {
+        let never_began = matches!(
+            self.phase,
+            ServerPhase::Planning(_) | ServerPhase::Refused(_) | ServerPhase::Agreed(_)
+        );
+        never_began || (self.stop_received && !self.is_active())
+    }
+
+    /// The client has all records: they are not kept any longer.
+    pub fn on_fetched(&mut self) {
+        if let ServerPhase::Over { log, .. } = &mut self.phase {
+            *log = Vec::new();
+            self.fetched = true;
+        }
     }
 
     /// The client ended the run after it attempted that many packets.
@@ -158,7 +193,9 @@ impl ServerRun {
     /// The content of STOPPED: whether the log is ready, and the summary.
     pub fn summary(&self) -> (bool, Summary) {
         match &self.phase {
-            ServerPhase::Over { summary, .. } => (true, *summary),
+            ServerPhase::Over { summary, .. } => {
+                (true, Summary { shared: self.shared, ..*summary })
+            }
             _ => (false, summary(RunEnd::Complete)),
         }
     }
@@ -222,6 +259,7 @@ fn summary(end: RunEnd) -> Summary {
         duplicates: 0,
         clock_steps: 0,
         kernel_receive_timestamps: true,
+        shared: false,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::run::{ServerPhase, ServerRun, most_parts};
 use crate::auth::{Role, TagKey};
-use crate::check::{Load, MAX_SIZE, PlanError, PlanFault, check, min_size, overhead};
+use crate::check::{MAX_SIZE, PlanError, PlanFault, check, min_size, overhead};
 use crate::client::Direction;
 use crate::limits::Limits;
 use crate::plan::{Plan, Segment};
-use crate::wire::{DataHeader, Message, encode};
+use crate::wire::{DataHeader, Glimpse, Message, encode};
 use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -14,15 +14,21 @@ use std::net::SocketAddr;
 /// Silence of the client after which a session ends.
 pub(super) const IDLE: Span = Span::from_secs(30);
 
+/// A client that was asked whether it is there, and answered, is not asked again for this long.
+const ALIVE: Span = Span::from_secs(5);
+/// A client that has not answered this question for so long is dead.
+const DEAD: Span = Span::from_secs(2);
+
+/// Whether a session's client is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    Alive,
+    Unknown,
+    Dead,
+}
+
 /// Replies that wait to be polled.
 pub(super) type Outbox = VecDeque<(SocketAddr, Vec<u8>)>;
-
-/// The rest of the server's limits beside the other sessions.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Headroom {
-    pub limits: Limits,
-    pub free: Load,
-}
 
 /// One session.
 #[derive(Debug)]
@@ -38,6 +44,12 @@ pub(super) struct Session {
     /// Highest keepalive counter received: a replayed keepalive has no effect.
     last_counter: Option<u32>,
     next_counter: u32,
+    /// The flow of the client's last request, on which the server answers.
+    pub answers_on: u8,
+    /// When the client was asked whether it is there, and has not answered since.
+    asked: Option<Time>,
+    /// When the client last answered.
+    answered: Option<Time>,
 }
 
 impl Session {
@@ -54,6 +66,9 @@ impl Session {
             run: None,
             last_counter: None,
             next_counter: 0,
+            answers_on: 0,
+            asked: None,
+            answered: None,
         }
     }
 
@@ -68,6 +83,29 @@ impl Session {
 
     pub fn on_received(&mut self, now: Time) {
         self.last_received = now;
+        if self.asked.take().is_some() {
+            self.answered = Some(now);
+        }
+    }
+
+    /// Whether the client is there: it is asked, and dead if nothing of it arrives for [`DEAD`]. During a run no
+    /// question is sent: the run's own messages answer.
+    pub fn presence(&mut self, now: Time, out: &mut Outbox) -> Presence {
+        if self.answered.is_some_and(|at| now < at + ALIVE) {
+            return Presence::Alive;
+        }
+        let first = *self.asked.get_or_insert(now);
+        if self.is_busy() {
+            return Presence::Unknown;
+        }
+        if now >= first + DEAD {
+            return Presence::Dead;
+        }
+        let counter = self.next_counter;
+        self.next_counter = counter.wrapping_add(1);
+        let glimpse = Glimpse::default();
+        self.say(0, &Message::KeepAlive { session: self.id, run: 0, counter, glimpse }, out);
+        Presence::Unknown
     }
 
     /// Queues a tagged message to the address of a flow.
@@ -105,7 +143,7 @@ impl Session {
         (part, parts): (u16, u16),
         direction: Direction,
         segments: Vec<Segment>,
-        room: &Headroom,
+        limits: &Limits,
         out: &mut Outbox,
     ) {
         if parts > most_parts() || self.run.as_ref().is_some_and(|r| r.number > run) {
@@ -115,7 +153,7 @@ impl Session {
             self.run = Some(ServerRun::new(run, direction, parts));
         }
         if let Some(plan) = self.run.as_mut().and_then(|r| r.take_part(part, parts, segments)) {
-            self.judge(plan, room);
+            self.judge(plan, limits);
         }
         let Some(current) = &self.run else { return };
         if current.loads_downwards(now) {
@@ -124,20 +162,19 @@ impl Session {
         let session = self.id;
         match current.phase {
             ServerPhase::Refused(error) => {
-                self.say(0, &Message::PlanRefused { session, run, error }, out)
+                self.say(self.answers_on, &Message::PlanRefused { session, run, error }, out)
             }
-            _ => self.say(0, &Message::PlanAck { session, run, part }, out),
+            _ => self.say(self.answers_on, &Message::PlanAck { session, run, part }, out),
         }
     }
 
     /// Accepts or refuses a complete plan.
-    fn judge(&mut self, plan: Plan, room: &Headroom) {
+    fn judge(&mut self, plan: Plan, limits: &Limits) {
         let min_size = self.main_address().map_or(MAX_SIZE, min_size);
         let verdict = self
             .missing_flow(&plan)
             .map_or(Ok(()), Err)
-            .and_then(|()| check(&plan, &room.limits, self.flows.len() as u8, min_size))
-            .and_then(|load| room.fits(load));
+            .and_then(|()| check(&plan, limits, self.flows.len() as u8, min_size));
         let Some(run) = &mut self.run else { return };
         run.phase = match verdict {
             Ok(load) => {
@@ -156,6 +193,39 @@ impl Session {
         Some(PlanError { fault: PlanFault::Flow, asked: u64::from(s.flow), limit })
     }
 
+    /// The length of the run, if the plan is agreed and START may begin it.
+    pub fn length_of(&self, run: u32) -> Option<Span> {
+        let current = self.run.as_ref().filter(|r| r.number == run)?;
+        current.agreed().map(Plan::end)
+    }
+
+    /// Queues the answer to a START that must wait; all zeros: ask now.
+    pub fn say_wait(&self, left: Span, ahead: u16, out: &mut Outbox) {
+        let Some(run) = self.run.as_ref().map(|r| r.number) else { return };
+        let left_ms = u32::try_from(left.as_nanos() / 1_000_000).unwrap_or(u32::MAX);
+        self.say(self.answers_on, &Message::Wait { session: self.id, run, left_ms, ahead }, out);
+    }
+
+    /// Whether none of the session's packets can still be under way.
+    pub fn is_drained(&self) -> bool {
+        self.run.as_ref().is_none_or(ServerRun::is_drained)
+    }
+
+    /// Whether the run is in progress.
+    pub fn is_busy(&self) -> bool {
+        self.run.as_ref().is_some_and(ServerRun::is_active)
+    }
+
+    /// Whether a turn has nothing left to do.
+    pub fn is_finished(&self) -> bool {
+        self.run.as_ref().is_none_or(|r| r.fetched)
+    }
+
+    /// When the client was last heard.
+    pub fn heard(&self) -> Time {
+        self.last_received
+    }
+
     /// START. True if a run began.
     pub fn on_start(&mut self, now: Time, run: u32, delay: Span, out: &mut Outbox) -> bool {
         let overheads = self.flows.iter().map(|a| a.map_or(0, overhead)).collect();
@@ -164,7 +234,7 @@ impl Session {
         let began = matches!(current.phase, ServerPhase::Agreed(_));
         current.start(id, now, zero, delay, overheads);
         if current.is_active() && !current.loads_downwards(now) {
-            self.say(0, &Message::Started { session: id, run }, out);
+            self.say(self.answers_on, &Message::Started { session: id, run }, out);
         }
         began
     }
@@ -175,7 +245,7 @@ impl Session {
             return;
         }
         self.last_counter = Some(counter);
-        self.last_received = now;
+        self.on_received(now);
         if let Some(ServerRun { number, phase: ServerPhase::Sending(s), .. }) = &mut self.run
             && *number == run
         {
@@ -197,12 +267,15 @@ impl Session {
         let Some(r) = &self.run else { return };
         let (ready, summary) = r.summary();
         let message = Message::Stopped { session: self.id, run: r.number, ready, summary };
-        self.say(0, &message, out);
+        self.say(self.answers_on, &message, out);
     }
 
     /// FETCH.
     pub fn on_fetch(&mut self, run: u32, first: u32, wanted: u64) {
         if let Some(r) = self.run.as_mut().filter(|r| r.number == run) {
+            if wanted == 0 {
+                return r.on_fetched();
+            }
             r.want(first, wanted);
         }
     }
@@ -213,7 +286,7 @@ impl Session {
             && *number == header.run
         {
             r.on_data(now, at, header);
-            self.last_received = now;
+            self.on_received(now);
         }
     }
 
@@ -239,7 +312,7 @@ impl Session {
             let counter = self.next_counter;
             self.next_counter = counter.wrapping_add(1);
             let message = Message::KeepAlive { session: self.id, run: number, counter, glimpse };
-            self.say(0, &message, out);
+            self.say(self.answers_on, &message, out);
         }
         active || now < self.last_received + IDLE
     }
@@ -279,29 +352,14 @@ impl Session {
 
     /// The next requested chunk of a log.
     pub fn poll_chunk(&mut self, buf: &mut Vec<u8>) -> Option<SocketAddr> {
-        let to = self.main_address()?;
+        let flow = self.answers_on;
+        let to = self.flows.get(usize::from(flow)).copied().flatten()?;
         let session = self.id;
         let run = self.run.as_mut()?;
         let number = run.number;
         let (index, bytes) = run.next_chunk()?;
-        encode(0, &Message::Chunk { session, run: number, index, bytes }, buf);
+        encode(flow, &Message::Chunk { session, run: number, index, bytes }, buf);
         self.key.seal(Role::Server, buf);
         Some(to)
-    }
-}
-
-impl Headroom {
-    /// Whether a plan within the limits also fits beside the other sessions' runs.
-    fn fits(&self, load: Load) -> Result<Load, PlanError> {
-        use PlanFault::{BusyBitRate, BusyPacketRate, BusyPackets};
-        let wants = [
-            (BusyBitRate, load.bits_per_s, self.free.bits_per_s),
-            (BusyPacketRate, load.packets_per_s, self.free.packets_per_s),
-            (BusyPackets, load.packets, self.free.packets),
-        ];
-        match wants.into_iter().find(|(_, asked, limit)| asked > limit) {
-            Some((fault, asked, limit)) => Err(PlanError { fault, asked, limit }),
-            None => Ok(load),
-        }
     }
 }

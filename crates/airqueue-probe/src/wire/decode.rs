@@ -55,7 +55,7 @@ pub fn decode(datagram: &[u8]) -> Result<Packet<'_>> {
     }
     let message = match kind {
         kind::HELLO..=kind::JOINED => handshake(kind, datagram.len(), r)?,
-        kind::PLAN..=kind::CLOSE => session(kind, untagged(r)?)?,
+        kind::PLAN..=kind::CLOSE | kind::WAIT => session(kind, untagged(r)?)?,
         kind::DATA => {
             let (session, run, seq, sent_ns) = (r.u64()?, r.u32()?, r.u32()?, r.i64()?);
             Message::Data(DataHeader { session, run, seq, sent_ns })
@@ -149,6 +149,7 @@ fn session<'a>(kind: u8, mut r: Reader<'a>) -> Result<Message<'a>> {
         }
         kind::START => Message::Start { session, run, delay_ms: r.u32()? },
         kind::STARTED => Message::Started { session, run },
+        kind::WAIT => Message::Wait { session, run, left_ms: r.u32()?, ahead: r.u16()? },
         kind::KEEP_ALIVE => {
             let counter = r.u32()?;
             let glimpse = Glimpse { received: r.u32()?, lost: r.u32()?, delay_us: r.u32()? };
@@ -189,7 +190,7 @@ fn plan(session: u64, run: u32, r: &mut Reader<'_>) -> Result<Message<'static>> 
 fn stopped(session: u64, run: u32, r: &mut Reader<'_>) -> Result<Message<'static>> {
     let end = end_from_code(r.u8()?).ok_or(WireError::Malformed)?;
     let flags = r.u8()?;
-    ensure(flags <= 3)?;
+    ensure(flags <= 7)?;
     let summary = Summary {
         end,
         attempted: r.u32()?,
@@ -199,6 +200,7 @@ fn stopped(session: u64, run: u32, r: &mut Reader<'_>) -> Result<Message<'static
         duplicates: r.u64()?,
         clock_steps: r.u32()?,
         kernel_receive_timestamps: flags & 2 != 0,
+        shared: flags & 4 != 0,
     };
     Ok(Message::Stopped { session, run, ready: flags & 1 != 0, summary })
 }

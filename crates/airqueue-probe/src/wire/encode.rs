@@ -49,6 +49,7 @@ fn kind_of(message: &Message<'_>) -> u8 {
         Message::Chunk { .. } => kind::CHUNK,
         Message::Close { .. } => kind::CLOSE,
         Message::Data(_) => kind::DATA,
+        Message::Wait { .. } => kind::WAIT,
     }
 }
 
@@ -149,6 +150,12 @@ fn session(message: &Message<'_>, out: &mut Vec<u8>) {
             u64(out, session);
             u32(out, run);
         }
+        Message::Wait { session, run, left_ms, ahead } => {
+            u64(out, session);
+            u32(out, run);
+            u32(out, left_ms);
+            u16(out, ahead);
+        }
         Message::KeepAlive { session, run, counter, glimpse } => {
             u64(out, session);
             u32(out, run);
@@ -193,7 +200,8 @@ fn put_glimpse(out: &mut Vec<u8>, glimpse: Glimpse) {
 }
 
 fn put_summary(out: &mut Vec<u8>, ready: bool, s: &Summary) {
-    let flags = u8::from(ready) | u8::from(s.kernel_receive_timestamps) << 1;
+    let kernel = u8::from(s.kernel_receive_timestamps);
+    let flags = u8::from(ready) | kernel << 1 | u8::from(s.shared) << 2;
     out.extend_from_slice(&[end_code(s.end), flags]);
     u32(out, s.attempted);
     u32(out, s.log_len);

@@ -1,4 +1,4 @@
-//! The UDP wire format, version 1: docs/wire-format.md describes it byte by byte.
+//! The UDP wire format, version 2: docs/wire-format.md describes it byte by byte.
 
 mod decode;
 mod encode;
@@ -18,7 +18,7 @@ use crate::records::RunEnd;
 /// First bytes of every datagram.
 pub const MAGIC: [u8; 4] = *b"AQPB";
 /// Version of the format.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Length of HELLO, OPEN and JOIN in bytes: no reply to an unproven address is longer.
 pub const REQUEST_LEN: usize = 96;
 /// Length of the data header in bytes, the smallest UDP payload of a measured packet.
@@ -52,6 +52,7 @@ pub(crate) mod kind {
     pub const CHUNK: u8 = 18;
     pub const CLOSE: u8 = 19;
     pub const DATA: u8 = 20;
+    pub const WAIT: u8 = 21;
 }
 
 /// Why a server refuses a client.
@@ -112,6 +113,8 @@ pub struct Summary {
     pub clock_steps: u32,
     /// Whether receive times are the kernel's.
     pub kernel_receive_timestamps: bool,
+    /// Whether the server carried packets of other sessions during the run.
+    pub shared: bool,
 }
 
 /// A remote receiver's report during a run.
@@ -175,13 +178,15 @@ pub enum Message<'a> {
     Start { session: u64, run: u32, delay_ms: u32 },
     /// Server: will begin.
     Started { session: u64, run: u32 },
+    /// Server: `ahead` other runs come first, in about this time; 0 ahead: ask now.
+    Wait { session: u64, run: u32, left_ms: u32, ahead: u16 },
     /// Receiver of a run (or idle client): keepalive. `counter` never repeats in a session.
     KeepAlive { session: u64, run: u32, counter: u32, glimpse: Glimpse },
     /// Client: the run is over; `attempted` packets of an upward run were sent.
     Stop { session: u64, run: u32, attempted: u32 },
     /// Server: my half; `ready` once its log can be fetched.
     Stopped { session: u64, run: u32, ready: bool, summary: Summary },
-    /// Client: chunk `first + i` for every bit `i` of `wanted`.
+    /// Client: chunk `first + i` for every bit `i` of `wanted`; none: all have arrived.
     Fetch { session: u64, run: u32, first: u32, wanted: u64 },
     /// Server: a chunk of the log.
     Chunk { session: u64, run: u32, index: u32, bytes: &'a [u8] },

@@ -108,7 +108,13 @@ pub fn server_config() -> ServerConfig {
 }
 
 pub fn client_config(flows: u8) -> ClientConfig {
-    ClientConfig { server: server_address(), key: None, flows, entropy: [9; 32] }
+    ClientConfig {
+        server: server_address(),
+        key: None,
+        flows,
+        entropy: [9; 32],
+        max_wait: Span::from_secs(600),
+    }
 }
 
 impl Net {

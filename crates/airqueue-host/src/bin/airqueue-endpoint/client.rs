@@ -13,6 +13,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often the run's state is polled.
 const GLANCE: Duration = Duration::from_millis(100);
+/// Longest wait for the end of other clients' runs.
+const WAITING: Duration = Duration::from_secs(600);
 /// How long the server may take to send its records after the run.
 const COLLECTING: Duration = Duration::from_secs(60);
 
@@ -26,6 +28,7 @@ pub(crate) fn run(args: &ClientArgs) -> Result<(), Stop> {
         local_ports: Vec::new(),
         namespace: None,
         timeout: Duration::from_secs_f64(args.timeout),
+        max_wait: WAITING,
     };
     let client = ClientHandle::connect(&options)?;
     let mut capture = CaptureWriter::create(&args.output, &header(args).to_string())?;

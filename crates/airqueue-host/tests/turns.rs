@@ -1,0 +1,50 @@
+//! Clients over real sockets that wait for each other.
+#![allow(clippy::disallowed_methods)]
+
+use airqueue_core::Span;
+use airqueue_host::{ClientHandle, ClientOptions, ServerHandle, ServerOptions};
+use airqueue_probe::client::Direction;
+use airqueue_probe::limits::Limits;
+use airqueue_probe::plan::{Plan, Segment};
+use std::time::{Duration, Instant};
+
+fn connect(port: u16) -> ClientHandle {
+    let options = ClientOptions {
+        host: "127.0.0.1".into(),
+        port,
+        key: None,
+        flows: 1,
+        local_ports: Vec::new(),
+        namespace: None,
+        timeout: Duration::from_secs(10),
+        max_wait: Duration::from_secs(60),
+    };
+    ClientHandle::connect(&options).unwrap()
+}
+
+#[test]
+fn a_client_shows_that_it_waits_as_soon_as_it_is_told() {
+    let bind = Some([127, 0, 0, 1].into());
+    let limits = Limits::default();
+    let options = ServerOptions { bind, port: 0, key: None, limits, namespace: None };
+    let server = ServerHandle::start(&options).unwrap();
+    let port = server.local_addr().port();
+    let (first, second) = (connect(port), connect(port));
+    let duration = Span::from_secs(4);
+    let segment = Segment { flow: 0, start: Span::ZERO, duration, count: 200, size: 300 };
+    let plan = Plan { segments: vec![segment] };
+    first.start(&plan, Direction::Down).unwrap();
+    let patience = Instant::now() + Duration::from_secs(10);
+    while first.poll().1.received == 0 && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    second.start(&plan, Direction::Down).unwrap();
+    // The second client asks only every 2 s: within 1.5 s it must show the first answer.
+    let mut shown = None;
+    while shown.is_none() && first.poll().1.received < 75 && Instant::now() < patience {
+        shown = second.poll().1.waiting;
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(shown.map(|w| w.ahead), Some(1));
+    server.stop();
+}
