@@ -58,13 +58,46 @@ def _show(comparison: Comparison) -> None:
             _difference(change),
             {True: "yes", False: "no", None: "cannot tell"}[change.real],
         )
+    for line in _conclusions(comparison):
+        console.print(line)
     console.print(table)
     for line in comparison.cautions:
         console.print(line)
-    console.print(_conclusion(comparison.changes[0]))
+
+
+def _conclusions(comparison: Comparison) -> list[str]:
+    """Say what changed, from what is felt most to what is only counted."""
+    before, after = comparison.verdicts
+    said = [] if before == after else [f"The verdict changed from {before} to {after}."]
+    for name in (
+        "sparse flow under load, median",
+        "sparse flow under load, p95",
+        "delay when full",
+    ):
+        delay = next((c for c in comparison.changes if c.name.startswith(name)), None)
+        if delay is not None and delay.difference is not None:
+            said.append(_felt(name, delay))
+    if before == after == "fifo":
+        said.append(_conclusion(comparison.changes[0]))
+    else:
+        said.append("The capacities are not compared: only one FIFO has a capacity.")
+    return said
+
+
+def _felt(name: str, delay: Change) -> str:
+    before, after = (
+        text.seconds(side.value) if side.value is not None else "–"
+        for side in (delay.before, delay.after)
+    )
+    named = f"{name[0].upper()}{name[1:]}: {before} before, {after} after"
+    if delay.real is None or not delay.real:
+        return f"{named}; {delay.because}."
+    return f"{named}: a real change."
 
 
 def _conclusion(capacity: Change) -> str:
+    if capacity.before.value is not None and capacity.unit == "":
+        return f"The capacities are in different units: {capacity.because}."
     if capacity.real is None:
         return f"About the capacity nothing can be said: {capacity.because}."
     if not capacity.real:
@@ -104,6 +137,8 @@ def _value(change: Change, value: float) -> str:
 
 
 def _name(change: Change) -> str:
+    if not change.unit:
+        return f"{change.name} (units differ)"
     unit = {"s": "ms", "b/s": "Mb/s"}.get(change.unit, change.unit)
     name = change.name.replace(" formula", "")
     return name if unit == "packets" else f"{name} ({unit})"

@@ -18,6 +18,7 @@ from airqueue.measure.gates import SAYS, Judged
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.records import MISSING, Run
 from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
+from airqueue.measure.series import excess_delay_s
 from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session, rate_of
 from airqueue.measure.standing import KIND as STANDING
 from airqueue.measure.verdicts import Finding, count_unit, find
@@ -132,7 +133,22 @@ def _row(judged: Judged) -> SessionResult:
         delay_full_s=session.delay_full_s,
         started_s=meta.get("started_s"),
         elapsed_s=meta.get("elapsed_s"),
+        **_sparse(session),
     )
+
+
+def _sparse(session: Session) -> dict[str, float]:
+    """Quantiles of the sparse flows' delay above the quiet path, without the flood and beside it."""
+    found = {}
+    delays = excess_delay_s(session)
+    known = np.isfinite(delays) & (session.run.flow != FLOOD_FLOW)
+    known &= session.run.size_bytes == session.size_bytes
+    for name, phases in (("idle", ("quiet",)), ("loaded", ("hold", "press"))):
+        chosen = known & np.logical_or.reduce([session.during(phase) for phase in phases])
+        if np.any(chosen):
+            p50, p95 = np.percentile(delays[chosen], [50, 95])
+            found |= {f"sparse_{name}_p50_s": float(p50), f"sparse_{name}_p95_s": float(p95)}
+    return found
 
 
 def _by_size(name: str, accepted: Sequence[Judged]) -> dict[int, list[float]]:

@@ -93,9 +93,9 @@ def _headline(sized: ApQueue, flows: float, delay_target_s: float, line_bps: flo
     if line_bps is not None and _slow_line(sized, line_bps):
         return (
             f"Shape the line on the router to {rate(1e3 * sqm.shaped_kbit(line_bps))} with flow "
-            "queueing (SQM, cake), and leave the access point as it is: the bottleneck is the line "
-            f"of {rate(line_bps)}, not the cell of {rate(sized.cell.capacity_bps)}, so packets wait in "
-            "front of the line, where no setting of the access point reaches them."
+            "queueing (SQM, cake), and leave the access point as it is: the bottleneck is the "
+            f"line of {rate(line_bps)}, not the cell of {rate(sized.cell.capacity_bps)}, so packets "
+            "wait in front of the line, where no setting of the access point reaches them."
         )
     full = seconds(float(sized.tooth.full_delay_s))
     fifo = f"full it delays by {full}, and {_flows(flows)} the air busy at least {_busy(sized)}."
