@@ -7,6 +7,7 @@ from rich.table import Table
 
 from airqueue import text
 from airqueue.cli.common import json_option, stdout
+from airqueue.cli.expect import enforce_not_worse
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure import compare as comparing
 from airqueue.measure import schema
@@ -17,7 +18,12 @@ from airqueue.measure.compare import Change, Comparison, Side
 @click.argument("before")
 @click.argument("after")
 @json_option
-def compare(before: str, after: str, json_path: str | None) -> None:
+@click.option(
+    "--fail-on",
+    type=click.Choice(["worse"]),
+    help="Exit code 3 if a delay really grew, 4 if none can be compared.",
+)
+def compare(before: str, after: str, json_path: str | None, fail_on: str | None) -> None:
     """Say whether two measurements really differ.
 
     BEFORE and AFTER are result files of `airqueue measure --json` (or `analyze --json`). A change
@@ -35,10 +41,12 @@ def compare(before: str, after: str, json_path: str | None) -> None:
     content = schema.to_text(comparison.to_json())
     if json_path == "-":
         click.echo(content, nl=False)
-        return
-    _show(comparison)
-    if json_path is not None:
-        write_atomically(json_path, content)
+    else:
+        _show(comparison)
+        if json_path is not None:
+            write_atomically(json_path, content)
+    if fail_on is not None:
+        enforce_not_worse(comparison)
 
 
 def _show(comparison: Comparison) -> None:

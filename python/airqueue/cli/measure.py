@@ -15,6 +15,7 @@ import airqueue
 from airqueue.cli.captures import read_capture
 from airqueue.cli.common import json_option
 from airqueue.cli.errors import INTERRUPTED
+from airqueue.cli.expect import expect_options, expectation
 from airqueue.cli.output import Outputs, report_option
 from airqueue.cli.parameters import DURATION, RATE, SIZES, read_key
 from airqueue.cli.progress import Display
@@ -105,6 +106,7 @@ class Job:
 @click.option("--resume", "resume_path", metavar="FILE", help="Go on with an interrupted capture.")
 @click.option("--max-rate", type=RATE, metavar="RATE", help="Never send faster, e.g. 300mbit.")
 @click.option("--max-time", type=DURATION, metavar="TIME", help="Stop after, e.g. 90s or 5min.")
+@expect_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def measure(
     *,
@@ -121,6 +123,7 @@ def measure(
     max_rate: float | None,
     max_time: float | None,
     quiet: bool,
+    **expected: Any,
 ) -> None:
     """Measure the queue between this machine and HOST, where `airqueue server` runs.
 
@@ -133,10 +136,13 @@ def measure(
       airqueue measure ap-lab.example --json result.json --report result.html
       airqueue measure 192.0.2.1 --direction up --capture up.capture
       airqueue measure 192.0.2.1 --resume up.capture
+      airqueue measure 192.0.2.1 --expect managed --max-delay 50ms
 
-    Exit codes: 0 a result, also where the verdict is "undecided"; 1 it could not be measured;
-    2 wrong usage; 130 interrupted.
+    Exit codes: 0 a result, and as expected; 1 it could not be measured; 2 wrong usage;
+    3 not as expected; 4 undecided whether it is as expected; 130 interrupted. Without an
+    expectation every result is 0.
     """
+    wanted = expectation(**expected)
     if capture_path is not None and resume_path is not None:
         raise click.UsageError("--resume goes on with its own file; leave --capture out.")
     outputs = Outputs(json_path, report_path)
@@ -165,6 +171,7 @@ def measure(
     outputs.emit(result, job.runs)
     if result["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
+    wanted.enforce(result)
 
 
 def _resume(job: Job, path: str, ctx: click.Context) -> None:

@@ -139,7 +139,7 @@ def _row(judged: Judged) -> SessionResult:
 
 def _sparse(session: Session) -> dict[str, float]:
     """Quantiles of the sparse flows' delay above the quiet path, without the flood and beside it."""
-    found = {}
+    found: dict[str, float] = {}
     delays = excess_delay_s(session)
     known = np.isfinite(delays) & (session.run.flow != FLOOD_FLOW)
     known &= session.run.size_bytes == session.size_bytes
