@@ -15,6 +15,7 @@ from airqueue.measure.result import Measurement
 from airqueue.measure.session import Session
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.measure.standing import BELOW, KIND, Layout, Standing, chance, standing_plan, total
+from airqueue.measure.verdicts import with_room
 from benches import verdicts
 from devices import CoDel, Cross, DevicesProber, Link, Loss, Pie
 
@@ -81,6 +82,21 @@ def test_a_standing_run_that_was_cut_short_says_nothing():
     measure(DevicesProber([Link(200, 7e6)]), on_run=runs.append)
     cut = [replace(r, end="cancelled") if r.meta["kind"] == KIND else r for r in runs]
     assert "cannot be excluded" in said(analyze(cut, {}))
+
+
+@pytest.mark.parametrize(
+    ("stood", "blurred", "verdict"),
+    [
+        (None, True, "fifo"),  # not tried, or the host was the limit: no word of bursts
+        (Standing((0, 0), (0, 900)), True, "undecided"),
+        (Standing((0, 0), (0, 900)), False, "fifo"),
+        (Standing((0, 2000), (0, 900)), True, "fifo"),
+        (Standing((40, 2000), (0, 900)), False, "not_flat"),
+        (Standing((13, 2000), (0, 900)), False, "undecided"),
+    ],
+)
+def test_what_a_standing_queue_decides(stood, blurred, verdict):
+    assert with_room(stood, blurred=blurred)[0] == verdict
 
 
 def test_the_queue_stands_and_never_runs_empty():

@@ -21,7 +21,7 @@ from airqueue.measure.compare import Change, Comparison, Side
 @click.option(
     "--fail-on",
     type=click.Choice(["worse"]),
-    help="Exit code 3 if a delay really grew, 4 if none can be compared.",
+    help="Exit code 3 if a delay under load grew by more than 1 ms and 5 %, 4 if none can be told.",
 )
 def compare(before: str, after: str, json_path: str | None, fail_on: str | None) -> None:
     """Say whether two measurements really differ.
@@ -88,7 +88,7 @@ def _conclusions(comparison: Comparison) -> list[str]:
     if before == after == "fifo":
         said.append(_conclusion(comparison.changes[0]))
     else:
-        said.append("The capacities are not compared: only one FIFO has a capacity.")
+        said.append("The capacities are not compared: a queue that is not one FIFO has none.")
     return said
 
 

@@ -10,7 +10,7 @@ import click
 
 from airqueue import text
 from airqueue.cli.parameters import DURATION
-from airqueue.measure.compare import Comparison
+from airqueue.measure.compare import Change, Comparison
 from airqueue.measure.document import Document
 from airqueue.measure.result import Verdict
 
@@ -20,6 +20,12 @@ UNMET: Final = 3
 """Exit code of a result that is not as expected."""
 UNDECIDED: Final = 4
 """Exit code of a result that does not decide whether it is as expected."""
+UNDER_LOAD: Final = ("sparse flow under load, median", "delay when full")
+"""Changes that `compare --fail-on worse` looks at."""
+WORSE_S, WORSE_SHARE = 0.001, 0.05
+"""Growth of a delay below either of these fails no build."""
+WORSE_CHANCE: Final = 0.01
+"""Of an unchanged device failing a build, over all delays together (Bonferroni)."""
 MANAGED: Final = ("isolated", "not_flat")
 """Verdicts of devices that manage their queue."""
 EXPECTED: Final = (*(v for v in get_args(Verdict) if v != "undecided"), "managed")
@@ -123,12 +129,21 @@ def expectation(
 
 
 def enforce_not_worse(comparison: Comparison) -> None:
-    """End the command with `UNMET` if a delay really grew, `UNDECIDED` if none can be told."""
-    delays = [c for c in comparison.changes if c.unit == "s"]
-    worse = [c.name for c in delays if c.real and c.difference is not None and c.difference > 0]
+    """End the command with `UNMET` if a delay under load grew, `UNDECIDED` if none can be told."""
+    delays = [c for c in comparison.changes if c.name.startswith(UNDER_LOAD)]
+    told = [c for c in delays if c.real is not None]
+    worse = [c.name for c in told if _grew(c, WORSE_CHANCE / len(told))]
     if worse:
         click.echo(f"Worse: {text.listed(worse)}.", err=True)
         raise click.exceptions.Exit(UNMET)
-    if not any(c.real is not None for c in delays):
-        click.echo("Not decided: no delay of both measurements can be compared.", err=True)
+    if not told:
+        click.echo("Not decided: no delay under load of both can be compared.", err=True)
         raise click.exceptions.Exit(UNDECIDED)
+
+
+def _grew(delay: Change, most_likely: float) -> bool:
+    """Whether a delay grew by what somebody could feel, and hardly by chance."""
+    if not delay.real or delay.difference is None or delay.before.value is None:
+        return False
+    felt_s = max(WORSE_S, WORSE_SHARE * delay.before.value)
+    return delay.difference > felt_s and (delay.p is None or delay.p <= most_likely)

@@ -36,6 +36,7 @@ STAND_S = 5.0
 STAND_PACKETS, LONGEST_STAND_S = 3500, 10.0
 """A slow average of RED (a weight of 1/4096) follows the queue's length in this many packets."""
 CONTROL_S = 2.5
+"""Half of the standing time: the losses of the path alone."""
 MOST_PACKETS = 150_000
 """In the standing part; faster paths have shorter ones."""
 BELOW = 0.03
@@ -43,9 +44,11 @@ BELOW = 0.03
 CONTROL = 0.9
 """Share of the path's rate in the control: no queue stands, and the path is as busy."""
 GIVEN_UP, MOST_GIVEN_UP = 0.3, 0.7
-"""Share of the queue that may drain before a burst fills it again: of what the counts resolve."""
+"""Share of the queue that drains before a burst fills it again; more where counts are blurred."""
 FILL = 3.0
+"""Rate of the bursts, as a multiple of the path's."""
 SPARE_S = 0.03
+"""Added to each time that is computed from the rate, which is not known exactly."""
 
 
 @dataclass(frozen=True, slots=True)

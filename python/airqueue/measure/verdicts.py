@@ -50,7 +50,7 @@ class Finding:
     allowed: float = 2.0
     """Packets by which counts in one FIFO may differ here, see `tolerance`."""
     stood: Standing | None = None
-    """What a standing queue lost, if one was tried and the counts can tell."""
+    """What a standing queue lost, if one was kept."""
 
 
 def tolerance(held: float, seen: SessionEvidence, lost: float) -> float:
@@ -107,14 +107,14 @@ def find(
         evidence.append(isolated)
         return Finding("undecided", evidence, None, burst, allowed)
     stood = standing_total(accepted, standing)
-    verdict, said = _with_room(stood, blurred=bool(standing) and burst > 2)
+    verdict, said = with_room(stood, blurred=burst > 2)
     if verdict == "not_flat":
         return Finding("not_flat", [said], burst=burst)
     return Finding(verdict, [*evidence, said], "tail", burst, allowed, stood)
 
 
 def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> Standing | None:
-    """What all standing runs lost with room in the queue; None if none of them can tell."""
+    """What all standing runs lost with room in the queue; None if none of them is usable."""
     found = []
     accepted = [s for s in sessions if s.refused is None]
     for run in standing:
@@ -126,26 +126,26 @@ def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> S
         lost = idle_loss(seen)
         allowed = [tolerance(h, e, lost) for h, e in zip(held, seen, strict=True)]
         observed = observe_standing(run, float(np.median(held)), float(np.median(allowed)))
-        if observed is not None and observed.early[1]:
+        if observed is not None:
             found.append(observed)
     return total(found) if found else None
 
 
-def _with_room(stood: Standing | None, *, blurred: bool) -> tuple[Verdict, Evidence]:
+def with_room(stood: Standing | None, *, blurred: bool) -> tuple[Verdict, Evidence]:
     """What the standing queue says of a queue that is a FIFO by everything else.
 
-    ``blurred``: a queue was kept standing, and bursts as long as the queue hide whether it had room.
+    ``blurred``: the device sends bursts, which may hide whether the queue had room.
     """
-    if stood is None and blurred:
+    if stood is not None and not stood.early[1] and blurred:
         says = (
             "The device sends bursts nearly as long as its queue: whether it drops packets while it "
             "has room, as managed queues do, cannot be seen."
         )
         return "undecided", Evidence("lost_with_room", says)
-    if stood is None:
+    if stood is None or not stood.early[1]:
         says = (
-            "No queue was kept standing for seconds: slow queue management and steady traffic of "
-            "others cannot be excluded."
+            "No queue was seen to stand with room for seconds: slow queue management and steady "
+            "traffic of others cannot be excluded."
         )
         return "fifo", Evidence("lost_with_room", says)
     (early, standing), (idle, control) = stood.early, stood.control
