@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import synthetic
+from airqueue.measure.api import measure
 from airqueue.measure.compare import compare
 from airqueue.measure.schema import ResultError, check, read_result, to_text
+from airqueue.measure.simulated import SimulatedProber
 from airqueue.measure.words import describe
 from airqueue.report.page import render
 
@@ -75,12 +77,38 @@ def test_false_alarms_stay_at_their_rate():
     assert alarms <= stats.binom.ppf(0.999, 200, 0.05)
 
 
-def test_different_units_are_refused():
+def test_packets_and_bytes_are_said_in_their_own_units_and_in_the_other():
     after = synthetic.fifo_result(
-        counted_in="bytes", capacity=151e3, capacity_unit="bytes", ci95=[150e3, 152e3]
+        counted_in="bytes", capacity=151_400.0, capacity_unit="bytes", ci95=[150e3, 152e3]
     )
-    with pytest.raises(ResultError, match="packets, the second in bytes"):
-        compare(synthetic.fifo_result(), after)
+    change = by_name(compare(synthetic.fifo_result(capacity=100.0), after), "capacity")
+    assert change.difference is None
+    assert change.real is None
+    assert "100.0 packets (151,400 bytes with packets of 1500 B)" in change.because
+    assert "151,400 bytes (100.0 packets with packets of 1500 B)" in change.because
+
+
+def test_what_a_sparse_flow_feels_is_compared():
+    """Behind a FIFO it waits as the flood does, beside isolated flows it does not."""
+    device = {"flows": 3, "queue": "pfifo:100", "rate_bps": 7e6}
+    fifo, fair = (
+        measure(SimulatedProber({**device, "isolate_flows": apart}, seed=1)).to_json()
+        for apart in (False, True)
+    )
+    check(fifo)
+    change = by_name(compare(fifo, fair), "sparse flow under load, median, 1500 B")
+    assert change.before.value == pytest.approx(100 * 12000 / 7e6, rel=0.05)
+    assert change.after.value < 0.005
+    assert change.real is True
+    idle = by_name(compare(fifo, fair), "sparse flow idle, median, 1500 B")
+    assert idle.before.value == pytest.approx(0, abs=1e-3)
+
+
+def test_counts_of_a_queue_without_a_capacity_are_not_compared():
+    comparison = compare(synthetic.fifo_result(), synthetic.other_result("isolated"))
+    assert not [c for c in comparison.changes if c.name.startswith("counting")]
+    both = compare(synthetic.fifo_result(), synthetic.fifo_result())
+    assert [c for c in both.changes if c.name.startswith("counting")]
 
 
 def test_without_a_capacity_nothing_is_claimed():

@@ -279,14 +279,29 @@ def test_the_air_in_use_says_what_it_assumes():
     assert "if together" not in alone.headline
 
 
-def test_a_slow_line_is_the_bottleneck_and_said_first():
+def test_a_slow_line_has_one_recommendation_and_the_lines_for_it():
     sized = ap_queue([54e6], 0.03, 4)
     slow, fast = (advice_for(sized, line_bps=bps) for bps in (16e6, 50e6))
-    assert slow.headline.startswith("The bottleneck is the line of 16.00 Mb/s")
-    assert "shape" in slow.headline
+    assert slow.headline.startswith("Shape the line on the router to 15.20 Mb/s")
+    assert "Let the queue hold" not in slow.headline
+    lines = [line for entry in slow.settings for line in entry.lines]
+    assert "uci set sqm.airqueue.download='15200'" in lines
+    assert any("cake bandwidth 15200kbit" in line for line in lines)
+    # The access point is to be left as it is: no line changes it.
+    assert not any("txq" in line or "pfifo" in line or "wlan0" in line for line in lines)
     assert "bottleneck is the line" not in fast.headline
+    assert not any("sqm" in line for entry in fast.settings for line in entry.lines)
     # Whoever does not give the line is told what the numbers are for.
     assert "24.88 Mb/s" in fast.cautions[0]
+
+
+def test_where_no_fifo_suits_flow_queueing_comes_first_in_words_and_lines():
+    torn = ap_queue([54e6], 0.1, 1, delay_target_s=0.005)
+    assert torn.torn
+    advice = advice_for(torn, flows=1, delay_target_s=0.005)
+    assert advice.headline.startswith("Use flow queueing (FQ-CoDel)")
+    lines = [line for entry in advice.settings for line in entry.lines]
+    assert "fq_codel" in lines[0]
 
 
 def test_a_first_window_fits_where_the_delay_allows_it():

@@ -13,6 +13,7 @@ import click
 from airqueue.cli.captures import read_capture
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.output import Outputs
+from airqueue.cli.expect import expect_options, expectation
 from airqueue.measure import api
 from airqueue.measure.mgen import read_mgen
 from airqueue.measure.records import Run
@@ -37,12 +38,14 @@ from airqueue.measure.records import Run
 )
 @json_option
 @report_option
+@expect_options
 def analyze(
     files: tuple[str, ...],
     file_format: str,
     sender_logs: tuple[str, ...],
     json_path: str | None,
     report_path: str | None,
+    **expected: Any,
 ) -> None:
     """Run every estimator and the verdict again over stored packet records.
 
@@ -53,7 +56,10 @@ def analyze(
     Examples:
       airqueue analyze lab.capture --report lab.html
       airqueue analyze --format mgen run1500.log run750.log --json -
+
+    Exit codes are those of `airqueue measure`.
     """
+    wanted = expectation(**expected)
     if sender_logs and (file_format != "mgen" or len(sender_logs) != len(files)):
         raise click.UsageError("--sender-log goes with --format mgen, once for each FILE.")
     if file_format == "capture" and len(files) != 1:
@@ -71,7 +77,9 @@ def analyze(
             f"{files[0]} holds no whole run, so there is nothing to evaluate."
         )
     measured = api.analyze(runs, {**header, "target": ", ".join(files)})
-    outputs.emit(measured.to_json(), runs)
+    result = measured.to_json()
+    outputs.emit(result, runs)
+    wanted.enforce(result)
 
 
 def _mgen_sessions(files: Sequence[str], sender_logs: Sequence[str]) -> list[Run]:

@@ -76,6 +76,8 @@ def check_meta(path: str, number: int, meta: Mapping[str, Any]) -> None:
         refuse("no sizes_wanted")
     if kind == "session" and not {"quiet", "hold", "after"} <= phases.keys():
         refuse("no phases quiet, hold and after")
+    if kind == "standing" and not {"quiet", "control", "stand", "after"} <= phases.keys():
+        refuse("no phases quiet, control, stand and after")
 
 
 def _whole(value: object) -> TypeGuard[int]:

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from airqueue import text
 from airqueue.cli.common import json_option, stdout
+from airqueue.cli.expect import enforce_not_worse
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure import compare as comparing
 from airqueue.measure import schema
@@ -17,7 +18,12 @@ from airqueue.measure.compare import Change, Comparison, Side
 @click.argument("before")
 @click.argument("after")
 @json_option
-def compare(before: str, after: str, json_path: str | None) -> None:
+@click.option(
+    "--fail-on",
+    type=click.Choice(["worse"]),
+    help="Exit code 3 if a delay under load grew by more than 1 ms and 5 %, 4 if none can be told.",
+)
+def compare(before: str, after: str, json_path: str | None, fail_on: str | None) -> None:
     """Say whether two measurements really differ.
 
     BEFORE and AFTER are result files of `airqueue measure --json` (or `analyze --json`). A change
@@ -35,10 +41,12 @@ def compare(before: str, after: str, json_path: str | None) -> None:
     content = schema.to_text(comparison.to_json())
     if json_path == "-":
         click.echo(content, nl=False)
-        return
-    _show(comparison)
-    if json_path is not None:
-        write_atomically(json_path, content)
+    else:
+        _show(comparison)
+        if json_path is not None:
+            write_atomically(json_path, content)
+    if fail_on is not None:
+        enforce_not_worse(comparison)
 
 
 def _show(comparison: Comparison) -> None:
@@ -58,13 +66,46 @@ def _show(comparison: Comparison) -> None:
             _difference(change),
             {True: "yes", False: "no", None: "cannot tell"}[change.real],
         )
+    for line in _conclusions(comparison):
+        console.print(line)
     console.print(table)
     for line in comparison.cautions:
         console.print(line)
-    console.print(_conclusion(comparison.changes[0]))
+
+
+def _conclusions(comparison: Comparison) -> list[str]:
+    """Say what changed, from what is felt most to what is only counted."""
+    before, after = comparison.verdicts
+    said = [] if before == after else [f"The verdict changed from {before} to {after}."]
+    for name in (
+        "sparse flow under load, median",
+        "sparse flow under load, p95",
+        "delay when full",
+    ):
+        delay = next((c for c in comparison.changes if c.name.startswith(name)), None)
+        if delay is not None and delay.difference is not None:
+            said.append(_felt(name, delay))
+    if before == after == "fifo":
+        said.append(_conclusion(comparison.changes[0]))
+    else:
+        said.append("The capacities are not compared: a queue that is not one FIFO has none.")
+    return said
+
+
+def _felt(name: str, delay: Change) -> str:
+    before, after = (
+        text.seconds(side.value) if side.value is not None else "–"
+        for side in (delay.before, delay.after)
+    )
+    named = f"{name[0].upper()}{name[1:]}: {before} before, {after} after"
+    if delay.real is None or not delay.real:
+        return f"{named}; {delay.because}."
+    return f"{named}: a real change."
 
 
 def _conclusion(capacity: Change) -> str:
+    if capacity.before.value is not None and capacity.unit == "":
+        return f"The capacities are in different units: {capacity.because}."
     if capacity.real is None:
         return f"About the capacity nothing can be said: {capacity.because}."
     if not capacity.real:
@@ -104,6 +145,8 @@ def _value(change: Change, value: float) -> str:
 
 
 def _name(change: Change) -> str:
+    if not change.unit:
+        return f"{change.name} (units differ)"
     unit = {"s": "ms", "b/s": "Mb/s"}.get(change.unit, change.unit)
     name = change.name.replace(" formula", "")
     return name if unit == "packets" else f"{name} ({unit})"

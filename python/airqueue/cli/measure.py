@@ -16,6 +16,7 @@ from airqueue.cli.captures import read_capture
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.output import Outputs
+from airqueue.cli.expect import expect_options, expectation
 from airqueue.cli.parameters import DURATION, RATE, SIZES, read_key
 from airqueue.cli.progress import Display
 from airqueue.files import check_writable
@@ -113,6 +114,7 @@ class Job:
     show_default=True,
     help="Longest wait for a server that measures with others; 0s: none.",
 )
+@expect_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def measure(
     *,
@@ -130,6 +132,7 @@ def measure(
     max_time: float | None,
     max_wait: float,
     quiet: bool,
+    **expected: Any,
 ) -> None:
     """Measure the queue between this machine and HOST, where `airqueue server` runs.
 
@@ -142,10 +145,13 @@ def measure(
       airqueue measure ap-lab.example --json result.json --report result.html
       airqueue measure 192.0.2.1 --direction up --capture up.capture
       airqueue measure 192.0.2.1 --resume up.capture
+      airqueue measure 192.0.2.1 --expect managed --max-delay 50ms
 
-    Exit codes: 0 a result, also where the verdict is "undecided"; 1 it could not be measured;
-    2 wrong usage; 130 interrupted.
+    Exit codes: 0 a result, and as expected; 1 it could not be measured; 2 wrong usage;
+    3 not as expected; 4 undecided whether it is as expected; 130 interrupted. Without an
+    expectation every result is 0.
     """
+    wanted = expectation(**expected)
     if capture_path is not None and resume_path is not None:
         raise click.UsageError("--resume goes on with its own file; leave --capture out.")
     outputs = Outputs(json_path, report_path)
@@ -179,6 +185,7 @@ def measure(
     outputs.emit(result, job.runs)
     if result["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
+    wanted.enforce(result)
 
 
 def _resume(job: Job, path: str, ctx: click.Context) -> None:

@@ -19,7 +19,9 @@ from airqueue.measure.gates import SAYS, Judged
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.records import MISSING, Run
 from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
+from airqueue.measure.series import excess_delay_s
 from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session, rate_of
+from airqueue.measure.standing import KIND as STANDING
 from airqueue.measure.verdicts import Finding, count_unit, find
 from airqueue.stats import Interval, t_interval
 
@@ -58,7 +60,8 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     accepted = [j for j in judged if j.refused is None]
     searches = [r for r in runs if r.meta.get("kind") == "search"]
     points = [load_point(r) for r in searches]
-    finding = find(judged, points, _search_ended(searches, points))
+    standing = [Session(r, overhead) for r in runs if r.meta.get("kind") == STANDING]
+    finding = find(judged, points, _search_ended(searches, points), standing)
     result.verdict = finding.verdict
     result.evidence = list(finding.evidence)
     result.sessions = [_row(j) for j in judged]
@@ -136,7 +139,22 @@ def _row(judged: Judged) -> SessionResult:
         delay_full_s=session.delay_full_s,
         started_s=meta.get("started_s"),
         elapsed_s=meta.get("elapsed_s"),
+        **_sparse(session),
     )
+
+
+def _sparse(session: Session) -> dict[str, float]:
+    """Quantiles of the sparse flows' delay above the quiet path, without the flood and beside it."""
+    found: dict[str, float] = {}
+    delays = excess_delay_s(session)
+    known = np.isfinite(delays) & (session.run.flow != FLOOD_FLOW)
+    known &= session.run.size_bytes == session.size_bytes
+    for name, phases in (("idle", ("quiet",)), ("loaded", ("hold", "press"))):
+        chosen = known & np.logical_or.reduce([session.during(phase) for phase in phases])
+        if np.any(chosen):
+            p50, p95 = np.percentile(delays[chosen], [50, 95])
+            found |= {f"sparse_{name}_p50_s": float(p50), f"sparse_{name}_p95_s": float(p95)}
+    return found
 
 
 def _by_size(name: str, accepted: Sequence[Judged]) -> dict[int, list[float]]:
@@ -210,7 +228,7 @@ def _capacity(
     }
     # What the air loses behind the queue has waited in it and is not counted; what is lost before
     # the queue has not. The records do not tell which, so the interval covers both.
-    lost = min(0.5, _quiet_loss(accepted).high)
+    lost = min(0.5, _quiet_loss(accepted, finding).high)
     unseen = lost / (1 - lost)
     if unit == "packets" or len(by_size) == 1:
         # With a single size the capacity is known in packets of this size, whichever unit counts.
@@ -395,7 +413,7 @@ def _warn(
             f"The rate was not steady in {unsteady} of {len(accepted)} sessions: the estimators "
             "that need one rate leave them out."
         )
-    share = _quiet_loss(accepted).mean
+    share = _quiet_loss(accepted, finding).mean
     if share > 0.02:
         result.warnings.append(
             f"{share:.0%} of the packets were lost even without load: counts may be low by that."
@@ -404,9 +422,11 @@ def _warn(
         result.warnings.append("More than half of the sessions were discarded.")
 
 
-def _quiet_loss(accepted: Sequence[Judged]) -> Interval:
-    """Share of the packets lost on the empty path before the floods, with its binomial error."""
+def _quiet_loss(accepted: Sequence[Judged], finding: Finding) -> Interval:
+    """Share of the packets lost where no queue stood, with its binomial error."""
     pairs = [lost_in(j.session, "quiet") for j in accepted]
+    if finding.stood is not None:
+        pairs.append(finding.stood.control)
     lost, total = sum(p[0] for p in pairs), sum(p[1] for p in pairs)
     share = lost / total if total else 0.0
     half = 1.96 * math.sqrt(share * (1 - share) / max(1, total))

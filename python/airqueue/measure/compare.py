@@ -12,13 +12,20 @@ from scipy import stats
 
 from airqueue import text
 from airqueue.measure.document import Document, Session
-from airqueue.measure.schema import ResultError
+from airqueue.measure.session import LINK_OVERHEAD_BYTES
 from airqueue.measure.words import ESTIMATOR_NAMES, EstimatorName
 
 Pair = tuple[float, float]
 
 
-_Column = Literal["delay_full_s", "throughput_bps"]
+_Column = Literal[
+    "delay_full_s",
+    "throughput_bps",
+    "sparse_idle_p50_s",
+    "sparse_idle_p95_s",
+    "sparse_loaded_p50_s",
+    "sparse_loaded_p95_s",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +77,21 @@ class Comparison:
 def compare(before: Document, after: Document) -> Comparison:
     """Compare two results (`schema.json`).
 
-    Raises ResultError when both have a capacity and the units differ: packets and bytes have no
-    difference.
+    Counts are compared only where both measurements found one FIFO: elsewhere they are no capacities.
     """
-    _same_units(before, after)
     changes = [_capacity(before, after)]
-    changes += [
-        _estimate(before, after, name, size)
-        for size in _common_sizes(before, after)
-        for name in ESTIMATOR_NAMES
-        if _values(before, name, size) or _values(after, name, size)
-    ]
+    if before["verdict"] == after["verdict"] == "fifo":
+        changes += [
+            _estimate(before, after, name, size)
+            for size in _common_sizes(before, after)
+            for name in ESTIMATOR_NAMES
+            if _values(before, name, size) or _values(after, name, size)
+        ]
     compared: tuple[tuple[str, str, _Column], ...] = (
+        ("sparse flow under load, median", "s", "sparse_loaded_p50_s"),
+        ("sparse flow under load, p95", "s", "sparse_loaded_p95_s"),
+        ("sparse flow idle, median", "s", "sparse_idle_p50_s"),
+        ("sparse flow idle, p95", "s", "sparse_idle_p95_s"),
         ("delay when full", "s", "delay_full_s"),
         ("rate", "b/s", "throughput_bps"),
     )
@@ -95,6 +105,7 @@ def compare(before: Document, after: Document) -> Comparison:
                 0.0,
             )
             for size in _common_sizes(before, after)
+            if _column(before, key, size) or _column(after, key, size)
         ]
     return Comparison(
         (before["verdict"], after["verdict"]),
@@ -102,15 +113,6 @@ def compare(before: Document, after: Document) -> Comparison:
         tuple(changes),
         tuple(_cautions(before, after)),
     )
-
-
-def _same_units(before: Document, after: Document) -> None:
-    units = before["capacity_unit"], after["capacity_unit"]
-    if None not in units and units[0] != units[1]:
-        raise ResultError(
-            f"The first measurement gives its capacity in {units[0]}, the second in {units[1]}; "
-            "they cannot be compared."
-        )
 
 
 def _capacity(before: Document, after: Document) -> Change:
@@ -126,6 +128,9 @@ def _capacity(before: Document, after: Document) -> Change:
         for r in (before, after)
     ]
     one, two = sides
+    if None not in (one.value, two.value) and before["capacity_unit"] != after["capacity_unit"]:
+        because = " and ".join(_own_unit(r) for r in (before, after))
+        return Change("capacity", "", one, two, None, None, None, None, because)
     if one.value is None or two.value is None:
         which = "neither has" if one.value is two.value else "only one has"
         return Change(
@@ -147,6 +152,19 @@ def _capacity(before: Document, after: Document) -> Change:
         p=p,
         resolution=_resolution(before, after, unit),
     )
+
+
+def _own_unit(result: Document) -> str:
+    """Return a capacity in its own unit, and what it is in the other for the largest packets."""
+    capacity, unit = result["capacity"], result["capacity_unit"]
+    size = max(_sizes(result), default=1500)
+    frame = size + LINK_OVERHEAD_BYTES
+    assert capacity is not None
+    if unit == "bytes":
+        same = text.quantity(capacity // frame, "packets")
+    else:
+        same = text.quantity(capacity * frame, "bytes")
+    return f"{text.quantity(capacity, unit or 'packets')} ({same} with packets of {size} B)"
 
 
 def _estimate(before: Document, after: Document, name: EstimatorName, size: int) -> Change:
@@ -253,7 +271,7 @@ def _values(result: Document, name: EstimatorName, size: int) -> list[float]:
 
 
 def _column(result: Document, key: _Column, size: int) -> list[float]:
-    return [value for s in _accepted(result, size) if (value := s[key]) is not None]
+    return [value for s in _accepted(result, size) if (value := s.get(key)) is not None]
 
 
 def _accepted(result: Document, size: int) -> list[Session]:

@@ -87,6 +87,14 @@ class Session(TypedDict):
     throughput_bps: float | None
     loss: float | None
     delay_full_s: float | None
+    sparse_idle_p50_s: NotRequired[float | None]
+    """Delay of the sparse flows' packets above the quiet path, median, without the flood."""
+    sparse_idle_p95_s: NotRequired[float | None]
+    """The same, 95th percentile."""
+    sparse_loaded_p50_s: NotRequired[float | None]
+    """The same beside the flood, median: what a call feels."""
+    sparse_loaded_p95_s: NotRequired[float | None]
+    """The same beside the flood, 95th percentile."""
     started_s: float | None
     elapsed_s: float | None
 

@@ -5,6 +5,8 @@
    count of the queue, which sets the length of the sessions.
 3. *Sessions* for every packet size in turn: quiet, fill at 3 T, hold at 1.3 T, press at 2 T, quiet.
    They stop when the confidence interval of every size is short enough.
+4. If they saw one FIFO, its queue *stands* for seconds (`airqueue.measure.standing`): again while the
+   losses do not decide whether it manages itself.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, RATE_WINDOW_S, Plan, S
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session
+from airqueue.measure.standing import Layout, chance, standing_plan
+from airqueue.measure.verdicts import EARLY_CHANCE, find, standing_total
 from airqueue.stats import t_interval
 
 RAMP_START_BPS = 4e6
@@ -65,6 +69,10 @@ MIN_REFUSED = 10
 """An exploring flood has filled the queue when this many of its packets were refused."""
 MIN_HELD = 8.0
 """Sessions are laid out for at least this many packets in the queue."""
+MOST_STANDING = 3
+"""Runs with a standing queue while the losses in it leave a doubt."""
+UNSURE_CHANCE = 0.2
+"""Less likely losses in a standing queue are worth another run."""
 PROBE_FLOWS = (PROBE_FLOW, PROBE_FLOW + 1)
 FLOWS = 1 + len(PROBE_FLOWS)
 """Five-tuples that a measurement uses."""
@@ -134,7 +142,32 @@ def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
             ):
                 return {"warnings": [*warnings, "The time limit ended the measurement."]}
             one_session(runner, state, states)
+    keep_standing(runner, states)
     return {"warnings": warnings}
+
+
+def keep_standing(runner: Runner, states: Sequence[SizeState]) -> None:
+    """Let the queue of what looks like one FIFO stand, until its losses decide the kind."""
+    judged = [Judged(Session(r)) for r in runner.runs if r.meta.get("kind") == "session"]
+    finding = find(judged)
+    if finding.verdict != "fifo" or finding.drop_from == "head":
+        return
+    state, sizes = states[0], [s.size_bytes for s in states]
+    quiet_s = quiet_length_s(state.rate_pps, len(sizes))
+    sparse = baseline(0.0, quiet_s, state.rate_pps, sizes)
+    layout = Layout(
+        state.size_bytes, state.rate_pps, state.ceiling_pps, state.held, finding.allowed
+    )
+    stood: list[Session] = []
+    for index in range(MOST_STANDING):
+        plan, meta = standing_plan(layout, sparse, quiet_s, index)
+        if runner.out_of_time(plan.end_s):
+            return
+        runner.say("session", "letting the queue stand", None, plan.end_s)
+        stood.append(Session(runner.run(plan, meta, None, plan.end_s)))
+        seen = standing_total(judged, stood)
+        if seen is None or not EARLY_CHANCE < chance(seen) <= UNSURE_CHANCE:
+            return
 
 
 def prepare(

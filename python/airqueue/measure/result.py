@@ -61,6 +61,11 @@ class SessionResult:
     delay_full_s: float | None
     started_s: float | None
     elapsed_s: float | None
+    sparse_idle_p50_s: float | None = None
+    """Delay of the sparse flows above the quiet path: without the flood, and beside it."""
+    sparse_idle_p95_s: float | None = None
+    sparse_loaded_p50_s: float | None = None
+    sparse_loaded_p95_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

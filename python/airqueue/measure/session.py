@@ -159,13 +159,23 @@ class Session:
         through an empty path until the tail comes *is* the content of the queue, whatever the rate
         was meanwhile. A packet under transmission at that moment arrives before it and is left out.
         """
+        each = self.waiting_at_each
+        return np.full(len(self.drops), np.nan) if each is None else each[self.drops]
+
+    @cached_property
+    def waiting_at_each(self) -> Floats | None:
+        """Packets waiting when each packet reached the queue, as `waiting_at_drop`; shape (n,).
+
+        NaN before the first delivered packet and for packets that never left; None without a quiet
+        delay.
+        """
         due = self.arrival_if_empty_ns
-        tails = self.last_delivered_before[self.drops]
         if due is None:
-            return np.full(len(self.drops), np.nan)
-        gone_before = np.searchsorted(self.arrivals_ns, due[self.drops], side="right")
+            return None
+        tails = self.last_delivered_before
+        gone_before = np.searchsorted(self.arrivals_ns, due, side="right")
         waiting = (self.arrival_rank[tails] + 1 - gone_before).astype(float)
-        waiting[tails < 0] = np.nan
+        waiting[(tails < 0) | ~self.run.sent] = np.nan
         return np.asarray(np.maximum(waiting, 0.0))
 
     @cached_property

@@ -17,6 +17,8 @@ from airqueue.measure.document import SearchStep
 from airqueue.measure.evidence import SessionEvidence, observe
 from airqueue.measure.gates import Judged
 from airqueue.measure.result import CountedIn, Evidence, Verdict
+from airqueue.measure.session import Session
+from airqueue.measure.standing import Standing, chance, observe_standing, total
 from airqueue.stats import Interval, t_interval
 
 POLICER_PACKETS = 2.5
@@ -27,6 +29,8 @@ TENTHS = 2.56
 """Standard deviations from the 10th to the 90th percentile of a normal distribution."""
 EARLY_CHANCE = 0.001
 """Significance level: below it, losses in the filling queue are attributed to the queue."""
+DOUBT_CHANCE = 0.01
+"""Losses with room in a standing queue that are less likely than this leave the kind undecided."""
 MIN_SESSIONS = 2
 """Fewer accepted sessions than this give no verdict, except for a single long session."""
 LONG_SESSION_DROPS = 500
@@ -45,6 +49,8 @@ class Finding:
     burst: float = 1.0
     allowed: float = 2.0
     """Packets by which counts in one FIFO may differ here, see `tolerance`."""
+    stood: Standing | None = None
+    """What a standing queue lost, if one was kept."""
 
 
 def tolerance(held: float, seen: SessionEvidence, lost: float) -> float:
@@ -68,11 +74,13 @@ def find(
     sessions: Sequence[Judged],
     search: Sequence[SearchStep] = (),
     search_ended: bool = True,
+    standing: Sequence[Session] = (),
 ) -> Finding:
     """Judge what kind of queue the sessions saw.
 
     ``search``: points of the rate search (`airqueue.measure.analysis.load_point`); they speak where
     no session was possible, if the search went up to the highest rate (``search_ended``).
+    ``standing``: runs with a standing queue, `airqueue.measure.standing`.
     """
     accepted = [s for s in sessions if s.refused is None]
     if len(accepted) < MIN_SESSIONS and not _one_long(accepted, sessions):
@@ -98,7 +106,58 @@ def find(
     if isolated is not None:
         evidence.append(isolated)
         return Finding("undecided", evidence, None, burst, allowed)
-    return Finding("fifo", evidence, "tail", burst, allowed)
+    stood = standing_total(accepted, standing)
+    verdict, said = with_room(stood, blurred=burst > 2)
+    if verdict == "not_flat":
+        return Finding("not_flat", [said], burst=burst)
+    return Finding(verdict, [*evidence, said], "tail", burst, allowed, stood)
+
+
+def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> Standing | None:
+    """What all standing runs lost with room in the queue; None if none of them is usable."""
+    found = []
+    accepted = [s for s in sessions if s.refused is None]
+    for run in standing:
+        same = [s for s in accepted if s.session.size_bytes == run.size_bytes]
+        if not same or Judged(run).refused not in (None, "not_saturated"):
+            continue
+        seen = [observe(s.session) for s in same]
+        held = [s.estimates["counting"] or 0.0 for s in same]
+        lost = idle_loss(seen)
+        allowed = [tolerance(h, e, lost) for h, e in zip(held, seen, strict=True)]
+        observed = observe_standing(run, float(np.median(held)), float(np.median(allowed)))
+        if observed is not None:
+            found.append(observed)
+    return total(found) if found else None
+
+
+def with_room(stood: Standing | None, *, blurred: bool) -> tuple[Verdict, Evidence]:
+    """What the standing queue says of a queue that is a FIFO by everything else.
+
+    ``blurred``: the device sends bursts, which may hide whether the queue had room.
+    """
+    if stood is not None and not stood.early[1] and blurred:
+        says = (
+            "The device sends bursts nearly as long as its queue: whether it drops packets while it "
+            "has room, as managed queues do, cannot be seen."
+        )
+        return "undecided", Evidence("lost_with_room", says)
+    if stood is None or not stood.early[1]:
+        says = (
+            "No queue was seen to stand with room for seconds: slow queue management and steady "
+            "traffic of others cannot be excluded."
+        )
+        return "fifo", Evidence("lost_with_room", says)
+    (early, standing), (idle, control) = stood.early, stood.control
+    p = chance(stood)
+    says = (
+        f"While the queue stood for seconds with room for more, {early} of {standing} packets were "
+        f"lost; while it was empty, {idle} of {control} at nearly the same rate."
+    )
+    found = Evidence("lost_with_room", says, early / standing)
+    if p <= EARLY_CHANCE:
+        return "not_flat", found
+    return ("undecided" if p <= DOUBT_CHANCE else "fifo"), found
 
 
 def _one_long(accepted: Sequence[Judged], sessions: Sequence[Judged]) -> bool:

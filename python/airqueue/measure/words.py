@@ -58,12 +58,13 @@ _PLAIN: Mapping[str, _Plain] = {
         ),
     ),
     "not_flat": _Plain(
-        "The queue does not settle at one length under a steady overload.",
-        "A plain FIFO stays full and its delay flat; here the delay kept changing, as it does "
-        "under active queue management (CoDel, PIE, RED) or when the link itself keeps changing. "
+        "The queue does not refuse packets at one length.",
+        "A plain FIFO refuses packets when it is full, always at one length, and loses none while it "
+        "has room. Here that is not so, as under active queue management (CoDel, PIE, RED), when "
+        "packets of others wait in the same queue, or when the link itself keeps changing. "
         "A capacity read from it would not be one, so none is given.",
         (
-            "Measure again when nothing else uses the channel; if the delay still swings, "
+            "Measure again when nothing else uses the channel and the link; if the answer stays, "
             "the device manages its queue, and the pictures of delay over time show how.",
         ),
     ),

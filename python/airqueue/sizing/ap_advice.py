@@ -13,7 +13,7 @@ from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings
 from airqueue.sizing.ap import FIRST_WINDOW, RECOVERED_PACKETS, ApQueue
 from airqueue.sizing.cell import ACK_EVERY, lone_packet_s
 from airqueue.sizing.codel import Codel, codel_for
-from airqueue.sizing.settings import linux, openwrt
+from airqueue.sizing.settings import linux, openwrt, sqm
 from airqueue.text import listed, percent, plural, rate, seconds
 
 CODEC_S: Final = 0.025
@@ -70,12 +70,12 @@ def ap_advice(
     return Advice(
         what="ap",
         inputs=inputs,
-        headline=_line(sized, line_bps) + _headline(sized, flows, delay_target_s),
+        headline=_headline(sized, flows, delay_target_s, line_bps),
         figures=_figures(sized, delay_target_s),
         tables=(_rules(sized, rtt_s, flows, delay_target_s),),
         alternatives=_alternatives(sized, codel, delay_target_s),
-        cautions=_cautions(sized),
-        settings=_settings(sized, codel, device, phy_device),
+        cautions=_cautions(sized, line_bps),
+        settings=_settings(sized, codel, device, phy_device, line_bps),
     )
 
 
@@ -83,32 +83,37 @@ def _size_bytes(sized: ApQueue) -> int:
     return sized.packets * round(sized.cell.packet_bytes + linux.ETHERNET_BYTES)
 
 
-def _line(sized: ApQueue, line_bps: float | None) -> str:
-    """Return the headline where the cell is not the bottleneck."""
-    cell_bps = sized.cell.capacity_bps
-    if line_bps is None or line_bps >= cell_bps:
-        return ""
-    return (
-        f"The bottleneck is the line of {rate(line_bps)}, not the cell of {rate(cell_bps)}: "
-        f"{_SHAPE}. For the times when the cell is slower than the line: "
-    )
+def _slow_line(sized: ApQueue, line_bps: float | None) -> bool:
+    """Whether the line, and not the cell, is the bottleneck."""
+    return line_bps is not None and line_bps < sized.cell.capacity_bps
 
 
-def _headline(sized: ApQueue, flows: float, delay_target_s: float) -> str:
+def _headline(sized: ApQueue, flows: float, delay_target_s: float, line_bps: float | None) -> str:
+    """Return one recommendation, then the reason for it."""
+    if line_bps is not None and _slow_line(sized, line_bps):
+        return (
+            f"Shape the line on the router to {rate(1e3 * sqm.shaped_kbit(line_bps))} with flow "
+            "queueing (SQM, cake), and leave the access point as it is: the bottleneck is the "
+            f"line of {rate(line_bps)}, not the cell of {rate(sized.cell.capacity_bps)}, so packets "
+            "wait in front of the line, where no setting of the access point reaches them."
+        )
     full = seconds(float(sized.tooth.full_delay_s))
-    said = (
-        f"Let the queue hold {plural(sized.packets, 'packet')}: full it delays by {full}, and "
-        f"{_flows(flows)} the air busy at least {_busy(sized)}."
-    )
+    fifo = f"full it delays by {full}, and {_flows(flows)} the air busy at least {_busy(sized)}."
+    held = plural(sized.packets, "packet")
+    wanted = plural(int(sized.wanted.capacity_packets), "packet")
+    allowed = f"more than {seconds(delay_target_s)} allow"
+    if sized.torn:
+        return (
+            f"Use flow queueing (FQ-CoDel), which mac80211 has by itself: TCP would want {wanted} in "
+            f"one FIFO, {allowed}. Where only a FIFO is possible, let it hold {held}: {fifo}"
+        )
+    said = f"Let the queue hold {held}: {fifo}"
     if not sized.limited:
         return said
-    more = (
-        f"{said} TCP alone would want {plural(int(sized.wanted.capacity_packets), 'packet')}, more "
-        f"than {seconds(delay_target_s)} allow"
+    return (
+        f"{said} TCP alone would want {wanted}, {allowed}; with them it would be "
+        f"{percent(float(sized.wanted.utilisation_at_least))}."
     )
-    if sized.torn:
-        return f"{more}: flow queueing (FQ-CoDel) is the better answer here."
-    return f"{more}; with them it would be {percent(float(sized.wanted.utilisation_at_least))}."
 
 
 def _flows(flows: float) -> str:
@@ -285,10 +290,13 @@ def _counted_in_bytes(sized: ApQueue) -> str:
     )
 
 
-def _cautions(sized: ApQueue) -> tuple[str, ...]:
+def _cautions(sized: ApQueue, line_bps: float | None) -> tuple[str, ...]:
     air = sized.cell
     said = [
-        f"This is for a cell that is the bottleneck. With a line of less than "
+        "The figures are for the times when the cell is slower than the line; the shaper's flow "
+        "queueing keeps delays short at all other times."
+        if _slow_line(sized, line_bps)
+        else f"This is for a cell that is the bottleneck. With a line of less than "
         f"{rate(air.capacity_bps)} to the Internet, {_SHAPE}.",
         "C is for stations that send nothing but acknowledgements, without errors and collisions; a "
         "real cell carries less, and every delay grows in proportion. Measure it: airqueue measure.",
@@ -316,28 +324,36 @@ def _cautions(sized: ApQueue) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _settings(sized: ApQueue, codel: Codel, device: str, phy_device: str) -> tuple[Settings, ...]:
-    return (
-        Settings(
-            "hostapd",
-            "access point",
-            (),
-            ("hostapd.conf has no setting for the length of queues: see tc or openwrt.",),
+def _settings(
+    sized: ApQueue, codel: Codel, device: str, phy_device: str, line_bps: float | None
+) -> tuple[Settings, ...]:
+    """Return the lines for the recommendation first, and only lines that agree with it."""
+    hostapd = Settings(
+        "hostapd",
+        "access point",
+        (),
+        ("hostapd.conf has no setting for the length of queues: see tc or openwrt.",),
+    )
+    if line_bps is not None and _slow_line(sized, line_bps):
+        return (hostapd, *sqm.shaper(line_bps))
+    flow_queueing = Settings(
+        "tc",
+        f"{_PLACE}, shell, FQ-CoDel as qdisc" + ("" if sized.torn else ", instead"),
+        (
+            linux.fq_codel(
+                device,
+                limit=codel.limit_packets,
+                target_s=codel.target_s,
+                interval_s=codel.interval_s,
+                quantum_bytes=codel.quantum_bytes,
+            ),
         ),
+        ("mac80211 has flow queueing and CoDel of its own: nothing to do there.",),
+    )
+    fifo = (
         openwrt.queue(phy_device, device, sized.packets, _PLACE),
         *linux.queue(phy_device, device, sized.packets, _size_bytes(sized), _PLACE),
-        Settings(
-            "tc",
-            f"{_PLACE}, shell, instead: FQ-CoDel as qdisc",
-            (
-                linux.fq_codel(
-                    device,
-                    limit=codel.limit_packets,
-                    target_s=codel.target_s,
-                    interval_s=codel.interval_s,
-                    quantum_bytes=codel.quantum_bytes,
-                ),
-            ),
-            ("mac80211 has flow queueing and CoDel of its own: nothing to do there.",),
-        ),
     )
+    if sized.torn:
+        return (hostapd, flow_queueing, *fifo)
+    return (hostapd, *fifo, flow_queueing)
