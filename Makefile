@@ -120,7 +120,7 @@ bench-peers: setup  ## our engine beside ns-2 and ns-3: the same cells, figures 
 validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 	$(BIN)/python -m validation --out docs
 
-gallery-exact: $(VENV)/.installed  ## the kernel's TCP in the papers' networks, measured anew; takes half an hour
+gallery-exact: $(VENV)/.installed  ## the kernel's TCP in the papers' networks, measured anew; takes the better part of an hour
 	$(BIN)/python -m validation.exact --site $(TARGET)/gallery
 
 gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; takes ten minutes to half an hour

@@ -1,19 +1,25 @@
 """Emulations in real time beside exact ones of the same seeds: do programs see the same network?
 
-    python benches/twins.py [--pairs 5] [--seconds 10] [PRESET...]
+    python benches/twins.py [--pairs 5] [--seconds 10] [--keep FILE] [SCENE...]
 
-In each preset the server sends to the phone over TCP. The table has the mean difference of real-time
-runs from exact runs with its 95 % interval, of throughput and of the delays in the network, and how
-late packets were. Both have equal draws of the network only until the first packet: pairs are not
-correlated, and intervals are as wide as those of independent runs.
+Twelve scenes, from the presets and the papers: programs send over TCP as much as they can, or over
+UDP packets at random times, which are the same in both runs of a pair. The table has the mean
+difference of real-time runs from exact runs with its 95 % interval, of throughput and of the delays
+in the network, what it says beside the limits below, and how late packets were. With --keep a
+scene goes on from the pairs in the file, and its pairs end when the intervals are narrow enough.
 Needs what `make bench-emulate` needs, and user-mode Linux (docs/emulate.md).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from rich.console import Console
@@ -21,70 +27,268 @@ from rich.table import Table
 
 from airqueue.emulate import EmulatedNetwork, EmulationResults, Order, Program, catalogue, exact
 from airqueue.emulate.session import Session
-from transfers import RECEIVER, SENDER, difference
+from airqueue.stats import t_interval
+from airqueue_papers.edca.scenarios import Transfers
+from airqueue_papers.emulation import Emulation
+from airqueue_papers.kernel import aggregates, chains, compare
+from transfers import difference
 
-# The line of this preset is faster than half of what the machine carries.
-CHANGES = {"quiet-flat": {"hosts.server.rate": "100 Mb/s"}}
-FIGURES = ("delay_p50_s", "delay_p95_s")
+NARROW: Final = 0.01
+"""Half of an interval that is narrow enough, as a share of the exact runs' mean."""
+LIMIT: Final = 0.02
+"""The mean difference that may be, as a share."""
+LIMIT_S: Final = 0.2e-3
+"""Or, of a delay."""
+FEWEST_PAIRS: Final = 4
+
+# Packets of UDP at random times, with exponential gaps, or as much as TCP takes. The time counts from
+# the first data on: programs start at once on the virtual clock alone. With real-time priority where
+# permitted: a program that is late sends other packets. No data of TCP is sent after the end.
+SEND = """
+import os, random, socket, struct, sys, time
+kind, seconds, bps, seed = sys.argv[1], *map(float, sys.argv[2:])
+try:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+except OSError:
+    pass
+peer = os.environ["AIRQUEUE_PEER"], 5001
+if kind == "tcp":
+    s = socket.create_connection(peer)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0.0:
+        s.settimeout(left)
+        try:
+            s.send(bytes(1 << 16))
+        except TimeoutError:
+            break
+    s.close()
+else:
+    draw = random.Random(seed)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.connect(peer)
+    end = time.monotonic() + seconds
+    due = time.monotonic()
+    while (due := due + draw.expovariate(bps / 10_000)) < end:
+        time.sleep(max(0.0, due - time.monotonic()))
+        s.send(bytes(1222))
+"""
+RECEIVE = """
+import socket, sys
+if sys.argv[1] == "udp":
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("", 5001))
+else:
+    with socket.create_server(("", 5001)) as listener:
+        s, _ = listener.accept()
+try:
+    while s.recv(1 << 18):
+        pass
+except ConnectionResetError:
+    pass
+"""
+SPARE_S: Final = 10.0
+"""Time for the programs' start, at most."""
 
 
-def order(seconds: float) -> Order:
-    """A transfer from the server to the phone."""
-    return Order(
-        Program("server", SENDER),
-        (Program("phone", RECEIVER),),
-        duration_s=seconds,
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A network, and what programs do there."""
+
+    scenario: str | Mapping[str, object]
+    sender: str = "server"
+    receiver: str = "phone"
+    udp_mbps: float | None = None
+    """Rate of IP packets; without, over TCP."""
+    changes: Mapping[str, object] | None = None
+
+    def order(self, seed: int, seconds: float) -> Order:
+        """Return what is to be run."""
+        kind = "tcp" if self.udp_mbps is None else "udp"
+        rate_bps = 1e6 * (self.udp_mbps or 0.0)
+        send = (sys.executable, "-c", SEND, kind, str(seconds), str(rate_bps), str(seed))
+        receive = (sys.executable, "-c", RECEIVE, kind)
+        programs = Program(self.sender, send), (Program(self.receiver, receive),)
+        return Order(*programs, duration_s=seconds + SPARE_S)
+
+    @property
+    def real(self) -> list[str]:
+        """The nodes that the scenario itself does not call real."""
+        return [] if isinstance(self.scenario, str) else [self.sender, self.receiver]
+
+    def figures(self, results: EmulationResults, seconds: float) -> dict[str, float]:
+        """Return throughput in bit/s, and delays in seconds."""
+        of = results.emulated["pairs"][f"{self.sender}->{self.receiver}"]
+        return {
+            "throughput": 8 * of["delivered_bytes"] / seconds,
+            "delay p50": of["delay_p50_s"] or 0.0,
+            "delay p95": of["delay_p95_s"] or 0.0,
+        }
+
+
+def _cell() -> Mapping[str, object]:
+    """EDCA's cell under Table 2, and a laptop."""
+    described: dict[str, Any] = dict(compare.linux(Transfers(3, 3, "table2").scenario(1)))
+    return {**described, "stations": [*described["stations"], {"name": "laptop"}]}
+
+
+def _full_access_point() -> Mapping[str, object]:
+    """An access point as APQ measures them: a FIFO of 100 packets, with more than it carries."""
+    return {
+        "duration": "30 s",
+        "phy": {"standard": "802.11g", "rate": "24 Mb/s"},
+        "queue": {"limit": "100 packets"},
+        "stations": [{"name": "ap"}, {"name": "phone"}],
+        "hosts": [{"name": "server", "link": "ap", "rate": "100 Mb/s", "delay": "1 ms"}],
+        "flows": [],
+    }
+
+
+def _of_paper(case: compare.Case, scheme: str) -> Mapping[str, object]:
+    return Emulation(case.schemes[scheme], "cubic", 1, 0.0, 1.0).scenario
+
+
+SCENES: Final = {
+    # The line of this preset is faster than half of what the machine carries.
+    "quiet-flat": Scene("quiet-flat", changes={"hosts.server.rate": "100 Mb/s"}),
+    "fq-codel": Scene("fq-codel"),
+    "bloated-fifo": Scene("bloated-fifo"),
+    "mesh-two-hops": Scene("mesh-two-hops"),
+    "home-evening": Scene("home-evening", udp_mbps=4.0),
+    "far-station": Scene("far-station", udp_mbps=4.0),
+    "conference-hall": Scene("conference-hall", udp_mbps=2.0),
+    "upload-starves-call": Scene("upload-starves-call", "phone", "server", udp_mbps=1.0),
+    "edca-table2": Scene(_cell(), "laptop", "ap", udp_mbps=0.5),
+    "mesh-chain": Scene(_of_paper(chains.CLOSE, "50 packets"), "node4", "gateway"),
+    "mesh-802.11n": Scene(_of_paper(aggregates.CASES["aggregated"], "sized"), receiver="node4"),
+    "apq-full": Scene(_full_access_point(), udp_mbps=30.0),
+}
+assert set(catalogue.names()) <= set(SCENES), "a preset has no scene"
+
+
+def _in_real_time(scene: Scene, seed: int, seconds: float) -> EmulationResults:
+    network = EmulatedNetwork(
+        scene.scenario, real=scene.real, seed=seed, changes=scene.changes, back_pressure=True
     )
-
-
-def in_real_time(preset: str, seed: int, seconds: float) -> EmulationResults:
-    """A run on this machine."""
-    network = EmulatedNetwork(preset, seed=seed, changes=CHANGES.get(preset))
     try:
-        Session(network, order(seconds), lambda sentence: None).run()
+        Session(network, scene.order(seed, seconds), lambda sentence: None).run()
     finally:
         network.close()
     return network.report()
 
 
-def figures(results: EmulationResults) -> list[float]:
-    """Throughput in bit/s, and delays in seconds."""
-    pair = results.emulated["pairs"]["server->phone"]
-    return [results.rate_bps("server->phone") or 0.0, *(pair[name] or 0.0 for name in FIGURES)]
+def _pair(scene: Scene, seed: int, seconds: float) -> dict[str, Any]:
+    """Run a pair; return the figures of both, and how late the first was."""
+    run = _in_real_time(scene, seed, seconds)
+    twin = exact.run(
+        scene.scenario,
+        scene.order(seed, seconds),
+        real=scene.real,
+        seed=seed,
+        changes=scene.changes,
+        tcp=exact.tcp_of_this_machine(),
+    )
+    return {
+        "real_time": scene.figures(run, seconds),
+        "exact": scene.figures(twin.results, seconds),
+        "late_p99_s": run.emulated["late_p99_s"] or 0.0,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the pairs of a scene say of one figure."""
+
+    mean: float
+    half: float
+    """Half the width of the 95 % interval of the difference."""
+    difference: float
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the interval is narrow enough for a verdict."""
+        return self.half <= NARROW * self.mean
+
+    def word(self, *, delay: bool) -> str:
+        """Return a verdict: within the limit, not within, or too noisy to say."""
+        limit = max(LIMIT * self.mean, LIMIT_S if delay else 0.0)
+        if abs(self.difference) + self.half <= limit:
+            return "yes"
+        return "no" if abs(self.difference) - self.half > limit else "noisy"
+
+
+def _judge(pairs: list[dict[str, Any]], figure: str) -> Judgement | None:
+    """Return what the pairs say, or None if there are too few."""
+    ours, theirs = (
+        np.array([each[who][figure] for each in pairs]) for who in ("real_time", "exact")
+    )
+    interval = t_interval(ours - theirs)
+    if interval is None or interval.n < FEWEST_PAIRS:
+        return None
+    half = (interval.high - interval.low) / 2
+    return Judgement(float(theirs.mean()), half, interval.mean)
+
+
+def _enough(pairs: list[dict[str, Any]]) -> bool:
+    found = [_judge(pairs, figure) for figure in ("throughput", "delay p50", "delay p95")]
+    return all(each is not None and each.narrow for each in found)
+
+
+def _kept(file: Path | None) -> Iterator[dict[str, Any]]:
+    if file is not None and file.exists():
+        yield from map(json.loads, file.read_text(encoding="utf-8").splitlines())
+
+
+def _row(name: str, pairs: list[dict[str, Any]]) -> list[str]:
+    cells = [name, str(len(pairs))]
+    cells.append(f"{np.mean([each['exact']['throughput'] for each in pairs]) / 1e6:.2f}")
+    for figure in ("throughput", "delay p50", "delay p95"):
+        columns = ([each[who][figure] for each in pairs] for who in ("real_time", "exact"))
+        found = _judge(pairs, figure)
+        word = "" if found is None else f", {found.word(delay=figure != 'throughput')}"
+        cells.append(f"{difference(*columns)}{word}")
+    return [*cells, f"{1e3 * np.median([each['late_p99_s'] for each in pairs]):.2f}"]
 
 
 def main() -> int:
     """Run the pairs and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=5, help="at most, of each scene")
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("presets", nargs="*", metavar="PRESET", default=catalogue.names())
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="where pairs are kept, as JSON lines"
+    )
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", default=list(SCENES))
     options = parser.parse_args()
-    table = Table(title=f"{options.pairs} pairs of {options.seconds:g} s")
-    for head in ("preset", "Mb/s", "throughput", "delay p50", "delay p95", "late p99, ms"):
-        table.add_column(head, justify="right")
+    if unknown := sorted(set(options.scenes) - set(SCENES)):
+        parser.error(f"no scene {unknown[0]!r}: there are {', '.join(SCENES)}")
     load = os.getloadavg()[0]
-    for preset in options.presets:
-        real, exactly, late = [], [], []
-        for seed in range(1, options.pairs + 1):
-            run = in_real_time(preset, seed, options.seconds)
-            late.append(1e3 * (run.emulated["late_p99_s"] or 0.0))
-            real.append(figures(run))
-            twin = exact.run(
-                preset,
-                order(options.seconds),
-                seed=seed,
-                changes=CHANGES.get(preset),
-                tcp=exact.tcp_of_this_machine(),
-            )
-            exactly.append(figures(twin.results))
-        columns = zip(zip(*real, strict=True), zip(*exactly, strict=True), strict=True)
-        rates = np.mean([each[0] for each in exactly]) / 1e6
-        differences = [difference(ours, theirs) for ours, theirs in columns]
-        table.add_row(preset, f"{rates:.2f}", *differences, f"{np.median(late):.2f}")
-    console = Console(width=120)
+    pairs: dict[str, list[dict[str, Any]]] = {name: [] for name in options.scenes}
+    for each in _kept(options.keep):
+        if each["scene"] in pairs and each["seconds"] == options.seconds:
+            pairs[each["scene"]].append(each)
+    for seed in range(1, options.pairs + 1):
+        for name, done in pairs.items():
+            if any(each["seed"] == seed for each in done) or _enough(done):
+                continue
+            found = _pair(SCENES[name], seed, options.seconds)
+            done.append({"scene": name, "seed": seed, "seconds": options.seconds, **found})
+            if options.keep is not None:
+                with options.keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(done[-1]) + "\n")
+    table = Table(title=f"At most {options.pairs} pairs of {options.seconds:g} s")
+    for head in ("scene", "pairs", "Mb/s", "throughput", "delay p50", "delay p95", "late p99, ms"):
+        table.add_column(head, justify="right")
+    for name, done in pairs.items():
+        if done:
+            table.add_row(*_row(name, done))
+    console = Console(width=150)
     console.print(table)
-    console.print(f"Load beforehand {load:.2f}, {os.cpu_count()} processors.")
+    console.print(
+        f"yes: the whole interval is within {100 * LIMIT:g} %, or {1e3 * LIMIT_S:g} ms of a delay; "
+        f"no: not within; noisy: neither is shown. Load beforehand {load:.2f}, {os.cpu_count()} "
+        "processors."
+    )
     return 0
 
 

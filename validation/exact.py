@@ -1,7 +1,8 @@
 """Measure the kernel's TCP in the papers' networks anew: `python -m validation.exact`.
 
 Keeps the results as ``measured.csv`` of the papers' distribution, which shows them where nobody has
-run `airqueue reproduce --exact`. Runs that are in the store are not repeated.
+run `airqueue reproduce --exact`. Runs that are in the store are not repeated. Of items that are not
+named the file keeps the rows that it has.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ def main() -> None:
     """Read the arguments, carry out the missing runs, and replace the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--site", type=Path, default=Path("target/gallery"), help="of the report")
-    parser.add_argument("items", nargs="*", help="items that the file has; by default all")
+    parser.add_argument("items", nargs="*", help="items to measure; by default all")
     arguments = parser.parse_args()
     store = Store(arguments.site / "runs")
     chosen = [each for each in choose(arguments.items) if each.item.exact]
     reproduced = reproduce(chosen, Budget.QUICK, store, Local(), _show)
     items = {each.chosen.name: each.runs for each in reproduced}
     works = [work for runs in items.values() for run in runs.values() for work in run.works()]
-    text = measured.write(items, {work.key: store.read(work) for work in works})
+    done = {work.key: store.read(work) for work in works}
     with resources.as_file(resources.files("airqueue_papers").joinpath("kernel")) as folder:
-        write_atomically(folder / measured.FILE, text)
+        file = folder / measured.FILE
+        write_atomically(file, measured.replaced(file.read_text("utf-8"), items, done))
 
 
 def _show(progress: WorkProgress) -> None:

@@ -19,7 +19,7 @@ from airqueue.simulate.reported import known
 from airqueue_papers import rdqm
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget, Item, Outcomes, Paper, Run, Simulation
-from airqueue_papers.kernel import chains, delays, fairness, rates
+from airqueue_papers.kernel import aggregates, calls, chains, delays, fairness, rates
 from airqueue_papers.picture import Panel, PaperFigure, Series
 
 Figure = Callable[[Figures], float | None]
@@ -328,6 +328,6 @@ PAPER: Final = Paper(
             _draw_uploads,
             says=_conclude_uploads,
         ),
-        *(each.ITEM for each in (delays, rates, fairness, chains)),
+        *(each.ITEM for each in (delays, rates, fairness, calls, chains, aggregates)),
     ),
 )

@@ -62,7 +62,7 @@ from airqueue_papers.reproduction import (
 @click.option(
     "--exact",
     is_flag=True,
-    help="Run the items with the Linux kernel's TCP on a virtual clock, and no others: half an hour "
+    help="Run the items with the Linux kernel's TCP on a virtual clock, and no others: an hour "
     "on two cores, whatever the budget. Needs user-mode Linux.",
 )
 @click.option(

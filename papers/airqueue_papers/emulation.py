@@ -1,5 +1,7 @@
 """Transfers between real nodes: the kernel's TCP in a scenario's network, on a virtual clock.
 
+Flows of the scenario that are not of TCP, such as calls, are simulated beside the transfers.
+
 A run of this kind is `airqueue.emulate.exact`: user-mode Linux, equal for equal seeds. The result
 names the release of the kernel, which other machines may not have.
 """
@@ -53,11 +55,11 @@ class Transfer:
 class Emulation:
     """Exact emulations with several seeds of a scenario whose flows of TCP become real transfers.
 
-    The result is like that of a simulation: figures of connections.
+    The result is like that of a simulation: figures of connections, and of calls if there are any.
     """
 
     simulated: Description
-    """The scenario with simulated flows, each of an endless transfer over TCP."""
+    """The scenario with simulated flows. Those of TCP are endless transfers."""
     congestion: str
     """The kernel's word for the congestion control."""
     seeds: int
@@ -70,7 +72,10 @@ class Emulation:
     def scenario(self) -> Description:
         """The scenario of exact runs: without TCP, and with keys of flows for programs' packets."""
         flows = [flow for each in self.simulated["flows"] for flow in _described(each)]
-        described: Description = {**self.simulated, "warm_up": "0 s", "flows": flows}
+        # Programs do their own counting: only simulated flows need a warm-up of the network.
+        simulated = any(flow["source"] != "external" for flow in flows)
+        warm_up = f"{self.warm_up_s:g} s" if simulated else "0 s"
+        described: Description = {**self.simulated, "warm_up": warm_up, "flows": flows}
         del described["tcp"]
         return described
 
@@ -82,7 +87,8 @@ class Emulation:
             for each in (*self.simulated["stations"], *self.simulated.get("hosts", ()))
             if "count" in each
         }
-        return [each for flow in self.simulated["flows"] for each in _transfers(flow, counts)]
+        flows = [flow for flow in self.simulated["flows"] if flow["source"] == "tcp"]
+        return [each for flow in flows for each in _transfers(flow, counts)]
 
     def works(self) -> list[Work]:
         """Return one piece of work for each seed, from 1 on."""
@@ -99,13 +105,15 @@ class Emulation:
         ]
 
     def outcome(self, figures: list[Any]) -> Results:
-        """Return the connections of each run as figures of a replication."""
+        """Return the connections and calls of each run as figures of a replication."""
         runs = {at: as_run(each) for at, each in enumerate(figures)}
         return Results(self.scenario, 1, self.seeds, runs)
 
 
 def _described(flow: FlowTable) -> list[FlowTable]:
-    """Return the flows that describe the packets of a transfer, if they are not as all others."""
+    """Return the flows of packets that are not as all others: of a transfer, or simulated."""
+    if flow["source"] != "tcp":
+        return [flow]
     keys = {key: value for key, value in flow.items() if key in _DESCRIBES}
     if keys.keys() <= {"from", "to"}:
         return []
@@ -130,9 +138,10 @@ def _transfers(flow: FlowTable, counts: Mapping[str, int]) -> Iterator[Transfer]
 def transfers(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out work of the kind `KIND`.
 
-    Returns ``kernel``, the release, and ``connections``: by name ``goodput_bps``, ``rtt_mean_s``
-    (None without acknowledgements), ``mss_bytes``, and the segments sent and sent again. Raises
-    EmulationError or MachineError with one sentence.
+    Returns ``kernel``, the release; ``connections``: by name ``goodput_bps``, ``rtt_mean_s`` (None
+    without acknowledgements), ``mss_bytes``, and the segments sent and sent again; ``calls``: by
+    name of a simulated flow, the figures of a call's direction. Raises EmulationError or
+    MachineError with one sentence.
     """
     from airqueue.emulate import EmulationError, Order, Program, exact  # noqa: PLC0415 - is slow
 
@@ -163,6 +172,7 @@ def transfers(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "kernel": results[0]["kernel"],
         "connections": _connections(results, inputs["counted_s"]),
+        "calls": dict(done.results.figures["calls"]),
     }
 
 

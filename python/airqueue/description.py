@@ -191,6 +191,7 @@ class ChangeTable(TypedDict, total=False):
     host: str
     link: list[str]
     loss: float
+    position: list[words.Length]
     queue: Queue
     queue_limit: words.QueueLimit
     rate: words.FrameRate

@@ -23,11 +23,21 @@ from airqueue_papers.command import reproduce_command
 from airqueue_papers.emulation import KIND, Emulation, Transfer, transfers
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget, Item
-from airqueue_papers.kernel import chains, compare, delays, ends, fairness, measured, rates
+from airqueue_papers.kernel import (
+    aggregates,
+    calls,
+    chains,
+    compare,
+    delays,
+    ends,
+    fairness,
+    measured,
+    rates,
+)
 from airqueue_papers.reproduction import Chosen, choose, exact_before, missing, reproduce
 from airqueue_papers.site.runs import ScenarioFile
 
-ITEMS = [each.ITEM for each in (delays, rates, fairness, chains)]
+ITEMS = [each.ITEM for each in (delays, rates, fairness, calls, chains, aggregates)]
 ENOUGH = compare.Measure("the goodput", "Mb/s", lambda run: run["goodput"], " Mb/s")
 APART = replace(ENOUGH, relative=False)
 
@@ -74,7 +84,7 @@ def connections(case, bps):
     scheme = next(iter(case.schemes.values()))
     names = [each.name for each in Emulation(scheme, "cubic", 1, 1.0, 1.0).transfers]
     made = {name: {"goodput_bps": bps(name), "rtt_mean_s": 0.1} for name in names}
-    return {"kernel": "6.1.0", "connections": made}
+    return {"kernel": "6.1.0", "connections": made, "calls": {}}
 
 
 def test_what_the_scheme_does_and_how_the_two_differ():
@@ -125,17 +135,93 @@ def test_a_starved_connection_without_round_trips_is_no_obstacle(of, case):
     assert list(of.pictures(outcomes))
 
 
+def with_calls(case, ratings):
+    """A run with goodputs of 1 Mb/s, and calls with these ratings."""
+    figures = {"mos": 4.0, "mouth_to_ear_s": 0.1, "late_ratio": 0.0}
+    made = {f"call{at}": {"r_factor": r, **figures} for at, r in enumerate(ratings)}
+    return {**connections(case, lambda flow: 1e6), "calls": made}
+
+
+def test_the_worst_direction_of_a_call_counts():
+    assert calls.worst_rating(with_calls(calls.APART, [93.0, 41.5, 80.0])) == 41.5
+    # Nothing arrived; values below 0 are as bad as 0.
+    assert calls.worst_rating(with_calls(calls.APART, [93.0, None])) == 0.0
+    assert calls.worst_rating(with_calls(calls.APART, [93.0, -12.0])) == 0.0
+
+
+def test_the_scheme_is_compared_with_both_settings_that_lack_it():
+    ratings = {"802.11b": [30.0], "802.11e": [93.0], "Table 2": [90.0]}
+
+    def figures(name):
+        case = calls.APART if "apart" in name else calls.TOGETHER
+        return with_calls(case, ratings[name.rpartition("-")[2]])
+
+    sentences = " ".join(calls.ITEM.says(made_up(calls.ITEM, figures)))
+    assert sentences.count("goes from 30.0 to 90.0 (+60.0 [+60.0, +60.0]) with the kernel's") == 2
+    assert sentences.count("goes from 93.0 to 90.0 (−3.0 [−3.0, −3.0]) with the kernel's") == 2
+
+
+def test_the_least_size_that_keeps_the_goodput_is_named():
+    """Goodput grows with the size where frames carry many, and not where they carry one."""
+
+    def figures(name):
+        case = aggregates.CASES[name.partition("-")[0]]
+        if name.startswith("single") or "-times" not in name:
+            return connections(case, lambda flow: 8e6)
+        multiple = int(name.rpartition("times")[2])
+        return connections(case, lambda flow: min(8e6, 1e6 * multiple))
+
+    sentences = list(aggregates.ITEM.says(made_up(aggregates.ITEM, figures)))
+    assert "B = 13.3 packets" in sentences[0]
+    single, aggregated = [each for each in sentences if "the least size" in each]
+    assert "that keeps 90 % of the 8.0 Mb/s with 1000 packets at each node is B itself" in single
+    assert "is 8 times B, at round trips of 100 ms" in aggregated
+
+
+def test_kept_calls_are_read_again():
+    of = calls.ITEM.runs(Budget.QUICK)
+    run = with_calls(calls.APART, [93.0, None])
+    for each in run["connections"].values():
+        each |= {"mss_bytes": 1448, "segments": 7, "retransmitted_segments": 0}
+    made = {work.key: run for each in of.values() for work in each.works() if work.kind == KIND}
+    again = measured.read(measured.replaced("", {"beyond.kernel-calls": of}, made))
+    assert {key[:16]: each for key, each in made.items()} == again
+
+
+def test_other_items_of_a_table_keep_their_rows():
+    def made(of, bps):
+        run = with_calls(calls.APART, [93.0])
+        for each in run["connections"].values():
+            each |= {"goodput_bps": bps, "mss_bytes": 7, "segments": 7, "retransmitted_segments": 0}
+        works = [work for each in of.runs(Budget.QUICK).values() for work in each.works()]
+        return {work.key: run for work in works if work.kind == KIND}
+
+    def table(before, of, bps):
+        runs = of.runs(Budget.QUICK)
+        return measured.replaced(before, {f"beyond.{of.name}": runs}, made(of, bps))
+
+    both = table(table("", calls.ITEM, 1.0), aggregates.ITEM, 2.0)
+    again = measured.read(table(both, calls.ITEM, 3.0))
+    goodputs = {run["connections"]["up1"]["goodput_bps"] for run in again.values()}
+    assert goodputs == {2.0, 3.0}
+    assert len(again) == len(made(calls.ITEM, 0.0)) + len(made(aggregates.ITEM, 0.0))
+
+
 @pytest.mark.parametrize("of", ITEMS, ids=lambda of: of.name)
 def test_exact_runs_and_simulations_have_one_network(of):
     exact = {name: run for name, run in of.runs(Budget.QUICK).items() if isinstance(run, Emulation)}
-    assert len(exact) == len(of.runs(Budget.QUICK)) / 2
+    assert len(exact) == sum("-ours-" in name for name in of.runs(Budget.QUICK))
     assert of.runs(Budget.QUICK) == of.runs(Budget.FULL)
     for name, run in exact.items():
         simulation = of.runs(Budget.QUICK)[name.replace("-kernel-", "-ours-")]
         Scenario(run.scenario)
         nodes = sorted({end for each in run.transfers for end in (each.sender, each.receiver)})
         _native.Emulation(json.dumps(run.scenario), nodes, 1)
-        assert {each.name for each in run.transfers} == set(Scenario(simulation.scenario).flows)
+        flows = set(Scenario(simulation.scenario).flows)
+        real = {each.name for each in run.transfers}
+        assert real <= flows
+        # What is not of TCP goes on in the exact run.
+        assert flows - real <= set(Scenario(run.scenario).flows)
         differs = {"tcp", "flows", "warm_up"}
         of_both = (
             {k: v for k, v in s.items() if k not in differs}
@@ -166,6 +252,7 @@ def test_a_table_of_results_has_them_again():
     made = {
         work.key: {
             "kernel": "6.1.0",
+            "calls": {},
             "connections": {
                 "flow1": {
                     "goodput_bps": 0.1 * number,
@@ -180,7 +267,7 @@ def test_a_table_of_results_has_them_again():
         for number, work in enumerate(run.works())
         if work.kind == KIND
     }
-    again = measured.read(measured.write({"beyond.kernel-delays": of}, made))
+    again = measured.read(measured.replaced("", {"beyond.kernel-delays": of}, made))
     assert {key[:16]: each for key, each in made.items()} == again
 
 

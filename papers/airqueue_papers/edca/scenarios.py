@@ -184,13 +184,15 @@ class Transfers:
     uploads: int
     downloads: int = 0
     scheme: str = "default"
-    """``default``: 802.11b; ``table2``."""
+    """``default``: 802.11b; ``802.11e``: the standard's categories, calls as voice; ``table2``."""
     queues: tuple[int, int] = QUEUES["used"]
     buffer: int = TCP_BUFFERS["used"]
     background_mbps: float = 0.0
     """UDP rate of one more station."""
     ack_every: int = 1
     """Segments per acknowledgement."""
+    calls: Literal["none", "apart", "together"] = "none"
+    """As many calls as transfers: at stations of their own, or at those of the transfers."""
 
     @property
     def name(self) -> str:
@@ -200,6 +202,7 @@ class Transfers:
         words += [f"buffer{self.buffer}"] * (self.buffer != TCP_BUFFERS["used"])
         words += [f"background{self.background_mbps:g}"] * (self.background_mbps > 0)
         words += [f"d{self.ack_every}"] * (self.ack_every > 1)
+        words += [f"calls-{self.calls}"] * (self.calls != "none")
         return "-".join(words)
 
     def scenario(self, duration_s: float) -> Description:
@@ -218,18 +221,39 @@ class Transfers:
             flow = saturated("background", "other", AP)
             rate: FlowTable = {"source": "cbr", "rate": f"{self.background_mbps:g} Mb/s"}
             described["flows"].append({**flow, **rate})
+        if self.calls != "none":
+            self._call(described)
+        if self.scheme != "default":
+            self._divide(described)
         if self.scheme == "table2":
             self._prioritise(described)
         return described
 
+    def _call(self, described: Description) -> None:
+        """Add calls over the access point: two flows of a codec each."""
+        ends = [name for name, count in (("up", self.uploads), ("down", self.downloads)) if count]
+        if self.calls == "apart":
+            ends = ["phone"]
+            count = self.uploads + self.downloads
+            described["stations"].append({"name": "phone", "count": count})
+        for end in ends:
+            there: FlowTable = {"name": f"{end} speaks", "from": end, "to": AP}
+            back: FlowTable = {"name": f"{end} listens", "from": AP, "to": end}
+            described["flows"] += [{**way, "source": "voice"} for way in (there, back)]
+
+    def _divide(self, described: Description) -> None:
+        """Give flows their categories: data is best effort."""
+        described["mac"] = {"access": "edca"}
+        for flow in described["flows"]:
+            flow["category"] = "vo" if flow["source"] == "voice" else "be"
+
     def _prioritise(self, described: Description) -> None:
-        """Table 2: acknowledgements have a category of their own."""
+        """Table 2: acknowledgements have a category of their own, or share it with calls."""
         rows = {(who, category): access.keys() for who, category, access in TABLE2.values()}
         stations: EdcaTable = {"be": rows["sta", "be"], "vo": rows["sta", "vo"]}
-        described["mac"] = {"access": "edca", "edca": stations}
+        described["mac"]["edca"] = stations
         described["stations"][0]["mac"] = {"edca": {"be": rows[AP, "be"], "vo": rows[AP, "vo"]}}
         for flow in described["flows"]:
-            flow["category"] = "be"
             if flow["source"] == "tcp":
                 flow["ack_category"] = "vo"
 

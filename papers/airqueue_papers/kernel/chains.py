@@ -44,6 +44,9 @@ def rtt_ms(figures: Figures) -> float:
 
 RTT: Final = compare.Measure("the mean round-trip time", "round-trip time (ms)", rtt_ms, " ms", 0)
 GOODPUT: Final = compare.Measure("the goodput", "goodput (kb/s)", goodput_kbps, " kb/s", 0)
+GOODPUT_MBPS: Final = compare.Measure(
+    "the goodput", "goodput (Mb/s)", lambda figures: goodput_kbps(figures) / 1e3, " Mb/s", 1
+)
 
 
 def _runs(budget: Budget) -> dict[str, Run]:

@@ -101,7 +101,7 @@ def _value(samples: Sequence[float]) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A network with a scheme and without."""
+    """A network with a scheme, and with others or none."""
 
     name: str
     schemes: Mapping[str, Description]
@@ -152,14 +152,20 @@ class Words:
     on: str
 
 
-def sentences(outcomes: Outcomes, case: Case, measure: Measure, words: Words) -> Iterable[str]:
-    """Yield what the scheme does with each congestion control, and how the two TCPs differ."""
-    without, scheme = list(case.schemes)
+def sentences(
+    outcomes: Outcomes, case: Case, measure: Measure, words: Words, without: str | None = None
+) -> Iterable[str]:
+    """Yield what the scheme does with each congestion control, and how the two TCPs differ.
+
+    ``without``: the case's scheme to compare with, by default the first.
+    """
+    *others, scheme = case.schemes
+    without = without or others[0]
     found = {
         (whose, each, name): case.figures(outcomes, whose, each, name)
         for whose in WHOSE
         for each in CONGESTION
-        for name in case.schemes
+        for name in (without, scheme)
     }
 
     def change(whose: str, each: Congestion) -> str:
@@ -172,7 +178,7 @@ def sentences(outcomes: Outcomes, case: Case, measure: Measure, words: Words) ->
 
     changes = []
     for each in CONGESTION:
-        levels = (measure.value(found[KERNEL, each, name]) for name in case.schemes)
+        levels = (measure.value(found[KERNEL, each, name]) for name in (without, scheme))
         kernels = f"with the kernel's {each.label}"
         changes.append(f"{measure.from_to(*levels)} ({change(KERNEL, each)}) {kernels}")
     ours = text.listed([change(OURS, each) for each in CONGESTION])
@@ -243,8 +249,9 @@ def _bars(outcomes: Outcomes, case: Case, measure: Measure) -> Iterable[Series]:
 
 
 def linux(described: Description) -> Description:
-    """Return a simulated scenario with Linux's TCP in place of the paper's, for exact runs' times."""
-    tcp: TcpTable = {"stack": "linux", "mss": "1448 B"}
+    """Return a simulated scenario with Linux's TCP, without small queues, for exact runs' times."""
+    # As in the exact runs, which have no back-pressure.
+    tcp: TcpTable = {"stack": "linux", "mss": "1448 B", "small_queue": False}
     times: Description = {"duration": f"{COUNTED_S:g} s", "warm_up": f"{WARM_UP_S:g} s"}
     return {**described, **times, "tcp": tcp}
 

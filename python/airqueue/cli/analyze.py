@@ -12,8 +12,8 @@ import click
 
 from airqueue.cli.captures import read_capture
 from airqueue.cli.common import json_option, report_option
-from airqueue.cli.output import Outputs
 from airqueue.cli.expect import expect_options, expectation
+from airqueue.cli.output import Outputs
 from airqueue.measure import api
 from airqueue.measure.mgen import read_mgen
 from airqueue.measure.records import Run

@@ -15,8 +15,8 @@ import airqueue
 from airqueue.cli.captures import read_capture
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import INTERRUPTED
-from airqueue.cli.output import Outputs
 from airqueue.cli.expect import expect_options, expectation
+from airqueue.cli.output import Outputs
 from airqueue.cli.parameters import DURATION, RATE, SIZES, read_key
 from airqueue.cli.progress import Display
 from airqueue.files import check_writable
