@@ -188,6 +188,7 @@ kinds.register(
         "airqueue.measure",
         "airqueue.qoe",
         "airqueue.stats",
+        "airqueue.traces",
         "airqueue.units",
         "airqueue_papers.kernel.ends",
     ),

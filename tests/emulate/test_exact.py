@@ -56,8 +56,13 @@ def python(text: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-c", text, *arguments)
 
 
-def talk(folder: Path, scratch: Path, seed: int) -> tuple[bytes, str, bytes]:
-    """Return what the program printed, all figures, and the capture."""
+def talk(folder: Path, seed: int) -> tuple[bytes, str, bytes]:
+    """Return what the program printed, all figures, and the capture.
+
+    The folder for files is the same each time: the result names the programs with their arguments.
+    """
+    scratch = folder / "scratch"
+    shutil.rmtree(scratch, ignore_errors=True)
     serve = f"exec '{sys.executable}' -m http.server 8000 --directory '{folder}'"
     capture = str(scratch / "capture")
     order = phone(
@@ -75,20 +80,18 @@ def talk(folder: Path, scratch: Path, seed: int) -> tuple[bytes, str, bytes]:
 def test_one_seed_gives_the_same_bytes_and_another_does_not(tmp_path):
     page = tmp_path / "page"
     page.write_bytes(bytes(100_000))
-    first = talk(tmp_path, tmp_path / "first", 1)
+    first = talk(tmp_path, 1)
     # The other load of the machine must change nothing.
     load = [subprocess.Popen(python("while True: pass")) for _ in range(2)]
     try:
-        second = talk(tmp_path, tmp_path / "second", 1)
+        second = talk(tmp_path, 1)
     finally:
         for each in load:
             each.kill()
             each.wait()
     assert first == second
     assert len(first[2]) > 300_000
-    assert all(
-        mine != other for mine, other in zip(first, talk(tmp_path, tmp_path / "3", 2), strict=True)
-    )
+    assert all(mine != other for mine, other in zip(first, talk(tmp_path, 2), strict=True))
 
 
 def test_nothing_is_late_on_the_virtual_clock():
