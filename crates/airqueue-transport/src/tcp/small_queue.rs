@@ -153,7 +153,7 @@ impl SmallQueue {
 
     /// Whether a segment may be sent again: the limit is twice as high.
     pub(super) fn admits_again(&self, outlook: impl FnOnce() -> Outlook) -> bool {
-        self.below <= 2 * outlook().limit(1)
+        self.below <= outlook().limit(1).saturating_mul(2)
     }
 
     /// A new segment is sent.
