@@ -175,7 +175,7 @@ fn what_cannot_change_is_refused() {
     refused(
         limit("queue_limit", Value::Null),
         "changes[0]",
-        "`queue_limit` or `queue` or `away` is needed",
+        "`away` or `position` is needed",
     );
     refused(limit("queue_limit", json!("0 packets")), "changes[0].queue_limit", "at least 1");
     refused(limit("queue_limit", json!("1499 B")), "changes[0]", "need room for 1500");

@@ -71,9 +71,10 @@ pub(super) struct Turns {
     used: Vec<(IpAddr, Span)>,
     level: Span,
     next_order: u64,
-    free_from: Time,
+    /// When the turn after the last one may begin; none before the first turn.
+    free_from: Option<Time>,
     kept_for: Option<IpAddr>,
-    troubled_until: Time,
+    troubled_until: Option<Time>,
 }
 
 impl Turns {
@@ -85,9 +86,9 @@ impl Turns {
             used: Vec::new(),
             level: Span::ZERO,
             next_order: 0,
-            free_from: Time::ZERO,
+            free_from: None,
             kept_for: None,
-            troubled_until: Time::ZERO,
+            troubled_until: None,
         }
     }
 
@@ -98,7 +99,7 @@ impl Turns {
 
     /// Whether packets of a run whose client left may still be under way.
     pub fn is_troubled(&self, now: Time) -> bool {
-        now < self.troubled_until
+        self.troubled_until.is_some_and(|until| now < until)
     }
 
     fn mark(&self, owner: IpAddr) -> Span {
@@ -132,7 +133,7 @@ impl Turns {
             }
         }
         if self.kept_for.take_if(|kept| *kept == owner).is_some() {
-            self.free_from = now;
+            self.free_from = Some(now);
         }
         self.pass_on(now);
         if self.offered.is_none_or(|o| o.0 != session) {
@@ -148,7 +149,7 @@ impl Turns {
 
     /// Offers a free turn to the first session that waits; the session, if the offer is new.
     pub fn pass_on(&mut self, now: Time) -> Option<u64> {
-        if self.holder.is_some() || now < self.free_from {
+        if self.holder.is_some() || self.free_from.is_some_and(|from| now < from) {
             return None;
         }
         if let Some((session, _)) = self.offered.filter(|o| now >= o.1) {
@@ -165,8 +166,8 @@ impl Turns {
     }
 
     fn wait(&self, now: Time, session: u64) -> Wait {
-        let current = self.holder.as_ref().map_or(self.free_from, |h| h.until);
-        let mut left = (current - now).max(Span::ZERO);
+        let current = self.holder.as_ref().map(|h| h.until).or(self.free_from);
+        let mut left = current.map_or(Span::ZERO, |at| (at - now).max(Span::ZERO));
         let mut ahead = u16::from(self.holder.is_some());
         if let Some(own) = self.waiting.iter().find(|p| p.session == session) {
             for place in self.waiting.iter().filter(|p| self.rank(p) < self.rank(own)) {
@@ -200,13 +201,14 @@ impl Turns {
         self.used.push((holder.owner, mark));
         let least = self.waiting.iter().map(|p| self.mark(p.owner)).min();
         self.kept_for = None;
+        self.free_from = Some(now);
         if clean && least.is_some_and(|least| least > mark + GRACE) {
-            self.free_from = now + GRACE;
+            self.free_from = Some(now + GRACE);
             self.kept_for = Some(holder.owner);
         }
         if !clean {
-            self.free_from = now + LINGER;
-            self.troubled_until = now + TROUBLED;
+            self.free_from = Some(now + LINGER);
+            self.troubled_until = Some(now + TROUBLED);
         }
     }
 
@@ -228,7 +230,7 @@ impl Turns {
         if self.waiting.is_empty() {
             return None;
         }
-        Some(self.offered.map_or(self.free_from, |o| o.1))
+        self.offered.map(|o| o.1).or(self.free_from)
     }
 }
 
@@ -292,6 +294,13 @@ mod tests {
         assert!(turns.ask(at(3500), 2, B, s(1)).is_err());
         assert!(turns.ask(at(4000), 2, B, s(1)).is_ok());
         assert!(turns.is_troubled(at(4000)) && !turns.is_troubled(at(13_000)));
+    }
+
+    #[test]
+    fn a_clock_may_begin_before_zero() {
+        let mut turns = Turns::new();
+        assert!(turns.ask(at(-5_000_000), 1, A, s(10)).is_ok());
+        assert!(!turns.is_troubled(at(-5_000_000)));
     }
 
     #[test]
