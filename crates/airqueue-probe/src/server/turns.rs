@@ -310,7 +310,7 @@ mod tests {
             let owner = IpAddr::from(i.to_be_bytes());
             let now = at(i64::from(i) * 10);
             assert!(turns.ask(now, u64::from(i), owner, s(1)).is_ok());
-            turns.leave(now + s(1), u64::from(i), true);
+            turns.leave(now + Span::from_millis(5), u64::from(i), true);
         }
         assert!(turns.used.len() <= MAX_USERS && turns.waiting.is_empty());
     }
