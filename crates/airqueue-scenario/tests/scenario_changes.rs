@@ -172,11 +172,7 @@ fn what_cannot_change_is_refused() {
     refused(json!({"at": "1 s"}), "changes[0]", "it changes nothing");
     refused(json!({"at": "1 s", "queue_limit": "1 packet"}), "changes[0]", "`station` is needed");
     refused(limit("station", json!("z")), "changes[0].station", "no station or group \"z\"");
-    refused(
-        limit("queue_limit", Value::Null),
-        "changes[0]",
-        "`away` or `position` is needed",
-    );
+    refused(limit("queue_limit", Value::Null), "changes[0]", "`away` or `position` is needed");
     refused(limit("queue_limit", json!("0 packets")), "changes[0].queue_limit", "at least 1");
     refused(limit("queue_limit", json!("1499 B")), "changes[0]", "need room for 1500");
     refused(limit("rate", json!("3 Mb/s")), "changes[0].rate", "3");

@@ -21,6 +21,15 @@ class Points:
     y: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Least and greatest value of each bin of x that has any; arrays of equal length, x ascending."""
+
+    x: Floats
+    low: Floats
+    high: Floats
+
+
 def excess_delay_s(session: Session) -> Floats:
     """Return every packet's delay above the quiet path, NaN where lost; shape (n,).
 
@@ -45,6 +54,17 @@ def delay_over_time(session: Session, *, flood: bool) -> Points:
     chosen = run.sent & run.received & ((run.flow == FLOOD_FLOW) == flood) & _of_flood_size(session)
     order = np.argsort(run.sent_ns[chosen], kind="stable")
     return Points(run.sent_ns[chosen][order] * 1e-9, excess[chosen][order])
+
+
+def waits_while_full(session: Session) -> tuple[float, float] | None:
+    """Median delays above the quiet path of the sparse flow and the flood, while kept full."""
+    full = session.during("hold") | session.during("press")
+    excess = excess_delay_s(session)
+    known = full & np.isfinite(excess) & _of_flood_size(session)
+    sparse, flood = excess[known & ~session.flood], excess[known & session.flood]
+    if not len(sparse) or not len(flood):
+        return None
+    return float(np.median(sparse)), float(np.median(flood))
 
 
 def throughput_over_time(session: Session, bins: int = 150) -> tuple[Points, Points]:
@@ -99,15 +119,31 @@ def occupancy_at_drops(session: Session) -> Points:
     return Points(at, held[known])
 
 
+def spread(points: Points, bins: int = 240) -> Spread:
+    """Return what the points span in each bin of x; bins without a point are left out."""
+    if not len(points.x):
+        return Spread(points.x, points.y, points.y)
+    which = _bins(points, bins)
+    starts = np.flatnonzero(np.diff(which, prepend=-1))
+    return Spread(
+        points.x[starts],
+        np.minimum.reduceat(points.y, starts),
+        np.maximum.reduceat(points.y, starts),
+    )
+
+
+def _bins(points: Points, bins: int) -> npt.NDArray[np.int64]:
+    low, high = float(points.x[0]), float(points.x[-1])
+    which = ((points.x - low) / max(high - low, 1e-12) * bins).astype(np.int64)
+    return np.asarray(np.minimum(which, bins - 1))
+
+
 def thin(points: Points, bins: int = 400) -> Points:
     """Keep at most three points per bin of x: least, median and greatest y, so no spike is lost."""
     count = len(points.x)
     if count <= 3 * bins:
         return points
-    low, high = float(points.x[0]), float(points.x[-1])
-    which = np.minimum(
-        ((points.x - low) / max(high - low, 1e-12) * bins).astype(np.int64), bins - 1
-    )
+    which = _bins(points, bins)
     order = np.lexsort((points.y, which))
     starts = np.flatnonzero(np.diff(which[order], prepend=-1))
     ends = np.append(starts[1:], count)

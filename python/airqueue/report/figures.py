@@ -77,8 +77,7 @@ def over_time(shown: Sequence[Shown]) -> list[Figure]:
         ),
         Figure(
             "Delay over time",
-            "One-way delay above the quiet path, by send time. In one shared queue the sparse "
-            "flow waits as long as the flood.",
+            f"One-way delay above the quiet path, by send time. {_who_waits(shown)}",
             tuple(_delay(s) for s in shown),
             ((1, "flood"), (2, "sparse flow")),
         ),
@@ -186,20 +185,36 @@ def _throughput(shown: Shown) -> str:
     return chart.render()
 
 
+def _who_waits(shown: Sequence[Shown]) -> str:
+    """What the picture of delays is for: whether the sparse flow waits behind the flood."""
+    says = "In one shared queue the sparse flow waits as long as the flood."
+    waits = series.waits_while_full(shown[0].session) if shown else None
+    if waits is None:
+        return says
+    sparse, flood = (text.seconds(max(value, 0.0)) for value in waits)
+    of = f" of {shown[0].size_bytes} B" if len(shown) > 1 else ""
+    return (
+        f"{says} Here, while the queue was kept full, the sparse flow{of} waited {sparse}, the "
+        f"flood {flood} (medians)."
+    )
+
+
 def _delay(shown: Shown) -> str:
-    flood = series.thin(series.delay_over_time(shown.session, flood=True))
+    """The flood as a pale shade, and above it every packet of the sparse flow."""
+    flood = series.spread(series.delay_over_time(shown.session, flood=True))
     sparse = series.thin(series.delay_over_time(shown.session, flood=False))
     end = max([*flood.x[-1:], *sparse.x[-1:]], default=1.0)
     chart = Chart(
         f"Delay over time, {shown.size_bytes} B packets",
         (0.0, float(end)),
-        padded([v * 1e3 for v in (*flood.y, *sparse.y)], room=_LABEL_ROOM),
+        padded([v * 1e3 for v in (*flood.high, *sparse.y)], room=_LABEL_ROOM),
         x_label=f"send time (s), {shown.size_bytes} B packets, session {shown.index}",
         y_label="delay above quiet (ms)",
     )
     _phases(chart, shown.session)
-    chart.dots(flood.x.tolist(), (flood.y * 1e3).tolist(), 1)
-    chart.dots(sparse.x.tolist(), (sparse.y * 1e3).tolist(), 2)
+    low, high = (flood.low * 1e3).tolist(), (flood.high * 1e3).tolist()
+    chart.spread(flood.x.tolist(), low, high, 1)
+    chart.dots(sparse.x.tolist(), (sparse.y * 1e3).tolist(), 2, kind="middling")
     return chart.render()
 
 

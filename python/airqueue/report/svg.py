@@ -95,6 +95,17 @@ class Chart:
         if path:
             self._marks.append(f'<path class="{kind} s{series}" d="{path}"/>')
 
+    def spread(
+        self, xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], series: int
+    ) -> None:
+        """Shade what lies between low and high at each x; pale, so that marks above it show."""
+        path = "".join(
+            f"M{self._px(x):.1f} {self._py(low):.1f}V{self._py(high):.1f}"
+            for x, low, high in zip(xs, lows, highs, strict=True)
+        )
+        if path:
+            self._marks.append(f'<path class="spread s{series}" d="{path}"/>')
+
     def whisker(self, low: float, high: float, y: float, series: int) -> None:
         """Draw an interval along x with end caps."""
         left, right, at = self._px(low), self._px(high), self._py(y)
