@@ -57,6 +57,8 @@ def test_isolated_flows_get_no_capacity():
     result = measured(queue="pfifo:100", isolate_flows=True)
     assert result.verdict == "isolated"
     assert result.capacity is None
+    # What arrives of the sparse flow long before the flood is none of the flood's time.
+    assert result.rate_bps == pytest.approx(7e6, rel=0.01)
 
 
 def test_a_policer_gets_no_capacity():

@@ -210,9 +210,19 @@ class Session:
         return float(np.median(self.run.received_ns[full] - due[full])) * 1e-9
 
     def rate_pps(self, phase: str = "hold") -> float:
-        """Delivered packets per second, all flows, over the packets sent in the phase."""
-        mask = self.during(phase) & self.run.received
-        return rate_of(self.run.received_ns[mask])
+        """Delivered packets per second, all flows, while the phase's flood arrives.
+
+        Where flows have queues of their own, sparse packets of the phase arrive before its flood:
+        the time between the two is not one of the phase's deliveries. Without a flood, over all
+        packets sent in the phase.
+        """
+        sent = self.during(phase) & self.run.received
+        flood = self.run.received_ns[sent & self.flood]
+        if not len(flood):
+            return rate_of(self.run.received_ns[sent])
+        arrivals = self.arrivals_ns
+        first, last = np.searchsorted(arrivals, [flood.min(), flood.max() + 1])
+        return rate_of(arrivals[first:last])
 
     def offered_pps(self, phase: str = "hold") -> float:
         """Packets per second that left the sender in the phase, all flows."""
