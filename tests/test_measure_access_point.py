@@ -109,3 +109,24 @@ def test_others_packets_in_the_access_point_s_queue_take_slots():
     assert prober.truth()["max_waiting_packets"] == 100
     assert result.capacity is None or 80 <= result.capacity < 100
     assert all(80 <= packets < 100 for packets in counts(result).values())
+
+
+@pytest.mark.parametrize(
+    ("standard", "packets"), [("802.11g", 1000), ("802.11g", 200), ("802.11b", 100)]
+)
+def test_a_download_of_others_is_neither_a_clock_step_nor_left_out_of_the_interval(
+    standard, packets
+):
+    download = {"from": "ap", "to": "tv", "source": "tcp", "tcp": {"stack": "linux"}}
+    scenario = access_point(
+        standard, {"limit": f"{packets} packets"}, ({"name": "tv"},), (download,)
+    )
+    for seed in (1, 2, 3):
+        result = measure(SimulatedProber(scenario, seed=seed))
+        assert "clock_step" not in result.discard_reasons
+        assert any(
+            "other" in warning.lower() and "traffic" in warning for warning in result.warnings
+        )
+        if result.ci95 is not None:
+            assert result.verdict == "fifo"
+            assert result.ci95[0] <= packets <= result.ci95[1]

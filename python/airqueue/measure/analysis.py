@@ -14,8 +14,8 @@ import airqueue
 from airqueue.measure import path_mtu
 from airqueue.measure.document import ClockSkewPpm, Hosts, Quantiles, SearchStep
 from airqueue.measure.estimators import ESTIMATORS
-from airqueue.measure.evidence import lost_in
-from airqueue.measure.gates import SAYS, Judged
+from airqueue.measure.evidence import lost_in, observe
+from airqueue.measure.gates import LOUD, SAYS, Judged, judge
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.records import MISSING, Run
 from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
@@ -31,12 +31,12 @@ AGREEMENT = (1.5, 0.03)
 """Packets or share by which estimators may differ without a warning."""
 MIN_GAPS = 3
 """Sessions with both sizes on the quiet path that are needed to tell a link from a shaper."""
+OTHERS = 4.0
+"""Packets of others granted in the full queue for each packet time that the quiet delay varies by.
+
+A download that fills the path with a fixed window has three times the interquartile range there.
+"""
 HEADLINE = {"tail": "counting", "head": "fill_drain", None: "counting"}
-
-
-def judge(runs: Sequence[Run], overhead_bytes: int = LINK_OVERHEAD_BYTES) -> list[Judged]:
-    """Prepare every session among the runs."""
-    return [Judged(Session(r, overhead_bytes)) for r in runs if r.meta.get("kind") == "session"]
 
 
 def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
@@ -46,7 +46,7 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     ``interrupted``, ``warnings`` and ``link_overhead_bytes``.
     """
     overhead = int(header.get("link_overhead_bytes", LINK_OVERHEAD_BYTES))
-    judged = judge(runs, overhead)
+    judged = judge([Session(r, overhead) for r in runs if r.meta.get("kind") == "session"])
     result = Measurement(
         airqueue=airqueue.__version__,
         created=str(header.get("created") or _now()),
@@ -230,17 +230,33 @@ def _capacity(
     # the queue has not. The records do not tell which, so the interval covers both.
     lost = min(0.5, _quiet_loss(accepted, finding).high)
     unseen = lost / (1 - lost)
+    others = _others(accepted, finding)
+    if others:
+        result.warnings.append(
+            f"Without load the delay varied by {others / OTHERS:.0f} packet times, as behind traffic "
+            f"of others: up to {others:.0f} packets of others may have been in the full queue."
+        )
     if unit == "packets" or len(by_size) == 1:
         # With a single size the capacity is known in packets of this size, whichever unit counts.
         intervals = [_between(size, values, accepted) for size, values in by_size.items()]
         pooled = _pool(intervals)
-        pooled = pooled.widened(blur, blur + unseen * pooled.mean)
+        pooled = pooled.widened(blur, blur + unseen * pooled.mean + others)
         result.capacity, result.ci95 = pooled.mean, _ends(pooled)
     elif unit == "bytes":
         result.capacity, (low, high) = _byte_limit(by_size, overhead, blur)
-        result.ci95 = (low, high + unseen * result.capacity)
+        result.ci95 = (low, high + unseen * result.capacity + others * min(by_size))
     if result.capacity is not None:
         result.capacity_unit = "bytes" if unit == "bytes" else "packets"
+
+
+def _others(accepted: Sequence[Judged], finding: Finding) -> float:
+    """Most packets of others in the full queue: a multiple of what came and went without load.
+
+    A transfer of others that waits in the quiet path is in the full queue, too, and its packets are
+    not counted. Its share is not known; what its window can be is some of the variation seen.
+    """
+    noise = float(np.median([observe(j.session).noise for j in accepted]))
+    return OTHERS * noise if noise > max(LOUD, finding.burst) else 0.0
 
 
 def _between(size: int, values: list[float], accepted: Sequence[Judged]) -> Interval:
@@ -396,6 +412,12 @@ def _warn(
     if result.hosts.get("clock_steps"):
         result.warnings.append(
             "A clock was stepped during the measurement; see discarded sessions."
+        )
+    busy = sum(j.refused == "other_traffic" for j in judged)
+    if busy:
+        result.warnings.append(
+            f"Other traffic waited in the path before or after the flood in {busy} of {len(judged)} "
+            "sessions: measure again when nothing else uses the path."
         )
     if finding.verdict == "fifo" and len({j.session.size_bytes for j in accepted}) < 2:
         result.warnings.append(

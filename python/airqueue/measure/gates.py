@@ -7,6 +7,7 @@ a steady rate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,6 +31,8 @@ LAST_PACKETS = 3
 """A run whose last packets are all missing ended while the device still held them."""
 UNSTEADY_SHARE = 0.5
 """Throughput that varies by more within a session (paper, section IV-B) is not steady."""
+LOUD = 2.0
+"""Packet times by which the delay without load varies where others' packets wait in the path."""
 STEADY_RATE_ONLY = ("published", "corrected")
 """Estimators that multiply a delay by one rate."""
 
@@ -40,6 +43,7 @@ SAYS = {
     "sender_limited": "the sending host could not keep the planned rate or queued by itself",
     "receiver_limited": "the receiving host's own socket buffer overflowed",
     "clock_step": "a clock was stepped between the quiet periods",
+    "other_traffic": "other traffic waited in the path before or after the flood",
     "not_quiet": "the delay never settled while only baseline packets were sent",
     "not_saturated": "too few packets were refused to show a full queue",
 }
@@ -51,6 +55,8 @@ class Judged:
     """A session with its gate's decision; the heavy parts are computed once."""
 
     session: Session
+    beside_others: bool = False
+    """Whether a changed delay without load comes from other traffic, not from a clock: `judge`."""
 
     @cached_property
     def refused(self) -> str | None:
@@ -62,6 +68,7 @@ class Judged:
             ("sender_limited", self._sender_limited),
             ("receiver_limited", self._receiver_limited),
             ("clock_step", self._clock_step),
+            ("other_traffic", self._other_traffic),
             ("not_quiet", self._not_quiet),
             ("not_saturated", self._not_saturated),
         ):
@@ -143,10 +150,15 @@ class Judged:
         return self.session.run.host.receive_overflow > OVERFLOW_SHARE * max(arrived, 1)
 
     def _clock_step(self) -> bool:
+        seen = self.session.run.host.clock_steps > 0
+        return seen or (self._quiet_changed() and not self.beside_others)
+
+    def _other_traffic(self) -> bool:
+        return self._quiet_changed()
+
+    def _quiet_changed(self) -> bool:
         quiet = self.session.quiet_delay
-        return self.session.run.host.clock_steps > 0 or (
-            quiet is not None and quiet.stepped_s != 0.0
-        )
+        return quiet is not None and quiet.stepped_s != 0.0
 
     def _not_quiet(self) -> bool:
         return self.session.quiet_delay is None
@@ -161,3 +173,16 @@ class Judged:
             and self.session.loss(phase) >= OVERLOAD_LOSS
             for phase in ("fill", "hold", "press")
         )
+
+
+def judge(sessions: Sequence[Session]) -> list[Judged]:
+    """Judge the sessions of one measurement.
+
+    A clock is stepped once in a while, on a quiet path as on any other; the transfer of a neighbour
+    changes the delay of the path without load again and again, or makes the delay vary by packets.
+    """
+    quiet = [s.quiet_delay for s in sessions if s.run.host.clock_steps == 0]
+    known = [q for q in quiet if q is not None]
+    loud = bool(known) and float(np.median([q.jitter_s > LOUD * q.packet_s for q in known])) > 0.5
+    others = loud or sum(q.stepped_s != 0.0 for q in known) >= 2
+    return [Judged(s, beside_others=others) for s in sessions]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from airqueue.measure.analysis import load_point
-from airqueue.measure.gates import SENDER_SHORTFALL, Judged
+from airqueue.measure.gates import SENDER_SHORTFALL, Judged, judge
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
@@ -148,7 +148,7 @@ def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
 
 def keep_standing(runner: Runner, states: Sequence[SizeState]) -> None:
     """Let the queue of what looks like one FIFO stand, until its losses decide the kind."""
-    judged = [Judged(Session(r)) for r in runner.runs if r.meta.get("kind") == "session"]
+    judged = judge([Session(r) for r in runner.runs if r.meta.get("kind") == "session"])
     finding = find(judged)
     if finding.verdict != "fifo" or finding.drop_from == "head":
         return

@@ -101,6 +101,9 @@ def find(
     head = _head_drop(accepted, held)
     if head is not None:
         return Finding("fifo", [head], "head", burst, allowed)
+    busy = _other_traffic(sessions)
+    if busy is not None:
+        return Finding("undecided", [busy], None, burst, allowed)
     uneven = _not_flat(accepted, seen, held)
     if uneven is not None:
         return Finding("not_flat", uneven, burst=burst)
@@ -113,6 +116,17 @@ def find(
     if verdict == "not_flat":
         return Finding("not_flat", [said], burst=burst)
     return Finding(verdict, [*evidence, said], "tail", burst, allowed, stood)
+
+
+def _other_traffic(sessions: Sequence[Judged]) -> Evidence | None:
+    """Packets of others in the queue, again and again: counts of ours alone are no capacity."""
+    busy = sum(s.refused == "other_traffic" for s in sessions)
+    if not busy:
+        return None
+    says = (
+        f"In {busy} of {len(sessions)} sessions other traffic waited in the path without our load."
+    )
+    return Evidence("other_traffic_sessions", says, busy)
 
 
 def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> Standing | None:
@@ -187,7 +201,8 @@ def _without_sessions(
     if search and not sessions:
         return _without_limit(search, search_ended)
     says = f"Only {len(sessions) - len(reasons)} of {len(sessions)} sessions passed the gates."
-    return Finding("undecided", [Evidence("sessions", says)])
+    busy = _other_traffic(sessions)
+    return Finding("undecided", [Evidence("sessions", says), *([] if busy is None else [busy])])
 
 
 def _without_limit(search: Sequence[SearchStep], search_ended: bool) -> Finding:
