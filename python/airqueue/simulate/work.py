@@ -123,5 +123,7 @@ def _steering(inputs: Mapping[str, Any]) -> tuple[str, ...]:
     return ("airqueue.sizing", *models)
 
 
-kinds.register("simulation", simulation, ("airqueue.simulate",), _steering)
-kinds.register("series", series, ("airqueue.simulate",), _steering)
+_PACKAGES: Final = ("airqueue.simulate", "airqueue.traces")
+
+kinds.register("simulation", simulation, _PACKAGES, _steering)
+kinds.register("series", series, _PACKAGES, _steering)
