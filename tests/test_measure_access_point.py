@@ -6,6 +6,7 @@ with is in service. ``benches/measure.py`` has all sizes, these are a few of the
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -124,9 +125,30 @@ def test_a_download_of_others_is_neither_a_clock_step_nor_left_out_of_the_interv
     for seed in (1, 2, 3):
         result = measure(SimulatedProber(scenario, seed=seed))
         assert "clock_step" not in result.discard_reasons
-        assert any(
-            "other" in warning.lower() and "traffic" in warning for warning in result.warnings
-        )
+        assert any(re.search("Other traffic|others use", warning) for warning in result.warnings)
         if result.ci95 is not None:
             assert result.verdict == "fifo"
             assert result.ci95[0] <= packets <= result.ci95[1]
+
+
+@pytest.mark.parametrize(
+    "traffic",
+    [
+        {"source": "voice"},
+        {"source": "cbr", "rate": "0.5 Mb/s"},
+        {"source": "poisson", "rate": "0.5 Mb/s"},
+    ],
+)
+@pytest.mark.parametrize("packets", [200, 1000])
+def test_the_interval_leaves_room_for_the_few_packets_of_others(packets, traffic):
+    flow = {"from": "ap", "to": "tv", **traffic}
+    limit = {"limit": f"{packets} packets"}
+    for seed in (1, 2):
+        scenario = access_point("802.11g", limit, ({"name": "tv"},), (flow,))
+        result = measure(SimulatedProber(scenario, seed=seed))
+        assert result.verdict == "fifo"
+        assert result.ci95[0] <= packets <= result.ci95[1] <= 1.1 * packets
+        assert any("uncounted" in warning for warning in result.warnings)
+    alone = measure(SimulatedProber(access_point("802.11g", limit, ({"name": "tv"},)), seed=1))
+    assert not any("uncounted" in warning for warning in alone.warnings)
+    assert alone.ci95 == pytest.approx((packets - 0.5, packets + 0.5), abs=0.2)

@@ -22,7 +22,7 @@ from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
 from airqueue.measure.series import excess_delay_s
 from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session, rate_of
 from airqueue.measure.standing import KIND as STANDING
-from airqueue.measure.verdicts import Finding, count_unit, find
+from airqueue.measure.verdicts import Finding, count_unit, explained, find, idle_loss
 from airqueue.stats import Interval, t_interval
 
 RESOLUTION_PACKETS = 0.5
@@ -36,6 +36,10 @@ OTHERS = 4.0
 
 A download that fills the path with a fixed window has three times the interquartile range there.
 """
+SCATTERED = 2.0
+"""Packets of others granted in the full queue for each by which the counts of one session scatter."""
+ROUNDED = 1.0
+"""Counts of whole packets at estimated instants may differ by one."""
 HEADLINE = {"tail": "counting", "head": "fill_drain", None: "counting"}
 
 
@@ -230,11 +234,11 @@ def _capacity(
     # the queue has not. The records do not tell which, so the interval covers both.
     lost = min(0.5, _quiet_loss(accepted, finding).high)
     unseen = lost / (1 - lost)
-    others = _others(accepted, finding)
+    others, seen = _others(accepted, finding)
     if others:
         result.warnings.append(
-            f"Without load the delay varied by {others / OTHERS:.0f} packet times, as behind traffic "
-            f"of others: up to {others:.0f} packets of others may have been in the full queue."
+            f"{seen}, as where others use the queue: up to {others:.0f} of their packets may have "
+            "been in the full queue, uncounted."
         )
     if unit == "packets" or len(by_size) == 1:
         # With a single size the capacity is known in packets of this size, whichever unit counts.
@@ -249,14 +253,27 @@ def _capacity(
         result.capacity_unit = "bytes" if unit == "bytes" else "packets"
 
 
-def _others(accepted: Sequence[Judged], finding: Finding) -> float:
-    """Most packets of others in the full queue: a multiple of what came and went without load.
+def _others(accepted: Sequence[Judged], finding: Finding) -> tuple[float, str]:
+    """Most packets of others in the full queue, which are not counted, and what says so.
 
-    A transfer of others that waits in the quiet path is in the full queue, too, and its packets are
-    not counted. Its share is not known; what its window can be is some of the variation seen.
+    A transfer of others waits in the quiet path, too, where it makes the delay vary. A call or a page
+    does not; its packets come and go in the full queue, where without them every refused packet would
+    find equally many of ours. How many there were is not known, only how many came and went.
     """
-    noise = float(np.median([observe(j.session).noise for j in accepted]))
-    return OTHERS * noise if noise > max(LOUD, finding.burst) else 0.0
+    seen = [observe(j.session) for j in accepted]
+    lost = idle_loss(seen)
+    noise = float(np.median([e.noise for e in seen]))
+    spreads = [
+        e.spread - 2 * e.noise - explained(j.estimates["counting"] or 0.0, e, lost)
+        for j, e in zip(accepted, seen, strict=True)
+        if e.spread is not None
+    ]
+    scatter = float(np.median(spreads)) if spreads else 0.0
+    if noise > max(LOUD, finding.burst) and OTHERS * noise >= SCATTERED * scatter:
+        return OTHERS * noise, f"Without load the delay varied by {noise:.0f} packet times"
+    if scatter > ROUNDED:
+        return SCATTERED * scatter, f"The filling at refused packets scattered by {scatter:.0f}"
+    return 0.0, ""
 
 
 def _between(size: int, values: list[float], accepted: Sequence[Judged]) -> Interval:

@@ -55,15 +55,19 @@ class Finding:
     """What a standing queue lost, if one was kept."""
 
 
-def tolerance(held: float, seen: SessionEvidence, lost: float) -> float:
-    """Packets by which counts in one FIFO may differ: rounding, jitter, one burst, loss.
+def explained(held: float, seen: SessionEvidence, lost: float) -> float:
+    """Packets by which counts in one FIFO without packets of others scatter: burst and loss.
 
     Of ``held`` packets the air loses a binomial number, ``lost`` being the share on the idle path:
     its standard deviation lies `TENTHS` times between the 10th and the 90th percentile.
     """
     burst = seen.burst if seen.burst > 2 else 0.0
-    thinning = TENTHS * float(np.sqrt(held * lost * (1 - lost)))
-    return max(2.0, FLAT_SHARE * held, 2 * seen.noise) + burst + thinning
+    return burst + TENTHS * float(np.sqrt(held * lost * (1 - lost)))
+
+
+def tolerance(held: float, seen: SessionEvidence, lost: float) -> float:
+    """Packets by which counts in one FIFO may differ: rounding, jitter, one burst, loss."""
+    return max(2.0, FLAT_SHARE * held, 2 * seen.noise) + explained(held, seen, lost)
 
 
 def idle_loss(seen: Sequence[SessionEvidence]) -> float:
