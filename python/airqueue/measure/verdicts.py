@@ -32,7 +32,11 @@ EARLY_CHANCE = 0.001
 DOUBT_CHANCE = 0.01
 """Losses with room in a standing queue that are less likely than this leave the kind undecided."""
 LOSSY = 0.003
-"""A larger share lost without load says that the air loses packets."""
+"""A larger share lost without load says that the air loses packets, or a queue that still drops."""
+LOSSY_CHANCE = 1e-6
+"""Significance level on such paths, where the load itself may change what the air loses."""
+LOSSY_RATIO = 1.5
+"""And the least ratio of the losses in a standing queue to those of the empty one."""
 MIN_SESSIONS = 2
 """Fewer accepted sessions than this give no verdict, except for a single long session."""
 LONG_SESSION_DROPS = 500
@@ -116,7 +120,7 @@ def find(
         evidence.append(isolated)
         return Finding("undecided", evidence, None, burst, allowed)
     stood = standing_total(accepted, standing)
-    verdict, said = with_room(stood, blurred=burst > 2)
+    verdict, said = with_room(stood, blurred=burst > 2, lossy=lost > LOSSY)
     if verdict == "not_flat":
         return Finding("not_flat", [said], burst=burst)
     return Finding(verdict, [*evidence, said], "tail", burst, allowed, stood)
@@ -144,10 +148,6 @@ def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> S
         seen = [observe(s.session) for s in same]
         held = [s.estimates["counting"] or 0.0 for s in same]
         lost = idle_loss(seen)
-        # Losses of the air depend on the load in ways that the control does not have: such a path
-        # is judged by its sessions alone.
-        if lost > LOSSY:
-            continue
         allowed = [tolerance(h, e, lost) for h, e in zip(held, seen, strict=True)]
         observed = observe_standing(run, float(np.median(held)), float(np.median(allowed)))
         if observed is not None:
@@ -155,10 +155,14 @@ def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> S
     return total(found) if found else None
 
 
-def with_room(stood: Standing | None, *, blurred: bool) -> tuple[Verdict, Evidence]:
+def with_room(
+    stood: Standing | None, *, blurred: bool, lossy: bool = False
+) -> tuple[Verdict, Evidence]:
     """What the standing queue says of a queue that is a FIFO by everything else.
 
-    ``blurred``: the device sends bursts, which may hide whether the queue had room.
+    ``blurred``: the device sends bursts, which may hide whether the queue had room. ``lossy``:
+    packets are lost without load. Uneven service makes a standing queue touch its limit now and
+    then, so that in doubt such a path is a FIFO; slow RED drops about twice as much and more.
     """
     if stood is not None and not stood.early[1] and blurred:
         says = (
@@ -179,6 +183,9 @@ def with_room(stood: Standing | None, *, blurred: bool) -> tuple[Verdict, Eviden
         f"lost; while it was empty, {idle} of {control} at nearly the same rate."
     )
     found = Evidence("lost_with_room", says, early / standing)
+    if lossy:
+        more = early * control > LOSSY_RATIO * idle * standing
+        return ("not_flat" if more and p <= LOSSY_CHANCE else "fifo"), found
     if p <= EARLY_CHANCE:
         return "not_flat", found
     return ("undecided" if p <= DOUBT_CHANCE else "fifo"), found
