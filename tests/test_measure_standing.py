@@ -148,3 +148,18 @@ def test_a_campaign_judges_by_what_is_known_beforehand():
     ):
         case = verdicts.Case("plain", "", {}, truth, unit)
         assert verdicts.judged(case, result) == (expected, not expected)
+
+
+@pytest.mark.parametrize(
+    ("stood", "verdict"),
+    [
+        (Standing((74, 3000), (30, 1250)), "fifo"),  # the air's losses, as without a queue
+        (Standing((110, 3000), (30, 1250)), "fifo"),  # a few more: the queue touched its limit
+        (Standing((480, 7400), (95, 2900)), "not_flat"),  # twice as many: a slow RED
+        (Standing((9, 200), (1, 100)), "fifo"),  # many times as many, but chance does that
+    ],
+)
+def test_where_packets_are_lost_without_load_a_standing_queue_must_lose_clearly_more(
+    stood, verdict
+):
+    assert with_room(stood, blurred=False, lossy=True)[0] == verdict
