@@ -14,7 +14,7 @@ import airqueue
 from airqueue.measure import path_mtu
 from airqueue.measure.document import ClockSkewPpm, Hosts, Quantiles, SearchStep
 from airqueue.measure.estimators import ESTIMATORS
-from airqueue.measure.evidence import lost_in, observe
+from airqueue.measure.evidence import lost_in
 from airqueue.measure.gates import LOUD, SAYS, Judged, judge
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.records import MISSING, Run
@@ -260,7 +260,7 @@ def _others(accepted: Sequence[Judged], finding: Finding) -> tuple[float, str]:
     does not; its packets come and go in the full queue, where without them every refused packet would
     find equally many of ours. How many there were is not known, only how many came and went.
     """
-    seen = [observe(j.session) for j in accepted]
+    seen = [j.seen for j in accepted]
     lost = idle_loss(seen)
     noise = float(np.median([e.noise for e in seen]))
     spreads = [
@@ -272,7 +272,10 @@ def _others(accepted: Sequence[Judged], finding: Finding) -> tuple[float, str]:
     if noise > max(LOUD, finding.burst) and OTHERS * noise >= SCATTERED * scatter:
         return OTHERS * noise, f"Without load the delay varied by {noise:.0f} packet times"
     if scatter > ROUNDED:
-        return SCATTERED * scatter, f"The filling at refused packets scattered by {scatter:.0f}"
+        return (
+            SCATTERED * scatter,
+            f"The filling at refused packets scattered by {scatter:.0f} packets",
+        )
     return 0.0, ""
 
 

@@ -91,8 +91,7 @@ def lost_in(session: Session, *phases: str) -> tuple[int, int]:
 
 def _overtaken(session: Session) -> float | None:
     run = session.run
-    loaded = session.during("hold") | session.during("press")
-    probes = np.flatnonzero(loaded & (run.flow != FLOOD_FLOW) & run.received)
+    probes = np.flatnonzero(session.loaded & (run.flow != FLOOD_FLOW) & run.received)
     flood = np.flatnonzero(session.flood & run.received)
     if not len(probes) or not len(flood):
         return None

@@ -14,11 +14,10 @@ from functools import cached_property
 import numpy as np
 
 from airqueue.measure.estimators import estimate
+from airqueue.measure.evidence import SessionEvidence, observe
 from airqueue.measure.records import MISSING
-from airqueue.measure.session import Session
+from airqueue.measure.session import MIN_DROPS, Session
 
-MIN_DROPS = 10
-"""Fewer refused packets than this do not show a full queue."""
 OVERLOAD_LOSS = 0.045
 """Half the loss of the weakest overload that a profile plans (1.1): less may be loss in the air."""
 SENDER_SHORTFALL = 0.9
@@ -68,13 +67,18 @@ class Judged:
             ("sender_limited", self._sender_limited),
             ("receiver_limited", self._receiver_limited),
             ("clock_step", self._clock_step),
-            ("other_traffic", self._other_traffic),
+            ("other_traffic", self._quiet_changed),
             ("not_quiet", self._not_quiet),
             ("not_saturated", self._not_saturated),
         ):
             if failed():
                 return reason
         return None
+
+    @cached_property
+    def seen(self) -> SessionEvidence:
+        """What the session says about the kind of queue."""
+        return observe(self.session)
 
     @cached_property
     def estimates(self) -> dict[str, float | None]:
@@ -152,9 +156,6 @@ class Judged:
     def _clock_step(self) -> bool:
         seen = self.session.run.host.clock_steps > 0
         return seen or (self._quiet_changed() and not self.beside_others)
-
-    def _other_traffic(self) -> bool:
-        return self._quiet_changed()
 
     def _quiet_changed(self) -> bool:
         quiet = self.session.quiet_delay

@@ -58,9 +58,8 @@ def delay_over_time(session: Session, *, flood: bool) -> Points:
 
 def waits_while_full(session: Session) -> tuple[float, float] | None:
     """Median delays above the quiet path of the sparse flow and the flood, while kept full."""
-    full = session.during("hold") | session.during("press")
     excess = excess_delay_s(session)
-    known = full & np.isfinite(excess) & _of_flood_size(session)
+    known = session.loaded & np.isfinite(excess) & _of_flood_size(session)
     sparse, flood = excess[known & ~session.flood], excess[known & session.flood]
     if not len(sparse) or not len(flood):
         return None

@@ -39,6 +39,10 @@ def rate_of(times_ns: Ints) -> float:
     return (len(times_ns) - 1) / (length_ns * 1e-9) if length_ns else 0.0
 
 
+MIN_DROPS = 10
+"""Fewer refused packets than this do not show a full queue."""
+
+
 @dataclass
 class Session:
     """A run of kind ``session``; quantities that several estimators use are computed once, on demand.
@@ -71,6 +75,11 @@ class Session:
             return np.zeros(len(at), dtype=bool)
         start, end = self.phases[phase]
         return (at >= round(start * 1e9)) & (at < round(end * 1e9))
+
+    @cached_property
+    def loaded(self) -> Bools:
+        """Packets of the phases in which the queue is kept full, under both overloads; shape (n,)."""
+        return self.during("hold") | self.during("press")
 
     @cached_property
     def flood(self) -> Bools:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from airqueue.measure.document import SearchStep
-from airqueue.measure.evidence import SessionEvidence, observe
+from airqueue.measure.evidence import SessionEvidence
 from airqueue.measure.gates import Judged
 from airqueue.measure.result import CountedIn, Evidence, Verdict
 from airqueue.measure.session import Session
@@ -95,7 +95,7 @@ def find(
     accepted = [s for s in sessions if s.refused is None]
     if len(accepted) < MIN_SESSIONS and not _one_long(accepted, sessions):
         return _without_sessions(sessions, search, search_ended)
-    seen = [observe(s.session) for s in accepted]
+    seen = [s.seen for s in accepted]
     held = [s.estimates["counting"] or 0.0 for s in accepted]
     burst = float(np.median([e.burst for e in seen]))
     lost = idle_loss(seen)
@@ -127,7 +127,7 @@ def find(
 
 
 def _other_traffic(sessions: Sequence[Judged]) -> Evidence | None:
-    """Packets of others in the queue, again and again: counts of ours alone are no capacity."""
+    """Packets of others waited in the path without our load: counts of ours alone are no capacity."""
     busy = sum(s.refused == "other_traffic" for s in sessions)
     if not busy:
         return None
@@ -145,7 +145,7 @@ def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> S
         same = [s for s in accepted if s.session.size_bytes == run.size_bytes]
         if not same or Judged(run).refused not in (None, "not_saturated"):
             continue
-        seen = [observe(s.session) for s in same]
+        seen = [s.seen for s in same]
         held = [s.estimates["counting"] or 0.0 for s in same]
         lost = idle_loss(seen)
         allowed = [tolerance(h, e, lost) for h, e in zip(held, seen, strict=True)]

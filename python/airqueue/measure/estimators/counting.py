@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from airqueue.measure.session import Session
-
-# Drops while the queue is kept full from which a median is taken.
-MIN_DROPS = 10
+from airqueue.measure.session import MIN_DROPS, Session
 
 
 def counting(session: Session) -> float | None:
@@ -23,7 +20,7 @@ def counting(session: Session) -> float | None:
     """
     waiting = session.waiting_at_drop
     known = ~np.isnan(waiting)
-    full = known & (session.during("hold") | session.during("press"))[session.drops]
+    full = known & session.loaded[session.drops]
     if np.count_nonzero(full) >= MIN_DROPS:
         known = full
     if not known.any():
