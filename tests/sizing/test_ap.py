@@ -10,6 +10,7 @@ from airqueue.models.errors import ModelError, ParameterError
 from airqueue.sizing.advice import schema
 from airqueue.sizing.ap import ap_queue
 from airqueue.sizing.ap_advice import ap_advice
+from airqueue.sizing.ap_parts import Asked
 from airqueue.sizing.cell import MAX_RATES, cell, guess_phy, lone_packet_s
 from airqueue.sizing.codel import codel_for
 
@@ -22,15 +23,7 @@ LAYER_RATES = st.sampled_from(RATES).flatmap(
 
 
 def advice_for(sized, **settings):
-    given_too = {
-        "rtt_s": 0.1,
-        "flows": 20,
-        "delay_target_s": 0.02,
-        "control": "reno",
-        "device": "wlan0",
-        "phy_device": "phy0",
-    } | settings
-    return ap_advice(sized, **given_too)
+    return ap_advice(sized, Asked(**({"rtt_s": 0.1, "flows": 20} | settings)))
 
 
 def test_goodput_by_hand():
@@ -117,7 +110,7 @@ def test_every_advice_keeps_its_promises(layer, rtt_s, flows, target_s, sender):
     full_s = float(sized.tooth.full_delay_s)
     assert sized.packets >= 1
     # No window is smaller than 2 packets, whatever the target.
-    path = rtt_s * sized.cell.capacity_bps / 8 / packet
+    path = rtt_s * sized.air.capacity_bps / 8 / packet
     assert sized.packets + path >= 2 - 1e-9
     least = sized.packets == 1 or sized.packets - 1 + path < 2
     assert full_s <= target_s * (1 + 1e-9) or least
@@ -125,10 +118,10 @@ def test_every_advice_keeps_its_promises(layer, rtt_s, flows, target_s, sender):
     # One packet more would break the delay, or TCP has no use for it.
     assert sized.packets == sized.wanted.capacity_packets or (
         sized.packets + 1
-    ) * sized.cell.packet_s > target_s * (1 - 1e-9)
-    assert full_s == pytest.approx(sized.packets * sized.cell.packet_s)
+    ) * sized.air.packet_s > target_s * (1 - 1e-9)
+    assert full_s == pytest.approx(sized.packets * sized.air.packet_s)
     assert 0 <= sized.utilisation_at_least <= 1
-    assert sized.cell.capacity_bps < max(rates)
+    assert sized.air.capacity_bps < max(rates)
     advice = advice_for(sized, rtt_s=rtt_s, flows=flows, delay_target_s=target_s, control=control)
     jsonschema.validate(advice.to_json(), schema())
     assert advice.figure("queue_bytes") == sized.packets * (packet + 14)
@@ -181,7 +174,7 @@ def test_a_path_of_less_than_a_packet_gets_two_and_the_reason():
     # A packet takes 14 ms: the path of 1 ms holds a fourteenth, and one of 20 ms more than one.
     sized = ap_queue([1e6], 0.001, 1)
     assert (sized.target_packets, sized.packets) == (1, 2)
-    assert sized.path_packets == pytest.approx(0.001 / sized.cell.packet_s)
+    assert sized.path_packets == pytest.approx(0.001 / sized.air.packet_s)
     advice = advice_for(sized, rtt_s=0.001, flows=1)
     reason = next(f.reason for f in advice.figures if f.name == "queue_packets")
     assert "20 ms or not" in reason

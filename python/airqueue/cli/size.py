@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from airqueue.cli.advice import emit
 from airqueue.cli.common import json_option
 from airqueue.cli.parameters import DURATION, RATE
+from airqueue.measure.schema import read_result
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import CONTROLS
@@ -18,9 +20,12 @@ from airqueue.models.virtual_queues import RING_PACKETS
 from airqueue.sizing.advice import Advice, wanted
 from airqueue.sizing.ap import DELAY_TARGET_S, ap_queue
 from airqueue.sizing.ap_advice import ap_advice
+from airqueue.sizing.ap_parts import Asked
 from airqueue.sizing.cell import MAX_PACKET_BYTES
 from airqueue.sizing.edca import MAX_FLOWS, size_edca
 from airqueue.sizing.edca_advice import ACK_BYTES, edca_advice
+from airqueue.sizing.measured import RTT_S, measured_air, measured_plan
+from airqueue.sizing.measured_advice import measured_advice
 from airqueue.sizing.mesh import RULES, size_mesh
 from airqueue.sizing.mesh_advice import mesh_advice
 
@@ -101,16 +106,21 @@ def size() -> None:
 
 
 @size.command()
+@click.argument("file", required=False)
 @click.option(
     "--rate",
     "rates",
     type=RATE,
     multiple=True,
-    required=True,
     metavar="RATE",
     help="Of the physical layer, e.g. 54mbit; once for every station if they differ.",
 )
-@click.option("--rtt", type=DURATION, required=True, metavar="TIME", help="Without queues.")
+@click.option(
+    "--rtt",
+    type=DURATION,
+    metavar="TIME",
+    help=f"Without queues; {RTT_S * 1e3:g}ms if not given with FILE.",
+)
 @click.option(
     "--flows",
     type=click.IntRange(1, 10**6),
@@ -146,10 +156,13 @@ def size() -> None:
 @phy_device_option
 @for_option
 @json_option
+@click.pass_context
 def ap(
+    context: click.Context,
     *,
+    file: str | None,
     rates: tuple[float, ...],
-    rtt: float,
+    rtt: float | None,
     flows: int,
     phy: str | None,
     packet_bytes: int,
@@ -161,35 +174,58 @@ def ap(
     targets: tuple[str, ...],
     json_path: str | None,
 ) -> None:
-    """Size the queue of an access point.
+    """Size the queue of an access point, from a measurement of it or from its radio's rate.
+
+    FILE is a result of `airqueue measure --json`: it says what the queue is, and how fast.
 
     \b
     Examples:
+      airqueue measure 192.0.2.1 --json home.json && airqueue size ap home.json --for openwrt
+      airqueue size ap home.json --line 16mbit --for openwrt
       airqueue size ap --rate 54mbit --rtt 100ms --flows 20
       airqueue size ap --rate 866mbit --phy ac-80mhz-2ss-sgi --rtt 40ms --flows 8 --for tc
       airqueue size ap --rate 54mbit --rate 6mbit --rtt 100ms --flows 2 --json -
-      airqueue size ap --rate 54mbit --rtt 30ms --line 16mbit
     """
-    sized = ap_queue(
-        rates,
-        rtt,
-        flows,
-        phy=phy,
-        packet_bytes=packet_bytes,
-        delay_target_s=delay_target,
-        control=control,
-    )
-    advice = ap_advice(
-        sized,
-        rtt_s=rtt,
+    _refuse_mixture(context, file, rates, rtt)
+    asked = Asked(
+        rtt_s=RTT_S if rtt is None else rtt,
         flows=flows,
         delay_target_s=delay_target,
         control=control,
+        line_bps=line,
         device=device,
         phy_device=phy_device,
-        line_bps=line,
     )
+    if file is not None:
+        plan = measured_plan(measured_air(read_result(file)), asked)
+        advice = measured_advice(plan, asked, rtt_given=rtt is not None)
+    else:
+        sized = ap_queue(
+            rates,
+            asked.rtt_s,
+            flows,
+            phy=phy,
+            packet_bytes=packet_bytes,
+            delay_target_s=delay_target,
+            control=control,
+        )
+        advice = ap_advice(sized, asked)
     _finish(advice, targets, json_path)
+
+
+def _refuse_mixture(
+    context: click.Context, file: str | None, rates: Sequence[float], rtt: float | None
+) -> None:
+    """Refuse both a measurement and a description, and neither."""
+    if file is None:
+        if not rates:
+            raise click.UsageError("give the file of a measurement, or the radio's --rate")
+        if rtt is None:
+            raise click.UsageError("give --rtt, such as --rtt 100ms, beside --rate")
+        return
+    for name, flag in (("rates", "--rate"), ("phy", "--phy"), ("packet_bytes", "--packet")):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{flag} does not go with FILE, which says what was measured")
 
 
 @size.command()

@@ -9,14 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from airqueue.models.buffer_rules import tooth_and_bound
 from airqueue.models.checks import numbers
 from airqueue.models.flow_adapted import RECOVERY_WINDOW, FlowAdapted, flow_adapted
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS, Sawtooth, cubic_region
-from airqueue.sizing.cell import Cell, cell
+from airqueue.sizing.cell import Air, Cell, cell
+
+AirT = TypeVar("AirT", bound=Air)
+AirT_co = TypeVar("AirT_co", bound=Air, covariant=True)
 
 DELAY_TARGET_S: Final = 0.020
 """If none is given: what mac80211's CoDel aims at, and a fifth of what a game can bear."""
@@ -29,10 +32,10 @@ RECOVERED_PACKETS: Final = RECOVERY_WINDOW["fast-retransmit"]
 
 
 @dataclass(frozen=True, slots=True)
-class ApQueue:
+class ApQueue(Generic[AirT_co]):
     """The numbers behind the advice."""
 
-    cell: Cell
+    air: AirT_co
     wanted: FlowAdapted
     """What TCP needs."""
     target_packets: int
@@ -57,7 +60,7 @@ class ApQueue:
     @property
     def slower(self) -> bool:
         """Whether the queue is too short for the full aggregates that the cell's rate counts on."""
-        return self.packets < self.cell.aggregated_packets
+        return self.packets < self.air.aggregated_packets
 
     @property
     def timeouts(self) -> bool:
@@ -80,21 +83,36 @@ def ap_queue(
     packet_bytes: float = PACKET_BYTES,
     delay_target_s: float = DELAY_TARGET_S,
     control: str = "reno",
-) -> ApQueue:
-    """Size one drop-tail queue for n long downloads, at least for a first window and full aggregates.
+) -> ApQueue[Cell]:
+    """Size one drop-tail queue from the rates of the radios, as `queue_for` does.
 
-    rates_bps: of the physical layer, one per station, as `airqueue.sizing.cell` takes them. rtt_s:
-    mean round trip without queue. delay_target_s: longest delay of the full queue; one packet is
-    allowed even where it takes longer, and two where the path holds less than one, since no window is
-    smaller. control: as in `airqueue.models.sawtooth`.
-
-    Raises ParameterError.
+    rates_bps: of the physical layer, one per station, as `airqueue.sizing.cell` takes them. Raises
+    ParameterError.
 
     >>> sized = ap_queue([54e6], 0.1, 20)
     >>> sized.packets, round(float(sized.tooth.full_delay_s), 4) <= 0.02
     (41, True)
     """
     air = cell(rates_bps, phy, packet_bytes)
+    return queue_for(air, rtt_s, flows, delay_target_s=delay_target_s, control=control)
+
+
+def queue_for(
+    air: AirT,
+    rtt_s: float,
+    flows: float,
+    *,
+    delay_target_s: float = DELAY_TARGET_S,
+    control: str = "reno",
+) -> ApQueue[AirT]:
+    """Size one drop-tail queue for n long downloads, at least for a first window and full aggregates.
+
+    rtt_s: mean round trip without queue. delay_target_s: longest delay of the full queue; one packet
+    is allowed even where it takes longer, and two where the path holds less than one, since no window
+    is smaller. control: as in `airqueue.models.sawtooth`.
+
+    Raises ParameterError.
+    """
     target_s = float(numbers("delay_target_s", delay_target_s, above=0, at_most=1e6))
 
     def needed(control: str) -> FlowAdapted:
@@ -102,7 +120,7 @@ def ap_queue(
             air.capacity_bps,
             rtt_s,
             flows,
-            packet_bytes=packet_bytes,
+            packet_bytes=air.packet_bytes,
             control=control,
             least_packets=max(FIRST_WINDOW, air.aggregated_packets),
         )

@@ -36,31 +36,38 @@ MAX_RATES = 2007
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """The air of an access point that sends TCP downloads to stations."""
+class Air:
+    """What empties the queue of an access point that sends TCP downloads: computed or measured."""
 
-    phy: Phy
-    rates_bps: tuple[float, ...]
-    """Of the physical layer, one for each station that downloads."""
     packet_bytes: float
+    """IP packets of the downloads."""
     capacity_bps: float
-    """IP packets of the downloads, all stations together, each as many packets as the others."""
-    airtime_fair_bps: float
-    """The same if stations got equal shares of the time instead."""
-    mpdus: int
-    """Packets in an aggregate at the highest of the rates; 0 without aggregation."""
+    """C: IP packets of the downloads, all stations together, each as many packets as the others."""
     aggregated_packets: int
-    """One aggregate for each of the rates: what must wait for the capacity to be reached; 0 too."""
-
-    @property
-    def goodput_bps(self) -> float:
-        """Rate of the applications: without TCP and IP headers."""
-        return self.capacity_bps * (1.0 - TCP_IP_BYTES / self.packet_bytes)
+    """What must wait for the capacity to be reached: an aggregate for each station; 0 without."""
+    mpdus: int
+    """Packets in an aggregate, at the highest of several rates; 0 without aggregation."""
 
     @property
     def packet_s(self) -> float:
         """Mean time of one packet, with all that goes with it: the queue empties by one."""
         return 8.0 * self.packet_bytes / self.capacity_bps
+
+
+@dataclass(frozen=True, slots=True)
+class Cell(Air):
+    """The air of an access point, from what its stations' radios do."""
+
+    phy: Phy
+    rates_bps: tuple[float, ...]
+    """Of the physical layer, one for each station that downloads."""
+    airtime_fair_bps: float
+    """The capacity if stations got equal shares of the time instead."""
+
+    @property
+    def goodput_bps(self) -> float:
+        """Rate of the applications: without TCP and IP headers."""
+        return self.capacity_bps * (1.0 - TCP_IP_BYTES / self.packet_bytes)
 
 
 def guess_phy(rates_bps: Sequence[float]) -> str:

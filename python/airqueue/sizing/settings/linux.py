@@ -87,12 +87,17 @@ def queue(phy: str, device: str, packets: int, size_bytes: int, place: str) -> t
     """Return the commands for one queue of a node: where mac80211 queues, and where a qdisc does."""
     return (
         Settings("tc", f"{place}, shell, mac80211, optional", txq_lines(phy, packets), TXQ_NOTES),
-        Settings(
-            "tc",
-            f"{place}, shell, where the queue is a qdisc: one of the tc lines",
-            (pfifo(device, packets), bfifo(device, size_bytes), txqueuelen(device, packets)),
-            QDISC_NOTES,
-        ),
+        fifo(device, packets, size_bytes, place),
+    )
+
+
+def fifo(device: str, packets: int, size_bytes: int, place: str) -> Settings:
+    """Return the commands for a FIFO that is a qdisc."""
+    return Settings(
+        "tc",
+        f"{place}, shell, where the queue is a qdisc: one of the tc lines",
+        (pfifo(device, packets), bfifo(device, size_bytes), txqueuelen(device, packets)),
+        QDISC_NOTES,
     )
 
 

@@ -1,4 +1,4 @@
-"""A shaper with flow queueing before a slow line: OpenWrt's SQM, and the same by tc.
+"""A shaper with flow queueing before a slow line or device: OpenWrt's SQM, and the same by tc.
 
 The queue then is the router's, where it can be managed, and not the provider's, where it cannot. Only
 downloads are shaped here: their rate is what `airqueue size ap` was told.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from airqueue import text
 from airqueue.sizing.advice import Settings
 
 SHAPED: Final = 0.95
@@ -32,25 +33,20 @@ def shaped_kbit(line_bps: float) -> int:
     return max(1, int(SHAPED * line_bps / 1000))
 
 
+def recommended(line_bps: float) -> str:
+    """Return the recommendation of a shaper before this line, the beginning of a sentence."""
+    shaped = text.rate(1e3 * shaped_kbit(line_bps))
+    return f"Shape the line on the router to {shaped} with flow queueing (SQM, cake)"
+
+
 def shaper(line_bps: float) -> tuple[Settings, ...]:
     """Return the settings that shape what comes from a line of this rate."""
     kbit = shaped_kbit(line_bps)
-    option = "uci set sqm.airqueue"
     return (
         Settings(
             "openwrt",
             "router: shell (package sqm-scripts)",
-            (
-                f"{option}=queue",
-                f"{option}.interface='{WAN}'",
-                f"{option}.download='{kbit}'",
-                f"{option}.upload='0'",
-                f"{option}.qdisc='cake'",
-                f"{option}.script='piece_of_cake.qos'",
-                f"{option}.enabled='1'",
-                "uci commit sqm",
-                "/etc/init.d/sqm restart",
-            ),
+            _uci(WAN, download_kbit=kbit, upload_kbit=0),
             (*NOTES, "upload 0 leaves uploads unshaped: give their rate in kbit/s to shape them."),
         ),
         Settings(
@@ -66,4 +62,48 @@ def shaper(line_bps: float) -> tuple[Settings, ...]:
             ),
             NOTES,
         ),
+    )
+
+
+def before(device: str, rate_bps: float) -> tuple[Settings, ...]:
+    """Return the settings that shape what is sent to a device whose own queue cannot be managed.
+
+    rate_bps: of the device, as measured.
+    """
+    kbit = shaped_kbit(rate_bps)
+    place = "access point: shell, where the FIFO is in firmware or in the driver's ring"
+    notes = (
+        "A radio's rate changes with place and time. The shaper works while its rate is below the "
+        "radio's: take the rate of the slowest place, and let only downloads through the shaper.",
+    )
+    return (
+        Settings(
+            "openwrt",
+            f"{place} (package sqm-scripts)",
+            # The queue's "upload" is what leaves through the interface: here to the stations.
+            _uci(device, download_kbit=0, upload_kbit=kbit),
+            notes,
+        ),
+        Settings(
+            "tc",
+            place,
+            (f"tc qdisc replace dev {device} root cake bandwidth {kbit}kbit",),
+            notes,
+        ),
+    )
+
+
+def _uci(interface: str, *, download_kbit: int, upload_kbit: int) -> tuple[str, ...]:
+    """Return the commands for one queue of sqm-scripts; a rate of 0 is not shaped."""
+    option = "uci set sqm.airqueue"
+    return (
+        f"{option}=queue",
+        f"{option}.interface='{interface}'",
+        f"{option}.download='{download_kbit}'",
+        f"{option}.upload='{upload_kbit}'",
+        f"{option}.qdisc='cake'",
+        f"{option}.script='piece_of_cake.qos'",
+        f"{option}.enabled='1'",
+        "uci commit sqm",
+        "/etc/init.d/sqm restart",
     )

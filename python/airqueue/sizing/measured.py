@@ -1,0 +1,180 @@
+"""What `airqueue measure` found at an access point, as far as its queue's size depends on it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from airqueue.models.buffer_rules import tooth_and_bound
+from airqueue.models.errors import ParameterError
+from airqueue.sizing.ap import MUCH, ApQueue, queue_for
+from airqueue.sizing.ap_parts import Asked
+from airqueue.sizing.cell import Air
+from airqueue.sizing.settings import linux
+
+RTT_S: Final = 0.100
+"""If none is given: what CoDel's interval assumes of paths through the Internet (RFC 8289, 4.2)."""
+CLOSE: Final = 0.10
+"""A full queue that exceeds the delay target by no more than this share is left as it is."""
+SAME_RATE: Final = 0.90
+"""A measured rate of at least this share of the line's is the line's: framing takes some per cent."""
+
+USABLE: Final = ("fifo", "isolated", "not_flat", "policer")
+_BLUR: Final = 0.5
+"""Packets of the resolution that are not half a burst (docs/method.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredAir(Air):
+    """The access point as it was measured: rate, kind of queue, what waits in it."""
+
+    verdict: str
+    """One of `USABLE`."""
+    held_packets: float | None
+    """What the full FIFO holds, in packets of this size, all stages of the device together."""
+    held_bytes: float | None
+    """The limit, with link-layer headers, where the device counts bytes."""
+    delay_full_s: float | None
+    """Of the flood, above the quiet path."""
+    sparse_p50_s: float | None
+    """Delay of a sparse flow beside the flood, above the quiet path: median."""
+    sparse_p95_s: float | None
+    times_s: Mapping[int, float]
+    """Time that the full queue needs for a packet, by IP packet size."""
+
+    def time_s(self, size_bytes: float) -> float | None:
+        """Return the time of a packet of another size, on a line through the measured times.
+
+        None if fewer than two sizes were measured, or if the line says a time of zero or less.
+        """
+        if len(self.times_s) < 2:
+            return None
+        small, large = min(self.times_s), max(self.times_s)
+        per_byte = (self.times_s[large] - self.times_s[small]) / (large - small)
+        found = self.times_s[small] + per_byte * (size_bytes - small)
+        return found if found > 0 else None
+
+
+def measured_air(result: Mapping[str, Any]) -> MeasuredAir:
+    """Read what sizing needs from a result of `airqueue measure` that its schema accepts.
+
+    Raises ParameterError if the measurement does not say what the queue is, or is of another queue.
+    """
+    verdict = result["verdict"]
+    if result["direction"] != "down":
+        raise ParameterError(
+            "FILE",
+            "this is a measurement of the way up, whose queue is not the access point's; measure "
+            "with --direction down",
+        )
+    times = {int(size): 1 / pps for size, pps in result["rate_pps"].items() if pps}
+    if verdict not in USABLE or not times:
+        says = next((e["says"] for e in result["evidence"]), "no session was usable.")
+        raise ParameterError(
+            "FILE",
+            f"the measurement ended with the verdict {verdict}, and does not say what to set: "
+            f"{says} Measure again, or give the radio's --rate",
+        )
+    size = max(times)
+    held_packets, held_bytes = _held(result, size, 1 / times[size])
+    sparse = [_median(result, name) for name in ("sparse_loaded_p50_s", "sparse_loaded_p95_s")]
+    burst = _burst(result)
+    return MeasuredAir(
+        packet_bytes=float(size),
+        capacity_bps=8 * size / times[size],
+        aggregated_packets=burst,
+        mpdus=burst,
+        verdict=verdict,
+        held_packets=held_packets,
+        held_bytes=held_bytes,
+        delay_full_s=result["delay_full_s"],
+        sparse_p50_s=sparse[0],
+        sparse_p95_s=sparse[1],
+        times_s=times,
+    )
+
+
+def _held(
+    result: Mapping[str, Any], size_bytes: int, rate_pps: float
+) -> tuple[float | None, float | None]:
+    """Return what one FIFO holds, in packets of this size, and in bytes if the device counts them."""
+    if result["verdict"] != "fifo":
+        return None, None
+    capacity = result["capacity"]
+    if capacity is None:
+        waited_s = result["delay_full_s"]
+        return (None if waited_s is None else waited_s * rate_pps), None
+    if result["capacity_unit"] == "bytes":
+        return capacity / (size_bytes + linux.ETHERNET_BYTES), capacity
+    return capacity, None
+
+
+def _median(result: Mapping[str, Any], name: str) -> float | None:
+    rows = [row.get(name) for row in result["sessions"] if row["accepted"]]
+    known = [value for value in rows if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _burst(result: Mapping[str, Any]) -> int:
+    """Return how many packets left the FIFO at a time; 0 if one by one, or if that is not known."""
+    resolution = result["resolution"]
+    burst = 0 if resolution is None else math.ceil(2 * (resolution["packets"] - _BLUR))
+    return burst if burst > 1 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPlan:
+    """What to do about a measured queue: leave it, limit it, queue by flow, or shape the line."""
+
+    do: str
+    """leave, limit, flow-queueing or shape."""
+    sized: ApQueue[MeasuredAir]
+    utilisation_now: float | None
+    """Least use of the air with the FIFO as it is; None for other queues."""
+    shaped_bps: float | None = None
+    """Rate of the line or the policer, where the answer is a shaper."""
+
+    @property
+    def air(self) -> MeasuredAir:
+        """The access point as it was measured."""
+        return self.sized.air
+
+
+def measured_plan(air: MeasuredAir, asked: Asked) -> MeasuredPlan:
+    """Return the one recommendation for a measured queue. Raises ParameterError.
+
+    A line that is not faster than what was measured is the bottleneck, and a policer is one: both
+    want a shaper before them. Queues of each flow's own are left as they are, others if a sparse flow
+    waits for no longer than the target. One FIFO is left if its full delay meets the target and a
+    longer queue would use the air hardly better; otherwise `airqueue.sizing.ap` says what to set.
+    """
+    sized = queue_for(
+        air, asked.rtt_s, asked.flows, delay_target_s=asked.delay_target_s, control=asked.control
+    )
+    if asked.line_bps is not None and air.capacity_bps >= SAME_RATE * asked.line_bps:
+        return MeasuredPlan("shape", sized, None, asked.line_bps)
+    if air.verdict == "policer":
+        return MeasuredPlan("shape", sized, None, air.capacity_bps)
+    if air.verdict == "isolated":
+        return MeasuredPlan("leave", sized, None)
+    longest_s = asked.delay_target_s * (1 + CLOSE)
+    if air.verdict == "not_flat":
+        felt_s = air.sparse_p95_s if air.sparse_p95_s is not None else air.delay_full_s
+        short = felt_s is not None and felt_s <= longest_s
+        return MeasuredPlan("leave" if short else "flow-queueing", sized, None)
+    if air.held_packets is None:
+        raise ParameterError(
+            "FILE",
+            "the measurement has neither a capacity nor the delay of the full queue; measure again, "
+            "without interrupting",
+        )
+    buffer = air.held_packets * air.packet_bytes
+    _, now = tooth_and_bound(buffer, air.capacity_bps, asked.rtt_s, asked.flows, sized.control)
+    if air.held_packets * air.packet_s <= longest_s and (
+        sized.utilisation_at_least - float(now) <= MUCH
+    ):
+        return MeasuredPlan("leave", sized, float(now))
+    return MeasuredPlan("flow-queueing" if sized.torn else "limit", sized, float(now))
