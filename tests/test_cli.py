@@ -163,6 +163,8 @@ def test_files_are_written(runner, path_of, tmp_path):
     arguments = ["--json", "a.json", "--report", "a.html", "--capture", "a.capture"]
     result = runner.invoke(main, ["measure", "192.0.2.1", *arguments])
     assert result.exit_code == 0, result.output
+    assert "What to set: airqueue size ap a.json" in result.stdout
+    assert "50 packets now" in runner.invoke(main, ["size", "ap", "a.json"]).stdout
     measured = json.loads((tmp_path / "a.json").read_text())
     check(measured)
     assert "Delay over time" in (tmp_path / "a.html").read_text()

@@ -17,7 +17,7 @@ from airqueue.measure.simulated import SimulatedProber
 from airqueue.models.errors import ParameterError
 from airqueue.sizing.advice import schema
 from airqueue.sizing.ap_parts import Asked
-from airqueue.sizing.measured import measured_air, measured_plan
+from airqueue.sizing.measured import measured_air, measured_plan, says_what_to_set
 from airqueue.sizing.measured_advice import measured_advice
 
 QUEUES = {
@@ -193,6 +193,15 @@ def test_what_was_not_decided_is_refused_with_the_reason(measured):
         measured_air(document)
     with pytest.raises(ParameterError, match="way up"):
         measured_air(measured("bloated") | {"direction": "up"})
+
+
+def test_measurements_say_whether_they_say_what_to_set(measured):
+    assert says_what_to_set(measured("bloated"))
+    for change in ({"direction": "up"}, {"verdict": "undecided"}, {"rate_pps": {}}):
+        document = measured("bloated") | change
+        assert not says_what_to_set(document)
+        with pytest.raises(ParameterError):
+            measured_air(document)
 
 
 def test_isolated_queues_of_an_older_result(measured):

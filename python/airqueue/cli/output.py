@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from airqueue.measure.document import Document
 from airqueue.measure.records import Run
 from airqueue.measure.words import describe
 from airqueue.report import write_report
+from airqueue.sizing.measured import says_what_to_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,12 @@ class Outputs:
                 click.echo(schema.to_text(result), nl=False)
             else:
                 show_result(result)
+                self._say_next(result)
+
+    def _say_next(self, result: Document) -> None:
+        """Name the command that says what to set, if the file of the result has what it needs."""
+        if self.json_path is not None and says_what_to_set(result):
+            click.echo(f"What to set: airqueue size ap {shlex.quote(self.json_path)}")
 
     def _write(self, result: Document, runs: Sequence[Run]) -> None:
         if self.json_path is not None and self.json_path != "-":

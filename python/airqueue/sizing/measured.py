@@ -22,6 +22,7 @@ CLOSE: Final = 0.10
 SAME_RATE: Final = 0.90
 """A measured rate of at least this share of the line's is the line's: framing takes some per cent."""
 
+_DIRECTION: Final = "down"
 USABLE: Final = ("fifo", "isolated", "not_flat", "policer")
 _BLUR: Final = 0.5
 """Packets of the resolution that are not half a burst (docs/method.md)."""
@@ -58,13 +59,19 @@ class MeasuredAir(Air):
         return found if found > 0 else None
 
 
+def says_what_to_set(result: Mapping[str, Any]) -> bool:
+    """Return whether `measured_air` can read the result of a measurement."""
+    known = result["verdict"] in USABLE and any(result["rate_pps"].values())
+    return bool(known and result["direction"] == _DIRECTION)
+
+
 def measured_air(result: Mapping[str, Any]) -> MeasuredAir:
     """Read what sizing needs from a result of `airqueue measure` that its schema accepts.
 
     Raises ParameterError if the measurement does not say what the queue is, or is of another queue.
     """
     verdict = result["verdict"]
-    if result["direction"] != "down":
+    if result["direction"] != _DIRECTION:
         raise ParameterError(
             "FILE",
             "this is a measurement of the way up, whose queue is not the access point's; measure "
