@@ -23,7 +23,7 @@ from airqueue.sizing.measured_advice import measured_advice
 QUEUES = {
     "bloated": {"queue": "pfifo:1000"},
     "short": {"queue": "pfifo:12"},
-    "bytes": {"queue": "bfifo:150000"},
+    "bytes": {"queue": "bfifo:150000", "link_layer_bytes": 14},
     "isolated": {"queue": "pfifo:100", "isolate_flows": True},
     "policer": {"policer": True, "burst_bytes": 30_000},
     "bursts": {"queue": "pfifo:500", "rate_bps": 100e6, "aggregate_packets": 32},
@@ -107,6 +107,7 @@ def test_a_limit_in_bytes_is_said_in_bytes(measured):
     advice = advice_for(document)
     assert document["capacity_unit"] == "bytes"
     assert f"holds {document['capacity']:,.0f} bytes now" in advice.headline
+    assert advice.figure("held_packets") == pytest.approx(150_000 / 1514, abs=1)
     # With the header of Ethernet, as tc counts.
     assert advice.figure("held_packets") == pytest.approx(document["capacity"] / 1514)
 
