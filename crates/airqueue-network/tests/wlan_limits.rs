@@ -1,12 +1,15 @@
-//! Changes of queue limits in random networks at work.
+//! Changes of queues and of their limits in networks at work.
 
 mod cells;
 mod random_networks;
 
-use airqueue_core::{Limit, Seed, Span, Time};
-use airqueue_network::network::{Network, QueueId};
+use airqueue_core::{DataRate, Limit, Seed, Span, Time};
+use airqueue_network::network::{self, Network, NetworkSpec, QueueId, TimedChange};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::{FlowId, HopId};
+use airqueue_qdisc::codel::CodelParams;
+use airqueue_qdisc::{Discipline, QueueSpec};
+use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use cells::CellSpec;
@@ -127,4 +130,34 @@ fn a_flow_without_room_goes_on_when_it_has_some() {
     sim.model.set_limit(StationId(1), AccessCategory::FIRST, Limit::Packets(1), &mut sim.queue);
     sim.run_until(second + Span::from_millis(10));
     assert!(sim.model.flow(FlowId(0)).delivered.packets > 2);
+}
+
+/// A ring that comes with a new queue takes packets at once, and CoDel drops some of them on the way out: their flow
+/// knows at that instant.
+#[test]
+fn drops_on_the_way_into_a_new_ring_are_counted_at_once() {
+    let mut cell = cells::uploads(1);
+    let rate = DataRate::from_bps(20_000_000).unwrap();
+    cell.flows[0].source.arrivals = Arrivals::Constant(rate);
+    let codel = CodelParams { interval: Span::from_millis(1), ..CodelParams::default() };
+    cell.stations[1].queues[0].discipline = Discipline::Codel(codel);
+    let queue = QueueSpec { ring_packets: 20, ..QueueSpec::new(Limit::Packets(50)) };
+    let (station, ac) = (StationId(1), AccessCategory::FIRST);
+    let mut dropped = 0;
+    for at in (100..110).map(|ms| Time::ZERO + Span::from_millis(ms)) {
+        let mut spec = cell.network();
+        let drops = |spec: &NetworkSpec| {
+            let mut sim = Network::new(spec, Seed(1)).expect("a network that can be");
+            sim.run_until(at);
+            let counters = sim.model.queue(QueueId::Station(station, ac), at);
+            let held = counters.offered.packets - counters.dropped.packets - counters.taken.packets;
+            assert_eq!(held, sim.model.waiting(QueueId::Station(station, ac)).0, "at {at}");
+            counters.dropped.packets
+        };
+        let before = drops(&spec);
+        let change = network::Change::Queue { station, ac, queue };
+        spec.changes.push(TimedChange { at, change });
+        dropped += drops(&spec) - before;
+    }
+    assert!(dropped > 0, "no drops to count");
 }

@@ -47,6 +47,8 @@ impl<U: UpperLayer> Wlan<U> {
     ) {
         let interface = self.interface_of(station, ac);
         self.interfaces[interface.index()].queue.replace(spec, rng, queue.now());
+        // A new ring dequeues at once, and dequeuing can drop.
+        self.report_drops(interface);
         self.fill(interface, queue);
     }
 

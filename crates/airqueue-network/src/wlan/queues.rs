@@ -54,7 +54,7 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// Reports the drops of a queue to the upper layer. True if there were any.
     #[inline(always)]
-    fn report_drops(&mut self, interface: InterfaceId) -> bool {
+    pub(super) fn report_drops(&mut self, interface: InterfaceId) -> bool {
         let Wlan { interfaces, hops, upper, .. } = self;
         let Interface { queue, backlog, .. } = &mut interfaces[interface.index()];
         queue.take_drops(|drop| {
