@@ -4,8 +4,7 @@
 
 Each peer joins two namespaces. The same two programs are there: one pings the other on an idle
 path, 20 times a second, sends TCP as fast as it can, and then UDP at a rate. Figures are medians
-over the runs. Peers that this program does not run have a row that says what they have, and how to
-get them.
+over the runs. Peers that are not installed have a row that says what they have, and how to get them.
 Needs root.
 """
 
@@ -14,6 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -32,7 +33,10 @@ from airqueue.linux.netns import Namespace
 DELAY_S: Final = 0.005
 """Each way."""
 UDP_BPS: Final = 200e6
+RATTAN: Final = "cargo install rattan --version 0.1.1 --locked"
 _PATIENCE_S: Final = 60.0
+ROOT: Final = Path(__file__).parent.parent
+_INSTALLED: Final = ROOT / "target" / "peers"
 
 # Counts datagrams and a connection, says how much came, and ends.
 SERVE: Final = """
@@ -172,6 +176,30 @@ def _veth(seconds: float) -> Mapping[str, float]:
         return _read(file)
 
 
+def _rattan(seconds: float) -> Mapping[str, float]:
+    program = shutil.which("rattan") or str(_INSTALLED / "bin" / "rattan")
+    if not os.access(program, os.X_OK):
+        raise AbsentError(f"{RATTAN} --root {_INSTALLED.relative_to(ROOT)}")
+    delay = f"{1e3 * DELAY_S:g}ms"
+    with Namespace("right") as right, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "figures")
+        _checked(right, ("ip", "link", "set", "dev", "lo", "up"))
+        server = right.call(lambda: subprocess.Popen(_python(SERVE)))
+        # The command runs behind the emulator, whose other end is the namespace that started it.
+        ask = shlex.join(_python(ASK, "PEER", seconds, UDP_BPS, file)).replace(
+            "PEER", '"$RATTAN_BASE"'
+        )
+        delays = ("--uplink-delay", delay, "--downlink-delay", delay)
+        link = (program, "link", *delays, "--shell", "sh")
+        try:
+            _checked(right, (*link, "--", "sh", "-c", ask))
+            server.wait(_PATIENCE_S)
+        finally:
+            server.kill()
+            server.wait()
+        return _read(file)
+
+
 def _checked(namespace: Namespace, argv: Any, pass_fds: tuple[int, ...] = ()) -> None:
     done = namespace.run(argv, pass_fds=pass_fds)
     if done.returncode != 0:
@@ -196,7 +224,7 @@ PEERS: Final = (
     ),
     Peer(
         "rattan",
-        _absent("'cargo install rattan --version 0.1.1 --locked', then 'rattan run --config FILE'"),
+        _rattan,
         DELAY_S,
         "none: a queue, a rate, delay and loss each way",
     ),
