@@ -11,6 +11,7 @@ mod delivery;
 mod handshake;
 mod pacing;
 mod ranges;
+mod receive_window;
 mod receiver;
 mod recovery;
 mod round_trips;

@@ -3,6 +3,7 @@
 use super::batch::Merged;
 use super::handshake::{Handshake, Progress};
 use super::ranges::{Range, Ranges};
+use super::receive_window::ReceiveWindow;
 use super::rto::smooth;
 use super::segment::Segment;
 use super::spec::{AckEvery, AckTimer, Opening, SpecError, TcpSpec, clock_value};
@@ -40,6 +41,7 @@ pub struct Receiver {
     /// Acknowledgements carry ECN-Echo.
     echo_congestion: bool,
     rtt: RttSeen,
+    window: ReceiveWindow,
     counters: ReceiverCounters,
 }
 
@@ -98,6 +100,7 @@ impl Receiver {
             recent: None,
             echo_congestion: false,
             rtt: RttSeen::default(),
+            window: ReceiveWindow::new(spec.mss_bytes),
             counters: ReceiverCounters::default(),
         }
     }
@@ -149,7 +152,7 @@ impl Receiver {
     pub fn on_batched(&mut self, segment: &Segment, now: Time) {
         if !self.spec.receiver.batches {
             self.process(&Merged::of(segment), now);
-            self.read();
+            self.read(now);
             return;
         }
         if self.merged.as_mut().is_some_and(|merged| merged.merge(segment)) {
@@ -164,7 +167,7 @@ impl Receiver {
     pub fn end_batch(&mut self, now: Time) {
         if let Some(merged) = self.merged.take() {
             self.process(&merged, now);
-            self.read();
+            self.read(now);
         }
     }
 
@@ -186,7 +189,10 @@ impl Receiver {
 
     /// Linux acknowledges every second segment when the application reads (`tcp_cleanup_rbuf`): while received data are
     /// unread, the receive buffer has no room for the window that was last advertised, and `__tcp_ack_snd_check` waits.
-    fn read(&mut self) {
+    fn read(&mut self, now: Time) {
+        if self.spec.receiver.at_once_growing {
+            self.window.on_read(self.next, self.rtt.smoothed, now);
+        }
         self.due |= self.held >= self.segments_per_ack();
     }
 
@@ -238,7 +244,9 @@ impl Receiver {
             // At once if the segment fills a gap or a part of a gap: RFC 5681, section 4.2. No segment that could
             // share the acknowledgement comes after FIN.
             let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
-            if fills || self.is_finished() || beginning {
+            let grows = self.spec.receiver.at_once_growing
+                && self.window.on_data(segment.payload_bytes.into(), self.next);
+            if fills || self.is_finished() || beginning || grows {
                 self.due = true;
             } else if self.deadline == Time::MAX {
                 self.deadline = self.ack_deadline(now);

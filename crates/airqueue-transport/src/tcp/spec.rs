@@ -165,6 +165,9 @@ pub struct ReceiverSpec {
     /// Number of segments at the beginning that are acknowledged at once: one in ns-2's sinks, sixteen in Linux, while
     /// the sender's window is still small. Merged segments count as one.
     pub at_once_first: u32,
+    /// Segments are acknowledged at once while the receive window grows, as in Linux (`tcp_grow_window`): most of a slow
+    /// start's. Needs timestamps, by which the receiver measures round trips.
+    pub at_once_growing: bool,
     /// Segments that arrive at one instant are merged before they are processed, and are counted for an acknowledgement
     /// when all have arrived: generic receive offload (GRO), and an application that reads after the batch, as in
     /// Linux. Without it each segment is processed as if it had arrived alone.
@@ -250,6 +253,7 @@ impl TcpSpec {
                 delay: Span::from_millis(200),
                 timer: AckTimer::Segment,
                 at_once_first: 0,
+                at_once_growing: false,
                 batches: false,
             },
         }
@@ -282,6 +286,7 @@ impl TcpSpec {
                 delay: Span::from_millis(100),
                 timer: AckTimer::Segment,
                 at_once_first: 1,
+                at_once_growing: false,
                 batches: false,
             },
             ..standard
@@ -292,8 +297,8 @@ impl TcpSpec {
     pub const RADIO_QUEUE: Span = Span::from_nanos(1_000_000_000 >> 7);
 
     /// Linux with its defaults: CUBIC with HyStart, slow start by all bytes acknowledged, Linux's timeout, loss
-    /// detection by time, sixteen segments acknowledged at once and then every second segment within 40 ms, but the
-    /// segments of a batch together.
+    /// detection by time, sixteen segments acknowledged at once, and more while the receive window grows, then every
+    /// second segment within 40 ms, but the segments of a batch together.
     /// `docs/linux-tcp.md` lists the differences from Linux and the accuracy.
     pub fn linux(mss_bytes: u32) -> TcpSpec {
         let standard = TcpSpec::standard(mss_bytes);
@@ -310,6 +315,7 @@ impl TcpSpec {
             receiver: ReceiverSpec {
                 delay: Span::from_millis(40),
                 at_once_first: 16,
+                at_once_growing: true,
                 batches: true,
                 ..standard.receiver
             },
