@@ -9,6 +9,9 @@ const PAYLOAD_LEN: usize = 36;
 /// Types of ICMP (RFC 792) and ICMPv6 (RFC 4443): request and reply of echo.
 const ECHO: [(u8, u8); 2] = [(8, 0), (128, 129)];
 
+/// Length of an echo message up to the end of its token in bytes.
+pub(super) const ECHO_LEN: usize = 8 + TOKEN_LEN;
+
 /// A reply to an ICMP echo request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {

@@ -7,8 +7,6 @@ pub mod message;
 pub mod pace;
 pub mod prober;
 pub mod series;
-#[cfg(test)]
-mod tests;
 pub mod token;
 
 use airqueue_core::Span;

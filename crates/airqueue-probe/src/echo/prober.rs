@@ -255,15 +255,16 @@ impl Track {
     }
 }
 
-/// Whether an error is about a probe of ours, as far as can be told from what it quotes.
+/// Whether an error is about a probe of ours, as far as can be told from what it quotes: the kernel has found the socket
+/// by addresses and ports or by the identifier, and a router may have cut off the rest.
 fn quoted_is_ours(tokens: &Tokens, target: usize, track: &Track, quoted: &[u8]) -> bool {
     let ours = |reply: Reply| message::index(tokens, target, reply).is_some();
     match track.target.method {
-        Method::Icmp => message::quoted_echo(track.is_ipv6(), quoted).is_none_or(ours),
+        Method::Icmp if quoted.len() < message::ECHO_LEN => true,
+        Method::Icmp => message::quoted_echo(track.is_ipv6(), quoted).is_some_and(ours),
         Method::Hop(_) | Method::Udp(_) => {
             message::quoted_token(quoted).is_none_or(|token| tokens.index(target, token).is_some())
         }
-        // The kernel has found the socket by both addresses and ports.
         Method::Tcp(_) | Method::Server(_) => true,
     }
 }
