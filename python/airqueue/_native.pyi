@@ -14,8 +14,12 @@ import numpy.typing as npt
 from airqueue.records import (
     CodecDict,
     ContentionDict,
+    EchoPollDict,
+    EchoSeriesDict,
+    EchoTargetDict,
     EmulationDict,
     FatesDict,
+    HopDict,
     LimitsDict,
     LiveDict,
     OpportunitiesDict,
@@ -82,6 +86,36 @@ class Server:
     def failure(self) -> str | None: ...
     def stats(self) -> ServerStatsDict: ...
     def stop(self) -> None: ...
+
+class Echoes:
+    """Round-trip times to several targets at once, probed by a thread of its own until ``stop``.
+
+    The methods, how fast they may be and how exact they are: docs/echo.md. A target that cannot be
+    probed says why in ``poll``, and the others go on; NativeError if none can be probed.
+    """
+
+    def __init__(
+        self,
+        targets: Sequence[EchoTargetDict],
+        *,
+        interval_s: float = 0.05,
+        netns: str | PathLike[str] | None = None,
+    ) -> None: ...
+    def poll(self) -> list[EchoPollDict]:
+        """The state of each target, in the order given."""
+    def take(self) -> list[EchoSeriesDict]:
+        """All probes of each target since the start; a later call has them again, and more."""
+    def stop(self) -> None:
+        """End the probing. What was found stays, and answers that come later are not read."""
+
+def first_hops(
+    host: str,
+    *,
+    most: int = 4,
+    timeout_s: float = 1.0,
+    netns: str | PathLike[str] | None = None,
+) -> list[HopDict]:
+    """The first routers on the way to a host, up to the host; takes 2 ``timeout_s`` at most."""
 
 def serve(
     queue: str,

@@ -63,6 +63,93 @@ class DelaysBelowDict(TypedDict):
     """How many delays are shorter."""
 
 
+class EchoIgnoredDict(TypedDict):
+    """Messages that answered no probe."""
+
+    malformed: int
+    """Not of the method's protocol, or cut off."""
+    foreign: int
+    """From another address, or not about a probe that was sent."""
+    duplicate: int
+    """About a probe that had been answered."""
+    late: int
+    """More than ten seconds after the probe."""
+    unreachable: int
+    """ICMP errors about a probe that are not the method's answer, and connections that failed."""
+    ambiguous: int
+    """Answers that could be to several probes."""
+
+
+class EchoPollDict(TypedDict):
+    """The state of a target."""
+
+    name: str
+    """What the target is called."""
+    method: Literal["icmp", "hop", "udp", "tcp", "server"]
+    """Its method."""
+    address: str | None
+    """The address that is probed; none if the target could not be probed."""
+    sent: int
+    """Probes sent."""
+    answered: int
+    """Probes answered."""
+    round_trip_s: float | None
+    """Round trip of the answer that came last."""
+    answered_by: str | None
+    """The address that answered last."""
+    refused: int
+    """Probes that the kernel did not take."""
+    refusal: str | None
+    """The kernel's words about the last of them."""
+    skipped: int
+    """Times at which a probe was due and none was sent."""
+    failed: str | None
+    """Why the target is not probed, or no longer: a sentence."""
+
+
+class EchoSeriesDict(TypedDict):
+    """The probes of a target since the start, a row for each that left, in the order of sending.
+    Times are of CLOCK_MONOTONIC; the smallest int64 stands for an answer that has not come."""
+
+    name: str
+    """What the target is called."""
+    method: Literal["icmp", "hop", "udp", "tcp", "server"]
+    """Its method."""
+    address: str | None
+    """The address that was probed; none if the target could not be probed."""
+    sent_ns: npt.NDArray[np.int64]
+    """Send time of the probe, before the queues of this machine."""
+    received_ns: npt.NDArray[np.int64]
+    """Receive time of its answer."""
+    answered_by: str | None
+    """The address that answered last."""
+    from_host: bool
+    """Whether the host itself has answered, and not only a router on the way."""
+    timed_by_program: int
+    """Answers whose receive time is the program's, and not the kernel's."""
+    ignored: EchoIgnoredDict
+    """Messages that answered no probe."""
+    failed: str | None
+    """Why the target was not probed, or no longer: a sentence."""
+
+
+class EchoTargetDict(TypedDict):
+    """A target to be probed."""
+
+    name: str
+    """What the target is called."""
+    host: str
+    """Name or IP address."""
+    method: Literal["icmp", "hop", "udp", "tcp", "server"]
+    """`icmp`: echo; `hop`: datagrams that end at a router on the way; `udp`: datagrams to a
+    closed port; `tcp`: connections; `server`: a message that an airqueue server answers."""
+    port: int | None
+    """Port: needed for `tcp`; of `server` by default 5860; of `udp` by default ports that are
+    usually closed."""
+    hops: int | None
+    """Number of the router, from 1: needed for `hop`."""
+
+
 class LossDict(TypedDict):
     """Packets of a pair that were lost at one place for one reason."""
 
@@ -177,6 +264,19 @@ class FlowSeriesDict(TypedDict):
     delay_mean_s: npt.NDArray[np.float64]
     """Delay from source to destination of the packets that were delivered in the interval; NaN
     if none was."""
+
+
+class HopDict(TypedDict):
+    """A router on the way to a host, or the host."""
+
+    hop: int
+    """Its number, from 1."""
+    address: str | None
+    """Its address; none if it did not answer."""
+    round_trip_s: float | None
+    """Round trip of its answer."""
+    is_host: bool
+    """Whether this is the host itself."""
 
 
 class HostDict(TypedDict):

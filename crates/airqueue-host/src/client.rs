@@ -459,7 +459,11 @@ fn open_ports(options: &ClientOptions, server: SocketAddr) -> Result<Vec<UdpPort
 }
 
 /// The addresses of a host, in the resolver's order, as seen from a namespace.
-fn resolve(host: &str, port: u16, namespace: Option<&Path>) -> Result<Vec<SocketAddr>, HostError> {
+pub(crate) fn resolve(
+    host: &str,
+    port: u16,
+    namespace: Option<&Path>,
+) -> Result<Vec<SocketAddr>, HostError> {
     let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
     let failed = |reason: &str| HostError::Resolve { host: host.to_owned(), reason: reason.into() };
     if bare.is_empty() {

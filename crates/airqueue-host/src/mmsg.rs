@@ -4,13 +4,15 @@
 //! but its `recvmmsg` (0.31) does not restore the lengths of the control buffers between calls, and its
 //! `sendmmsg` knows no control message that asks for a transmit stamp.
 
+use crate::notes::note;
+pub use crate::notes::{Annotations, QueuedError};
 use airqueue_core::Time;
 use airqueue_probe::endpoint::Ticket;
 use nix::libc;
 use nix::sys::socket::{SockaddrLike, SockaddrStorage};
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Datagrams read by one system call.
@@ -26,30 +28,6 @@ pub const MAX_PAYLOAD: usize = 9216;
 const CONTROL_WORDS: usize = 40;
 /// Linux 6.13: the id of a transmit stamp, given with the packet (`asm-generic/socket.h`).
 const SCM_TS_OPT_ID: libc::c_int = 81;
-/// `ee_info` of a stamp that was taken as the packet went to the device (`linux/errqueue.h`).
-const SCM_TSTAMP_SND: u32 = 0;
-
-/// What the kernel reports about a datagram.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Annotations {
-    /// Software receive (or transmit) timestamp, nanoseconds of `CLOCK_REALTIME`.
-    pub stamp_ns: Option<i64>,
-    /// Datagrams that this socket's buffer refused since it was opened, modulo 2^32.
-    pub overflow: Option<u32>,
-    /// The local address that the datagram was sent to.
-    pub local: Option<IpAddr>,
-    /// An entry of the error queue.
-    pub error: Option<QueuedError>,
-}
-
-/// An entry of a socket's error queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueuedError {
-    /// A transmit stamp, with the id of its packet.
-    Stamp(u32),
-    /// An ICMP or local error (errno).
-    Failure(i32),
-}
 
 /// A datagram of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -176,53 +154,6 @@ impl ReceiveBatch {
         }
         notes
     }
-}
-
-/// Reads one control message.
-///
-/// # Safety
-/// `data` must point to `length` readable bytes.
-unsafe fn note(notes: &mut Annotations, level: i32, kind: i32, data: *const u8, length: usize) {
-    unsafe fn read<T>(data: *const u8, length: usize) -> Option<T> {
-        // SAFETY: checked length; the caller vouches for the bytes; T is a plain C structure.
-        (length >= size_of::<T>()).then(|| unsafe { data.cast::<T>().read_unaligned() })
-    }
-    // SAFETY: forwarded from the caller.
-    unsafe {
-        match (level, kind) {
-            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
-                // Three stamps; the first is the software's (Documentation/networking/timestamping).
-                if let Some(t) = read::<libc::timespec>(data, length).filter(|t| t.tv_sec != 0) {
-                    notes.stamp_ns = Some(nanoseconds(t));
-                }
-            }
-            (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => notes.overflow = read(data, length),
-            (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
-                notes.local = read::<libc::in_pktinfo>(data, length)
-                    .map(|p| Ipv4Addr::from(u32::from_be(p.ipi_addr.s_addr)).into());
-            }
-            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
-                notes.local = read::<libc::in6_pktinfo>(data, length)
-                    .map(|p| IpAddr::from(Ipv6Addr::from(p.ipi6_addr.s6_addr)).to_canonical());
-            }
-            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
-                notes.error = read::<libc::sock_extended_err>(data, length).and_then(queued_error);
-            }
-            _ => {}
-        }
-    }
-}
-
-#[allow(clippy::unnecessary_cast)] // the fields are shorter on 32-bit machines
-fn nanoseconds(t: libc::timespec) -> i64 {
-    t.tv_sec as i64 * 1_000_000_000 + t.tv_nsec as i64
-}
-
-fn queued_error(e: libc::sock_extended_err) -> Option<QueuedError> {
-    if e.ee_origin != libc::SO_EE_ORIGIN_TIMESTAMPING {
-        return Some(QueuedError::Failure(e.ee_errno as i32));
-    }
-    (e.ee_info == SCM_TSTAMP_SND).then_some(QueuedError::Stamp(e.ee_data))
 }
 
 /// A datagram to be sent, without its bytes.

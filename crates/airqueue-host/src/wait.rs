@@ -11,7 +11,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 /// Most sockets of one driver.
@@ -49,10 +49,28 @@ impl Ready {
 pub struct Waker(EventFd);
 
 impl Waker {
+    /// A waker for a loop that waits for the descriptor itself.
+    pub(crate) fn new() -> Result<Waker, Errno> {
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        Ok(Waker(EventFd::from_value_and_flags(0, flags)?))
+    }
+
+    /// A wake-up was seen.
+    pub(crate) fn clear(&self) {
+        // Resets the counter; nothing else reads it.
+        let _ = self.0.read();
+    }
+
     /// Ends the present wait, or the next one.
     pub fn wake(&self) {
         // The only failure is a full counter: then the waiter is awake already.
         let _ = self.0.write(1);
+    }
+}
+
+impl AsFd for Waker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
@@ -81,8 +99,7 @@ impl Waiter {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
-        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
-        let waker = Arc::new(Waker(EventFd::from_value_and_flags(0, flags)?));
+        let waker = Arc::new(Waker::new()?);
         for (i, port) in ports.iter().enumerate() {
             epoll.add(port, EpollEvent::new(EpollFlags::EPOLLIN, i as u64))?;
         }
@@ -147,10 +164,7 @@ impl Waiter {
         for event in events {
             match event.data() {
                 TIMER => self.armed = None,
-                WAKE => {
-                    // Resets the counter; nothing else reads it.
-                    let _ = self.waker.0.read();
-                }
+                WAKE => self.waker.clear(),
                 i => {
                     let bit = 1u64 << i;
                     if event.events().contains(EpollFlags::EPOLLERR) {

@@ -17,7 +17,7 @@ pub enum Role {
     Server,
 }
 
-fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+pub(crate) fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     // HMAC takes keys of any length, the error cannot occur; an empty key instead never verifies.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return [0; 32] };
     parts.iter().for_each(|p| mac.update(p));

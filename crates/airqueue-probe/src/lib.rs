@@ -10,6 +10,7 @@ pub mod capture;
 pub mod check;
 pub mod client;
 pub mod column;
+pub mod echo;
 pub mod endpoint;
 pub mod error;
 pub mod limits;

@@ -452,6 +452,10 @@ pub(crate) fn result_schemas() -> (String, String) {
     generator.subschema_for::<EmulationDict>();
     generator.subschema_for::<crate::live_dicts::LiveDict>();
     generator.subschema_for::<crate::live_dicts::TotalsDict>();
+    generator.subschema_for::<crate::echo_dicts::EchoTargetDict>();
+    generator.subschema_for::<crate::echo_dicts::EchoPollDict>();
+    generator.subschema_for::<crate::echo_dicts::EchoSeriesDict<'static>>();
+    generator.subschema_for::<crate::echo_dicts::HopDict>();
     let schemas = json_schema!({ "$defs": generator.take_definitions(true) });
     (schemas.as_value().to_string(), airqueue_scenario::reported_schema())
 }

@@ -5,6 +5,8 @@ mod client;
 mod contention;
 mod convert;
 mod dicts;
+mod echo;
+mod echo_dicts;
 mod emulation;
 mod grammar;
 mod live;
@@ -43,6 +45,8 @@ mod _native {
     use super::contention::PyContention;
     #[pymodule_export]
     use super::dicts::result_schemas;
+    #[pymodule_export]
+    use super::echo::{PyEchoes, first_hops};
     #[pymodule_export]
     use super::emulation::{PyEmulation, open_packet_queue, open_tun, open_veth};
     #[pymodule_export]
