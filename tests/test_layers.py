@@ -132,7 +132,8 @@ MAY_IMPORT = {
     "plots": {"plots", "sweep", "simulate", "models"},
     "linux": {"linux", "measure"},
     "emulate": {"emulate", "linux", "simulate"},
-    "report": {"report", "measure", "emulate"},
+    "diagnose": {"diagnose", "measure", "sizing", "models"},
+    "report": {"report", "measure", "emulate", "diagnose"},
     "testing": {"testing", "emulate"},
 }
 PACKAGE = ROOT / "python" / "airqueue"

@@ -17,6 +17,11 @@ from airqueue.cli.errors import one_sentence, warnings_as_sentences
 # machine that only analyses. Name -> (module, attribute, line in the list of commands).
 _COMMANDS = {
     "measure": ("airqueue.cli.measure", "measure", "Measure the queue between here and a server."),
+    "diagnose": (
+        "airqueue.cli.diagnose",
+        "diagnose",
+        "Say why it lags, where, and what to set.",
+    ),
     "server": ("airqueue.cli.server", "server", "Be the other end of measurements."),
     "analyze": ("airqueue.cli.analyze", "analyze", "Evaluate a stored capture again."),
     "compare": ("airqueue.cli.compare", "compare", "Say whether two measurements really differ."),

@@ -1,7 +1,6 @@
 """A shaper with flow queueing before a slow line or device: OpenWrt's SQM, and the same by tc.
 
-The queue then is the router's, where it can be managed, and not the provider's, where it cannot. Only
-downloads are shaped here: their rate is what `airqueue size ap` was told.
+The queue then is the router's, where it can be managed, and not the provider's, where it cannot.
 """
 
 from __future__ import annotations
@@ -40,38 +39,52 @@ def recommended(line_bps: float) -> str:
 
 
 def shaper(line_bps: float) -> tuple[Settings, ...]:
-    """Return the settings that shape what comes from a line of this rate."""
-    kbit = shaped_kbit(line_bps)
+    """Return the settings that shape downloads from a line of this rate, and leave uploads alone."""
+    return line(line_bps, None)
+
+
+def line(down_bps: float | None, up_bps: float | None) -> tuple[Settings, ...]:
+    """Return the settings that shape a line in the directions whose rates are given."""
+    down, up = (None if bps is None else shaped_kbit(bps) for bps in (down_bps, up_bps))
+    unshaped = [
+        f"{option} 0 leaves {option}s unshaped: give their rate in kbit/s to shape them."
+        for option, kbit in (("download", down), ("upload", up))
+        if kbit is None
+    ]
+    commands = [] if down is None else list(_download(down))
+    if up is not None:
+        commands.append(f"tc qdisc replace dev {WAN} root cake bandwidth {up}kbit")
     return (
         Settings(
             "openwrt",
             "router: shell (package sqm-scripts)",
-            _uci(WAN, download_kbit=kbit, upload_kbit=0),
-            (*NOTES, "upload 0 leaves uploads unshaped: give their rate in kbit/s to shape them."),
+            _uci(WAN, download_kbit=down or 0, upload_kbit=up or 0),
+            (*NOTES, *unshaped),
         ),
-        Settings(
-            "tc",
-            "router, shell",
-            (
-                "ip link add ifb-line type ifb",
-                "ip link set ifb-line up",
-                f"tc qdisc replace dev {WAN} handle ffff: ingress",
-                f"tc filter add dev {WAN} parent ffff: matchall action mirred egress redirect "
-                "dev ifb-line",
-                f"tc qdisc replace dev ifb-line root cake bandwidth {kbit}kbit ingress",
-            ),
-            NOTES,
-        ),
+        Settings("tc", "router, shell", tuple(commands), NOTES),
     )
 
 
-def before(device: str, rate_bps: float) -> tuple[Settings, ...]:
+def _download(kbit: int) -> tuple[str, ...]:
+    """Return the commands that shape what comes in: by way of a device whose queue can be set."""
+    return (
+        "ip link add ifb-line type ifb",
+        "ip link set ifb-line up",
+        f"tc qdisc replace dev {WAN} handle ffff: ingress",
+        f"tc filter add dev {WAN} parent ffff: matchall action mirred egress redirect dev ifb-line",
+        f"tc qdisc replace dev ifb-line root cake bandwidth {kbit}kbit ingress",
+    )
+
+
+ACCESS_POINT: Final = "access point: shell, where the FIFO is in firmware or in the driver's ring"
+
+
+def before(device: str, rate_bps: float, place: str = ACCESS_POINT) -> tuple[Settings, ...]:
     """Return the settings that shape what is sent to a device whose own queue cannot be managed.
 
-    rate_bps: of the device, as measured.
+    rate_bps: of the device, as measured. place: where the commands are to be typed.
     """
     kbit = shaped_kbit(rate_bps)
-    place = "access point: shell, where the FIFO is in firmware or in the driver's ring"
     notes = (
         "A radio's rate changes with place and time. The shaper works while its rate is below the "
         "radio's: take the rate of the slowest place, and let only downloads through the shaper.",

@@ -1,0 +1,149 @@
+"""`airqueue diagnose`."""
+
+from __future__ import annotations
+
+import datetime
+import time
+
+import click
+
+import airqueue
+from airqueue.cli.common import json_option, report_option
+from airqueue.cli.diagnose_view import View, emit
+from airqueue.cli.errors import INTERRUPTED
+from airqueue.cli.parameters import DURATION, RATE, read_key
+from airqueue.diagnose.advice import Asking
+from airqueue.diagnose.again import changes
+from airqueue.diagnose.loads import LoadError
+from airqueue.diagnose.order import AUTO, DIRECTIONS, MOST_BYTES, NONE, Order, Web
+from airqueue.diagnose.order import diagnose as carry_out
+from airqueue.diagnose.records import from_json
+from airqueue.diagnose.result import diagnosis, read_diagnosis
+from airqueue.files import check_writable
+from airqueue.measure.live import DEFAULT_PORT
+
+
+@click.command(short_help="Say why it lags, where, and what to set.")
+@click.argument("host", required=False)
+@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(1, 65535))
+@click.option(
+    "--wire",
+    metavar="HOST",
+    help="Another `airqueue server`, on the access point's own wire: loads the radio alone.",
+)
+@click.option(
+    "--gateway",
+    default=AUTO,
+    show_default=True,
+    metavar="ADDRESS",
+    help=f"The router behind the access point; {AUTO}: the first one on the way to HOST; {NONE}.",
+)
+@click.option(
+    "--direction",
+    type=click.Choice(["down", "up", "both"]),
+    default="both",
+    show_default=True,
+    help="Of the load: down to this machine, up from it, one after the other.",
+)
+@click.option("--download", metavar="URL", help="Load by downloading this again and again.")
+@click.option("--upload", metavar="URL", help="Load by sending data there (HTTP POST).")
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(1),
+    default=MOST_BYTES,
+    show_default=True,
+    help="Of all transfers of the web in a direction.",
+)
+@click.option(
+    "--hold",
+    type=DURATION,
+    default="5s",
+    show_default=True,
+    metavar="TIME",
+    help="How long each full queue is watched.",
+)
+@click.option("--key-file", metavar="FILE", help="Shared key of the server (or AIRQUEUE_KEY).")
+@click.option("--max-rate", type=RATE, metavar="RATE", help="Never send faster, e.g. 300mbit.")
+@click.option(
+    "--max-wait",
+    type=DURATION,
+    metavar="TIME",
+    default="10min",
+    show_default=True,
+    help="Longest wait for a server that measures with others; 0s: none.",
+)
+@click.option(
+    "--device", default="wlan0", show_default=True, metavar="NAME", help="In the settings."
+)
+@click.option("--again", metavar="FILE", help="Compare with an earlier result (--json).")
+@json_option
+@report_option
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def diagnose(
+    *,
+    host: str | None,
+    port: int,
+    wire: str | None,
+    gateway: str,
+    direction: str,
+    download: str | None,
+    upload: str | None,
+    max_bytes: int,
+    hold: float,
+    key_file: str | None,
+    max_rate: float | None,
+    max_wait: float,
+    device: str,
+    again: str | None,
+    json_path: str | None,
+    report_path: str | None,
+    quiet: bool,
+) -> None:
+    """Say why it lags: load the path to HOST, and watch who waits on which part of it.
+
+    HOST runs `airqueue server`, best beyond the provider's line. Without HOST the load is a
+    --download or an --upload of the web, for which nothing needs to be installed. Whoever else uses
+    the path notices the load, some ten seconds in each direction.
+
+    \b
+    Examples:
+      airqueue diagnose server.example
+      airqueue diagnose server.example --wire 192.168.1.2 --json now.json --report now.html
+      airqueue diagnose --download https://server.example/large.bin
+      airqueue diagnose server.example --again now.json
+
+    Exit codes: 0 a result; 1 nothing could be diagnosed; 2 wrong usage; 130 interrupted.
+    """
+    try:
+        order = Order(
+            host,
+            Web(download, upload, max_bytes),
+            port,
+            wire,
+            gateway,
+            DIRECTIONS if direction == "both" else ("down",) if direction == "down" else ("up",),
+            hold,
+            max_rate,
+            max_wait,
+            read_key(key_file),
+        )
+    except LoadError as error:
+        raise click.UsageError(str(error)) from error
+    before = None if again is None else from_json(read_diagnosis(again)["records"])
+    for path in (json_path, report_path):
+        if path is not None and path != "-":
+            check_writable(path)
+    began = time.monotonic()
+    with View(quiet=quiet) as view:
+        records, interrupted = carry_out(order, view.on_glimpse)
+    about = {
+        "airqueue": airqueue.__version__,
+        "created": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "target": order.target,
+        "elapsed_s": round(time.monotonic() - began, 3),
+        "interrupted": interrupted,
+    }
+    compared = [] if before is None else changes(before, records)
+    emit(diagnosis(records, Asking(device)), compared, about, json_path, report_path)
+    if interrupted:
+        raise click.exceptions.Exit(INTERRUPTED)

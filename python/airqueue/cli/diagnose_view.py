@@ -1,0 +1,166 @@
+"""A diagnosis on the terminal: what happens, then verdict, what to do, and evidence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from types import TracebackType
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from airqueue import text
+from airqueue.cli.common import stdout
+from airqueue.cli.progress import time_left
+from airqueue.diagnose.again import Change
+from airqueue.diagnose.result import Diagnosis
+from airqueue.diagnose.timeline import Glimpse
+from airqueue.diagnose.words import what_it_does
+from airqueue.files import write_atomically
+from airqueue.measure.schema import to_text
+from airqueue.report.diagnosis import write_report
+
+
+class View:
+    """What happens now: a live line on a terminal, elsewhere a line for each step."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._console = Console(file=sys.stderr, quiet=quiet, highlight=False, markup=False)
+        self._live = self._console.is_terminal and not quiet
+        self._line = Progress(
+            TextColumn("{task.description}", markup=False),
+            TextColumn("{task.fields[trips]}", markup=False),
+            TextColumn("{task.fields[left]}", markup=False),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._line.add_task("connecting", total=None, trips="", left="")
+        self._said = ""
+
+    def __enter__(self) -> View:
+        if self._live:
+            self._line.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live:
+            self._line.stop()
+
+    def on_glimpse(self, glimpse: Glimpse) -> None:
+        """Show what happens."""
+        if self._live:
+            trips = [
+                f"{leg} {text.seconds(s)}" for leg, s in glimpse.trips_s.items() if s is not None
+            ]
+            self._line.update(
+                self._task,
+                description=glimpse.says,
+                trips="  ".join(trips),
+                left=time_left(glimpse.left_s),
+            )
+        elif glimpse.says != self._said:
+            self._said = glimpse.says
+            self._console.print(glimpse.says, soft_wrap=True)
+
+
+def emit(
+    found: Diagnosis,
+    compared: Sequence[Change],
+    about: Mapping[str, Any],
+    json_path: str | None,
+    report_path: str | None,
+) -> None:
+    """Write the files and show the diagnosis; ``-`` shows JSON instead."""
+    document = found.to_json(about)
+    document["changes"] = [_change(each) for each in compared]
+    content = to_text(document)
+    if json_path is not None and json_path != "-":
+        write_atomically(json_path, content)
+    if report_path is not None:
+        write_report(report_path, found, document)
+    if json_path == "-":
+        click.echo(content, nl=False)
+    else:
+        _show(found, compared, document)
+
+
+def _change(change: Change) -> dict[str, Any]:
+    spans = {"before_s": change.before, "now_s": change.now, "change_s": change.change}
+    return {
+        "site": change.load.site,
+        "direction": change.load.direction,
+        "word": change.word,
+        "says": change.says,
+        **{
+            name: {"value": span.value, "low": span.low, "high": span.high}
+            for name, span in spans.items()
+        },
+    }
+
+
+def _show(found: Diagnosis, compared: Sequence[Change], document: Mapping[str, Any]) -> None:
+    console = stdout()
+    console.print(found.headline, style="bold")
+    for change in compared:
+        console.print()
+        console.print(change.says, style="bold")
+    console.print()
+    console.print(found.recommendation.headline)
+    effects = what_it_does(found.findings)
+    if effects:
+        console.print()
+        console.print(" ".join(effects))
+    console.print()
+    console.print(_trips(document))
+    console.print("Evidence:")
+    points = Table.grid(padding=(0, 1))
+    for finding in found.findings:
+        words = f"{'Download' if finding.load.direction == 'down' else 'Upload'}: {finding.says}"
+        points.add_row("-", Text(words))
+    console.print(points)
+    _settings(found, console)
+
+
+def _trips(document: Mapping[str, Any]) -> Table:
+    table = Table(title="Round trips", title_justify="left")
+    for head in ("leg", "load", "median", "95 %", "99 %", "answered", "a minute"):
+        table.add_column(head, justify="left" if head in ("leg", "load") else "right")
+    for row in document["round_trips"]:
+        load = (
+            "none" if row["load_site"] is None else f"{row['load_direction']} ({row['load_site']})"
+        )
+        minute = row["round_trips_per_minute"]
+        table.add_row(
+            row["leg"],
+            load,
+            *(text.seconds(row[name]) for name in ("p50_s", "p95_s", "p99_s")),
+            f"{row['answered']} of {row['sent']}",
+            "–" if minute is None else f"{minute:,.0f}",
+        )
+    return table
+
+
+def _settings(found: Diagnosis, console: Console) -> None:
+    known: set[str] = set()
+    for settings in found.recommendation.settings:
+        if not settings.lines:
+            continue
+        console.print()
+        console.print(f"# {settings.target}: {settings.place}", style="bold")
+        for line in settings.lines:
+            # Users copy these lines: do not wrap them, whatever the width of the terminal.
+            click.echo(line)
+        for note in (note for note in settings.notes if note not in known):
+            for line in wrap(note, console.width - 2):
+                click.echo(f"# {line}")
+        known |= set(settings.notes)

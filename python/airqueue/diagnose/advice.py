@@ -1,0 +1,142 @@
+"""What to set after a diagnosis: one recommendation, its reason, and the lines to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from airqueue import text
+from airqueue.diagnose.felt import Trips
+from airqueue.diagnose.where import Finding
+from airqueue.models.errors import ParameterError
+from airqueue.sizing.advice import Settings
+from airqueue.sizing.ap_parts import Asked, flow_queueing
+from airqueue.sizing.measured import RTT_S, MeasuredAir, measured_plan
+from airqueue.sizing.measured_advice import measured_advice
+from airqueue.sizing.settings import sqm
+
+SIZE_BYTES: Final = 1500
+_STATION: Final = "this machine: shell"
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """One thing to do, why, and how."""
+
+    do: str
+    """leave, flow-queueing, shape-line, shape-station, measure or nothing-known."""
+    headline: str
+    settings: tuple[Settings, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Names of devices in the settings."""
+
+    device: str = "wlan0"
+
+
+def recommend(findings: Sequence[Finding], felt: Sequence[Trips], asking: Asking) -> Recommendation:
+    """Return the recommendation for the load that adds most; ``felt`` has the trips of each load."""
+    lagging = [
+        (finding, trips) for finding, trips in zip(findings, felt, strict=True) if finding.lags
+    ]
+    if not lagging:
+        return _without_lag(findings)
+    worst, trips = max(lagging, key=lambda each: each[0].rise.value if each[0].rise else 0.0)
+    if worst.place in ("line", "both"):
+        return _shape_line([finding for finding, _ in lagging], worst)
+    if worst.place == "station":
+        return _shape_station(worst, asking)
+    return _access_point(worst, trips, asking)
+
+
+def _without_lag(findings: Sequence[Finding]) -> Recommendation:
+    if findings and all(finding.place == "none" for finding in findings):
+        says = "Leave everything as it is: under load nobody waits longer."
+        return Recommendation("leave", says)
+    says = "Change nothing on this evidence: it does not say where packets wait."
+    return Recommendation("nothing-known", says)
+
+
+def _shape_line(lagging: Sequence[Finding], worst: Finding) -> Recommendation:
+    """Shape each direction of the line that lags, a little below its rate."""
+    rates = {
+        finding.load.direction: finding.load.carried_bps
+        for finding in lagging
+        if finding.place in ("line", "both") and finding.load.carried_bps
+    }
+    if not rates:
+        says = "Shape the line on the router with flow queueing (SQM, cake); its rate is not known."
+        return Recommendation("shape-line", says)
+    down, up = rates.get("down"), rates.get("up")
+    words = " and ".join(
+        f"{text.rate(1e3 * sqm.shaped_kbit(bps))} {way}wards" for way, bps in rates.items()
+    )
+    says = (
+        f"Shape the line on the router to {words} with flow queueing (SQM, cake): packets wait in "
+        "front of the line, where no setting of the access point reaches them; before a slower "
+        "shaper they wait in the router, where flows need not wait behind each other."
+    )
+    if worst.place == "both":
+        says += " Then diagnose again: packets wait in the radio network as well."
+    return Recommendation("shape-line", says, sqm.line(down, up))
+
+
+def _shape_station(worst: Finding, asking: Asking) -> Recommendation:
+    rate_bps = worst.load.carried_bps
+    if not rate_bps:
+        says = "Let this machine's own queue be managed (fq_codel); its rate is not known."
+        return Recommendation("shape-station", says)
+    says = (
+        "Manage the queue of this machine: its uploads wait in its own driver, in front of the "
+        f"air. Shape what it sends to {text.rate(1e3 * sqm.shaped_kbit(rate_bps))} with flow "
+        "queueing (cake), or use a driver with mac80211's queues."
+    )
+    return Recommendation("shape-station", says, sqm.before(asking.device, rate_bps, _STATION))
+
+
+def _access_point(worst: Finding, trips: Trips, asking: Asking) -> Recommendation:
+    """Ask sizing, which knows the queue as one that is not flow queueing and delays too long."""
+    assert worst.rise is not None
+    if not worst.load.carried_bps:
+        says = "Use flow queueing (FQ-CoDel) at the access point; the rate of the air is not known."
+        return Recommendation("flow-queueing", says)
+    air = _air(worst.rise.value, trips, worst.load.carried_bps)
+    asked = Asked(RTT_S, 1, device=asking.device)
+    try:
+        plan = measured_plan(air, asked)
+    except ParameterError as error:
+        return Recommendation("measure", f"Measure the access point's queue: {error}")
+    if plan.do == "leave":
+        return Recommendation("leave", measured_advice(plan, asked).headline)
+    says = (
+        "Use flow queueing (FQ-CoDel) at the access point: a packet of a call or a game waits "
+        f"{text.seconds(worst.rise.value)} behind a transfer there. `airqueue measure` then says "
+        "whether it is one FIFO, and what it holds."
+    )
+    settings = (
+        flow_queueing(air, asked, instead=False),
+        *sqm.before(asking.device, worst.load.carried_bps),
+    )
+    return Recommendation("flow-queueing", says, settings)
+
+
+def _air(rise_s: float, trips: Trips, rate_bps: float) -> MeasuredAir:
+    """Return the access point as sizing knows one whose queue is not a FIFO of known length."""
+    p50_s, p95_s = trips.p50_s, trips.p95_s
+    beyond_s = 0.0 if p50_s is None or p95_s is None else p95_s - p50_s
+    return MeasuredAir(
+        packet_bytes=float(SIZE_BYTES),
+        capacity_bps=rate_bps,
+        aggregated_packets=0,
+        mpdus=0,
+        verdict="not_flat",
+        held_packets=None,
+        held_bytes=None,
+        delay_full_s=rise_s,
+        sparse_p50_s=rise_s,
+        sparse_p95_s=rise_s + beyond_s,
+        times_s={SIZE_BYTES: 8 * SIZE_BYTES / rate_bps},
+    )

@@ -1,0 +1,138 @@
+"""What a user asks to be diagnosed: which legs, which loads, and carrying both out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from airqueue.diagnose.legs import GATEWAY_PORT, Target, answering, first_router
+from airqueue.diagnose.loads import Flood, LoadError, Transfers
+from airqueue.diagnose.records import GATEWAY, SERVER, WIRE, Direction, Records
+from airqueue.diagnose.timeline import Glimpse, Loading, Watch, carry_out
+from airqueue.measure.live import DEFAULT_PORT, LiveProber
+
+AUTO: Final = "auto"
+NONE: Final = "none"
+DIRECTIONS: Final[tuple[Direction, ...]] = ("down", "up")
+_WEB_PORTS: Final = {"http": 80, "https": 443}
+MOST_BYTES: Final = 2 * 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """Addresses of the web for the loads, and the most bytes of each direction."""
+
+    download: str | None = None
+    upload: str | None = None
+    most_bytes: int = MOST_BYTES
+
+    def __post_init__(self) -> None:
+        """Refuse what is no address of the web: LoadError."""
+        for url in filter(None, (self.download, self.upload)):
+            parts = urlsplit(url)
+            if parts.scheme not in _WEB_PORTS or not parts.hostname:
+                raise LoadError(
+                    f"{url!r} is not an address of the web: write http://host/path or https://..."
+                )
+
+    def url(self, direction: Direction) -> str | None:
+        """Return the address for the load of a direction."""
+        return self.download if direction == "down" else self.upload
+
+    @property
+    def host(self) -> tuple[str, int] | None:
+        """Host and port of the first address."""
+        url = self.download or self.upload
+        if url is None:
+            return None
+        parts = urlsplit(url)
+        return parts.hostname or "", parts.port or _WEB_PORTS[parts.scheme]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One diagnosis. ``host``: an `airqueue server`; without one the load comes from the web.
+
+    ``wire``: another server, on the access point's own wire. ``gateway``: an address, or `AUTO`, or
+    `NONE`. ``hold_s``: how long each full queue is watched.
+    """
+
+    host: str | None
+    web: Web = Web()
+    port: int = DEFAULT_PORT
+    wire: str | None = None
+    gateway: str = AUTO
+    directions: tuple[Direction, ...] = DIRECTIONS
+    hold_s: float = 5.0
+    max_rate_bps: float | None = None
+    max_wait_s: float = 600.0
+    key: bytes | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an order without any load: LoadError."""
+        if self.host is None and not any(map(self.web.url, self.directions)):
+            way = "download" if "down" in self.directions else "upload"
+            raise LoadError(
+                f"Nothing to load with: name a host with an airqueue server, or a {way}."
+            )
+
+    @property
+    def target(self) -> str:
+        """The host at the far end."""
+        web = self.web.host
+        return self.host if self.host is not None else web[0] if web is not None else ""
+
+    def legs(self) -> tuple[Target, ...]:
+        """Return the legs with methods by which they answer, from here outwards. Raises LegError."""
+        router = first_router(self.target) if self.gateway == AUTO else self.gateway
+        found = []
+        if router is not None and router != NONE:
+            found.append(Target(GATEWAY, router, GATEWAY_PORT))
+        if self.wire is not None:
+            found.append(Target(WIRE, self.wire, self.port, "server"))
+        if self.host is not None:
+            found.append(Target(SERVER, self.host, self.port, "server"))
+        elif self.web.host is not None:
+            found.append(Target(SERVER, *self.web.host))
+        return answering(found)
+
+    def loads(self, watch: Watch) -> Iterator[Loading]:
+        """Make the loads one after the other; a session with a server ends before the next load."""
+        for site, host in ((WIRE, self.wire), (SERVER, self.host)):
+            if host is None or (site == SERVER and self.web.host is not None):
+                continue
+            for way in self.directions:
+                with self._prober(host, way) as prober:
+                    yield Flood(site, prober, watch.clock, self.hold_s)
+        for way in self.directions:
+            url = self.web.url(way)
+            if url is not None:
+                most = self.web.most_bytes
+                yield Transfers(SERVER, way, url, watch.clock, self.hold_s, most)
+
+    def _prober(self, host: str, direction: Direction) -> LiveProber:
+        return LiveProber(
+            host,
+            self.port,
+            direction=direction,
+            key=self.key,
+            max_rate_bps=self.max_rate_bps,
+            max_wait_s=self.max_wait_s,
+        )
+
+
+def diagnose(
+    order: Order, on_glimpse: Callable[[Glimpse], None] = lambda glimpse: None
+) -> tuple[Records, bool]:
+    """Carry out an order; return the records, and whether Ctrl-C ended it early.
+
+    Raises LegError, LoadError or ProbeError; KeyboardInterrupt before anything was loaded.
+    """
+    on_glimpse(Glimpse("looking for the legs of the path", None, {}))
+    watch = Watch(order.legs())
+    try:
+        return carry_out(watch, order.loads(watch), on_glimpse)
+    finally:
+        watch.close()

@@ -1,0 +1,142 @@
+"""What a diagnosis rests on: round trips on each leg, and when the path was loaded.
+
+Every finding of `airqueue diagnose` is a pure function of these records, which its JSON contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Direction = Literal["down", "up"]
+LoadKind = Literal["flood", "web"]
+
+GATEWAY: Final = "gateway"
+"""Leg to the first router: behind it the radio network ends."""
+SERVER: Final = "server"
+"""Leg to the server beyond the provider's line, or wherever HOST is."""
+WIRE: Final = "wire"
+"""Leg to a server on the access point's own wire."""
+NANOSECONDS: Final = 9
+"""Decimals of times in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """Round trips to one place. Arrays of equal length, seconds since the diagnosis began.
+
+    ``round_trip_s`` is NaN where no answer came. ``failed``: why nothing could be sent.
+    """
+
+    name: str
+    host: str
+    method: str
+    sent_s: Floats
+    round_trip_s: Floats
+    answered_by: str | None = None
+    failed: str | None = None
+
+    @property
+    def answered(self) -> int:
+        """Number of answered probes."""
+        return int(np.count_nonzero(~np.isnan(self.round_trip_s)))
+
+    def between(self, began_s: float, ended_s: float) -> Leg:
+        """Return the probes that were sent in [began, ended)."""
+        chosen = (self.sent_s >= began_s) & (self.sent_s < ended_s)
+        return Leg(
+            self.name,
+            self.host,
+            self.method,
+            self.sent_s[chosen],
+            self.round_trip_s[chosen],
+            self.answered_by,
+            self.failed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One load, and the time in which the queue that it fills had filled.
+
+    ``site``: leg to whose end the load went. ``carried_bps``: IP bits per second that arrived.
+    ``flood_rise_s``: delay of the flood's own packets above the empty path, if it was a flood.
+    ``idle``: the load could not fill any queue, and why.
+    """
+
+    site: str
+    direction: Direction
+    kind: LoadKind
+    began_s: float
+    ended_s: float
+    carried_bps: float | None = None
+    flood_rise_s: float | None = None
+    idle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """All legs, all loads, and the times without load."""
+
+    legs: tuple[Leg, ...]
+    loads: tuple[Load, ...]
+    quiet: tuple[tuple[float, float], ...]
+
+    def leg(self, name: str) -> Leg | None:
+        """Return the leg if it was probed and anything answered."""
+        found = next((leg for leg in self.legs if leg.name == name), None)
+        return found if found is not None and found.answered else None
+
+
+def to_json(records: Records) -> dict[str, Any]:
+    """Return plain JSON values; a round trip without an answer is null."""
+    return {
+        "legs": [
+            {
+                "name": leg.name,
+                "host": leg.host,
+                "method": leg.method,
+                "answered_by": leg.answered_by,
+                "failed": leg.failed,
+                "sent_s": np.round(leg.sent_s, NANOSECONDS).tolist(),
+                "round_trip_s": [
+                    None if np.isnan(value) else round(float(value), NANOSECONDS)
+                    for value in leg.round_trip_s
+                ],
+            }
+            for leg in records.legs
+        ],
+        "loads": [
+            {name: getattr(load, name) for name in Load.__dataclass_fields__}
+            for load in records.loads
+        ],
+        "quiet": [list(each) for each in records.quiet],
+    }
+
+
+def from_json(document: Mapping[str, Any]) -> Records:
+    """Return the records of a document that the schema accepts."""
+    legs = [
+        Leg(
+            leg["name"],
+            leg["host"],
+            leg["method"],
+            np.array(leg["sent_s"], dtype=float),
+            _with_gaps(leg["round_trip_s"]),
+            leg["answered_by"],
+            leg["failed"],
+        )
+        for leg in document["legs"]
+    ]
+    loads = [Load(**load) for load in document["loads"]]
+    quiet = [(float(began), float(ended)) for began, ended in document["quiet"]]
+    return Records(tuple(legs), tuple(loads), tuple(quiet))
+
+
+def _with_gaps(values: Sequence[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)

@@ -1,0 +1,149 @@
+"""The document of a diagnosis: findings, recommendation, and the records that they rest on."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+
+from airqueue.diagnose import records as recorded
+from airqueue.diagnose.advice import Asking, Recommendation, recommend
+from airqueue.diagnose.felt import Trips, under, without_load
+from airqueue.diagnose.records import Records
+from airqueue.diagnose.where import Finding, findings
+from airqueue.diagnose.words import headline, what_it_does
+
+FORMAT: Final = "airqueue-diagnosis"
+VERSION: Final = 1
+
+
+class DiagnosisError(Exception):
+    """A file is not a usable diagnosis; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What the records say. ``felt``: trips of each load, in the order of ``findings``."""
+
+    records: Records
+    findings: tuple[Finding, ...]
+    felt: tuple[Trips, ...]
+    recommendation: Recommendation
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        return headline(self.findings)
+
+    def to_json(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the document; ``about`` has ``airqueue``, ``created``, ``target``, ``elapsed_s``."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            **about,
+            "headline": self.headline,
+            "recommendation": {
+                "do": self.recommendation.do,
+                "says": self.recommendation.headline,
+                "settings": [dataclasses.asdict(each) for each in self.recommendation.settings],
+            },
+            "findings": [_finding(each) for each in self.findings],
+            "effects": what_it_does(self.findings),
+            "round_trips": _round_trips(self.records),
+            "records": recorded.to_json(self.records),
+        }
+
+
+def diagnosis(records: Records, asking: Asking | None = None) -> Diagnosis:
+    """Judge records: a pure function."""
+    found = findings(records)
+    felt = []
+    for each in found:
+        leg = records.leg(each.load.site)
+        felt.append(Trips(0, 0, None, None, None, None) if leg is None else under(leg, each.load))
+    advice = recommend(found, felt, asking or Asking())
+    return Diagnosis(records, tuple(found), tuple(felt), advice)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    load = finding.load
+    spans = {"rise_s": finding.rise, "near_s": finding.near, "beyond_s": finding.beyond}
+    return {
+        "site": load.site,
+        "direction": load.direction,
+        "load": load.kind,
+        "place": finding.place,
+        "says": finding.says,
+        "carried_bps": load.carried_bps,
+        "flood_rise_s": load.flood_rise_s,
+        **{
+            name: None if span is None else dataclasses.asdict(span) for name, span in spans.items()
+        },
+    }
+
+
+def _round_trips(records: Records) -> list[dict[str, Any]]:
+    """Return a row for each leg without load, and under each load."""
+    rows = []
+    for leg in records.legs:
+        parts: list[tuple[str | None, str | None, Trips]]
+        parts = [(None, None, without_load(records, leg))]
+        loads = (load for load in records.loads if load.idle is None)
+        parts += [(load.site, load.direction, under(leg, load)) for load in loads]
+        for site, direction, trips in parts:
+            rows.append(
+                {
+                    "leg": leg.name,
+                    "load_site": site,
+                    "load_direction": direction,
+                    "sent": trips.sent,
+                    "answered": trips.answered,
+                    "p50_s": trips.p50_s,
+                    "p95_s": trips.p95_s,
+                    "p99_s": trips.p99_s,
+                    "jitter_s": trips.jitter_s,
+                    "round_trips_per_minute": trips.per_minute,
+                }
+            )
+    return rows
+
+
+@functools.cache
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a diagnosis."""
+    text = resources.files("airqueue.diagnose").joinpath("schema.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def read_diagnosis(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read and check a file of `airqueue diagnose --json`. Raises OSError or DiagnosisError."""
+    try:
+        loaded = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise DiagnosisError(f"{path} is not JSON: {error}.") from error
+    if not isinstance(loaded, dict) or loaded.get("format") != FORMAT:
+        raise DiagnosisError(
+            f"{path} is not a diagnosis; give a file written by `airqueue diagnose --json`."
+        )
+    if loaded.get("version") != VERSION:
+        raise DiagnosisError(
+            f"{path} has version {loaded.get('version')!r} of the format and this airqueue reads "
+            f"version {VERSION}; use the airqueue that wrote it."
+        )
+    validator = jsonschema.Draft202012Validator(schema())
+    found = jsonschema.exceptions.best_match(validator.iter_errors(loaded))
+    if found is not None:
+        place = found.json_path.removeprefix("$").removeprefix(".") or "the top level"
+        raise DiagnosisError(
+            f"{path} is damaged or was edited, at {place}: {' '.join(found.message.split())[:150]}."
+        )
+    return loaded

@@ -1,0 +1,58 @@
+"""A diagnosis in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from airqueue import text
+from airqueue.diagnose.records import WIRE, Load
+from airqueue.diagnose.where import Finding
+from airqueue.qoe import effect_on_call, effect_on_game
+
+_WHERE: Final = {
+    "access_point": "packets wait in the access point's queue towards you",
+    "station": "packets wait in your own station's queue",
+    "line": "packets wait in front of the provider's line, {way}wards",
+    "both": "packets wait in the radio network and in front of the provider's line, {way}wards",
+    "none": "nobody waits longer",
+    "undecided": "it is undecided where packets wait",
+    "not_loaded": "no queue could be filled",
+}
+
+
+def load_words(load: Load) -> str:
+    """Name a load: ``a download``, ``an upload to the wire``."""
+    words = "a download" if load.direction == "down" else "an upload"
+    if load.site != WIRE:
+        return words
+    return f"{words} {'from' if load.direction == 'down' else 'to'} the access point's own wire"
+
+
+def headline(findings: Sequence[Finding]) -> str:
+    """Return the verdict in one sentence."""
+    if not findings:
+        return "Nothing was loaded, so nothing is known about who waits."
+    said = [f"during {load_words(each.load)} {_where(each)}" for each in findings]
+    return text_of(said)
+
+
+def text_of(parts: Sequence[str]) -> str:
+    """Join clauses to a sentence."""
+    sentence = "; ".join(parts)
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _where(finding: Finding) -> str:
+    words = _WHERE[finding.place].format(way=finding.load.direction)
+    if not finding.lags or finding.rise is None:
+        return words
+    return f"{words}: {text.seconds(finding.rise.value)} longer in the median"
+
+
+def what_it_does(findings: Sequence[Finding]) -> list[str]:
+    """Say what the longest wait does to a call and to a game; nothing where nobody waits."""
+    waits = [each.rise.value for each in findings if each.lags and each.rise is not None]
+    if not waits:
+        return []
+    return [effect_on_call(max(waits)), effect_on_game(max(waits))]

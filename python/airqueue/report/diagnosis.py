@@ -1,0 +1,130 @@
+"""The report of a diagnosis: who waits behind whom, first as a picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from html import escape
+from typing import Any, Final
+
+import numpy as np
+
+from airqueue import text
+from airqueue.diagnose.records import Leg, Records
+from airqueue.diagnose.result import Diagnosis
+from airqueue.diagnose.words import what_it_does
+from airqueue.files import write_atomically
+from airqueue.measure.schema import to_text
+from airqueue.report import html
+from airqueue.report.html import Figure
+from airqueue.report.svg import Chart, padded
+
+_NAMES: Final = {
+    "gateway": "to the gateway: radio network alone",
+    "wire": "to the server on the access point's wire",
+    "server": "to the server: the whole path",
+}
+
+
+def write_report(
+    path: str | os.PathLike[str], found: Diagnosis, document: Mapping[str, Any]
+) -> None:
+    """Write the HTML report of a diagnosis. Raises OSError naming ``path``."""
+    write_atomically(path, render(found, document))
+
+
+def render(found: Diagnosis, document: Mapping[str, Any]) -> str:
+    """Return the report as HTML text; ``document`` is the diagnosis as JSON has it."""
+    body = [
+        f"<h1>{escape(found.headline)}</h1>",
+        html.about(
+            [
+                str(document["target"]),
+                str(document["created"]),
+                f"took {text.seconds(document['elapsed_s'])}",
+                f"airqueue {document['airqueue']}",
+            ]
+        ),
+        html.paragraph([change["says"] for change in document.get("changes", [])]),
+        html.paragraph([found.recommendation.headline]),
+        html.paragraph(what_it_does(found.findings)),
+        html.figure(_over_time(found.records)),
+        _round_trips(document),
+        _evidence(document),
+        _settings(document),
+        html.data(to_text(document)),
+    ]
+    return html.document(f"airqueue: {document['target']}", body)
+
+
+def _over_time(records: Records) -> Figure:
+    """Return round trips of all legs over time, the loads as bands."""
+    legs = [leg for leg in records.legs if leg.answered]
+    ends = [float(leg.sent_s.max()) for leg in legs] or [1.0]
+    known = [leg.round_trip_s[~np.isnan(leg.round_trip_s)] * 1e3 for leg in legs]
+    highest = padded(np.concatenate(known).tolist() if known else [])
+    chart = Chart(
+        "Round trips over time",
+        (0.0, max(ends)),
+        highest,
+        x_label="seconds",
+        y_label="round trip, ms",
+        width=900,
+        height=320,
+    )
+    for load in records.loads:
+        if load.idle is None:
+            label = "download" if load.direction == "down" else "upload"
+            chart.band(load.began_s, load.ended_s, f"{label}, {load.site}")
+    # The longest path first: what the gateway answers lies above it, and what waits there shows.
+    for number, leg in reversed(list(enumerate(legs, 1))):
+        _draw(chart, leg, number)
+    return Figure(
+        "Who waits, and when",
+        "Each dot is a probe. Where a load lifts both legs alike packets wait in the radio network; "
+        "where it lifts the leg to the server alone they wait behind the gateway.",
+        (chart.render(),),
+        tuple((number, _NAMES.get(leg.name, leg.name)) for number, leg in enumerate(legs, 1)),
+    )
+
+
+def _draw(chart: Chart, leg: Leg, number: int) -> None:
+    known = ~np.isnan(leg.round_trip_s)
+    chart.dots(leg.sent_s[known].tolist(), (leg.round_trip_s[known] * 1e3).tolist(), number)
+
+
+def _round_trips(document: Mapping[str, Any]) -> str:
+    head = ["leg", "load", "median", "95 %", "99 %", "answered", "sent"]
+    rows = [
+        [
+            row["leg"],
+            "none" if row["load_site"] is None else f"{row['load_direction']} ({row['load_site']})",
+            *(text.seconds(row[name]) for name in ("p50_s", "p95_s", "p99_s")),
+            str(row["answered"]),
+            str(row["sent"]),
+        ]
+        for row in document["round_trips"]
+    ]
+    return "<h2>Round trips</h2>" + html.table(head, rows, numeric=range(2, len(head)))
+
+
+def _evidence(document: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            f"{finding['direction']} ({finding['site']})",
+            finding["says"],
+            text.rate(finding["carried_bps"]),
+        ]
+        for finding in document["findings"]
+    ]
+    return "<h2>Evidence</h2>" + html.table(["load", "finding", "carried"], rows, numeric={2})
+
+
+def _settings(document: Mapping[str, Any]) -> str:
+    parts = [
+        f"<h3>{escape(each['target'])}: {escape(each['place'])}</h3>"
+        f"<pre>{escape(chr(10).join(each['lines']))}</pre>"
+        for each in document["recommendation"]["settings"]
+        if each["lines"]
+    ]
+    return "<h2>Settings</h2>" + "".join(parts) if parts else ""
