@@ -11,7 +11,7 @@ import numpy as np
 
 from airqueue.diagnose.legs import INTERVAL_S, Target, probing
 from airqueue.diagnose.loads import Say
-from airqueue.diagnose.records import Leg, Load, Records
+from airqueue.diagnose.records import Leg, Load, Records, seconds
 from airqueue.measure.records import MISSING
 
 QUIET_S: Final = 3.0
@@ -72,13 +72,13 @@ class Watch:
             sent_ns = series["sent_ns"]
             answered = series["received_ns"] != MISSING
             trips = np.full(len(sent_ns), np.nan)
-            trips[answered] = (series["received_ns"][answered] - sent_ns[answered]) * 1e-9
+            trips[answered] = seconds(series["received_ns"][answered] - sent_ns[answered])
             found.append(
                 Leg(
                     target.name,
                     target.host,
                     target.method,
-                    np.asarray((sent_ns - self._zero_ns) * 1e-9, dtype=float),
+                    seconds(sent_ns - self._zero_ns),
                     trips,
                     series["answered_by"],
                     series["failed"],

@@ -1,0 +1,52 @@
+"""Records of imagined paths: the delays of two legs, without load and under it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from airqueue.diagnose.records import (
+    GATEWAY,
+    NANOSECONDS,
+    SERVER,
+    Direction,
+    Leg,
+    Load,
+    Records,
+)
+
+QUIET = ((0.0, 3.0), (20.0, 22.0))
+LOADED = (6.0, 11.0)
+IDLE_S = {GATEWAY: 0.002, SERVER: 0.018}
+INTERVAL_S = 0.05
+
+
+def imagined(
+    rises_s: dict[str, float],
+    *,
+    direction: Direction = "down",
+    site: str = SERVER,
+    jitter_s: float = 0.001,
+    lost: float = 0.0,
+    carried_bps: float = 20e6,
+    seed: int = 1,
+) -> Records:
+    """Return records in which the load adds ``rises_s`` to each leg; a leg left out does not answer.
+
+    Jitter: exponential, and a slow swing of the queue as TCP's sawtooth has it, common to all legs.
+    """
+    draw = np.random.default_rng(seed)
+    sent = np.arange(0.0, 22.0, INTERVAL_S)
+    loaded = (sent >= LOADED[0] - 2) & (sent < LOADED[1])
+    swing = 0.8 + 0.2 * (1 + np.sin(2 * np.pi * sent / 2.3)) / 2
+    legs = []
+    for name, idle_s in IDLE_S.items():
+        trips = idle_s + draw.exponential(jitter_s, len(sent))
+        if name in rises_s:
+            trips += loaded * swing * rises_s[name]
+            trips[loaded & (draw.random(len(sent)) < lost)] = np.nan
+        else:
+            trips[:] = np.nan
+        sent_s, trips_s = np.round(sent, NANOSECONDS), np.round(trips, NANOSECONDS)
+        legs.append(Leg(name, f"{name}.example", "icmp", sent_s, trips_s, "192.0.2.1"))
+    load = Load(site, direction, "flood", *LOADED, carried_bps=carried_bps)
+    return Records(tuple(legs), (load,), QUIET)

@@ -1,0 +1,124 @@
+"""The document of a diagnosis, its recommendation, its report, and the command's refusals."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from recorded import imagined
+
+from airqueue.cli import main
+from airqueue.cli.diagnose_view import emit
+from airqueue.diagnose.again import changes
+from airqueue.diagnose.records import GATEWAY, SERVER, from_json, to_json
+from airqueue.diagnose.result import diagnosis, read_diagnosis, schema
+
+ABOUT = {
+    "airqueue": "0",
+    "created": "2026-01-01T00:00:00Z",
+    "target": "<b>server</b>",
+    "elapsed_s": 25.0,
+    "interrupted": False,
+}
+
+
+def lines(found) -> list[str]:
+    return [line for each in found.recommendation.settings for line in each.lines]
+
+
+def test_records_survive_json():
+    records = imagined({GATEWAY: 0.1, SERVER: 0.1}, lost=0.3)
+    again = from_json(json.loads(json.dumps(to_json(records))))
+    assert again.loads == records.loads and again.quiet == records.quiet
+    for ours, theirs in zip(records.legs, again.legs, strict=True):
+        np.testing.assert_allclose(theirs.round_trip_s, ours.round_trip_s, atol=1e-9)
+        assert np.isnan(ours.round_trip_s).any()
+    # The findings are a function of the records alone.
+    assert (
+        diagnosis(again).to_json(ABOUT)["findings"] == diagnosis(records).to_json(ABOUT)["findings"]
+    )
+
+
+def test_files_fit_the_schema_and_the_report_shows_both_legs(tmp_path, capsys):
+    kept, report = tmp_path / "d.json", tmp_path / "d.html"
+    before = imagined({GATEWAY: 0.3, SERVER: 0.3}, seed=3)
+    records = imagined({GATEWAY: 0.1, SERVER: 0.1})
+    emit(diagnosis(records), changes(before, records), ABOUT, str(kept), str(report))
+    shown = capsys.readouterr().out
+    assert "access point's queue towards you" in shown and "better" in shown
+    document = read_diagnosis(kept)
+    jsonschema.Draft202012Validator.check_schema(schema())
+    assert document["findings"][0]["place"] == "access_point"
+    assert document["changes"][0]["word"] == "better"
+    page = report.read_text("utf-8")
+    assert "<b>server</b>" not in page, "names from outside are escaped"
+    assert page.count("<svg") >= 1 and "download, server" in page
+
+
+def test_a_slow_line_is_shaped_below_its_rate_in_the_direction_that_lags():
+    down = diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.2}, carried_bps=20e6))
+    assert down.recommendation.do == "shape-line"
+    assert "uci set sqm.airqueue.download='19000'" in lines(down)
+    assert "uci set sqm.airqueue.upload='0'" in lines(down)
+    up = diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.2}, direction="up", carried_bps=2e6))
+    assert "uci set sqm.airqueue.upload='1900'" in lines(up)
+    assert "tc qdisc replace dev wan root cake bandwidth 1900kbit" in lines(up)
+    assert not any("ifb" in line for line in lines(up))
+
+
+def test_a_full_access_point_is_given_flow_queueing():
+    found = diagnosis(imagined({GATEWAY: 0.2, SERVER: 0.2}))
+    assert found.recommendation.do == "flow-queueing"
+    assert any("fq_codel" in line for line in lines(found))
+
+
+def test_a_full_station_is_told_of_its_own_queue():
+    found = diagnosis(imagined({GATEWAY: 0.2, SERVER: 0.2}, direction="up"))
+    assert found.recommendation.do == "shape-station"
+    assert "own station" in found.headline
+
+
+def test_nothing_is_changed_where_nobody_waits_or_nothing_is_known():
+    calm = diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.0}))
+    assert (calm.recommendation.do, lines(calm)) == ("leave", [])
+    unknown = diagnosis(imagined({SERVER: 0.2}))
+    assert (unknown.recommendation.do, lines(unknown)) == ("nothing-known", [])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "name a host"),
+        (["--download", "ftp://host/file"], "not an address of the web"),
+        (["--download", "http://"], "not an address of the web"),
+        (["--download", "http://host/file", "--direction", "up"], "Nothing to load with"),
+        (["host", "--again", "missing.json"], "missing.json"),
+        (["host", "--hold", "soon"], "soon"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(tmp_path, monkeypatch, words, says):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["diagnose", *words])
+    assert done.exit_code in (1, 2)
+    assert says in done.output and "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"format": "other"}',
+        '{"format": "airqueue-diagnosis", "version": 9}',
+        '{"format": "airqueue-diagnosis", "version": 1}',
+    ],
+)
+def test_a_file_that_is_no_diagnosis_is_refused(tmp_path, content):
+    path = tmp_path / "d.json"
+    path.write_text(content, "utf-8")
+    done = CliRunner().invoke(main, ["diagnose", "host", "--again", str(path)])
+    assert done.exit_code == 1
+    assert str(path) in done.output
