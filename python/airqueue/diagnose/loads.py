@@ -1,23 +1,20 @@
 """Loads: what fills the queues of a path while round trips are measured.
 
-A flood needs an `airqueue server` at the other end; its packets come at a steady rate somewhat
-above the path's, whatever is lost. Transfers of the web need any HTTP server, and slow down as all
-TCP does.
+Connections of TCP and floods need an `airqueue server` at the other end. Connections slow down when
+packets are lost, as all downloads do; packets of a flood come at a steady rate somewhat above the
+path's, whatever is lost, and so show the full queue.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
 
-from airqueue.diagnose.records import Direction, Load, LoadKind
+from airqueue.diagnose.records import Load, LoadKind
+from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import FLOOD_FLOW, Plan, cbr
 from airqueue.measure.prober import Prober, RunProgress
 from airqueue.measure.quick import (
@@ -40,15 +37,14 @@ FILL_S: Final = 2.0
 HOLD: Final = 1.1
 """Offered rate while round trips are measured, as a multiple of the path's: the queue stays full."""
 PROBES_PPS: Final = 10.0
-SETTLE_S: Final = 2.5
-"""Until transfers have filled a queue; slow start takes some round trips."""
+SETTLE_S: Final = 3.0
+"""Until connections have filled a queue; slow start takes some round trips."""
 CONNECTIONS: Final = 4
-CHUNK_BYTES: Final = 1 << 16
-TIMEOUT_S: Final = 10.0
-POLL_S: Final = 0.05
-TICKS_S: Final = 0.1
-MOST_UPLOAD_BYTES: Final = 1 << 30
-"""Announced length of an upload; it ends long before."""
+"""Of TCP, at once: as many as a page or a backup opens."""
+SPARSE_PPS, SPARSE_BYTES = 20.0, 200
+"""Packets of the run during which connections are open."""
+PAYLOAD_SHARE: Final = 1448 / 1500
+"""Data in a full IP packet of TCP with timestamps (RFC 7323)."""
 
 Say = Callable[[str, float | None], None]
 """Takes what is done now, and the time left if known."""
@@ -58,12 +54,58 @@ class LoadError(Exception):
     """A load could not be made; the message is one sentence that says what to do."""
 
 
-class Clock(Protocol):
-    """Seconds since the diagnosis began."""
+class Times(Protocol):
+    """The time since the diagnosis began, in seconds."""
 
-    def __call__(self) -> float:
-        """Return the time."""
+    def clock(self) -> float:
+        """Return the present time."""
         ...
+
+    def at_s(self, monotonic_ns: int) -> float:
+        """Return a time of CLOCK_MONOTONIC."""
+        ...
+
+
+@dataclass
+class Connections:
+    """Connections of TCP from or to an `airqueue server`."""
+
+    site: str
+    prober: LiveProber
+    times: Times
+    hold_s: float
+
+    def carry_out(self, say: Say) -> Load:
+        """Load the path for ``hold_s`` once the queue has filled. Raises ProbeError.
+
+        A server that takes no connections gets a flood instead.
+        """
+        direction = self.prober.direction
+        length_s = SETTLE_S + self.hold_s
+        plan = Plan((cbr(FLOOD_FLOW, 0.0, length_s, SPARSE_PPS, SPARSE_BYTES),))
+        words = f"{'downloading' if direction == 'down' else 'uploading'} over TCP"
+
+        def glimpse(progress: RunProgress) -> None:
+            if progress.runs_ahead:
+                say("waiting for other clients of the server", progress.waits_s)
+            else:
+                say(words, progress.planned_s - progress.elapsed_s)
+
+        down, up = (CONNECTIONS, 0) if direction == "down" else (0, CONNECTIONS)
+        series = self.prober.run_with_load(plan, down, up, glimpse)
+        at_s = np.array([self.times.at_s(ns) for ns in series["at_ns"].tolist()])
+        moved = series[f"{direction}_bytes"]
+        if not moved.sum():
+            say("the server takes no connections of TCP: loading by a flood", None)
+            return Flood(self.site, self.prober, self.times, self.hold_s).carry_out(say)
+        began_s, ended_s = self.times.at_s(series["from_ns"]) + SETTLE_S, float(at_s[-1])
+        # Rows end at their times: the first row of the hold is the one that ends after its begin.
+        held = at_s > began_s
+        if not held.any() or not moved[held].sum():
+            raise LoadError("The connections broke off before the queue had filled; try again.")
+        since_s = float(at_s[~held][-1]) if (~held).any() else began_s
+        bits = 8 * float(moved[held].sum()) / PAYLOAD_SHARE
+        return Load(self.site, direction, "tcp", began_s, ended_s, bits / (ended_s - since_s))
 
 
 @dataclass
@@ -72,7 +114,7 @@ class Flood:
 
     site: str
     prober: Prober
-    clock: Clock
+    times: Times
     hold_s: float
     kind: LoadKind = "flood"
 
@@ -92,12 +134,12 @@ class Flood:
             if progress.runs_ahead:
                 say("waiting for other clients of the server", progress.waits_s)
                 return
-            began.append(self.clock() - progress.elapsed_s)
+            began.append(self.times.clock() - progress.elapsed_s)
             say(f"loading the path, {direction}", progress.planned_s - progress.elapsed_s)
 
         session = Session(self.prober.run(plan, meta, glimpse))
         # The latest answer about the run's beginning is delayed least.
-        zero = float(np.median(began)) if began else self.clock() - plan.end_s
+        zero = float(np.median(began)) if began else self.times.clock() - plan.end_s
         start, end = session.phases["hold"]
         return Load(
             self.site,
@@ -114,7 +156,7 @@ class Flood:
         why = (
             f"The path carries {most:.0f} Mb/s, all that the two ends may send: nothing was filled."
         )
-        now = self.clock()
+        now = self.times.clock()
         return Load(self.site, self.prober.direction, self.kind, now, now, idle=why)
 
 
@@ -150,98 +192,3 @@ def _flood_rise_s(session: Session) -> float | None:
     if not len(before) or not len(loaded):
         return None
     return float(np.median(loaded) - np.median(before))
-
-
-@dataclass
-class Transfers:
-    """Downloads of one address of the web, or uploads to one, over and over."""
-
-    site: str
-    direction: Direction
-    url: str
-    clock: Clock
-    hold_s: float
-    most_bytes: int
-    kind: LoadKind = "web"
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _moved: list[int] = field(default_factory=lambda: [0] * CONNECTIONS)
-    _failed: list[str] = field(default_factory=list)
-
-    def carry_out(self, say: Say) -> Load:
-        """Transfer until round trips were measured for ``hold_s``. Raises LoadError."""
-        threads = [
-            threading.Thread(target=self._transfer, args=(i,), daemon=True)
-            for i in range(CONNECTIONS)
-        ]
-        for thread in threads:
-            thread.start()
-        began = self.clock()
-        try:
-            settled, ended = self._watch(say, began)
-        finally:
-            self._stop.set()
-            for thread in threads:
-                thread.join(TIMEOUT_S)
-        first, last = settled[1], ended[1]
-        length = max(ended[0] - settled[0], 1e-9)
-        return Load(
-            self.site,
-            self.direction,
-            self.kind,
-            settled[0],
-            ended[0],
-            8 * (last - first) / length,
-        )
-
-    def _watch(self, say: Say, began: float) -> tuple[tuple[float, int], tuple[float, int]]:
-        """Return time and bytes when the queue had filled, and at the end."""
-        settled: tuple[float, int] | None = None
-        says = f"{'downloading' if self.direction == 'down' else 'uploading'} {self.url}"
-        while True:
-            now, moved = self.clock(), sum(self._moved)
-            if len(self._failed) == CONNECTIONS:
-                raise LoadError(f"{self.url} cannot be transferred: {self._failed[-1]}.")
-            if moved and settled is None and now > began + SETTLE_S:
-                settled = now, moved
-            full = moved >= self.most_bytes
-            if settled is not None and (now >= settled[0] + self.hold_s or full):
-                return settled, (now, moved)
-            if full or (not moved and now > began + TIMEOUT_S):
-                why = "the limit of bytes was reached" if full else "nothing was transferred"
-                raise LoadError(
-                    f"{self.url} did not load the path for long enough ({why}): name a larger file, "
-                    "or raise --max-bytes."
-                )
-            say(says, SETTLE_S + self.hold_s - (now - began))
-            time.sleep(POLL_S)
-
-    def _transfer(self, index: int) -> None:
-        try:
-            while not self._stop.is_set():
-                before = self._moved[index]
-                self._once(index)
-                if self._moved[index] == before:
-                    time.sleep(TICKS_S)
-        except (OSError, ValueError, urllib.error.URLError) as error:
-            if not self._stop.is_set():
-                self._failed.append(str(error).rstrip("."))
-
-    def _once(self, index: int) -> None:
-        body = self._body(index) if self.direction == "up" else None
-        request = urllib.request.Request(self.url, body, method="POST" if body else "GET")
-        request.add_header("Accept-Encoding", "identity")
-        if body is not None:
-            request.add_header("Content-Length", str(MOST_UPLOAD_BYTES))
-            request.add_header("Content-Type", "application/octet-stream")
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-            while not self._stop.is_set() and (data := answer.read1(CHUNK_BYTES)):
-                if self.direction == "down":
-                    self._moved[index] += len(data)
-
-    def _body(self, index: int) -> Iterator[bytes]:
-        chunk = bytes(CHUNK_BYTES)
-        for _ in range(MOST_UPLOAD_BYTES // CHUNK_BYTES):
-            if self._stop.is_set():
-                raise OSError("stopped")
-            yield chunk
-            self._moved[index] += CHUNK_BYTES

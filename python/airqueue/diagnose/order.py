@@ -8,8 +8,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from airqueue.diagnose.legs import GATEWAY_PORT, Target, answering, first_router
-from airqueue.diagnose.loads import Flood, LoadError, Transfers
+from airqueue.diagnose.loads import Connections, Flood, LoadError
 from airqueue.diagnose.records import GATEWAY, SERVER, WIRE, Direction, Records
+from airqueue.diagnose.web import Transfers
 from airqueue.diagnose.timeline import Glimpse, Loading, Watch, carry_out
 from airqueue.measure.live import DEFAULT_PORT, LiveProber
 
@@ -66,6 +67,8 @@ class Order:
     gateway: str = AUTO
     directions: tuple[Direction, ...] = DIRECTIONS
     hold_s: float = 5.0
+    flood: bool = False
+    """Load by a flood in place of TCP."""
     max_rate_bps: float | None = None
     max_wait_s: float = 600.0
     key: bytes | None = None
@@ -105,12 +108,13 @@ class Order:
                 continue
             for way in self.directions:
                 with self._prober(host, way) as prober:
-                    yield Flood(site, prober, watch.clock, self.hold_s)
+                    load = Flood if self.flood else Connections
+                    yield load(site, prober, watch, self.hold_s)
         for way in self.directions:
             url = self.web.url(way)
             if url is not None:
                 most = self.web.most_bytes
-                yield Transfers(SERVER, way, url, watch.clock, self.hold_s, most)
+                yield Transfers(SERVER, way, url, watch, self.hold_s, most)
 
     def _prober(self, host: str, direction: Direction) -> LiveProber:
         return LiveProber(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Direction = Literal["down", "up"]
-LoadKind = Literal["flood", "web"]
+LoadKind = Literal["tcp", "flood", "web"]
 
 GATEWAY: Final = "gateway"
 """Leg to the first router: behind it the radio network ends."""
@@ -69,7 +69,8 @@ class Leg:
 class Load:
     """One load, and the time in which the queue that it fills had filled.
 
-    ``site``: leg to whose end the load went. ``carried_bps``: IP bits per second that arrived.
+    ``site``: leg to whose end the load went. ``carried_bps``: IP bits per second that arrived; of TCP
+    what its data take in full packets.
     ``flood_rise_s``: delay of the flood's own packets above the empty path, if it was a flood.
     ``idle``: the load could not fill any queue, and why.
     """

@@ -54,6 +54,10 @@ class Watch:
         """Return the seconds since the beginning."""
         return (time.monotonic_ns() - self._zero_ns) * 1e-9
 
+    def at_s(self, monotonic_ns: int) -> float:
+        """Return a time of CLOCK_MONOTONIC in seconds since the beginning."""
+        return (monotonic_ns - self._zero_ns) * 1e-9
+
     def last_s(self) -> dict[str, float | None]:
         """Return the last round trip of each leg."""
         return {each["name"]: each["round_trip_s"] for each in self._probes.poll()}

@@ -92,6 +92,28 @@ class LiveProber:
             self._stop()
             raise
 
+    def run_with_load(
+        self,
+        plan: Plan,
+        down: int,
+        up: int,
+        on_progress: Callable[[RunProgress], None] | None = None,
+    ) -> LoadSeriesDict:
+        """Carry out a plan with connections of TCP beside it, and return what these carried.
+
+        Raises ProbeError. Ctrl-C stops both and raises KeyboardInterrupt.
+        """
+        load: Load | None = None
+        try:
+            self._client.start(plan.native(), self.direction)
+            while load is None and self._watch(on_progress, PROGRESS_EVERY_S):
+                seen = self._client.poll()
+                if seen["started_ns"] is not None:
+                    load = self._client.load(down, up)
+        except NativeError as error:
+            raise ProbeError(f"{error}.") from error
+        raise NotImplementedError
+
     def _watch(
         self, on_progress: Callable[[RunProgress], None] | None, within_s: float | None = None
     ) -> bool:
