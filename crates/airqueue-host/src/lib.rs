@@ -13,6 +13,7 @@ pub mod driver;
 pub mod emulator;
 pub mod error;
 pub mod live;
+pub mod load;
 pub mod mmsg;
 pub mod netns;
 pub mod packet_device;
@@ -32,4 +33,5 @@ pub mod wait;
 
 pub use client::{ClientHandle, ClientOptions};
 pub use error::HostError;
+pub use load::LoadHandle;
 pub use server::{ServerHandle, ServerOptions};

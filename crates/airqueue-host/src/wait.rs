@@ -49,6 +49,23 @@ impl Ready {
 pub struct Waker(EventFd);
 
 impl Waker {
+    /// A waker that waits in no [`Waiter`]: its owner polls [`Self::event`].
+    pub(crate) fn new() -> Result<Waker, Errno> {
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        EventFd::from_value_and_flags(0, flags).map(Waker)
+    }
+
+    /// Readable once woken.
+    pub(crate) fn event(&self) -> &EventFd {
+        &self.0
+    }
+
+    /// Forgets what woke it.
+    pub(crate) fn clear(&self) {
+        // Resets the counter; nothing else reads it.
+        let _ = self.0.read();
+    }
+
     /// Ends the present wait, or the next one.
     pub fn wake(&self) {
         // The only failure is a full counter: then the waiter is awake already.
@@ -81,8 +98,7 @@ impl Waiter {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
-        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
-        let waker = Arc::new(Waker(EventFd::from_value_and_flags(0, flags)?));
+        let waker = Arc::new(Waker::new()?);
         for (i, port) in ports.iter().enumerate() {
             epoll.add(port, EpollEvent::new(EpollFlags::EPOLLIN, i as u64))?;
         }
@@ -147,10 +163,7 @@ impl Waiter {
         for event in events {
             match event.data() {
                 TIMER => self.armed = None,
-                WAKE => {
-                    // Resets the counter; nothing else reads it.
-                    let _ = self.waker.0.read();
-                }
+                WAKE => self.waker.clear(),
                 i => {
                     let bit = 1u64 << i;
                     if event.events().contains(EpollFlags::EPOLLERR) {

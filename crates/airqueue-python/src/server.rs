@@ -47,7 +47,7 @@ impl PyServer {
             max_sessions_per_address: max_sessions_per_address
                 .unwrap_or(d.max_sessions_per_address),
         };
-        let options = ServerOptions { bind, port, key, limits, namespace: netns };
+        let options = ServerOptions { bind, port, key, limits, namespace: netns, tcp };
         py.detach(|| ServerHandle::start(&options)).map(PyServer).map_err(error)
     }
 
