@@ -9,6 +9,7 @@ mod emulation;
 mod grammar;
 mod live;
 mod live_dicts;
+mod load;
 mod path;
 mod radio;
 mod radio_facts;
@@ -52,6 +53,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::live::PyMoment;
+    #[pymodule_export]
+    use super::load::PyLoad;
     #[pymodule_export]
     use super::path::PySimulatedPath;
     #[pymodule_export]
