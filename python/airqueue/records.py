@@ -383,6 +383,53 @@ class LiveDict(TypedDict):
     """The queues of stations and of wired links."""
 
 
+class LoadDict(TypedDict):
+    """A load of TCP connections so far."""
+
+    elapsed_s: float
+    """Time since the load began."""
+    down_bytes: int
+    """Bytes that arrived here, without headers."""
+    up_bytes: int
+    """Bytes that the server acknowledged, without headers."""
+    opening: int
+    """Connections that the server has not answered yet."""
+    alive: int
+    """Connections that carry the load."""
+    ended: bool
+    """Whether the load has ended."""
+    failed: str | None
+    """Why the load ended before its run, unless it was stopped."""
+
+
+class LoadSeriesDict(TypedDict):
+    """The records of a load: columns of equal length, one row per interval of about 100 ms.
+    Times are on `CLOCK_MONOTONIC`; the smallest int64 stands for a time that is not known."""
+
+    from_ns: int
+    """The beginning of the first interval."""
+    at_ns: npt.NDArray[np.int64]
+    """End of the interval, which is the beginning of the next one."""
+    down_bytes: npt.NDArray[np.uint64]
+    """Bytes that arrived in the interval, without headers."""
+    up_bytes: npt.NDArray[np.uint64]
+    """Bytes that the server acknowledged in the interval, without headers."""
+    down_rtt_least_ns: npt.NDArray[np.int64]
+    """Least round-trip time of connections that download, as the receiving kernel sees it."""
+    down_rtt_median_ns: npt.NDArray[np.int64]
+    """Median of the round-trip times of connections that download."""
+    up_rtt_least_ns: npt.NDArray[np.int64]
+    """Least smoothed round-trip time of connections that upload."""
+    up_rtt_median_ns: npt.NDArray[np.int64]
+    """Median of the smoothed round-trip times of connections that upload."""
+    alive: npt.NDArray[np.uint64]
+    """Connections that carried the load at the end of the interval."""
+    retransmitted: int
+    """Segments that connections that upload sent again."""
+    died: list[str]
+    """Connections that died before the run ended or were never there, a sentence each."""
+
+
 class OpportunitiesDict(TypedDict):
     """What the medium gave to a link: times from the beginning of the warm-up."""
 
@@ -420,6 +467,13 @@ class PollDict(TypedDict):
     its turn."""
     runs_ahead: int
     """Runs of other clients that come first."""
+    epoch_ns: int | None
+    """Zero of the recorded times that were read here, on `CLOCK_MONOTONIC`: of `received_ns`
+    downwards, of `scheduled_ns`, `sent_ns` and `kernel_tx_ns` upwards. Also after the run; none
+    upwards before the run begins."""
+    started_ns: int | None
+    """When the run began as seen from here, on `CLOCK_MONOTONIC`: upwards the epoch, downwards
+    the least of arrival minus send time. Also after the run; none before its first packet."""
 
 
 class QueueSeriesDict(TypedDict):

@@ -14,6 +14,7 @@ pub mod echo;
 pub mod emulator;
 pub mod error;
 pub mod live;
+pub mod load;
 pub mod mmsg;
 pub mod netns;
 mod notes;
@@ -34,4 +35,5 @@ pub mod wait;
 
 pub use client::{ClientHandle, ClientOptions};
 pub use error::HostError;
+pub use load::LoadHandle;
 pub use server::{ServerHandle, ServerOptions};

@@ -49,13 +49,18 @@ impl Ready {
 pub struct Waker(EventFd);
 
 impl Waker {
-    /// A waker for a loop that waits for the descriptor itself.
+    /// A waker that waits in no [`Waiter`]: its owner polls [`Self::event`].
     pub(crate) fn new() -> Result<Waker, Errno> {
         let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
-        Ok(Waker(EventFd::from_value_and_flags(0, flags)?))
+        EventFd::from_value_and_flags(0, flags).map(Waker)
     }
 
-    /// A wake-up was seen.
+    /// Readable once woken.
+    pub(crate) fn event(&self) -> &EventFd {
+        &self.0
+    }
+
+    /// Forgets what woke it.
     pub(crate) fn clear(&self) {
         // Resets the counter; nothing else reads it.
         let _ = self.0.read();

@@ -1,5 +1,5 @@
-//! Measuring a path: traffic plans, the UDP wire format, the sans-IO client and server that carry a
-//! plan out, the records they leave, and the file that keeps those records.
+//! Measuring a path: traffic plans, the wire formats of measured packets and of TCP load, the sans-IO client and
+//! server that carry a plan out, the records they leave, and the file that keeps those records.
 //!
 //! Nothing here opens a socket or reads a clock: `airqueue-host` drives these machines over real
 //! sockets, `airqueue-scenario` over a simulated bottleneck.
@@ -14,6 +14,7 @@ pub mod echo;
 pub mod endpoint;
 pub mod error;
 pub mod limits;
+pub mod load;
 pub mod log;
 pub mod plan;
 pub mod receiver;

@@ -91,6 +91,11 @@ impl Receiver {
         }
     }
 
+    /// The session's zero of receive times.
+    pub fn zero(&self) -> Time {
+        self.zero
+    }
+
     /// How the run ended, once it has. Packets are still recorded until the log is taken: packets held by a stalled
     /// device are not lost.
     pub fn end(&self) -> Option<RunEnd> {

@@ -3,6 +3,8 @@
 use crate::convert::{self, NativeSegment};
 use crate::dicts::{LimitsDict, PollDict, RunDict};
 use crate::error;
+use crate::load::PyLoad;
+use airqueue_core::Time;
 use airqueue_host::client::RunState;
 use airqueue_host::{ClientHandle, ClientOptions};
 use pyo3::prelude::*;
@@ -49,7 +51,7 @@ impl PyClient {
 
     /// The state and the progress of the run.
     fn poll(&self, py: Python<'_>) -> PollDict {
-        let (state, progress) = py.detach(|| self.0.poll());
+        let ((state, progress), times) = py.detach(|| (self.0.poll(), self.0.times()));
         let (state, reason) = match state {
             RunState::Running => ("running", None),
             RunState::Collecting => ("collecting", None),
@@ -66,7 +68,14 @@ impl PyClient {
             delay_s: progress.delay.map(|delay| delay.as_secs_f64()),
             waits_s: progress.waiting.map(|waiting| waiting.left.as_secs_f64()),
             runs_ahead: progress.waiting.map_or(0, |waiting| waiting.ahead),
+            epoch_ns: times.and_then(|t| t.epoch).map(Time::as_nanos),
+            started_ns: times.and_then(|t| t.started).map(Time::as_nanos),
         }
+    }
+
+    /// Opens TCP connections beside the run in progress: `down` in which the server sends, `up` in which this end does.
+    fn load(&self, py: Python<'_>, down: u8, up: u8) -> PyResult<PyLoad> {
+        py.detach(|| self.0.load(down, up)).map(PyLoad).map_err(error)
     }
 
     /// Stops the run at both ends.

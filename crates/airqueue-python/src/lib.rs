@@ -11,6 +11,7 @@ mod emulation;
 mod grammar;
 mod live;
 mod live_dicts;
+mod load;
 mod path;
 mod radio;
 mod radio_facts;
@@ -56,6 +57,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::live::PyMoment;
+    #[pymodule_export]
+    use super::load::PyLoad;
     #[pymodule_export]
     use super::path::PySimulatedPath;
     #[pymodule_export]

@@ -16,7 +16,7 @@ pub(crate) struct PyServer(ServerHandle);
 #[pymethods]
 impl PyServer {
     #[new]
-    #[pyo3(signature = (bind=None, port=5860, *, key=None, max_bits_per_s=None, max_packets_per_s=None, max_run_s=None, max_sessions=None, max_sessions_per_address=None, netns=None))]
+    #[pyo3(signature = (bind=None, port=5860, *, key=None, max_bits_per_s=None, max_packets_per_s=None, max_run_s=None, max_sessions=None, max_sessions_per_address=None, netns=None, tcp=true))]
     #[expect(clippy::too_many_arguments)] // they are Python's keywords
     fn new(
         py: Python<'_>,
@@ -29,6 +29,7 @@ impl PyServer {
         max_sessions: Option<u32>,
         max_sessions_per_address: Option<u32>,
         netns: Option<PathBuf>,
+        tcp: bool,
     ) -> PyResult<PyServer> {
         let bind = bind
             .map(|text| {
@@ -47,7 +48,7 @@ impl PyServer {
             max_sessions_per_address: max_sessions_per_address
                 .unwrap_or(d.max_sessions_per_address),
         };
-        let options = ServerOptions { bind, port, key, limits, namespace: netns };
+        let options = ServerOptions { bind, port, key, limits, namespace: netns, tcp };
         py.detach(|| ServerHandle::start(&options)).map(PyServer).map_err(error)
     }
 
@@ -61,6 +62,12 @@ impl PyServer {
     #[getter]
     fn address(&self) -> String {
         self.0.local_addr().to_string()
+    }
+
+    /// Why the server offers no TCP load although it was to, if so.
+    #[getter]
+    fn no_tcp(&self) -> Option<&str> {
+        self.0.no_tcp()
     }
 
     /// Why the server stopped by itself, if it did.

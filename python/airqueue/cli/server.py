@@ -18,6 +18,11 @@ POLL_S = 0.2
 @click.option("--bind", metavar="ADDRESS", help="Listen on this address only (default: all).")
 @click.option("--port", default=5860, show_default=True, type=click.IntRange(0, 65535))
 @click.option(
+    "--no-tcp",
+    is_flag=True,
+    help="Offer no load by TCP connections, which use the same port number.",
+)
+@click.option(
     "--key-file",
     metavar="FILE",
     help="Serve only clients that know this shared key (or AIRQUEUE_KEY).",
@@ -46,6 +51,7 @@ def server(
     *,
     bind: str | None,
     port: int,
+    no_tcp: bool,
     key_file: str | None,
     max_rate: float,
     max_run: float,
@@ -70,13 +76,15 @@ def server(
         max_run_s=max_run,
         max_sessions=max_sessions,
         max_sessions_per_address=max_sessions_per_address,
+        tcp=not no_tcp,
     )
     # Handle signals also if a shell started the server in the background (SIGINT ignored) or a
     # service manager stops the server.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     try:
-        click.echo(f"Listening on {running.address}, Ctrl-C ends it.", err=True)
+        without = "" if running.no_tcp is None else f" No TCP load: {running.no_tcp}."
+        click.echo(f"Listening on {running.address}, Ctrl-C ends it.{without}", err=True)
         while (failure := running.failure()) is None:
             time.sleep(POLL_S)
         raise click.ClickException(failure)

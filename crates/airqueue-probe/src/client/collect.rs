@@ -148,7 +148,7 @@ impl Client {
     }
 
     fn finish(&mut self, now: Time, run: Run) {
-        self.run = None;
+        self.last_times = self.run.take().map(|run| run.times());
         self.finished = Some(run);
         self.state = ClientState::Ready;
         self.next_idle = now + IDLE_EVERY;

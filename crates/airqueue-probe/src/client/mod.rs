@@ -2,6 +2,7 @@
 
 mod collect;
 mod connect;
+mod load;
 mod run;
 
 use crate::auth::{Role, TagKey, unguessable};
@@ -14,6 +15,7 @@ use crate::records::Run;
 use crate::wire::{MAX_FLOWS, Message, decode, encode};
 use airqueue_core::{Span, Time};
 use connect::FlowHandshake;
+pub use load::RunTimes;
 use run::ClientRun;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -119,6 +121,8 @@ pub struct Client {
     run: Option<ClientRun>,
     last_run: u32,
     finished: Option<Run>,
+    /// The times of the run before.
+    last_times: Option<RunTimes>,
     outbox: VecDeque<(usize, Vec<u8>)>,
     born: Time,
     now: Time,
@@ -153,6 +157,7 @@ impl Client {
             run: None,
             last_run: 0,
             finished: None,
+            last_times: None,
             outbox: VecDeque::new(),
             born: now,
             now,

@@ -1,6 +1,7 @@
 //! The server: proves addresses, keeps sessions, carries out its half of the runs.
 
 mod admission;
+mod load;
 mod run;
 mod session;
 mod turns;

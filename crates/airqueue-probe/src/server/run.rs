@@ -11,6 +11,9 @@ use airqueue_core::{Span, Time};
 
 /// Longest delay that a START may ask for.
 const MAX_DELAY: Span = Span::from_secs(10);
+/// How much later than the server's START a client's run may begin, upwards: STARTED travels to the client, and may be
+/// lost.
+const START_SLACK: Span = Span::from_secs(2);
 
 /// The state of a run.
 #[derive(Debug)]
@@ -43,6 +46,8 @@ pub(super) struct ServerRun {
     pub fetched: bool,
     /// The client ended the run.
     pub stop_received: bool,
+    /// When a load beside the run ends at the latest; set at the start.
+    pub planned_end: Option<Time>,
     /// Chunks to send: `first + i` for every bit `i`.
     wanted: (u32, u128),
 }
@@ -57,6 +62,7 @@ impl ServerRun {
             shared: false,
             fetched: false,
             stop_received: false,
+            planned_end: None,
             wanted: (0, 0),
         }
     }
@@ -79,6 +85,7 @@ impl ServerRun {
             return receiver.expect_start(now, delay);
         }
         let ServerPhase::Agreed(plan) = &self.phase else { return };
+        self.planned_end = Some(now + delay + plan.end() + START_SLACK);
         self.phase = match self.direction {
             Direction::Down => {
                 ServerPhase::Sending(Sender::new(id, self.number, plan, now + delay, overhead))

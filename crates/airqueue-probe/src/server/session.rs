@@ -77,6 +77,11 @@ impl Session {
         self.flows.first().copied().flatten()
     }
 
+    /// The key that tags the session's messages.
+    pub fn key(&self) -> TagKey {
+        self.key.clone()
+    }
+
     pub fn verify(&self, datagram: &[u8]) -> bool {
         self.key.verify(Role::Client, datagram)
     }

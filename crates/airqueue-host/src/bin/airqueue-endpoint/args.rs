@@ -62,6 +62,9 @@ pub(crate) struct ServerArgs {
     /// UDP port
     #[arg(long, default_value_t = PORT)]
     pub(crate) port: u16,
+    /// Offer no load by TCP connections, which use the TCP port of the same number
+    #[arg(long)]
+    pub(crate) no_tcp: bool,
     /// File with a key that clients must know
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,

@@ -14,10 +14,12 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Stop> {
         key: args.key()?,
         limits: args.limits(),
         namespace: None,
+        tcp: !args.no_tcp,
     };
     let server = ServerHandle::start(&options)?;
     let who = if options.key.is_some() { "clients that know the key" } else { "everyone" };
-    println!("listening on UDP {} for {who}; Ctrl-C ends it", server.local_addr());
+    let without = server.no_tcp().map_or(String::new(), |why| format!("; no TCP load: {why}"));
+    println!("listening on UDP {} for {who}{without}; Ctrl-C ends it", server.local_addr());
     while !interrupted() {
         if let Some(reason) = server.failure() {
             return Err(Stop::Failed(reason));

@@ -1,30 +1,34 @@
 //! The client as a blocking handle: a thread drives `airqueue_probe::client::Client` over sockets.
 
+mod session;
+mod view;
+
 use crate::clock;
 use crate::driver::{Driver, DriverStats};
 use crate::error::{HostError, words};
+use crate::load::{LoadHandle, LoadPlan};
 use crate::netns;
 use crate::socket::UdpPort;
-use crate::wait::{Waker, prefer_this_thread};
-use airqueue_core::{Span, Time};
-use airqueue_probe::ClientError;
-use airqueue_probe::client::{Client, ClientConfig, ClientState, Direction, Progress};
+use crate::wait::Waker;
+use airqueue_core::Span;
+use airqueue_probe::client::{Client, ClientConfig, ClientState, Direction, Progress, RunTimes};
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::Run;
-use nix::libc;
+use session::{Command, Session};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Sender, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use view::{Shared, View};
+
+pub(crate) use view::Shared as ClientView;
 
 /// Most addresses of a name that are tried.
 const ADDRESSES: usize = 4;
-/// How often the handle's view of a run is updated.
-const VIEW_EVERY: Span = Span::from_millis(20);
 
 /// The options of a client.
 #[derive(Clone, Debug)]
@@ -60,41 +64,12 @@ pub enum RunState {
     Failed(String),
 }
 
-/// The thread's state, as the handle sees it.
-#[derive(Debug)]
-struct View {
-    state: ClientState,
-    progress: Progress,
-    run: Option<Run>,
-    transport: DriverStats,
-    limits: Option<Limits>,
-    /// Why the thread ended, if it has ended.
-    ended: Option<String>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    view: Mutex<View>,
-    changed: Condvar,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, View> {
-        self.view.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-enum Command {
-    Start(Plan, Direction, SyncSender<Result<(), ClientError>>),
-    Cancel,
-    Close,
-}
-
 /// A session with a server.
 #[derive(Debug)]
 pub struct ClientHandle {
     server: SocketAddr,
     limits: Limits,
+    namespace: Option<PathBuf>,
     commands: Sender<Command>,
     waker: Arc<Waker>,
     shared: Arc<Shared>,
@@ -134,7 +109,11 @@ impl ClientHandle {
         let ports = open_ports(options, server)?;
         let driver = Driver::new(Client::new(config, clock::monotonic()), ports)?;
         let waker = driver.waker();
-        let shared = Arc::new(Shared { view: Mutex::new(View::new()), changed: Condvar::new() });
+        let shared = Arc::new(Shared {
+            view: Mutex::new(View::new()),
+            changed: Condvar::new(),
+            loads: Mutex::default(),
+        });
         let (commands, inbox) = channel();
         let session = Session::new(driver, inbox, Arc::clone(&shared));
         let thread = std::thread::Builder::new()
@@ -143,7 +122,9 @@ impl ClientHandle {
             .map_err(HostError::system("start a thread"))?;
         let limits = Limits::default();
         let thread = Mutex::new(Some(thread));
-        let mut handle = ClientHandle { server, limits, commands, waker, shared, thread };
+        let namespace = options.namespace.clone();
+        let mut handle =
+            ClientHandle { server, limits, namespace, commands, waker, shared, thread };
         handle.limits = handle.await_ready(patience)?;
         Ok(handle)
     }
@@ -201,6 +182,25 @@ impl ClientHandle {
     pub fn poll(&self) -> (RunState, Progress) {
         let view = self.shared.lock();
         (view.run_state(), view.progress)
+    }
+
+    /// Where the times of the present or last run lie on `CLOCK_MONOTONIC`; `None` before the first run.
+    pub fn times(&self) -> Option<RunTimes> {
+        self.shared.lock().times
+    }
+
+    /// Opens TCP connections beside the run in progress, `down` in which the server sends and `up` in which this end
+    /// sends, as fast as TCP can. They end with the run.
+    pub fn load(&self, down: u8, up: u8) -> Result<LoadHandle, HostError> {
+        let (reply, answer) = sync_channel(1);
+        self.command(Command::Load(reply))?;
+        let Some(grant) = answer.recv().map_err(|_| self.end())? else {
+            let text = "a load needs a run in progress: start one, and wait for its turn";
+            return Err(HostError::Request(text.into()));
+        };
+        let (server, view) = (self.server, Arc::clone(&self.shared));
+        let namespace = self.namespace.as_deref();
+        LoadHandle::start(LoadPlan { server, grant, down, up, view }, namespace)
     }
 
     /// Stops the run at both ends; `finish` then collects the records so far.
@@ -276,53 +276,6 @@ impl Drop for ClientHandle {
     }
 }
 
-impl View {
-    fn new() -> View {
-        let nothing = Span::ZERO;
-        View {
-            state: ClientState::Connecting,
-            progress: Progress {
-                elapsed: nothing,
-                planned: nothing,
-                received: 0,
-                lost: 0,
-                delay: None,
-                waiting: None,
-            },
-            run: None,
-            transport: DriverStats::default(),
-            limits: None,
-            ended: None,
-        }
-    }
-
-    fn run_state(&self) -> RunState {
-        if self.run.is_some() {
-            return RunState::Done;
-        }
-        if let Some(reason) = &self.ended {
-            return RunState::Failed(reason.clone());
-        }
-        match &self.state {
-            ClientState::Failed(error) => RunState::Failed(error.to_string()),
-            ClientState::Closed => RunState::Failed(HostError::Closed.to_string()),
-            ClientState::Collecting => RunState::Collecting,
-            _ => RunState::Running,
-        }
-    }
-
-    /// The error about the server from ICMP or the local routing table, if any.
-    fn unreachable(&self, server: SocketAddr) -> Option<HostError> {
-        let unreachable = self.transport.unreachable.filter(|(address, _)| *address == server);
-        let errno = unreachable.map(|(_, errno)| errno).or(self.transport.send_error)?;
-        if errno == libc::ECONNREFUSED {
-            return Some(HostError::Refused { server });
-        }
-        let reason = words(&io::Error::from_raw_os_error(errno));
-        Some(HostError::Unreachable { server, reason })
-    }
-}
-
 /// A run of which the sender's own host refused every packet is an error.
 fn check_sent(run: Run, transport: &DriverStats) -> Result<Run, HostError> {
     let attempted = run.records.sent_ns.len() as u64;
@@ -336,102 +289,6 @@ fn check_sent(run: Run, transport: &DriverStats) -> Result<Run, HostError> {
     Err(HostError::Request(format!(
         "the sending host could not send a single packet of the run: {reason}; check its route, and the packet size against its interface's MTU"
     )))
-}
-
-/// The thread's side.
-struct Session {
-    driver: Driver<Client>,
-    inbox: Receiver<Command>,
-    shared: Arc<Shared>,
-    shown: Time,
-    shown_state: ClientState,
-    /// Runs of other clients that come first, as shown.
-    shown_ahead: Option<u16>,
-}
-
-impl Session {
-    fn new(driver: Driver<Client>, inbox: Receiver<Command>, shared: Arc<Shared>) -> Session {
-        let shown_state = ClientState::Connecting;
-        let (shown, shown_ahead) = (Time::ZERO, None);
-        Session { driver, inbox, shared, shown, shown_state, shown_ahead }
-    }
-
-    fn run(mut self) {
-        prefer_this_thread();
-        let ended = loop {
-            if let Err(error) = self.driver.turn() {
-                break error.to_string();
-            }
-            match self.inbox.try_recv() {
-                Ok(Command::Close) | Err(TryRecvError::Disconnected) => {
-                    self.leave();
-                    break String::new();
-                }
-                Ok(command) => {
-                    self.obey(command);
-                    // The command's effects are due now, and another command may wait.
-                    self.driver.waker().wake();
-                }
-                Err(TryRecvError::Empty) => {}
-            }
-            self.show();
-        };
-        self.shared.lock().ended = Some(ended);
-        self.shared.changed.notify_all();
-    }
-
-    fn obey(&mut self, command: Command) {
-        let now = clock::monotonic();
-        match command {
-            Command::Start(plan, direction, reply) => {
-                let result = self.driver.endpoint().start(now, &plan, direction);
-                self.show();
-                // A handle that no longer waits was dropped.
-                let _ = reply.send(result);
-            }
-            Command::Cancel => self.driver.endpoint().cancel(now),
-            Command::Close => {}
-        }
-    }
-
-    /// Closes the session; one turn of the loop sends the CLOSE.
-    fn leave(&mut self) {
-        self.driver.endpoint().close(clock::monotonic());
-        self.driver.waker().wake();
-        let _ = self.driver.turn();
-        self.shared.lock().state = ClientState::Closed;
-    }
-
-    /// Updates the handle's view when the state changed, or from time to time.
-    fn show(&mut self) {
-        let now = clock::monotonic();
-        let transport = self.driver.stats();
-        let endpoint = self.driver.endpoint();
-        let run = endpoint.take_run();
-        let progress = endpoint.progress(now);
-        // While a client waits for its turn its thread sleeps for seconds: the next look would be late.
-        let ahead = progress.waiting.map(|w| w.ahead);
-        let same =
-            *endpoint.state() == self.shown_state && run.is_none() && ahead == self.shown_ahead;
-        let connecting = self.shown_state == ClientState::Connecting;
-        if same && !connecting && now < self.shown + VIEW_EVERY {
-            return;
-        }
-        self.shown = now;
-        self.shown_state = endpoint.state().clone();
-        self.shown_ahead = ahead;
-        let limits = endpoint.limits().copied();
-        let mut view = self.shared.lock();
-        view.progress = progress;
-        view.state = self.shown_state.clone();
-        view.transport = transport;
-        view.limits = limits;
-        if run.is_some() {
-            view.run = run;
-        }
-        drop(view);
-        self.shared.changed.notify_all();
-    }
 }
 
 fn check(options: &ClientOptions) -> Result<(), HostError> {
