@@ -79,6 +79,8 @@ class _Types:
             item = schema["items"] or schema["prefixItems"][0]
             return f"list[{self._type(key, item)}]"
         names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        if {"array", "object"} & {*names}:
+            return "object"
         return " | ".join(_NUMBERS.get(each, "None") for each in names)
 
 

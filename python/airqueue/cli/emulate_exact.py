@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -14,6 +11,7 @@ import click
 
 from airqueue import text
 from airqueue.cli.progress import time_left
+from airqueue.cli.signals import signals_end
 from airqueue.emulate import exact, twins
 from airqueue.emulate.session import Order
 
@@ -34,7 +32,7 @@ def run(
     ``options`` are those of `exact.run`.
     """
     status = _Status(order.duration_s, quiet=quiet)
-    with _signals_end():
+    with signals_end():
         try:
             return exact.run(
                 scenario,
@@ -64,7 +62,7 @@ def run_twins(
     def watch(twin: int, progress: exact.Progress) -> None:
         status[twin - 1].show(progress)
 
-    with _signals_end():
+    with signals_end():
         try:
             return twins.run(scenario, order, count, watch=watch, **options)
         finally:
@@ -140,18 +138,3 @@ class _Erasing:
     def flush(self) -> None:
         """Flush the stream."""
         self._stream.flush()
-
-
-@contextmanager
-def _signals_end() -> Iterator[None]:
-    """Have SIGTERM and SIGHUP end the run in order, as Ctrl-C does."""
-
-    def end(number: int, frame: object) -> None:
-        raise click.exceptions.Exit(128 + number)
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -207,25 +207,34 @@ def carry_out(
     job: Job, connect: Callable[[], AbstractContextManager[Prober]], *, quiet: bool
 ) -> Document:
     """Measure; after Ctrl-C name the file of the runs and evaluate the finished runs."""
+
+    def measured(display: Display) -> Document:
+        with connect() as prober, job.capturing():
+            try:
+                found = api.measure(
+                    prober,
+                    profile=job.header["profile"],
+                    sizes=job.header["sizes"],
+                    max_time_s=job.max_time_s,
+                    on_event=display.on_event,
+                    on_run=job.on_run,
+                    previous=job.previous,
+                    header={"target": job.header["target"]},
+                )
+            except RunInterrupted as stopped:
+                if stopped.run is not None:
+                    job.on_run(stopped.run)
+                raise
+            return found.to_json()
+
+    return kept(job, measured, quiet=quiet)
+
+
+def kept(job: Job, measured: Callable[[Display], Document], *, quiet: bool) -> Document:
+    """Return what a function measures that hands all runs to the job; keep them whatever happens."""
     with Display(quiet=quiet) as display:
         try:
-            with connect() as prober, job.capturing():
-                try:
-                    measured = api.measure(
-                        prober,
-                        profile=job.header["profile"],
-                        sizes=job.header["sizes"],
-                        max_time_s=job.max_time_s,
-                        on_event=display.on_event,
-                        on_run=job.on_run,
-                        previous=job.previous,
-                        header={"target": job.header["target"]},
-                    )
-                except RunInterrupted as stopped:
-                    if stopped.run is not None:
-                        job.on_run(stopped.run)
-                    raise
-                return measured.to_json()
+            return measured(display)
         except KeyboardInterrupt:
             pass
         except ProbeError as error:

@@ -34,6 +34,25 @@ class Named(click.ParamType[tuple[str, str]]):
         return name, rest
 
 
+class Share(click.ParamType[float]):
+    """A share as a number from 0 to 1, or in percent: ``0.01``, ``1%``."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Parse the text; a number passes."""
+        text = str(value).strip()
+        percent = text.endswith("%")
+        try:
+            found = float(text.removesuffix("%"))
+        except ValueError:
+            found = -1.0
+        found = found / 100 if percent else found
+        if not 0 <= found <= 1:
+            self.fail(f"{value!r} is no share; write for example 0.01 or 1%", param, ctx)
+        return found
+
+
 class Sizes(click.ParamType[tuple[int, ...]]):
     """One or two IP packet sizes in bytes, as in ``1500,750``."""
 

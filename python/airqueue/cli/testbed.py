@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -14,22 +14,28 @@ from rich.console import Console
 import airqueue
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import INTERRUPTED
-from airqueue.cli.measure import Job, carry_out
+from airqueue.cli.measure import Job, carry_out, kept
 from airqueue.cli.output import Outputs
-from airqueue.cli.parameters import DURATION, RATE, SIZES
+from airqueue.cli.parameters import DURATION, RATE, SIZES, Share
+from airqueue.cli.progress import Display
+from airqueue.cli.signals import signals_end
 from airqueue.files import check_writable
-from airqueue.linux import preflight
-from airqueue.linux.config import FRAME_BYTES, ConfigError, HostApConfig, QueueSpec
+from airqueue.linux import preflight, truth, uml_bed
+from airqueue.linux.config import FRAME_BYTES, ConfigError, HostApConfig, Shaper, parse_queue
 from airqueue.linux.disturbance import Disturbance, Kind
 from airqueue.linux.errors import NamespaceError
-from airqueue.linux.host_ap import HostAp, script
+from airqueue.linux.host_ap import script
 from airqueue.linux.probing import host_ap_prober
+from airqueue.linux.uml_measure import CREATED
+from airqueue.linux.uml_measure import measure as measure_in_uml
+from airqueue.linux.uml_measure import target as uml_target
 from airqueue.measure import api
-from airqueue.measure.document import Truth
+from airqueue.measure.document import Document, Truth
 from airqueue.measure.prober import Prober
 from airqueue.units import UnitError, parse_burst, parse_size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Kernel = Literal["host", "uml"]
 
 
 class _Parsed(click.ParamType[Any]):
@@ -56,11 +62,12 @@ def _disturbance(kind: Kind) -> _Parsed:
 _BED_OPTIONS = (
     click.option(
         "--queue",
-        type=_Parsed("queue", QueueSpec.parse),
+        type=_Parsed("queue", parse_queue),
         default="pfifo:100",
         show_default=True,
-        metavar="KIND:LIMIT",
-        help="pfifo:100, bfifo:150kB or pfifo_head_drop:100: a discipline and the most that waits.",
+        metavar="QUEUE",
+        help="pfifo:100, bfifo:150kB or pfifo_head_drop:100: a FIFO and the most that waits. Or a "
+        "discipline in tc's words: fq_codel, 'codel target 50ms limit 1000', cake.",
     ),
     click.option(
         "--rate",
@@ -72,7 +79,9 @@ _BED_OPTIONS = (
         help="Rate of the shaper, e.g. 500kbit, 7mbit, 100mbit.",
     ),
     click.option(
-        "--shaper", type=click.Choice(["tbf", "htb"]), help="Token bucket: tbf (default) or htb."
+        "--shaper",
+        type=click.Choice(["tbf", "htb", "own"]),
+        help="Token bucket: tbf (default) or htb. own: the rate of cake, its default.",
     ),
     click.option(
         "--burst",
@@ -121,6 +130,21 @@ _BED_OPTIONS = (
         metavar="EVERY:FACTOR",
         help="Change the queue's limit to a multiple and back.",
     ),
+    click.option(
+        "--delay",
+        "delay_s",
+        type=DURATION,
+        default=0.0,
+        metavar="TIME",
+        help="Delay of the wires each way, by netem, e.g. 10ms.",
+    ),
+    click.option(
+        "--loss",
+        type=Share(),
+        default="0",
+        metavar="SHARE",
+        help="Packets lost on the wires each way, by netem, e.g. 1%.",
+    ),
     click.option("--ipv6", is_flag=True, help="IPv6 instead of IPv4."),
     click.option(
         "--direction",
@@ -138,11 +162,11 @@ def testbed_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def with_config(**options: Any) -> Any:
         names = ("queue", "rate_bps", "shaper", "burst_bytes", "mpu_bytes", "policer", "isolate")
-        bed = {name: options.pop(name) for name in (*names, "ipv6", "direction")}
+        wires = ("delay_s", "loss", "ipv6", "direction")
+        bed = {name: options.pop(name) for name in (*names, *wires)}
         disturbances = [options.pop(name) for name in ("stalls", "swings", "limit_swings")]
         bed["rate_bps"] = round(bed["rate_bps"])
-        # Only htb can isolate, so a user who asks for isolation need not name htb.
-        bed["shaper"] = bed["shaper"] or ("htb" if bed["isolate"] else "tbf")
+        bed["shaper"] = bed["shaper"] or _usual_shaper(bed)
         try:
             config = HostApConfig(**bed, disturbances=tuple(d for ds in disturbances for d in ds))
         except ConfigError as error:
@@ -152,6 +176,13 @@ def testbed_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_BED_OPTIONS):
         with_config = option(with_config)
     return with_config
+
+
+def _usual_shaper(bed: Mapping[str, Any]) -> Shaper:
+    # Only htb can isolate, so a user who asks for isolation need not name htb.
+    if bed["isolate"]:
+        return "htb"
+    return "own" if bed["queue"].kind == "cake" and bed["policer"] == "none" else "tbf"
 
 
 @contextmanager
@@ -184,7 +215,7 @@ def check() -> None:
 def _show_checks() -> Iterator[str]:
     """Print the results of the checks and yield the problems that prevent any measurement."""
     console = Console(highlight=False, markup=False)
-    for found in preflight.checks():
+    for found in (*preflight.checks(), uml_bed.requirement()):
         needed = f" (only for {found.needed_for})" if found.needed_for else ""
         console.print(f"{'ok     ' if found.ok else 'MISSING'} {found.name}{needed}")
         if not found.ok:
@@ -204,6 +235,19 @@ def show(config: HostApConfig) -> None:
 @testbed.command()
 @testbed_options
 @click.option(
+    "--kernel",
+    type=click.Choice(["host", "uml"]),
+    default="host",
+    show_default=True,
+    help="uml: user-mode Linux on a virtual clock, without root, equal with equal seeds.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    metavar="N",
+    help="Random numbers of --kernel uml; default 1.",
+)
+@click.option(
     "--profile",
     type=click.Choice(sorted(api.PROFILES, reverse=True)),
     default="quick",
@@ -213,11 +257,15 @@ def show(config: HostApConfig) -> None:
 @json_option
 @report_option
 @click.option("--capture", "capture_path", metavar="FILE", help="Store every packet record.")
-@click.option("--max-time", type=DURATION, metavar="TIME", help="Stop after, e.g. 90s or 5min.")
+@click.option(
+    "--max-time", type=DURATION, metavar="TIME", help="Stop after, e.g. 90s, by the bed's clock."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def measure(
     *,
     config: HostApConfig,
+    kernel: Kernel,
+    seed: int | None,
     profile: str,
     sizes: tuple[int, ...],
     json_path: str | None,
@@ -234,28 +282,67 @@ def measure(
       airqueue testbed measure --queue bfifo:150kB --shaper htb --json -
       airqueue testbed measure --queue pfifo:500 --rate 100mbit --burst 64p
       airqueue testbed measure --stall 9s:2s --swing 5s:0.5 --report bed.html
+      airqueue testbed measure --queue fq_codel --kernel uml --rate 20mbit
     """
+    if kernel == "host" and seed is not None:
+        raise click.UsageError("--seed is for --kernel uml: the host's own clock has none.")
     outputs = Outputs(json_path, report_path)
     outputs.check()
     if capture_path is not None:
         check_writable(capture_path)
-    header = {
-        "target": f"Host AP, {config.describe()}",
+    header = _header(config, kernel, profile, sizes)
+    job = Job(header, capture_path, max_time_s=max_time)
+    if kernel == "uml":
+        result = _in_uml(config, job, 1 if seed is None else seed, quiet=quiet)
+    else:
+        result = _on_host(config, job, quiet=quiet)
+    outputs.emit(result, job.runs)
+    if result["interrupted"]:
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _header(
+    config: HostApConfig, kernel: Kernel, profile: str, sizes: Sequence[int]
+) -> dict[str, Any]:
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "target": f"Host AP, {config.describe()}" if kernel == "host" else uml_target(config),
         "profile": profile,
         "direction": config.direction,
         "sizes": list(sizes),
         "airqueue": airqueue.__version__,
-        "created": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "created": now if kernel == "host" else CREATED,
     }
-    job = Job(header, capture_path, max_time_s=max_time)
 
+
+def _on_host(config: HostApConfig, job: Job, *, quiet: bool) -> Document:
     def connect() -> AbstractContextManager[Prober]:
         return host_ap_prober(config)
 
     with _bed_errors():
         preflight.ensure_privileges(policer=config.policer != "none")
         result = carry_out(job, connect, quiet=quiet)
-    result["truth"] = cast("Truth", HostAp(config).truth())
-    outputs.emit(result, job.runs)
-    if result["interrupted"]:
-        raise click.exceptions.Exit(INTERRUPTED)
+    result["truth"] = cast("Truth", truth.of(config))
+    return result
+
+
+def _in_uml(config: HostApConfig, job: Job, seed: int, *, quiet: bool) -> Document:
+    uml_bed.check(config)
+
+    def measured(display: Display) -> Document:
+        with job.capturing():
+            return measure_in_uml(
+                config,
+                profile=job.header["profile"],
+                sizes=job.header["sizes"],
+                max_time_s=job.max_time_s,
+                seed=seed,
+                on_event=display.on_event,
+                on_run=job.on_run,
+            ).document
+
+    with signals_end():
+        result = kept(job, measured, quiet=quiet)
+    # An interrupted measurement has the truth without the kernel's own settings.
+    result.setdefault("truth", cast("Truth", truth.of(config)))
+    return result

@@ -66,15 +66,8 @@ def main() -> None:
 def _run() -> None:
     written = first_process.make_writable()
     task = json.loads((first_process.FOLDER / TASK).read_text("utf-8"))
-    # The first process reaps what programs leave behind; the emulation is one of its children.
-    worker = os.fork()
-    if worker == 0:
-        os._exit(_work(task, written))
-    ended = status = 0
-    while ended != worker:
-        ended, status = os.wait()
-    if status != 0 and not (first_process.FOLDER / ERROR).exists():
-        code = os.waitstatus_to_exitcode(status)
+    code = first_process.in_child(lambda: _work(task, written))
+    if code != 0 and not (first_process.FOLDER / ERROR).exists():
         raise RuntimeError(f"the emulation ended with {code}: the memory may be too small")
 
 

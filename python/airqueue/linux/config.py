@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from airqueue import _native
+from airqueue.linux import discipline
+from airqueue.linux.discipline import Discipline, DisciplineError
 from airqueue.linux.disturbance import Disturbance
+from airqueue.text import percent as percent_text
 from airqueue.text import rate as rate_text
+from airqueue.text import seconds as seconds_text
 
 ETHERNET_BYTES = 14
 """Bytes that Linux adds to the IP length of a packet in queues and shapers."""
@@ -23,13 +29,14 @@ MAX_RATE_BPS = 1_000_000_000
 """Above this rate the shaper is not the bottleneck on small machines."""
 
 QueueKind = Literal["pfifo", "bfifo", "pfifo_head_drop"]
-Shaper = Literal["tbf", "htb"]
+Shaper = Literal["tbf", "htb", "own"]
 Policer = Literal["none", "nft", "nft-packets"]
 Direction = Literal["down", "up"]
 
 _KINDS: tuple[QueueKind, ...] = ("pfifo", "bfifo", "pfifo_head_drop")
 _LATE_TIMER_S = 1e-3
 _POLICED = 10 * FRAME_BYTES
+_LONGEST_DELAY_S = 10.0
 
 
 class ConfigError(ValueError):
@@ -56,8 +63,9 @@ class QueueSpec:
                     raise ConfigError(f"the queue {text!r} has no limit; write {kind}:LIMIT")
                 return cls(kind, limit)
         raise ConfigError(
-            f"the test bed has no queue {name}; write pfifo:PACKETS, bfifo:BYTES or "
-            "pfifo_head_drop:PACKETS"
+            f"the test bed has no queue {name}; write pfifo:PACKETS, bfifo:BYTES, "
+            "pfifo_head_drop:PACKETS, or a discipline in tc's words as 'codel limit 1000': "
+            f"{', '.join(discipline.NAMES)}"
         )
 
     def __post_init__(self) -> None:
@@ -73,8 +81,30 @@ class QueueSpec:
         """The unit in which the queue counts."""
         return "bytes" if self.kind == "bfifo" else "packets"
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What tc is given."""
+        return (self.kind, "limit", str(self.limit))
+
     def __str__(self) -> str:
         return f"{self.kind}:{self.limit}"
+
+
+def parse_queue(text: str) -> QueueSpec | Discipline:
+    """Return a FIFO as `QueueSpec.parse` reads it, or the discipline that words of tc describe.
+
+    >>> parse_queue("pfifo:100").words
+    ('pfifo', 'limit', '100')
+    >>> parse_queue("fq_codel target 10ms").words
+    ('fq_codel', 'target', '10ms')
+    """
+    words = text.split()
+    if not words or (len(words) == 1 and words[0] not in discipline.NAMES):
+        return QueueSpec.parse(text)
+    try:
+        return Discipline.parse(text)
+    except DisciplineError as error:
+        raise ConfigError(str(error)) from error
 
 
 def default_burst_bytes(rate_bps: float) -> int:
@@ -91,9 +121,10 @@ def default_burst_bytes(rate_bps: float) -> int:
 class HostApConfig:
     """A Host AP. Rates in bits per second, counted with the Ethernet header, as Linux does."""
 
-    queue: QueueSpec = QueueSpec("pfifo", 100)
+    queue: QueueSpec | Discipline = QueueSpec("pfifo", 100)
     rate_bps: int = 7_000_000
     shaper: Shaper = "tbf"
+    """``own``: cake's own bandwidth, without a token bucket."""
     burst_bytes: int | None = None
     """Bucket of the shaper or the policer; None: as `bucket_bytes` says."""
     mpu_bytes: int = 0
@@ -109,6 +140,10 @@ class HostApConfig:
     direction: Direction = "down"
     """``up``: the wireless machine sends, i.e. the client is in the sender's namespace."""
     disturbances: tuple[Disturbance, ...] = ()
+    delay_s: float = 0.0
+    """One-way delay of the wires in each direction, by netem where the access point receives."""
+    loss: float = 0.0
+    """Share of packets lost there, in each direction."""
 
     def __post_init__(self) -> None:
         if not MIN_RATE_BPS <= self.rate_bps <= MAX_RATE_BPS:
@@ -122,7 +157,35 @@ class HostApConfig:
             raise ConfigError(
                 f"the mpu of {self.mpu_bytes} bytes must be from 0 to {MIN_BURST_BYTES}"
             )
+        # netem delays a packet by no less than a microsecond, and counts losses in 2^-32.
+        if not (self.delay_s == 0 or 1e-6 <= self.delay_s <= _LONGEST_DELAY_S):
+            raise ConfigError(f"the delay of {self.delay_s:g} s is outside 1 us to 10 s")
+        if not 0 <= self.loss <= 0.5:
+            raise ConfigError(f"the loss of {self.loss:.4g} is outside 0 to 0.5 (50 %)")
         self._check_combinations()
+        if isinstance(self.queue, Discipline):
+            self._check_discipline(self.queue)
+        elif self.shaper == "own":
+            raise ConfigError(f"{self.queue} cannot shape: only cake has a rate of its own")
+
+    def _check_discipline(self, queue: Discipline) -> None:
+        kinds = {disturbance.kind for disturbance in self.disturbances}
+        if self.policer != "none":
+            raise ConfigError(f"a policer queues nothing, so that {queue.kind} is without effect")
+        if "limit" in kinds:
+            raise ConfigError(f"the limit of {queue.kind} cannot swing: only that of a FIFO can")
+        if queue.kind == "drr" and self.isolate:
+            raise ConfigError("drr keeps flows apart itself: leave out isolate")
+        if self.shaper != "own":
+            return
+        if queue.kind != "cake":
+            raise ConfigError(f"{queue.kind} cannot shape: only cake has a rate of its own")
+        if {"bandwidth", "unlimited", "autorate-ingress"} & {*queue.parameters}:
+            raise ConfigError("the rate of cake is that of the test bed: leave it out of cake's")
+        if self.mpu_bytes or self.burst_bytes is not None or "stall" in kinds:
+            raise ConfigError(
+                "cake's own shaper has no bucket and cannot be stalled: choose the shaper tbf"
+            )
 
     def _check_combinations(self) -> None:
         if self.isolate and self.shaper != "htb":
@@ -146,4 +209,21 @@ class HostApConfig:
         if self.policer != "none":
             return f"{self.policer} policer at {rate_text(self.rate_bps)}"
         alone = " for each flow" if self.isolate else ""
-        return f"{self.queue}{alone} behind {self.shaper} at {rate_text(self.rate_bps)}"
+        shaper = "its own shaper" if self.shaper == "own" else self.shaper
+        return f"{self.queue}{alone} behind {shaper} at {rate_text(self.rate_bps)}{self._wires()}"
+
+    def _wires(self) -> str:
+        delay = f", {seconds_text(self.delay_s)} of wire each way" if self.delay_s else ""
+        return delay + (f", {percent_text(self.loss)} lost there" if self.loss else "")
+
+
+def to_json(config: HostApConfig) -> dict[str, Any]:
+    """Return a configuration as JSON values, which `from_json` reads."""
+    return {**dataclasses.asdict(config), "queue": str(config.queue)}
+
+
+def from_json(values: Mapping[str, Any]) -> HostApConfig:
+    """Return the configuration that `to_json` wrote."""
+    disturbances = tuple(Disturbance(**each) for each in values["disturbances"])
+    queue = parse_queue(values["queue"])
+    return HostApConfig(**{**values, "queue": queue, "disturbances": disturbances})

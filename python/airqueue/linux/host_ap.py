@@ -8,7 +8,6 @@ the namespace of that interface: its own socket buffer would then stop it before
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import threading
 import time
@@ -17,18 +16,20 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
-from airqueue.linux.config import ETHERNET_BYTES, ConfigError, HostApConfig
+from airqueue.linux import truth
+from airqueue.linux.config import ConfigError, HostApConfig
+from airqueue.linux.discipline import Discipline
 from airqueue.linux.errors import HostApError
 from airqueue.linux.netns import Namespace
 from airqueue.linux.shaper import (
     DEVICE,
     FLOW_PORTS,
+    LEAF,
     Argv,
     Bucket,
     build_commands,
     change_commands,
     initial_bucket,
-    policed_pps,
     stalled_bucket,
 )
 from airqueue.linux.topology import (
@@ -40,8 +41,11 @@ from airqueue.linux.topology import (
     SENDER_SIDE,
     Step,
     topology_steps,
+    wire_steps,
 )
 
+_CHECK = "'airqueue testbed check' says what is missing"
+_UNREADABLE = "tc -s -j printed counters that airqueue cannot read: use iproute2 5.0 or newer"
 _STALL_MARGIN_S = 0.2
 """How much later than the end of a stall a tbf wakes by itself; see `HostAp.stall`. It is what the
 command that ends the stall may take on a busy machine."""
@@ -95,7 +99,8 @@ class QueueStats:
 
 def planned_steps(config: HostApConfig) -> list[Step]:
     """Return all steps that turn three empty namespaces into a Host AP, in order."""
-    return topology_steps(config.ipv6) + [Step(AP, argv) for argv in build_commands(config)]
+    bottleneck = [Step(AP, argv) for argv in build_commands(config)]
+    return topology_steps(config.ipv6) + bottleneck + wire_steps(config.delay_s, config.loss, config.ipv6)
 
 
 def script(config: HostApConfig) -> list[str]:
@@ -110,9 +115,10 @@ class HostAp:
     Methods may be called from any thread.
     """
 
-    def __init__(self, config: HostApConfig) -> None:
-        """Take the configuration; nothing is built yet."""
+    def __init__(self, config: HostApConfig, *, advice: str = _CHECK) -> None:
+        """Take the configuration; nothing is built yet. ``advice`` ends what failed steps say."""
         self.config = config
+        self._advice = advice
         self.commands: list[str] = []
         """Every command run so far, as one would type it with named namespaces."""
         self._namespaces: dict[str, Namespace] = {}
@@ -196,62 +202,30 @@ class HostAp:
         return FLOW_PORTS
 
     def truth(self) -> dict[str, Any]:
-        """Return what a measurement should find: JSON values only.
+        """Return what a measurement should find, see `airqueue.linux.truth`."""
+        return truth.of(self.config)
 
-        ``capacity`` is what can wait, in ``counted_in`` (bytes with ``overhead_bytes`` for each
-        packet). tbf and htb keep the packet that waits for its tokens in the FIFO, so
-        ``in_service_packets`` is 0. ``rate_bps`` counts the same overhead, except for the policer.
-        """
-        if self.config.policer != "none":
-            return self._policer_truth()
-        return {
-            **self._common_truth(),
-            "kind": "isolated" if self.config.isolate else "fifo",
-            "shaper": self.config.shaper,
-            "counted_in": self.config.queue.counted_in,
-            "capacity": self.config.queue.limit,
-            "overhead_bytes": ETHERNET_BYTES,
-            "rate_bps": self.config.rate_bps,
-            "rate_overhead_bytes": ETHERNET_BYTES,
-            "mpu_bytes": self.config.mpu_bytes,
-        }
-
-    def _policer_truth(self) -> dict[str, Any]:
-        by_bytes = self.config.policer == "nft"
-        return {
-            **self._common_truth(),
-            "kind": "policer",
-            "shaper": None,
-            "counted_in": "bytes" if by_bytes else "packets",
-            "capacity": 0,
-            "overhead_bytes": 0,
-            "rate_bps": self.config.rate_bps if by_bytes else None,
-            "rate_pps": None if by_bytes else policed_pps(self.config),
-            "rate_overhead_bytes": 0,
-        }
-
-    def _common_truth(self) -> dict[str, Any]:
-        return {
-            "queue": str(self.config.queue),
-            "policer": self.config.policer,
-            "in_service_packets": 0,
-            "burst_bytes": self.config.bucket_bytes,
-            "direction": self.config.direction,
-            "ip_version": 6 if self.config.ipv6 else 4,
-            "disturbances": [dataclasses.asdict(d) for d in self.config.disturbances],
-        }
+    def shown(self) -> dict[str, Any]:
+        """Return what ``tc -s -j`` shows of the queue now: its settings and counters."""
+        for queue in self._shown():
+            if queue.get("handle") == LEAF:
+                return queue
+        raise HostApError("tc shows no queue: the test bed has been changed by another program")
 
     def queue_stats(self) -> QueueStats:
         """Return the counters of the bottleneck now."""
+        try:
+            return QueueStats(tuple(_fifo_stats(q) for q in self._shown() if "fifo" in q["kind"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise HostApError(_UNREADABLE) from error
+
+    def _shown(self) -> list[dict[str, Any]]:
         shown = self._tc(("tc", "-s", "-j", "qdisc", "show", "dev", DEVICE))
         try:
-            return QueueStats(
-                tuple(_fifo_stats(q) for q in json.loads(shown) if "fifo" in q["kind"])
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            raise HostApError(
-                "tc -s -j printed counters that airqueue cannot read: use iproute2 5.0 or newer"
-            ) from error
+            queues = json.loads(shown)
+        except ValueError as error:
+            raise HostApError(_UNREADABLE) from error
+        return [queue for queue in queues if isinstance(queue, dict)]
 
     def change_rate(self, factor: float) -> None:
         """Set the rate to ``factor`` times the configured one; the queue stays as it is."""
@@ -268,6 +242,10 @@ class HostAp:
         What already waits beyond a smaller limit stays until it is served.
         """
         self._refuse_for_policer("limit")
+        if isinstance(self.config.queue, Discipline):
+            if limit is not None:
+                raise ConfigError(f"the limit of {self.config.queue.kind} cannot be changed")
+            return
         new = self.config.queue.limit if limit is None else limit
         if not 1 <= new < 2**31:
             raise ConfigError(f"the limit {new} must be at least 1 and less than 2^31")
@@ -283,6 +261,8 @@ class HostAp:
         self._refuse_for_policer("stall")
         if self.config.isolate:
             raise ConfigError("isolated flows cannot be stalled: leave out the stalls or isolate")
+        if self.config.shaper == "own":
+            raise ConfigError("cake's own shaper cannot be stalled: choose the shaper tbf")
         if not 0.05 <= seconds <= 30:
             raise ConfigError(f"a stall of {seconds:g} s is outside 0.05 s to 30 s")
         stop = stop or threading.Event()
@@ -336,7 +316,7 @@ class HostAp:
         if done.returncode != 0:
             reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
             raise HostApError(
-                f"'{step}' failed ({reason}); 'airqueue testbed check' says what is missing"
+                "; ".join(filter(None, (f"'{step}' failed ({reason})", self._advice)))
             )
         return done.stdout
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from airqueue.linux.config import HostApConfig
+from airqueue.linux.discipline import Discipline
 from airqueue.linux.disturbance import Disturber
 from airqueue.linux.errors import NamespaceError
 from airqueue.linux.host_ap import HostAp
@@ -23,17 +24,31 @@ def host_ap_prober(config: HostApConfig) -> Iterator[Prober]:
 
     Raises ProbeError when the bed cannot be built, a disturbance fails or the endpoints cannot talk.
     """
+    with _as_path_that_fails(), HostAp(config) as bed, prober_through(bed) as prober:
+        yield prober
+
+
+@contextmanager
+def prober_through(bed: HostAp) -> Iterator[Prober]:
+    """Yield a prober through a Host AP that has been built, disturbed as configured."""
+    with _as_path_that_fails(), _server(bed), _client(bed) as prober, _disturber(bed):
+        yield prober
+
+
+@contextmanager
+def _as_path_that_fails() -> Iterator[None]:
+    # Measurements before a disturbance failed are kept, as with any other failing path.
     try:
-        with (
-            HostAp(config) as bed,
-            _server(bed),
-            _client(bed) as prober,
-            Disturber(bed, config.disturbances, config.queue.limit),
-        ):
-            yield prober
+        yield
     except NamespaceError as error:
-        # Measurements before a disturbance failed are kept, as with any other failing path.
         raise ProbeError(f"{error}.") from error
+
+
+def _disturber(bed: HostAp) -> Disturber:
+    queue = bed.config.queue
+    # Of no use to a discipline, whose limit no disturbance changes.
+    limit = 1 if isinstance(queue, Discipline) else queue.limit
+    return Disturber(bed, bed.config.disturbances, limit)
 
 
 @contextmanager

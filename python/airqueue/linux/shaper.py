@@ -12,9 +12,11 @@ How the kernel behaves, each found by experiment and kept true by ``tests/test_b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from airqueue.linux.config import FRAME_BYTES, MIN_BURST_BYTES, MTU_BYTES, HostApConfig
+from airqueue.linux.discipline import Discipline
 
 DEVICE = "out"
 """The access point's interface towards the receiver: the bottleneck."""
@@ -25,7 +27,9 @@ Fixed numbers are safe: nobody else is in the client's namespace."""
 Argv = tuple[str, ...]
 
 _PARENT = "1:1"
-_LEAVES = (("1:10", "10:"), ("1:11", "11:"), ("1:12", "12:"))
+LEAF = "10:"
+"""Handle of the queue, or of the first of several."""
+_LEAVES = (("1:10", LEAF), ("1:11", "11:"), ("1:12", "12:"))
 """Classes and the handles of their FIFOs, one for each flow; the first takes all else."""
 
 
@@ -37,12 +41,13 @@ class Bucket:
     burst_bytes: int
     mpu_bytes: int
     limit: int
-    """Limit of the FIFO behind it, in its own unit."""
+    """Limit of the FIFO behind it, in its own unit; a tbf has no use for it before anything else."""
 
 
 def initial_bucket(config: HostApConfig) -> Bucket:
     """Return the undisturbed setting."""
-    return Bucket(config.rate_bps, config.bucket_bytes, config.mpu_bytes, config.queue.limit)
+    limit = FRAME_BYTES if isinstance(config.queue, Discipline) else config.queue.limit
+    return Bucket(config.rate_bps, config.bucket_bytes, config.mpu_bytes, limit)
 
 
 def stalled_bucket(bucket: Bucket, seconds: float) -> Bucket:
@@ -64,30 +69,46 @@ def build_commands(config: HostApConfig) -> list[Argv]:
     """Return the commands that make the bottleneck, to be run in the access point's namespace."""
     if config.policer != "none":
         return _policer(config)
-    fifo = (config.queue.kind, "limit", str(config.queue.limit))
     bucket = initial_bucket(config)
+    if config.shaper == "own":
+        return [_shaping("add", config, bucket)]
     if config.shaper == "tbf":
-        return [
-            _tbf("add", bucket),
-            ("tc", "qdisc", "add", "dev", DEVICE, "parent", _PARENT, "handle", "10:", *fifo),
-        ]
+        return [_tbf("add", bucket), *_queue(config, _PARENT, LEAF)]
     commands: list[Argv] = [
         ("tc", "qdisc", "add", "dev", DEVICE, "root", "handle", "1:", "htb", "default", "10")
     ]
     commands += _htb_classes("add", config, bucket)
     for leaf, handle in _leaves(config):
-        commands.append(
-            ("tc", "qdisc", "add", "dev", DEVICE, "parent", leaf, "handle", handle, *fifo)
-        )
-    return commands + _port_filters(config)
+        commands += _queue(config, leaf, handle)
+    return commands + (_port_filters(config) if config.isolate else [])
+
+
+def _queue(config: HostApConfig, parent: str, handle: str) -> list[Argv]:
+    """Return the commands that make the queue behind the shaper."""
+    head = ("tc", "qdisc", "add", "dev", DEVICE, "parent", parent, "handle", handle)
+    if config.queue.kind != "drr":
+        return [(*head, *config.queue.words)]
+    # drr drops what no filter sends to a class of its own; the classes have its parameters.
+    classes = [f"{handle}{number}" for number in range(1, len(FLOW_PORTS) + 1)]
+    add = ("tc", "class", "add", "dev", DEVICE, "parent", handle, "classid")
+    rest = ("tc", "filter", "add", "dev", DEVICE, "parent", handle, "protocol", "all", "prio", "2")
+    return [
+        (*head, "drr"),
+        *((*add, classid, *config.queue.words) for classid in classes),
+        *_filters(config, handle, classes),
+        (*rest, "u32", "match", "u32", "0", "0", "flowid", classes[0]),
+    ]
 
 
 def change_commands(config: HostApConfig, before: Bucket, after: Bucket) -> list[Argv]:
     """Return the commands that take the bottleneck from one setting to another."""
+    if config.shaper == "own":
+        return [_shaping("change", config, after)]
     if config.shaper == "tbf":
         return [_tbf("change", after)]
     commands: list[Argv] = []
     if before.limit != after.limit:
+        # Of a FIFO: no other queue's limit changes.
         for leaf, handle in _leaves(config):
             fifo = (config.queue.kind, "limit", str(after.limit))
             commands.append(
@@ -96,6 +117,13 @@ def change_commands(config: HostApConfig, before: Bucket, after: Bucket) -> list
     if replace(before, limit=after.limit) != after:
         commands += _htb_classes("change", config, after)
     return commands
+
+
+def _shaping(verb: str, config: HostApConfig, bucket: Bucket) -> Argv:
+    """Return the command for cake as its own shaper."""
+    kind, *parameters = config.queue.words
+    head = ("tc", "qdisc", verb, "dev", DEVICE, "root", "handle", LEAF)
+    return (*head, kind, "bandwidth", f"{bucket.rate_bps}bit", *parameters)
 
 
 def _tbf(verb: str, bucket: Bucket) -> Argv:
@@ -131,15 +159,21 @@ def _htb_class(verb: str, parent: str, classid: str, bucket: Bucket, ceil_bps: i
 
 
 def _port_filters(config: HostApConfig) -> list[Argv]:
-    """Return the filters that send a client port to its leaf (u32: at hand on any kernel)."""
-    if not config.isolate:
-        return []
+    """Return the filters that send a client port to its leaf; the first leaf is htb's default."""
+    return _filters(config, "1:", [leaf for leaf, _ in _LEAVES])
+
+
+def _filters(config: HostApConfig, parent: str, classes: Sequence[str]) -> list[Argv]:
+    """Return filters by the low two bits of the client's port (u32: at hand on any kernel).
+
+    Packets of the first flow, bits 0, are left to what takes all others.
+    """
     family, header = ("ipv6", "ip6") if config.ipv6 else ("ip", "ip")
     port = "dport" if config.direction == "down" else "sport"
-    head = ("tc", "filter", "add", "dev", DEVICE, "parent", "1:", "protocol", family, "prio", "1")
+    head = ("tc", "filter", "add", "dev", DEVICE, "parent", parent, "protocol", family)
     return [
-        (*head, "u32", "match", header, port, str(bits), "0x0003", "flowid", leaf)
-        for bits, (leaf, _) in enumerate(_LEAVES)
+        (*head, *f"prio 1 u32 match {header} {port} {bits} 0x0003 flowid {classid}".split())
+        for bits, classid in enumerate(classes)
         if bits
     ]
 
@@ -163,9 +197,8 @@ def _policer(config: HostApConfig) -> list[Argv]:
             f"{config.bucket_bytes // FRAME_BYTES} packets",
         )
     limit = f"limit rate over {rate} burst {burst}"
-    fifo = (config.queue.kind, "limit", str(config.queue.limit))
     return [
-        ("tc", "qdisc", "add", "dev", DEVICE, "root", "handle", "10:", *fifo),
+        ("tc", "qdisc", "add", "dev", DEVICE, "root", "handle", LEAF, *config.queue.words),
         ("nft", "add", "table", "inet", "bed"),
         ("nft", "add", "chain", "inet", "bed", "police", chain),
         ("nft", "add", "rule", "inet", "bed", "police", "oifname", DEVICE, *limit.split(), "drop"),

@@ -14,6 +14,8 @@ from airqueue.linux.config import MTU_BYTES
 
 SENDER, AP, RECEIVER = "sender", "ap", "receiver"
 NAMES = (SENDER, AP, RECEIVER)
+_NETEM_PACKETS = 10_000_000
+"""More than a wire ever holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,34 @@ def topology_steps(ipv6: bool) -> list[Step]:
     return [*steps, Step(AP, ("sysctl", "-qw", forward))]
 
 
+def wire_steps(delay_s: float, loss: float, ipv6: bool) -> list[Step]:
+    """Return what makes the hosts' wires long and lossy, in each direction.
+
+    netem is where the access point receives, on a device to which all is redirected. At the host it
+    would count as the host's own queue: the kernel stamps a packet when it leaves the host's device.
+    """
+    if not delay_s and not loss:
+        return []
+    words: tuple[str, ...] = ("limit", str(_NETEM_PACKETS))
+    words += ("delay", f"{delay_s * 1e6:.0f}us") if delay_s else ()
+    words += ("loss", f"{loss * 100:.7g}%") if loss else ()
+    steps: list[Step] = []
+    for side in SIDES:
+        wire = f"wire{side.number}"
+        every = ("protocol", "all", "u32", "match", "u32", "0", "0")
+        to = ("action", "mirred", "egress", "redirect", "dev", wire)
+        commands: tuple[tuple[str, ...], ...] = (
+            ("ip", "link", "add", wire, "numtxqueues", "1", "type", "ifb"),
+            ("ip", "link", "set", "dev", wire, "mtu", str(MTU_BYTES), *_quiet(ipv6)),
+            ("ip", "link", "set", "dev", wire, "up"),
+            ("tc", "qdisc", "add", "dev", wire, "root", "netem", *words),
+            ("tc", "qdisc", "add", "dev", side.ap_device, "ingress"),
+            ("tc", "filter", "add", "dev", side.ap_device, "parent", "ffff:", *every, *to),
+        )
+        steps += [Step(AP, command) for command in commands]
+    return steps
+
+
 def _settings(ipv6: bool) -> list[tuple[str, str]]:
     v4, v6 = "net.ipv4.conf", "net.ipv6.conf"
     settings = [(f"{v4}.{which}.rp_filter", "0") for which in ("all", "default")]
@@ -100,10 +130,15 @@ def _wire(side: Side, ipv6: bool) -> list[Step]:
         link = ("ip", "link", "set", "dev", device)
         # gso_max_segs 1: a batch that a program sends in one call is cut into real packets before
         # the wire, so that a queue counts packets and never a batch as one.
-        quiet = ("multicast", "off", *(("addrgenmode", "none") if ipv6 else ()))
-        steps.append(Step(name, (*link, "mtu", str(MTU_BYTES), "gso_max_segs", "1", *quiet)))
+        size = ("mtu", str(MTU_BYTES), "gso_max_segs", "1")
+        steps.append(Step(name, (*link, *size, *_quiet(ipv6))))
         steps.append(Step(name, (*link, "up")))
     return steps
+
+
+def _quiet(ipv6: bool) -> tuple[str, ...]:
+    """Return words for ip that keep a device from sending anything of its own."""
+    return ("multicast", "off", *(("addrgenmode", "none") if ipv6 else ()))
 
 
 def _routes(side: Side, ipv6: bool) -> list[Step]:

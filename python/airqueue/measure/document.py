@@ -143,6 +143,12 @@ class Truth(TypedDict):
 
     counted_in: Literal["packets", "bytes"]
     capacity: float | None
+    discipline: NotRequired[str]
+    """Queue discipline of the kernel, by its name in tc; absent for a FIFO."""
+    parameters: NotRequired[list[str]]
+    """Its parameters in tc's words, those that were given."""
+    settings: NotRequired[dict[str, object]]
+    """The kernel's own settings of the queue, defaults included, as tc shows them."""
 
 
 class Document(TypedDict):

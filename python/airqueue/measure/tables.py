@@ -64,7 +64,7 @@ def estimates(result: Document) -> Table:
             row.append(_cell(estimator[unit], both, unit))
         rows.append(row)
     truth = result.get("truth")
-    if rows and truth and truth["counted_in"] == unit:
+    if rows and truth and truth["counted_in"] == unit and truth["capacity"] is not None:
         rows.append(["truth", *[text.number(truth["capacity"], unit)] * (len(head) - 1)])
     return head, rows
 

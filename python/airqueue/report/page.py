@@ -69,7 +69,9 @@ def _cards(result: Document) -> str:
     ]
     if result.get("truth"):
         truth = result["truth"]
-        cards.append(("truth", text.quantity(truth["capacity"], truth["counted_in"])))
+        # A discipline has no one capacity: its name is what is true.
+        known = truth.get("discipline") or text.quantity(truth["capacity"], truth["counted_in"])
+        cards.append(("truth", known))
     return html.cards(cards)
 
 

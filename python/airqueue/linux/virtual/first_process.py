@@ -39,6 +39,20 @@ def first_process(modules: Sequence[str], work: Callable[[], None]) -> None:
         LIBC.reboot(_POWER_OFF)
 
 
+def in_child(work: Callable[[], int]) -> int:
+    """Do the work in a child, and return its exit code; below zero the signal that ended it.
+
+    The first process reaps what programs leave behind.
+    """
+    worker = os.fork()
+    if worker == 0:
+        os._exit(work())
+    ended = status = 0
+    while ended != worker:
+        ended, status = os.wait()
+    return os.waitstatus_to_exitcode(status)
+
+
 def make_writable() -> int:
     """Let processes write anywhere: what they write is in memory, and gone at the end.
 
