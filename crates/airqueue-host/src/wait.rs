@@ -49,15 +49,10 @@ impl Ready {
 pub struct Waker(EventFd);
 
 impl Waker {
-    /// A waker that waits in no [`Waiter`]: its owner polls [`Self::event`].
+    /// A waker that waits in no [`Waiter`]: its owner waits for the descriptor, readable once woken.
     pub(crate) fn new() -> Result<Waker, Errno> {
         let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
         EventFd::from_value_and_flags(0, flags).map(Waker)
-    }
-
-    /// Readable once woken.
-    pub(crate) fn event(&self) -> &EventFd {
-        &self.0
     }
 
     /// Forgets what woke it.

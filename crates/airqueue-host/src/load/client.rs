@@ -164,7 +164,7 @@ impl Loop {
         shared: &Arc<Shared>,
     ) -> Result<Loop, Errno> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        epoll.add(waker.event(), EpollEvent::new(EpollFlags::EPOLLIN, WAKE))?;
+        epoll.add(&**waker, EpollEvent::new(EpollFlags::EPOLLIN, WAKE))?;
         let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
         for (i, flow) in flows.iter().enumerate() {
             epoll.add(flow.stream(), EpollEvent::new(flags, i as u64))?;

@@ -124,7 +124,7 @@ impl Loop {
     ) -> Result<Loop, Errno> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER))?;
-        epoll.add(waker.event(), EpollEvent::new(EpollFlags::EPOLLIN, WAKE))?;
+        epoll.add(&*waker, EpollEvent::new(EpollFlags::EPOLLIN, WAKE))?;
         let bucket = Bucket::new(0, clock::monotonic());
         Ok(Loop {
             listener,
