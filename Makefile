@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo demo-diagnose fuzz deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -137,6 +137,10 @@ demo: system-demo setup  ## build a Host AP, measure its queue, write demo/repor
 	$(BIN)/airqueue testbed measure --queue pfifo:100 --rate 7mbit \
 		--json demo/result.json --report demo/report.html
 	@echo "The report is demo/report.html, the numbers are in demo/result.json."
+
+demo-diagnose: system-demo setup  ## emulate a home that lags, diagnose it, set what is recommended, diagnose again
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/airqueue emulate examples/diagnose/bloated-home.toml --control /tmp/airqueue-home-$$$$ \
+		--run server='airqueue server' --at phone -- examples/diagnose/loop.sh
 
 fuzz: system-build  ## fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz)
 	@scripts/fuzz.sh $(FUZZ_SECONDS)

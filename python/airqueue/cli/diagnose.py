@@ -45,6 +45,13 @@ from airqueue.measure.live import DEFAULT_PORT
     show_default=True,
     help="Of the load: down to this machine, up from it, one after the other.",
 )
+@click.option(
+    "--load",
+    type=click.Choice(["tcp", "flood"]),
+    default="tcp",
+    show_default=True,
+    help="tcp: connections as a download has them; flood: UDP that keeps the queue full.",
+)
 @click.option("--download", metavar="URL", help="Load by downloading this again and again.")
 @click.option("--upload", metavar="URL", help="Load by sending data there (HTTP POST).")
 @click.option(
@@ -86,6 +93,7 @@ def diagnose(
     wire: str | None,
     gateway: str,
     direction: str,
+    load: str,
     download: str | None,
     upload: str | None,
     max_bytes: int,
@@ -123,6 +131,7 @@ def diagnose(
             gateway,
             DIRECTIONS if direction == "both" else ("down",) if direction == "down" else ("up",),
             hold,
+            load == "flood",
             max_rate,
             max_wait,
             read_key(key_file),

@@ -94,7 +94,7 @@ class Connections:
         down, up = (CONNECTIONS, 0) if direction == "down" else (0, CONNECTIONS)
         series = self.prober.run_with_load(plan, down, up, glimpse)
         at_s = np.array([self.times.at_s(ns) for ns in series["at_ns"].tolist()])
-        moved = series[f"{direction}_bytes"]
+        moved = series["down_bytes"] if direction == "down" else series["up_bytes"]
         if not moved.sum():
             say("the server takes no connections of TCP: loading by a flood", None)
             return Flood(self.site, self.prober, self.times, self.hold_s).carry_out(say)

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from airqueue.diagnose.legs import GATEWAY_PORT, Target, answering, first_router
 from airqueue.diagnose.loads import Connections, Flood, LoadError
 from airqueue.diagnose.records import GATEWAY, SERVER, WIRE, Direction, Records
-from airqueue.diagnose.web import Transfers
 from airqueue.diagnose.timeline import Glimpse, Loading, Watch, carry_out
+from airqueue.diagnose.web import Transfers
 from airqueue.measure.live import DEFAULT_PORT, LiveProber
 
 AUTO: Final = "auto"

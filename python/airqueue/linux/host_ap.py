@@ -100,7 +100,11 @@ class QueueStats:
 def planned_steps(config: HostApConfig) -> list[Step]:
     """Return all steps that turn three empty namespaces into a Host AP, in order."""
     bottleneck = [Step(AP, argv) for argv in build_commands(config)]
-    return topology_steps(config.ipv6) + bottleneck + wire_steps(config.delay_s, config.loss, config.ipv6)
+    return (
+        topology_steps(config.ipv6)
+        + bottleneck
+        + wire_steps(config.delay_s, config.loss, config.ipv6)
+    )
 
 
 def script(config: HostApConfig) -> list[str]:

@@ -6,16 +6,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airqueue._native import Client, NativeError
+from airqueue._native import Client, Load, NativeError
 from airqueue.measure.native import FLOWS, highest_rate_pps, run_from_native
 from airqueue.measure.plan import Plan
 from airqueue.measure.prober import Direction, ProbeError, RunInterrupted, RunProgress
 from airqueue.measure.records import Run
 
+if TYPE_CHECKING:
+    # Shapes that the stub names; the compiled module has no such types.
+    from airqueue.records import LoadSeriesDict
+
 DEFAULT_PORT = 5860
 PROGRESS_EVERY_S = 0.2
+LOOK_EVERY_S = 0.25
+"""How often it is looked whether a run has begun, whose load then begins."""
 POLL_EVERY_S = 0.01
 """The longest delay until the end of a run, or Ctrl-C, is noticed."""
 PARTIAL_WITHIN_S = 10.0
@@ -106,13 +112,18 @@ class LiveProber:
         load: Load | None = None
         try:
             self._client.start(plan.native(), self.direction)
-            while load is None and self._watch(on_progress, PROGRESS_EVERY_S):
-                seen = self._client.poll()
-                if seen["started_ns"] is not None:
+            while not self._watch(on_progress, LOOK_EVERY_S):
+                if load is None and self._client.poll()["started_ns"] is not None:
                     load = self._client.load(down, up)
+            self._client.finish(0.0)
         except NativeError as error:
             raise ProbeError(f"{error}.") from error
-        raise NotImplementedError
+        except BaseException:
+            self._stop()
+            raise
+        if load is None:
+            raise ProbeError("The run ended before its first packet; try again.")
+        return load.stop()
 
     def _watch(
         self, on_progress: Callable[[RunProgress], None] | None, within_s: float | None = None

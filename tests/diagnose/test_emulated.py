@@ -1,0 +1,72 @@
+"""`airqueue diagnose` with real endpoints and the kernel's TCP, in emulated homes whose fault is known."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airqueue.emulate import Order, Program, exact
+
+pytestmark = pytest.mark.usefixtures("user_mode_linux")
+
+AIRQUEUE = (sys.executable, "-m", "airqueue")
+PHY = {"standard": "802.11g", "rate": "54 Mb/s"}
+AIR_BPS = 30e6
+"""About what 802.11g carries at 54 Mb/s."""
+
+
+def diagnosed(
+    folder: Path, queue: str, host: dict[str, Any], *words: str, station_queue: str = "fq_codel"
+) -> dict[str, Any]:
+    """Diagnose the path from a phone to a server; ``queue`` is the access point's."""
+    home = {
+        "warm_up": "0 s",
+        "phy": PHY,
+        "stations": [
+            {"name": "ap", "queue": queue},
+            {"name": "phone", "real": True, "queue": station_queue},
+        ],
+        "hosts": [{"name": "server", "link": "ap", "delay": "5 ms", "real": True, **host}],
+    }
+    kept = str(folder / "result.json")
+    argv = (*AIRQUEUE, "diagnose", "server", "--quiet", "--hold", "3s", "--json", kept, *words)
+    server = Program("server", (*AIRQUEUE, "server"))
+    done = exact.run(home, Order(Program("phone", argv), (server,)), scratch=folder)
+    assert done.exit_code == 0, done.stderr
+    return json.loads((folder / "result.json").read_text("utf-8"))
+
+
+def test_the_access_points_queue_is_found(tmp_path):
+    found = diagnosed(tmp_path, "pfifo:200", {}, "--direction", "down", "--load", "flood")
+    (finding,) = found["findings"]
+    assert finding["place"] == "access_point"
+    # Of the full queue a probe waits for all 200 packets: 200 x 1500 bytes at the rate that was carried.
+    full_s = 200 * 1500 * 8 / finding["carried_bps"]
+    assert finding["rise_s"]["value"] == pytest.approx(full_s, rel=0.1)
+    assert finding["flood_rise_s"] == pytest.approx(full_s, rel=0.1)
+    assert found["recommendation"]["do"] == "flow-queueing"
+
+
+def test_the_line_is_found_in_both_directions_with_tcp(tmp_path):
+    line = {"rate": "8 Mb/s", "queue": "pfifo:100"}
+    found = diagnosed(tmp_path, "pfifo:1000", line)
+    assert [each["load"] for each in found["findings"]] == ["tcp", "tcp"]
+    assert [each["direction"] for each in found["findings"]] == ["down", "up"]
+    for finding in found["findings"]:
+        assert finding["place"] == "line"
+        # TCP keeps the queue of the line from half full to full.
+        assert 0.05 < finding["rise_s"]["value"] <= 100 * 1500 * 8 / 8e6 * 1.1
+        assert finding["carried_bps"] == pytest.approx(8e6, rel=0.08)
+    assert found["recommendation"]["do"] == "shape-line"
+
+
+def test_nobody_waits_where_flows_are_kept_apart(tmp_path):
+    found = diagnosed(tmp_path, "fq_codel", {}, "--direction", "down")
+    (finding,) = found["findings"]
+    assert finding["place"] == "none"
+    assert finding["carried_bps"] > 0.6 * AIR_BPS
+    assert found["recommendation"]["do"] == "leave"
