@@ -182,6 +182,15 @@ def test_an_error_that_is_not_the_methods_answer_is_none(target):
     assert found["failed"] is None
 
 
+def test_few_connections_are_in_the_making_where_nobody_answers(row):
+    ip(row.router, "route", "add", "blackhole", "203.0.113.3")
+    target = {"name": "t", "host": "203.0.113.3", "method": "tcp", "port": 80}
+    found = probe(row, [target], 0.6, interval_s=0.02)["t"]
+    assert (found["sent"], found["answered"]) == (8, 0)
+    assert found["skipped"] >= 8
+    assert not any(found["ignored"].values())
+
+
 @pytest.mark.parametrize(("host", "router"), [(HOST, ROUTER), (HOST6, ROUTER6)])
 def test_the_first_hops_are_the_router_and_the_host(row, host, router):
     hops = first_hops(host, netns=row.near.path)
