@@ -1,4 +1,4 @@
-"""`airqueue diagnose` with real endpoints and the kernel's TCP, in emulated homes whose fault is known."""
+"""`airqueue diagnose` with real endpoints and the kernel's TCP, in homes whose fault is known."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_access_points_queue_is_found(tmp_path):
     found = diagnosed(tmp_path, "pfifo:200", {}, "--direction", "down", "--load", "flood")
     (finding,) = found["findings"]
     assert finding["place"] == "access_point"
-    # Of the full queue a probe waits for all 200 packets: 200 x 1500 bytes at the rate that was carried.
+    # A probe waits for all packets of the full queue, at the rate that was carried.
     full_s = 200 * 1500 * 8 / finding["carried_bps"]
     assert finding["rise_s"]["value"] == pytest.approx(full_s, rel=0.1)
     assert finding["flood_rise_s"] == pytest.approx(full_s, rel=0.1)
