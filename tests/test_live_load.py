@@ -1,10 +1,12 @@
 """TCP load through the bindings: real sockets, and the kernel's TCP."""
 
+import os
 import socket
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ def pair(**options):
     """A server, and a client with a session."""
     server = Server("127.0.0.1", 0, max_bits_per_s=30_000_000, **options)
     try:
-        client = Client("127.0.0.1", server.port, flows=1)
+        client = Client("127.0.0.1", server.port, flows=1, netns=options.get("netns"))
         try:
             yield server, client
         finally:
@@ -99,6 +101,26 @@ def test_a_load_without_a_run_or_of_no_connections_is_one_sentence():
         with pytest.raises(OverflowError):
             client.load(-1, 0)
         client.finish(10.0)
+
+
+def test_a_load_in_another_namespace():
+    if os.geteuid() != 0:
+        pytest.skip("entering a namespace needs root")
+    with subprocess.Popen(["unshare", "--net", "sleep", "60"]) as holder:
+        try:
+            path = f"/proc/{holder.pid}/ns/net"
+            until(lambda: Path(path).readlink() != Path("/proc/self/ns/net").readlink())
+            enter = ["nsenter", f"--net={path}", "ip", "link", "set", "lo", "up"]
+            subprocess.run(enter, check=True)
+            with pair(netns=path) as (_server, client):
+                begin(client, "down", 1.0)
+                load = client.load(1, 1)
+                until(lambda: load.poll()["ended"])
+                assert load.poll()["failed"] is None
+                assert (load.stop()["down_bytes"]).sum() > 0
+                client.finish(10.0)
+        finally:
+            holder.kill()
 
 
 def test_a_server_without_tcp():

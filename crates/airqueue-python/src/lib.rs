@@ -12,6 +12,7 @@ mod grammar;
 mod live;
 mod live_dicts;
 mod load;
+mod load_dicts;
 mod path;
 mod radio;
 mod radio_facts;

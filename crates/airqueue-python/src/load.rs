@@ -1,6 +1,7 @@
 //! `Load`: TCP connections that load the path of a client's run.
 
-use crate::dicts::{Column, LoadDict, LoadSeriesDict};
+use crate::dicts::Column;
+use crate::load_dicts::{LoadDict, LoadSeriesDict};
 use airqueue_host::LoadHandle;
 use airqueue_host::load::{LoadRow, LoadSeries};
 use pyo3::prelude::*;
