@@ -7,6 +7,7 @@ use nix::sys::socket::{
     socket, sockopt,
 };
 use nix::{libc, setsockopt_impl, sockopt_impl};
+use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -25,6 +26,15 @@ sockopt_impl!(
     libc::TCP_NOTSENT_LOWAT,
     libc::c_int
 );
+
+/// What most senders use. Where the machine's default is another one, such as BBR, which keeps queues short, the load would
+/// not be what a download is.
+const CONGESTION: &str = "cubic";
+
+/// Makes the connection control congestion as most senders do, if the kernel has it; else as the machine does.
+fn as_most_senders<F: AsFd>(fd: &F) {
+    let _ = setsockopt(fd, sockopt::TcpCongestion, &OsString::from(CONGESTION));
+}
 
 fn stream_socket(ipv6: bool) -> Result<OwnedFd, Errno> {
     let family = if ipv6 { AddressFamily::Inet6 } else { AddressFamily::Inet };
@@ -46,6 +56,8 @@ pub(super) fn listener(address: SocketAddr) -> Result<TcpListener, HostError> {
         if address.is_ipv6() {
             setsockopt(&fd, sockopt::Ipv6V6Only, &false)?;
         }
+        // Accepted connections inherit this.
+        as_most_senders(&fd);
         bind(fd.as_raw_fd(), &SockaddrStorage::from(address))?;
         listen(&fd, Backlog::new(BACKLOG)?)?;
         Ok(fd)
@@ -76,6 +88,7 @@ pub(super) fn begin_connect(to: SocketAddr) -> Result<TcpStream, HostError> {
     let configured =
         reset_on_close(&fd, true).and_then(|()| setsockopt(&fd, NotSentLowat, &UNSENT));
     configured.map_err(|errno| HostError::system("configure a TCP socket")(errno.into()))?;
+    as_most_senders(&fd);
     match connect(fd.as_raw_fd(), &SockaddrStorage::from(to)) {
         Ok(()) | Err(Errno::EINPROGRESS) => Ok(TcpStream::from(fd)),
         Err(errno) => Err(HostError::Unreachable { server: to, reason: words(&errno.into()) }),
