@@ -18,7 +18,7 @@ from typing import Any, Final
 from airqueue.linux import config as configs
 from airqueue.linux.config import HostApConfig
 from airqueue.linux.discipline import Discipline
-from airqueue.linux.errors import NamespaceError
+from airqueue.linux.errors import HostApError, NamespaceError
 from airqueue.linux.host_ap import HostAp
 from airqueue.linux.virtual import first_process
 
@@ -117,7 +117,10 @@ def _work(config: HostApConfig, task: Mapping[str, Any]) -> int:
 
 def _function(name: str) -> Function:
     module, _, attribute = name.partition(":")
-    function: Function = getattr(importlib.import_module(module), attribute)
+    try:
+        function: Function = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise HostApError(f"{name} cannot be loaded in user-mode Linux: {error}") from error
     return function
 
 
