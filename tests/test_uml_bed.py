@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from airqueue.cli import main
 from airqueue.linux import uml_bed
-from airqueue.linux.config import HostApConfig, from_json, parse_queue, to_json
+from airqueue.linux.config import ConfigError, HostApConfig, from_json, parse_queue, to_json
 from airqueue.linux.disturbance import Disturbance
 from airqueue.linux.errors import MachineUnavailableError
 from airqueue.linux.virtual import machine
@@ -186,7 +186,7 @@ def test_a_machine_without_user_mode_linux_is_told_which_package(monkeypatch):
     assert "'apt-get install user-mode-linux' provides it" in done.stderr
 
 
-def test_a_discipline_that_the_kernel_lacks_is_refused_before_it_boots(monkeypatch, tmp_path):
+def test_what_the_kernel_lacks_is_refused_before_it_boots(monkeypatch, tmp_path):
     monkeypatch.setattr(uml_bed.machine, "check", lambda: ("linux.uml", tmp_path))
     monkeypatch.setattr(uml_bed, "missing_tools", lambda names: "")
     (tmp_path / "kernel/drivers/net").mkdir(parents=True)
@@ -195,6 +195,8 @@ def test_a_discipline_that_the_kernel_lacks_is_refused_before_it_boots(monkeypat
     (tmp_path / "kernel/net/sched/sch_tbf.ko").touch()
     with pytest.raises(MachineUnavailableError, match="has no fq_pie: choose another queue"):
         uml_bed.run(HostApConfig(parse_queue("fq_pie")), "uml_functions:look")
+    with pytest.raises(ConfigError, match="cannot police"):
+        uml_bed.run(HostApConfig(policer="nft"), "uml_functions:look")
 
 
 @pytest.mark.parametrize(
