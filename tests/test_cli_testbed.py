@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from airqueue.cli import main
 from airqueue.cli import testbed as testbed_module
+from airqueue.linux import discipline
 from airqueue.linux.config import HostApConfig
 from airqueue.linux.errors import NamespaceError
 from airqueue.measure.schema import check
@@ -59,6 +62,12 @@ def test_show_puts_the_wires_where_the_access_point_receives():
     assert len(netem) == 2
     assert all(line.endswith("delay 5000us loss 0.5%") for line in netem)
     assert all(line.startswith("ip netns exec ap ") for line in netem)
+
+
+def test_the_page_names_the_disciplines():
+    page = (Path(__file__).parents[1] / "docs" / "testbed.md").read_text("utf-8")
+    listed = page.split("`--queue` takes ")[1].split("each\nfollowed")[0]
+    assert re.findall(r"`(\w+)`", listed) == list(discipline.NAMES)
 
 
 def test_a_seed_is_for_the_virtual_clock():

@@ -47,6 +47,7 @@ fn this_machine_answers_by_every_method_that_needs_no_rights() {
         key: None,
         limits: Limits::default(),
         namespace: None,
+        tcp: false,
     })
     .unwrap();
     let methods = [

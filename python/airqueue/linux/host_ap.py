@@ -100,11 +100,8 @@ class QueueStats:
 def planned_steps(config: HostApConfig) -> list[Step]:
     """Return all steps that turn three empty namespaces into a Host AP, in order."""
     bottleneck = [Step(AP, argv) for argv in build_commands(config)]
-    return (
-        topology_steps(config.ipv6)
-        + bottleneck
-        + wire_steps(config.delay_s, config.loss, config.ipv6)
-    )
+    wires = wire_steps(config.delay_s, config.loss, config.ipv6)
+    return topology_steps(config.ipv6) + bottleneck + wires
 
 
 def script(config: HostApConfig) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from airqueue.linux import config as configs
 from airqueue.linux.config import HostApConfig
 from airqueue.linux.discipline import Discipline
-from airqueue.linux.errors import NamespaceError
+from airqueue.linux.errors import HostApError, NamespaceError
 from airqueue.linux.host_ap import HostAp
 from airqueue.linux.virtual import first_process
 
@@ -32,12 +32,6 @@ UNFORESEEN: Final = "unforeseen"
 BEGINS_AT_S: Final = 10.0
 """Time of the machine at which the function begins, since a machine that has just been started is a
 special case."""
-
-_POLICERS = {
-    "none": (),
-    "nft": ("nf_tables", "nft_limit"),
-    "nft-packets": ("nf_tables", "nft_limit"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ def modules(config: HostApConfig) -> tuple[str, ...]:
     if config.ipv6:
         found.append("net/ipv6/ipv6")
     schedulers: list[str] = []
-    if config.shaper != "own" and config.policer == "none":
+    if config.shaper != "own":
         schedulers.append(config.shaper)
     if isinstance(config.queue, Discipline):
         schedulers.append(config.queue.kind)
@@ -71,7 +65,7 @@ def modules(config: HostApConfig) -> tuple[str, ...]:
     found += [f"net/sched/sch_{name}" for name in schedulers]
     if config.isolate or {"drr", "netem"} & {*schedulers}:
         found.append("net/sched/cls_u32")
-    return (*found, *(f"net/netfilter/{name}" for name in _POLICERS[config.policer]))
+    return tuple(found)
 
 
 def main() -> None:
@@ -117,7 +111,10 @@ def _work(config: HostApConfig, task: Mapping[str, Any]) -> int:
 
 def _function(name: str) -> Function:
     module, _, attribute = name.partition(":")
-    function: Function = getattr(importlib.import_module(module), attribute)
+    try:
+        function: Function = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise HostApError(f"{name} cannot be loaded in user-mode Linux: {error}") from error
     return function
 
 
