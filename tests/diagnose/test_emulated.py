@@ -20,30 +20,33 @@ AIR_BPS = 30e6
 
 
 def diagnosed(
-    folder: Path, queue: str, host: dict[str, Any], *words: str, station_queue: str = "fq_codel"
+    folder: Path, queue: str, host: dict[str, Any], *words: str, server: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Diagnose the path from a phone to a server; ``queue`` is the access point's."""
+    """Diagnose the path from a phone to a server; ``queue`` is the access point's.
+
+    ``server``: options of its server.
+    """
     home = {
         "warm_up": "0 s",
         "phy": PHY,
         "stations": [
             {"name": "ap", "queue": queue},
-            {"name": "phone", "real": True, "queue": station_queue},
+            {"name": "phone", "real": True, "queue": "fq_codel"},
         ],
         "hosts": [{"name": "server", "link": "ap", "delay": "5 ms", "real": True, **host}],
     }
     kept = str(folder / "result.json")
     argv = (*AIRQUEUE, "diagnose", "server", "--quiet", "--hold", "3s", "--json", kept, *words)
-    server = Program("server", (*AIRQUEUE, "server"))
-    done = exact.run(home, Order(Program("phone", argv), (server,)), scratch=folder)
+    other = Program("server", (*AIRQUEUE, "server", *server))
+    done = exact.run(home, Order(Program("phone", argv), (other,)), scratch=folder)
     assert done.exit_code == 0, done.stderr
     return json.loads((folder / "result.json").read_text("utf-8"))
 
 
-def test_the_access_points_queue_is_found(tmp_path):
-    found = diagnosed(tmp_path, "pfifo:200", {}, "--direction", "down", "--load", "flood")
+def test_the_access_points_queue_is_found_by_a_server_without_tcp(tmp_path):
+    found = diagnosed(tmp_path, "pfifo:200", {}, "--direction", "down", server=("--no-tcp",))
     (finding,) = found["findings"]
-    assert finding["place"] == "access_point"
+    assert (finding["load"], finding["place"]) == ("flood", "access_point")
     # A probe waits for all packets of the full queue, at the rate that was carried.
     full_s = 200 * 1500 * 8 / finding["carried_bps"]
     assert finding["rise_s"]["value"] == pytest.approx(full_s, rel=0.1)
