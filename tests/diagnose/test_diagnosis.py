@@ -97,6 +97,7 @@ def test_nothing_is_changed_where_nobody_waits_or_nothing_is_known():
         (["--download", "http://host/file", "--direction", "up"], "Nothing to load with"),
         (["host", "--again", "missing.json"], "missing.json"),
         (["host", "--hold", "soon"], "soon"),
+        (["host", "--device", "wlan0; reboot"], "no name of a device"),
     ],
 )
 def test_wrong_usage_is_one_sentence(tmp_path, monkeypatch, words, says):

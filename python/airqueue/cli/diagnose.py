@@ -12,6 +12,7 @@ from airqueue.cli.common import json_option, report_option
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import DURATION, RATE, read_key
+from airqueue.cli.size import device_option
 from airqueue.diagnose.advice import Asking
 from airqueue.diagnose.again import changes
 from airqueue.diagnose.loads import LoadError
@@ -70,7 +71,7 @@ from airqueue.measure.live import DEFAULT_PORT
     help="How long each full queue is watched.",
 )
 @click.option("--key-file", metavar="FILE", help="Shared key of the server (or AIRQUEUE_KEY).")
-@click.option("--max-rate", type=RATE, metavar="RATE", help="Never send faster, e.g. 300mbit.")
+@click.option("--max-rate", type=RATE, metavar="RATE", help="Of floods, e.g. 300mbit.")
 @click.option(
     "--max-wait",
     type=DURATION,
@@ -79,9 +80,7 @@ from airqueue.measure.live import DEFAULT_PORT
     show_default=True,
     help="Longest wait for a server that measures with others; 0s: none.",
 )
-@click.option(
-    "--device", default="wlan0", show_default=True, metavar="NAME", help="In the settings."
-)
+@device_option
 @click.option("--again", metavar="FILE", help="Compare with an earlier result (--json).")
 @json_option
 @report_option

@@ -20,7 +20,7 @@ from airqueue.cli.progress import time_left
 from airqueue.diagnose.again import Change
 from airqueue.diagnose.result import Diagnosis
 from airqueue.diagnose.timeline import Glimpse
-from airqueue.diagnose.words import what_it_does
+from airqueue.diagnose.words import load_words, what_it_does
 from airqueue.files import write_atomically
 from airqueue.measure.schema import to_text
 from airqueue.report.diagnosis import write_report
@@ -125,8 +125,8 @@ def _show(found: Diagnosis, compared: Sequence[Change], document: Mapping[str, A
     console.print("Evidence:")
     points = Table.grid(padding=(0, 1))
     for finding in found.findings:
-        words = f"{'Download' if finding.load.direction == 'down' else 'Upload'}: {finding.says}"
-        points.add_row("-", Text(words))
+        loaded = load_words(finding.load)
+        points.add_row("-", Text(f"{loaded[0].upper()}{loaded[1:]}: {finding.says}"))
     console.print(points)
     _settings(found, console)
 

@@ -46,7 +46,7 @@ def render(found: Diagnosis, document: Mapping[str, Any]) -> str:
             ]
         ),
         html.paragraph([change["says"] for change in document.get("changes", [])]),
-        html.paragraph([found.recommendation.headline]),
+        f"<p>{html.prose(found.recommendation.headline)}</p>",
         html.paragraph(what_it_does(found.findings)),
         html.figure(_over_time(found.records)),
         _round_trips(document),
