@@ -108,6 +108,9 @@ def emulated(case: Case, seed: int, seconds: float, *, bursts: bool) -> tuple[fl
     )
     scenario = case.scenario(real=True, seconds=seconds)
     done = exact.run(scenario, order, seed=seed, back_pressure=case.small_queue)
+    if case.small_queue and done.results.without_back_pressure:
+        reasons = "; ".join(done.results.without_back_pressure.values())
+        raise SystemExit(f"{case.name}: the kernel's sender is not held back: {reasons}")
     rate_bps = done.results.rate_bps(f"{sender}->{receiver}") or 0.0
     return rate_bps, case.queue(done.results.figures), done.wall_s
 
