@@ -56,7 +56,8 @@ class Discipline:
     def __post_init__(self) -> None:
         if self.kind not in _LIMITED_IN:
             raise DisciplineError(
-                f"the test bed has no discipline {self.kind!r}; there are {', '.join(NAMES)}"
+                f"the test bed has no discipline {self.kind!r}; there are {', '.join(NAMES)}, and "
+                "FIFOs: pfifo:100 (packets) and bfifo:150kB"
             )
         if len(self.parameters) > _MOST_WORDS:
             raise DisciplineError(f"{self.kind} has more than {_MOST_WORDS} words of parameters")

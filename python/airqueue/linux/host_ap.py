@@ -109,6 +109,13 @@ def script(config: HostApConfig) -> list[str]:
     return [f"ip netns add {name}" for name in NAMES] + [str(s) for s in planned_steps(config)]
 
 
+def _advice(config: HostApConfig) -> str:
+    """Return what to do after a failed step; kernels that serve as hosts often lack disciplines."""
+    if isinstance(config.queue, Discipline):
+        return f"{_CHECK}, and --kernel uml measures the disciplines of another kernel"
+    return _CHECK
+
+
 class HostAp:
     """A Host AP, built on entry and removed on exit, or when the process ends for any reason.
 
@@ -116,10 +123,10 @@ class HostAp:
     Methods may be called from any thread.
     """
 
-    def __init__(self, config: HostApConfig, *, advice: str = _CHECK) -> None:
+    def __init__(self, config: HostApConfig, *, advice: str | None = None) -> None:
         """Take the configuration; nothing is built yet. ``advice`` ends what failed steps say."""
         self.config = config
-        self._advice = advice
+        self._advice = _advice(config) if advice is None else advice
         self.commands: list[str] = []
         """Every command run so far, as one would type it with named namespaces."""
         self._namespaces: dict[str, Namespace] = {}

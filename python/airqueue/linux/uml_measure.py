@@ -120,7 +120,9 @@ def _event(said: Mapping[str, Any]) -> Event:
 
 
 def _runs_in(path: Path) -> list[Run]:
-    if not path.exists():
-        return []
+    """Return the runs in a capture; none of one that ended before its first run."""
     capture: Any = importlib.import_module("airqueue.measure.capture")
-    return list(capture.load(path).runs)
+    try:
+        return list(capture.load(path).runs)
+    except (OSError, capture.CaptureError):
+        return []
