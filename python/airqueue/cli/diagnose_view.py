@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from types import TracebackType
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import Progress, TextColumn
+from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from airqueue import text
 from airqueue.cli.common import stdout
-from airqueue.cli.progress import time_left
+from airqueue.cli.progress import LiveLine, time_left
 from airqueue.diagnose.again import Change
 from airqueue.diagnose.result import Diagnosis
 from airqueue.diagnose.timeline import Glimpse
@@ -26,35 +24,17 @@ from airqueue.measure.schema import to_text
 from airqueue.report.diagnosis import write_report
 
 
-class View:
+class View(LiveLine):
     """What happens now: a live line on a terminal, elsewhere a line for each step."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self._console = Console(file=sys.stderr, quiet=quiet, highlight=False, markup=False)
-        self._live = self._console.is_terminal and not quiet
-        self._line = Progress(
+        super().__init__(
             TextColumn("{task.description}", markup=False),
             TextColumn("{task.fields[trips]}", markup=False),
             TextColumn("{task.fields[left]}", markup=False),
-            console=self._console,
-            transient=True,
+            quiet=quiet,
         )
-        self._task = self._line.add_task("connecting", total=None, trips="", left="")
-        self._said = ""
-
-    def __enter__(self) -> View:
-        if self._live:
-            self._line.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._live:
-            self._line.stop()
+        self._task = self._bar.add_task("connecting", total=None, trips="", left="")
 
     def on_glimpse(self, glimpse: Glimpse) -> None:
         """Show what happens."""
@@ -62,7 +42,7 @@ class View:
             trips = [
                 f"{leg} {text.seconds(s)}" for leg, s in glimpse.trips_s.items() if s is not None
             ]
-            self._line.update(
+            self._bar.update(
                 self._task,
                 description=glimpse.says,
                 trips="  ".join(trips),

@@ -6,36 +6,29 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from airqueue import text
 from airqueue.measure.events import Event
 from airqueue.measure.prober import RunProgress
 
 
-class Display:
-    """A live line on a terminal, one plain line per step elsewhere, nothing if ``quiet``.
+class LiveLine:
+    """A line on a terminal that goes away at the end; nothing if ``quiet``. A context manager.
 
-    Use as a context manager and hand `on_event` to `airqueue.measure.api.measure`.
+    ``columns`` are those of the line; ``_live`` says whether there is a terminal.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *columns: ProgressColumn, quiet: bool) -> None:
         self._console = Console(file=sys.stderr, quiet=quiet, highlight=False, markup=False)
         self._live = self._console.is_terminal and not quiet
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[left]}", markup=False),
-            TextColumn("{task.fields[glimpse]}", markup=False),
-            console=self._console,
-            transient=True,
-        )
-        self._task = self._bar.add_task("connecting", total=None, left="", glimpse="")
+        self._bar = Progress(*columns, console=self._console, transient=True)
         self._said = ""
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> Self:
         if self._live:
             self._bar.start()
         return self
@@ -48,6 +41,23 @@ class Display:
     ) -> None:
         if self._live:
             self._bar.stop()
+
+
+class Display(LiveLine):
+    """A live line on a terminal, one plain line per step elsewhere, nothing if ``quiet``.
+
+    Use as a context manager and hand `on_event` to `airqueue.measure.api.measure`.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[left]}", markup=False),
+            TextColumn("{task.fields[glimpse]}", markup=False),
+            quiet=quiet,
+        )
+        self._task = self._bar.add_task("connecting", total=None, left="", glimpse="")
 
     def on_event(self, event: Event) -> None:
         """Show an event."""

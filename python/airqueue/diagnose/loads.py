@@ -138,7 +138,7 @@ class Flood:
             say(f"loading the path, {direction}", progress.planned_s - progress.elapsed_s)
 
         session = Session(self.prober.run(plan, meta, glimpse))
-        # The latest answer about the run's beginning is delayed least.
+        # Each glimpse tells when the run began, but for the time in which the glimpse was on its way.
         zero = float(np.median(began)) if began else self.times.clock() - plan.end_s
         start, end = session.phases["hold"]
         return Load(
