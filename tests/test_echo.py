@@ -218,7 +218,7 @@ targets = [
 ]
 try:
     echoes = Echoes(targets)
-    time.sleep(1.2)
+    time.sleep(3.0)
     print(json.dumps(echoes.poll()))
 except NativeError as error:
     print(json.dumps(str(error)))

@@ -18,7 +18,7 @@ from airqueue.measure.evidence import lost_in
 from airqueue.measure.gates import LOUD, SAYS, Judged, judge
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.records import MISSING, Run
-from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
+from airqueue.measure.result import EstimatorResult, Evidence, Measurement, SessionResult
 from airqueue.measure.series import excess_delay_s
 from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session, rate_of
 from airqueue.measure.standing import KIND as STANDING
@@ -38,6 +38,8 @@ A download that fills the path with a fixed window has three times the interquar
 """
 SCATTERED = 2.0
 """Packets of others granted in the full queue for each by which the counts of one session scatter."""
+VAGUE = 0.1
+"""A share of the queue: where more of it may hold packets of others the count is no capacity."""
 ROUNDED = 1.0
 """Counts of whole packets at estimated instants may differ by one."""
 HEADLINE = {"tail": "counting", "head": "fill_drain", None: "counting"}
@@ -221,6 +223,15 @@ def _capacity(
     result.counted_in = unit
     if finding.verdict != "fifo":
         return
+    others, seen = _others(accepted, finding)
+    # In a queue that drops at its head the counts at refused packets say nothing.
+    least = min(float(np.mean(counts)) for counts in by_size.values())
+    if finding.drop_from != "head" and others > VAGUE * least:
+        says = f"{seen}, as where others use the queue: more than a tenth of it may be theirs."
+        result.verdict = "undecided"
+        result.evidence.append(Evidence("other_traffic_packets", says, others))
+        result.warnings.append(says)
+        return
     result.drop_from = "head" if finding.drop_from == "head" else "tail"
     result.in_service_packets = _in_service(accepted)
     blur = RESOLUTION_PACKETS + (finding.burst / 2 if finding.burst > 2 else 0.0)
@@ -234,7 +245,6 @@ def _capacity(
     # the queue has not. The records do not tell which, so the interval covers both.
     lost = min(0.5, _quiet_loss(accepted, finding).high)
     unseen = lost / (1 - lost)
-    others, seen = _others(accepted, finding)
     if others:
         result.warnings.append(
             f"{seen}, as where others use the queue: up to {others:.0f} of their packets may have "
