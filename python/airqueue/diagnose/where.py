@@ -104,7 +104,8 @@ def _by_two_legs(load: Load, near: Span, rise: Span, beyond: Span) -> Finding:
     least = max(FELT_S / 2, PART * rise.value)
     place: Place
     if near.low >= least and beyond.high < least:
-        place, says = _radio(load), _waits(rise, "as long on the way to the gateway as beyond it")
+        place = _radio(load)
+        says = _waits(rise, f"{_spoken(near)} of this before the gateway, in the radio network")
     elif beyond.low >= least and near.high < least:
         place, says = "line", _waits(rise, f"{_spoken(near)} of this before the gateway")
     elif near.low >= least and beyond.low >= least:
