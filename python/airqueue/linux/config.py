@@ -99,9 +99,6 @@ def parse_queue(text: str) -> QueueSpec | Discipline:
     ('fq_codel', 'target', '10ms')
     """
     words = text.split()
-    name, colon, limit = text.strip().partition(":")
-    if colon and name in discipline.NAMES:
-        raise ConfigError(f"{name} takes tc's own words; write for example '{name} limit {limit}'")
     if not words or (len(words) == 1 and words[0] not in discipline.NAMES):
         return QueueSpec.parse(text)
     try:
