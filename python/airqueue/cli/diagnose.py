@@ -11,7 +11,7 @@ import airqueue
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
-from airqueue.cli.parameters import DURATION, RATE, read_key
+from airqueue.cli.parameters import DURATION, RATE, key_option, max_wait_option, read_key
 from airqueue.cli.size import device_option
 from airqueue.diagnose.advice import Asking
 from airqueue.diagnose.again import changes
@@ -70,16 +70,9 @@ from airqueue.measure.live import DEFAULT_PORT
     metavar="TIME",
     help="How long each full queue is watched.",
 )
-@click.option("--key-file", metavar="FILE", help="Shared key of the server (or AIRQUEUE_KEY).")
+@key_option
 @click.option("--max-rate", type=RATE, metavar="RATE", help="Of floods, e.g. 300mbit.")
-@click.option(
-    "--max-wait",
-    type=DURATION,
-    metavar="TIME",
-    default="10min",
-    show_default=True,
-    help="Longest wait for a server that measures with others; 0s: none.",
-)
+@max_wait_option
 @device_option
 @click.option("--again", metavar="FILE", help="Compare with an earlier result (--json).")
 @json_option

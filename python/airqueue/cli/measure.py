@@ -17,7 +17,7 @@ from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.expect import expect_options, expectation
 from airqueue.cli.output import Outputs
-from airqueue.cli.parameters import DURATION, RATE, SIZES, read_key
+from airqueue.cli.parameters import DURATION, RATE, SIZES, key_option, max_wait_option, read_key
 from airqueue.cli.progress import Display
 from airqueue.files import check_writable
 from airqueue.measure import api
@@ -99,21 +99,14 @@ class Job:
     show_default=True,
     help="IP packet sizes in bytes; two of them tell packets from bytes.",
 )
-@click.option("--key-file", metavar="FILE", help="Shared key of the server (or AIRQUEUE_KEY).")
+@key_option
 @json_option
 @report_option
 @click.option("--capture", "capture_path", metavar="FILE", help="Store every packet record.")
 @click.option("--resume", "resume_path", metavar="FILE", help="Go on with an interrupted capture.")
 @click.option("--max-rate", type=RATE, metavar="RATE", help="Never send faster, e.g. 300mbit.")
 @click.option("--max-time", type=DURATION, metavar="TIME", help="Stop after, e.g. 90s or 5min.")
-@click.option(
-    "--max-wait",
-    type=DURATION,
-    metavar="TIME",
-    default="10min",
-    show_default=True,
-    help="Longest wait for a server that measures with others; 0s: none.",
-)
+@max_wait_option
 @expect_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def measure(

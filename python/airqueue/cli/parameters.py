@@ -101,6 +101,18 @@ SIZES = Sizes()
 RATE = _Unit("rate", parse_rate)
 DURATION = _Unit("duration", parse_duration)
 
+key_option = click.option(
+    "--key-file", metavar="FILE", help="Shared key of the server (or AIRQUEUE_KEY)."
+)
+max_wait_option = click.option(
+    "--max-wait",
+    type=DURATION,
+    metavar="TIME",
+    default="10min",
+    show_default=True,
+    help="Longest wait for a server that measures with others; 0s: none.",
+)
+
 
 def read_key(path: str | None) -> bytes | None:
     """Return the shared key from a file, or from AIRQUEUE_KEY, or None.

@@ -123,11 +123,10 @@ class Flood:
         direction = self.prober.direction
         say(f"looking for the rate of the path, {direction}", None)
         runner = Runner(self.prober)
-        size = SIZE_BYTES
-        found = find_rate(runner, size, None)
+        found = find_rate(runner, SIZE_BYTES, None)
         if found is None:
             return self._idle()
-        plan, meta = flood_plan(size, found, self.hold_s)
+        plan, meta = flood_plan(SIZE_BYTES, found, self.hold_s)
         began: list[float] = []
 
         def glimpse(progress: RunProgress) -> None:
@@ -147,7 +146,7 @@ class Flood:
             self.kind,
             zero + start,
             zero + end,
-            session.rate_pps("hold") * size * 8,
+            session.rate_pps("hold") * SIZE_BYTES * 8,
             _flood_rise_s(session),
         )
 

@@ -22,7 +22,7 @@ _WHERE: Final = {
 
 
 def load_words(load: Load) -> str:
-    """Name a load: ``a download``, ``an upload to the wire``."""
+    """Name a load: ``a download``, ``an upload to the access point's own wire``."""
     words = "a download" if load.direction == "down" else "an upload"
     if load.site != WIRE:
         return words
@@ -33,14 +33,8 @@ def headline(findings: Sequence[Finding]) -> str:
     """Return the verdict in one sentence."""
     if not findings:
         return "Nothing was loaded, so nothing is known about who waits."
-    said = [f"during {load_words(each.load)} {_where(each)}" for each in findings]
-    return text_of(said)
-
-
-def text_of(parts: Sequence[str]) -> str:
-    """Join clauses to a sentence."""
-    sentence = "; ".join(parts)
-    return f"{sentence[0].upper()}{sentence[1:]}."
+    said = "; ".join(f"during {load_words(each.load)} {_where(each)}" for each in findings)
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def _where(finding: Finding) -> str:
