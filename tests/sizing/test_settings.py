@@ -8,7 +8,7 @@ import pytest
 
 from airqueue.sizing import edca_values as edca
 from airqueue.sizing.advice import Settings, wanted
-from airqueue.sizing.settings import acks, hostapd, linux, openwrt
+from airqueue.sizing.settings import acks, hostapd, linux, openwrt, sqm
 from airqueue.sizing.settings.hostapd import Category
 
 TXOP_S = 7.572e-3
@@ -39,6 +39,26 @@ def test_uci_commands_carry_every_line_of_hostapd_and_the_burst_twice():
     ]
     burst = next(line for line in lines if line.startswith("tx_queue_data2_burst="))
     assert f"uci set wireless.radio0.tx_burst='{burst.partition('=')[2]}'" in settings.lines
+
+
+@pytest.mark.parametrize(
+    ("down_bps", "up_bps", "shaped"),
+    [
+        (20e6, None, {"download": 19000}),
+        (None, 5e6, {"upload": 4750}),
+        (20e6, 5e6, {"download": 19000, "upload": 4750}),
+    ],
+)
+def test_a_line_is_shaped_in_the_directions_whose_rates_are_given(down_bps, up_bps, shaped):
+    script, shell = sqm.line(down_bps, up_bps)
+    for option in ("download", "upload"):
+        assert f"uci set sqm.airqueue.{option}='{shaped.get(option, 0)}'" in script.lines
+        assert any(f"{option} 0 leaves" in note for note in script.notes) == (option not in shaped)
+    # Packets that come in pass by a device of their own, those that go out by the line's queue.
+    lines = {"download": "ifb-line root cake", "upload": "wan root cake"}
+    for option, device in lines.items():
+        kbits = [line.split("bandwidth ")[1].split()[0] for line in shell.lines if device in line]
+        assert kbits == ([f"{shaped[option]}kbit"] if option in shaped else [])
 
 
 def test_settings_are_chosen_by_target():
