@@ -12,6 +12,7 @@ import numpy as np
 
 import airqueue
 from airqueue.measure import path_mtu
+from airqueue.measure.disciplines import verdict as disciplines
 from airqueue.measure.document import ClockSkewPpm, Hosts, Quantiles, SearchStep
 from airqueue.measure.estimators import ESTIMATORS
 from airqueue.measure.evidence import lost_in
@@ -67,9 +68,16 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     searches = [r for r in runs if r.meta.get("kind") == "search"]
     points = [load_point(r) for r in searches]
     standing = [Session(r, overhead) for r in runs if r.meta.get("kind") == STANDING]
-    finding = find(judged, points, _search_ended(searches, points), standing)
+    explored = [Session(r, overhead) for r in runs if r.meta.get("kind") == "exploration"]
+    finding = find(judged, points, _search_ended(searches, points), standing, explored)
     result.verdict = finding.verdict
     result.evidence = list(finding.evidence)
+    idle = [lost_in(j.session, "quiet") for j in accepted]
+    result.discipline = disciplines.judge(
+        [Session(r, overhead) for r in runs],
+        found=finding.verdict,
+        idle=(sum(i[0] for i in idle), sum(i[1] for i in idle)),
+    )
     result.sessions = [_row(j) for j in judged]
     reasons = Counter(j.refused for j in judged if j.refused is not None)
     result.discarded_sessions = sum(reasons.values())

@@ -24,6 +24,20 @@ class PathMtu(TypedDict):
     """Larger ones were not tried."""
 
 
+class Parameter(TypedDict):
+    """A parameter of a discipline, with its 95 % interval."""
+
+    value: float
+    ci95: list[float]
+
+
+class Parameters(TypedDict):
+    """Parameters that the records tell."""
+
+    target_s: NotRequired[Parameter]
+    interval_s: NotRequired[Parameter]
+
+
 class Evidence(TypedDict):
     """One observation behind the verdict."""
 
@@ -33,6 +47,43 @@ class Evidence(TypedDict):
     """Stable name of the test."""
     value: float | None
     ci95: list[float] | None
+
+
+class Discipline(TypedDict):
+    """A queue discipline: how flows share the path, and how packets are chosen that are dropped."""
+
+    name: (
+        Literal[
+            "fifo",
+            "codel",
+            "cobalt",
+            "pie",
+            "red",
+            "managed",
+            "fifo_by_flow",
+            "fq_codel",
+            "cake",
+            "fq_pie",
+            "red_by_flow",
+            "managed_by_flow",
+            "sparse_first",
+            "policer",
+        ]
+        | None
+    )
+    """null: undecided."""
+    says: str
+    """The name in words."""
+    sharing: Literal["one_queue", "by_flow", "sparse_first", "undecided"]
+    management: Literal[
+        "tail_drop", "codel", "cobalt", "pie", "red", "no_queue", "unknown", "undecided"
+    ]
+    """no_queue: packets are dropped without a wait; unknown: managed, by none of the others."""
+    parameters: Parameters
+    """Parameters that the records tell."""
+    hard_limit_packets: float | None
+    """Packets that waited when the queue was full; null: never seen full."""
+    evidence: list[Evidence]
 
 
 class EstimateOfSize(TypedDict):
@@ -196,6 +247,9 @@ class Document(TypedDict):
     """Rate at which the full queue drains, IP packets."""
     rate_pps: dict[str, float | None]
     """Drain rate in packets per second by packet size."""
+    discipline: NotRequired[Discipline | None]
+    """Which queue discipline this is, where runs for that were made; absent in results of
+    earlier versions."""
     evidence: list[Evidence]
     warnings: list[str]
     estimators: Estimators

@@ -7,24 +7,31 @@
    They stop when the confidence interval of every size is short enough.
 4. If they saw one FIFO, its queue *stands* for seconds (`airqueue.measure.standing`): again while the
    losses do not decide whether it manages itself.
+5. If they saw something else, or do not decide, *steps* of overload tell which discipline this is
+   (`airqueue.measure.naming`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from airqueue.measure.analysis import load_point
+from airqueue.measure.disciplines.steps import STEP, Layout
+from airqueue.measure.evidence import lost_in
 from airqueue.measure.gates import SENDER_SHORTFALL, Judged, judge
+from airqueue.measure.naming import take_steps
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session
-from airqueue.measure.standing import Layout, chance, standing_plan
-from airqueue.measure.verdicts import EARLY_CHANCE, find, standing_total
+from airqueue.measure.standing import KIND as STANDING
+from airqueue.measure.standing import Layout as StandingLayout
+from airqueue.measure.standing import chance, standing_plan
+from airqueue.measure.verdicts import EARLY_CHANCE, Finding, find, standing_total
 from airqueue.stats import t_interval
 
 RAMP_START_BPS = 4e6
@@ -55,6 +62,8 @@ PRESS_PROBES = 8
 """Probes on each flow under the strongest overload, enough for some to survive in one FIFO."""
 LEAST_HOLD_S, LEAST_PRESS_S = 0.4, 0.15
 MIN_SESSIONS, MAX_SESSIONS = 3, 12
+NO_FIFO = ("isolated", "not_flat", "policer")
+"""Verdicts that more sessions do not refine: steps do."""
 SHORT_INTERVAL = (0.5, 0.0025)
 """Stop when half an interval is at most this many packets or this share, whichever is larger."""
 LONGEST_FLOOD_S = 60.0
@@ -133,17 +142,63 @@ def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
             states.append(state)
         elif not states:
             return {"warnings": warnings}
-    while any(not s.done for s in states):
+    ended = sessions(runner, states, until=lambda: clearly_no_fifo(runner, states))
+    if not ended and name(runner, states):
+        return {"warnings": warnings}
+    # Nothing else was found: uneven service makes a FIFO look like more for some sessions.
+    if sessions(runner, states):
+        return {"warnings": [*warnings, "The time limit ended the measurement."]}
+    keep_standing(runner, states)
+    if not any(run.meta.get("kind") == STEP for run in runner.runs):
+        name(runner, states)
+    return {"warnings": warnings}
+
+
+def sessions(
+    runner: Runner, states: Sequence[SizeState], until: Callable[[], bool] = lambda: False
+) -> bool:
+    """Run sessions of every size in turn until all are done; whether the time limit ended them."""
+    while any(not s.done for s in states) and not until():
         for state in states:
             if state.done:
                 continue
             if runner.out_of_time(session_plan(state, states)[0].end_s) and all(
                 len(s.counts) >= 2 for s in states
             ):
-                return {"warnings": [*warnings, "The time limit ended the measurement."]}
+                return True
             one_session(runner, state, states)
-    keep_standing(runner, states)
-    return {"warnings": warnings}
+    return False
+
+
+def clearly_no_fifo(runner: Runner, states: Sequence[SizeState]) -> bool:
+    """Whether the sessions so far saw something else than a FIFO: more of them add nothing."""
+    if any(len(s.counts) < MIN_SESSIONS for s in states):
+        return False
+    return found_so_far(runner).verdict in NO_FIFO
+
+
+def found_so_far(runner: Runner) -> Finding:
+    """Judge the runs so far as `analyze` will."""
+    sessions = [Session(r) for r in runner.runs if r.meta.get("kind") == "session"]
+    standing, explored = (
+        [Session(r) for r in runner.runs if r.meta.get("kind") == kind]
+        for kind in (STANDING, "exploration")
+    )
+    return find(judge(sessions), standing=standing, explored=explored)
+
+
+def name(runner: Runner, states: Sequence[SizeState]) -> bool:
+    """Take steps where the sessions saw no FIFO; whether they tell of another queue."""
+    if found_so_far(runner).verdict not in (*NO_FIFO, "undecided"):
+        return False
+    state = states[0]
+    quiet_s = quiet_length_s(state.rate_pps, 1)
+    sparse = baseline(0.0, quiet_s, state.rate_pps, (state.size_bytes,))
+    layout = Layout(
+        state.size_bytes, state.rate_pps, state.ceiling_pps, state.held, sparse, quiet_s
+    )
+    quiet = [lost_in(Session(r), "quiet") for r in runner.runs if r.meta.get("kind") == "session"]
+    return take_steps(runner, layout, (sum(q[0] for q in quiet), sum(q[1] for q in quiet)))
 
 
 def keep_standing(runner: Runner, states: Sequence[SizeState]) -> None:
@@ -155,7 +210,7 @@ def keep_standing(runner: Runner, states: Sequence[SizeState]) -> None:
     state, sizes = states[0], [s.size_bytes for s in states]
     quiet_s = quiet_length_s(state.rate_pps, len(sizes))
     sparse = baseline(0.0, quiet_s, state.rate_pps, sizes)
-    layout = Layout(
+    layout = StandingLayout(
         state.size_bytes, state.rate_pps, state.ceiling_pps, state.held, finding.allowed
     )
     stood: list[Session] = []

@@ -79,6 +79,37 @@ class PathMtu:
     at_least: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a discipline, in the unit of its name, with its 95 % interval."""
+
+    value: float
+    ci95: tuple[float, float]
+
+
+Sharing = Literal["one_queue", "by_flow", "sparse_first", "undecided"]
+Management = Literal[
+    "tail_drop", "codel", "cobalt", "pie", "red", "no_queue", "unknown", "undecided"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Discipline:
+    """Which queue discipline a device has, as far as `airqueue.measure.disciplines` tells.
+
+    ``name``: None where it is undecided. ``hard_limit_packets``: what waited when the queue was full,
+    beside what manages it.
+    """
+
+    name: str | None
+    says: str
+    sharing: Sharing
+    management: Management
+    parameters: dict[str, Parameter]
+    hard_limit_packets: float | None
+    evidence: tuple[Evidence, ...]
+
+
 @dataclass(slots=True)
 class Measurement:
     """The whole result. Its fields are explained in ``docs/output.md``; units are in the names."""
@@ -101,6 +132,7 @@ class Measurement:
     quiet_jitter_s: float | None = None
     rate_bps: float | None = None
     rate_pps: dict[str, float] = field(default_factory=dict)
+    discipline: Discipline | None = None
     evidence: list[Evidence] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     estimators: dict[str, EstimatorResult | None] = field(default_factory=dict)

@@ -23,6 +23,8 @@ from airqueue.stats import Interval, t_interval
 
 POLICER_PACKETS = 2.5
 """A device that holds no more than two packets when it refuses one drops without delaying."""
+WAITED = 10.0
+"""Multiple of that which has waited before, in a device that is none."""
 FLAT_SHARE = 0.02
 """Spread of the counts that still is one capacity, as a share of it (or two packets)."""
 TENTHS = 2.56
@@ -85,12 +87,14 @@ def find(
     search: Sequence[SearchStep] = (),
     search_ended: bool = True,
     standing: Sequence[Session] = (),
+    explored: Sequence[Session] = (),
 ) -> Finding:
     """Judge what kind of queue the sessions saw.
 
     ``search``: points of the rate search (`airqueue.measure.analysis.load_point`); they speak where
     no session was possible, if the search went up to the highest rate (``search_ended``).
-    ``standing``: runs with a standing queue, `airqueue.measure.standing`.
+    ``standing``: runs with a standing queue, `airqueue.measure.standing`. ``explored``: floods before
+    all sessions, which filled the queue first.
     """
     accepted = [s for s in sessions if s.refused is None]
     if len(accepted) < MIN_SESSIONS and not _one_long(accepted, sessions):
@@ -102,6 +106,9 @@ def find(
     allowed = float(np.median([tolerance(h, e, lost) for h, e in zip(held, seen, strict=True)]))
     policer = _policer(accepted, seen, held)
     if policer is not None:
+        waited = _waited_before(explored)
+        if waited is not None:
+            return Finding("not_flat", [policer, waited], burst=burst)
         return Finding("policer", [policer], burst=burst)
     isolated = _isolated(seen, held)
     if isolated is not None and isolated.value is not None:
@@ -247,6 +254,15 @@ def _policer(
         f"{loss:.0%} of the packets were lost while the delay rose by {rise:.1f} packet times.",
         rise,
     )
+
+
+def _waited_before(explored: Sequence[Session]) -> Evidence | None:
+    """Packets waited in the first floods: what drops without delay later has learned to."""
+    waited = max((float(np.max(s.waiting_at_drop, initial=0.0)) for s in explored), default=0.0)
+    if not waited > WAITED * POLICER_PACKETS:
+        return None
+    says = f"In the floods before the sessions up to {waited:.0f} packets waited."
+    return Evidence("waited_before_packets", says, waited)
 
 
 def _isolated(seen: Sequence[SessionEvidence], held: Sequence[float]) -> Evidence | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from airqueue import text
-from airqueue.measure.document import Document
+from airqueue.measure.document import Discipline, Document, Evidence, Parameter
 from airqueue.qoe import effect_on_call, effect_on_game
 
 EstimatorName = Literal["published", "corrected", "counting", "fill_drain"]
@@ -121,16 +121,63 @@ def describe(result: Document) -> Words:
     if result["verdict"] == "fifo" and result["capacity"] is not None:
         return _describe_fifo(result)
     plain = _PLAIN["undecided" if result["verdict"] == "fifo" else result["verdict"]]
+    discipline = result.get("discipline")
+    headline = plain.headline
     findings = [plain.meaning]
+    if discipline is not None and discipline["name"] is not None:
+        headline = f"This is {discipline['says']}."
+        findings = [*_MEANING.get(discipline["sharing"], ()), *_of_discipline(discipline)]
     if result["delay_full_s"] is not None and result["verdict"] in ("not_flat", "undecided"):
-        findings.append(_delay_sentence(result))
-        findings.extend(_meaning_of_delay(result["delay_full_s"]))
+        findings.extend(_of_delay(result, headline != plain.headline))
     return Words(
-        plain.headline,
+        headline,
         tuple(findings),
         (*_interrupted(result), *_discards(result), *result["warnings"]),
-        plain.next_steps,
+        plain.next_steps if headline == plain.headline else (),
     )
+
+
+_MEANING: Final[Mapping[str, tuple[str, ...]]] = {
+    "one_queue": ("All flows wait in one queue, so that a call waits behind a download.",),
+    "by_flow": (
+        "Each flow has a queue of its own: calls and games beside a download hardly wait.",
+    ),
+    "sparse_first": ("Flows with few packets pass: calls and games hardly wait.",),
+}
+
+
+def _of_discipline(discipline: Discipline) -> list[str]:
+    """Sentences about the parameters of a discipline and its limit."""
+    given = discipline["parameters"]
+    said = [
+        _of_parameter(name, parameter)
+        for name, parameter in (
+            ("target", given.get("target_s")),
+            ("interval", given.get("interval_s")),
+        )
+        if parameter is not None
+    ]
+    limit = discipline["hard_limit_packets"]
+    if limit is None:
+        return said
+    waited = f"{text.plural(round(limit), 'packet')} waiting"
+    if discipline["management"] == "tail_drop":
+        return [*said, f"A queue was full with {waited}."]
+    return [*said, f"It was full with {waited}: its hard limit, which steady flows seldom see."]
+
+
+def _of_parameter(name: str, parameter: Parameter) -> str:
+    low, high = parameter["ci95"]
+    if low <= 0:
+        return f"Its {name} is at most {text.seconds(high)}."
+    between = f"{text.seconds(low)} to {text.seconds(high)}"
+    return f"Its {name} is {text.seconds(parameter['value'])} ({between})."
+
+
+def evidence_of_discipline(result: Document) -> list[Evidence]:
+    """Return the evidence for the discipline, after that for the verdict."""
+    discipline = result.get("discipline")
+    return [] if discipline is None else discipline["evidence"]
 
 
 def _describe_fifo(result: Document) -> Words:
@@ -161,6 +208,18 @@ def _describe_fifo(result: Document) -> Words:
 
 def _meaning_of_delay(delay_s: float) -> tuple[str, str]:
     return effect_on_call(delay_s), effect_on_game(delay_s)
+
+
+def _of_delay(result: Document, named: bool) -> list[str]:
+    """Return what the delay means; in a queue that is managed, that of a flood is not TCP's."""
+    delay_s = result["delay_full_s"]
+    assert delay_s is not None
+    if named:
+        waited = text.seconds(delay_s)
+        return [
+            f"A flood that does not slow down waited {waited} in it; TCP, which does, waits less."
+        ]
+    return [_delay_sentence(result), *_meaning_of_delay(delay_s)]
 
 
 def _delay_sentence(result: Document) -> str:

@@ -1,0 +1,204 @@
+"""CoDel (RFC 8289) and COBALT, CAKE's: drops at intervals that shrink as the control law says.
+
+Test: the instants of the first drops of a step are t_1 + I (1/sqrt(c+1) + ... + 1/sqrt(c+k-1)),
+with an interval I and a count c at the beginning. After a rest CoDel has c = 0, and COBALT, which
+counts before its first drop, c = 1. Linux's CoDel takes one step of Newton's method for each drop in
+place of the square root: its second gap is I/2. The law holds to the packet that leaves next, so that
+the instants miss it by a packet time at most, where drops at random miss it by a gap between drops.
+Evenly spaced drops, as of a full queue, have no gaps that shrink.
+
+Parameters: I is the slope. The first drop follows an interval after the first packet that had
+waited for the target, so that the target is what packets had waited at t_1 - I. Behind less than a
+packet (RFC 8289, section 4.4) nothing is dropped, however long packets waited: of a target of some
+packet times only an upper end is known. So where packets leave in bursts, which wait once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from airqueue.measure.disciplines.likelihood import with_room
+from airqueue.measure.disciplines.observed import Floats, Step
+
+DROPS: Final = (60, 40, 28, 20, 14, 10, 8, 6, 5, 4)
+"""How many of a step's first drops are compared with the law: the most that follow it. The law ends
+when packets have waited for less than the target, and in a full queue."""
+MOST_COUNT: Final = 4096.0
+"""At the beginning: after a rest counts are small."""
+EXACT_PACKETS: Final = 1.0
+"""Root mean square of the misses that are rounding to whole packets: a uniform error has 0.3."""
+EXACT_GAP: Final = 0.2
+"""The same as a share of the median gap; gaps of drops at random vary by half of a gap and more."""
+CHANCE: Final = 1e-5
+"""Significance level: chance that drops at random miss the law by so little, in one comparison."""
+CURVED: Final = 3.0
+"""Least ratio of the misses of evenly spaced drops to those of the law."""
+SQUARE_ROOT: Final = 0.003
+"""Error of the kernel's inverse square root in fixed point, as a share of the interval."""
+LITTLE_PACKETS: Final = 3.0
+"""Packet times waited that may be little more than the packet behind which nothing is dropped."""
+NEAR: Final = np.geomspace(0.5, 2.0, 41)
+"""Counts over the best one that are tried for the interval of I."""
+LIKELY: Final = 1.3
+"""Misses of these, over the least ones, that leave a count possible."""
+Begin = Literal["rfc", "linux", "cobalt", "unrested"]
+"""How the law begins: with a count after a rest, exactly or in Linux's arithmetic, or in between."""
+RESTED: Final[tuple[Begin, ...]] = ("rfc", "linux", "cobalt")
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """The control law fitted to the drops of one step. Times in seconds of `Step`."""
+
+    first_s: float
+    interval_s: float
+    interval_error_s: float
+    begin: Begin
+    miss_s: float
+    """Root mean square of the misses."""
+    drops: int
+    gap_s: float
+    curved: float
+    """Misses of evenly spaced drops as a multiple of those of the law."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoDel:
+    """CoDel's parameters with the ends of their intervals, in seconds."""
+
+    law: Law
+    step: Step
+    interval_s: tuple[float, float, float]
+    target_s: tuple[float, float, float] | None
+
+
+def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
+    """Return CoDel's parameters if the drops of a step follow the law, else None."""
+    found = [(law, step) for step in steps if (law := _longest(step, full)) is not None]
+    if not found:
+        return None
+    law, step = max(found, key=lambda pair: (pair[0].drops, -pair[0].miss_s / pair[0].gap_s))
+    half = law.interval_error_s + SQUARE_ROOT * law.interval_s
+    interval = (law.interval_s, law.interval_s - half, law.interval_s + half)
+    return CoDel(law, step, interval, _target(law, step, half))
+
+
+def _longest(step: Step, full: float | None) -> Law | None:
+    """Fit the law to the most of the first drops that follow it."""
+    rows = step.drops
+    late = np.flatnonzero(~with_room(step, full)[rows])
+    at = step.left_s[rows[: late[0] if len(late) else len(rows)]]
+    for most in DROPS:
+        if len(at) >= most or (most == DROPS[0] and len(at) >= DROPS[-1]):
+            law = _law(at[:most], step)
+            if _holds(law, step):
+                return law
+    return None
+
+
+def _law(at: Floats, step: Step) -> Law:
+    """Fit the law to drops at these instants of a step."""
+    rounding = EXACT_PACKETS / 2 * step.packet_s + step.blur_s
+    # After a rest the count is known: then that one is meant.
+    begun = {begin: _fitted(at, _gaps(begin, len(at))) for begin in RESTED}
+    begin = min(begun, key=lambda begin: begun[begin].miss_s)
+    fitted, error = begun[begin], begun[begin].error_s
+    if fitted.miss_s > rounding:
+        begin, fitted, error = "unrested", *_any_count(at, rounding)
+    even = np.arange(len(at), dtype=float)
+    straight = at - np.polyval(np.polyfit(even, at, 1), even)
+    return Law(
+        fitted.first_s,
+        fitted.interval_s,
+        error,
+        begin,
+        fitted.miss_s,
+        len(at),
+        float(np.median(np.diff(at))),
+        float(np.sqrt(np.mean(straight**2))) / max(fitted.miss_s, 0.1 * step.packet_s, 1e-9),
+    )
+
+
+def _gaps(begin: Begin, drops: int) -> Floats:
+    """Gaps between drops as shares of the interval, from a rest; shape (drops - 1,)."""
+    if begin == "linux":
+        # include/net/codel_impl.h: one step of Newton's method for each drop, from 1.
+        gaps = [1.0]
+        for count in range(2, drops):
+            gaps.append(gaps[-1] * (3 - count * gaps[-1] ** 2) / 2)
+        return np.array(gaps[: drops - 1])
+    return np.asarray(1 / np.sqrt(np.arange(1, drops) + float(begin == "cobalt")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """Root mean square of the misses, t_1, I and twice the standard error of I, in seconds."""
+
+    miss_s: float
+    first_s: float
+    interval_s: float
+    error_s: float
+
+
+def _any_count(at: Floats, rounding: float) -> tuple[_Fitted, float]:
+    """Fit the law with any count at the beginning; and the error of I, that of the count included."""
+    drops = np.arange(1, len(at))
+
+    def fitted(count: float) -> _Fitted:
+        return _fitted(at, 1 / np.sqrt(drops + count))
+
+    best = minimize_scalar(
+        lambda log: fitted(np.expm1(log)).miss_s,
+        bounds=(0.0, float(np.log1p(MOST_COUNT))),
+        method="bounded",
+        options={"xatol": 1e-3},
+    )
+    count = float(np.expm1(best.x))
+    found = fitted(count)
+    others = [fitted(count * scale) for scale in NEAR]
+    likely = [o.interval_s for o in others if o.miss_s <= max(LIKELY * found.miss_s, rounding)]
+    return found, found.error_s + max(
+        abs(i - found.interval_s) for i in [found.interval_s, *likely]
+    )
+
+
+def _fitted(at: Floats, gaps: Floats) -> _Fitted:
+    """Fit t_1 and I by least squares."""
+    shape = np.concatenate(([0.0], np.cumsum(gaps)))
+    centred = shape - shape.mean()
+    spread = float(np.sum(centred**2))
+    interval = float(np.sum(centred * at)) / spread
+    first = float(at.mean()) - interval * float(shape.mean())
+    miss = float(np.sqrt(np.mean((at - first - interval * shape) ** 2)))
+    return _Fitted(
+        miss, first, interval, 2 * miss * float(np.sqrt(len(at) / (len(at) - 2) / spread))
+    )
+
+
+def _holds(law: Law, step: Step) -> bool:
+    allowed = min(EXACT_PACKETS * step.packet_s + step.blur_s, EXACT_GAP * law.gap_s)
+    if law.interval_s <= 0 or law.miss_s > allowed or law.curved < CURVED:
+        return False
+    # Two or three parameters are fitted; each further drop would hit its place by chance.
+    free = law.drops - (3 if law.begin == "unrested" else 2)
+    return free > 0 and bool((2 * law.miss_s / law.gap_s) ** free <= CHANCE)
+
+
+def _target(law: Law, step: Step, error_s: float) -> tuple[float, float, float] | None:
+    """What packets had waited an interval before the first drop, and what it was nearby."""
+    left, waited = step.left_s[~step.lost], step.sojourn_s[~step.lost]
+    at = law.first_s - law.interval_s
+    near = step.packet_s + step.blur_s + error_s
+    if at - near < left[0]:
+        return None
+    low, value, high = np.interp([at - near, at, at + near], left, waited)
+    # The packet that leaves next may have left the queue already: for its tokens, or into the driver.
+    low, value = low - step.packet_s, value - step.packet_s / 2
+    # Where packets leave in bursts, those on their way are counted as waiting.
+    little = value <= LITTLE_PACKETS * step.packet_s or step.blur_packets > 0
+    return float(max(0.0, value)), float(0.0 if little else max(0.0, low)), float(high)

@@ -1,0 +1,91 @@
+"""Likelihood of a discipline that drops at random: what the disciplines with such laws share.
+
+A discipline is a hazard for each packet of the flood: the probability that the packet is dropped,
+given what happened before. The likelihood of the losses that were seen is the product over the
+packets that found room in the queue. Its rivals know nothing of any discipline: the share lost as a
+free function of the length that a packet finds, or of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from airqueue.measure.disciplines.observed import Bools, Floats, Step
+
+UNFORESEEN = 1e-4
+"""Least probability that a packet is lost, or passes, against the law."""
+MIXED = 0.1
+"""Part of the packets whose losses are not held against a law: they are lost with the flood's share,
+because filling and delays are estimates."""
+BINS = 20
+"""Of a rival, for its free function of length, and for each second of time."""
+CLOSE = 0.25
+"""Greatest distance, of Kolmogorov and Smirnov, between the accumulated hazards and the law, beyond
+the sampling error: the law is followed with a filling that is an estimate."""
+
+
+def since_last_drop(hazard: Floats, lost: Bools) -> Floats:
+    """Return the hazard accumulated since the last drop, each packet's own included; shape (n,)."""
+    total = np.cumsum(hazard)
+    last = np.maximum.accumulate(np.where(lost, np.arange(len(lost)), -1))
+    before = np.concatenate(([-1], last[:-1]))
+    return np.asarray(total - np.where(before >= 0, total[np.maximum(before, 0)], 0.0))
+
+
+def log_likelihood(hazard: Floats, lost: Bools, known: Bools, idle: float) -> float:
+    """Return the log-likelihood of the losses of the known packets.
+
+    ``idle``: share of the packets that the path loses by itself.
+    """
+    if not np.any(known):
+        return 0.0
+    p = (1 - MIXED) * hazard[known] + MIXED * float(np.mean(lost[known]))
+    p = np.clip(idle + (1 - idle) * p, UNFORESEEN, 1 - UNFORESEEN)
+    return float(np.sum(np.log(np.where(lost[known], p, 1 - p))))
+
+
+def with_room(step: Step, full: float | None) -> Bools:
+    """Mark the packets that found room in a queue that is full at this length."""
+    if full is None:
+        return np.ones(len(step.lost), dtype=bool)
+    return np.asarray(step.waiting < full - step.slack)
+
+
+def best_rival(steps: Sequence[Step], full: float | None) -> float:
+    """Return the larger log-likelihood of the two rivals."""
+    room = [with_room(step, full) for step in steps]
+    lost = np.concatenate([s.lost[r] for s, r in zip(steps, room, strict=True)])
+    length = np.concatenate([s.waiting[r] for s, r in zip(steps, room, strict=True)])
+    if not len(lost):
+        return 0.0
+    edges = np.unique(np.quantile(length, np.linspace(0, 1, BINS + 1)))
+    by_length = _free(np.searchsorted(edges, length, side="right"), lost)
+    by_time = sum(
+        _free((s.came_s[r] * BINS).astype(np.int64), s.lost[r])
+        for s, r in zip(steps, room, strict=True)
+    )
+    return max(by_length, by_time)
+
+
+def _free(bins: np.ndarray, lost: Bools) -> float:
+    """Log-likelihood where each bin has a share of its own (Krichevsky and Trofimov's estimate)."""
+    total = np.bincount(bins).astype(np.float64)
+    of_them = np.bincount(bins, weights=lost)
+    p = (of_them + 0.5) / (total + 1)
+    return float(np.sum(of_them * np.log(p) + (total - of_them) * np.log(1 - p)))
+
+
+def follows(accumulated: Floats, cumulative: Callable[[Floats], Floats]) -> bool:
+    """Return whether the hazards accumulated at the drops have the law's distribution, or nearly.
+
+    ``cumulative``: the law's distribution function.
+    """
+    if len(accumulated) < 2:
+        return False
+    at_drops = np.sort(accumulated)
+    n = len(at_drops)
+    apart = cumulative(at_drops) - np.arange(n) / n
+    distance = max(float(apart.max()), float(1 / n - apart.min()))
+    return bool(distance <= CLOSE + 1.36 / np.sqrt(n))

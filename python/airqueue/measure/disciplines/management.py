@@ -1,0 +1,153 @@
+"""How one queue chooses the packets that it drops: the tests of all disciplines, in order.
+
+CoDel's law is exact, and is asked first. A queue that lost nothing while it had room drops when it
+is full. PIE and RED are laws for probabilities: the likelihood of one of them must exceed that of the
+other and of every law that knows nothing of either. What follows none of them is managed, but not
+named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from airqueue import text
+from airqueue.measure.disciplines import codel, pie, red, tail_drop
+from airqueue.measure.disciplines.likelihood import best_rival
+from airqueue.measure.disciplines.observed import Step, full_at
+from airqueue.measure.result import Evidence, Parameter
+from airqueue.measure.result import Management as Kind
+
+BETTER: Final = 5.0
+"""Least difference of log-likelihoods by which a law is better: odds of 150 to 1."""
+MOST_PACKETS: Final = 20_000
+"""Of a step that are compared with laws for probabilities."""
+FEW_EARLY: Final = 20
+"""So few packets lost with room do not tell which law they follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """How a queue drops packets. ``hard_limit``: length at which the queue was full, if it was."""
+
+    kind: Kind
+    evidence: tuple[Evidence, ...]
+    parameters: dict[str, Parameter]
+    hard_limit: float | None
+
+
+def judge(steps: Sequence[Step], idle: tuple[int, int]) -> Managed:
+    """Judge the steps. ``idle``: packets lost and sent on the idle path."""
+    usable = [step for step in steps if step.rate_pps > 0]
+    if not usable:
+        return _without_queue(steps)
+    share = idle[0] / idle[1] if idle[1] else 0.0
+    full = full_at(usable)
+    return _codel(usable, full) or _tail_drop(usable, full, idle) or _at_random(usable, full, share)
+
+
+def _without_queue(steps: Sequence[Step]) -> Managed:
+    """In no step a queue stood: a device that still loses packets drops them without a wait."""
+    lost = sum(int(step.lost.sum()) for step in steps)
+    says = f"In no step a queue was seen to stand; {lost} packets were lost."
+    kind: Kind = "no_queue" if lost >= FEW_EARLY else "undecided"
+    return Managed(kind, (Evidence("steps", says),), {}, None)
+
+
+def _parameter(found: tuple[float, float, float]) -> Parameter:
+    value, low, high = found
+    return Parameter(value, (low, high))
+
+
+def _codel(steps: Sequence[Step], full: float | None) -> Managed | None:
+    # Drops at the law's intervals, all at one length, look like those of a full queue.
+    found = codel.fit(steps, None) or codel.fit(steps, full)
+    if found is None:
+        return None
+    law = found.law
+    says = (
+        f"{law.drops} packets were dropped at intervals that shrank as CoDel's control law says: the "
+        f"drops, {text.seconds(law.gap_s)} apart, missed it by {text.seconds(law.miss_s)}."
+    )
+    parameters = {"interval_s": _parameter(found.interval_s)}
+    if found.target_s is not None:
+        parameters["target_s"] = _parameter(found.target_s)
+    evidence = Evidence("control_law_miss_s", says, law.miss_s)
+    return Managed("cobalt" if law.begin == "cobalt" else "codel", (evidence,), parameters, full)
+
+
+def _tail_drop(steps: Sequence[Step], full: float | None, idle: tuple[int, int]) -> Managed | None:
+    if not tail_drop.fits(steps, full, idle):
+        return None
+    lost, room = tail_drop.early(steps, full)
+    says = (
+        f"Of {room} packets that came while the queue had room {lost} were lost; all other losses "
+        f"came with {full:.0f} packets waiting."
+    )
+    return Managed("tail_drop", (Evidence("lost_with_room", says, lost / room),), {}, full)
+
+
+def _at_random(steps: Sequence[Step], full: float | None, idle: float) -> Managed:
+    """PIE, RED, or neither."""
+    lost, room = tail_drop.early(steps, full)
+    share = lost / room if room else 0.0
+    early = Evidence(
+        "lost_with_room", f"{lost} of {room} packets were lost while the queue had room.", share
+    )
+    if lost < FEW_EARLY:
+        return Managed("undecided", (early,), {}, full)
+    steps = [step.first(MOST_PACKETS) for step in steps]
+    laws = [law for step in steps if (law := _laws(step, full, idle)) is not None]
+    by_pie = [law for law in laws if law.pie_gain >= BETTER]
+    if by_pie:
+        gain = max(law.pie_gain for law in by_pie)
+        says = (
+            "They were lost with the probabilities that the controller of PIE gives them for the "
+            f"delays that were seen: e^{gain:.0f} times as likely as by lengths or times."
+        )
+        evidence = (early, Evidence("pie_log_likelihood_gain", says, gain))
+        return Managed("pie", evidence, {"target_s": _target_of_pie(by_pie)}, full)
+    gain = max((law.red_gain for law in laws), default=0.0)
+    if gain >= BETTER:
+        says = (
+            "They were lost with the probabilities that RED gives them for a slow average of the "
+            f"queue's length: e^{gain:.0f} times as likely as by lengths or times."
+        )
+        return Managed("red", (early, Evidence("red_log_likelihood_gain", says, gain)), {}, full)
+    return Managed("unknown", (early,), {}, full)
+
+
+@dataclass(frozen=True, slots=True)
+class _Laws:
+    """Log-likelihood by which PIE, and RED, explain a step better than all else; 0: they do not."""
+
+    pie: pie.Pie
+    pie_gain: float
+    red_gain: float
+
+
+def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
+    """Compare the laws in one step.
+
+    Step by step: a controller has not forgotten all of the step before, and beyond its upper
+    threshold RED drops all, in runs that an average, an estimate, does not tell to the packet. Bursts
+    hide the lengths of which RED takes the average.
+    """
+    if tail_drop.early([step], full)[0] < FEW_EARLY:
+        return None
+    as_pie, as_red = pie.fit(step, full, idle), red.fit(step, full, idle)
+    if as_pie is None or as_red is None:
+        return None
+    rival = best_rival([step], full)
+    pie_gain = as_pie.log_likelihood - max(rival, as_red.log_likelihood)
+    red_gain = as_red.log_likelihood - max(rival, as_pie.log_likelihood)
+    is_red = as_red.follows and as_red.drops >= FEW_EARLY and step.blur_packets == 0
+    return _Laws(as_pie, pie_gain if as_pie.follows else 0.0, red_gain if is_red else 0.0)
+
+
+def _target_of_pie(laws: Sequence[_Laws]) -> Parameter:
+    """Return the target of the step that tells most with each drop, and what all steps allow."""
+    best = max(laws, key=lambda law: law.pie_gain / law.pie.drops)
+    ends = [law.pie.target_s[1:] for law in laws]
+    return Parameter(best.pie.target_s[0], (min(e[0] for e in ends), max(e[1] for e in ends)))

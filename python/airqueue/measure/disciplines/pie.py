@@ -1,0 +1,181 @@
+"""PIE (RFC 8033): drops arrivals at random with a probability that a controller moves.
+
+Test: the controller of the RFC, with its gains and an update every 15 ms, or as often as Linux's
+timers allow, is led by the delays that were seen; what it then drops is compared with what was lost.
+Likelihood: `likelihood`; the hazard is that of section 5.1 (no drop until the probability since the
+last drop adds up to 0.85, none missed beyond 8.5) or, for devices without it, the probability itself.
+The hazards added up at the drops are then exponentially distributed, beyond 0.85 with section 5.1.
+
+Parameter: the target with the greatest likelihood. The first search compares numbers of drops between
+two updates, the second one single packets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import stats
+
+from airqueue.measure.disciplines.likelihood import (
+    follows,
+    log_likelihood,
+    since_last_drop,
+    with_room,
+)
+from airqueue.measure.disciplines.observed import Bools, Floats, Ints, Step
+
+UPDATES_S: Final = (0.015, 0.016, 0.02, 0.03)
+"""The RFC's interval between updates; Linux's, a tick more, with 1000, 250 and 100 ticks a second."""
+ALPHA: Final = 0.125
+BETA: Final = 1.25
+"""Gains of the RFC, 1/s."""
+MAX_BURST_S: Final = 0.15
+SLOWED_BELOW: Final = np.array([1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
+SLOWED: Final = np.array([2048.0, 512.0, 128.0, 32.0, 8.0, 2.0, 1.0])
+"""Divisors of the gains below these probabilities, and above all of them (section 4.2)."""
+LEAST_ADDED: Final = 0.85
+MOST_ADDED: Final = 8.5
+LEAST_SPARED: Final = 0.2
+"""Probability below which nothing is dropped behind a short delay (section 4.1)."""
+ABOUT: Final = 0.15
+"""Part of it by which the probability, an estimate, may be wrong."""
+TARGETS_S: Final = np.geomspace(1e-3, 1.0, 160)
+CLOSER: Final = np.geomspace(1 / 1.06, 1.06, 25)
+"""Targets of the second search, over one of the first."""
+UNCERTAIN: Final = 0.05
+"""Half of the least interval of the target, as a share: the phase of the updates is not known."""
+ON_THEIR_WAY: Final = 4.0
+"""Bursts between queue and air: one on the air and one behind it, each twice `Step.blur_s`."""
+LIKELY: Final = 1.92
+"""Log-likelihood below the greatest at the ends of a 95 % interval (Wilks)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How often the controller updates, and whether drops are derandomised (section 5.1)."""
+
+    update_s: float
+    derandomised: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pie:
+    """PIE's target in seconds with the ends of its interval, and the log-likelihood."""
+
+    log_likelihood: float
+    target_s: tuple[float, float, float]
+    variant: Variant
+    drops: int
+    follows: bool
+    """Whether the hazards added up at the drops are distributed as they should be."""
+
+
+def fit(step: Step, full: float | None, idle: float) -> Pie | None:
+    """Return the target with the greatest likelihood; None if nothing was lost with room."""
+    room = with_room(step, full)
+    if not np.any(step.lost & room):
+        return None
+    best: tuple[float, float, Variant, Floats] | None = None
+    likely: list[tuple[float, float]] = []
+    for begin, variant in _first_search(step, room):
+        led = _Led.by(step, variant.update_s)
+        targets = begin * CLOSER
+        rows = [_of_packets(row[led.at], step, variant) for row in led.hazards(targets)]
+        values = [log_likelihood(hazard, step.lost, room, idle) for hazard, _ in rows]
+        k = int(np.argmax(values))
+        if best is None or values[k] > best[0]:
+            best = values[k], float(targets[k]), variant, rows[k][1]
+            likely = list(zip(values, targets.tolist(), strict=True))
+    assert best is not None
+    value, target, variant, added = best
+    near = [t for v, t in likely if v >= value - LIKELY]
+    # A delay is known to the packet that leaves; bursts on their way are counted as waiting.
+    vague = UNCERTAIN * target + step.packet_s / 2
+    ends = (
+        max(0.0, min(*near, target - vague) - ON_THEIR_WAY * step.blur_s),
+        max(*near, target + vague),
+    )
+    at_drops = added[step.lost & room]
+    law = stats.expon(loc=LEAST_ADDED if variant.derandomised else 0.0)
+    return Pie(value, (target, *ends), variant, len(at_drops), follows(at_drops, law.cdf))
+
+
+def _of_packets(probability: Floats, step: Step, variant: Variant) -> tuple[Floats, Floats]:
+    """Hazard of each packet, and the probabilities added up since the last drop."""
+    hazard = np.where(step.waiting < 2, 0.0, probability)
+    added = since_last_drop(hazard, step.lost)
+    if variant.derandomised:
+        hazard = np.where(added < LEAST_ADDED, 0.0, np.where(added >= MOST_ADDED, 1.0, hazard))
+    return hazard, added
+
+
+def _first_search(step: Step, room: Bools) -> list[tuple[float, Variant]]:
+    """Return the target of each variant that explains best how many packets were lost when."""
+    points: list[tuple[float, Variant]] = []
+    for update_s in UPDATES_S:
+        led = _Led.by(step, update_s)
+        came, lost = (
+            np.bincount(led.at[which], minlength=len(led.delays)).astype(np.float64)
+            for which in (room, room & step.lost)
+        )
+        hazard = led.hazards(TARGETS_S)
+        for derandomised in (True, False):
+            # A derandomised drop needs 0.85 more than one on its own.
+            mean = came * hazard / (1 + LEAST_ADDED * derandomised) + 0.01
+            total = np.sum(lost * np.log(mean) - mean, axis=1)
+            target = float(TARGETS_S[int(np.argmax(total))])
+            points.append((target, Variant(update_s, derandomised)))
+    return points
+
+
+@dataclass(frozen=True, slots=True)
+class _Led:
+    """A controller led by the delays that were seen at its updates; ``at``: the update before each
+    packet."""
+
+    update_s: float
+    delays: Floats
+    at: Ints
+
+    @classmethod
+    def by(cls, step: Step, update_s: float) -> _Led:
+        """Take the delay of the packet that had left last before each update."""
+        updates = np.arange(0.0, step.came_s[-1] + update_s, update_s)
+        left, waited = step.left_s[~step.lost], step.sojourn_s[~step.lost]
+        last = np.searchsorted(left, updates, side="right") - 1
+        delays = np.where(last >= 0, waited[np.maximum(last, 0)], 0.0)
+        return cls(update_s, delays, np.searchsorted(updates, step.came_s, side="right") - 1)
+
+    def hazards(self, targets_s: Floats) -> Floats:
+        """Probability of a drop after each update; shape (targets, updates)."""
+        probability, spared = self._controlled(targets_s)
+        surely = np.clip((probability / LEAST_SPARED - 1) / ABOUT + 0.5, 0.0, 1.0)
+        # Section 4.1: what keeps the link busy is not dropped.
+        calm = self.delays < targets_s[:, None] / 2
+        return np.where(spared, 0.0, np.where(calm, surely * probability, probability))
+
+    def _controlled(self, targets_s: Floats) -> tuple[Floats, Bools]:
+        """The probability after each update, and whether the burst allowance lasts."""
+        probability = np.zeros(len(targets_s))
+        allowance = np.full(len(targets_s), MAX_BURST_S)
+        found = np.zeros((len(targets_s), len(self.delays)))
+        spared = np.zeros(found.shape, dtype=bool)
+        old = 0.0
+        for k, delay in enumerate(self.delays.tolist()):
+            step = ALPHA * (delay - targets_s) + BETA * (delay - old)
+            step /= SLOWED[np.searchsorted(SLOWED_BELOW, probability, side="right")]
+            step = np.where(probability >= 0.1, np.minimum(step, 0.02), step)
+            if delay > 0.25:
+                step += 0.02
+            probability = np.clip(probability + step, 0.0, 1.0)
+            if delay == old == 0.0:
+                probability *= 0.98
+            allowance = np.maximum(0.0, allowance - self.update_s)
+            spared[:, k] = allowance > 0
+            rests = (probability == 0.0) & (max(delay, old) < targets_s / 2)
+            allowance = np.where(rests, MAX_BURST_S, allowance)
+            old = delay
+            found[:, k] = probability
+        return found, spared

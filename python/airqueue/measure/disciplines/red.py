@@ -1,0 +1,175 @@
+"""RED (Floyd and Jacobson, 1993): drops arrivals by a slow average of the queue's length.
+
+Test: the average of the lengths that were seen, for a weight w, gives each arrival a probability:
+none below the lower threshold, growing to a greatest one at the upper threshold, and one beyond.
+Likelihood: `likelihood`; the hazard is p / (1 - sum of p since the last drop), so that the sums at
+the drops are uniform between 0 and 1 (section 7 of the article, and Linux).
+
+A device whose shaper does not call an empty queue never forgets the average: each step begins with
+one of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import minimize
+from scipy.signal import lfilter
+
+from airqueue.measure.disciplines.likelihood import (
+    UNFORESEEN,
+    follows,
+    log_likelihood,
+    since_last_drop,
+    with_room,
+)
+from airqueue.measure.disciplines.observed import Bools, Floats, Step
+
+WEIGHTS: Final = tuple(2.0**-k for k in range(1, 15))
+"""tc's weights are powers of two; others are near one."""
+FIRST: Final = (0.0, 0.3, 0.7)
+"""Averages before a step, over the greatest length, of the first search."""
+EDGES: Final = 160
+"""Of averages in the first search, whose likelihoods are those of bins."""
+PROBABILITIES: Final = np.array([0.01, 0.02, 0.035, 0.06, 0.1, 0.17, 0.3, 0.5, 0.8])
+EVALUATIONS: Final = 250
+"""Of the second search, from the best point of the first one."""
+BLURRED: Final = 0.02
+"""Share of the upper threshold by which an average, an estimate, may be wrong."""
+NEAR_FORCED: Final = 0.9
+"""Share of the upper threshold above which an average, an estimate, may have been beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Red:
+    """RED's parameters, in packets, and the log-likelihood."""
+
+    log_likelihood: float
+    weight: float
+    min_packets: float
+    max_packets: float
+    probability: float
+    drops: int
+    follows: bool
+    """Whether the hazards added up at the drops are distributed as they should be."""
+
+
+def fit(step: Step, full: float | None, idle: float) -> Red | None:
+    """Return the parameters with the greatest likelihood; None if nothing was lost with room."""
+    room = with_room(step, full)
+    if not np.any(step.lost & room):
+        return None
+    weight, start = _first_search(step, room)
+
+    def followed(point: Floats) -> _Followed:
+        return _Followed.by(step, weight, np.clip(point, -20, 20))
+
+    def cost(point: Floats) -> float:
+        return -log_likelihood(followed(point).hazard, step.lost, room, idle)
+
+    simplex = np.vstack([start, start + np.diag([0.1, 0.1, 0.2, 0.5])])
+    options: Any = {"maxfev": EVALUATIONS, "xatol": 1e-3, "fatol": 0.1, "initial_simplex": simplex}
+    found = minimize(cost, start, method="Nelder-Mead", options=options)
+    best = followed(found.x)
+    early = step.lost & room & (best.average < NEAR_FORCED * best.high)
+    sums = best.added[early]
+    return Red(
+        -float(found.fun),
+        weight,
+        best.low,
+        best.high,
+        best.probability,
+        len(sums),
+        follows(sums, stats.uniform().cdf),
+    )
+
+
+def _first_search(step: Step, room: Bools) -> tuple[float, Floats]:
+    """Weight, and where the second search begins: no drop depends on the one before it here."""
+    top = float(step.waiting.max())
+    edges = np.linspace(0.0, 1.0, EDGES + 1)
+    candidates = _Candidates.all()
+    found = []
+    for weight in WEIGHTS:
+        for first in FIRST:
+            average = _averages(step, weight, first * top) / top
+            lost, passed = (
+                np.histogram(average[room & which], edges)[0].astype(np.float64)
+                for which in (step.lost, ~step.lost)
+            )
+            found.append((*candidates.best(lost, passed), weight, first))
+    _, point, weight, first = max(found, key=lambda candidate: candidate[0])
+    return weight, np.log([*(point * [top, top, 1.0]), 1.0 + first * top])
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Parameters of the first search, and the log-probabilities of a loss and a pass in each bin.
+
+    Lengths are shares of the greatest length.
+    """
+
+    points: Floats
+    """Lower threshold, distance of the upper one, greatest probability; shape (candidates, 3)."""
+    lost: Floats
+    passed: Floats
+    """Shape (candidates, bins)."""
+
+    @classmethod
+    @functools.cache
+    def all(cls) -> _Candidates:
+        """Return all candidates."""
+        edges = np.linspace(0.0, 1.0, EDGES + 1)
+        low, high = (x.ravel() for x in np.meshgrid(edges[:-1:5], edges[1::5]))
+        low, high = low[low < high], high[low < high]
+        middle = (edges[1:] + edges[:-1]) / 2
+        grown = np.clip((middle - low[:, None]) / (high - low)[:, None], 0.0, 1.0)
+        beyond = middle >= high[:, None]
+        hazards = [np.where(beyond, 1.0, top * grown) for top in PROBABILITIES]
+        p = np.clip(np.concatenate(hazards), UNFORESEEN, 1 - UNFORESEEN)
+        points = [
+            np.stack([np.maximum(low, 1e-3), high - low, 0 * low + top], 1) for top in PROBABILITIES
+        ]
+        return cls(np.concatenate(points), np.log(p), np.log(1 - p))
+
+    def best(self, lost: Floats, passed: Floats) -> tuple[float, Floats]:
+        """Return the greatest log-likelihood of packets lost and passed by bin, and where."""
+        values = self.lost @ lost + self.passed @ passed
+        k = int(np.argmax(values))
+        return float(values[k]), self.points[k]
+
+
+def _averages(step: Step, weight: float, first: float) -> Floats:
+    """Average that each arrival finds, from the one before the step; shape (n,)."""
+    rest = (1 - weight) ** np.arange(1, len(step.waiting) + 1)
+    return np.asarray(lfilter([weight], [1, weight - 1], step.waiting) + first * rest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """RED led by the lengths that were seen: average and hazard of each packet, and the sum of the
+    probabilities since the last drop."""
+
+    low: float
+    high: float
+    probability: float
+    average: Floats
+    hazard: Floats
+    added: Floats
+
+    @classmethod
+    def by(cls, step: Step, weight: float, point: Floats) -> _Followed:
+        """``point``: logarithms of lower threshold, distance of the upper one, greatest probability,
+        and of the average before the step, plus one."""
+        low, apart, probability = (float(x) for x in np.exp(point[:3]))
+        high, probability = low + apart, min(1.0, probability)
+        average = _averages(step, weight, max(0.0, float(np.expm1(point[3]))))
+        p = probability * np.clip((average - low) / apart, 0.0, 1.0)
+        beyond = np.clip((average / high - 1) / BLURRED + 0.5, 0.0, 1.0)
+        added = since_last_drop(p, step.lost)
+        hazard = np.maximum(beyond, np.minimum(1.0, p / (1 - np.minimum(added - p, 0.999))))
+        return cls(low, high, probability, average, hazard, added)

@@ -1,0 +1,91 @@
+"""Which discipline a device has: how it shares the path, how it drops, and its usual name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Final
+
+from airqueue.measure.disciplines import management, sharing
+from airqueue.measure.disciplines.observed import Step
+from airqueue.measure.disciplines.steps import STEP, TWO_FLOODS
+from airqueue.measure.result import Discipline, Evidence, Management, Sharing, Verdict
+from airqueue.measure.session import Session
+
+_MANAGED_BY_FLOW: Final = (
+    "managed_by_flow",
+    "a queue for each flow, managed by none of CoDel, PIE and RED",
+)
+NAMES: Final[dict[tuple[str, str], tuple[str, str]]] = {
+    ("one_queue", "tail_drop"): ("fifo", "one FIFO, which drops arrivals when it is full"),
+    ("one_queue", "codel"): ("codel", "CoDel on one queue"),
+    ("one_queue", "cobalt"): ("cobalt", "CoDel on one queue, in CAKE's variant (COBALT)"),
+    ("one_queue", "pie"): ("pie", "PIE on one queue"),
+    ("one_queue", "red"): ("red", "RED on one queue"),
+    ("one_queue", "unknown"): (
+        "managed",
+        "one queue that is managed, but by none of CoDel, PIE and RED",
+    ),
+    ("by_flow", "tail_drop"): ("fifo_by_flow", "a FIFO for each flow (SFQ, DRR, fq)"),
+    ("by_flow", "codel"): ("fq_codel", "FQ-CoDel"),
+    ("by_flow", "cobalt"): ("cake", "CAKE"),
+    ("by_flow", "pie"): ("fq_pie", "FQ-PIE"),
+    ("by_flow", "red"): ("red_by_flow", "a queue with RED for each flow"),
+    ("by_flow", "unknown"): _MANAGED_BY_FLOW,
+    ("by_flow", "no_queue"): _MANAGED_BY_FLOW,
+}
+"""Key and words by sharing and management."""
+NO_QUEUE: Final = ("policer", "a policer, which drops what exceeds its rate and queues nothing")
+UNDECIDED: Final = "a discipline that the records do not tell"
+SPARSE_FIRST: Final = ("sparse_first", "sparse flows pass the others, which share one queue")
+
+
+def judge(
+    sessions: Sequence[Session], *, found: Verdict, idle: tuple[int, int]
+) -> Discipline | None:
+    """Judge the steps and floods among the sessions; None if there are none.
+
+    ``found``: what the sessions without steps say. ``idle``: packets lost and sent on the idle path.
+    """
+    steps = [Step.of(s) for s in sessions if s.run.meta.get("kind") == STEP]
+    floods = [sharing.observe(s) for s in sessions if s.run.meta.get("kind") == TWO_FLOODS]
+    if not steps and not floods:
+        return None
+    managed = management.judge([s for s in steps if s is not None], idle)
+    how, why = _sharing([f for f in floods if f is not None], found == "isolated")
+    if managed.kind == "tail_drop" and how == "one_queue" and found == "not_flat":
+        # The sessions saw it act, the steps did not: some controllers need a longer queue, or longer.
+        managed = dataclasses.replace(managed, kind="undecided")
+    name, says = _name(how, managed.kind, found)
+    return Discipline(
+        name,
+        says,
+        how,
+        managed.kind,
+        managed.parameters,
+        managed.hard_limit,
+        (*why, *managed.evidence),
+    )
+
+
+def _name(how: Sharing, kind: Management, found: Verdict) -> tuple[str | None, str]:
+    if how == "sparse_first":
+        return SPARSE_FIRST
+    if kind == "no_queue" and how != "by_flow":
+        return NO_QUEUE if found == "policer" else (None, UNDECIDED)
+    return NAMES.get((how, kind), (None, UNDECIDED))
+
+
+def _sharing(
+    floods: Sequence[sharing.Floods], sparse_passes: bool
+) -> tuple[Sharing, tuple[Evidence, ...]]:
+    if not floods:
+        return "undecided", ()
+    seen = floods[0]
+    how = sharing.judge(seen, sparse_passes=sparse_passes)
+    larger, smaller = (1e3 * wait for wait in seen.wait_s)
+    says = (
+        f"Of two floods at once the larger waited {larger:.1f} ms and lost {seen.lost[0]:.0%}, the "
+        f"smaller waited {max(0.0, smaller):.1f} ms and lost {seen.lost[1]:.0%}."
+    )
+    return how, (Evidence("two_floods_wait_ratio", says, smaller / larger if larger else None),)

@@ -1,0 +1,300 @@
+"""Names of queue disciplines: known devices, and records that look like those of a discipline."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from airqueue.measure.api import measure
+from airqueue.measure.disciplines import codel, likelihood, management, pie, red, sharing, steps
+from airqueue.measure.disciplines.observed import Step, full_at
+from airqueue.measure.disciplines.sharing import Floods
+from airqueue.measure.records import Run
+from airqueue.measure.schema import check
+from airqueue.measure.simulated import SimulatedProber
+from airqueue.measure.words import describe
+from benches.verdicts import over_air, over_wire
+from devices import CoDel, DevicesProber, Hysteresis, Pie
+
+RATE_PPS = 1000.0
+NOTHING_LOST = (0, 100)
+
+
+def queue(name, table=None, limit=1000):
+    """A discipline as scenarios have it."""
+    kept = {} if name == "cake" else {"limit": f"{limit} packets"}
+    return {"discipline": name, **kept, **({} if table is None else {name: table})}
+
+
+MANAGED = {
+    "codel": (queue("codel"), "codel", {"target_s": 0.005, "interval_s": 0.1}),
+    "slow codel": (
+        queue("codel", {"target": "50 ms", "interval": "500 ms"}),
+        "codel",
+        {"target_s": 0.05, "interval_s": 0.5},
+    ),
+    "codel as in Linux": (
+        queue("codel", {"target": "20 ms", "behaviour": "linux"}),
+        "codel",
+        {"target_s": 0.02, "interval_s": 0.1},
+    ),
+    "pie": (queue("pie", {"target": "15 ms", "behaviour": "linux"}), "pie", {"target_s": 0.015}),
+    "slow pie": (
+        queue("pie", {"target": "100 ms", "behaviour": "rfc"}),
+        "pie",
+        {"target_s": 0.1},
+    ),
+    "red": (
+        queue("red", {"min": "40 packets", "max": "150 packets", "probability": 0.1}, 400),
+        "red",
+        {},
+    ),
+    "fq_codel": (queue("fq_codel"), "fq_codel", {"target_s": 0.005, "interval_s": 0.1}),
+    "sfq": (queue("sfq", limit=127), "fifo_by_flow", {}),
+    "drr": (queue("drr", limit=100), "fifo_by_flow", {}),
+}
+
+
+@pytest.mark.parametrize("key", MANAGED)
+@pytest.mark.parametrize("place", ["line", "802.11g"])
+def test_a_discipline_is_named_and_its_parameters_are_within_their_intervals(key, place):
+    device, name, parameters = MANAGED[key]
+    path = over_wire(20e6, device)
+    if place != "line":
+        path = over_air(np.random.default_rng(1), device)
+        path["cell"]["scenario"]["phy"] = {"standard": place}
+    found = measure(SimulatedProber(path, seed=4))
+    check(found.to_json())
+    assert found.capacity is None
+    assert found.discipline is not None
+    assert found.discipline.name == name
+    assert set(found.discipline.parameters) == set(parameters)
+    for parameter, truth in parameters.items():
+        low, high = found.discipline.parameters[parameter].ci95
+        assert low <= truth <= high
+        assert found.discipline.parameters[parameter].value == pytest.approx(truth, rel=0.2)
+
+
+def test_cake_where_no_queue_has_overflowed():
+    """Its BLUE part is at rest: what it drops then hides the control law."""
+    found = measure(SimulatedProber(over_wire(4e6, queue("cake", {"rtt": "50 ms"})), seed=2))
+    assert found.discipline.name == "cake"
+    low, high = found.discipline.parameters["interval_s"].ci95
+    assert low <= 0.05 <= high
+
+
+def test_a_policer_is_one_and_a_fifo_needs_no_steps():
+    policed = measure(SimulatedProber({"policer": True, "rate_bps": 10e6}, seed=1))
+    assert (policed.verdict, policed.discipline.name) == ("policer", "policer")
+    runs: list[Run] = []
+    plain = measure(SimulatedProber({"queue": "pfifo:60"}, seed=1), on_run=runs.append)
+    assert plain.verdict == "fifo"
+    assert plain.discipline is None
+    assert not any(run.meta["kind"] == steps.STEP for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("device", "kind"),
+    [
+        (CoDel(2000, target=0.02, interval=0.2), "codel"),
+        (CoDel(400, rate_bps=30e6), "codel"),
+        (Pie(2000), "pie"),
+    ],
+)
+def test_other_programs_of_the_same_articles_are_recognised(device, kind):
+    """Written for tests alone, by the articles: no code is shared with the simulator's."""
+    found = measure(DevicesProber([device]))
+    assert found.discipline is not None
+    assert found.discipline.management == kind
+    if kind == "codel":
+        low, high = found.discipline.parameters["interval_s"].ci95
+        assert low <= device.interval <= high
+
+
+def test_a_queue_that_changes_its_mind_is_not_named():
+    """Hysteresis is no discipline of any article."""
+    found = measure(DevicesProber([Hysteresis(100)]))
+    assert found.capacity is None
+    assert found.discipline.name in ("managed", None)
+
+
+# Steps made by hand: service in RATE_PPS, a packet every 1 / (1.1 RATE_PPS).
+
+
+def step_with(drops_s, length_s=5.0, overload=1.1):
+    """A FIFO that loses the packet which would have left next at each of these instants."""
+    came = np.arange(0, length_s, 1 / (overload * RATE_PPS))
+    left = np.empty(len(came))
+    lost = np.zeros(len(came), dtype=bool)
+    free, due = 0.0, 0
+    for k, at in enumerate(came):
+        start = max(free, at)
+        if due < len(drops_s) and start >= drops_s[due]:
+            lost[k], left[k], due = True, start, due + 1
+            continue
+        free = left[k] = start + 1 / RATE_PPS
+    return Step(came, left, lost, 0.0)
+
+
+def law(begin, interval_s, drops, first_s=0.3):
+    gaps = codel._gaps(begin, drops)
+    return first_s + interval_s * np.concatenate(([0.0], np.cumsum(gaps)))
+
+
+@pytest.mark.parametrize("begin", ["rfc", "linux", "cobalt"])
+@pytest.mark.parametrize("interval_s", [0.05, 0.1, 0.3])
+def test_drops_by_the_control_law_give_its_interval(begin, interval_s):
+    found = codel.fit([step_with(law(begin, interval_s, 20))], None)
+    assert found is not None
+    assert found.law.begin == begin
+    assert found.interval_s[1] <= interval_s <= found.interval_s[2]
+    assert found.interval_s[2] - found.interval_s[1] < 0.02 * interval_s
+
+
+def test_drops_as_dense_as_the_law_but_at_random_are_not_codels():
+    """None of 200 such steps passes, with as many drops at each time, in the mean, as by the law."""
+    rng = np.random.default_rng(3)
+    passed = 0
+    for _ in range(200):
+        # The law drops (t / 2 I)^2 packets in a time t: a Poisson process with that mean.
+        count = rng.poisson(20)
+        at = 0.3 + 2 * 0.1 * np.sqrt(np.sort(rng.uniform(0, 20, count)))
+        passed += codel.fit([step_with(at)], None) is not None
+    assert passed == 0
+
+
+def test_evenly_spaced_drops_are_not_codels():
+    assert codel.fit([step_with(0.3 + 0.05 * np.arange(40))], None) is None
+
+
+def test_linux_takes_a_step_of_newtons_method_for_each_drop():
+    gaps = codel._gaps("linux", 40)
+    # include/net/codel_impl.h: x (3 - n x^2) / 2, by hand.
+    assert gaps[:4] == pytest.approx([1.0, 0.5, 0.5625, 0.5625 * (3 - 4 * 0.5625**2) / 2])
+    assert gaps[-1] == pytest.approx(39**-0.5, rel=1e-3)
+
+
+def test_pies_controller_moves_as_the_rfc_says():
+    """RFC 8033, 4.2, by hand: at rest, 0.125 (q - 15 ms) + 1.25 (q - q_old), divided by 2048."""
+    led = pie._Led(0.015, np.array([0.02, 0.02]), np.array([0, 1]))
+    probability, spared = led._controlled(np.array([0.015]))
+    first = (0.125 * 0.005 + 1.25 * 0.02) / 2048
+    assert probability[0, 0] == pytest.approx(first)
+    assert probability[0, 1] == pytest.approx(first + 0.125 * 0.005 / 128)
+    assert spared.all()
+
+
+def test_losses_of_the_air_are_no_law():
+    """Packets lost at random, one of a hundred, in a queue that grows: neither PIE nor RED."""
+    rng = np.random.default_rng(5)
+    step = step_with([], overload=1.03)
+    lost = rng.random(len(step.lost)) < 0.01
+    step = Step(step.came_s, step.left_s, lost, 0.0)
+    found = management.judge([step], NOTHING_LOST)
+    assert found.kind in ("unknown", "undecided")
+
+
+def test_hazards_add_up_since_the_last_drop():
+    lost = np.array([False, True, False, False, True, False])
+    added = likelihood.since_last_drop(np.ones(6), lost)
+    assert added.tolist() == [1, 2, 1, 2, 3, 1]
+
+
+def full_queue(limit, length_s=4.0, overload=1.35, rng=None):
+    """A FIFO of so many packets in front of a steady service, or one that varies."""
+    came = np.arange(0, length_s, 1 / (overload * RATE_PPS))
+    left, lost, leaving = np.zeros(len(came)), np.zeros(len(came), dtype=bool), []
+    free = 0.0
+    for k, at in enumerate(came):
+        while leaving and leaving[0] <= at:
+            leaving.pop(0)
+        if len(leaving) >= limit:
+            lost[k], left[k] = True, free
+            continue
+        free = max(free, at) + (1 if rng is None else rng.uniform(0.5, 1.5)) / RATE_PPS
+        left[k] = free
+        leaving.append(free)
+    return Step(came, left, lost, 0.0)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_a_full_queue_is_seen_and_drops_at_its_tail(seed):
+    step = full_queue(100, rng=None if seed is None else np.random.default_rng(seed))
+    assert full_at([step]) == pytest.approx(100, abs=1)
+    found = management.judge([step], NOTHING_LOST)
+    assert found.kind == "tail_drop"
+    assert found.hard_limit == pytest.approx(100, abs=1)
+
+
+def test_a_few_early_losses_in_long_queues_leave_no_tail_drop():
+    """Slow controllers begin so; where the path loses packets anyway they prove nothing."""
+    step = full_queue(100)
+    early = np.flatnonzero((step.waiting > 70) & (step.waiting < 90))[:2]
+    lost = step.lost.copy()
+    lost[early] = True
+    managed = Step(step.came_s, step.left_s, lost, 0.0)
+    assert management.judge([managed], NOTHING_LOST).kind != "tail_drop"
+    assert management.judge([managed], (1, 1000)).kind == "tail_drop"
+
+
+def test_red_needs_its_average():
+    """By the present length alone, without an average: no RED of a slow weight is found."""
+    rng = np.random.default_rng(2)
+    came = np.arange(0, 5, 1 / (1.1 * RATE_PPS))
+    left, lost, leaving, free = np.zeros(len(came)), np.zeros(len(came), dtype=bool), [], 0.0
+    for k, at in enumerate(came):
+        while leaving and leaving[0] <= at:
+            leaving.pop(0)
+        if rng.random() < np.clip((len(leaving) - 20) / 200, 0, 1):
+            lost[k], left[k] = True, free
+            continue
+        free = left[k] = max(free, at) + 1 / RATE_PPS
+        leaving.append(free)
+    step = Step(came, left, lost, 0.0)
+    found = red.fit(step, None, 0.0)
+    rival = likelihood.best_rival([step], None)
+    assert found is not None
+    assert not (found.follows and found.log_likelihood > rival + management.BETTER)
+
+
+def test_the_smaller_flood_tells_how_flows_share():
+    def floods(larger_s, smaller_s, lost=(0.2, 0.2), losses=(200, 60)):
+        return Floods((larger_s, smaller_s), lost, losses, 0.5, 1e-3)
+
+    judged = sharing.judge
+    assert judged(floods(0.1, 0.1), sparse_passes=False) == "one_queue"
+    assert judged(floods(0.1, 0.1), sparse_passes=True) == "sparse_first"
+    assert judged(floods(0.1, 0.001), sparse_passes=True) == "by_flow"
+    assert judged(floods(0.1, 0.065), sparse_passes=False) == "undecided"
+    # A short queue: losses tell, as far as their numbers do.
+    assert judged(floods(1e-3, 1e-3), sparse_passes=False) == "one_queue"
+    assert judged(floods(1e-3, 1e-3, (0.2, 0.0), (200, 0)), sparse_passes=True) == "by_flow"
+    assert judged(floods(1e-3, 1e-3, (0.2, 0.13), (9000, 6000)), sparse_passes=False) == "undecided"
+
+
+def test_steps_do_not_exceed_what_the_sender_can_send():
+    at = steps.Layout(1500, 1000.0, 1050.0, 200.0, (), 0.5)
+    assert max(steps.overloads(at)) <= 1.05
+    plan, meta = steps.step_plan(at, 1.03, 5.0, 0)
+    assert max(s.rate_pps for s in plan.segments if s.count > 1) <= 1050
+    assert meta["phases"]["hold"][0] >= steps.REST_S
+    two, _ = steps.two_floods_plan(at)
+    rates = [s for s in two.segments if s.count > 1]
+    starts = {s.start_s for s in rates}
+    for start in starts:
+        assert sum(s.rate_pps for s in rates if s.start_s == start) <= 1050 * (1 + 1e-3)
+
+
+def test_the_first_step_does_not_fill_a_short_queue():
+    at = steps.Layout(1500, 10_000.0, 1e6, 800.0, (), 0.5)
+    first = steps.overloads(at)[0]
+    assert (first - 1) * 10_000 * steps.LENGTHS_S[0] <= 800
+
+
+def test_words_name_the_discipline_with_its_parameters():
+    found = measure(SimulatedProber(over_wire(20e6, queue("codel")), seed=4)).to_json()
+    words = describe(found)
+    assert words.headline == "This is CoDel on one queue."
+    said = " ".join(words.paragraphs())
+    assert "Its interval is 100 ms" in said
+    assert "a call waits behind a download" in said
