@@ -10,7 +10,7 @@ import click
 
 import airqueue
 from airqueue.cli.common import json_option, report_option
-from airqueue.cli.diagnose_files import Files, flent_option
+from airqueue.cli.diagnose_files import Files, flent_option, prometheus_option
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import DURATION, RATE, key_option, max_wait_option, read_key
@@ -85,6 +85,7 @@ from airqueue.measure.live import DEFAULT_PORT
 @json_option
 @report_option
 @flent_option
+@prometheus_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def diagnose(
     *,
@@ -107,6 +108,7 @@ def diagnose(
     json_path: str | None,
     report_path: str | None,
     flent_path: str | None,
+    prometheus_path: str | None,
     quiet: bool,
 ) -> None:
     """Say why it lags: load the path to HOST, and watch who waits on which part of it.
@@ -125,7 +127,7 @@ def diagnose(
 
     Exit codes: 0 a result; 1 nothing could be diagnosed; 2 wrong usage; 130 interrupted.
     """
-    files = Files(json_path, report_path, flent_path)
+    files = Files(json_path, report_path, flent_path, prometheus_path)
     files.check()
     before = None if again is None else from_json(read_diagnosis(again)["records"])
     if stored is not None:

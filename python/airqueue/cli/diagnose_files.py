@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from airqueue.diagnose import flent
+from airqueue.diagnose import flent, metrics
 from airqueue.diagnose.result import Diagnosis
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.schema import to_text
@@ -21,6 +21,12 @@ flent_option = click.option(
     metavar=f"FILE{flent.SUFFIX}",
     help="Write the round trips and rates as a data file of flent, which draws them.",
 )
+prometheus_option = click.option(
+    "--prometheus",
+    "prometheus_path",
+    metavar="FILE.prom",
+    help="Write the figures for Prometheus, as node_exporter's textfile collector reads them.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,7 @@ class Files:
     json: str | None = None
     report: str | None = None
     flent: str | None = None
+    prometheus: str | None = None
 
     def check(self) -> None:
         """Raise OSError, or click.UsageError, before the diagnosis if a file cannot be written."""
@@ -37,7 +44,7 @@ class Files:
             raise click.UsageError(
                 f"flent knows its files by their names: let {self.flent!r} end in {flent.SUFFIX}."
             )
-        for path in (self.json, self.report, self.flent):
+        for path in (self.json, self.report, self.flent, self.prometheus):
             if path is not None and path != "-":
                 check_writable(path)
 
@@ -50,3 +57,5 @@ class Files:
         if self.flent is not None:
             name = Path(self.flent).name
             write_atomically(self.flent, flent.content(found.records, document, name))
+        if self.prometheus is not None:
+            write_atomically(self.prometheus, metrics.text(document))

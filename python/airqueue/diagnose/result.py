@@ -137,6 +137,8 @@ def read_diagnosis(path: str | os.PathLike[str]) -> dict[str, Any]:
         loaded = json.loads(
             Path(path).read_bytes(), parse_float=_finite, parse_int=_whole, parse_constant=_finite
         )
+        # Half a surrogate pair would be refused by every file that the names get into.
+        json.dumps(loaded, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise DiagnosisError(f"{path} is not JSON: {error}.") from error
     if not isinstance(loaded, dict) or loaded.get("format") != FORMAT:
@@ -186,6 +188,12 @@ def _contradiction(document: Mapping[str, Any]) -> str | None:
         return f"created is {document['created'][:40]!r}, not a time like 2026-01-31T12:00:00Z"
     if made.year < 1970:
         return f"created is {document['created']}, before 1970"
+    names = [leg["name"] for leg in document["records"]["legs"]]
+    if len({*names}) < len(names):
+        return "two legs have one name"
+    ways = [(load["site"], load["direction"]) for load in document["records"]["loads"]]
+    if len({*ways}) < len(ways):
+        return "two loads are to one site in one direction"
     for leg in document["records"]["legs"]:
         if len(leg["sent_s"]) != len(leg["round_trip_s"]):
             return f"the leg {leg['name'][:40]!r} has not as many round trips as probes"
