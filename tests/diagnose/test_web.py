@@ -99,6 +99,20 @@ def test_uploads_reach_the_server():
     assert Files.taken >= 0.5 * held_bytes > 0
 
 
+def test_rates_are_those_of_ip_packets():
+    class Still(Transfers):
+        """Two seconds in which a thousand full packets of TCP a second arrive."""
+
+        def _transfer(self, index):
+            """Transfer nothing."""
+
+        def _watch(self, say, began):
+            return (3.0, 1_448_000), (5.0, 3 * 1_448_000)
+
+    load = Still("server", "down", "http://h/", Times(), HOLD_S, 1).carry_out(lambda words, s: None)
+    assert load.carried_bps == pytest.approx(1000 * 1500 * 8)
+
+
 def test_bytes_are_bounded():
     with files() as at, pytest.raises(LoadError, match="--max-bytes"):
         transfers("down", f"{at}/file", most_bytes=500_000).carry_out(lambda words, left_s: None)

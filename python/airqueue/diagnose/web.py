@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from airqueue.diagnose.loads import CONNECTIONS, SETTLE_S, LoadError, Say, Times
+from airqueue.diagnose.loads import (
+    CONNECTIONS,
+    PAYLOAD_SHARE,
+    SETTLE_S,
+    LoadError,
+    Say,
+    Times,
+)
 from airqueue.diagnose.records import Direction, Load, LoadKind
 
 CHUNK_BYTES: Final = 1 << 16
@@ -60,7 +67,7 @@ class Transfers:
             self.kind,
             settled[0],
             ended[0],
-            8 * (last - first) / length,
+            8 * (last - first) / PAYLOAD_SHARE / length,
         )
 
     def _watch(self, say: Say, began: float) -> tuple[tuple[float, int], tuple[float, int]]:
