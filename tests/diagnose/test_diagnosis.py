@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 
@@ -16,7 +17,7 @@ from airqueue.cli import main
 from airqueue.cli.diagnose_files import Files
 from airqueue.cli.diagnose_view import emit
 from airqueue.diagnose.again import changes
-from airqueue.diagnose.records import GATEWAY, SERVER, from_json, to_json
+from airqueue.diagnose.records import GATEWAY, SERVER, from_json, stretches, to_json
 from airqueue.diagnose.result import diagnosis, read_diagnosis, schema
 
 ABOUT = {
@@ -34,6 +35,10 @@ def lines(found) -> list[str]:
 
 def test_records_survive_json():
     records = imagined({GATEWAY: 0.1, SERVER: 0.1}, lost=0.3)
+    rates = ((3.0, 3.1, 1e6), (3.1, 3.2, 2e7))
+    records = dataclasses.replace(
+        records, loads=(dataclasses.replace(records.loads[0], rates=rates),)
+    )
     again = from_json(json.loads(json.dumps(to_json(records))))
     assert again.loads == records.loads and again.quiet == records.quiet
     for ours, theirs in zip(records.legs, again.legs, strict=True):
@@ -43,6 +48,14 @@ def test_records_survive_json():
     assert (
         diagnosis(again).to_json(ABOUT)["findings"] == diagnosis(records).to_json(ABOUT)["findings"]
     )
+
+
+def test_rates_are_of_stretches_that_follow_each_other():
+    at_s = np.array([1.0, 1.1, 1.1, 1.12, 1.2, 1.3])
+    bits = np.array([1e5, 3e4, 2e4, 5e4, 0.0])
+    found = stretches(at_s, bits)
+    assert found == ((1.0, 1.1, 1e6), (1.1, 1.2, 1e6), (1.2, 1.3, 0.0))
+    assert sum((end - begin) * bps for begin, end, bps in found) == pytest.approx(bits.sum())
 
 
 def test_files_fit_the_schema_and_the_report_shows_both_legs(tmp_path, capsys):
@@ -155,6 +168,8 @@ def test_a_stored_result_is_compared_with_another(tmp_path, monkeypatch):
         (("records", "legs", 0, "round_trip_s", 0), float("nan"), "NaN"),
         (("records", "loads", 0, "carried_bps"), 10**400, "no number"),
         (("records", "loads", 0, "ended_s"), 1e15, "none within"),
+        (("records", "loads", 0, "rates"), [[2.0, 1.0, 1e6]], "none within"),
+        (("records", "loads", 0, "rates"), [[1.0, 1e6]], "rates"),
         (("records", "quiet", 0), [2.0, 1.0], "none within"),
     ],
 )

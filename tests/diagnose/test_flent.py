@@ -109,6 +109,22 @@ def test_flent_reads_our_numbers(tmp_path, made):
 
 
 @installed
+def test_rates_have_their_course(tmp_path):
+    records = both_ways()
+    rates = ((3.0, 3.1, 1e6), (3.1, 3.25, 5.5e6), (3.25, 11.0, 20e6))
+    down = dataclasses.replace(records.loads[0], rates=rates)
+    found = table(written(dataclasses.replace(records, loads=(down,)), tmp_path))
+    known = ~np.isnan(found["TCP download BE server"])
+    series = dict(
+        zip(found["time"][known].tolist(), found["TCP download BE server"][known], strict=True)
+    )
+    assert min(series) == 3.0 and max(series) == pytest.approx(10.95)
+    assert [series[at] for at in (3.0, 3.05)] == [1.0, 1.0]
+    assert [series[at] for at in (3.1, 3.15, 3.2)] == [5.5, 5.5, 5.5]
+    assert {rate for at, rate in series.items() if at > 3.22} == {20.0}
+
+
+@installed
 def test_flent_finds_the_medians_that_we_find(tmp_path):
     records = both_ways()
     said = run(written(records, tmp_path), "x.txt", "-f", "stats")

@@ -85,6 +85,11 @@ def test_downloads_go_on_until_the_hold_is_over():
     assert load.began_s >= SETTLE_S
     assert HOLD_S <= load.ended_s - load.began_s < HOLD_S + 1.0
     assert load.carried_bps > 0
+    # The first stretches are those before anything arrived.
+    begins, ends, rates = zip(*load.rates, strict=True)
+    assert begins[1:] == ends[:-1] and ends[-1] - begins[0] >= SETTLE_S
+    held = [bps for begin, bps in zip(begins, rates, strict=True) if begin >= load.began_s]
+    assert sum(held) / len(held) == pytest.approx(load.carried_bps, rel=0.3)
     assert f"{at}/file" in said[0]
     assert not [t for t in threading.enumerate() if "_transfer" in t.name], "no transfer is left"
 

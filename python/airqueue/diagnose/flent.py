@@ -29,8 +29,7 @@ _PINGS: Final = {"icmp": "ICMP", "hop": "ICMP", "tcp": "TCP", "udp": "UDP", "ser
 _NEITHER: Final = "-"
 """In the list of directions, of a host without loads; flent looks for the letters d and u."""
 _NOTE: Final = (
-    "Diagnosis of airqueue: the hosts are legs of one path. A rate is the mean of its load while the "
-    "queue was full, in bits of IP packets."
+    "Diagnosis of airqueue: the hosts are legs of one path. Rates are those of IP packets."
 )
 
 Series = list[float | None]
@@ -169,8 +168,9 @@ def _milliseconds(leg: Leg) -> Floats:
 
 
 def _fill(values: Series, load: Load) -> None:
-    """Enter the rate of a load, in Mb/s, at the steps of its time."""
+    """Enter the rates of a load, in Mb/s, at the steps of its time."""
     assert load.carried_bps is not None
-    first, end = (int(np.ceil(at / INTERVAL_S)) for at in (load.began_s, load.ended_s))
-    for place in range(first, min(end, len(values))):
-        values[place] = load.carried_bps / 1e6
+    for began_s, ended_s, bps in load.rates or ((load.began_s, load.ended_s, load.carried_bps),):
+        first, end = (int(np.ceil(at / INTERVAL_S - 1e-9)) for at in (began_s, ended_s))
+        for place in range(first, min(end, len(values))):
+            values[place] = bps / 1e6

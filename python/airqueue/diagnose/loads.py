@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from airqueue.diagnose.records import Load, LoadKind
+from airqueue.diagnose.records import STRETCH_S, Load, LoadKind, Stretch, stretches
 from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import FLOOD_FLOW, Plan, cbr
 from airqueue.measure.prober import Prober, RunProgress
@@ -104,8 +104,11 @@ class Connections:
         if not held.any() or not moved[held].sum():
             raise LoadError("The connections broke off before the queue had filled; try again.")
         since_s = float(at_s[~held][-1]) if (~held).any() else began_s
-        bits = 8 * float(moved[held].sum()) / PAYLOAD_SHARE
-        return Load(self.site, direction, "tcp", began_s, ended_s, bits / (ended_s - since_s))
+        bits = 8 * moved.astype(float) / PAYLOAD_SHARE
+        carried_bps = float(bits[held].sum()) / (ended_s - since_s)
+        ends_s = np.concatenate([[self.times.at_s(series["from_ns"])], at_s])
+        rates = stretches(ends_s, bits)
+        return Load(self.site, direction, "tcp", began_s, ended_s, carried_bps, rates=rates)
 
 
 @dataclass
@@ -148,6 +151,7 @@ class Flood:
             zero + end,
             session.rate_pps("hold") * SIZE_BYTES * 8,
             _flood_rise_s(session),
+            rates=_flood_rates(session, zero),
         )
 
     def _idle(self) -> Load:
@@ -191,3 +195,19 @@ def _flood_rise_s(session: Session) -> float | None:
     if not len(before) or not len(loaded):
         return None
     return float(np.median(loaded) - np.median(before))
+
+
+def _flood_rates(session: Session, zero_s: float) -> tuple[Stretch, ...]:
+    """Return the rates of a run that began at ``zero_s``.
+
+    Clocks may differ: the packet with the least delay arrived when it left, to a stretch.
+    """
+    run = session.run
+    arrived = run.received
+    at_ns = run.received_ns[arrived]
+    if not len(at_ns):
+        return ()
+    at_s = (at_ns - (at_ns - run.sent_ns[arrived]).min()) * 1e-9
+    edges = np.arange(0.0, at_s.max() + STRETCH_S, STRETCH_S)
+    bits, _ = np.histogram(at_s, edges, weights=8.0 * run.size_bytes[arrived])
+    return stretches(zero_s + edges, bits)

@@ -200,8 +200,10 @@ def _contradiction(document: Mapping[str, Any]) -> str | None:
         sent_s = np.array([0.0, *leg["sent_s"], LONGEST_S])
         if (np.diff(sent_s) < 0).any():
             return f"probes of the leg {leg['name'][:40]!r} are not in order of their times"
-    loads = [(load["began_s"], load["ended_s"]) for load in document["records"]["loads"]]
-    for began_s, ended_s in (*loads, *document["records"]["quiet"]):
+    loads = document["records"]["loads"]
+    times = [(load["began_s"], load["ended_s"]) for load in loads]
+    times += [(begin, end) for load in loads for begin, end, _ in load["rates"]]
+    for began_s, ended_s in (*times, *document["records"]["quiet"]):
         if not 0 <= began_s <= ended_s <= LONGEST_S:
             return f"a time from {began_s:g} s to {ended_s:g} s is none within a diagnosis"
     return None

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
 from airqueue.diagnose.loads import (
     CONNECTIONS,
     PAYLOAD_SHARE,
@@ -18,7 +20,7 @@ from airqueue.diagnose.loads import (
     Say,
     Times,
 )
-from airqueue.diagnose.records import Direction, Load, LoadKind
+from airqueue.diagnose.records import Direction, Load, LoadKind, Stretch, stretches
 
 CHUNK_BYTES: Final = 1 << 16
 TIMEOUT_S: Final = 10.0
@@ -43,6 +45,8 @@ class Transfers:
     _stop: threading.Event = field(default_factory=threading.Event)
     _moved: list[int] = field(default_factory=lambda: [0] * CONNECTIONS)
     _failed: list[str] = field(default_factory=list)
+    _seen: list[tuple[float, int]] = field(default_factory=list)
+    """Times, and the bytes until then."""
 
     def carry_out(self, say: Say) -> Load:
         """Transfer until round trips were measured for ``hold_s``. Raises LoadError."""
@@ -68,6 +72,7 @@ class Transfers:
             settled[0],
             ended[0],
             8 * (last - first) / PAYLOAD_SHARE / length,
+            rates=self._rates(),
         )
 
     def _watch(self, say: Say, began: float) -> tuple[tuple[float, int], tuple[float, int]]:
@@ -76,6 +81,7 @@ class Transfers:
         says = f"{'downloading' if self.direction == 'down' else 'uploading'} {self.url}"
         while True:
             now, moved = self.times.clock(), sum(self._moved)
+            self._seen.append((now, moved))
             if len(self._failed) == CONNECTIONS:
                 raise LoadError(f"{self.url} cannot be transferred: {self._failed[-1]}.")
             if moved and settled is None and now > began + SETTLE_S:
@@ -91,6 +97,13 @@ class Transfers:
                 )
             say(says, SETTLE_S + self.hold_s - (now - began))
             time.sleep(POLL_S)
+
+    def _rates(self) -> tuple[Stretch, ...]:
+        """Return the rates as they were seen while it went on."""
+        if len(self._seen) < 2:
+            return ()
+        at_s, moved = np.array(self._seen, dtype=float).T
+        return stretches(at_s, 8 * np.diff(moved) / PAYLOAD_SHARE)
 
     def _transfer(self, index: int) -> None:
         try:
