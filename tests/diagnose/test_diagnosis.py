@@ -148,6 +148,13 @@ def test_a_stored_result_gives_what_the_measurement_gave(tmp_path, monkeypatch, 
     assert again["results"] == stored["results"] and again["raw_values"] == stored["raw_values"]
 
 
+def test_a_full_disk_does_not_hide_the_result(capsys):
+    found = diagnosis(imagined({GATEWAY: 0.1, SERVER: 0.1}))
+    with pytest.raises(OSError, match="/dev/full"):
+        emit(found, [], ABOUT, Files(prometheus="/dev/full"))
+    assert "access point's queue towards you" in capsys.readouterr().out
+
+
 def test_a_stored_result_is_compared_with_another(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, rise_s in (("before", 0.3), ("now", 0.1)):

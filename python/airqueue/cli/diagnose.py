@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -20,9 +20,15 @@ from airqueue.diagnose.again import changes
 from airqueue.diagnose.loads import LoadError
 from airqueue.diagnose.order import AUTO, DIRECTIONS, MOST_BYTES, NONE, Order, Web
 from airqueue.diagnose.order import diagnose as carry_out
-from airqueue.diagnose.records import Records, from_json
+from airqueue.diagnose.records import Direction, Records, from_json
 from airqueue.diagnose.result import CREATED, diagnosis, read_diagnosis
 from airqueue.measure.live import DEFAULT_PORT
+
+_DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
+    "down": ("down",),
+    "up": ("up",),
+    "both": DIRECTIONS,
+}
 
 
 @click.command(short_help="Say why it lags, where, and what to set.")
@@ -42,7 +48,7 @@ from airqueue.measure.live import DEFAULT_PORT
 )
 @click.option(
     "--direction",
-    type=click.Choice(["down", "up", "both"]),
+    type=click.Choice([*_DIRECTIONS]),
     default="both",
     show_default=True,
     help="Of the load: down to this machine, up from it, one after the other.",
@@ -142,11 +148,7 @@ def diagnose(
                 port,
                 wire,
                 gateway,
-                DIRECTIONS
-                if direction == "both"
-                else ("down",)
-                if direction == "down"
-                else ("up",),
+                _DIRECTIONS[direction],
                 hold,
                 load == "flood",
                 max_rate,

@@ -55,14 +55,16 @@ class View(LiveLine):
 def emit(
     found: Diagnosis, compared: Sequence[Change], about: Mapping[str, Any], files: Files
 ) -> None:
-    """Write the files and show the diagnosis; ``-`` shows JSON instead."""
+    """Write the files and show the diagnosis, even if a file fails; ``-`` shows JSON instead."""
     document = found.to_json(about)
     document["changes"] = [_change(each) for each in compared]
-    files.write(found, document)
-    if files.json == "-":
-        click.echo(to_text(document), nl=False)
-    else:
-        _show(found, compared, document)
+    try:
+        files.write(found, document)
+    finally:
+        if files.json == "-":
+            click.echo(to_text(document), nl=False)
+        else:
+            _show(found, compared, document)
 
 
 def _change(change: Change) -> dict[str, Any]:
