@@ -58,13 +58,8 @@ def document(records: Records, about: Mapping[str, Any]) -> dict[str, Any]:
         meta[name] = {"UNITS": "ms", "RUNNER": "airqueue", "HOST": leg.host, "METHOD": leg.method}
     for load in _loads(records, legs):
         name = f"TCP {'download' if load.direction == 'down' else 'upload'} BE {load.site}"
-        values = results.setdefault(name, [None] * steps)
-        _fill(values, load)
-        raw[name] = [
-            {"t": zero.timestamp() + k * INTERVAL_S, "val": value}
-            for k, value in enumerate(values)
-            if value is not None
-        ]
+        results[name] = _rates(load, steps)
+        raw[name] = _raw_rates(results[name], zero.timestamp())
         meta[name] = {"UNITS": "Mbits/s", "RUNNER": "airqueue", "LOAD": load.kind}
     return {
         "version": FORMAT_VERSION,
@@ -90,7 +85,6 @@ def _metadata(
     zero: datetime.datetime,
     length_s: float,
 ) -> dict[str, Any]:
-    # What stands in lists of flent is split at commas and semicolons: names of legs have neither.
     parameters = {
         "ping_labels": ",".join(_PINGS[leg.method] for leg in legs),
         "data_directions": ",".join(_directions(records, leg) for leg in legs),
@@ -167,10 +161,20 @@ def _milliseconds(leg: Leg) -> Floats:
     return np.round(1e3 * leg.round_trip_s, 6)
 
 
-def _fill(values: Series, load: Load) -> None:
-    """Enter the rates of a load, in Mb/s, at the steps of its time."""
+def _rates(load: Load, steps: int) -> Series:
+    """Return the rates of a load, in Mb/s, by step."""
     assert load.carried_bps is not None
+    values: Series = [None] * steps
     for began_s, ended_s, bps in load.rates or ((load.began_s, load.ended_s, load.carried_bps),):
         first, end = (int(np.ceil(at / INTERVAL_S - 1e-9)) for at in (began_s, ended_s))
-        for place in range(first, min(end, len(values))):
+        for place in range(first, min(end, steps)):
             values[place] = bps / 1e6
+    return values
+
+
+def _raw_rates(values: Series, zero: float) -> list[dict[str, float]]:
+    return [
+        {"t": zero + place * INTERVAL_S, "val": value}
+        for place, value in enumerate(values)
+        if value is not None
+    ]
