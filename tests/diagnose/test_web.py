@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from airqueue.diagnose.loads import SETTLE_S, LoadError
+from airqueue.diagnose.loads import SETTLE_S, LoadError, payload_share
 from airqueue.diagnose.order import Order, Web
 from airqueue.diagnose.web import CHUNK_BYTES, Transfers
 
@@ -28,6 +28,9 @@ class Times:
 
     def at_s(self, monotonic_ns: int) -> float:
         return monotonic_ns * 1e-9 - self._zero_s
+
+    def answered_by(self, site: str) -> str | None:
+        return "192.0.2.1"
 
 
 class Files(http.server.BaseHTTPRequestHandler):
@@ -116,6 +119,12 @@ def test_rates_are_those_of_ip_packets():
 
     load = Still("server", "down", "http://h/", Times(), HOLD_S, 1).carry_out(lambda words, s: None)
     assert load.carried_bps == pytest.approx(1000 * 1500 * 8)
+
+
+def test_headers_of_ipv6_are_larger():
+    # RFC 791, RFC 8200, RFC 9293 with the option of RFC 7323.
+    assert payload_share("192.0.2.1") == payload_share(None) == (1500 - 20 - 20 - 12) / 1500
+    assert payload_share("2001:db8::1") == (1500 - 40 - 20 - 12) / 1500
 
 
 def test_bytes_are_bounded():

@@ -43,8 +43,8 @@ CONNECTIONS: Final = 4
 """Of TCP, at once: as many as a page or a backup opens."""
 SPARSE_PPS, SPARSE_BYTES = 20.0, 200
 """Packets of the run during which connections are open."""
-PAYLOAD_SHARE: Final = 1448 / 1500
-"""Data in a full IP packet of TCP with timestamps (RFC 7323)."""
+TCP_HEADER_BYTES: Final = 32
+"""With timestamps (RFC 7323)."""
 
 Say = Callable[[str, float | None], None]
 """Takes what is done now, and the time left if known."""
@@ -55,7 +55,7 @@ class LoadError(Exception):
 
 
 class Times(Protocol):
-    """The time since the diagnosis began, in seconds."""
+    """The time since the diagnosis began, in seconds, and who answers probes."""
 
     def clock(self) -> float:
         """Return the present time."""
@@ -64,6 +64,16 @@ class Times(Protocol):
     def at_s(self, monotonic_ns: int) -> float:
         """Return a time of CLOCK_MONOTONIC."""
         ...
+
+    def answered_by(self, site: str) -> str | None:
+        """Return the address that answers the probes of a leg; None before the first answer."""
+        ...
+
+
+def payload_share(address: str | None) -> float:
+    """Return the share of data in full packets of TCP from or to an address; None: of IPv4."""
+    header = 40 if address is not None and ":" in address else 20
+    return (SIZE_BYTES - header - TCP_HEADER_BYTES) / SIZE_BYTES
 
 
 @dataclass
@@ -104,7 +114,7 @@ class Connections:
         if not held.any() or not moved[held].sum():
             raise LoadError("The connections broke off before the queue had filled; try again.")
         since_s = float(at_s[~held][-1]) if (~held).any() else began_s
-        bits = 8 * moved.astype(float) / PAYLOAD_SHARE
+        bits = 8 * moved.astype(float) / payload_share(self.times.answered_by(self.site))
         carried_bps = float(bits[held].sum()) / (ended_s - since_s)
         ends_s = np.concatenate([[self.times.at_s(series["from_ns"])], at_s])
         rates = stretches(ends_s, bits)

@@ -14,11 +14,11 @@ import numpy as np
 
 from airqueue.diagnose.loads import (
     CONNECTIONS,
-    PAYLOAD_SHARE,
     SETTLE_S,
     LoadError,
     Say,
     Times,
+    payload_share,
 )
 from airqueue.diagnose.records import Direction, Load, LoadKind, Stretch, stretches
 
@@ -63,7 +63,8 @@ class Transfers:
             self._stop.set()
             for thread in threads:
                 thread.join(TIMEOUT_S)
-        first, last = settled[1], ended[1]
+        share = payload_share(self.times.answered_by(self.site))
+        bits = 8 * (ended[1] - settled[1]) / share
         length = max(ended[0] - settled[0], 1e-9)
         return Load(
             self.site,
@@ -71,8 +72,8 @@ class Transfers:
             self.kind,
             settled[0],
             ended[0],
-            8 * (last - first) / PAYLOAD_SHARE / length,
-            rates=self._rates(),
+            bits / length,
+            rates=self._rates(share),
         )
 
     def _watch(self, say: Say, began: float) -> tuple[tuple[float, int], tuple[float, int]]:
@@ -98,12 +99,12 @@ class Transfers:
             say(says, SETTLE_S + self.hold_s - (now - began))
             time.sleep(POLL_S)
 
-    def _rates(self) -> tuple[Stretch, ...]:
-        """Return the rates as they were seen while it went on."""
+    def _rates(self, share: float) -> tuple[Stretch, ...]:
+        """Return the rates as they were seen while it went on; ``share`` of them is data."""
         if len(self._seen) < 2:
             return ()
         at_s, moved = np.array(self._seen, dtype=float).T
-        return stretches(at_s, 8 * np.diff(moved) / PAYLOAD_SHARE)
+        return stretches(at_s, 8 * np.diff(moved) / share)
 
     def _transfer(self, index: int) -> None:
         try:
