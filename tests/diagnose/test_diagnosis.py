@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gzip
 import json
 
 import jsonschema
@@ -10,10 +12,12 @@ import pytest
 from click.testing import CliRunner
 from recorded import imagined
 
+import airqueue
 from airqueue.cli import main
+from airqueue.cli.diagnose_files import Files
 from airqueue.cli.diagnose_view import emit
 from airqueue.diagnose.again import changes
-from airqueue.diagnose.records import GATEWAY, SERVER, from_json, to_json
+from airqueue.diagnose.records import GATEWAY, SERVER, from_json, stretches, to_json
 from airqueue.diagnose.result import diagnosis, read_diagnosis, schema
 
 ABOUT = {
@@ -31,6 +35,10 @@ def lines(found) -> list[str]:
 
 def test_records_survive_json():
     records = imagined({GATEWAY: 0.1, SERVER: 0.1}, lost=0.3)
+    rates = ((3.0, 3.1, 1e6), (3.1, 3.2, 2e7))
+    records = dataclasses.replace(
+        records, loads=(dataclasses.replace(records.loads[0], rates=rates),)
+    )
     again = from_json(json.loads(json.dumps(to_json(records))))
     assert again.loads == records.loads and again.quiet == records.quiet
     for ours, theirs in zip(records.legs, again.legs, strict=True):
@@ -42,11 +50,19 @@ def test_records_survive_json():
     )
 
 
+def test_rates_are_of_stretches_that_follow_each_other():
+    at_s = np.array([1.0, 1.1, 1.1, 1.12, 1.2, 1.3])
+    bits = np.array([1e5, 3e4, 2e4, 5e4, 0.0])
+    found = stretches(at_s, bits)
+    assert found == ((1.0, 1.1, 1e6), (1.1, 1.2, 1e6), (1.2, 1.3, 0.0))
+    assert sum((end - begin) * bps for begin, end, bps in found) == pytest.approx(bits.sum())
+
+
 def test_files_fit_the_schema_and_the_report_shows_both_legs(tmp_path, capsys):
     kept, report = tmp_path / "d.json", tmp_path / "d.html"
     before = imagined({GATEWAY: 0.3, SERVER: 0.3}, seed=3)
     records = imagined({GATEWAY: 0.1, SERVER: 0.1})
-    emit(diagnosis(records), changes(before, records), ABOUT, str(kept), str(report))
+    emit(diagnosis(records), changes(before, records), ABOUT, Files(str(kept), str(report)))
     shown = capsys.readouterr().out
     assert "access point's queue towards you" in shown and "better" in shown
     document = read_diagnosis(kept)
@@ -98,6 +114,10 @@ def test_nothing_is_changed_where_nobody_waits_or_nothing_is_known():
         (["host", "--again", "missing.json"], "missing.json"),
         (["host", "--hold", "soon"], "soon"),
         (["host", "--device", "wlan0; reboot"], "no name of a device"),
+        (["host", "--flent", "x.gz"], ".flent.gz"),
+        (["host", "--flent", "missing/x.flent.gz"], "missing"),
+        (["host", "--from", "d.json"], "measures nothing"),
+        (["--from", "missing.json"], "missing.json"),
     ],
 )
 def test_wrong_usage_is_one_sentence(tmp_path, monkeypatch, words, says):
@@ -105,6 +125,72 @@ def test_wrong_usage_is_one_sentence(tmp_path, monkeypatch, words, says):
     done = CliRunner().invoke(main, ["diagnose", *words])
     assert done.exit_code in (1, 2)
     assert says in done.output and "Traceback" not in done.output
+
+
+def test_a_stored_result_gives_what_the_measurement_gave(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    records = imagined({GATEWAY: 0.1, SERVER: 0.1}, lost=0.2)
+    emit(diagnosis(records), [], ABOUT, Files("a.json", "a.html", "x.flent.gz"))
+    said = capsys.readouterr().out
+    (tmp_path / "x.flent.gz").rename("a.flent.gz")
+    words = ["--json", "b.json", "--report", "b.html", "--flent", "x.flent.gz"]
+    done = CliRunner().invoke(main, ["diagnose", "--from", "a.json", *words])
+    assert (done.exit_code, done.output) == (0, said)
+    for ours, again in (("a.json", "b.json"), ("a.html", "b.html")):
+        version = f'"airqueue": "{airqueue.__version__}"'
+        stored = (tmp_path / ours).read_text("utf-8").replace('"airqueue": "0"', version)
+        stored = stored.replace("airqueue 0<", f"airqueue {airqueue.__version__}<")
+        assert (tmp_path / again).read_text("utf-8") == stored
+    stored, again = (
+        json.loads(gzip.decompress((tmp_path / name).read_bytes()))
+        for name in ("a.flent.gz", "x.flent.gz")
+    )
+    assert again["results"] == stored["results"] and again["raw_values"] == stored["raw_values"]
+
+
+def test_a_full_disk_does_not_hide_the_result(capsys):
+    found = diagnosis(imagined({GATEWAY: 0.1, SERVER: 0.1}))
+    with pytest.raises(OSError, match="/dev/full"):
+        emit(found, [], ABOUT, Files(prometheus="/dev/full"))
+    assert "access point's queue towards you" in capsys.readouterr().out
+
+
+def test_a_stored_result_is_compared_with_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, rise_s in (("before", 0.3), ("now", 0.1)):
+        found = diagnosis(imagined({GATEWAY: rise_s, SERVER: rise_s}))
+        emit(found, [], ABOUT, Files(f"{name}.json"))
+    done = CliRunner().invoke(main, ["diagnose", "--from", "now.json", "--again", "before.json"])
+    assert done.exit_code == 0 and "better" in done.output
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        (("created",), "yesterday", "not a time"),
+        (("created",), "1900-01-01T00:00:00Z", "before 1970"),
+        (("records", "legs", 0, "round_trip_s"), [0.1], "as many round trips"),
+        (("records", "legs", 0, "sent_s", 0), 1e9, "not in order"),
+        (("records", "legs", 0, "sent_s", 0), -1.0, "not in order"),
+        (("records", "legs", 0, "round_trip_s", 0), float("nan"), "NaN"),
+        (("records", "loads", 0, "carried_bps"), 10**400, "no number"),
+        (("records", "loads", 0, "ended_s"), 1e15, "none within"),
+        (("records", "loads", 0, "rates"), [[2.0, 1.0, 1e6]], "none within"),
+        (("records", "loads", 0, "rates"), [[1.0, 1e6]], "rates"),
+        (("records", "quiet", 0), [2.0, 1.0], "none within"),
+    ],
+)
+def test_a_damaged_result_is_refused(tmp_path, path, value, says):
+    document = diagnosis(imagined({GATEWAY: 0.1, SERVER: 0.1})).to_json(ABOUT) | {"changes": []}
+    place = document
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    kept = tmp_path / "d.json"
+    kept.write_text(json.dumps(document), "utf-8")
+    done = CliRunner().invoke(main, ["diagnose", "--from", str(kept)])
+    assert done.exit_code == 1 and isinstance(done.exception, SystemExit)
+    assert str(kept) in done.output and says in done.output
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from airqueue.diagnose.result import read_diagnosis
 from airqueue.emulate import Order, Program, exact
 
 pytestmark = pytest.mark.usefixtures("user_mode_linux")
@@ -40,7 +41,19 @@ def diagnosed(
     other = Program("server", (*AIRQUEUE, "server", *server))
     done = exact.run(home, Order(Program("phone", argv), (other,)), scratch=folder)
     assert done.exit_code == 0, done.stderr
-    return json.loads((folder / "result.json").read_text("utf-8"))
+    return read_diagnosis(kept)
+
+
+def check_rates(found: dict[str, Any]) -> None:
+    """Rates over time have the reported mean while the queue is full, and begin before it is."""
+    for load in found["records"]["loads"]:
+        rates = np.array(load["rates"])
+        assert (rates[1:, 0] == rates[:-1, 1]).all(), "stretches follow each other"
+        assert rates[0, 0] < load["began_s"] - 1.5
+        held = rates[(rates[:, 0] >= load["began_s"]) & (rates[:, 1] <= load["ended_s"])]
+        length_s = held[:, 1] - held[:, 0]
+        mean_bps = (length_s * held[:, 2]).sum() / length_s.sum()
+        assert mean_bps == pytest.approx(load["carried_bps"], rel=0.03)
 
 
 def test_the_access_points_queue_is_found_by_a_server_without_tcp(tmp_path):
@@ -48,6 +61,7 @@ def test_the_access_points_queue_is_found_by_a_server_without_tcp(tmp_path):
     (finding,) = found["findings"]
     assert (finding["load"], finding["place"]) == ("flood", "access_point")
     # A probe waits for all packets of the full queue, at the rate that was carried.
+    check_rates(found)
     full_s = 200 * 1500 * 8 / finding["carried_bps"]
     assert finding["rise_s"]["value"] == pytest.approx(full_s, rel=0.1)
     assert finding["flood_rise_s"] == pytest.approx(full_s, rel=0.1)
@@ -57,6 +71,7 @@ def test_the_access_points_queue_is_found_by_a_server_without_tcp(tmp_path):
 def test_the_line_is_found_in_both_directions_with_tcp(tmp_path):
     line = {"rate": "8 Mb/s", "queue": "pfifo:100"}
     found = diagnosed(tmp_path, "pfifo:1000", line)
+    check_rates(found)
     assert [each["load"] for each in found["findings"]] == ["tcp", "tcp"]
     assert [each["direction"] for each in found["findings"]] == ["down", "up"]
     for finding in found["findings"]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from airqueue.diagnose.loads import SETTLE_S, LoadError
+from airqueue.diagnose.loads import SETTLE_S, LoadError, payload_share
 from airqueue.diagnose.order import Order, Web
 from airqueue.diagnose.web import CHUNK_BYTES, Transfers
 
@@ -28,6 +28,9 @@ class Times:
 
     def at_s(self, monotonic_ns: int) -> float:
         return monotonic_ns * 1e-9 - self._zero_s
+
+    def answered_by(self, site: str) -> str | None:
+        return "192.0.2.1"
 
 
 class Files(http.server.BaseHTTPRequestHandler):
@@ -85,6 +88,11 @@ def test_downloads_go_on_until_the_hold_is_over():
     assert load.began_s >= SETTLE_S
     assert HOLD_S <= load.ended_s - load.began_s < HOLD_S + 1.0
     assert load.carried_bps > 0
+    # The first stretches are those before anything arrived.
+    begins, ends, rates = zip(*load.rates, strict=True)
+    assert begins[1:] == ends[:-1] and ends[-1] - begins[0] >= SETTLE_S
+    held = [bps for begin, bps in zip(begins, rates, strict=True) if begin >= load.began_s]
+    assert sum(held) / len(held) == pytest.approx(load.carried_bps, rel=0.3)
     assert f"{at}/file" in said[0]
     assert not [t for t in threading.enumerate() if "_transfer" in t.name], "no transfer is left"
 
@@ -97,6 +105,26 @@ def test_uploads_reach_the_server():
     held_bytes = load.carried_bps * (load.ended_s - load.began_s) / 8
     # What was handed to this machine's buffers is on its way, or was read.
     assert Files.taken >= 0.5 * held_bytes > 0
+
+
+def test_rates_are_those_of_ip_packets():
+    class Still(Transfers):
+        """Two seconds in which a thousand full packets of TCP a second arrive."""
+
+        def _transfer(self, index):
+            """Transfer nothing."""
+
+        def _watch(self, say, began):
+            return (3.0, 1_448_000), (5.0, 3 * 1_448_000)
+
+    load = Still("server", "down", "http://h/", Times(), HOLD_S, 1).carry_out(lambda words, s: None)
+    assert load.carried_bps == pytest.approx(1000 * 1500 * 8)
+
+
+def test_headers_of_ipv6_are_larger():
+    # RFC 791, RFC 8200, RFC 9293 with the option of RFC 7323.
+    assert payload_share("192.0.2.1") == payload_share(None) == (1500 - 20 - 20 - 12) / 1500
+    assert payload_share("2001:db8::1") == (1500 - 40 - 20 - 12) / 1500
 
 
 def test_bytes_are_bounded():

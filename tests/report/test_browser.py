@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright, of the dev group")
+import browsing
+from browsing import CONTRASTS, DESK, OUTSIDE, PHONE
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH")
-
-ARGUMENTS = (
-    "--no-sandbox",  # root cannot have one
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 PAGES = ("index.html", "mesh.html", "http.html")
-PHONE, DESK = 360, 1280
-"""Widths in CSS pixels."""
-
-OUTSIDE = """
-() => [...document.querySelectorAll('body *')].filter(element => {
-  const box = element.getBoundingClientRect();
-  const inside = element.closest('.scroll, .spoken, thead');
-  return !inside && box.width > 0 && box.right > document.documentElement.clientWidth + 1;
-}).map(element => element.outerHTML.slice(0, 120))
-"""
 CRAMPED = """
 () => [...document.querySelectorAll('.claims td, .claims th, .cards > div, pre, figcaption, li')]
   .filter(element => element.clientWidth > 1 && element.scrollWidth > element.clientWidth + 1)
@@ -43,28 +20,12 @@ PICTURES = """
   return [element.currentSrc || 'svg', drawn, box.width, box.height];
 })
 """
-CONTRASTS = """
-() => {
-  const levels = colour => (colour.match(/[\\d.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const page = light(levels(getComputedStyle(document.body).backgroundColor));
-  return [...document.querySelectorAll('.chip, .sign, small, p, td b, a')].map(element => {
-    const own = light(levels(getComputedStyle(element).color));
-    return [element.className || element.tagName,
-            (Math.max(own, page) + 0.05) / (Math.min(own, page) + 0.05)];
-  });
-}
-"""
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_api.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+    with browsing.browser() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture

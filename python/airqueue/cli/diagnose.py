@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import time
+from typing import Any, Final
 
 import click
 
 import airqueue
 from airqueue.cli.common import json_option, report_option
+from airqueue.cli.diagnose_files import Files, flent_option, prometheus_option
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import DURATION, RATE, key_option, max_wait_option, read_key
@@ -18,10 +20,15 @@ from airqueue.diagnose.again import changes
 from airqueue.diagnose.loads import LoadError
 from airqueue.diagnose.order import AUTO, DIRECTIONS, MOST_BYTES, NONE, Order, Web
 from airqueue.diagnose.order import diagnose as carry_out
-from airqueue.diagnose.records import from_json
-from airqueue.diagnose.result import diagnosis, read_diagnosis
-from airqueue.files import check_writable
+from airqueue.diagnose.records import Direction, Records, from_json
+from airqueue.diagnose.result import CREATED, diagnosis, read_diagnosis
 from airqueue.measure.live import DEFAULT_PORT
+
+_DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
+    "down": ("down",),
+    "up": ("up",),
+    "both": DIRECTIONS,
+}
 
 
 @click.command(short_help="Say why it lags, where, and what to set.")
@@ -41,7 +48,7 @@ from airqueue.measure.live import DEFAULT_PORT
 )
 @click.option(
     "--direction",
-    type=click.Choice(["down", "up", "both"]),
+    type=click.Choice([*_DIRECTIONS]),
     default="both",
     show_default=True,
     help="Of the load: down to this machine, up from it, one after the other.",
@@ -75,8 +82,16 @@ from airqueue.measure.live import DEFAULT_PORT
 @max_wait_option
 @device_option
 @click.option("--again", metavar="FILE", help="Compare with an earlier result (--json).")
+@click.option(
+    "--from",
+    "stored",
+    metavar="FILE",
+    help="Measure nothing: judge a stored result (--json) again, and write the files from it.",
+)
 @json_option
 @report_option
+@flent_option
+@prometheus_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def diagnose(
     *,
@@ -95,8 +110,11 @@ def diagnose(
     max_wait: float,
     device: str,
     again: str | None,
+    stored: str | None,
     json_path: str | None,
     report_path: str | None,
+    flent_path: str | None,
+    prometheus_path: str | None,
     quiet: bool,
 ) -> None:
     """Say why it lags: load the path to HOST, and watch who waits on which part of it.
@@ -111,40 +129,57 @@ def diagnose(
       airqueue diagnose server.example --wire 192.168.1.2 --json now.json --report now.html
       airqueue diagnose --download https://server.example/large.bin
       airqueue diagnose server.example --again now.json
+      airqueue diagnose --from now.json --flent now.flent.gz
 
     Exit codes: 0 a result; 1 nothing could be diagnosed; 2 wrong usage; 130 interrupted.
     """
-    try:
-        order = Order(
-            host,
-            Web(download, upload, max_bytes),
-            port,
-            wire,
-            gateway,
-            DIRECTIONS if direction == "both" else ("down",) if direction == "down" else ("up",),
-            hold,
-            load == "flood",
-            max_rate,
-            max_wait,
-            read_key(key_file),
-        )
-    except LoadError as error:
-        raise click.UsageError(str(error)) from error
+    files = Files(json_path, report_path, flent_path, prometheus_path)
+    files.check()
     before = None if again is None else from_json(read_diagnosis(again)["records"])
-    for path in (json_path, report_path):
-        if path is not None and path != "-":
-            check_writable(path)
+    if stored is not None:
+        if host is not None or download is not None or upload is not None or wire is not None:
+            raise click.UsageError("--from measures nothing: leave hosts and addresses out.")
+        records, about = _stored(stored)
+    else:
+        try:
+            order = Order(
+                host,
+                Web(download, upload, max_bytes),
+                port,
+                wire,
+                gateway,
+                _DIRECTIONS[direction],
+                hold,
+                load == "flood",
+                max_rate,
+                max_wait,
+                read_key(key_file),
+            )
+        except LoadError as error:
+            raise click.UsageError(str(error)) from error
+        records, about = _measured(order, quiet=quiet)
+    compared = [] if before is None else changes(before, records)
+    emit(diagnosis(records, Asking(device)), compared, about, files)
+    if stored is None and about["interrupted"]:
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _measured(order: Order, *, quiet: bool) -> tuple[Records, dict[str, Any]]:
+    """Carry out an order; return the records, and what the document says about them."""
     began = time.monotonic()
     with View(quiet=quiet) as view:
         records, interrupted = carry_out(order, view.on_glimpse)
-    about = {
+    return records, {
         "airqueue": airqueue.__version__,
-        "created": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "created": datetime.datetime.now(datetime.UTC).strftime(CREATED),
         "target": order.target,
         "elapsed_s": round(time.monotonic() - began, 3),
         "interrupted": interrupted,
     }
-    compared = [] if before is None else changes(before, records)
-    emit(diagnosis(records, Asking(device)), compared, about, json_path, report_path)
-    if interrupted:
-        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _stored(path: str) -> tuple[Records, dict[str, Any]]:
+    """Return the records of a stored result, and what it says about them. Raises DiagnosisError."""
+    document = read_diagnosis(path)
+    kept = {name: document[name] for name in ("created", "target", "elapsed_s", "interrupted")}
+    return from_json(document["records"]), {"airqueue": airqueue.__version__, **kept}

@@ -14,14 +14,13 @@ from rich.text import Text
 
 from airqueue import text
 from airqueue.cli.common import stdout
+from airqueue.cli.diagnose_files import Files
 from airqueue.cli.progress import LiveLine, time_left
 from airqueue.diagnose.again import Change
 from airqueue.diagnose.result import Diagnosis
 from airqueue.diagnose.timeline import Glimpse
 from airqueue.diagnose.words import load_words, what_it_does
-from airqueue.files import write_atomically
 from airqueue.measure.schema import to_text
-from airqueue.report.diagnosis import write_report
 
 
 class View(LiveLine):
@@ -54,24 +53,18 @@ class View(LiveLine):
 
 
 def emit(
-    found: Diagnosis,
-    compared: Sequence[Change],
-    about: Mapping[str, Any],
-    json_path: str | None,
-    report_path: str | None,
+    found: Diagnosis, compared: Sequence[Change], about: Mapping[str, Any], files: Files
 ) -> None:
-    """Write the files and show the diagnosis; ``-`` shows JSON instead."""
+    """Write the files and show the diagnosis, even if a file fails; ``-`` shows JSON instead."""
     document = found.to_json(about)
     document["changes"] = [_change(each) for each in compared]
-    content = to_text(document)
-    if json_path is not None and json_path != "-":
-        write_atomically(json_path, content)
-    if report_path is not None:
-        write_report(report_path, found, document)
-    if json_path == "-":
-        click.echo(content, nl=False)
-    else:
-        _show(found, compared, document)
+    try:
+        files.write(found, document)
+    finally:
+        if files.json == "-":
+            click.echo(to_text(document), nl=False)
+        else:
+            _show(found, compared, document)
 
 
 def _change(change: Change) -> dict[str, Any]:

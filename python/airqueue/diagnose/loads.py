@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from airqueue.diagnose.records import Load, LoadKind
+from airqueue.diagnose.records import STRETCH_S, Load, LoadKind, Stretch, stretches
 from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import FLOOD_FLOW, Plan, cbr
 from airqueue.measure.prober import Prober, RunProgress
@@ -43,8 +43,8 @@ CONNECTIONS: Final = 4
 """Of TCP, at once: as many as a page or a backup opens."""
 SPARSE_PPS, SPARSE_BYTES = 20.0, 200
 """Packets of the run during which connections are open."""
-PAYLOAD_SHARE: Final = 1448 / 1500
-"""Data in a full IP packet of TCP with timestamps (RFC 7323)."""
+TCP_HEADER_BYTES: Final = 32
+"""With timestamps (RFC 7323)."""
 
 Say = Callable[[str, float | None], None]
 """Takes what is done now, and the time left if known."""
@@ -55,7 +55,7 @@ class LoadError(Exception):
 
 
 class Times(Protocol):
-    """The time since the diagnosis began, in seconds."""
+    """The time since the diagnosis began, in seconds, and who answers probes."""
 
     def clock(self) -> float:
         """Return the present time."""
@@ -64,6 +64,16 @@ class Times(Protocol):
     def at_s(self, monotonic_ns: int) -> float:
         """Return a time of CLOCK_MONOTONIC."""
         ...
+
+    def answered_by(self, site: str) -> str | None:
+        """Return the address that answers the probes of a leg; None before the first answer."""
+        ...
+
+
+def payload_share(address: str | None) -> float:
+    """Return the share of data in full packets of TCP from or to an address; None: of IPv4."""
+    header = 40 if address is not None and ":" in address else 20
+    return (SIZE_BYTES - header - TCP_HEADER_BYTES) / SIZE_BYTES
 
 
 @dataclass
@@ -104,8 +114,11 @@ class Connections:
         if not held.any() or not moved[held].sum():
             raise LoadError("The connections broke off before the queue had filled; try again.")
         since_s = float(at_s[~held][-1]) if (~held).any() else began_s
-        bits = 8 * float(moved[held].sum()) / PAYLOAD_SHARE
-        return Load(self.site, direction, "tcp", began_s, ended_s, bits / (ended_s - since_s))
+        bits = 8 * moved.astype(float) / payload_share(self.times.answered_by(self.site))
+        carried_bps = float(bits[held].sum()) / (ended_s - since_s)
+        ends_s = np.concatenate([[self.times.at_s(series["from_ns"])], at_s])
+        rates = stretches(ends_s, bits)
+        return Load(self.site, direction, "tcp", began_s, ended_s, carried_bps, rates=rates)
 
 
 @dataclass
@@ -148,6 +161,7 @@ class Flood:
             zero + end,
             session.rate_pps("hold") * SIZE_BYTES * 8,
             _flood_rise_s(session),
+            rates=_flood_rates(session, zero),
         )
 
     def _idle(self) -> Load:
@@ -191,3 +205,19 @@ def _flood_rise_s(session: Session) -> float | None:
     if not len(before) or not len(loaded):
         return None
     return float(np.median(loaded) - np.median(before))
+
+
+def _flood_rates(session: Session, zero_s: float) -> tuple[Stretch, ...]:
+    """Return the rates of a run that began at ``zero_s``.
+
+    Clocks may differ: the packet with the least delay arrived when it left, to a stretch.
+    """
+    run = session.run
+    arrived = run.received
+    at_ns = run.received_ns[arrived]
+    if not len(at_ns):
+        return ()
+    at_s = (at_ns - (at_ns - run.sent_ns[arrived]).min()) * 1e-9
+    edges = np.arange(0.0, at_s.max() + STRETCH_S, STRETCH_S)
+    bits, _ = np.histogram(at_s, edges, weights=8.0 * run.size_bytes[arrived])
+    return stretches(zero_s + edges, bits)

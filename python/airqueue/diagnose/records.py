@@ -24,11 +24,30 @@ WIRE: Final = "wire"
 """Leg to a server on the access point's own wire."""
 NANOSECONDS: Final = 9
 """Decimals of times in JSON."""
+STRETCH_S: Final = 0.1
+"""Of which the rate of a load is recorded."""
+Stretch = tuple[float, float, float]
+"""Begin and end in seconds, bits of IP packets per second."""
 
 
 def seconds(ns: npt.NDArray[np.int64]) -> Floats:
     """Return times in seconds, rounded as JSON has them: the findings do not change on the way."""
     return np.round(ns * 1e-9, NANOSECONDS)
+
+
+def stretches(at_s: Floats, bits: Floats) -> tuple[Stretch, ...]:
+    """Return the rates between the times ``at_s``, shape (n + 1,), in which ``bits`` arrived, (n,).
+
+    Times that are less than half of `STRETCH_S` apart are taken together.
+    """
+    found = []
+    began, held = float(at_s[0]), 0.0
+    for end, more in zip(at_s[1:].tolist(), bits.tolist(), strict=True):
+        held += more
+        if end - began >= STRETCH_S / 2:
+            found.append((round(began, 6), round(end, 6), round(held / (end - began), 1)))
+            began, held = end, 0.0
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +90,8 @@ class Load:
 
     ``site``: leg to whose end the load went. ``carried_bps``: IP bits per second that arrived; of TCP
     what its data take in full packets.
+    ``rates``: the same over time, fill included: stretches of `STRETCH_S` or a little more, each with
+    its begin, end and rate; empty if not recorded.
     ``flood_rise_s``: delay of the flood's own packets above the empty path, if it was a flood.
     ``idle``: the load could not fill any queue, and why.
     """
@@ -83,6 +104,7 @@ class Load:
     carried_bps: float | None = None
     flood_rise_s: float | None = None
     idle: str | None = None
+    rates: tuple[Stretch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +141,7 @@ def to_json(records: Records) -> dict[str, Any]:
         ],
         "loads": [
             {name: getattr(load, name) for name in Load.__dataclass_fields__}
+            | {"rates": [list(each) for each in load.rates]}
             for load in records.loads
         ],
         "quiet": [list(each) for each in records.quiet],
@@ -139,7 +162,10 @@ def from_json(document: Mapping[str, Any]) -> Records:
         )
         for leg in document["legs"]
     ]
-    loads = [Load(**load) for load in document["loads"]]
+    loads = [
+        Load(**load | {"rates": tuple((begin, end, bps) for begin, end, bps in load["rates"])})
+        for load in document["loads"]
+    ]
     quiet = [(float(began), float(ended)) for began, ended in document["quiet"]]
     return Records(tuple(legs), tuple(loads), tuple(quiet))
 

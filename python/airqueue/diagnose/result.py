@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import functools
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import jsonschema
+import numpy as np
 
 from airqueue.diagnose import records as recorded
 from airqueue.diagnose.advice import Asking, Recommendation, recommend
@@ -23,6 +26,10 @@ from airqueue.diagnose.words import headline, what_it_does
 
 FORMAT: Final = "airqueue-diagnosis"
 VERSION: Final = 1
+CREATED: Final = "%Y-%m-%dT%H:%M:%SZ"
+"""Form of ``created``, UTC."""
+LONGEST_S: Final = 86_400.0
+"""A diagnosis of more than a day is a damaged file."""
 
 
 class DiagnosisError(Exception):
@@ -127,7 +134,11 @@ def schema() -> dict[str, Any]:
 def read_diagnosis(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read and check a file of `airqueue diagnose --json`. Raises OSError or DiagnosisError."""
     try:
-        loaded = json.loads(Path(path).read_bytes())
+        loaded = json.loads(
+            Path(path).read_bytes(), parse_float=_finite, parse_int=_whole, parse_constant=_finite
+        )
+        # Half a surrogate pair would be refused by every file that the names get into.
+        json.dumps(loaded, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise DiagnosisError(f"{path} is not JSON: {error}.") from error
     if not isinstance(loaded, dict) or loaded.get("format") != FORMAT:
@@ -146,4 +157,53 @@ def read_diagnosis(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DiagnosisError(
             f"{path} is damaged or was edited, at {place}: {' '.join(found.message.split())[:150]}."
         )
+    wrong = _contradiction(loaded)
+    if wrong is not None:
+        raise DiagnosisError(f"{path} is damaged or was edited: {wrong}.")
     return loaded
+
+
+def created_at(created: str) -> datetime.datetime:
+    """Return the time at which a document was made."""
+    return datetime.datetime.strptime(created, CREATED).replace(tzinfo=datetime.UTC)
+
+
+def _finite(literal: str) -> float:
+    value = float(literal)
+    if not math.isfinite(value):
+        raise ValueError(f"{literal[:20]} is no number that a result has")
+    return value
+
+
+def _whole(literal: str) -> int:
+    _finite(literal)
+    return int(literal)
+
+
+def _contradiction(document: Mapping[str, Any]) -> str | None:
+    """Say what the schema cannot: about the records' times, and about ``created``."""
+    try:
+        made = created_at(document["created"])
+    except ValueError:
+        return f"created is {document['created'][:40]!r}, not a time like 2026-01-31T12:00:00Z"
+    if made.year < 1970:
+        return f"created is {document['created']}, before 1970"
+    names = [leg["name"] for leg in document["records"]["legs"]]
+    if len({*names}) < len(names):
+        return "two legs have one name"
+    ways = [(load["site"], load["direction"]) for load in document["records"]["loads"]]
+    if len({*ways}) < len(ways):
+        return "two loads are to one site in one direction"
+    for leg in document["records"]["legs"]:
+        if len(leg["sent_s"]) != len(leg["round_trip_s"]):
+            return f"the leg {leg['name'][:40]!r} has not as many round trips as probes"
+        sent_s = np.array([0.0, *leg["sent_s"], LONGEST_S])
+        if (np.diff(sent_s) < 0).any():
+            return f"probes of the leg {leg['name'][:40]!r} are not in order of their times"
+    loads = document["records"]["loads"]
+    times = [(load["began_s"], load["ended_s"]) for load in loads]
+    times += [(begin, end) for load in loads for begin, end, _ in load["rates"]]
+    for began_s, ended_s in (*times, *document["records"]["quiet"]):
+        if not 0 <= began_s <= ended_s <= LONGEST_S:
+            return f"a time from {began_s:g} s to {ended_s:g} s is none within a diagnosis"
+    return None

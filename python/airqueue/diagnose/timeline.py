@@ -58,6 +58,11 @@ class Watch:
         """Return a time of CLOCK_MONOTONIC in seconds since the beginning."""
         return (monotonic_ns - self._zero_ns) * 1e-9
 
+    def answered_by(self, site: str) -> str | None:
+        """Return the address that answers the probes of a leg; None before the first answer."""
+        answers = {each["name"]: each["answered_by"] for each in self._probes.poll()}
+        return answers.get(site)
+
     def last_s(self) -> dict[str, float | None]:
         """Return the last round trip of each leg."""
         return {each["name"]: each["round_trip_s"] for each in self._probes.poll()}

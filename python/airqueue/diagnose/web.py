@@ -10,8 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from airqueue.diagnose.loads import CONNECTIONS, SETTLE_S, LoadError, Say, Times
-from airqueue.diagnose.records import Direction, Load, LoadKind
+import numpy as np
+
+from airqueue.diagnose.loads import (
+    CONNECTIONS,
+    SETTLE_S,
+    LoadError,
+    Say,
+    Times,
+    payload_share,
+)
+from airqueue.diagnose.records import Direction, Load, LoadKind, Stretch, stretches
 
 CHUNK_BYTES: Final = 1 << 16
 TIMEOUT_S: Final = 10.0
@@ -36,6 +45,8 @@ class Transfers:
     _stop: threading.Event = field(default_factory=threading.Event)
     _moved: list[int] = field(default_factory=lambda: [0] * CONNECTIONS)
     _failed: list[str] = field(default_factory=list)
+    _seen: list[tuple[float, int]] = field(default_factory=list)
+    """Times, and the bytes until then."""
 
     def carry_out(self, say: Say) -> Load:
         """Transfer until round trips were measured for ``hold_s``. Raises LoadError."""
@@ -52,7 +63,8 @@ class Transfers:
             self._stop.set()
             for thread in threads:
                 thread.join(TIMEOUT_S)
-        first, last = settled[1], ended[1]
+        share = payload_share(self.times.answered_by(self.site))
+        bits = 8 * (ended[1] - settled[1]) / share
         length = max(ended[0] - settled[0], 1e-9)
         return Load(
             self.site,
@@ -60,7 +72,8 @@ class Transfers:
             self.kind,
             settled[0],
             ended[0],
-            8 * (last - first) / length,
+            bits / length,
+            rates=self._rates(share),
         )
 
     def _watch(self, say: Say, began: float) -> tuple[tuple[float, int], tuple[float, int]]:
@@ -69,6 +82,7 @@ class Transfers:
         says = f"{'downloading' if self.direction == 'down' else 'uploading'} {self.url}"
         while True:
             now, moved = self.times.clock(), sum(self._moved)
+            self._seen.append((now, moved))
             if len(self._failed) == CONNECTIONS:
                 raise LoadError(f"{self.url} cannot be transferred: {self._failed[-1]}.")
             if moved and settled is None and now > began + SETTLE_S:
@@ -84,6 +98,13 @@ class Transfers:
                 )
             say(says, SETTLE_S + self.hold_s - (now - began))
             time.sleep(POLL_S)
+
+    def _rates(self, share: float) -> tuple[Stretch, ...]:
+        """Return the rates as they were seen while it went on; ``share`` of them is data."""
+        if len(self._seen) < 2:
+            return ()
+        at_s, moved = np.array(self._seen, dtype=float).T
+        return stretches(at_s, 8 * np.diff(moved) / share)
 
     def _transfer(self, index: int) -> None:
         try:

@@ -6,7 +6,7 @@ Served over HTTP by `airqueue.emulate.serving`, of which a scrape needs one requ
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -14,14 +14,11 @@ import airqueue
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.network import EmulatedNetwork
 from airqueue.emulate.serving import Server
+from airqueue.prometheus import CONTENT_TYPE, counter, family, family_head, sample
 from airqueue.records import TotalPairDict, TotalsDict
 
-TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _MOST_BYTES: Final = 8192
 _PATIENCE_S: Final = 5.0
-
-Labels = Mapping[str, str]
-Samples = Iterable[tuple[Labels, float]]
 
 _OF_PAIRS: Final = {
     "offered_packets": "IP packets that a real node sent to another one.",
@@ -65,7 +62,7 @@ def text(network: EmulatedNetwork) -> str:
         "seed": str(network.seed),
         "version": airqueue.__version__,
     }
-    families = [_family("info", "gauge", "The emulation.", [(about, 1.0)])]
+    families = [family("info", "gauge", "The emulation.", [(about, 1.0)])]
     try:
         totals = network.moment().totals()
     except EmulationError:
@@ -79,16 +76,14 @@ def text(network: EmulatedNetwork) -> str:
 def _counters(totals: TotalsDict) -> Iterator[str]:
     values: Mapping[str, object] = totals
     for name, (key, about) in _OF_ALL.items():
-        yield _counter(name, about, [({}, _number(values[key]))])
+        yield counter(name, about, [({}, _number(values[key]))])
     for name, about in _OF_PAIRS.items():
         pairs: Mapping[str, Mapping[str, object]] = totals["pairs"]
-        yield _counter(
-            name, about, [(_ends(pair), _number(of[name])) for pair, of in pairs.items()]
-        )
+        yield counter(name, about, [(_ends(pair), _number(of[name])) for pair, of in pairs.items()])
     yield from _named("station", totals["stations"], _OF_STATIONS)
     yield from _named("queue", totals["queues"], _OF_QUEUES)
     refused = totals["refused"].items()
-    yield _counter(
+    yield counter(
         "refused_packets",
         "Packets that were not carried to their destination, by reason.",
         [({"reason": reason}, of["packets"]) for reason, of in refused],
@@ -101,31 +96,31 @@ def _named(
     families: Mapping[str, tuple[str, str]],
 ) -> Iterator[str]:
     for name, (key, about) in families.items():
-        yield _counter(name, about, [({label: of}, _number(v[key])) for of, v in values.items()])
+        yield counter(name, about, [({label: of}, _number(v[key])) for of, v in values.items()])
 
 
 def _gauges(totals: TotalsDict) -> Iterator[str]:
     held = float(totals["held_packets"])
-    yield _family("held_packets", "gauge", "Packets of real programs in the network.", [({}, held)])
+    yield family("held_packets", "gauge", "Packets of real programs in the network.", [({}, held)])
     away = [({"station": name}, float(of["away"])) for name, of in totals["stations"].items()]
-    yield _family("station_away", "gauge", "1 if a station is out of reach of all others.", away)
+    yield family("station_away", "gauge", "1 if a station is out of reach of all others.", away)
     waiting = [({"queue": name}, float(of["packets"])) for name, of in totals["queues"].items()]
-    yield _family("queue_packets", "gauge", "Packets that wait in a queue.", waiting)
+    yield family("queue_packets", "gauge", "Packets that wait in a queue.", waiting)
     waiting = [({"queue": name}, float(of["bytes"])) for name, of in totals["queues"].items()]
-    yield _family("queue_bytes", "gauge", "Bytes that wait in a queue.", waiting)
+    yield family("queue_bytes", "gauge", "Bytes that wait in a queue.", waiting)
 
 
 def _delays(pairs: Mapping[str, TotalPairDict]) -> str:
     """Return the delays of delivered packets as a histogram."""
     name = "airqueue_delay_seconds"
-    lines = [_head(name, "histogram", "Delay of delivered packets in the network.")]
+    lines = [family_head(name, "histogram", "Delay of delivered packets in the network.")]
     for pair, of in pairs.items():
         ends, count = _ends(pair), of["delivered_packets"]
         buckets = [(repr(each["below_s"]), each["packets"]) for each in of["delays_below"]]
         for bound, below in [*buckets, ("+Inf", count)]:
-            lines.append(_sample(f"{name}_bucket", {**ends, "le": bound}, below))
-        lines.append(_sample(f"{name}_sum", ends, of["delay_sum_s"]))
-        lines.append(_sample(f"{name}_count", ends, count))
+            lines.append(sample(f"{name}_bucket", {**ends, "le": bound}, below))
+        lines.append(sample(f"{name}_sum", ends, of["delay_sum_s"]))
+        lines.append(sample(f"{name}_count", ends, count))
     return "".join(lines)
 
 
@@ -138,28 +133,6 @@ def _ends(pair: str) -> dict[str, str]:
 def _number(value: object) -> float:
     assert isinstance(value, int | float)
     return value
-
-
-def _counter(name: str, about: str, samples: Samples) -> str:
-    return _family(f"{name}_total", "counter", about, samples)
-
-
-def _family(name: str, kind: str, about: str, samples: Samples) -> str:
-    name = f"airqueue_{name}"
-    return _head(name, kind, about) + "".join(_sample(name, *sample) for sample in samples)
-
-
-def _head(name: str, kind: str, about: str) -> str:
-    return f"# HELP {name} {about}\n# TYPE {name} {kind}\n"
-
-
-def _sample(name: str, labels: Labels, value: float) -> str:
-    inside = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
-    return f"{name}{{{inside}}} {value}\n" if inside else f"{name} {value}\n"
-
-
-def _escaped(label: str) -> str:
-    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 class Metrics:
@@ -203,7 +176,7 @@ class Metrics:
 def _response(status: str, body: str, more: str = "", *, with_body: bool = True) -> bytes:
     data = body.encode()
     head = (
-        f"HTTP/1.1 {status}\r\nContent-Type: {TYPE}\r\nContent-Length: {len(data)}\r\n"
+        f"HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {len(data)}\r\n"
         f"{more}Connection: close\r\n\r\n"
     )
     return head.encode("ascii") + (data if with_body else b"")

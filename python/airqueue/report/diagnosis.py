@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
@@ -19,6 +19,8 @@ from airqueue.report import html
 from airqueue.report.html import Figure
 from airqueue.report.svg import Chart, padded
 
+NARROW: Final = 360
+"""Width of the picture on a phone, whose words would be too small in the wide one."""
 _NAMES: Final = {
     "gateway": "to the gateway: radio network alone",
     "wire": "to the server on the access point's wire",
@@ -60,32 +62,40 @@ def render(found: Diagnosis, document: Mapping[str, Any]) -> str:
 def _over_time(records: Records) -> Figure:
     """Return round trips of all legs over time, the loads as bands."""
     legs = [leg for leg in records.legs if leg.answered]
-    ends = [float(leg.sent_s.max()) for leg in legs] or [1.0]
-    known = [leg.round_trip_s[~np.isnan(leg.round_trip_s)] * 1e3 for leg in legs]
-    highest = padded(np.concatenate(known).tolist() if known else [])
-    chart = Chart(
-        "Round trips over time",
-        (0.0, max(ends)),
-        highest,
-        x_label="seconds",
-        y_label="round trip, ms",
-        width=900,
-        height=320,
-    )
-    for load in records.loads:
-        if load.idle is None:
-            label = "download" if load.direction == "down" else "upload"
-            chart.band(load.began_s, load.ended_s, f"{label}, {load.site}")
-    # The longest path first: what the gateway answers lies above it, and what waits there shows.
-    for number, leg in reversed(list(enumerate(legs, 1))):
-        _draw(chart, leg, number)
     return Figure(
         "Who waits, and when",
         "Each dot is a probe. Where a load lifts both legs alike packets wait in the radio network; "
         "where it lifts the leg to the server alone they wait behind the gateway.",
-        (chart.render(),),
+        (html.by_width(_chart(records, legs, 900, 320), _chart(records, legs, NARROW, 300)),),
         tuple((number, _NAMES.get(leg.name, leg.name)) for number, leg in enumerate(legs, 1)),
     )
+
+
+def _chart(records: Records, legs: Sequence[Leg], width: int, height: int) -> str:
+    ends = [float(leg.sent_s.max()) for leg in legs] or [1.0]
+    known = [leg.round_trip_s[~np.isnan(leg.round_trip_s)] * 1e3 for leg in legs]
+    narrow = width == NARROW
+    chart = Chart(
+        "Round trips over time",
+        (0.0, max(ends)),
+        # Above the dots is room for the names of the loads.
+        padded(np.concatenate(known).tolist() if known else [], room=0.12),
+        x_label="seconds",
+        y_label="round trip, ms",
+        width=width,
+        height=height,
+        left=56 if narrow else 64,
+    )
+    for load in records.loads:
+        if load.idle is None:
+            label = "download" if load.direction == "down" else "upload"
+            arrow = "↓" if load.direction == "down" else "↑"
+            named = f"{arrow} {load.site}" if narrow else f"{label}, {load.site}"
+            chart.band(load.began_s, load.ended_s, named)
+    # The longest path first: what the gateway answers lies above it, and what waits there shows.
+    for number, leg in reversed(list(enumerate(legs, 1))):
+        _draw(chart, leg, number)
+    return chart.render()
 
 
 def _draw(chart: Chart, leg: Leg, number: int) -> None:
@@ -94,14 +104,13 @@ def _draw(chart: Chart, leg: Leg, number: int) -> None:
 
 
 def _round_trips(document: Mapping[str, Any]) -> str:
-    head = ["leg", "load", "median", "95 %", "99 %", "answered", "sent"]
+    head = ["leg", "load", "median", "95 %", "99 %", "answered"]
     rows = [
         [
             row["leg"],
             "none" if row["load_site"] is None else f"{row['load_direction']} ({row['load_site']})",
             *(text.seconds(row[name]) for name in ("p50_s", "p95_s", "p99_s")),
-            str(row["answered"]),
-            str(row["sent"]),
+            f"{row['answered']} of {row['sent']}",
         ]
         for row in document["round_trips"]
     ]
@@ -121,10 +130,12 @@ def _evidence(document: Mapping[str, Any]) -> str:
 
 
 def _settings(document: Mapping[str, Any]) -> str:
-    parts = [
-        f"<h3>{escape(each['target'])}: {escape(each['place'])}</h3>"
-        f"<pre>{escape(chr(10).join(each['lines']))}</pre>"
-        for each in document["recommendation"]["settings"]
-        if each["lines"]
-    ]
+    parts: list[str] = []
+    known: set[str] = set()
+    for each in document["recommendation"]["settings"]:
+        if each["lines"]:
+            parts.append(f"<h3>{escape(each['target'])}: {escape(each['place'])}</h3>")
+            parts.append(f"<pre>{escape(chr(10).join(each['lines']))}</pre>")
+            parts += [html.paragraph([note]) for note in each["notes"] if note not in known]
+            known |= {*each["notes"]}
     return "<h2>Settings</h2>" + "".join(parts) if parts else ""

@@ -112,6 +112,11 @@ def figure(shown: Figure) -> str:
     )
 
 
+def by_width(wide: str, narrow: str) -> str:
+    """Return one picture drawn twice, of which a screen shows the one for its width."""
+    return f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>'
+
+
 def data(json_text: str) -> str:
     """Embed a result; in a script element only ``<`` could end or nest it."""
     safe = json_text.replace("<", "\\u003c")

@@ -1,0 +1,61 @@
+"""The files that a diagnosis can write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airqueue.diagnose import flent, metrics
+from airqueue.diagnose.result import Diagnosis
+from airqueue.files import check_writable, write_atomically
+from airqueue.measure.schema import to_text
+from airqueue.report.diagnosis import write_report
+
+flent_option = click.option(
+    "--flent",
+    "flent_path",
+    metavar=f"FILE{flent.SUFFIX}",
+    help="Write the round trips and rates as a data file of flent, which draws them.",
+)
+prometheus_option = click.option(
+    "--prometheus",
+    "prometheus_path",
+    metavar="FILE.prom",
+    help="Write the figures for Prometheus, as node_exporter's textfile collector reads them.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What the user asked for; ``-`` as the JSON's path is stdout, which is no file."""
+
+    json: str | None = None
+    report: str | None = None
+    flent: str | None = None
+    prometheus: str | None = None
+
+    def check(self) -> None:
+        """Raise OSError, or click.UsageError, before the diagnosis if a file cannot be written."""
+        if self.flent is not None and not self.flent.endswith(flent.SUFFIX):
+            raise click.UsageError(
+                f"flent knows its files by their names: let {self.flent!r} end in {flent.SUFFIX}."
+            )
+        for path in (self.json, self.report, self.flent, self.prometheus):
+            if path is not None and path != "-":
+                check_writable(path)
+
+    def write(self, found: Diagnosis, document: Mapping[str, Any]) -> None:
+        """Write all files; ``document`` is the diagnosis as JSON has it. Raises OSError."""
+        if self.json is not None and self.json != "-":
+            write_atomically(self.json, to_text(document))
+        if self.report is not None:
+            write_report(self.report, found, document)
+        if self.flent is not None:
+            name = Path(self.flent).name
+            write_atomically(self.flent, flent.content(found.records, document, name))
+        if self.prometheus is not None:
+            write_atomically(self.prometheus, metrics.text(document))
