@@ -24,6 +24,11 @@ Ints = npt.NDArray[np.int64]
 
 MIN_STAMPS = 3
 """Fewer transmit stamps than this in a phase do not tell how long its packets took."""
+TOGETHER_NS = 2_000
+"""A program that finds several packets due hands them to the kernel at once, and notes for each of
+them when it was written: a fraction of this after the one before."""
+FASTEST = 10
+"""Percentile of the times that stamped packets took: that of one packet, without a wake-up."""
 LEAST = 3
 """So many packets of the flood must have been as fast, before the path is said to be."""
 
@@ -32,8 +37,9 @@ def left_ns(session: Session) -> Floats:
     """Return when each packet left its host for the network, NaN if it never did; shape (n,).
 
     The kernel stamps few of the flood's packets as they leave, and nearly all sparse ones. The
-    others take what the stamped ones of their phase took in the middle; without stamps in the flood
-    and without load the program's own times are all there is.
+    others take what the stamped ones of their phase took in the middle. Packets that were handed over
+    together leave one after another. Without stamps in the flood and without load the program's own
+    times are all there is.
     """
     run = session.run
     left = run.sent_ns.astype(float)
@@ -49,7 +55,27 @@ def left_ns(session: Session) -> Floats:
         rows = session.during(phase)
         if np.count_nonzero(rows & stamped) >= MIN_STAMPS:
             usual[rows] = np.median(took[rows & stamped])
+    usual += _place(session) * _one_ns(session, took[stamped & session.busy_time])
     return np.asarray(left + np.where(stamped, took, usual))
+
+
+def _place(session: Session) -> Ints:
+    """How many packets were handed over before each one, together with it; shape (n,)."""
+    run = session.run
+    rows = np.arange(len(run))
+    at = np.where(run.sent, run.sent_ns, run.scheduled_ns)
+    first = np.diff(at, prepend=at[:1]) > TOGETHER_NS
+    first[:1] = True
+    return np.asarray(rows - np.maximum.accumulate(np.where(first, rows, 0)))
+
+
+def _one_ns(session: Session, took: Floats) -> float:
+    """Time that the sending host needs for one more packet: it keeps up with the flood."""
+    sent = session.run.sent_ns[session.busy & session.run.sent]
+    if len(sent) < 2:
+        return 0.0
+    mean_gap_ns = float(np.ptp(sent)) / (len(sent) - 1)
+    return min(float(np.percentile(took, FASTEST)), mean_gap_ns)
 
 
 def late_ns(session: Session) -> float:
