@@ -127,3 +127,49 @@ def test_a_slow_receiver_is_named():
     )
     assert result.verdict in ("receiver_limited", "undecided")
     assert result.capacity is None
+
+
+def test_a_sender_that_wakes_up_for_single_packets_hides_no_packet():
+    """At 250 Mb/s a packet takes 48 microseconds: as long as a machine needs to wake up."""
+    for shaper in ("link", "token_bucket"):
+        result = measured(
+            queue="pfifo:73",
+            rate_bps=250e6,
+            shaper=shaper,
+            burst_bytes=32_790,
+            sender_wakeup_s=45e-6,
+        )
+        assert (result.verdict, result.counted_in) == ("fifo", "packets")
+        assert result.capacity == pytest.approx(73, abs=0.2)
+        # The stamps tell: nothing is left that would make the interval wider.
+        assert result.ci95 == pytest.approx((72.5, 73.5), abs=0.1)
+
+
+def test_a_receiver_that_wakes_up_hides_no_packet_or_the_interval_has_it():
+    """Nothing stamps what a receiver's waking takes: it shows before the flood."""
+    short = measured(queue="pfifo:150", rate_bps=100e6, receiver_wakeup_s=20e-6)
+    assert short.capacity == pytest.approx(150, abs=0.2)
+    assert short.ci95 == pytest.approx((149.5, 150.5), abs=0.1)
+    for wakeup_s in (45e-6, 100e-6, 250e-6):
+        long = measured(queue="pfifo:150", rate_bps=100e6, receiver_wakeup_s=wakeup_s)
+        assert long.verdict == "fifo"
+        assert long.ci95[0] <= 150 <= long.ci95[1]
+        # What arrives of the small packets while the receiver wakes up, and two halves of one.
+        assert long.ci95[1] - long.ci95[0] <= wakeup_s * 100e6 / (8 * 764) + 2
+    assert any("than the instants are known" in warning for warning in long.warnings)
+
+
+def test_waking_up_is_nothing_to_a_slow_path():
+    result = measured(queue="pfifo:100", sender_wakeup_s=45e-6, receiver_wakeup_s=100e-6)
+    assert result.capacity == pytest.approx(100, abs=0.2)
+    assert result.ci95 == pytest.approx((99.5, 100.5), abs=0.1)
+    assert not result.warnings
+
+
+def test_bytes_behind_hosts_that_wake_up():
+    config = {"queue": "bfifo:110000", "link_layer_bytes": 14, "rate_bps": 54e6}
+    result = measured(**config, sender_wakeup_s=45e-6, receiver_wakeup_s=15e-6)
+    assert (result.verdict, result.counted_in) == ("fifo", "bytes")
+    assert result.ci95[0] <= 110_000 <= result.ci95[1]
+    # 72 packets of 1514 bytes fit and 143 of 764, so the limit is from 109,252 to 110,016.
+    assert result.capacity == pytest.approx(109_634, abs=1)

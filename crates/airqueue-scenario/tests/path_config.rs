@@ -31,7 +31,8 @@ fn every_key_can_be_given() {
         "ingress_rate_bps": 1e8, "ingress_delay_s": 0, "base_delay_s": 0.002,
         "reverse_delay_s": 0.003, "clock_offset_s": -1000, "skew_ppm": -50,
         "clock_steps_s": [[10, -0.25]], "receive_buffer_packets": 200.0, "reader_rate_pps": 5000,
-        "sender_cap_pps": 800.5, "sender_burst_packets": 10, "flows": 4,
+        "sender_cap_pps": 800.5, "sender_burst_packets": 10,
+        "sender_wakeup_s": 1e-4, "receiver_wakeup_s": 0, "rests_after_s": 0.002, "flows": 4,
         "record_queue_series": true }"#;
     let config = PathConfig::from_json(json).unwrap();
     SimulatedPath::new(&config, 1).unwrap();
@@ -44,7 +45,7 @@ fn every_key_can_be_given() {
 /// Each error names the key, what was found, and what was expected.
 #[test]
 fn errors_say_where_what_and_what_instead() {
-    let cases: [(&str, &[&str]); 29] = [
+    let cases: [(&str, &[&str]); 30] = [
         (r#"{"rat_bps": 1}"#, &["rat_bps", "expected one of", "`rate_bps`"]),
         (r#"{"rate_bps": "7mbit"}"#, &["rate_bps", "7mbit", "a number"]),
         (r#"{"rate_bps": 0}"#, &["rate_bps", "is 0", "from 1"]),
@@ -80,6 +81,7 @@ fn errors_say_where_what_and_what_instead() {
         (r#"{"skew_ppm": 1e9}"#, &["skew_ppm", "1000000000", "100000"]),
         (r#"{"receive_buffer_packets": 0}"#, &["receive_buffer_packets", "is 0", "at least 1"]),
         (r#"{"sender_cap_pps": -1}"#, &["sender_cap_pps", "-1", "0.001"]),
+        (r#"{"receiver_wakeup_s": -1}"#, &["receiver_wakeup_s", "-1", "0 to 3600"]),
         (r#"{"flows": 17}"#, &["flows", "17", "1 to 16"]),
     ];
     for (json, parts) in cases {
@@ -153,6 +155,9 @@ fn infinities_and_nan_are_refused() {
             PathConfig { repeat_s: Some(x), ..PathConfig::default() },
             PathConfig { reader_rate_pps: Some(x), ..PathConfig::default() },
             PathConfig { sender_cap_pps: Some(x), ..PathConfig::default() },
+            PathConfig { sender_wakeup_s: x, ..PathConfig::default() },
+            PathConfig { receiver_wakeup_s: x, ..PathConfig::default() },
+            PathConfig { rests_after_s: x, ..PathConfig::default() },
             PathConfig { stalls_s: vec![[x, 1.0]], ..PathConfig::default() },
             PathConfig { stalls_s: vec![[1.0, x]], ..PathConfig::default() },
             PathConfig { rate_changes: vec![[1.0, x]], ..PathConfig::default() },

@@ -81,8 +81,9 @@ def fit_quiet_delay(session: Session) -> QuietDelay | None:
     for phase in ("quiet", "after"):
         rows = settled_rows(session, phase)
         if len(rows):
-            calm = run.received_ns[rows] - run.sent_ns[rows]
-            sides.append((float(np.median(run.sent_ns[rows])), float(np.median(calm)), _iqr(calm)))
+            left = session.left_ns[rows]
+            calm = run.received_ns[rows] - left
+            sides.append((float(np.median(left)), float(np.median(calm)), _iqr(calm)))
     if not sides:
         return None
     second = (sides[1][0], sides[1][1]) if len(sides) == 2 else None

@@ -22,6 +22,8 @@ class SessionEvidence:
     in a drop-tail queue). ``overtaken``: flood packets that a probe sent behind them passed, median
     over probes (0 in one FIFO). ``burst``: packets that arrive together. ``delay_rise``: delay
     gained in the flood, in packet times. ``noise``: jitter of the quiet path in packet times.
+    ``pacing``: from the 10th to the 90th percentile of the times in which flood packets left the
+    sending host, in packet times.
     ``early``, ``idle`` and ``quiet``: packets lost and sent of the flood until the queue was half
     full, of the baseline before and after it, and before it alone: what is refused while the queue
     still drains is no loss of the path.
@@ -33,6 +35,7 @@ class SessionEvidence:
     burst: float
     delay_rise: float | None
     noise: float
+    pacing: float
     early: tuple[int, int]
     idle: tuple[int, int]
     quiet: tuple[int, int]
@@ -57,6 +60,7 @@ def observe(session: Session) -> SessionEvidence:
         burst=session.burst,
         delay_rise=None if session.delay_full_s is None else session.delay_full_s * rate,
         noise=jitter_s * rate,
+        pacing=session.pacing_s * rate,
         early=_lost_before_half_full(session),
         idle=lost_in(session, "quiet", "after"),
         quiet=lost_in(session, "quiet"),

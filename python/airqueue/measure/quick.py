@@ -3,7 +3,8 @@
 1. *Ramp*: trains at 4, 16, 64, ... Mb/s until the path lets out less than goes in: its rate T.
 2. *Exploration*: a flood at 3 T, four times as long each time, until packets are refused: a first
    count of the queue, which sets the length of the sessions.
-3. *Sessions* for every packet size in turn: quiet, fill at 3 T, hold at 1.3 T, press at 2 T, quiet.
+3. *Sessions* for every packet size in turn: quiet, 0.8 T for a moment, fill at 3 T, hold at 1.3 T,
+   press at 2 T, quiet.
    They stop when the confidence interval of every size is short enough.
 4. If they saw one FIFO, its queue *stands* for seconds (`airqueue.measure.standing`): again while the
    losses do not decide whether it manages itself.
@@ -54,6 +55,10 @@ SUBSTITUTES = 2
 QUIET_S = 0.35
 QUIET_PER_SIZE = 12
 """Baseline packets of each size in each quiet period."""
+WARM = 0.8
+"""Rate before the flood, as a share of the path's: the hosts are awake, and nothing waits."""
+WARM_PACKETS = 24
+"""At least so many packets then."""
 PROBE_SHARE = 0.008
 """Probes during hold, as a share of the path's rate: few enough to leave Eq. (1) alone."""
 HOLD_DROPS = 60
@@ -400,7 +405,8 @@ def session_plan(state: SizeState, states: Sequence[SizeState]) -> tuple[Plan, d
         for factor in (FILL, HOLD, PRESS)
     )
     quiet = quiet_length_s(rate, len(sizes))
-    fill = quiet + max(RATE_WINDOW_S, 1.2 * state.held / (filling - rate) + 0.03)
+    warm = quiet + max(RATE_WINDOW_S, WARM_PACKETS / (WARM * rate))
+    fill = warm + max(RATE_WINDOW_S, 1.2 * state.held / (filling - rate) + 0.03)
     hold = fill + max(LEAST_HOLD_S, HOLD_DROPS / (holding - rate))
     press = hold + press_length_s(rate)
     drained = press + 1.15 * state.held / rate + 0.03
@@ -408,7 +414,8 @@ def session_plan(state: SizeState, states: Sequence[SizeState]) -> tuple[Plan, d
     probe_pps = min(10.0, PROBE_SHARE * rate)
     segments = [
         *baseline(0.0, quiet, rate, sizes),
-        cbr(FLOOD_FLOW, quiet, fill, filling, size),
+        cbr(FLOOD_FLOW, quiet, warm, WARM * rate, size),
+        cbr(FLOOD_FLOW, warm, fill, filling, size),
         cbr(FLOOD_FLOW, fill, hold, holding, size),
         cbr(FLOOD_FLOW, hold, press, pressing, size),
         cbr(PROBE_FLOWS[0], fill, hold, probe_pps, size),
@@ -418,7 +425,8 @@ def session_plan(state: SizeState, states: Sequence[SizeState]) -> tuple[Plan, d
     ]
     phases = {
         "quiet": [0.0, quiet],
-        "fill": [quiet, fill],
+        "warm": [quiet, warm],
+        "fill": [warm, fill],
         "hold": [fill, hold],
         "press": [hold, press],
         "drain": [press, drained],

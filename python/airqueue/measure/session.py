@@ -3,6 +3,7 @@
 A session is a run with named phases, by the sender's clock and in seconds from the start of the run:
 
 ``quiet``   baseline packets only: the delay of the empty path (t1 in the paper);
+``warm``    packets of the flood's flow below the path's rate, absent in the paper: busy, and empty;
 ``fill``    the flood begins, faster than the path drains;
 ``hold``    the flood goes on at a steady overload: the full queue is measured here (t2);
 ``press``   a stronger overload, absent in the paper: a drop-tail queue holds no more for it;
@@ -18,6 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from airqueue.measure import instants
 from airqueue.measure.clock import QuietDelay, fit_quiet_delay
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.records import MISSING, Run
@@ -83,11 +85,17 @@ class Session:
 
     @cached_property
     def flood(self) -> Bools:
-        """Packets of the saturating flow; shape (n,)."""
-        return np.asarray(self.run.flow == FLOOD_FLOW) & self._flood_time
+        """Packets of the saturating flow that are to fill the queue; shape (n,)."""
+        return self.busy & ~self.during("warm")
 
     @cached_property
-    def _flood_time(self) -> Bools:
+    def busy(self) -> Bools:
+        """Packets of the saturating flow, those that only keep the path busy included; shape (n,)."""
+        return np.asarray(self.run.flow == FLOOD_FLOW) & self.busy_time
+
+    @cached_property
+    def busy_time(self) -> Bools:
+        """Packets sent between the quiet periods; shape (n,)."""
         quiet_end = self.phases["quiet"][1]
         after_start = self.phases["after"][0]
         at = self.run.scheduled_ns
@@ -99,13 +107,26 @@ class Session:
         return fit_quiet_delay(self)
 
     @cached_property
+    def left_ns(self) -> Floats:
+        """When each packet left its host, NaN if it never did: `instants.left_ns`; shape (n,)."""
+        return instants.left_ns(self)
+
+    @cached_property
+    def late_ns(self) -> float:
+        """By how much `arrival_if_empty_ns` may be too late under load: `instants.late_ns`."""
+        return instants.late_ns(self)
+
+    @cached_property
+    def pacing_s(self) -> float:
+        """How unevenly long the flood's packets take to leave their host: `instants.pacing_s`."""
+        return instants.pacing_s(self)
+
+    @cached_property
     def arrival_if_empty_ns(self) -> Floats | None:
         """Arrival time of each packet without any queue, receiver's clock; (n,)."""
         if self.quiet_delay is None:
             return None
-        sent = self.run.sent_ns.astype(float)
-        sent[~self.run.sent] = np.nan
-        return np.asarray(sent + self.quiet_delay.at_ns(sent))
+        return np.asarray(self.left_ns + self.quiet_delay.at_ns(self.left_ns))
 
     @cached_property
     def arrivals_ns(self) -> Ints:
@@ -167,9 +188,35 @@ class Session:
         the tail: what the receiver gets from the moment at which the refused packet would have come
         through an empty path until the tail comes *is* the content of the queue, whatever the rate
         was meanwhile. A packet under transmission at that moment arrives before it and is left out.
+
+        That moment is the last one at which so many waited: a packet may have left the queue right
+        after it, and steady floods meet the full queue just then. But none left it since the tail
+        came, or the refused packet would have found its place. So the content is counted earlier, by
+        as much as the instants may be late, and at most half of the time since the tail.
         """
-        each = self.waiting_at_each
-        return np.full(len(self.drops), np.nan) if each is None else each[self.drops]
+        if self.arrival_if_empty_ns is None:
+            return np.full(len(self.drops), np.nan)
+        return self._waiting(self.drops, self._counted_at_ns(self.drops))
+
+    def _counted_at_ns(self, rows: Ints) -> Floats:
+        """Instants at which to count for refused packets, see `waiting_at_drop`; shape of rows."""
+        due = self.arrival_if_empty_ns
+        assert due is not None
+        tails = self.last_delivered_before[rows]
+        since = np.where(tails < 0, 0.0, due[rows] - due[tails])
+        return np.asarray(due[rows] - np.minimum(self.late_ns, since / 2))
+
+    @property
+    def doubt(self) -> float:
+        """Packets by which counts may be too low, because the instants may be too late.
+
+        Up to half a packet's time does no harm: the counts are taken earlier, see `waiting_at_drop`,
+        and that far from the next packet's leaving. Bursts have a resolution of their own.
+        """
+        quiet = self.quiet_delay
+        if quiet is None or quiet.packet_s <= 0 or self.burst > 2:
+            return 0.0
+        return max(0.0, self.late_ns * 1e-9 / quiet.packet_s - 0.5)
 
     @cached_property
     def waiting_at_each(self) -> Floats | None:
@@ -179,12 +226,14 @@ class Session:
         delay.
         """
         due = self.arrival_if_empty_ns
-        if due is None:
-            return None
-        tails = self.last_delivered_before
-        gone_before = np.searchsorted(self.arrivals_ns, due, side="right")
+        return None if due is None else self._waiting(np.arange(len(self.run)), due)
+
+    def _waiting(self, rows: Ints, at_ns: Floats) -> Floats:
+        """Packets up to the tail before each of the rows that arrived after an instant of its own."""
+        tails = self.last_delivered_before[rows]
+        gone_before = np.searchsorted(self.arrivals_ns, at_ns, side="right")
         waiting = (self.arrival_rank[tails] + 1 - gone_before).astype(float)
-        waiting[(tails < 0) | ~self.run.sent] = np.nan
+        waiting[(tails < 0) | ~self.run.sent[rows]] = np.nan
         return np.asarray(np.maximum(waiting, 0.0))
 
     @cached_property
@@ -195,8 +244,9 @@ class Session:
         if due is None or not len(rows):
             return None
         last = rows[-1]
+        at = self._counted_at_ns(rows[-1:])[0] if self.run.lost[last] else due[last]
         arrived = self.run.received_ns[: last + 1]
-        return float(np.count_nonzero((arrived != MISSING) & (arrived > due[last])))
+        return float(np.count_nonzero((arrived != MISSING) & (arrived > at)))
 
     @cached_property
     def clean_tail(self) -> int:

@@ -62,13 +62,13 @@ class Finding:
 
 
 def explained(held: float, seen: SessionEvidence, lost: float) -> float:
-    """Packets by which counts in one FIFO without packets of others scatter: burst and loss.
+    """Packets by which counts in one FIFO without packets of others scatter: burst, pacing, loss.
 
     Of ``held`` packets the air loses a binomial number, ``lost`` being the share on the idle path:
     its standard deviation lies `TENTHS` times between the 10th and the 90th percentile.
     """
     burst = seen.burst if seen.burst > 2 else 0.0
-    return burst + TENTHS * float(np.sqrt(held * lost * (1 - lost)))
+    return burst + seen.pacing + TENTHS * float(np.sqrt(held * lost * (1 - lost)))
 
 
 def tolerance(held: float, seen: SessionEvidence, lost: float) -> float:

@@ -29,6 +29,9 @@ pub struct CheckedPath {
     pub receive_buffer: Option<usize>,
     pub read_interval: Option<Span>,
     pub sender_cap: Option<SenderCap>,
+    pub sender_wakeup: Span,
+    pub receiver_wakeup: Span,
+    pub rests_after: Span,
     pub flows: u8,
     pub record_series: bool,
 }
@@ -59,6 +62,9 @@ impl CheckedPath {
             receive_buffer: at_least_one("receive_buffer_packets", c.receive_buffer_packets)?,
             read_interval: c.reader_rate_pps.map(reader).transpose()?,
             sender_cap: sender_cap(c)?,
+            sender_wakeup: delay("sender_wakeup_s", c.sender_wakeup_s)?,
+            receiver_wakeup: delay("receiver_wakeup_s", c.receiver_wakeup_s)?,
+            rests_after: delay("rests_after_s", c.rests_after_s)?,
             flows: flows(c.flows)?,
             record_series: c.record_queue_series,
         })

@@ -118,6 +118,15 @@ pub struct PathConfig {
     /// Burst of packets that the sending host sends at once before its cap applies.
     #[serde(deserialize_with = "count")]
     pub sender_burst_packets: u32,
+    /// By how much later the first packet after a rest leaves the sending host. Its transmit stamps show it.
+    #[serde(deserialize_with = "number")]
+    pub sender_wakeup_s: f64,
+    /// By how much later the first packet after a rest reaches the receiver, behind the device.
+    #[serde(deserialize_with = "number")]
+    pub receiver_wakeup_s: f64,
+    /// How long a host has nothing to do before it rests.
+    #[serde(deserialize_with = "number")]
+    pub rests_after_s: f64,
     /// Number of flows that the endpoints open, each with its own ports; 1 to 16.
     #[serde(deserialize_with = "count")]
     pub flows: u32,
@@ -159,6 +168,9 @@ impl Default for PathConfig {
             reader_rate_pps: None,
             sender_cap_pps: None,
             sender_burst_packets: 32,
+            sender_wakeup_s: 0.0,
+            receiver_wakeup_s: 0.0,
+            rests_after_s: 0.001,
             flows: 2,
             record_queue_series: false,
         }

@@ -21,9 +21,21 @@ pub struct Host<E> {
     pub clock: HostClock,
 }
 
-/// The sending limit of the host that sends in the loaded direction.
+/// The limits of the host that sends in the loaded direction.
 #[derive(Debug)]
-pub struct SendLimit(Option<TokenBucket>);
+pub struct SendLimit {
+    cap: Option<TokenBucket>,
+    rest: Rest,
+}
+
+/// A machine that rests when it has nothing to do, and wakes up for a packet.
+#[derive(Debug)]
+pub struct Rest {
+    wakeup: Span,
+    after: Span,
+    /// When the machine has dealt with the last packet.
+    busy_until: Time,
+}
 
 /// The imperfections of the receiver in the loaded direction: stamps that jump, a socket buffer that overflows, a slow
 /// reader.
@@ -38,23 +50,25 @@ pub struct ReceiveLimit {
 }
 
 impl<E: Endpoint> Host<E> {
-    /// Writes the endpoint's next datagram into `buffer`, if the host sends one.
+    /// Writes the endpoint's next datagram into `buffer`, if the host sends one; with the moment when it leaves.
     pub fn poll(
         &mut self,
         now: Time,
         buffer: &mut Vec<u8>,
         limit: Option<&mut SendLimit>,
-    ) -> Option<Transmit> {
+    ) -> Option<(Transmit, Time)> {
         let local = self.clock.read(now);
         let mut limit = limit;
         loop {
             let transmit = self.endpoint.poll_transmit(local, buffer)?;
-            let Some(ticket) = transmit.ticket else { return Some(transmit) };
+            let Some(ticket) = transmit.ticket else { return Some((transmit, now)) };
             if limit.as_mut().is_none_or(|limit| limit.lets_out(now)) {
+                let leaves = limit.as_mut().map_or(now, |limit| limit.rest.ready(now));
                 if ticket.timestamp {
-                    self.endpoint.on_send_outcome(ticket, SendOutcome::KernelSent(local));
+                    let stamp = SendOutcome::KernelSent(self.clock.read(leaves));
+                    self.endpoint.on_send_outcome(ticket, stamp);
                 }
-                return Some(transmit);
+                return Some((transmit, leaves));
             }
             self.endpoint.on_send_outcome(ticket, SendOutcome::Blocked);
         }
@@ -73,17 +87,36 @@ impl<E: Endpoint> Host<E> {
     }
 }
 
+impl Rest {
+    /// A machine that wakes up in `wakeup` when it has had nothing to do for longer than `after`.
+    pub fn new(wakeup: Span, after: Span) -> Rest {
+        Rest { wakeup, after, busy_until: Time::ZERO }
+    }
+
+    /// When the machine has dealt with a packet that comes at `now`: at once if it is awake.
+    pub fn ready(&mut self, now: Time) -> Time {
+        let rested = now > self.busy_until.saturating_add(self.after);
+        let awake = if rested { now.saturating_add(self.wakeup) } else { now };
+        self.busy_until = awake.max(self.busy_until);
+        self.busy_until
+    }
+}
+
 impl SendLimit {
-    /// The cap of the configuration.
-    pub fn new(cap: Option<SenderCap>) -> SendLimit {
-        SendLimit(cap.map(|cap| {
+    /// The limits of the configuration.
+    pub fn new(path: &CheckedPath) -> SendLimit {
+        let bucket = |cap: SenderCap| {
             let depth = work_for(PACKET_BYTES) * u128::from(cap.burst_packets);
             TokenBucket::new(cap.micro_packets, depth)
-        }))
+        };
+        SendLimit {
+            cap: path.sender_cap.map(bucket),
+            rest: Rest::new(path.sender_wakeup, path.rests_after),
+        }
     }
 
     fn lets_out(&mut self, now: Time) -> bool {
-        self.0.as_mut().is_none_or(|bucket| bucket.try_take(work_for(PACKET_BYTES), now))
+        self.cap.as_mut().is_none_or(|bucket| bucket.try_take(work_for(PACKET_BYTES), now))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::check::CheckedPath;
 use super::clock::HostClock;
 use super::device::{Device, PathDirection};
-use super::host::{Host, ReceiveLimit, SendLimit};
+use super::host::{Host, ReceiveLimit, Rest, SendLimit};
 use super::store::{Datagram, DatagramStore, Side};
 use super::truth::Truth;
 use airqueue_core::{FlowKey, Packet, Payload, Span, Time};
@@ -52,6 +52,7 @@ pub struct PathModel<C, S> {
     loaded: Direction,
     send_limit: SendLimit,
     receive_limit: ReceiveLimit,
+    receiver_rest: Rest,
     skew_ppb: i64,
     ingress: DelayLine,
     device: Box<dyn Device>,
@@ -127,8 +128,9 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
             client: Host { endpoint: client, clock: client_clock },
             server: Host { endpoint: server, clock: server_clock },
             loaded,
-            send_limit: SendLimit::new(path.sender_cap),
+            send_limit: SendLimit::new(path),
             receive_limit: ReceiveLimit::new(path),
+            receiver_rest: Rest::new(path.receiver_wakeup, path.rests_after),
             skew_ppb: path.skew_ppb,
             ingress: DelayLine::new(path.ingress_rate, path.ingress_delay),
             device,
@@ -203,9 +205,9 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
                 Side::Client => self.client.poll(now, &mut buffer, limit),
                 Side::Server => self.server.poll(now, &mut buffer, limit),
             };
-            let Some(transmit) = transmit else { break };
+            let Some((transmit, leaves)) = transmit else { break };
             let bytes = std::mem::replace(&mut buffer, self.store.buffer());
-            self.send(side, transmit, bytes, now);
+            self.send(side, transmit, bytes, leaves);
         }
         self.store.recycle(buffer);
         let (wakes_at, timer) = match side {
@@ -246,7 +248,11 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
         while let Some((direction, outcome)) = self.device.poll_outcome() {
             match outcome {
                 Outcome::Delivered(packet) => match direction {
-                    PathDirection::Forward => self.egress.send(packet, now),
+                    PathDirection::Forward => {
+                        // As far behind the device as the receiver is, everything comes as far apart.
+                        let ready = self.receiver_rest.ready(now);
+                        self.egress.send(packet, ready);
+                    }
                     PathDirection::Reverse => self.reverse.send(packet, now),
                 },
                 Outcome::Dropped(packet, _) | Outcome::Lost(packet) => {

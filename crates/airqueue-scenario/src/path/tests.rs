@@ -31,7 +31,8 @@ struct Plain {
     got_at: Vec<Time>,
     blocked: Vec<u32>,
     overflow: u64,
-    stamped: u64,
+    /// Transmit stamps: sequence number and time.
+    stamps: Vec<(u32, Time)>,
 }
 
 impl Plain {
@@ -48,7 +49,7 @@ impl Plain {
             got_at: Vec::new(),
             blocked: Vec::new(),
             overflow: 0,
-            stamped: 0,
+            stamps: Vec::new(),
         }
     }
 
@@ -86,7 +87,7 @@ impl Endpoint for Plain {
     fn on_send_outcome(&mut self, ticket: Ticket, outcome: SendOutcome) {
         match outcome {
             SendOutcome::Blocked => self.blocked.push(ticket.seq),
-            SendOutcome::KernelSent(_) => self.stamped += 1,
+            SendOutcome::KernelSent(at) => self.stamps.push((ticket.seq, at)),
         }
     }
 
@@ -150,7 +151,7 @@ fn a_quiet_path_takes_its_delays_and_one_service() {
     let expected = Span::from_micros(3_000 + 100 + 1_000 + 4_000) - Span::from_secs(10);
     assert_eq!(delays(&sim).len(), 100);
     assert!(delays(&sim).iter().all(|(_, delay)| *delay == expected.as_nanos()));
-    assert_eq!(sim.model.server.endpoint.stamped, 10);
+    assert_eq!(sim.model.server.endpoint.stamps.len(), 10);
 }
 
 #[test]
@@ -247,6 +248,48 @@ fn a_capped_sender_is_blocked() {
     // Five seconds at 400/s, and the burst.
     assert_eq!(receiver.got.len(), 2_010);
     assert_eq!(sender.blocked.len() + receiver.got.len(), 5_001);
+}
+
+/// Packets every 2 ms find hosts asleep that rest after 1 ms, and awake if they rest after 2.
+#[test]
+fn a_host_that_rests_wakes_up_first() {
+    let resting = |after, gap_us| {
+        let config = PathConfig {
+            sender_wakeup_s: 3e-4,
+            receiver_wakeup_s: 1e-4,
+            rests_after_s: after,
+            ..config("pfifo:5")
+        };
+        down(&config, Plain { start: Time::ZERO + Span::from_millis(10), ..packets(gap_us, 21) })
+    };
+    let awake = 3_000_000;
+    let sim = resting(0.001, 2_000);
+    assert!(delays(&sim).iter().all(|(_, delay)| *delay == awake + 400_000));
+    let sender = &sim.model.server.endpoint;
+    assert_eq!(sender.stamps.iter().map(|&(seq, _)| seq).collect::<Vec<_>>(), [0, 10, 20]);
+    for &(seq, at) in &sender.stamps {
+        assert_eq!(at, sender.sent[seq as usize].1 + Span::from_micros(300));
+    }
+    // The first packet wakes both up, and they stay awake.
+    let sim = resting(0.002, 2_000);
+    assert_eq!(delays(&sim)[0], (0, awake + 400_000));
+    assert!(delays(&sim)[1..].iter().all(|(_, delay)| *delay == awake));
+}
+
+/// What comes while a host wakes up waits until the host is awake, and keeps its order.
+#[test]
+fn packets_wait_for_a_host_that_wakes_up() {
+    let config = PathConfig { sender_wakeup_s: 0.005, rate_bps: 1e9, ..config("pfifo:50") };
+    let sender = Plain { start: Time::ZERO + Span::from_millis(10), ..packets(1_000, 10) };
+    let sim = down(&config, sender);
+    let arrived = delays(&sim);
+    assert!(arrived.iter().map(|(seq, _)| *seq).eq(0..10));
+    let waited = |seq: i64| (5 - seq).max(0) * 1_000_000;
+    // The packets that leave together are served one after another, in 8 us each.
+    for (seq, delay) in arrived {
+        let served = if seq <= 5 { i64::from(seq + 1) } else { 1 };
+        assert_eq!(delay, 2_000_000 + waited(seq.into()) + 8_000 * served, "{seq}");
+    }
 }
 
 #[test]

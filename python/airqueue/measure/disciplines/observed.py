@@ -69,7 +69,8 @@ class Step:
         rows = np.flatnonzero(session.flood & run.sent)
         if due is None or run.end != "complete" or len(rows) < FEWEST:
             return None
-        sent = run.sent_ns[rows].astype(np.float64)
+        # Packets of a batch leave their host one after another, in the order of sending.
+        sent = np.maximum.accumulate(session.left_ns[rows])
         got = run.received[rows]
         came = (sent - sent[0]) * 1e-9
         left = np.full(len(rows), np.nan)
