@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from airqueue._native import Client, NativeError, Server
 from airqueue.cli import main
 from airqueue.measure.live import LiveProber
-from airqueue.measure.plan import Plan, Segment, cbr
+from airqueue.measure.plan import CE, ECT_0, ECT_1, NOT_ECT, Plan, Segment, cbr, traffic_class
 from airqueue.measure.prober import ProbeError, RunInterrupted
 from airqueue.measure.records import MISSING
 
@@ -75,7 +75,7 @@ def expected(plan):
     """Offset, flow and size of each packet of a plan, in the order of sending."""
     rows = [
         (start + k * length // count, i, flow, size)
-        for i, (flow, start, length, count, size) in enumerate(plan.native())
+        for i, (flow, start, length, count, size, _) in enumerate(plan.native())
         for k in range(count)
     ]
     return sorted(rows, key=lambda row: row[:2])
@@ -133,6 +133,71 @@ def test_packets_have_the_size_that_the_plan_says(server):
         # The loopback device shows every packet twice: as it leaves and as it comes.
         assert sorted(sizes) == [750] * 40 + [1500] * 40
     tap.close()
+
+
+def in_classes(*classes):
+    """A plan of one flow with packets of several traffic classes, in turn."""
+    return Plan(
+        tuple(
+            cbr(0, 0.002 * i, 0.2 + 0.002 * i, 100, 300 + i, traffic_class=c)
+            for i, c in enumerate(classes)
+        )
+    )
+
+
+@pytest.mark.parametrize("host", LOOPBACKS)
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_packets_have_the_class_that_the_plan_says(server, host, direction):
+    """The records say so, and a raw socket on the loopback device sees the IP headers."""
+    classes = [0, *(traffic_class(46, ecn) for ecn in (NOT_ECT, ECT_1, ECT_0, CE))]
+    plan = in_classes(*classes, traffic_class(8), traffic_class(45, ECT_1))
+    wanted = [c for c in classes if c] + [8 << 2, 45 << 2 | 1]
+    with LiveProber(host, server.port, direction=direction) as prober, tapped() as tap:
+        run = prober.run(plan, {})
+        headers = [packet for packet in seen(tap) if len(packet) in range(300, 307)]
+    assert run.received.all()
+    assert np.array_equal(run.received_class, run.sent_class)
+    assert run.sent_class.dtype == run.received_class.dtype == np.uint8
+    assert {*run.sent_class[run.size_bytes == 300]} == {0}
+    assert run.sent_class[run.size_bytes == 301].tolist() == [46 << 2] * 20
+    for size, expected_class in enumerate((0, *wanted), start=300):
+        octets = {octet_of(packet) for packet in headers if len(packet) == size}
+        assert octets == {expected_class} or tap is None
+
+
+def octet_of(packet):
+    first, second = packet[:2]
+    return second if first >> 4 == 4 else (first & 15) << 4 | second >> 4
+
+
+@contextmanager
+def tapped():
+    """A socket that sees all packets of the loopback device, or None where that needs more rights."""
+    try:
+        tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0003))
+    except PermissionError:
+        yield None
+        return
+    with tap:
+        tap.bind(("lo", 0x0003))
+        tap.settimeout(0.2)
+        yield tap
+
+
+def seen(tap):
+    """What the socket has seen by now."""
+    while tap is not None:
+        try:
+            yield tap.recv(65535)
+        except TimeoutError:
+            return
+
+
+def test_a_class_of_network_control_is_refused(server):
+    with LiveProber("127.0.0.1", server.port) as prober:
+        with pytest.raises(ProbeError, match=r"DSCP 48, the highest is 47.*network control"):
+            prober.run(in_classes(0, traffic_class(48)), {})
+        assert prober.run(in_classes(0, traffic_class(47)), {}).end == "complete"
 
 
 def test_runs_follow_each_other_in_one_session(server):
@@ -246,11 +311,11 @@ def test_wishes_that_make_no_sense(server):
     with LiveProber("127.0.0.1", server.port) as prober:
         client = prober._client
         with pytest.raises(NativeError, match="direction"):
-            client.start([(0, 0, 0, 1, 100)], "sideways")
+            client.start([(0, 0, 0, 1, 100, 0)], "sideways")
         with pytest.raises(NativeError, match="no run"):
             client.finish(0.1)
     with pytest.raises(NativeError, match="closed"):
-        client.start([(0, 0, 0, 1, 100)], "down")
+        client.start([(0, 0, 0, 1, 100, 0)], "down")
 
 
 def test_local_ports_are_the_flows(server):
@@ -268,7 +333,7 @@ def test_when_the_receiver_dies_the_sender_stops():
     script = (
         "import sys; from airqueue._native import Client\n"
         "client = Client('127.0.0.1', int(sys.argv[1]))\n"
-        "client.start([(0, 0, 60_000_000_000, 60_000, 200)], 'down')\n"
+        "client.start([(0, 0, 60_000_000_000, 60_000, 200, 0)], 'down')\n"
         "print('started', flush=True); client.finish(100.0)\n"
     )
     with (
@@ -302,7 +367,7 @@ def check_that_sending_ends(server, since):
 def test_when_the_server_dies_the_client_stops(direction, ends):
     with server_process() as (server, port):
         client = Client("127.0.0.1", port)
-        client.start([(0, 0, 60_000_000_000, 60_000, 200)], direction)
+        client.start([(0, 0, 60_000_000_000, 60_000, 200, 0)], direction)
         time.sleep(1.0)
         server.send_signal(signal.SIGKILL)
         killed = time.monotonic()

@@ -24,7 +24,7 @@ pub const SEND_BATCH: usize = 8;
 /// Largest UDP payload that is read or written, in bytes; a longer datagram is dropped.
 pub const MAX_PAYLOAD: usize = 9216;
 /// Room for control messages, in words: two of the largest (packet info, extended error with an
-/// IPv6 address) plus stamps and counters.
+/// IPv6 address) plus stamps, counters and traffic classes.
 const CONTROL_WORDS: usize = 40;
 /// Linux 6.13: the id of a transmit stamp, given with the packet (`asm-generic/socket.h`).
 const SCM_TS_OPT_ID: libc::c_int = 81;
@@ -165,6 +165,8 @@ pub struct Outgoing {
     pub ticket: Option<Ticket>,
     /// When the datagram was given its send time.
     pub at: Time,
+    /// Traffic class of the IP header.
+    pub traffic_class: u8,
     /// Local address to send from.
     pub source: Option<IpAddr>,
     /// Ask for a transmit stamp.
@@ -271,15 +273,14 @@ impl SendBatch {
         self.entries.push(out);
     }
 
-    /// Removes a datagram's requests to the kernel; true if there were any.
+    /// Removes a datagram's requests to the kernel, but for its traffic class, without which it would be another packet; true if
+    /// there were any.
     pub fn strip(&mut self, i: usize) -> bool {
         let out = &mut self.entries[i];
         let had = out.source.is_some() || out.stamp != StampRequest::None;
         out.source = None;
         out.stamp = StampRequest::None;
-        let header = &mut self.headers[i].msg_hdr;
-        header.msg_control = std::ptr::null_mut();
-        header.msg_controllen = 0;
+        write_control(&mut self.headers[i].msg_hdr, &mut self.control[i], out, self.ipv6);
         had
     }
 
@@ -313,6 +314,16 @@ fn write_control(
     }
     if let StampRequest::Named(id) = out.stamp {
         put(control, &mut used, libc::SOL_SOCKET, SCM_TS_OPT_ID, id);
+    }
+    if out.traffic_class != 0 {
+        // Packets to IPv4 addresses are IPv4's also on a socket of both families, which then ignores IPv6's message.
+        let v4 = out.to.ip().to_canonical().is_ipv4();
+        let (level, kind) = if v4 {
+            (libc::IPPROTO_IP, libc::IP_TOS)
+        } else {
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
+        };
+        put(control, &mut used, level, kind, libc::c_int::from(out.traffic_class));
     }
     match out.source {
         None => {}

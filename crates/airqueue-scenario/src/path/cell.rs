@@ -3,7 +3,7 @@
 use super::check::wrong;
 use super::config::ConfigError;
 use super::device::{Device, PathDirection};
-use airqueue_core::{DropReason, FlowKey, Packet, Seed, Time};
+use airqueue_core::{DropReason, Ecn, FlowKey, Packet, Seed, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Network, NetworkSpec, OfferedPacket, Traffic};
 use airqueue_network::outcome::Outcome;
@@ -135,7 +135,13 @@ impl Device for Cell {
             return;
         }
         let Simulation { model, queue, .. } = &mut self.network;
-        let offered = OfferedPacket::new(packet.size, packet.payload);
+        // Of class 0 it has what the scenario says of the flow, as of any packet from outside.
+        let of_class_0 = packet.dscp == 0 && packet.ecn == Ecn::NotEct;
+        let (ecn, dscp) = (Some(packet.ecn), Some(packet.dscp));
+        let offered = match OfferedPacket::new(packet.size, packet.payload) {
+            offered if of_class_0 => offered,
+            offered => OfferedPacket { ecn, dscp, ..offered },
+        };
         model.offer(FlowId(flow), offered, queue);
         self.outcomes.extend(self.network.model.outcomes());
     }
