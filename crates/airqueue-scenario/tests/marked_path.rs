@@ -15,15 +15,20 @@ const ECT_0: u8 = 0b10;
 const CE: u8 = 0b11;
 const EF: u8 = 46 << 2;
 const CS1: u8 = 8 << 2;
+const NQB: u8 = 45 << 2;
 const BOTH: [Direction; 2] = [Direction::Down, Direction::Up];
 
-/// 802.11g at 54 Mb/s, in which both stations have this queue, and the flow down these keys. Some 2700 packets of 1500 bytes
-/// are sent in a second.
-fn cell(queue: &Value, down: &Value) -> SimulatedPath {
+/// 802.11g at 54 Mb/s, one queue a station. Some 2700 packets of 1500 bytes are sent in a second.
+const DCF: &str = "802.11g";
+/// At most 65 Mb/s, a queue for each access category.
+const EDCA: &str = "802.11n";
+
+/// An access point and a station that have this queue, or these queues, and the flow down these keys.
+fn cell(standard: &str, queue: &Value, down: &Value) -> SimulatedPath {
     let mut flow = json!({"from": "ap", "to": "sta", "source": "external"});
     flow.as_object_mut().unwrap().extend(down.as_object().unwrap().clone());
     let scenario = json!({
-        "phy": {"standard": "802.11g"},
+        "phy": {"standard": standard},
         "queue": queue,
         "stations": [{"name": "ap"}, {"name": "sta"}],
         "flows": [flow, {"from": "sta", "to": "ap", "source": "external"}],
@@ -60,7 +65,7 @@ fn codel_marks_what_is_capable_and_nothing_else() {
                 [(NOT_ECT, false), (EF, false), (ECT_0, true), (EF | ECT_1, true)]
             {
                 let run = run(
-                    &mut cell(&queue, &json!({})),
+                    &mut cell(DCF, &queue, &json!({})),
                     &Plan { segments: vec![flood(sent)] },
                     direction,
                 );
@@ -75,43 +80,68 @@ fn codel_marks_what_is_capable_and_nothing_else() {
     }
 }
 
-/// Packets of one five-tuple whose DSCP alone differs: a queue with classes sends EF before the flood.
+/// How long packets of a class wait on average, beside a flood of class 0 in the same five-tuple: their delay above the least
+/// of the run.
+fn waits(mut path: SimulatedPath, flood: Segment, class: u8, direction: Direction) -> f64 {
+    let probe = Segment { traffic_class: class, ..cbr(FLOOD, 0.005, 3.0, 50.0) };
+    let run = run(&mut path, &Plan { segments: vec![flood, probe] }, direction);
+    let [same, other] = counts(&run, class, [class, NOT_ECT]);
+    // Of evenly spaced packets a full queue may drop more than of the flood.
+    assert_eq!((same > 20, other > 0), (true, class == NOT_ECT), "{direction:?} {same}");
+    let all = delays(&run);
+    let least = all.iter().map(|d| d.1).fold(f64::INFINITY, f64::min);
+    mean(all.iter().filter(|d| classes(&run).sent[d.0] == class).map(|d| d.1 - least))
+}
+
 #[test]
-fn a_dscp_chooses_the_queue_of_its_flow() {
-    let probe = |traffic_class| Segment { traffic_class, ..cbr(FLOOD, 0.005, 3.0, 50.0) };
-    // The mean delay of the class above the least delay of the run.
-    let waits = |queue: &Value, class: u8, direction| {
-        let plan = Plan { segments: vec![flood(NOT_ECT), probe(class)] };
-        let run = run(&mut cell(queue, &json!({})), &plan, direction);
-        let [same, other] = counts(&run, class, [class, NOT_ECT]);
-        // Of evenly spaced packets a full queue may drop more than of the flood.
-        assert_eq!((same > 20, other > 0), (true, class == NOT_ECT), "{direction:?} {same}");
-        let all = delays(&run);
-        let least = all.iter().map(|d| d.1).fold(f64::INFINITY, f64::min);
-        mean(all.iter().filter(|d| classes(&run).sent[d.0] == class).map(|d| d.1 - least))
-    };
+fn a_queue_with_classes_sends_a_dscp_before_the_flood_of_its_flow() {
+    let cake = json!({"discipline": "cake", "cake": {"rate": "20 Mb/s"}});
+    let fifo = json!({"limit": "50 packets"});
     for direction in BOTH {
-        let cake = json!({"discipline": "cake", "cake": {"rate": "20 Mb/s"}});
-        let (ef, default) = (waits(&cake, EF, direction), waits(&cake, NOT_ECT, direction));
+        let waits =
+            |queue, class| waits(cell(DCF, queue, &json!({})), flood(NOT_ECT), class, direction);
+        let (ef, default) = (waits(&cake, EF), waits(&cake, NOT_ECT));
         assert!(ef < 0.1 * default, "{direction:?}: {ef} and {default}");
         // One FIFO for all.
-        let fifo = json!({"limit": "50 packets"});
-        let (ef, default) = (waits(&fifo, EF, direction), waits(&fifo, NOT_ECT, direction));
+        let (ef, default) = (waits(&fifo, EF), waits(&fifo, NOT_ECT));
         assert!((ef / default - 1.0).abs() < 0.1, "{direction:?}: {ef} and {default}");
     }
 }
 
-/// What the scenario says of the flow holds for packets of class 0, as without classes; a class of one's own replaces it.
+/// RFC 8325: EF is voice; RFC 9956: NQB is video. Both have a queue of their own, while the flood fills that of best effort.
+#[test]
+fn at_edca_stations_a_dscp_chooses_the_access_category() {
+    let fifo = json!({"limit": "200 packets"});
+    let overload = cbr(FLOOD, 0.0, 3.0, 8000.0);
+    for direction in BOTH {
+        let waits =
+            |class, down: Value| waits(cell(EDCA, &fifo, &down), overload, class, direction);
+        let default = waits(NOT_ECT, json!({}));
+        for class in [EF, NQB, NQB | ECT_1] {
+            let own = waits(class, json!({}));
+            assert!(own < 0.25 * default, "{direction:?} {class}: {own} and {default}");
+        }
+        let af21 = waits(18 << 2, json!({}));
+        assert!((af21 / default - 1.0).abs() < 0.1, "{direction:?}: {af21} and {default}");
+    }
+    // Where the scenario's flow is voice, so is the flood, and EF waits with it.
+    let voice = json!({"category": "vo"});
+    let waits = |class| waits(cell(EDCA, &fifo, &voice), overload, class, Direction::Down);
+    let ratio = waits(EF) / waits(NOT_ECT);
+    assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
+}
+
+/// What the scenario says of the flow holds for packets whose fields are 0, as without classes; what they say replaces it.
 #[test]
 fn a_flow_of_the_scenario_may_have_a_class() {
     let of_flow = json!({"ecn": true, "dscp": "EF"});
     let queue = json!({"limit": "50 packets"});
     let probe = |flow, traffic_class| Segment { traffic_class, ..cbr(flow, 0.0, 1.0, 20.0) };
-    let plan = Plan { segments: vec![probe(FLOOD, NOT_ECT), probe(PROBE, CS1)] };
-    let down = run(&mut cell(&queue, &of_flow), &plan, Direction::Down);
+    let plan = Plan { segments: vec![probe(FLOOD, NOT_ECT), probe(PROBE, CS1 | ECT_1)] };
+    let down = run(&mut cell(DCF, &queue, &of_flow), &plan, Direction::Down);
     assert_eq!(counts(&down, NOT_ECT, [NOT_ECT, EF | ECT_0]), [0, 20]);
-    assert_eq!(counts(&down, CS1, [CS1]), [20]);
-    let up = run(&mut cell(&queue, &of_flow), &plan, Direction::Up);
+    assert_eq!(counts(&down, CS1 | ECT_1, [CS1 | ECT_1]), [20]);
+    let up = run(&mut cell(DCF, &queue, &of_flow), &plan, Direction::Up);
     assert_eq!(counts(&up, NOT_ECT, [NOT_ECT]), [20]);
 }
 
