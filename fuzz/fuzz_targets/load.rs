@@ -50,8 +50,14 @@ fn running() -> (LoadTurn, TagKey) {
     };
     let key = TagKey::session(None, NONCE, session);
     let second = Span::from_secs(1);
-    let segments =
-        vec![Segment { flow: 0, start: Span::ZERO, duration: second, count: 9, size: 200, traffic_class: 0 }];
+    let segments = vec![Segment {
+        flow: 0,
+        start: Span::ZERO,
+        duration: second,
+        count: 9,
+        size: 200,
+        traffic_class: 0,
+    }];
     let direction = Direction::Down;
     let plan = Message::Plan { session, run: 1, part: 0, parts: 1, direction, segments };
     say(&mut server, &plan, Some(&key));

@@ -23,6 +23,9 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(records.sent_ns.len(), sent.lateness_ns.len());
         assert_eq!(records.received_ns.len(), records.sent_ns.len());
         let classes = records.classes.unwrap_or_default();
-        assert_eq!((classes.sent.len(), classes.received.len()), (records.sent_ns.len(), records.sent_ns.len()));
+        assert_eq!(
+            (classes.sent.len(), classes.received.len()),
+            (records.sent_ns.len(), records.sent_ns.len())
+        );
     }
 });
