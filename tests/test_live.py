@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from airqueue._native import Client, NativeError, Server
 from airqueue.cli import main
 from airqueue.measure.live import LiveProber
-from airqueue.measure.plan import CE, ECT_0, ECT_1, NOT_ECT, Plan, Segment, cbr, traffic_class
+from airqueue.measure.plan import Plan, Segment, cbr
 from airqueue.measure.prober import ProbeError, RunInterrupted
 from airqueue.measure.records import MISSING
 
@@ -133,71 +133,6 @@ def test_packets_have_the_size_that_the_plan_says(server):
         # The loopback device shows every packet twice: as it leaves and as it comes.
         assert sorted(sizes) == [750] * 40 + [1500] * 40
     tap.close()
-
-
-def in_classes(*classes):
-    """A plan of one flow with packets of several traffic classes, in turn."""
-    return Plan(
-        tuple(
-            cbr(0, 0.002 * i, 0.2 + 0.002 * i, 100, 300 + i, traffic_class=c)
-            for i, c in enumerate(classes)
-        )
-    )
-
-
-@pytest.mark.parametrize("host", LOOPBACKS)
-@pytest.mark.parametrize("direction", ["down", "up"])
-def test_packets_have_the_class_that_the_plan_says(server, host, direction):
-    """The records say so, and a raw socket on the loopback device sees the IP headers."""
-    classes = [0, *(traffic_class(46, ecn) for ecn in (NOT_ECT, ECT_1, ECT_0, CE))]
-    plan = in_classes(*classes, traffic_class(8), traffic_class(45, ECT_1))
-    wanted = [c for c in classes if c] + [8 << 2, 45 << 2 | 1]
-    with LiveProber(host, server.port, direction=direction) as prober, tapped() as tap:
-        run = prober.run(plan, {})
-        headers = [packet for packet in seen(tap) if len(packet) in range(300, 307)]
-    assert run.received.all()
-    assert np.array_equal(run.received_class, run.sent_class)
-    assert run.sent_class.dtype == run.received_class.dtype == np.uint8
-    assert {*run.sent_class[run.size_bytes == 300]} == {0}
-    assert run.sent_class[run.size_bytes == 301].tolist() == [46 << 2] * 20
-    for size, expected_class in enumerate((0, *wanted), start=300):
-        octets = {octet_of(packet) for packet in headers if len(packet) == size}
-        assert octets == {expected_class} or tap is None
-
-
-def octet_of(packet):
-    first, second = packet[:2]
-    return second if first >> 4 == 4 else (first & 15) << 4 | second >> 4
-
-
-@contextmanager
-def tapped():
-    """A socket that sees all packets of the loopback device, or None where that needs more rights."""
-    try:
-        tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0003))
-    except PermissionError:
-        yield None
-        return
-    with tap:
-        tap.bind(("lo", 0x0003))
-        tap.settimeout(0.2)
-        yield tap
-
-
-def seen(tap):
-    """What the socket has seen by now."""
-    while tap is not None:
-        try:
-            yield tap.recv(65535)
-        except TimeoutError:
-            return
-
-
-def test_a_class_of_network_control_is_refused(server):
-    with LiveProber("127.0.0.1", server.port) as prober:
-        with pytest.raises(ProbeError, match=r"DSCP 48, the highest is 47.*network control"):
-            prober.run(in_classes(0, traffic_class(48)), {})
-        assert prober.run(in_classes(0, traffic_class(47)), {}).end == "complete"
 
 
 def test_runs_follow_each_other_in_one_session(server):

@@ -325,28 +325,34 @@ fn write_control(
         };
         put(control, &mut used, level, kind, libc::c_int::from(out.traffic_class));
     }
-    match out.source {
-        None => {}
+    if let Some(source) = out.source {
+        put_source(control, &mut used, source, ipv6);
+    }
+    header.msg_control = if used == 0 { std::ptr::null_mut() } else { control.as_mut_ptr().cast() };
+    header.msg_controllen = used as _;
+}
+
+/// Appends the local address to send from.
+fn put_source(control: &mut [u64; CONTROL_WORDS], used: &mut usize, source: IpAddr, ipv6: bool) {
+    match source {
         // Also for IPv4 on a socket of both families: the source is then a mapped address.
-        Some(source) if ipv6 => {
+        source if ipv6 => {
             let address = match source {
                 IpAddr::V4(v4) => v4.to_ipv6_mapped(),
                 IpAddr::V6(v6) => v6,
             };
             let ipi6_addr = libc::in6_addr { s6_addr: address.octets() };
             let info = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: 0 };
-            put(control, &mut used, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info);
+            put(control, used, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info);
         }
-        Some(IpAddr::V4(v4)) => {
+        IpAddr::V4(v4) => {
             let source = libc::in_addr { s_addr: u32::from(v4).to_be() };
             let any = libc::in_addr { s_addr: 0 };
             let info = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: source, ipi_addr: any };
-            put(control, &mut used, libc::IPPROTO_IP, libc::IP_PKTINFO, info);
+            put(control, used, libc::IPPROTO_IP, libc::IP_PKTINFO, info);
         }
-        Some(IpAddr::V6(_)) => {}
+        IpAddr::V6(_) => {}
     }
-    header.msg_control = if used == 0 { std::ptr::null_mut() } else { control.as_mut_ptr().cast() };
-    header.msg_controllen = used as _;
 }
 
 /// Appends one control message at byte `used`.
