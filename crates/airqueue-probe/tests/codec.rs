@@ -10,7 +10,7 @@ use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{Classes, HostReport, MISSING, Records, Run, RunEnd};
 use airqueue_probe::schedule::{due_windows, last_of_each_flow};
 use airqueue_probe::wire::{
-    CHUNK_LEN, DataHeader, Glimpse, Message, Packet, Reason, Summary, decode, encode,
+    CHUNK_LEN, DataHeader, Glimpse, Message, Packet, Reason, Summary, VERSION, decode, encode,
 };
 use airqueue_probe::{capture, column};
 use proptest::collection::vec;
@@ -176,7 +176,7 @@ proptest! {
     fn any_bytes_can_be_decoded(mut bytes in vec(any::<u8>(), 0..300), framed: bool, n: u16) {
         if framed && bytes.len() >= 6 {
             let kind = bytes[5] % 24;
-            bytes[..6].copy_from_slice(&[b'A', b'Q', b'P', b'B', 1, kind]);
+            bytes[..6].copy_from_slice(&[b'A', b'Q', b'P', b'B', VERSION, kind]);
         }
         let _ = decode(&bytes);
         let _ = decode_sender(&bytes, u64::from(n));
