@@ -7,7 +7,16 @@ import pytest
 
 from airqueue._native import Server
 from airqueue.measure.live import LiveProber
-from airqueue.measure.plan import CE, ECT_0, ECT_1, NOT_ECT, Plan, cbr, traffic_class
+from airqueue.measure.plan import (
+    CE,
+    ECT_0,
+    ECT_1,
+    HIGHEST_DSCP,
+    NOT_ECT,
+    Plan,
+    cbr,
+    traffic_class,
+)
 from airqueue.measure.prober import ProbeError
 
 DATA = 20
@@ -101,9 +110,10 @@ def test_packets_without_a_class_have_class_0(server):
 
 def test_a_class_of_network_control_is_refused_and_the_session_stays(server):
     with LiveProber("127.0.0.1", server.port) as prober:
-        with pytest.raises(ProbeError, match=r"DSCP 48, the highest is 47.*network control"):
-            prober.run(in_classes(0, traffic_class(48)), {})
-        assert prober.run(in_classes(0, traffic_class(47)), {}).end == "complete"
+        refused = rf"DSCP {HIGHEST_DSCP + 1}, the highest is {HIGHEST_DSCP}.*network control"
+        with pytest.raises(ProbeError, match=refused):
+            prober.run(in_classes(0, traffic_class(HIGHEST_DSCP + 1)), {})
+        assert prober.run(in_classes(0, traffic_class(HIGHEST_DSCP)), {}).end == "complete"
 
 
 @pytest.mark.parametrize("wrong", [{"dscp": 64}, {"dscp": -1}, {"ecn": 4}, {"ecn": -1}])
