@@ -380,7 +380,8 @@ def _type(schema: Schema) -> str:
     if "$ref" in schema:
         return _name(schema)
     if "x-numpy" in schema:
-        return f"npt.NDArray[np.{schema['x-numpy']}]"
+        array = f"npt.NDArray[np.{schema['x-numpy']}]"
+        return f"{array} | None" if "null" in schema["type"] else array
     if "enum" in schema:
         return f"Literal[{', '.join(json.dumps(each) for each in schema['enum'])}]"
     if "additionalProperties" in schema:

@@ -15,7 +15,8 @@ from airqueue.measure.capture import CaptureError, CaptureFile
 from airqueue.measure.records import MISSING, HostReport, Run
 
 HEADER = {"profile": "quick", "direction": "down", "sizes": [1500, 750], "target": "Gerät ☂"}
-COLUMNS = ("scheduled_ns", "sent_ns", "kernel_tx_ns", "received_ns", "flow", "size_bytes")
+TIMES = ("scheduled_ns", "sent_ns", "kernel_tx_ns", "received_ns")
+COLUMNS = (*TIMES, "flow", "size_bytes", "sent_class", "received_class")
 
 
 def a_run(seed: int, n: int = 2000) -> Run:
@@ -35,15 +36,28 @@ def a_run(seed: int, n: int = 2000) -> Run:
         HostReport(seed, 2, 3, 4, seed % 2 == 0),
         ("complete", "cancelled", "receiver_silent", "sender_silent")[seed % 4],
         {"kind": "session", "size_bytes": 1500, "index": seed, "phases": {"quiet": [0.0, 0.35]}},
+        *classes(rng, received != MISSING, seed),
     )
+
+
+def classes(rng: np.random.Generator, arrived, seed: int):
+    """Traffic classes, which one run in three does not have."""
+    if seed % 3 == 2:
+        return None, None
+    sent = rng.integers(0, 192, len(arrived)).astype(np.uint8)
+    # Some are marked.
+    return sent, np.where(arrived, sent | rng.choice([0, 3], len(arrived)), 0).astype(np.uint8)
 
 
 def same(a: Run, b: Run) -> bool:
-    columns = all(
-        np.array_equal(getattr(a, c), getattr(b, c)) and getattr(a, c).dtype == getattr(b, c).dtype
-        for c in COLUMNS
-    )
+    columns = all(same_column(getattr(a, c), getattr(b, c)) for c in COLUMNS)
     return columns and (a.host, a.end, a.meta) == (b.host, b.end, b.meta)
+
+
+def same_column(a, b) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b) and a.dtype == b.dtype
 
 
 def written(path: Path, runs: int) -> list[Run]:
@@ -63,6 +77,32 @@ def test_what_was_appended_is_read_back(tmp_path):
     assert len(found.runs) == 4
     assert all(map(same, found.runs, runs))
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.aqc"]
+
+
+BEFORE_CLASSES = bytes.fromhex(
+    "4151434150545552010100000014eb2327c47b2270726f66696c65223a2022717569636b227d020000003dd01c05"
+    "64137b226b696e64223a202273657373696f6e227d000000000001030300d00fd00f030a00000001010e01018c01"
+    "0101a01f0100dc0b0101ee050100dc0b"
+)
+"""A capture as the versions that did not know traffic classes wrote it."""
+
+
+def test_a_capture_from_before_classes_has_none_also_when_it_grows(tmp_path):
+    path = tmp_path / "a.aqc"
+    path.write_bytes(BEFORE_CLASSES)
+    found = capture.load(path)
+    assert not found.torn
+    assert found.header == {"profile": "quick"}
+    (old,) = found.runs
+    assert old.scheduled_ns.tolist() == [0, 1000, 2000]
+    assert old.received_ns.tolist() == [70, MISSING, 2070]
+    assert old.size_bytes.tolist() == [1500, 750, 1500]
+    assert old.sent_class is old.received_class is None
+    with CaptureFile.resume(path) as file:
+        file.append(a_run(0))
+    found = capture.load(path)
+    assert same(found.runs[0], old)
+    assert same(found.runs[1], a_run(0))
 
 
 def test_a_capture_without_runs_and_a_run_without_packets_are_fine(tmp_path):

@@ -299,7 +299,7 @@ def test_replies_from_strangers_are_counted_and_change_nothing(row):
         while answered < 20:
             hello, sender = hostile.recvfrom(200)
             assert len(hello) == 96
-            right = b"AQPB\x02\x02\x00\x00" + hello[8:16] + bytes(20)
+            right = hello[:5] + b"\x02\x00\x00" + hello[8:16] + bytes(20)
             wrong = right[:12] + bytes(4) + right[16:]
             for answer in (b"", right[:35], wrong, hello, right, right):
                 hostile.sendto(answer, sender)

@@ -75,7 +75,7 @@ def expected(plan):
     """Offset, flow and size of each packet of a plan, in the order of sending."""
     rows = [
         (start + k * length // count, i, flow, size)
-        for i, (flow, start, length, count, size) in enumerate(plan.native())
+        for i, (flow, start, length, count, size, _) in enumerate(plan.native())
         for k in range(count)
     ]
     return sorted(rows, key=lambda row: row[:2])
@@ -246,11 +246,11 @@ def test_wishes_that_make_no_sense(server):
     with LiveProber("127.0.0.1", server.port) as prober:
         client = prober._client
         with pytest.raises(NativeError, match="direction"):
-            client.start([(0, 0, 0, 1, 100)], "sideways")
+            client.start([(0, 0, 0, 1, 100, 0)], "sideways")
         with pytest.raises(NativeError, match="no run"):
             client.finish(0.1)
     with pytest.raises(NativeError, match="closed"):
-        client.start([(0, 0, 0, 1, 100)], "down")
+        client.start([(0, 0, 0, 1, 100, 0)], "down")
 
 
 def test_local_ports_are_the_flows(server):
@@ -268,7 +268,7 @@ def test_when_the_receiver_dies_the_sender_stops():
     script = (
         "import sys; from airqueue._native import Client\n"
         "client = Client('127.0.0.1', int(sys.argv[1]))\n"
-        "client.start([(0, 0, 60_000_000_000, 60_000, 200)], 'down')\n"
+        "client.start([(0, 0, 60_000_000_000, 60_000, 200, 0)], 'down')\n"
         "print('started', flush=True); client.finish(100.0)\n"
     )
     with (
@@ -302,7 +302,7 @@ def check_that_sending_ends(server, since):
 def test_when_the_server_dies_the_client_stops(direction, ends):
     with server_process() as (server, port):
         client = Client("127.0.0.1", port)
-        client.start([(0, 0, 60_000_000_000, 60_000, 200)], direction)
+        client.start([(0, 0, 60_000_000_000, 60_000, 200, 0)], direction)
         time.sleep(1.0)
         server.send_signal(signal.SIGKILL)
         killed = time.monotonic()
@@ -321,7 +321,7 @@ import random, socket, sys
 port, count = map(int, sys.argv[1:])
 rng = random.Random(5)
 noise = rng.randbytes(1 << 16)
-starts = [b"", b"", b"", *(b"AQPB\\x01" + bytes((kind,)) for kind in range(24))]
+starts = [b"", b"", b"", *(b"AQPB\\x03" + bytes((kind,)) for kind in range(24))]
 thrown = [
     rng.choice(starts) + noise[at : at + rng.randrange(200)]
     for at in (rng.randrange(1 << 15) for _ in range(50_000))

@@ -32,7 +32,7 @@ def pair(**options):
 
 def begin(client, direction, seconds=1.5):
     """Begin a sparse run, and return when it is in progress."""
-    client.start([(0, 0, int(seconds * 1e9), int(seconds * 50), 200)], direction)
+    client.start([(0, 0, int(seconds * 1e9), int(seconds * 50), 200, 0)], direction)
     until(lambda: client.poll()["started_ns"] is not None)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from airqueue.measure.api import measure
+from airqueue.measure.plan import CE, ECT_0, ECT_1, NOT_ECT, Plan, cbr, traffic_class
 from airqueue.measure.prober import Direction
 from airqueue.measure.result import Measurement
 from airqueue.measure.schema import check
@@ -20,7 +21,7 @@ from airqueue.measure.simulated import SimulatedProber
 
 def access_point(
     standard: str,
-    queue: dict[str, str],
+    queue: dict[str, Any],
     stations: tuple[dict[str, Any], ...] = (),
     flows: tuple[dict[str, Any], ...] = (),
 ) -> dict[str, Any]:
@@ -160,3 +161,19 @@ def test_the_interval_leaves_room_for_the_few_packets_of_others(packets, traffic
     alone = measure(SimulatedProber(access_point("802.11g", limit, ({"name": "tv"},)), seed=1))
     assert not any("uncounted" in warning for warning in alone.warnings)
     assert alone.ci95 == pytest.approx((packets - 0.5, packets + 0.5), abs=0.2)
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+@pytest.mark.parametrize("ecn", [True, False])
+def test_the_records_have_the_marks_of_the_access_point(direction, ecn):
+    config = access_point("802.11g", {"discipline": "codel", "codel": {"ecn": ecn}})
+    classes = (traffic_class(), traffic_class(ecn=ECT_0), traffic_class(46, ECT_1))
+    # Together 6000 packets/s, where the air carries some 2700.
+    plan = Plan(tuple(cbr(i, 0, 3, 2000, 1500, traffic_class=c) for i, c in enumerate(classes)))
+    run = SimulatedProber(config, seed=1, direction=direction).run(plan, {})
+    for sent in classes:
+        arrived = run.received & (run.sent_class == sent)
+        capable = sent & CE != NOT_ECT
+        allowed = {sent, sent | CE} if ecn and capable else {sent}
+        assert {*run.received_class[arrived].tolist()} == allowed
+    assert not run.received_class[~run.received].any()

@@ -25,6 +25,7 @@ from airqueue.linux.disturbance import Disturbance
 from airqueue.linux.errors import MachineUnavailableError
 from airqueue.linux.virtual import machine
 from airqueue.measure.capture import load
+from airqueue.measure.plan import CE, ECT_0, ECT_1, NOT_ECT, traffic_class
 from airqueue.measure.schema import check
 
 RATE = ("--rate", "10mbit", "--max-time", "4s")
@@ -120,6 +121,25 @@ def test_any_function_of_the_project_runs_in_the_bed(tmp_path):
     assert ran.result["sent"] == 1
     assert ran.result["kernel"] == machine.check()[1].name
     assert ran.truth["settings"]["diffserv"] == "besteffort"
+
+
+@boots
+@pytest.mark.parametrize(
+    ("queue", "direction", "ipv6"), [("fq_codel", "down", False), ("fq_codel noecn", "up", True)]
+)
+def test_the_kernels_marks_are_recorded(queue, direction, ipv6):
+    classes = [traffic_class(ecn=ECT_0), traffic_class(), traffic_class(46, ECT_1)]
+    config = HostApConfig(parse_queue(queue), direction=direction, ipv6=ipv6, rate_bps=10_000_000)
+    # Each of the three flows has more than its third of 822 packets/s.
+    arguments = {"classes": classes, "rate_pps": 500}
+    rows = uml_bed.run(config, "uml_functions:classes", arguments).result
+    counts = {(sent, received): count for sent, received, count in rows}
+    marking = "noecn" not in queue
+    for sent in classes:
+        marked = counts.pop((sent, sent | CE), 0)
+        assert (marked > 0) == (marking and sent & CE != NOT_ECT), sent
+        assert counts.pop((sent, sent)) > 100, "CoDel marks or drops one at a time"
+    assert not counts, "no other class arrives"
 
 
 @boots

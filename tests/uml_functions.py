@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,26 @@ def look(inside: Inside, arguments: Mapping[str, Any]) -> dict[str, Any]:
         "sent": inside.bed.shown()["packets"],
         "kernel": Path("/proc/sys/kernel/osrelease").read_text("ascii").strip(),
     }
+
+
+def classes(inside: Inside, arguments: Mapping[str, Any]) -> list[list[int]]:
+    """Send packets of several classes at once, flow i of class i, and return what class became what.
+
+    A row is a class as sent, as received, and how many packets had both.
+    """
+    # What measures takes a while to load.
+    from airqueue.linux.probing import prober_through  # noqa: PLC0415
+    from airqueue.measure.plan import Plan, cbr  # noqa: PLC0415
+
+    rate_pps, sent = arguments["rate_pps"], arguments["classes"]
+    segments = (cbr(i, 0, 4, rate_pps, 1500, traffic_class=c) for i, c in enumerate(sent))
+    with prober_through(inside.bed) as prober:
+        run = prober.run(Plan(tuple(segments)), {})
+    assert run.sent_class is not None
+    assert run.received_class is not None
+    pairs = zip(run.sent_class[run.received], run.received_class[run.received], strict=True)
+    counts = Counter((int(sent), int(received)) for sent, received in pairs)
+    return [[*pair, count] for pair, count in sorted(counts.items())]
 
 
 def fail(inside: Inside, arguments: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 const SESSION: u64 = 11;
 
 fn deliver(client: &mut Client, now: Time, from: SocketAddr, payload: &[u8]) {
-    client.on_datagram(now, Received { socket: 0, from, at: now, payload });
+    client.on_datagram(now, Received { socket: 0, from, at: now, traffic_class: 0, payload });
     drain(client, now);
 }
 
@@ -48,7 +48,14 @@ fuzz_target!(|data: &[u8]| {
     deliver(&mut client, now, server, &bytes);
     assert_eq!(*client.state(), ClientState::Ready);
     let second = Span::from_secs(1);
-    let segment = Segment { flow: 0, start: Span::ZERO, duration: second, count: 50, size: 100 };
+    let segment = Segment {
+        flow: 0,
+        start: Span::ZERO,
+        duration: second,
+        count: 50,
+        size: 100,
+        traffic_class: 3,
+    };
     let plan = Plan { segments: vec![segment] };
     let mut rest = data;
     while let [op, len, tail @ ..] = rest {

@@ -29,7 +29,7 @@ fn say(server: &mut Server, message: &Message<'_>, key: Option<&TagKey>) -> Vec<
         key.seal(Role::Client, &mut bytes);
     }
     let (from, at) = (client(), NOW);
-    server.on_datagram(NOW, Received { socket: 0, from, at, payload: &bytes });
+    server.on_datagram(NOW, Received { socket: 0, from, at, traffic_class: 0, payload: &bytes });
     let mut answer = Vec::new();
     server.poll_transmit(NOW, &mut answer);
     answer
@@ -50,8 +50,14 @@ fn running() -> (LoadTurn, TagKey) {
     };
     let key = TagKey::session(None, NONCE, session);
     let second = Span::from_secs(1);
-    let segments =
-        vec![Segment { flow: 0, start: Span::ZERO, duration: second, count: 9, size: 200 }];
+    let segments = vec![Segment {
+        flow: 0,
+        start: Span::ZERO,
+        duration: second,
+        count: 9,
+        size: 200,
+        traffic_class: 0,
+    }];
     let direction = Direction::Down;
     let plan = Message::Plan { session, run: 1, part: 0, parts: 1, direction, segments };
     say(&mut server, &plan, Some(&key));

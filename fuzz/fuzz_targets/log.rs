@@ -13,13 +13,19 @@ fuzz_target!(|data: &[u8]| {
         duration: Span::from_secs(1),
         count: 1000,
         size: 100,
+        traffic_class: 2,
     };
     let plan = Plan { segments: vec![segment] };
     let received = decode_receiver(data, 1000).unwrap_or_default();
-    assert!(received.len() <= 1000);
+    assert!(received.times_ns.len() <= 1000 && received.classes.len() == received.times_ns.len());
     if let Ok(sent) = decode_sender(data, 1000) {
-        let records = join(&plan, &sent, received.into_iter());
+        let records = join(&plan, &sent, received.arrivals());
         assert_eq!(records.sent_ns.len(), sent.lateness_ns.len());
         assert_eq!(records.received_ns.len(), records.sent_ns.len());
+        let classes = records.classes.unwrap_or_default();
+        assert_eq!(
+            (classes.sent.len(), classes.received.len()),
+            (records.sent_ns.len(), records.sent_ns.len())
+        );
     }
 });

@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 const NONCE: u64 = 5;
 
 fn deliver(server: &mut Server, now: Time, from: SocketAddr, payload: &[u8]) -> Vec<Vec<u8>> {
-    server.on_datagram(now, Received { socket: 0, from, at: now, payload });
+    server.on_datagram(now, Received { socket: 0, from, at: now, traffic_class: 0, payload });
     drain(server, now)
 }
 

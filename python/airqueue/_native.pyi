@@ -34,8 +34,8 @@ from airqueue.records import (
 )
 from airqueue.simulate.shaped import TcpHeader
 
-Segment = tuple[int, int, int, int, int]
-"""(flow, start_ns, duration_ns, count, size_bytes)"""
+Segment = tuple[int, int, int, int, int, int]
+"""(flow, start_ns, duration_ns, count, size_bytes, traffic_class)"""
 
 class NativeError(Exception): ...
 

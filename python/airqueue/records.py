@@ -501,6 +501,12 @@ class RunDict(TypedDict):
     """Flow of the packet."""
     size_bytes: npt.NDArray[np.uint16]
     """Size of the IP packet."""
+    sent_class: npt.NDArray[np.uint8] | None
+    """Traffic class of the packet as its sender wrote it: DSCP times 4, plus ECN. None if
+    classes were not recorded."""
+    received_class: npt.NDArray[np.uint8] | None
+    """Traffic class of the packet on arrival; 0 if it did not arrive. None if classes were not
+    recorded."""
     host: HostDict
     """Reports of the hosts."""
     end: Literal["complete", "cancelled", "receiver_silent", "sender_silent"]

@@ -67,6 +67,15 @@ pub struct Hosts {
 }
 
 impl Ecn {
+    /// The ECN field of a traffic class: its two last bits.
+    pub fn of(traffic_class: u8) -> Ecn {
+        match traffic_class & 3 {
+            0 => Ecn::NotEct,
+            3 => Ecn::Ce,
+            _ => Ecn::Ect,
+        }
+    }
+
     /// Whether the packet may carry, or carries, a mark.
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct

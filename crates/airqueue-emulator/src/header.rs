@@ -47,11 +47,7 @@ pub fn read(packet: &[u8]) -> Option<Header> {
         destination,
         size,
         dscp: tos >> 2,
-        ecn: match tos & 3 {
-            0 => Ecn::NotEct,
-            3 => Ecn::Ce,
-            _ => Ecn::Ect,
-        },
+        ecn: Ecn::of(tos),
         hop_limit,
         flow: digest(source, destination, payload.ip_number, ports),
     })

@@ -5,7 +5,6 @@
 //! models anything. `airqueue-host` has the clock and the devices.
 
 mod capture;
-mod category;
 mod emulation;
 mod figures;
 mod header;

@@ -212,8 +212,13 @@ impl<E: Endpoint> Driver<E> {
                 self.sources.learn(i, d.from, local);
             }
             let stamp = d.notes.stamp_ns.and_then(|ns| self.mapper.map(ns, port.drained));
-            let rx =
-                Received { socket: i, from: d.from, at: stamp.unwrap_or(now), payload: d.payload };
+            let rx = Received {
+                socket: i,
+                from: d.from,
+                at: stamp.unwrap_or(now),
+                traffic_class: d.notes.traffic_class,
+                payload: d.payload,
+            };
             self.endpoint.on_datagram(now, rx);
         }
     }
@@ -292,7 +297,8 @@ impl<E: Endpoint> Driver<E> {
         };
         let source =
             if port.is_wildcard() { self.sources.source(out.socket, out.to) } else { None };
-        self.departures.push(Outgoing { to: out.to, ticket: out.ticket, at: now, source, stamp });
+        let Transmit { to, traffic_class, ticket, .. } = out;
+        self.departures.push(Outgoing { to, ticket, at: now, traffic_class, source, stamp });
     }
 
     /// Hands the batch to the kernel, and the refusals to the endpoint.
@@ -354,7 +360,8 @@ impl<E: Endpoint> Driver<E> {
         match out.ticket {
             Some(ticket) => self.endpoint.on_send_outcome(ticket, SendOutcome::Blocked),
             None if full && self.deferred.len() < DEFERRED => {
-                let transmit = Transmit { socket: i, to: out.to, ticket: None };
+                let Outgoing { to, traffic_class, .. } = out;
+                let transmit = Transmit { socket: i, to, traffic_class, ticket: None };
                 let bytes = self.departures.payload(which).to_vec();
                 self.deferred.push_back(Deferred { transmit, bytes, attempts: 0 });
                 self.retry_at.get_or_insert(out.at + RETRY);

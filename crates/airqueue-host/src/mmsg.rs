@@ -24,7 +24,7 @@ pub const SEND_BATCH: usize = 8;
 /// Largest UDP payload that is read or written, in bytes; a longer datagram is dropped.
 pub const MAX_PAYLOAD: usize = 9216;
 /// Room for control messages, in words: two of the largest (packet info, extended error with an
-/// IPv6 address) plus stamps and counters.
+/// IPv6 address) plus stamps, counters and traffic classes.
 const CONTROL_WORDS: usize = 40;
 /// Linux 6.13: the id of a transmit stamp, given with the packet (`asm-generic/socket.h`).
 const SCM_TS_OPT_ID: libc::c_int = 81;
@@ -165,6 +165,8 @@ pub struct Outgoing {
     pub ticket: Option<Ticket>,
     /// When the datagram was given its send time.
     pub at: Time,
+    /// Traffic class of the IP header.
+    pub traffic_class: u8,
     /// Local address to send from.
     pub source: Option<IpAddr>,
     /// Ask for a transmit stamp.
@@ -271,15 +273,14 @@ impl SendBatch {
         self.entries.push(out);
     }
 
-    /// Removes a datagram's requests to the kernel; true if there were any.
+    /// Removes a datagram's requests to the kernel, but for its traffic class, without which it would be another packet; true if
+    /// there were any.
     pub fn strip(&mut self, i: usize) -> bool {
         let out = &mut self.entries[i];
         let had = out.source.is_some() || out.stamp != StampRequest::None;
         out.source = None;
         out.stamp = StampRequest::None;
-        let header = &mut self.headers[i].msg_hdr;
-        header.msg_control = std::ptr::null_mut();
-        header.msg_controllen = 0;
+        write_control(&mut self.headers[i].msg_hdr, &mut self.control[i], out, self.ipv6);
         had
     }
 
@@ -314,28 +315,44 @@ fn write_control(
     if let StampRequest::Named(id) = out.stamp {
         put(control, &mut used, libc::SOL_SOCKET, SCM_TS_OPT_ID, id);
     }
-    match out.source {
-        None => {}
+    if out.traffic_class != 0 {
+        // Packets to IPv4 addresses are IPv4's also on a socket of both families, which then ignores IPv6's message.
+        let v4 = out.to.ip().to_canonical().is_ipv4();
+        let (level, kind) = if v4 {
+            (libc::IPPROTO_IP, libc::IP_TOS)
+        } else {
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
+        };
+        put(control, &mut used, level, kind, libc::c_int::from(out.traffic_class));
+    }
+    if let Some(source) = out.source {
+        put_source(control, &mut used, source, ipv6);
+    }
+    header.msg_control = if used == 0 { std::ptr::null_mut() } else { control.as_mut_ptr().cast() };
+    header.msg_controllen = used as _;
+}
+
+/// Appends the local address to send from.
+fn put_source(control: &mut [u64; CONTROL_WORDS], used: &mut usize, source: IpAddr, ipv6: bool) {
+    match source {
         // Also for IPv4 on a socket of both families: the source is then a mapped address.
-        Some(source) if ipv6 => {
+        source if ipv6 => {
             let address = match source {
                 IpAddr::V4(v4) => v4.to_ipv6_mapped(),
                 IpAddr::V6(v6) => v6,
             };
             let ipi6_addr = libc::in6_addr { s6_addr: address.octets() };
             let info = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: 0 };
-            put(control, &mut used, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info);
+            put(control, used, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, info);
         }
-        Some(IpAddr::V4(v4)) => {
+        IpAddr::V4(v4) => {
             let source = libc::in_addr { s_addr: u32::from(v4).to_be() };
             let any = libc::in_addr { s_addr: 0 };
             let info = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: source, ipi_addr: any };
-            put(control, &mut used, libc::IPPROTO_IP, libc::IP_PKTINFO, info);
+            put(control, used, libc::IPPROTO_IP, libc::IP_PKTINFO, info);
         }
-        Some(IpAddr::V6(_)) => {}
+        IpAddr::V6(_) => {}
     }
-    header.msg_control = if used == 0 { std::ptr::null_mut() } else { control.as_mut_ptr().cast() };
-    header.msg_controllen = used as _;
 }
 
 /// Appends one control message at byte `used`.

@@ -15,6 +15,8 @@ pub struct Annotations {
     pub stamp_ns: Option<i64>,
     /// Datagrams that this socket's buffer refused since it was opened, modulo 2^32.
     pub overflow: Option<u32>,
+    /// The traffic class of its IP header.
+    pub traffic_class: u8,
     /// The local address that the datagram was sent to.
     pub local: Option<IpAddr>,
     /// An entry of the error queue.
@@ -53,6 +55,12 @@ pub(crate) unsafe fn note(
                 }
             }
             (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => notes.overflow = read(data, length),
+            (libc::IPPROTO_IP, libc::IP_TOS) => {
+                notes.traffic_class = read::<u8>(data, length).unwrap_or_default();
+            }
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                notes.traffic_class = read::<libc::c_int>(data, length).unwrap_or_default() as u8;
+            }
             (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
                 notes.local = read::<libc::in_pktinfo>(data, length)
                     .map(|p| Ipv4Addr::from(u32::from_be(p.ipi_addr.s_addr)).into());

@@ -146,6 +146,23 @@ sockopt_impl!(
     libc::c_int
 );
 
+sockopt_impl!(
+    /// The TOS octet of IPv4 packets with each datagram received (ip(7)).
+    ReceiveTos,
+    SetOnly,
+    libc::IPPROTO_IP,
+    libc::IP_RECVTOS,
+    bool
+);
+sockopt_impl!(
+    /// The traffic class of IPv6 packets with each datagram received (RFC 3542, section 6.5).
+    ReceiveTrafficClass,
+    SetOnly,
+    libc::IPPROTO_IPV6,
+    libc::IPV6_RECVTCLASS,
+    bool
+);
+
 fn configure(fd: &OwnedFd, ipv6: bool) -> Result<(), Errno> {
     // PROBE sets the don't-fragment bit and ignores a learnt path MTU: a 1500-byte packet arrives
     // whole or not at all.
@@ -157,8 +174,10 @@ fn configure(fd: &OwnedFd, ipv6: bool) -> Result<(), Errno> {
         setsockopt(fd, Ipv6MtuDiscover, &libc::IPV6_PMTUDISC_PROBE)?;
         setsockopt(fd, sockopt::Ipv6RecvErr, &true)?;
         setsockopt(fd, sockopt::Ipv6RecvPacketInfo, &true)?;
+        setsockopt(fd, ReceiveTrafficClass, &true)?;
     }
     setsockopt(fd, sockopt::Ipv4PacketInfo, &true)?;
+    setsockopt(fd, ReceiveTos, &true)?;
     // The forced size needs CAP_NET_ADMIN; without that net.core.rmem_max is the limit.
     setsockopt(fd, sockopt::RcvBufForce, &RECEIVE_BUFFER)
         .or_else(|_| setsockopt(fd, sockopt::RcvBuf, &RECEIVE_BUFFER))?;

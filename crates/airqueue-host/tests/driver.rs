@@ -8,6 +8,9 @@ use airqueue_host::socket::UdpPort;
 use airqueue_probe::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};
 use std::net::SocketAddr;
 
+/// The traffic classes of a node's packets, in turn; with some others of them in each batch.
+const CLASSES: [u8; 5] = [0, 46 << 2, 2, 45 << 2 | 1, 0];
+
 /// Sends `count` packets at a fixed spacing and records all events.
 #[derive(Debug)]
 struct Node {
@@ -22,6 +25,8 @@ struct Node {
     stamped: Vec<(u32, Time)>,
     blocked: u64,
     received: Vec<(u32, SocketAddr, Time, Time)>,
+    /// Traffic classes of the received packets.
+    classes: Vec<u8>,
     overflow: u64,
     steps: u64,
     program_stamps: u64,
@@ -40,6 +45,7 @@ impl Node {
             stamped: Vec::new(),
             blocked: 0,
             received: Vec::new(),
+            classes: Vec::new(),
             overflow: 0,
             steps: 0,
             program_stamps: 0,
@@ -55,6 +61,7 @@ impl Endpoint for Node {
     fn on_datagram(&mut self, now: Time, rx: Received<'_>) {
         let seq = u32::from_be_bytes(rx.payload[..4].try_into().unwrap());
         self.received.push((seq, rx.from, rx.at, now));
+        self.classes.push(rx.traffic_class);
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
@@ -68,7 +75,9 @@ impl Endpoint for Node {
         self.sent.push(now);
         self.next += self.spacing;
         let ticket = Ticket { session: 0, run: 0, seq, timestamp: seq.is_multiple_of(8) };
-        Some(Transmit { socket: (seq % self.sockets) as usize, to: self.to, ticket: Some(ticket) })
+        let traffic_class = CLASSES[seq as usize % CLASSES.len()];
+        let socket = (seq % self.sockets) as usize;
+        Some(Transmit { socket, to: self.to, traffic_class, ticket: Some(ticket) })
     }
 
     fn next_deadline(&self) -> Option<Time> {
@@ -143,6 +152,7 @@ fn paced_over(receiver_at: &str, sender_at: &str, to: &str) {
     assert_eq!((tx.blocked, rx.overflow, rx.program_stamps, rx.steps), (0, 0, 0, 0));
     for (i, (seq, from, at, now)) in rx.received.iter().enumerate() {
         assert_eq!(*seq as usize, i);
+        assert_eq!(rx.classes[i], CLASSES[i % CLASSES.len()]);
         assert_eq!(from.port(), source_number);
         assert_eq!(from.is_ipv4(), to.contains('.'), "addresses are canonical: {from}");
         let sent = tx.sent[i];

@@ -36,8 +36,8 @@ fn connect(port: u16) -> ClientHandle {
 /// A sparse run of so many milliseconds, in progress.
 fn begin(client: &ClientHandle, ms: i64, direction: Direction) {
     let duration = Span::from_millis(ms);
-    let segment =
-        Segment { flow: 0, start: Span::ZERO, duration, count: (ms / 20) as u32, size: 200 };
+    let (start, count) = (Span::ZERO, (ms / 20) as u32);
+    let segment = Segment { flow: 0, start, duration, count, size: 200, traffic_class: 0 };
     client.start(&Plan { segments: vec![segment] }, direction).unwrap();
     let active = || client.times().is_some_and(|t| t.active && t.started.is_some());
     assert!(within(Duration::from_secs(5), active));

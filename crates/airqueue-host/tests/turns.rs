@@ -31,7 +31,8 @@ fn a_client_shows_that_it_waits_as_soon_as_it_is_told() {
     let port = server.local_addr().port();
     let (first, second) = (connect(port), connect(port));
     let duration = Span::from_secs(4);
-    let segment = Segment { flow: 0, start: Span::ZERO, duration, count: 200, size: 300 };
+    let (flow, start) = (0, Span::ZERO);
+    let segment = Segment { flow, start, duration, count: 200, size: 300, traffic_class: 0 };
     let plan = Plan { segments: vec![segment] };
     first.start(&plan, Direction::Down).unwrap();
     let patience = Instant::now() + Duration::from_secs(10);

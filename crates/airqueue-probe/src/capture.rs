@@ -8,13 +8,15 @@
 //!         receive_overflow, duplicates, clock_steps; flags (1 byte; 1: kernel receive timestamps,
 //!         2: the server carried other clients' packets); varint rows; columns scheduled, sent minus
 //!         scheduled, kernel transmit minus scheduled, received (see `column`); then flow and size: (varint rows, flow, varint size) repeated
+//! classes: kind 3, before its run: varint rows; traffic classes as sent, of all rows; traffic classes as received, of the rows
+//!         that arrived (columns of bytes, see `column`). A run without this frame has none
 //! ```
 //!
 //! Integers are big-endian. Frames of other kinds are skipped, so that they can be added.
 
 use crate::bytes::{Reader, Truncated, put_varint};
 use crate::column;
-use crate::records::{HostReport, MISSING, Records, Run};
+use crate::records::{Classes, HostReport, MISSING, Records, Run};
 use crate::wire::{end_code, end_from_code};
 use thiserror::Error;
 
@@ -22,6 +24,7 @@ const MAGIC: [u8; 8] = *b"AQCAPTUR";
 const VERSION: u8 = 1;
 const HEADER: u8 = 1;
 const RUN: u8 = 2;
+const CLASSES: u8 = 3;
 
 /// The content of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +80,32 @@ pub fn encode_run(meta_json: &str, run: &Run) -> Vec<u8> {
     payload.push(u8::from(host.kernel_receive_timestamps) | u8::from(host.shared) << 1);
     put_records(&mut payload, &run.records);
     let mut out = Vec::new();
+    // First, so that a capture that ends with a run has all of it.
+    if let Some(classes) = &run.records.classes {
+        put_frame(&mut out, CLASSES, &encode_classes(classes, &run.records.received_ns));
+    }
     put_frame(&mut out, RUN, &payload);
     out
+}
+
+fn encode_classes(classes: &Classes, received_ns: &[i64]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let at = |column: &[u8], i: usize| column.get(i).copied().unwrap_or(0);
+    put_varint(&mut out, received_ns.len() as u64);
+    column::encode_bytes(&mut out, (0..received_ns.len()).map(|i| at(&classes.sent, i)));
+    let arrived = (0..received_ns.len()).filter(|&i| received_ns[i] != MISSING);
+    column::encode_bytes(&mut out, arrived.map(|i| at(&classes.received, i)));
+    out
+}
+
+fn decode_classes(payload: &[u8], received_ns: &[i64]) -> Result<Classes, Truncated> {
+    let mut r = Reader::new(payload);
+    if r.varint()? != received_ns.len() as u64 {
+        return Err(Truncated);
+    }
+    let sent = column::decode_bytes(&mut r, received_ns.iter().map(|_| true))?;
+    let received = column::decode_bytes(&mut r, received_ns.iter().map(|&at| at != MISSING))?;
+    if r.rest().is_empty() { Ok(Classes { sent, received }) } else { Err(Truncated) }
 }
 
 fn checksum(kind: u8, payload: &[u8]) -> u32 {
@@ -137,20 +164,28 @@ pub fn decode(bytes: &[u8]) -> Result<Capture, CaptureError> {
         _ => return Err(CaptureError::BadHeader),
     };
     let mut capture = Capture { header, runs: Vec::new(), torn: false };
+    capture.torn = runs(&mut r, &mut capture.runs).is_err();
+    Ok(capture)
+}
+
+/// Reads the frames after the header, up to one that is torn or damaged.
+fn runs(r: &mut Reader<'_>, runs: &mut Vec<(String, Run)>) -> Result<(), Truncated> {
+    let mut classes = None;
     while !r.rest().is_empty() {
-        let run = frame(&mut r).and_then(|(kind, payload)| match kind {
-            RUN => run(payload).map(Some),
-            _ => Ok(None),
-        });
-        match run {
-            Ok(run) => capture.runs.extend(run),
-            Err(Truncated) => {
-                capture.torn = true;
-                break;
+        match frame(r)? {
+            (CLASSES, payload) => classes = Some(payload),
+            (RUN, payload) => {
+                let (meta, mut run) = run(payload)?;
+                let received_ns = &run.records.received_ns;
+                run.records.classes =
+                    classes.take().map(|c| decode_classes(c, received_ns)).transpose()?;
+                runs.push((meta, run));
             }
+            _ => {}
         }
     }
-    Ok(capture)
+    // Classes without their run are the beginning of one that was not written whole.
+    if classes.is_none() { Ok(()) } else { Err(Truncated) }
 }
 
 fn frame<'a>(r: &mut Reader<'a>) -> Result<(u8, &'a [u8]), Truncated> {
@@ -210,5 +245,6 @@ fn records(r: &mut Reader<'_>) -> Result<Records, Truncated> {
         flow.resize(flow.len() + same, of_flow);
         size_bytes.resize(size_bytes.len() + same, size);
     }
-    Ok(Records { scheduled_ns, sent_ns, kernel_tx_ns, received_ns, flow, size_bytes })
+    let classes = None;
+    Ok(Records { scheduled_ns, sent_ns, kernel_tx_ns, received_ns, flow, size_bytes, classes })
 }

@@ -14,6 +14,9 @@ pub const MAX_SIZE: u16 = 9000;
 /// Smallest IP packet in bytes, unless the data header needs more: every IPv4 link carries this
 /// size whole (RFC 791, section 3.2).
 pub const MIN_SIZE: u16 = 68;
+/// Highest DSCP of measured packets. Above it IP precedence is 6 or 7, for the routing traffic of networks, which devices let go
+/// first (RFC 2474, section 4.2.2.2): a flood of it could part a network.
+pub const MAX_DSCP: u8 = 47;
 /// Rates are judged over this time: a shorter segment counts as if it were spread over it.
 pub const RATE_WINDOW: Span = Span::from_millis(100);
 
@@ -41,6 +44,8 @@ pub enum PlanFault {
     BitRate = 9,
     /// Peak packet rate in packets per second.
     PacketRate = 10,
+    /// DSCP above the highest.
+    Dscp = 11,
 }
 
 impl PlanFault {
@@ -49,7 +54,7 @@ impl PlanFault {
         use PlanFault::*;
         let all = [
             Empty, Segments, Negative, Flow, SmallSize, LargeSize, Duration, Packets, BitRate,
-            PacketRate,
+            PacketRate, Dscp,
         ];
         all.into_iter().find(|&f| f as u8 == code)
     }
@@ -101,6 +106,10 @@ impl fmt::Display for PlanError {
             PlanFault::PacketRate => write!(
                 f,
                 "the plan peaks at {asked} packets/s, the server allows at most {limit} packets/s"
+            ),
+            PlanFault::Dscp => write!(
+                f,
+                "the plan has packets of DSCP {asked}, the highest is {limit}: those above are for network control"
             ),
         }
     }
@@ -171,6 +180,7 @@ fn check_segment(
         return Err(PlanError { fault: PlanFault::SmallSize, asked, limit });
     }
     within(PlanFault::LargeSize, u64::from(s.size), u64::from(MAX_SIZE))?;
+    within(PlanFault::Dscp, u64::from(s.dscp()), u64::from(MAX_DSCP))?;
     // Rounded up, so that the message about a plan over the limit by less than a millisecond shows the excess.
     let end_ms = (s.start.as_nanos() as u64 + s.duration.as_nanos() as u64).div_ceil(1_000_000);
     within(PlanFault::Duration, end_ms, limits.max_run.as_nanos().max(0) as u64 / 1_000_000)

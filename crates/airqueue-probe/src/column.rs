@@ -1,4 +1,4 @@
-//! Columns of times in few bytes: alternating runs of present and missing rows, present rows as
+//! Columns in few bytes. Times: alternating runs of present and missing rows, present rows as
 //! differences from the previous present one.
 //!
 //! ```text
@@ -6,6 +6,13 @@
 //!   varint present    number of rows that have a value
 //!   zigzag * present  value minus the previous value of the column (the first: minus zero)
 //!   varint missing    number of rows that have none (left out when no row is left)
+//! ```
+//!
+//! Bytes, which change rarely: runs of equal ones.
+//!
+//! ```text
+//! repeat until all rows are covered:
+//!   varint rows, byte
 //! ```
 
 use crate::bytes::{Reader, Truncated, put_varint, put_zigzag};
@@ -50,6 +57,39 @@ pub fn decode(reader: &mut Reader<'_>, len: usize) -> Result<Vec<i64>, Truncated
         }
     }
     Ok(rows)
+}
+
+/// Appends bytes.
+pub fn encode_bytes(out: &mut Vec<u8>, values: impl Iterator<Item = u8>) {
+    let mut values = values.peekable();
+    while let Some(value) = values.next() {
+        let mut rows = 1;
+        while values.next_if_eq(&value).is_some() {
+            rows += 1;
+        }
+        put_varint(out, rows);
+        out.push(value);
+    }
+}
+
+/// Reads a byte for each row of which `has_one` says that there is one; the others are 0.
+pub fn decode_bytes(
+    reader: &mut Reader<'_>,
+    has_one: impl Iterator<Item = bool>,
+) -> Result<Vec<u8>, Truncated> {
+    let mut rows = Vec::with_capacity(has_one.size_hint().0);
+    let (mut left, mut value) = (0, 0);
+    for has_one in has_one {
+        if has_one && left == 0 {
+            (left, value) = (reader.varint()?, reader.u8()?);
+            if left == 0 {
+                return Err(Truncated);
+            }
+        }
+        left -= u64::from(has_one);
+        rows.push(if has_one { value } else { 0 });
+    }
+    if left == 0 { Ok(rows) } else { Err(Truncated) }
 }
 
 /// A run of rows cannot be longer than the rest of the column.

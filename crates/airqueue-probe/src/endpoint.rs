@@ -12,6 +12,8 @@ pub struct Received<'a> {
     pub from: SocketAddr,
     /// When the datagram arrived: the kernel's receive timestamp, mapped onto the endpoint's own clock.
     pub at: Time,
+    /// The traffic class in its IP header.
+    pub traffic_class: u8,
     /// UDP payload.
     pub payload: &'a [u8],
 }
@@ -23,6 +25,8 @@ pub struct Transmit {
     pub socket: usize,
     /// Address of the destination.
     pub to: SocketAddr,
+    /// The traffic class for its IP header; 0 for all but measured packets.
+    pub traffic_class: u8,
     /// Set for measured packets: the driver reports the outcome under this name.
     pub ticket: Option<Ticket>,
 }

@@ -8,12 +8,13 @@
 //!                                         one before, stamp (ns since the start of the run) likewise
 //! receiver log:  varint n                 rows: highest received sequence number + 1
 //!                column                   arrival times (see `column`)
+//!                column of bytes          traffic classes of the packets that arrived
 //! ```
 
 use crate::bytes::{Reader, Truncated, put_varint, put_zigzag};
 use crate::column;
 use crate::plan::Plan;
-use crate::records::{MISSING, Records};
+use crate::records::{Classes, MISSING, Records};
 
 /// A sender's record of its packets, a few bytes per packet.
 #[derive(Clone, Debug, Default)]
@@ -92,9 +93,10 @@ impl SenderLog {
     }
 }
 
-/// Longest sender log of that many packets in bytes, for which a receiver of logs reserves memory.
+/// Longest log of that many packets in bytes, for which a receiver of logs reserves memory.
 pub fn longest_log(packets: u64) -> u64 {
-    // Lateness and stamp 10 bytes each, two sequence numbers 5 each, three counts.
+    // Lateness and stamp 10 bytes each, two sequence numbers 5 each, three counts. A receiver's log is shorter: 10 bytes of
+    // time, two of runs of rows, two of class.
     packets * 30 + 30
 }
 
@@ -140,12 +142,23 @@ fn row(rows: &mut [i64], seq: u64) -> Result<&mut i64, Truncated> {
     usize::try_from(seq).ok().and_then(|i| rows.get_mut(i)).ok_or(Truncated)
 }
 
-/// The receiver's arrival times by sequence number.
+/// The arrival of a packet at its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When; [`MISSING`] if the packet did not arrive.
+    pub at_ns: i64,
+    /// The traffic class in its IP header; 0 if the packet did not arrive.
+    pub traffic_class: u8,
+}
+
+/// The receiver's arrivals by sequence number.
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalLog {
     /// XORed with [`MISSING`], so that "not received" is zero: a fresh row is never touched and
     /// costs no memory until its packet arrives.
     rows: Vec<i64>,
+    /// Traffic classes, 0 until a packet of another class arrives.
+    classes: Vec<u8>,
     /// Highest received sequence number + 1.
     len: u32,
     count: u32,
@@ -154,16 +167,20 @@ pub struct ArrivalLog {
 impl ArrivalLog {
     /// Rows for `packets` packets, none received.
     pub fn new(packets: u32) -> Self {
-        ArrivalLog { rows: vec![0; packets as usize], len: 0, count: 0 }
+        let packets = packets as usize;
+        ArrivalLog { rows: vec![0; packets], classes: vec![0; packets], len: 0, count: 0 }
     }
 
-    /// Packet `seq` arrived at `at_ns`. `None`: the packet does not exist; `Some(false)`: it had arrived before.
-    pub fn record(&mut self, seq: u32, at_ns: i64) -> Option<bool> {
+    /// Packet `seq` arrived. `None`: the packet does not exist; `Some(false)`: it had arrived before.
+    pub fn record(&mut self, seq: u32, arrival: Arrival) -> Option<bool> {
         let row = self.rows.get_mut(seq as usize)?;
         if *row != 0 {
             return Some(false);
         }
-        *row = at_ns ^ MISSING;
+        *row = arrival.at_ns ^ MISSING;
+        if arrival.traffic_class != 0 {
+            self.classes[seq as usize] = arrival.traffic_class;
+        }
         self.len = self.len.max(seq + 1);
         self.count += 1;
         Some(true)
@@ -184,9 +201,10 @@ impl ArrivalLog {
         self.len - self.count
     }
 
-    /// Arrival times up to the highest received sequence number.
-    pub fn times_ns(&self) -> impl Iterator<Item = i64> + '_ {
-        self.rows[..self.len as usize].iter().map(|r| r ^ MISSING)
+    /// Arrivals up to the highest received sequence number.
+    pub fn arrivals(&self) -> impl Iterator<Item = Arrival> + '_ {
+        let rows = self.rows[..self.len as usize].iter().zip(&self.classes);
+        rows.map(|(row, &traffic_class)| Arrival { at_ns: row ^ MISSING, traffic_class })
     }
 
     /// The log as sent.
@@ -194,24 +212,46 @@ impl ArrivalLog {
         let mut out = Vec::new();
         put_varint(&mut out, u64::from(self.len));
         column::encode(&mut out, self.len as usize, |i| self.rows[i] ^ MISSING);
+        let arrived = self.arrivals().filter(|arrival| arrival.at_ns != MISSING);
+        column::encode_bytes(&mut out, arrived.map(|arrival| arrival.traffic_class));
         out
     }
 }
 
-/// Reads a receiver log of at most `most` rows: arrival times by sequence number.
-pub fn decode_receiver(bytes: &[u8], most: u64) -> Result<Vec<i64>, Truncated> {
+/// A decoded receiver log: rows in the order of sequence numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArrivalRows {
+    /// Arrival times, or [`MISSING`].
+    pub times_ns: Vec<i64>,
+    /// Traffic classes; 0 for packets that did not arrive.
+    pub classes: Vec<u8>,
+}
+
+impl ArrivalRows {
+    /// The rows one by one.
+    pub fn arrivals(&self) -> impl Iterator<Item = Arrival> + '_ {
+        let rows = self.times_ns.iter().zip(&self.classes);
+        rows.map(|(&at_ns, &traffic_class)| Arrival { at_ns, traffic_class })
+    }
+}
+
+/// Reads a receiver log of at most `most` rows.
+pub fn decode_receiver(bytes: &[u8], most: u64) -> Result<ArrivalRows, Truncated> {
     let mut r = Reader::new(bytes);
     let n = r.varint()?;
     if n > most {
         return Err(Truncated);
     }
-    let rows = column::decode(&mut r, usize::try_from(n).map_err(|_| Truncated)?)?;
-    if r.rest().is_empty() { Ok(rows) } else { Err(Truncated) }
+    let times_ns = column::decode(&mut r, usize::try_from(n).map_err(|_| Truncated)?)?;
+    let classes = column::decode_bytes(&mut r, times_ns.iter().map(|&at| at != MISSING))?;
+    if r.rest().is_empty() { Ok(ArrivalRows { times_ns, classes }) } else { Err(Truncated) }
 }
 
-/// Joins plan, sender's rows and arrival times: one row for each packet that was attempted.
-pub fn join(plan: &Plan, sent: &SentRows, mut received: impl Iterator<Item = i64>) -> Records {
+/// Joins plan, sender's rows and arrivals: one row for each packet that was attempted.
+pub fn join(plan: &Plan, sent: &SentRows, mut received: impl Iterator<Item = Arrival>) -> Records {
+    const LOST: Arrival = Arrival { at_ns: MISSING, traffic_class: 0 };
     let n = sent.lateness_ns.len();
+    let (mut sent_class, mut received_class) = (Vec::with_capacity(n), Vec::with_capacity(n));
     let mut records = Records {
         scheduled_ns: Vec::with_capacity(n),
         sent_ns: Vec::with_capacity(n),
@@ -219,6 +259,7 @@ pub fn join(plan: &Plan, sent: &SentRows, mut received: impl Iterator<Item = i64
         received_ns: Vec::with_capacity(n),
         flow: Vec::with_capacity(n),
         size_bytes: Vec::with_capacity(n),
+        classes: None,
     };
     for (packet, &lateness) in plan.packets().zip(&sent.lateness_ns) {
         let scheduled = packet.at.as_nanos();
@@ -228,9 +269,13 @@ pub fn join(plan: &Plan, sent: &SentRows, mut received: impl Iterator<Item = i64
         } else {
             scheduled.saturating_add(lateness)
         });
-        records.received_ns.push(received.next().unwrap_or(MISSING));
+        let arrival = received.next().unwrap_or(LOST);
+        records.received_ns.push(arrival.at_ns);
+        sent_class.push(packet.traffic_class);
+        received_class.push(arrival.traffic_class);
         records.flow.push(packet.flow);
         records.size_bytes.push(packet.size);
     }
+    records.classes = Some(Classes { sent: sent_class, received: received_class });
     records
 }

@@ -17,6 +17,9 @@ pub struct Segment {
     pub count: u32,
     /// Size of each packet in bytes, IP header included.
     pub size: u16,
+    /// The traffic class of each packet as its sender writes it: the field of that name of IPv6 (RFC 8200, section 7), the
+    /// TOS octet of IPv4. Six bits of DSCP (RFC 2474), then two bits of ECN (RFC 3168, section 5).
+    pub traffic_class: u8,
 }
 
 /// One packet of a plan.
@@ -30,6 +33,8 @@ pub struct PlannedPacket {
     pub flow: u8,
     /// IP packet size in bytes.
     pub size: u16,
+    /// Traffic class.
+    pub traffic_class: u8,
 }
 
 /// Segments that overlap freely; packets are numbered in the order in which they leave.
@@ -40,6 +45,11 @@ pub struct Plan {
 }
 
 impl Segment {
+    /// The differentiated services codepoint of the packets, 0 to 63.
+    pub fn dscp(&self) -> u8 {
+        self.traffic_class >> 2
+    }
+
     /// Offset of packet `k` from the start of the run.
     pub fn packet_at(&self, k: u32) -> Span {
         let shift =

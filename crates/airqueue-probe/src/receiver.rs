@@ -1,6 +1,6 @@
 //! The half of a run that receives: the client's when it measures downwards, the server's upwards.
 
-use crate::log::ArrivalLog;
+use crate::log::{Arrival, ArrivalLog};
 use crate::plan::Plan;
 use crate::records::RunEnd;
 use crate::schedule::{due_windows, last_of_each_flow};
@@ -132,10 +132,10 @@ impl Receiver {
         self.start
     }
 
-    /// A measured packet of this run arrived at `at`; `now` is the present.
-    pub fn on_data(&mut self, now: Time, at: Time, header: &DataHeader) {
-        let received = at - self.zero;
-        match self.log.record(header.seq, received.as_nanos()) {
+    /// A measured packet of this run arrived at `at` with this traffic class; `now` is the present.
+    pub fn on_data(&mut self, now: Time, at: Time, traffic_class: u8, header: &DataHeader) {
+        let at_ns = (at - self.zero).as_nanos();
+        match self.log.record(header.seq, Arrival { at_ns, traffic_class }) {
             None => return,
             Some(false) => {
                 self.duplicates += 1;

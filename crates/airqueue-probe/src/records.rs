@@ -21,6 +21,18 @@ pub struct Records {
     pub flow: Vec<u8>,
     /// IP packet size in bytes.
     pub size_bytes: Vec<u16>,
+    /// Traffic classes; `None` if they were not recorded, as by versions that did not know them.
+    pub classes: Option<Classes>,
+}
+
+/// The traffic classes of the packets (see [`Segment::traffic_class`](crate::plan::Segment::traffic_class)), a row for each row
+/// of [`Records`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Classes {
+    /// As the sender wrote it.
+    pub sent: Vec<u8>,
+    /// As the first copy had it on arrival; 0 for a packet that did not arrive.
+    pub received: Vec<u8>,
 }
 
 /// Reports of the two hosts about themselves.

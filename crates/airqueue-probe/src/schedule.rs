@@ -36,7 +36,8 @@ impl Iterator for Packets {
         } else {
             PeekMut::pop(top);
         }
-        let packet = PlannedPacket { seq: self.seq, at, flow: segment.flow, size: segment.size };
+        let Segment { flow, size, traffic_class, .. } = segment;
+        let packet = PlannedPacket { seq: self.seq, at, flow, size, traffic_class };
         self.seq += 1;
         Some(packet)
     }

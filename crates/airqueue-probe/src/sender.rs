@@ -93,8 +93,8 @@ impl Sender {
         }
     }
 
-    /// Writes the packet that is due at `now`; returns its flow and its ticket.
-    pub fn poll(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<(u8, Ticket)> {
+    /// Writes the packet that is due at `now`; returns its plan and its ticket.
+    pub fn poll(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<(PlannedPacket, Ticket)> {
         if self.end.is_some() {
             return None;
         }
@@ -114,7 +114,7 @@ impl Sender {
             self.next_stamp = now + STAMP_EVERY;
         }
         let (session, run, seq) = (self.session, self.run, packet.seq);
-        Some((packet.flow, Ticket { session, run, seq, timestamp }))
+        Some((packet, Ticket { session, run, seq, timestamp }))
     }
 
     fn write(&self, packet: &PlannedPacket, sent: Span, buf: &mut Vec<u8>) {

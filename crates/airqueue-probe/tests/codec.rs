@@ -5,22 +5,23 @@ use airqueue_probe::bytes::Reader;
 use airqueue_probe::check::{PlanError, PlanFault};
 use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
-use airqueue_probe::log::{ArrivalLog, SenderLog, decode_receiver, decode_sender, join};
+use airqueue_probe::log::{Arrival, ArrivalLog, SenderLog, decode_receiver, decode_sender, join};
 use airqueue_probe::plan::{Plan, Segment};
-use airqueue_probe::records::{HostReport, MISSING, Records, Run, RunEnd};
+use airqueue_probe::records::{Classes, HostReport, MISSING, Records, Run, RunEnd};
 use airqueue_probe::schedule::{due_windows, last_of_each_flow};
 use airqueue_probe::wire::{
-    CHUNK_LEN, DataHeader, Glimpse, Message, Packet, Reason, Summary, decode, encode,
+    CHUNK_LEN, DataHeader, Glimpse, Message, Packet, Reason, Summary, VERSION, decode, encode,
 };
 use airqueue_probe::{capture, column};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 fn segments() -> impl Strategy<Value = Segment> {
-    (0..4u8, 0..5_000_000_000i64, 0..5_000_000_000i64, 0..200u32, any::<u16>()).prop_map(
-        |(flow, start, duration, count, size)| {
+    let times = (0..5_000_000_000i64, 0..5_000_000_000i64);
+    (0..4u8, times, 0..200u32, any::<u16>(), any::<u8>()).prop_map(
+        |(flow, (start, duration), count, size, traffic_class)| {
             let (start, duration) = (Span::from_nanos(start), Span::from_nanos(duration));
-            Segment { flow, start, duration, count, size }
+            Segment { flow, start, duration, count, size, traffic_class }
         },
     )
 }
@@ -120,8 +121,14 @@ fn runs() -> impl Strategy<Value = Run> {
     ];
     let times = -1i64 << 60..1 << 60;
     let maybe = || prop_oneof![3 => -1i64 << 60..1 << 60, 1 => Just(MISSING)];
-    let row = (times, maybe(), maybe(), maybe(), any::<u8>(), any::<u16>());
-    (vec(row, 0..200), any::<[u64; 4]>(), any::<bool>(), ends).prop_map(|(rows, n, kernel, end)| {
+    let row = (times, maybe(), maybe(), maybe(), any::<u8>(), any::<u16>(), any::<[u8; 2]>());
+    let flags = any::<[bool; 2]>();
+    (vec(row, 0..200), any::<[u64; 4]>(), flags, ends).prop_map(|(rows, n, flags, end)| {
+        let [kernel, with_classes] = flags;
+        let classes = Classes {
+            sent: rows.iter().map(|r| r.6[0]).collect(),
+            received: rows.iter().map(|r| if r.3 == MISSING { 0 } else { r.6[1] }).collect(),
+        };
         let records = Records {
             scheduled_ns: rows.iter().map(|r| r.0).collect(),
             sent_ns: rows.iter().map(|r| r.1).collect(),
@@ -129,6 +136,7 @@ fn runs() -> impl Strategy<Value = Run> {
             received_ns: rows.iter().map(|r| r.3).collect(),
             flow: rows.iter().map(|r| r.4).collect(),
             size_bytes: rows.iter().map(|r| r.5).collect(),
+            classes: with_classes.then_some(classes),
         };
         let host = HostReport {
             send_blocked: n[0],
@@ -168,12 +176,13 @@ proptest! {
     fn any_bytes_can_be_decoded(mut bytes in vec(any::<u8>(), 0..300), framed: bool, n: u16) {
         if framed && bytes.len() >= 6 {
             let kind = bytes[5] % 24;
-            bytes[..6].copy_from_slice(&[b'A', b'Q', b'P', b'B', 1, kind]);
+            bytes[..6].copy_from_slice(&[b'A', b'Q', b'P', b'B', VERSION, kind]);
         }
         let _ = decode(&bytes);
         let _ = decode_sender(&bytes, u64::from(n));
         let _ = decode_receiver(&bytes, u64::from(n));
         let _ = column::decode(&mut Reader::new(&bytes), usize::from(n));
+        let _ = column::decode_bytes(&mut Reader::new(&bytes), (0..n).map(|i| i % 3 > 0));
         let _ = capture::decode(&bytes);
     }
 
@@ -184,6 +193,26 @@ proptest! {
         let mut reader = Reader::new(&bytes);
         prop_assert_eq!(column::decode(&mut reader, rows.len()), Ok(rows));
         prop_assert!(reader.rest().is_empty());
+    }
+
+    #[test]
+    fn columns_of_bytes_survive(rows in vec((any::<bool>(), 0..3u8), 0..300)) {
+        let mut bytes = Vec::new();
+        column::encode_bytes(&mut bytes, rows.iter().filter(|r| r.0).map(|r| r.1));
+        let mut reader = Reader::new(&bytes);
+        let found = column::decode_bytes(&mut reader, rows.iter().map(|r| r.0)).unwrap();
+        let expected: Vec<u8> = rows.iter().map(|r| if r.0 { r.1 } else { 0 }).collect();
+        prop_assert_eq!(found, expected);
+        prop_assert!(reader.rest().is_empty());
+        // More rows than bytes, or fewer, are another column.
+        let has_ones = rows.iter().map(|r| r.0);
+        let more = column::decode_bytes(&mut Reader::new(&bytes), has_ones.clone().chain([true]));
+        prop_assert!(more.is_err());
+        if let Some(last) = rows.iter().rposition(|r| r.0) {
+            let mut reader = Reader::new(&bytes);
+            let fewer = column::decode_bytes(&mut reader, has_ones.take(last));
+            prop_assert!(fewer.is_err() || !reader.rest().is_empty());
+        }
     }
 
     #[test]
@@ -210,23 +239,25 @@ proptest! {
 
     #[test]
     fn receiver_logs_keep_the_first_arrival(
-        arrivals in vec((0..120u32, 0..i64::MAX), 0..200),
+        arrivals in vec((0..120u32, 0..i64::MAX, 0..4u8), 0..200),
     ) {
         let mut log = ArrivalLog::new(100);
         let mut first = std::collections::BTreeMap::new();
-        for (seq, at) in arrivals {
-            let news = log.record(seq, at);
+        for (seq, at_ns, traffic_class) in arrivals {
+            let arrival = Arrival { at_ns, traffic_class };
+            let news = log.record(seq, arrival);
             prop_assert_eq!(news, (seq < 100).then(|| !first.contains_key(&seq)));
             if seq < 100 {
-                first.entry(seq).or_insert(at);
+                first.entry(seq).or_insert(arrival);
             }
         }
         let rows = decode_receiver(&log.encode(), 100).unwrap();
-        prop_assert_eq!(rows.len() as u32, first.keys().max().map_or(0, |m| m + 1));
-        for (i, row) in rows.iter().enumerate() {
-            prop_assert_eq!(*row, *first.get(&(i as u32)).unwrap_or(&MISSING));
-        }
-        prop_assert_eq!(log.overtaken() as usize, rows.len() - first.len());
+        let (rows, lost) = (rows.arrivals(), Arrival { at_ns: MISSING, traffic_class: 0 });
+        let expected = 0..first.keys().max().map_or(0, |m| m + 1);
+        prop_assert_eq!(log.overtaken() as usize, expected.len() - first.len());
+        let expected = expected.map(|seq| *first.get(&seq).unwrap_or(&lost));
+        prop_assert_eq!(rows.collect::<Vec<_>>(), expected.clone().collect::<Vec<_>>());
+        prop_assert_eq!(log.arrivals().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     }
 
     #[test]
@@ -298,17 +329,83 @@ fn a_blocked_packet_was_not_sent_and_rows_after_the_last_attempt_are_cut() {
         duration: Span::from_millis(10),
         count: 10,
         size: 100,
+        traffic_class: 0xb8,
     };
     let plan = Plan { segments: vec![segment] };
     let mut log = SenderLog::default();
     [5, 6, 7].iter().for_each(|&l| log.push(l));
     log.blocked(1);
     let sent = decode_sender(&log.encode(), 10).unwrap();
-    let records = join(&plan, &sent, [100, MISSING, 300, 400].into_iter());
+    let arrived = |at_ns, traffic_class| Arrival { at_ns, traffic_class };
+    let received = [arrived(100, 0xb8), arrived(MISSING, 0), arrived(300, 3), arrived(400, 0)];
+    let records = join(&plan, &sent, received.into_iter());
     assert_eq!(records.scheduled_ns, [1_000_000, 2_000_000, 3_000_000]);
     assert_eq!(records.sent_ns, [1_000_005, MISSING, 3_000_007]);
     assert_eq!(records.received_ns, [100, MISSING, 300]);
     assert_eq!((records.flow, records.size_bytes), (vec![2; 3], vec![100; 3]));
+    let classes = Classes { sent: vec![0xb8; 3], received: vec![0xb8, 0, 3] };
+    assert_eq!(records.classes, Some(classes));
+}
+
+/// A log and a capture of equal classes are as long as for any number of packets, but for its digits.
+#[test]
+fn classes_that_do_not_change_cost_next_to_nothing() {
+    let n = 1_000_000;
+    let mut log = ArrivalLog::new(n);
+    (0..n).for_each(|seq| {
+        assert_eq!(log.record(seq, Arrival { at_ns: 0, traffic_class: 2 }), Some(true))
+    });
+    // A byte of time for each packet; and the counts, the time's run, and the class's run.
+    assert!(log.encode().len() as u32 <= n + 3 * 5 + 1);
+    let n = n as usize;
+    let mut run = Run {
+        records: Records {
+            scheduled_ns: vec![0; n],
+            sent_ns: vec![0; n],
+            kernel_tx_ns: vec![MISSING; n],
+            received_ns: vec![0; n],
+            flow: vec![0; n],
+            size_bytes: vec![100; n],
+            classes: None,
+        },
+        host: HostReport::default(),
+        end: RunEnd::Complete,
+    };
+    let without = capture::encode_run("{}", &run).len();
+    run.records.classes = Some(Classes { sent: vec![2; n], received: vec![3; n] });
+    assert!(capture::encode_run("{}", &run).len() <= without + 9 + 3 * 5 + 2);
+}
+
+/// A capture of a version that did not know classes is one without frames of kind 3; and that version skips those frames.
+#[test]
+fn classes_of_another_length_are_damage_and_never_of_another_run() {
+    let rows = |n: usize, classes| Run {
+        records: Records {
+            scheduled_ns: vec![7; n],
+            sent_ns: vec![7; n],
+            kernel_tx_ns: vec![MISSING; n],
+            received_ns: vec![9; n],
+            flow: vec![0; n],
+            size_bytes: vec![100; n],
+            classes,
+        },
+        host: HostReport::default(),
+        end: RunEnd::Complete,
+    };
+    let classes = Some(Classes { sent: vec![1; 2], received: vec![3; 2] });
+    let with = capture::encode_run("{}", &rows(2, classes.clone()));
+    let without = capture::encode_run("{}", &rows(2, None));
+    let frame = &with[..with.len() - without.len()];
+    assert_eq!(frame[0], 3);
+    let longer = capture::encode_run("{}", &rows(3, None));
+    let read = |parts: &[&[u8]]| {
+        capture::decode(&[&capture::encode_header("{}"), &parts.concat()[..]].concat()).unwrap()
+    };
+    let old = read(&[&without, &with, &without]);
+    let found: Vec<_> = old.runs.iter().map(|(_, run)| run.records.classes.clone()).collect();
+    assert_eq!((found, old.torn), (vec![None, classes, None], false));
+    let damaged = read(&[&without, frame, &longer, &without]);
+    assert_eq!((damaged.runs.len(), damaged.torn), (1, true));
 }
 
 #[test]

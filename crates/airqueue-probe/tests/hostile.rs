@@ -6,11 +6,11 @@ use airqueue_core::{Span, Time};
 use airqueue_probe::ClientError;
 use airqueue_probe::check::PlanFault;
 use airqueue_probe::client::{ClientState, Direction};
-use airqueue_probe::endpoint::{Endpoint, Received};
-use airqueue_probe::plan::Plan;
+use airqueue_probe::endpoint::Endpoint;
+use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{MISSING, RunEnd};
 use airqueue_probe::wire::{Message, encode};
-use common::{Net, client_address, client_config, segment, server_config};
+use common::{Net, client_address, client_config, received, segment, server_config};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -85,7 +85,7 @@ fn another_version_is_reported_at_both_ends() {
     hello[4] = 9;
     let stranger: SocketAddr = "203.0.113.5:1".parse().unwrap();
     let mut reply = Vec::new();
-    let rx = Received { socket: 0, from: stranger, at: net.now, payload: &hello };
+    let rx = received(0, stranger, net.now, &hello);
     net.server.on_datagram(net.now, rx);
     let sent = net.server.poll_transmit(net.now, &mut reply).unwrap();
     assert_eq!(sent.to, stranger);
@@ -98,9 +98,7 @@ fn another_version_is_reported_at_both_ends() {
     reply[4] = 9;
     reply[8..16].copy_from_slice(&hello[8..16]);
     let from = common::server_address();
-    net.clients[0]
-        .0
-        .on_datagram(net.now, Received { socket: 0, from, at: net.now, payload: &reply });
+    net.clients[0].0.on_datagram(net.now, received(0, from, net.now, &reply));
     let error = ClientError::Version { theirs: 9, ours: airqueue_probe::wire::VERSION };
     assert_eq!(*net.clients[0].0.state(), ClientState::Failed(error));
 }
@@ -120,13 +118,13 @@ fn no_address_gets_more_than_it_sent_before_it_has_proven_itself() {
         while let Some(t) = other.clients[0].0.poll_transmit(other.now, &mut buf) {
             words.push(buf.clone());
             let (from, at) = (client_address(0, t.socket), other.now);
-            other.server.on_datagram(at, Received { socket: 0, from, at, payload: &buf });
+            other.server.on_datagram(at, received(0, from, at, &buf));
         }
         while let Some(t) = other.server.poll_transmit(other.now, &mut buf) {
             words.push(buf.clone());
             let (from, at) = (common::server_address(), other.now);
             let socket = usize::from(t.to.port() - 5000);
-            other.clients[0].0.on_datagram(at, Received { socket, from, at, payload: &buf });
+            other.clients[0].0.on_datagram(at, received(socket, from, at, &buf));
         }
         if *other.clients[0].0.state() == ClientState::Ready {
             let now = other.now;
@@ -259,6 +257,7 @@ fn plans_over_a_limit_are_refused_with_the_limit_and_the_session_stays() {
         (vec![segment(0, 0, 1000, 100, 67)], PlanFault::SmallSize),
         (vec![segment(0, 0, 1000, 100, 9001)], PlanFault::LargeSize),
         (vec![segment(0, -1, 1000, 100, 100)], PlanFault::Negative),
+        (vec![Segment { traffic_class: 48 << 2, ..segment(0, 0, 1, 1, 100) }], PlanFault::Dscp),
         (vec![segment(0, 0, 1000, 1, 100); 1025], PlanFault::Segments),
         (vec![segment(0, i64::MAX / 1_000_000, i64::MAX / 1_000_000, 1, 100)], PlanFault::Duration),
     ];
@@ -407,7 +406,7 @@ fn only_the_sessions_own_client_is_obeyed() {
     net.clients[0].0.close(now);
     net.clients[0].0.poll_transmit(now, &mut farewell).unwrap();
     let mut obeys = |from: SocketAddr, bytes: &[u8]| {
-        net.server.on_datagram(now, Received { socket: 0, from, at: now, payload: bytes });
+        net.server.on_datagram(now, received(0, from, now, bytes));
         net.server.stats().sessions == 0
     };
     let home = client_address(0, 0);
@@ -444,15 +443,13 @@ fn a_proof_of_address_holds_for_ten_seconds_and_one_address() {
         let mut net = Net::pair(1);
         let (mut buf, start) = (Vec::new(), net.now);
         net.clients[0].0.poll_transmit(start, &mut buf).unwrap();
-        let hello = Received { socket: 0, from: home, at: start, payload: &buf.clone() };
-        net.server.on_datagram(start, hello);
+        net.server.on_datagram(start, received(0, home, start, &buf));
         net.server.poll_transmit(start, &mut buf).unwrap();
         let from_server = common::server_address();
-        let challenge = Received { socket: 0, from: from_server, at: start, payload: &buf.clone() };
-        net.clients[0].0.on_datagram(start, challenge);
+        net.clients[0].0.on_datagram(start, received(0, from_server, start, &buf));
         net.clients[0].0.poll_transmit(start, &mut buf).unwrap();
         let later = start + Span::from_secs(later_s);
-        net.server.on_datagram(later, Received { socket: 0, from, at: later, payload: &buf });
+        net.server.on_datagram(later, received(0, from, later, &buf));
         assert_eq!(net.server.stats().sessions == 1, good, "{later_s} s later");
         assert_eq!(net.server.stats().refused == 0, good);
     }
@@ -484,7 +481,7 @@ fn a_million_random_datagrams_leave_the_server_as_it_was() {
         }
         let from = SocketAddr::new([10, 0, 0, next() as u8].into(), next() as u16);
         let at = Time::from_nanos(i64::from(i) * 1000);
-        net.server.on_datagram(at, Received { socket: 0, from, at, payload: &bytes });
+        net.server.on_datagram(at, received(0, from, at, &bytes));
         while net.server.poll_transmit(at, &mut buf).is_some() {
             assert!(buf.len() <= bytes.len());
         }

@@ -5,14 +5,25 @@ mod common;
 use airqueue_core::Span;
 use airqueue_probe::ClientError;
 use airqueue_probe::client::{ClientState, Direction};
-use airqueue_probe::plan::Plan;
-use airqueue_probe::records::{MISSING, Run, RunEnd};
+use airqueue_probe::plan::{Plan, Segment};
+use airqueue_probe::records::{Classes, MISSING, Run, RunEnd};
 use common::{Net, client_address, segment};
 
 const BOTH: [Direction; 2] = [Direction::Down, Direction::Up];
 
 fn two_flows() -> Plan {
     Plan { segments: vec![segment(1, 0, 3000, 30, 100), segment(0, 1000, 1000, 500, 1500)] }
+}
+
+/// ECT(0) in a flow that is the flood, EF and Not-ECT in turn in the other.
+fn three_classes() -> Plan {
+    let of = |traffic_class, segment| Segment { traffic_class, ..segment };
+    let segments = vec![
+        of(2, segment(0, 0, 1000, 500, 1500)),
+        of(46 << 2, segment(1, 0, 1000, 50, 100)),
+        segment(1, 10, 1000, 50, 100),
+    ];
+    Plan { segments }
 }
 
 fn check_columns(run: &Run, plan: &Plan) {
@@ -42,6 +53,31 @@ fn a_clean_path_delivers_every_packet_after_its_delay() {
         assert!(delays.iter().all(|d| *d == delays[0]), "{direction:?}");
         let stamped = run.records.kernel_tx_ns.iter().filter(|&&t| t != MISSING).count();
         assert!(stamped > 30 && stamped < 530, "a sample is stamped: {stamped}");
+    }
+}
+
+#[test]
+fn every_packet_leaves_with_its_class_and_is_recorded_with_that_of_its_arrival() {
+    for direction in BOTH {
+        let mut net = Net::pair(2);
+        net.connect();
+        // All is as it was sent.
+        let run = net.measure(&three_classes(), direction);
+        let sent: Vec<u8> = three_classes().packets().map(|p| p.traffic_class).collect();
+        let same = Classes { sent: sent.clone(), received: sent.clone() };
+        assert_eq!(run.records.classes, Some(same), "{direction:?}");
+        // EF is bleached, ECT(0) marked, and some packets are lost; only in the direction of the plan.
+        let path = if direction == Direction::Down { &mut net.down } else { &mut net.up };
+        (path.remark, path.loss, path.duplicate) = (vec![(46 << 2, 0), (2, 3)], 0.1, 0.1);
+        let run = net.measure(&three_classes(), direction);
+        let classes = run.records.classes.unwrap();
+        assert_eq!(classes.sent, sent);
+        assert_eq!(classes.received.len(), sent.len());
+        let lost = |i: usize| run.records.received_ns[i] == MISSING;
+        assert!((0..sent.len()).any(lost));
+        for (i, &class) in classes.received.iter().enumerate() {
+            assert_eq!(class, if sent[i] == 2 && !lost(i) { 3 } else { 0 }, "{direction:?} {i}");
+        }
     }
 }
 

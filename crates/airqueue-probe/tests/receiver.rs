@@ -16,7 +16,7 @@ fn at(ms: i64) -> Time {
 
 fn segment(flow: u8, start_ms: i64, duration_ms: i64, count: u32) -> Segment {
     let (start, duration) = (Span::from_millis(start_ms), Span::from_millis(duration_ms));
-    Segment { flow, start, duration, count, size: 100 }
+    Segment { flow, start, duration, count, size: 100, traffic_class: 0 }
 }
 
 /// A receiver whose sender begins at 0, with the packets for which `arrives` is true, each 10 ms after it was sent.
@@ -28,7 +28,8 @@ fn receiver(segments: Vec<Segment>, arrives: impl Fn(u32) -> bool) -> Receiver {
         let header = DataHeader { session: 1, run: 1, seq: p.seq, sent_ns };
         receiver.on_time(Time::ZERO + p.at + PATH);
         assert_eq!(receiver.end(), None, "ended before packet {}", p.seq);
-        receiver.on_data(Time::ZERO + p.at + PATH, Time::ZERO + p.at + PATH, &header);
+        let now = Time::ZERO + p.at + PATH;
+        receiver.on_data(now, now, p.traffic_class, &header);
     }
     receiver
 }
@@ -95,7 +96,7 @@ fn a_queue_that_drains_is_waited_for_but_not_for_ever() {
             assert_eq!(r.end(), Some(RunEnd::Complete));
             return;
         }
-        r.on_data(now, now, &header);
+        r.on_data(now, now, 0, &header);
     }
     panic!("never ended");
 }
@@ -120,7 +121,7 @@ fn absurd_send_times_and_sequence_numbers_are_harmless() {
     for sent_ns in [i64::MIN, -1, i64::MAX, 1 << 62] {
         let mut r = receiver(vec![segment(0, 0, 1000, 100)], |seq| seq < 10);
         for seq in [50, 100, u32::MAX] {
-            r.on_data(at(600), at(600), &DataHeader { session: 1, run: 1, seq, sent_ns });
+            r.on_data(at(600), at(600), 0, &DataHeader { session: 1, run: 1, seq, sent_ns });
         }
         assert_eq!(r.log().count(), 11);
         ends(r, 1000 + 10 + 1000, RunEnd::Complete);

@@ -4,9 +4,9 @@ mod common;
 
 use airqueue_core::Span;
 use airqueue_probe::client::{ClientState, Direction};
-use airqueue_probe::endpoint::{Endpoint, Received};
+use airqueue_probe::endpoint::Endpoint;
 use airqueue_probe::plan::Plan;
-use common::{Net, client_address, segment, server_address};
+use common::{Net, client_address, received, segment, server_address};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -52,7 +52,7 @@ fn neither_sender_nor_receiver_allocates_per_packet() {
         while let Some(t) = net.server.poll_transmit(now, &mut buf) {
             assert!(t.ticket.is_some());
             let socket = usize::from(t.to.port() - client_address(0, 0).port());
-            let rx = Received { socket, from: server_address(), at: now, payload: &buf };
+            let rx = received(socket, server_address(), now, &buf);
             net.clients[0].0.on_datagram(now, rx);
             packets += 1;
         }

@@ -8,7 +8,7 @@ use airqueue_probe::client::{ClientState, Direction, Waiting};
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::{Run, RunEnd};
 use airqueue_probe::wire::{DataHeader, Message, encode};
-use common::{Net, client_address, client_config, segment, server_config};
+use common::{Net, client_address, client_config, received, segment, server_config};
 
 fn flood(seconds: i64) -> Plan {
     Plan { segments: vec![segment(0, 0, seconds * 1000, (seconds * 500) as u32, 1000)] }
@@ -175,7 +175,7 @@ fn packets_that_another_client_sends_out_of_turn_mark_the_run() {
 fn a_server_that_only_offers_is_left_and_does_not_make_the_client_talk() {
     use airqueue_probe::auth::{Role, TagKey};
     use airqueue_probe::client::Client;
-    use airqueue_probe::endpoint::{Endpoint, Received};
+    use airqueue_probe::endpoint::Endpoint;
     use airqueue_probe::wire::decode;
     let mut now = Time::from_nanos(1);
     let mut config = client_config(1);
@@ -207,7 +207,7 @@ fn a_server_that_only_offers_is_left_and_does_not_make_the_client_talk() {
             if let Some(key) = &key {
                 key.seal(Role::Server, &mut bytes);
             }
-            client.on_datagram(now, Received { socket: 0, from, at: now, payload: &bytes });
+            client.on_datagram(now, received(0, from, now, &bytes));
         }
         now += Span::from_millis(10);
     }

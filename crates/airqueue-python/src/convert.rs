@@ -6,22 +6,23 @@ use airqueue_core::Span;
 use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::{Plan, Segment};
-use airqueue_probe::records::{HostReport, Records, Run};
+use airqueue_probe::records::{Classes, HostReport, Records, Run};
 use numpy::{Element, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::time::Duration;
 
-/// (flow, start_ns, duration_ns, count, size)
-pub(crate) type NativeSegment = (u8, i64, i64, u32, u16);
+/// (flow, start_ns, duration_ns, count, size, traffic_class)
+pub(crate) type NativeSegment = (u8, i64, i64, u32, u16, u8);
 
 pub(crate) fn plan(segments: Vec<NativeSegment>) -> Plan {
-    let segment = |(flow, start, duration, count, size)| Segment {
+    let segment = |(flow, start, duration, count, size, traffic_class)| Segment {
         flow,
         start: Span::from_nanos(start),
         duration: Span::from_nanos(duration),
         count,
         size,
+        traffic_class,
     };
     Plan { segments: segments.into_iter().map(segment).collect() }
 }
@@ -47,6 +48,7 @@ pub(crate) fn span(name: &str, value: f64) -> PyResult<Span> {
 /// A run as a dict of arrays; the columns are moved, not copied.
 pub(crate) fn run_to_dict(py: Python<'_>, run: Run) -> RunDict<'_> {
     let (records, host) = (run.records, run.host);
+    let (sent, received) = records.classes.map(|of| (of.sent, of.received)).unzip();
     RunDict {
         scheduled_ns: Column::new(py, records.scheduled_ns),
         sent_ns: Column::new(py, records.sent_ns),
@@ -54,6 +56,8 @@ pub(crate) fn run_to_dict(py: Python<'_>, run: Run) -> RunDict<'_> {
         received_ns: Column::new(py, records.received_ns),
         flow: Column::new(py, records.flow),
         size_bytes: Column::new(py, records.size_bytes),
+        sent_class: sent.map(|class| Column::new(py, class)),
+        received_class: received.map(|class| Column::new(py, class)),
         host: HostDict {
             send_blocked: host.send_blocked,
             receive_overflow: host.receive_overflow,
@@ -75,12 +79,15 @@ pub(crate) fn run_from_dict(dict: &Bound<'_, PyDict>) -> PyResult<Run> {
         received_ns: column(dict, "received_ns")?,
         flow: column(dict, "flow")?,
         size_bytes: column(dict, "size_bytes")?,
+        classes: classes(dict)?,
     };
     let n = records.scheduled_ns.len();
+    let of_classes = records.classes.iter().flat_map(|of| [&of.sent, &of.received]);
     let times = [&records.sent_ns, &records.kernel_tx_ns, &records.received_ns];
     if times.iter().any(|c| c.len() != n)
         || records.flow.len() != n
         || records.size_bytes.len() != n
+        || of_classes.into_iter().any(|c| c.len() != n)
     {
         return Err(error("the columns of a run differ in length"));
     }
@@ -100,6 +107,19 @@ pub(crate) fn run_from_dict(dict: &Bound<'_, PyDict>) -> PyResult<Run> {
         end: End::named(&name)
             .ok_or_else(|| error(format!("a run's `end` is {name:?}, which is none")))?,
     })
+}
+
+/// The traffic classes of a run, if they were recorded.
+fn classes(dict: &Bound<'_, PyDict>) -> PyResult<Option<Classes>> {
+    let has = |key| Ok::<_, PyErr>(dict.get_item(key)?.is_some_and(|column| !column.is_none()));
+    match (has("sent_class")?, has("received_class")?) {
+        (false, false) => Ok(None),
+        (true, true) => {
+            let (sent, received) = (column(dict, "sent_class")?, column(dict, "received_class")?);
+            Ok(Some(Classes { sent, received }))
+        }
+        _ => Err(error("a run has `sent_class` and `received_class`, or neither")),
+    }
 }
 
 fn item<'py>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -165,6 +165,10 @@ pub(crate) struct RunDict<'py> {
     pub(crate) flow: Column<'py, u8>,
     /// Size of the IP packet.
     pub(crate) size_bytes: Column<'py, u16>,
+    /// Traffic class of the packet as its sender wrote it: DSCP times 4, plus ECN. None if classes were not recorded.
+    pub(crate) sent_class: Option<Column<'py, u8>>,
+    /// Traffic class of the packet on arrival; 0 if it did not arrive. None if classes were not recorded.
+    pub(crate) received_class: Option<Column<'py, u8>>,
     /// Reports of the hosts.
     pub(crate) host: HostDict,
     /// How the run ended.

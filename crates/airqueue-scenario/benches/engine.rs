@@ -92,6 +92,7 @@ fn paper_session(bencher: divan::Bencher) {
         duration: Span::from_secs(length),
         count: length as u32 * rate,
         size: 1500,
+        traffic_class: 0,
     };
     let plan = Plan { segments: vec![cbr(1, 0, 120, 10), cbr(0, 30, 60, 600)] };
     let config = PathConfig { rate_bps: 5.5e6, ..PathConfig::default() };

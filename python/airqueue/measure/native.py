@@ -32,6 +32,8 @@ def run_to_native(run: Run) -> RunDict:
         "received_ns": run.received_ns,
         "flow": run.flow,
         "size_bytes": run.size_bytes,
+        "sent_class": run.sent_class,
+        "received_class": run.received_class,
         "host": dataclasses.asdict(run.host),  # type: ignore[typeddict-item]
         "end": run.end,
     }

@@ -42,6 +42,11 @@ class Run:
     the offset between the clocks is unknown, and constant but for skew and steps. ``MISSING`` marks
     what does not exist: a packet that never left, a packet without a stamp, a lost packet.
     ``size_bytes``: IP packet size.
+
+    ``sent_class``, ``received_class``: the traffic class (`plan.traffic_class`) that the sender wrote
+    into a packet's IP header, and the one that the header had on arrival, 0 for a packet that did not
+    arrive (`received`). Both None if they were not recorded: in captures of versions that did not
+    know them, and in logs of other tools.
     """
 
     scheduled_ns: npt.NDArray[np.int64]
@@ -54,6 +59,8 @@ class Run:
     end: RunEnd = "complete"
     meta: Mapping[str, Any] = field(default_factory=dict)
     """Purpose of the run: JSON values only, e.g. ``kind``, ``size_bytes``, phase boundaries."""
+    sent_class: npt.NDArray[np.uint8] | None = None
+    received_class: npt.NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return len(self.sent_ns)

@@ -5,12 +5,12 @@
 //! first router on the packet's way answers at once.
 
 use super::{Emulation, Held, Purpose};
-use crate::category::category;
 use crate::figures::Refusal;
 use crate::header::{self, Header};
 use crate::icmp::{self, Answer, Problem};
 use airqueue_core::{Payload, Span, Time};
 use airqueue_network::network::OfferedPacket;
+use airqueue_wifi::phy::AccessCategory;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -209,7 +209,7 @@ impl Emulation {
     pub(super) fn offer_held(&mut self, payload: Payload, header: &Header) {
         let Header { size, dscp, ecn, .. } = *header;
         let route = &mut self.routes[self.held[payload.0 as usize].route];
-        let flow = route.slots[category(dscp).index()].flow(header.flow);
+        let flow = route.slots[AccessCategory::of_dscp(dscp).index()].flow(header.flow);
         let offered = OfferedPacket { size, payload, ecn: Some(ecn), dscp: Some(dscp) };
         let network = self.run.network();
         let over_air = network.model.offer(flow, offered, &mut network.queue);

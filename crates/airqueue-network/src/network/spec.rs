@@ -305,7 +305,8 @@ impl NetworkSpec {
     }
 
     fn is_edca(&self, station: StationId) -> bool {
-        self.wlan.stations[station.index()].queues.len() > 1
+        // Whether there is such a station is checked later, when the network is made.
+        self.wlan.stations.get(station.index()).is_some_and(|of| of.queues.len() > 1)
     }
 
     /// The flow's first hop over the air.

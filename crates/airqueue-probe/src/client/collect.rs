@@ -5,7 +5,7 @@ use super::{Client, ClientState, Direction, IDLE_EVERY};
 use crate::bytes::Truncated;
 use crate::error::ClientError;
 use crate::log::{SentRows, decode_receiver, decode_sender, join, longest_log};
-use crate::records::{HostReport, Run, RunEnd};
+use crate::records::{Classes, HostReport, Records, Run, RunEnd};
 use crate::wire::{CHUNK_LEN, Message, Summary};
 use airqueue_core::Time;
 
@@ -143,8 +143,8 @@ impl Client {
 
     /// A run that was cancelled before it was to begin.
     pub(super) fn finish_empty(&mut self, now: Time) {
-        let (records, host) = Default::default();
-        self.finish(now, Run { records, host, end: RunEnd::Cancelled });
+        let records = Records { classes: Some(Classes::default()), ..Records::default() };
+        self.finish(now, Run { records, host: HostReport::default(), end: RunEnd::Cancelled });
     }
 
     fn finish(&mut self, now: Time, run: Run) {
@@ -173,14 +173,14 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
             host.duplicates = r.duplicates();
             host.clock_steps += u64::from(r.clock_steps());
             host.kernel_receive_timestamps = r.kernel_timestamps();
-            (join(&run.plan, &sent, r.log().times_ns()), Some(summary.end), r.end())
+            (join(&run.plan, &sent, r.log().arrivals()), Some(summary.end), r.end())
         }
         (Half::Sending(s), _) => {
             let sent = decode_sender(&s.log().encode(), packets)?;
             host.send_blocked = s.log().blocked_count();
             host.clock_steps += u64::from(s.clock_steps());
             let received = decode_receiver(log, packets)?;
-            (join(&run.plan, &sent, received.into_iter()), s.end(), Some(summary.end))
+            (join(&run.plan, &sent, received.arrivals()), s.end(), Some(summary.end))
         }
         (Half::Waiting, Direction::Up | Direction::Down) => {
             let records = join(&run.plan, &SentRows::default(), std::iter::empty());

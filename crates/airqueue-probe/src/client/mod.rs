@@ -10,7 +10,7 @@ use crate::check::{check, min_size};
 use crate::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};
 use crate::error::ClientError;
 use crate::limits::Limits;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedPacket};
 use crate::records::Run;
 use crate::wire::{MAX_FLOWS, Message, decode, encode};
 use airqueue_core::{Span, Time};
@@ -342,7 +342,7 @@ impl Endpoint for Client {
         match packet.message {
             Message::Data(header) => {
                 if self.session.as_ref().is_some_and(|s| s.id == header.session) {
-                    self.on_data(now, rx.at, &header);
+                    self.on_data(now, rx, &header);
                 }
             }
             Message::Challenge { .. }
@@ -360,10 +360,11 @@ impl Endpoint for Client {
         if let Some((socket, bytes)) = self.outbox.pop_front() {
             buf.clear();
             buf.extend_from_slice(&bytes);
-            return Some(Transmit { socket, to, ticket: None });
+            return Some(Transmit { socket, to, traffic_class: 0, ticket: None });
         }
-        let (flow, ticket) = self.run.as_mut()?.poll_data(now, buf)?;
-        Some(Transmit { socket: usize::from(flow), to, ticket: Some(ticket) })
+        let (PlannedPacket { flow, traffic_class, .. }, ticket) =
+            self.run.as_mut()?.poll_data(now, buf)?;
+        Some(Transmit { socket: usize::from(flow), to, traffic_class, ticket: Some(ticket) })
     }
 
     fn next_deadline(&self) -> Option<Time> {

@@ -3,9 +3,9 @@
 use super::collect::Fetch;
 use super::{Client, ClientState, Direction, Progress, Waiting};
 use crate::check::overhead;
-use crate::endpoint::{SendOutcome, Ticket};
+use crate::endpoint::{Received, SendOutcome, Ticket};
 use crate::error::ClientError;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedPacket};
 use crate::receiver::Receiver;
 use crate::records::RunEnd;
 use crate::retry::Retry;
@@ -142,7 +142,7 @@ impl ClientRun {
         }
     }
 
-    pub fn poll_data(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<(u8, Ticket)> {
+    pub fn poll_data(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<(PlannedPacket, Ticket)> {
         match &mut self.half {
             Half::Sending(sender) => sender.poll(now, buf),
             _ => None,
@@ -354,10 +354,10 @@ impl Client {
         run.enter(now, ClientPhase::Stopping);
     }
 
-    pub(super) fn on_data(&mut self, now: Time, at: Time, header: &DataHeader) {
+    pub(super) fn on_data(&mut self, now: Time, rx: Received<'_>, header: &DataHeader) {
         let Some(run) = self.run.as_mut().filter(|r| r.number == header.run) else { return };
         let Half::Receiving(receiver) = &mut run.half else { return };
-        receiver.on_data(now, at, header);
+        receiver.on_data(now, rx.at, rx.traffic_class, header);
         self.last_received = now;
         if matches!(run.phase, ClientPhase::Starting) {
             run.enter(now, ClientPhase::Active); // the reply to START was lost; the first packet implies it

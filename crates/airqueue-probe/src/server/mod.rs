@@ -9,6 +9,7 @@ mod turns;
 use crate::auth::TagKey;
 use crate::endpoint::{Endpoint, Received, SendOutcome, Ticket, Transmit};
 use crate::limits::Limits;
+use crate::plan::PlannedPacket;
 use crate::wire::{Message, Packet, Reason, WireError, decode, encode};
 use admission::owner;
 use airqueue_core::{Span, Time};
@@ -244,11 +245,11 @@ impl Server {
         else {
             return None;
         };
-        let (flow, ticket) = sender.poll(now, buf)?;
+        let (PlannedPacket { flow, traffic_class, .. }, ticket) = sender.poll(now, buf)?;
         let to = session.flows.get(usize::from(flow)).copied().flatten()?;
         let id = session.id;
         self.note_traffic(id);
-        Some(Transmit { socket: 0, to, ticket: Some(ticket) })
+        Some(Transmit { socket: 0, to, traffic_class, ticket: Some(ticket) })
     }
 }
 
@@ -265,7 +266,7 @@ impl Endpoint for Server {
                 };
                 match self.sessions.iter_mut().find(known) {
                     Some(session) => {
-                        session.on_data(now, rx.at, &header);
+                        session.on_data(now, rx, &header);
                         self.note_traffic(header.session);
                     }
                     None => self.stats.ignored += 1,
@@ -296,7 +297,7 @@ impl Endpoint for Server {
         if let Some((to, bytes)) = outbox.pop_front() {
             buf.clear();
             buf.extend_from_slice(&bytes);
-            return Some(Transmit { socket: 0, to, ticket: None });
+            return Some(Transmit { socket: 0, to, traffic_class: 0, ticket: None });
         }
         if let Some(transmit) = self.poll_data(now, buf) {
             return Some(transmit);
@@ -304,7 +305,7 @@ impl Endpoint for Server {
         let (id, to) =
             (self.sessions.iter_mut()).find_map(|s| s.poll_chunk(buf).map(|to| (s.id, to)))?;
         self.note_traffic(id);
-        Some(Transmit { socket: 0, to, ticket: None })
+        Some(Transmit { socket: 0, to, traffic_class: 0, ticket: None })
     }
 
     fn next_deadline(&self) -> Option<Time> {

@@ -4,6 +4,7 @@ use super::run::{ServerPhase, ServerRun, most_parts};
 use crate::auth::{Role, TagKey};
 use crate::check::{MAX_SIZE, PlanError, PlanFault, check, min_size, overhead};
 use crate::client::Direction;
+use crate::endpoint::Received;
 use crate::limits::Limits;
 use crate::plan::{Plan, Segment};
 use crate::wire::{DataHeader, Glimpse, Message, encode};
@@ -286,11 +287,11 @@ impl Session {
     }
 
     /// A measured packet.
-    pub fn on_data(&mut self, now: Time, at: Time, header: &DataHeader) {
+    pub fn on_data(&mut self, now: Time, rx: Received<'_>, header: &DataHeader) {
         if let Some(ServerRun { number, phase: ServerPhase::Receiving(r), .. }) = &mut self.run
             && *number == header.run
         {
-            r.on_data(now, at, header);
+            r.on_data(now, rx.at, rx.traffic_class, header);
             self.on_received(now);
         }
     }

@@ -182,7 +182,8 @@ fn plan(session: u64, run: u32, r: &mut Reader<'_>) -> Result<Message<'static>> 
     for _ in 0..count {
         let flow = r.u8()?;
         let (start, duration) = (span(r)?, span(r)?);
-        segments.push(Segment { flow, start, duration, count: r.u32()?, size: r.u16()? });
+        let (count, size, traffic_class) = (r.u32()?, r.u16()?, r.u8()?);
+        segments.push(Segment { flow, start, duration, count, size, traffic_class });
     }
     Ok(Message::Plan { session, run, part, parts, direction, segments })
 }

@@ -191,6 +191,7 @@ fn put_segment(out: &mut Vec<u8>, s: &Segment) {
     u64(out, s.duration.as_nanos() as u64);
     u32(out, s.count);
     u16(out, s.size);
+    out.push(s.traffic_class);
 }
 
 fn put_glimpse(out: &mut Vec<u8>, glimpse: Glimpse) {

@@ -1,4 +1,4 @@
-//! The UDP wire format, version 2: docs/wire-format.md describes it byte by byte.
+//! The UDP wire format, version 3: docs/wire-format.md describes it byte by byte.
 
 mod decode;
 mod encode;
@@ -18,7 +18,7 @@ use crate::records::RunEnd;
 /// First bytes of every datagram.
 pub const MAGIC: [u8; 4] = *b"AQPB";
 /// Version of the format.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// Length of HELLO, OPEN and JOIN in bytes: no reply to an unproven address is longer.
 pub const REQUEST_LEN: usize = 96;
 /// Length of the data header in bytes, the smallest UDP payload of a measured packet.

@@ -28,6 +28,8 @@ pub struct Path {
     pub queue: usize,
     /// Nothing passes the bottleneck in these intervals.
     pub stalls: Vec<(Time, Time)>,
+    /// Traffic classes that the path changes, and to what.
+    pub remark: Vec<(u8, u8)>,
     /// Datagrams from or to these client ports vanish.
     pub blocked_ports: Vec<u16>,
     /// Departure times of the datagrams in the queue.
@@ -44,6 +46,7 @@ impl Default for Path {
             rate: 0,
             queue: 100,
             stalls: Vec::new(),
+            remark: Vec::new(),
             blocked_ports: Vec::new(),
             departures: Vec::new(),
         }
@@ -72,7 +75,7 @@ impl Path {
     }
 }
 
-type Flight = Reverse<(Time, u64, bool, SocketAddr, Vec<u8>)>;
+type Flight = Reverse<(Time, u64, bool, SocketAddr, u8, Vec<u8>)>;
 
 pub struct Net {
     pub now: Time,
@@ -115,6 +118,11 @@ pub fn client_config(flows: u8) -> ClientConfig {
         entropy: [9; 32],
         max_wait: Span::from_secs(600),
     }
+}
+
+/// A datagram of class 0 as it arrives.
+pub fn received(socket: usize, from: SocketAddr, at: Time, payload: &[u8]) -> Received<'_> {
+    Received { socket, from, at, traffic_class: 0, payload }
 }
 
 impl Net {
@@ -177,9 +185,11 @@ impl Net {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn launch(&mut self, to_server: bool, peer: SocketAddr, bytes: Vec<u8>) {
+    fn launch(&mut self, to_server: bool, peer: SocketAddr, class: u8, bytes: Vec<u8>) {
         let path = if to_server { &self.up } else { &self.down };
         let (loss, duplicate, jitter) = (path.loss, path.duplicate, path.jitter);
+        let remarked = path.remark.iter().find(|&&(from, _)| from == class);
+        let class = remarked.map_or(class, |&(_, to)| to);
         if path.blocked_ports.contains(&peer.port()) || self.bernoulli() < loss {
             return;
         }
@@ -189,7 +199,7 @@ impl Net {
             let path = if to_server { &mut self.up } else { &mut self.down };
             if let Some(at) = path.pass(self.now, bytes.len()) {
                 self.counter += 1;
-                let flight = (at + extra, self.counter, to_server, peer, bytes.clone());
+                let flight = (at + extra, self.counter, to_server, peer, class, bytes.clone());
                 self.flights.push(Reverse(flight));
             }
         }
@@ -197,7 +207,7 @@ impl Net {
 
     /// Sends a datagram of a stranger to the server.
     pub fn inject(&mut self, from: SocketAddr, bytes: &[u8]) {
-        self.launch(true, from, bytes.to_vec());
+        self.launch(true, from, 0, bytes.to_vec());
     }
 
     fn outcome(&mut self, endpoint: Option<usize>, transmit: &Transmit) -> bool {
@@ -220,9 +230,10 @@ impl Net {
         while self.server_alive
             && let Some(t) = self.server.poll_transmit(self.now, &mut buf)
         {
+            assert!(t.ticket.is_some() || t.traffic_class == 0, "control messages have class 0");
             self.from_server.push((self.now, t.to, buf.len(), t.ticket));
             if self.outcome(None, &t) {
-                self.launch(false, t.to, buf.clone());
+                self.launch(false, t.to, t.traffic_class, buf.clone());
             }
         }
         for i in 0..self.clients.len() {
@@ -230,22 +241,25 @@ impl Net {
                 && let Some(t) = self.clients[i].0.poll_transmit(self.now, &mut buf)
             {
                 assert_eq!(t.to, self.server_address());
+                assert!(t.ticket.is_some() || t.traffic_class == 0);
                 self.from_clients.push((self.now, buf.len(), t.ticket));
                 if i == 0 && t.ticket.is_none() {
                     self.tape.push((self.client_address(0, t.socket), buf.clone()));
                 }
                 if self.outcome(Some(i), &t) {
-                    self.launch(true, self.client_address(i, t.socket), buf.clone());
+                    let from = self.client_address(i, t.socket);
+                    self.launch(true, from, t.traffic_class, buf.clone());
                 }
             }
         }
     }
 
-    fn deliver(&mut self, to_server: bool, peer: SocketAddr, payload: &[u8]) {
+    fn deliver(&mut self, to_server: bool, peer: SocketAddr, class: u8, payload: &[u8]) {
         let (now, at) = (self.now, self.now);
         if to_server {
             if self.server_alive {
-                self.server.on_datagram(now, Received { socket: 0, from: peer, at, payload });
+                let rx = Received { socket: 0, from: peer, at, traffic_class: class, payload };
+                self.server.on_datagram(now, rx);
             }
             return;
         }
@@ -253,7 +267,7 @@ impl Net {
         let (client, socket) = (port / 100, port % 100);
         let from = self.server_address();
         if let Some((c, true)) = self.clients.get_mut(client) {
-            c.on_datagram(now, Received { socket, from, at, payload });
+            c.on_datagram(now, Received { socket, from, at, traffic_class: class, payload });
         }
     }
 
@@ -281,8 +295,8 @@ impl Net {
             assert!(without_progress < 100_000, "an endpoint wants to be polled for nothing");
             self.now = self.now.max(next);
             while self.flights.peek().is_some_and(|Reverse(f)| f.0 <= self.now) {
-                if let Some(Reverse((_, _, to_server, peer, bytes))) = self.flights.pop() {
-                    self.deliver(to_server, peer, &bytes);
+                if let Some(Reverse((_, _, to_server, peer, class, bytes))) = self.flights.pop() {
+                    self.deliver(to_server, peer, class, &bytes);
                 }
             }
         }
@@ -323,5 +337,5 @@ impl Net {
 
 pub fn segment(flow: u8, start_ms: i64, duration_ms: i64, count: u32, size: u16) -> Segment {
     let (start, duration) = (Span::from_millis(start_ms), Span::from_millis(duration_ms));
-    Segment { flow, start, duration, count, size }
+    Segment { flow, start, duration, count, size, traffic_class: 0 }
 }

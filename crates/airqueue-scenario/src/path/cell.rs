@@ -35,9 +35,11 @@ pub struct Cell {
     down: Hop,
     up: Hop,
     loaded: Direction,
-    /// The first of the endpoints' flows: all downward flows, then as many upward flows.
+    /// The first of the endpoints' flows. From there on they are in blocks of as many as the endpoints have, each of one
+    /// direction: whether it is downward.
     first: u32,
     flows: u32,
+    blocks: Vec<bool>,
     outcomes: VecDeque<Outcome>,
 }
 
@@ -47,8 +49,26 @@ struct Hop {
     /// The first queue before the air: its station and access category.
     station: StationId,
     ac: AccessCategory,
+    /// Whether stations on the route have a queue for each category.
+    separate: bool,
     /// Size of the largest packets that fit, in IP bytes.
     most_bytes: u32,
+    /// The first of the endpoints' flows in the category of the scenario's flow.
+    usual: u32,
+    /// The same in each category: the usual one where the stations have none.
+    by_category: [u32; 4],
+}
+
+impl Hop {
+    /// The flow of a packet of the endpoints. As with packets of real programs its DSCP chooses the category; that of the
+    /// scenario's flow is for packets without one.
+    fn flow(&self, packet: &Packet) -> u32 {
+        let first = match packet.dscp {
+            0 => self.usual,
+            dscp => self.by_category[AccessCategory::of_dscp(dscp).index()],
+        };
+        first + packet.flow.0
+    }
 }
 
 impl CellSpec {
@@ -63,29 +83,56 @@ impl CellSpec {
         let flow = found.filter(external).ok_or_else(refuse)?;
         let air = self.network.first_over_air(id).ok_or_else(refuse)?;
         let &HopSpec { from: station, ac, size_bytes, .. } = air;
-        Ok((flow, Hop { station, ac, most_bytes: size_bytes }))
+        let (usual, by_category) = Default::default();
+        let separate = self.network.has_categories(id);
+        Ok((flow, Hop { station, ac, separate, most_bytes: size_bytes, usual, by_category }))
     }
+}
+
+/// Adds the flows of the endpoints, so many in a block, and sets their numbers in the hops. Returns of each block whether it is
+/// of the first direction.
+fn add_flows(
+    network: &mut NetworkSpec,
+    mut ways: [(FlowId, &mut Hop); 2],
+    flows: u32,
+) -> Vec<bool> {
+    let mut blocks = Vec::new();
+    let mut add_block = |way: usize, like: FlowId, category: Option<AccessCategory>| {
+        let first = network.flows.len() as u32;
+        for n in 0..flows {
+            let name = format!("{} {n}", network.flows[like.index()].name);
+            network.add_like(like, name, category);
+        }
+        blocks.push(way == 0);
+        first
+    };
+    for (way, (like, hop)) in ways.iter_mut().enumerate() {
+        hop.usual = add_block(way, *like, None);
+    }
+    for (way, (like, hop)) in ways.into_iter().enumerate() {
+        hop.by_category = AccessCategory::ALL.map(|ac| {
+            let apart = hop.separate && ac != hop.ac;
+            if apart { add_block(way, like, Some(ac)) } else { hop.usual }
+        });
+    }
+    blocks
 }
 
 impl Cell {
     /// An idle network at time zero, with `flows` flows of the endpoints in each direction, which a queue that
-    /// separates flows sees. The random streams are those of [`Network::new`]; other flows have equal streams with and
-    /// without endpoints.
+    /// separates flows sees, and as many in each further access category. The random streams are those of
+    /// [`Network::new`]; other flows have equal streams with and without endpoints.
     pub fn new(spec: CellSpec, flows: u32, seed: Seed) -> Result<Cell, ConfigError> {
-        let (down, down_hop) = spec.flow("cell.down", spec.down)?;
-        let (up, up_hop) = spec.flow("cell.up", spec.up)?;
+        let (down, mut down_hop) = spec.flow("cell.down", spec.down)?;
+        let (up, mut up_hop) = spec.flow("cell.up", spec.up)?;
         if (up.from, up.to) != (down.to, down.from) {
             let expected = format_args!("a flow back to where {:?} comes from", down.name);
             return Err(wrong("cell.up", format_args!("{:?}", up.name), expected));
         }
         let mut network = spec.network.clone();
         let first = network.flows.len() as u32;
-        for flow in [spec.down, spec.up] {
-            for n in 0..flows {
-                let name = format!("{} {n}", network.flows[flow.index()].name);
-                network.add_like(flow, name, None);
-            }
-        }
+        let ways = [(spec.down, &mut down_hop), (spec.up, &mut up_hop)];
+        let blocks = add_flows(&mut network, ways, flows);
         Ok(Cell {
             network: Network::new(&network, seed)?,
             down: down_hop,
@@ -93,6 +140,7 @@ impl Cell {
             loaded: Direction::Down,
             first,
             flows,
+            blocks,
             outcomes: VecDeque::new(),
         })
     }
@@ -104,7 +152,7 @@ impl Cell {
 
     /// The direction of a packet of one of the endpoints' flows.
     fn direction_of(&self, packet: &Packet) -> PathDirection {
-        let down = packet.flow < FlowKey(self.first + self.flows);
+        let down = self.blocks[((packet.flow.0 - self.first) / self.flows) as usize];
         if down == self.is_down(PathDirection::Forward) {
             PathDirection::Forward
         } else {
@@ -125,17 +173,20 @@ impl Device for Cell {
 
     fn enqueue(&mut self, packet: Packet, direction: PathDirection, now: Time) {
         self.advance(now);
-        let down = self.is_down(direction);
-        let (hop, first) =
-            if down { (self.down, self.first) } else { (self.up, self.first + self.flows) };
-        let flow = first + packet.flow.0;
+        let hop = if self.is_down(direction) { self.down } else { self.up };
+        let flow = hop.flow(&packet);
         if packet.size > hop.most_bytes {
             let packet = Packet { flow: FlowKey(flow), ..packet };
             self.outcomes.push_back(Outcome::Dropped(packet, DropReason::Oversize));
             return;
         }
         let Simulation { model, queue, .. } = &mut self.network;
-        let offered = OfferedPacket::new(packet.size, packet.payload);
+        let offered = OfferedPacket {
+            size: packet.size,
+            payload: packet.payload,
+            ecn: packet.ecn.is_capable().then_some(packet.ecn),
+            dscp: (packet.dscp != 0).then_some(packet.dscp),
+        };
         model.offer(FlowId(flow), offered, queue);
         self.outcomes.extend(self.network.model.outcomes());
     }

@@ -76,8 +76,8 @@ impl<E: Endpoint> Host<E> {
 
     /// Hands an arrived datagram with the stamp `at` to the endpoint.
     pub fn receive(&mut self, now: Time, at: Time, datagram: &Datagram) {
-        let received =
-            Received { socket: datagram.socket, from: datagram.from, at, payload: &datagram.bytes };
+        let &Datagram { socket, from, traffic_class, ref bytes, .. } = datagram;
+        let received = Received { socket, from, at, traffic_class, payload: bytes };
         self.endpoint.on_datagram(self.clock.read(now), received);
     }
 

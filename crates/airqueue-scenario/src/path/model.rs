@@ -6,7 +6,7 @@ use super::device::{Device, PathDirection};
 use super::host::{Host, ReceiveLimit, Rest, SendLimit};
 use super::store::{Datagram, DatagramStore, Side};
 use super::truth::Truth;
-use airqueue_core::{FlowKey, Packet, Payload, Span, Time};
+use airqueue_core::{Ecn, FlowKey, Packet, Span, Time};
 use airqueue_network::delay_line::DelayLine;
 use airqueue_network::event::{EventQueue, Phase};
 use airqueue_network::outcome::Outcome;
@@ -234,7 +234,9 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
         let size = (bytes.len() + HEADERS) as u32;
         let mut packet = Packet::new(self.next_id, FlowKey(flow as u32), size, now);
         self.next_id += 1;
-        packet.payload = self.store.put(Datagram { to, socket, from, bytes });
+        let traffic_class = transmit.traffic_class;
+        (packet.dscp, packet.ecn) = (traffic_class >> 2, Ecn::of(traffic_class));
+        packet.payload = self.store.put(Datagram { to, socket, from, traffic_class, bytes });
         if to == receiver(self.loaded) {
             self.ingress.send(packet, now);
         } else {
@@ -264,9 +266,10 @@ impl<C: Endpoint, S: Endpoint> PathModel<C, S> {
     }
 
     /// A packet arrives at a host.
-    fn deliver(&mut self, payload: Payload, queue: &mut EventQueue<PathEvent>) {
+    fn deliver(&mut self, packet: &Packet, queue: &mut EventQueue<PathEvent>) {
         let now = queue.now();
-        let Some(datagram) = self.store.take(payload) else { return };
+        let Some(mut datagram) = self.store.take(packet.payload) else { return };
+        datagram.traffic_class = datagram.class_on_arrival(packet);
         let side = datagram.to;
         let mut stamp = self.clock(side).read(now);
         if side == receiver(self.loaded) {
@@ -341,12 +344,12 @@ impl<C: Endpoint, S: Endpoint> Model for PathModel<C, S> {
             }
             PathEvent::Egress => {
                 while let Some(packet) = self.egress.take_due(now) {
-                    self.deliver(packet.payload, queue);
+                    self.deliver(&packet, queue);
                 }
             }
             PathEvent::Reverse => {
                 while let Some(packet) = self.reverse.take_due(now) {
-                    self.deliver(packet.payload, queue);
+                    self.deliver(&packet, queue);
                 }
             }
             PathEvent::Reader => {

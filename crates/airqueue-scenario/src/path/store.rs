@@ -1,6 +1,6 @@
 //! The datagrams in transit.
 
-use airqueue_core::Payload;
+use airqueue_core::{Ecn, Packet, Payload};
 use std::net::SocketAddr;
 
 /// A host.
@@ -21,8 +21,24 @@ pub struct Datagram {
     pub socket: usize,
     /// Address of the sender.
     pub from: SocketAddr,
+    /// Traffic class: as sent, and as it arrived once it has.
+    pub traffic_class: u8,
     /// UDP payload.
     pub bytes: Vec<u8>,
+}
+
+impl Datagram {
+    /// The traffic class of its header after `packet` has crossed the device with it. A packet knows only whether it is
+    /// ECN-capable: the datagram knows ECT(1); what the scenario made capable is ECT(0).
+    pub fn class_on_arrival(&self, packet: &Packet) -> u8 {
+        let ecn = match packet.ecn {
+            Ecn::NotEct => 0b00,
+            Ecn::Ect if self.traffic_class & 3 == 0b01 => 0b01,
+            Ecn::Ect => 0b10,
+            Ecn::Ce => 0b11,
+        };
+        packet.dscp << 2 | ecn
+    }
 }
 
 /// Datagrams by payload handle. Buffers and places are reused: the store allocates nothing once it has held the largest

@@ -76,7 +76,7 @@ impl Endpoint for Plain {
         buf[..4].copy_from_slice(&seq.to_be_bytes());
         let client = std::net::SocketAddr::new([192, 0, 2, 2].into(), 40_000 + flow as u16);
         let ticket = Ticket { session: 0, run: 0, seq, timestamp: seq % 10 == 0 };
-        Some(Transmit { socket: 0, to: client, ticket: Some(ticket) })
+        Some(Transmit { socket: 0, to: client, traffic_class: 0, ticket: Some(ticket) })
     }
 
     fn next_deadline(&self) -> Option<Time> {

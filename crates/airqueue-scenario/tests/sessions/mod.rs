@@ -20,6 +20,7 @@ pub fn cbr(flow: u8, start_s: f64, end_s: f64, rate: f64) -> Segment {
         duration: Span::from_secs_f64(duration_s),
         count: (duration_s * rate).round() as u32,
         size: SIZE,
+        traffic_class: 0,
     }
 }
 

@@ -37,6 +37,7 @@
 mod ampdu;
 mod band;
 mod conventions;
+mod dscp;
 mod dsss;
 mod edca;
 mod erp;

@@ -20,6 +20,7 @@ pub(crate) fn session(args: &ClientArgs) -> Plan {
         duration: Span::from_secs_f64(duration),
         count: (duration * rate).round().clamp(1.0, f64::from(u32::MAX)) as u32,
         size: args.size,
+        traffic_class: 0,
     };
     // Two flows take turns: one shared queue treats both alike.
     let gap = 1.0 / args.baseline_rate;
