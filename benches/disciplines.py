@@ -38,7 +38,7 @@ from airqueue.measure.simulated import SimulatedProber
 sys.path.insert(0, str(Path(__file__).parent))
 from verdicts import FASTEST_BPS, PACKET_BITS, bound, log_uniform, over_air, over_wire
 
-SEED: Final = 20_261_125
+SEED: Final = 20_261_126
 """Published: equal seeds give equal cases and equal answers."""
 RATES_BPS: Final = {"simulated": (1e6, 300e6), "kernel": (1e6, 60e6)}
 UNNAMED: Final = ("managed", "managed_by_flow", "undecided")

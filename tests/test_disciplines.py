@@ -8,7 +8,7 @@ import pytest
 from airqueue.measure.api import measure
 from airqueue.measure.disciplines import codel, likelihood, management, pie, red, sharing, steps
 from airqueue.measure.disciplines.observed import Step, full_at
-from airqueue.measure.disciplines.sharing import Floods
+from airqueue.measure.disciplines.sharing import Flood, Floods
 from airqueue.measure.records import Run
 from airqueue.measure.schema import check
 from airqueue.measure.simulated import SimulatedProber
@@ -257,19 +257,38 @@ def test_red_needs_its_average():
     assert not (found.follows and found.log_likelihood > rival + management.BETTER)
 
 
-def test_the_smaller_flood_tells_how_flows_share():
-    def floods(larger_s, smaller_s, lost=(0.2, 0.2), losses=(200, 60)):
-        return Floods((larger_s, smaller_s), lost, losses, 0.5, 1e-3)
+def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
+    at = np.linspace(0, 1, 50)
+    both = zip((larger_s, smaller_s), lost, strict=True)
+    return Floods(*(Flood(at, wait + 0 * at, n, packets) for wait, n in both), 1e-3)
 
-    judged = sharing.judge
-    assert judged(floods(0.1, 0.1), sparse_passes=False) == "one_queue"
-    assert judged(floods(0.1, 0.1), sparse_passes=True) == "sparse_first"
-    assert judged(floods(0.1, 0.001), sparse_passes=True) == "by_flow"
-    assert judged(floods(0.1, 0.065), sparse_passes=False) == "undecided"
-    # A short queue: losses tell, as far as their numbers do.
-    assert judged(floods(1e-3, 1e-3), sparse_passes=False) == "one_queue"
-    assert judged(floods(1e-3, 1e-3, (0.2, 0.0), (200, 0)), sparse_passes=True) == "by_flow"
-    assert judged(floods(1e-3, 1e-3, (0.2, 0.13), (9000, 6000)), sparse_passes=False) == "undecided"
+
+@pytest.mark.parametrize(
+    ("seen", "sparse_passes", "said"),
+    [
+        (floods(0.1, 0.1), False, "one_queue"),
+        (floods(0.1, 0.1), True, "sparse_first"),
+        (floods(0.1, 0.001), True, "by_flow"),
+        (floods(0.1, 0.065), False, "undecided"),
+        # A short queue: where one waits less its losses tell, as far as their numbers do.
+        (floods(3e-3, 3e-3, (200, 20)), False, "one_queue"),
+        (floods(1e-3, 0.5e-3, (200, 0)), True, "by_flow"),
+        (floods(1e-3, 0.5e-3, (200, 150)), False, "one_queue"),
+        (floods(1e-3, 0.5e-3, (9000, 6000), 30_000), False, "undecided"),
+        (floods(1e-3, 0.5e-3, (2, 0)), False, "undecided"),
+    ],
+)
+def test_the_smaller_flood_tells_how_flows_share(seen, sparse_passes, said):
+    assert sharing.judge(seen, sparse_passes=sparse_passes) == said
+
+
+def test_waits_are_compared_at_one_time():
+    """In a queue that swings the two medians differ, where losses differ in time."""
+    at = np.linspace(0, 1, 400)
+    swings = 0.05 * (1 + np.sin(20 * at))
+    smaller = at > 0.5
+    seen = Floods(Flood(at, swings, 0, 400), Flood(at[smaller], swings[smaller], 0, 400), 1e-3)
+    assert seen.ratio == pytest.approx(1.0, abs=1e-6)
 
 
 def test_steps_do_not_exceed_what_the_sender_can_send():

@@ -64,7 +64,6 @@ class Discipline(TypedDict):
             "fq_codel",
             "cake",
             "fq_pie",
-            "red_by_flow",
             "managed_by_flow",
             "sparse_first",
             "policer",

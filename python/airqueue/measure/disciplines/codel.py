@@ -32,7 +32,7 @@ MOST_COUNT: Final = 4096.0
 """At the beginning: after a rest counts are small."""
 EXACT_PACKETS: Final = 1.0
 """Root mean square of the misses that are rounding to whole packets: a uniform error has 0.3."""
-EXACT_GAP: Final = 0.2
+EXACT_GAP: Final = 0.35
 """The same as a share of the median gap; gaps of drops at random vary by half of a gap and more."""
 CHANCE: Final = 1e-5
 """Significance level: chance that drops at random miss the law by so little, in one comparison."""
@@ -201,4 +201,5 @@ def _target(law: Law, step: Step, error_s: float) -> tuple[float, float, float] 
     low, value = low - step.packet_s, value - step.packet_s / 2
     # Where packets leave in bursts, those on their way are counted as waiting.
     little = value <= LITTLE_PACKETS * step.packet_s or step.blur_packets > 0
-    return float(max(0.0, value)), float(0.0 if little else max(0.0, low)), float(high)
+    least = 0.0 if little else max(0.0, low - step.late_packets * step.packet_s)
+    return float(max(0.0, value)), float(least), float(high + step.blur_s)

@@ -19,6 +19,8 @@ UNFORESEEN = 1e-4
 MIXED = 0.1
 """Part of the packets whose losses are not held against a law: they are lost with the flood's share,
 because filling and delays are estimates."""
+NEARLY = 0.04
+"""Part of a length by which a queue may be shorter and full: for others' packets, and time."""
 BINS = 20
 """Of a rival, for its free function of length, and for each second of time."""
 CLOSE = 0.25
@@ -50,7 +52,7 @@ def with_room(step: Step, full: float | None) -> Bools:
     """Mark the packets that found room in a queue that is full at this length."""
     if full is None:
         return np.ones(len(step.lost), dtype=bool)
-    return np.asarray(step.waiting < full - step.slack)
+    return np.asarray(step.waiting < full - max(step.slack, NEARLY * full))
 
 
 def best_rival(steps: Sequence[Step], full: float | None) -> float:

@@ -85,7 +85,7 @@ def _tail_drop(steps: Sequence[Step], full: float | None, idle: tuple[int, int])
         f"Of {room} packets that came while the queue had room {lost} were lost; all other losses "
         f"came with {full:.0f} packets waiting."
     )
-    return Managed("tail_drop", (Evidence("lost_with_room", says, lost / room),), {}, full)
+    return Managed("tail_drop", (Evidence("lost_with_room", says, lost / max(1, room)),), {}, full)
 
 
 def _at_random(steps: Sequence[Step], full: float | None, idle: float) -> Managed:

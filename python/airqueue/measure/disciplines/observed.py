@@ -7,6 +7,7 @@ taken off: a packet comes to the queue when it is sent.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,6 +62,11 @@ class Step:
     lost: Bools
     blur_packets: float
     """Packets by which bursts, or jitter behind the queue, may hide the queue's length."""
+    jitter_packets: float = 0.0
+    """The same for the instants at which packets come: the empty path's jitter."""
+
+    late_packets: float = 0.0
+    """Packet times by which packets arrived later than at the steady rate."""
 
     @classmethod
     def of(cls, session: Session) -> Step | None:
@@ -78,12 +84,16 @@ class Step:
         seen = cls(came, _filled(left), ~got, 0.0)
         if seen.rate_pps <= 0:
             return seen
+        quiet = session.quiet_delay
+        jitter = seen.rate_pps * (quiet.jitter_s if quiet is not None else 0.0)
+        seen = dataclasses.replace(seen, jitter_packets=jitter)
         steady = _steady(np.maximum.accumulate(left[got]), came[got], seen.packet_s)
         hidden = float(np.percentile(left[got] - steady, HIDDEN_PERCENTILE)) / seen.packet_s
+        seen = dataclasses.replace(seen, late_packets=hidden)
         if hidden < MOST_JITTER:
             return seen
         left[got] = steady
-        smoothed = cls(came, _filled(left), ~got, hidden)
+        smoothed = cls(came, _filled(left), ~got, hidden, jitter, hidden)
         # Of jitter behind the queue, and service that varies, only the former hides lengths: then
         # the drops agree better on a length without it.
         return smoothed if smoothed._scatter < seen._scatter else seen
@@ -91,7 +101,9 @@ class Step:
     def first(self, packets: int) -> Step:
         """Return the step's first packets."""
         some = slice(packets)
-        return Step(self.came_s[some], self.left_s[some], self.lost[some], self.blur_packets)
+        return dataclasses.replace(
+            self, came_s=self.came_s[some], left_s=self.left_s[some], lost=self.lost[some]
+        )
 
     @cached_property
     def rate_pps(self) -> float:
@@ -148,7 +160,7 @@ class Step:
     @cached_property
     def slack(self) -> float:
         """Packets by which counts of one length may differ."""
-        return WHOLE + self.blur_packets
+        return WHOLE + self.blur_packets + self.jitter_packets
 
     @property
     def blur_s(self) -> float:

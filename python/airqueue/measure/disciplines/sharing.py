@@ -1,8 +1,7 @@
 """Whether flows share one queue, have one each, or only sparse flows pass the others.
 
 Test: of two floods at once, one sends more than an equal share of the path and one less. In one queue
-both wait and lose alike. Where each flow has a queue the smaller one waits less and loses nothing.
-Two floods alike then show whether the path is shared equally.
+both wait alike. Where each flow has a queue the smaller one waits less and loses nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from airqueue.measure.disciplines.observed import Floats
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.result import Sharing
 from airqueue.measure.session import Session
@@ -21,21 +21,56 @@ APART: Final = 0.5
 TOGETHER: Final = 0.8
 """Least ratio where they wait in one queue."""
 WAITING: Final = 5.0
-"""Packet times that the larger flood must have waited: else its losses are compared."""
+"""Packet times that the larger flood must have waited where the smaller one waits less: a packet that
+leaves waits too. Else their losses are compared."""
+LEAST_WAITING: Final = 2.0
+"""Packet times that the larger flood must have waited while waits are compared."""
 LOSING: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Floods:
-    """The two floods, larger first: median wait in seconds, share lost; and the share of the path
-    that the second of two equal floods got."""
+class Flood:
+    """One of two floods, in the second half of their time: the queues have filled.
 
-    wait_s: tuple[float, float]
-    lost: tuple[float, float]
-    losses: tuple[int, int]
-    """The same as numbers of packets."""
-    equal_share: float | None
+    ``sent_s``, ``waited_s``: of the packets that arrived, in the order of sending. ``lost`` of
+    ``packets`` did not.
+    """
+
+    sent_s: Floats
+    waited_s: Floats
+    lost: int
+    packets: int
+
+    @property
+    def wait_s(self) -> float:
+        """Median wait."""
+        return float(np.median(self.waited_s))
+
+    @property
+    def loss(self) -> float:
+        """Share lost."""
+        return self.lost / self.packets
+
+
+@dataclass(frozen=True, slots=True)
+class Floods:
+    """Two floods at once, and what a packet of the path takes, in seconds."""
+
+    larger: Flood
+    smaller: Flood
     packet_s: float
+
+    @property
+    def ratio(self) -> float | None:
+        """What a packet of the smaller one waits over what the larger one waits then; median.
+
+        Then: in a queue that swings the medians of all waits may differ. None where nothing waited.
+        """
+        beside = np.interp(self.smaller.sent_s, self.larger.sent_s, self.larger.waited_s)
+        waiting = beside >= LEAST_WAITING * self.packet_s
+        if self.packet_s <= 0 or not np.any(waiting):
+            return None
+        return float(np.median(self.smaller.waited_s[waiting] / beside[waiting]))
 
 
 def observe(session: Session) -> Floods | None:
@@ -43,42 +78,32 @@ def observe(session: Session) -> Floods | None:
     run, due = session.run, session.arrival_if_empty_ns
     if due is None or run.end != "complete":
         return None
-    waits, shares, losses = [], [], []
     start, end = session.phases["uneven"]
-    # The second half: the queues have filled.
     late = session.during("uneven") & (run.scheduled_ns >= round((start + end) / 2 * 1e9))
+    found = []
     for larger in (True, False):
         of = late & run.sent & ((run.flow == FLOOD_FLOW) == larger)
         got = of & run.received
         if not np.any(got):
             return None
-        waits.append(float(np.median(run.received_ns[got] - due[got])) * 1e-9)
-        losses.append(int(np.count_nonzero(of) - np.count_nonzero(got)))
-        shares.append(losses[-1] / np.count_nonzero(of))
-    even = session.during("even") & run.received
-    second = np.count_nonzero(even & (run.flow != FLOOD_FLOW))
-    total = np.count_nonzero(even)
+        lost = int(np.count_nonzero(of) - np.count_nonzero(got))
+        waited = (run.received_ns[got] - due[got]) * 1e-9
+        found.append(Flood(run.sent_ns[got] * 1e-9, waited, lost, int(np.count_nonzero(of))))
     rate = session.rate_pps("uneven")
-    return Floods(
-        (waits[0], waits[1]),
-        (shares[0], shares[1]),
-        (losses[0], losses[1]),
-        second / total if total else None,
-        1 / rate if rate > 0 else 0.0,
-    )
+    return Floods(found[0], found[1], 1 / rate if rate > 0 else 0.0)
 
 
 def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     """Return how flows share. ``sparse_passes``: a sparse flow passed the flood in the sessions."""
-    larger, smaller = floods.wait_s
-    if larger >= WAITING * floods.packet_s:
-        ratio = max(0.0, smaller) / larger
-        error = 0.0
-    elif floods.lost[0] >= LOSING:
-        ratio = floods.lost[1] / floods.lost[0]
-        error = 2 * ratio * float(np.sqrt(sum(1 / max(1, n) for n in floods.losses)))
-    else:
-        return "undecided"
+    larger, smaller = floods.larger, floods.smaller
+    ratio, error = floods.ratio, 0.0
+    if ratio is not None and ratio < TOGETHER and larger.wait_s < WAITING * floods.packet_s:
+        ratio = None
+    if ratio is None:
+        if larger.loss < LOSING:
+            return "undecided"
+        ratio = smaller.loss / larger.loss
+        error = 2 * ratio * float(np.sqrt(1 / max(1, larger.lost) + 1 / max(1, smaller.lost)))
     if ratio <= APART:
         return "by_flow"
     if ratio + error >= TOGETHER:

@@ -2,12 +2,12 @@
 
 A *step* is a rest, in which a controller forgets what was before, then a flood at one overload into
 the empty queue. Small overloads let a controller act long before the queue is full; a larger one
-shows where its limit is. *Two floods* at once show whether flows share a queue: first one above and
-one below an equal share of the path, then two alike.
+shows where its limit is. *Two floods* at once, one above and one below an equal share of the path,
+show whether flows share a queue.
 
 ``quiet``, ``drain``, ``after``  as in a session;
 ``hold``  the flood of a step;
-``uneven``, ``settle``, ``even``  the two floods, with a pause between.
+``uneven``  the two floods.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+import numpy as np
 
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, Segment, cbr
 
@@ -34,11 +36,13 @@ FILLED: Final = 0.8
 LEAST_OVERLOAD: Final = 1.01
 """The path's rate is known to less than this."""
 UNEVEN: Final = (1.2, 0.35)
-EVEN: Final = 0.9
 """Rates of the two floods, as multiples of the path's."""
 FLOODS_S: Final = 2.0
 FLOODS_PACKETS: Final = 500
-"""Of the path, at least, in each of the two parts: shares of few packets are vague."""
+"""Of the path, at least: shares of few packets are vague."""
+GAPS: Final = (1.07, 0.91, 1.13, 0.83, 1.17, 0.97, 1.03, 0.87, 1.11, 0.91)
+"""Rates of the smaller flood's parts over its mean."""
+MOST_GAP: Final = 1.17
 SPARE_S: Final = 0.03
 """Added to each time that is computed from the rate, which is not known exactly."""
 
@@ -85,30 +89,33 @@ def step_plan(
 
 
 def two_floods_plan(at: Layout) -> tuple[Plan, dict[str, Any]]:
-    """Lay out two floods at once: uneven, a pause, even."""
-    share = min(1.0, at.ceiling_pps / (max(sum(UNEVEN), 2 * EVEN) * at.rate_pps))
+    """Lay out two floods at once, one above an equal share of the path and one below."""
+    share = min(1.0, at.ceiling_pps / (MOST_GAP * sum(UNEVEN) * at.rate_pps))
     length = max(FLOODS_S, FLOODS_PACKETS / at.rate_pps)
     length = min(length, MOST_PACKETS / (2 * at.rate_pps))
     start = max(REST_S, at.quiet_s)
-    flows = FLOOD_FLOW, PROBE_FLOW
     end = start + length
-    again = end + at.drains_s + sum(UNEVEN) * length / 2
-    stop = again + length
+    larger, smaller = (share * times * at.rate_pps for times in UNEVEN)
+    drained = end + at.drains_s + sum(UNEVEN) * length / 2
     segments = [
-        cbr(flow, begin, until, share * times * at.rate_pps, at.size_bytes)
-        for begin, until, rates in ((start, end, UNEVEN), (again, stop, (EVEN, EVEN)))
-        for flow, times in zip(flows, rates, strict=True)
+        cbr(FLOOD_FLOW, start, end, larger, at.size_bytes),
+        *_changing(PROBE_FLOW, start, end, smaller, at.size_bytes),
     ]
-    drained = stop + at.drains_s + EVEN * length
-    phases = {
-        "quiet": [0.0, start],
-        "uneven": [start, end],
-        "settle": [end, again],
-        "even": [again, stop],
-        "drain": [stop, drained],
-    }
+    phases = {"quiet": [0.0, start], "uneven": [start, end], "drain": [end, drained]}
     meta = {"kind": TWO_FLOODS, "index": 0, "says": "two floods at once"}
     return _framed(at, segments, phases, meta)
+
+
+def _changing(
+    flow: int, start_s: float, end_s: float, rate_pps: float, size_bytes: int
+) -> list[Segment]:
+    """Return a flood whose gaps change: two evenly spaced floods may meet a full queue in step, and
+    one of them lose all of its packets there."""
+    ends = np.linspace(start_s, end_s, len(GAPS) + 1)
+    return [
+        cbr(flow, float(begin), float(end), rate_pps * times, size_bytes)
+        for begin, end, times in zip(ends[:-1], ends[1:], GAPS, strict=True)
+    ]
 
 
 def _framed(

@@ -16,6 +16,8 @@ from scipy import stats
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Step
 
+FEWEST_WAITING: Final = 3.0
+"""A queue that refuses packets behind fewer than this is not full: something drops before it."""
 CHANCE: Final = 0.001
 """Significance level: less likely losses with room are the queue's."""
 
@@ -32,7 +34,7 @@ def fits(steps: Sequence[Step], full: float | None, idle: tuple[int, int]) -> bo
 
     ``idle``: packets lost and sent on the idle path.
     """
-    if full is None:
+    if full is None or full < FEWEST_WAITING:
         return False
     lost, found_room = early(steps, full)
     if lost and not idle[0] and not _anywhere(steps, full):

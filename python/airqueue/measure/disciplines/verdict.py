@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
+from airqueue import text
 from airqueue.measure.disciplines import management, sharing
 from airqueue.measure.disciplines.observed import Step
 from airqueue.measure.disciplines.steps import STEP, TWO_FLOODS
@@ -30,7 +31,7 @@ NAMES: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("by_flow", "codel"): ("fq_codel", "FQ-CoDel"),
     ("by_flow", "cobalt"): ("cake", "CAKE"),
     ("by_flow", "pie"): ("fq_pie", "FQ-PIE"),
-    ("by_flow", "red"): ("red_by_flow", "a queue with RED for each flow"),
+    ("by_flow", "red"): _MANAGED_BY_FLOW,
     ("by_flow", "unknown"): _MANAGED_BY_FLOW,
     ("by_flow", "no_queue"): _MANAGED_BY_FLOW,
 }
@@ -71,8 +72,8 @@ def judge(
 def _name(how: Sharing, kind: Management, found: Verdict) -> tuple[str | None, str]:
     if how == "sparse_first":
         return SPARSE_FIRST
-    if kind == "no_queue" and how != "by_flow":
-        return NO_QUEUE if found == "policer" else (None, UNDECIDED)
+    if kind in ("no_queue", "undecided") and how != "by_flow" and found == "policer":
+        return NO_QUEUE
     return NAMES.get((how, kind), (None, UNDECIDED))
 
 
@@ -83,9 +84,10 @@ def _sharing(
         return "undecided", ()
     seen = floods[0]
     how = sharing.judge(seen, sparse_passes=sparse_passes)
-    larger, smaller = (1e3 * wait for wait in seen.wait_s)
+    larger, smaller = seen.larger, seen.smaller
     says = (
-        f"Of two floods at once the larger waited {larger:.1f} ms and lost {seen.lost[0]:.0%}, the "
-        f"smaller waited {max(0.0, smaller):.1f} ms and lost {seen.lost[1]:.0%}."
+        f"Of two floods at once the larger waited {text.seconds(larger.wait_s)} and lost "
+        f"{larger.loss:.0%}, the smaller waited {text.seconds(max(0.0, smaller.wait_s))} and lost "
+        f"{smaller.loss:.0%}."
     )
-    return how, (Evidence("two_floods_wait_ratio", says, smaller / larger if larger else None),)
+    return how, (Evidence("two_floods_wait_ratio", says, seen.ratio),)
