@@ -64,7 +64,6 @@ class Step:
     """Packets by which bursts, or jitter behind the queue, may hide the queue's length."""
     jitter_packets: float = 0.0
     """The same for the instants at which packets come: the empty path's jitter."""
-
     late_packets: float = 0.0
     """Packet times by which packets arrived later than at the steady rate."""
 
