@@ -63,6 +63,7 @@ class Discipline(TypedDict):
             "fifo_by_flow",
             "fq_codel",
             "cake",
+            "fq_codel_or_cake",
             "fq_pie",
             "managed_by_flow",
             "sparse_first",
@@ -75,7 +76,15 @@ class Discipline(TypedDict):
     """The name in words."""
     sharing: Literal["one_queue", "by_flow", "sparse_first", "undecided"]
     management: Literal[
-        "tail_drop", "codel", "cobalt", "pie", "red", "no_queue", "unknown", "undecided"
+        "tail_drop",
+        "codel",
+        "cobalt",
+        "codel_or_cobalt",
+        "pie",
+        "red",
+        "no_queue",
+        "unknown",
+        "undecided",
     ]
     """no_queue: packets are dropped without a wait; unknown: managed, by none of the others."""
     parameters: Parameters

@@ -22,7 +22,7 @@ import numpy as np
 
 from airqueue.measure.analysis import load_point
 from airqueue.measure.disciplines.steps import STEP, Layout
-from airqueue.measure.evidence import lost_in
+from airqueue.measure.evidence import lost_in, observe
 from airqueue.measure.gates import SENDER_SHORTFALL, Judged, judge
 from airqueue.measure.naming import take_steps
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
@@ -77,6 +77,8 @@ SEARCHES = 4
 CARRIED_SHARE = 0.955
 """A flood that arrives at more than this share of its rate fills nothing: between all of it and what
 is left of the least overload."""
+PASSED = 10.0
+"""Packets of the flood, at least, that sparse packets pass where flows have queues of their own."""
 GIVE_UP_AFTER = 4
 """Sessions discarded in a row before a size is given up."""
 MIN_REFUSED = 10
@@ -154,7 +156,7 @@ def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
     if sessions(runner, states):
         return {"warnings": [*warnings, "The time limit ended the measurement."]}
     keep_standing(runner, states)
-    if not any(run.meta.get("kind") == STEP for run in runner.runs):
+    if not steps_taken(runner):
         name(runner, states)
     return {"warnings": warnings}
 
@@ -196,12 +198,10 @@ def name(runner: Runner, states: Sequence[SizeState]) -> bool:
     """Take steps where the sessions saw no FIFO; whether they tell of another queue."""
     if found_so_far(runner).verdict not in (*NO_FIFO, "undecided"):
         return False
+    if steps_taken(runner):
+        return True
     state = states[0]
-    quiet_s = quiet_length_s(state.rate_pps, 1)
-    sparse = baseline(0.0, quiet_s, state.rate_pps, (state.size_bytes,))
-    layout = Layout(
-        state.size_bytes, state.rate_pps, state.ceiling_pps, state.held, sparse, quiet_s
-    )
+    layout = _layout(state.size_bytes, state.rate_pps, state.ceiling_pps, state.held)
     quiet = [lost_in(Session(r), "quiet") for r in runner.runs if r.meta.get("kind") == "session"]
     return take_steps(runner, layout, (sum(q[0] for q in quiet), sum(q[1] for q in quiet)))
 
@@ -331,12 +331,41 @@ def explore(runner: Runner, size: int, found: Found) -> float | None:
         offered = min(FILL * found.rate_pps, found.ceiling_pps)
         plan, meta = flood_plan(size, found.rate_pps, offered, flood_s, index)
         session = Session(runner.run(plan, meta))
+        if _sparse_pass(session):
+            _name_now(runner, size, found, session)
         if _refuses(session):
             return max(MIN_HELD, first_count(session))
         if session.rate_pps("hold") > CARRIED_SHARE * session.offered_pps("hold"):
             return None
         flood_s, index = 4 * flood_s, index + 1
     return None
+
+
+def _sparse_pass(session: Session) -> bool:
+    """Whether sparse packets passed many of the flood's that waited."""
+    overtaken, held = observe(session).overtaken, session.waiting_after_flood
+    return overtaken is not None and overtaken > max(PASSED, 0.25 * (held or 0.0))
+
+
+def _name_now(runner: Runner, size: int, found: Found, session: Session) -> None:
+    """Take the steps before longer floods: those overflow the memory of a discipline with queues for
+    each flow, and some (CAKE) then drop for minutes before packets wait."""
+    if steps_taken(runner):
+        return
+    held = max(MIN_HELD, session.waiting_after_flood or 0.0)
+    layout = _layout(size, found.rate_pps, found.ceiling_pps, held)
+    take_steps(runner, layout, lost_in(session, "quiet"))
+
+
+def steps_taken(runner: Runner) -> bool:
+    """Whether there are steps among the runs."""
+    return any(run.meta.get("kind") == STEP for run in runner.runs)
+
+
+def _layout(size: int, rate_pps: float, ceiling_pps: float, held: float) -> Layout:
+    quiet_s = quiet_length_s(rate_pps, 1)
+    sparse = baseline(0.0, quiet_s, rate_pps, (size,))
+    return Layout(size, rate_pps, ceiling_pps, held, sparse, quiet_s)
 
 
 def _refuses(session: Session) -> bool:
@@ -375,6 +404,7 @@ def flood_plan(
     segments = (
         *baseline(0.0, start, rate_pps, (size,)),
         cbr(FLOOD_FLOW, start, end, offered_pps, size),
+        *(Segment(flow, middle, end - middle, PRESS_PROBES, size) for flow in PROBE_FLOWS),
         *farewell(end + 0.05, size),
     )
     meta = {"kind": "exploration", "profile": "quick", "size_bytes": size, "index": index}

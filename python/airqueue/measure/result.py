@@ -89,7 +89,15 @@ class Parameter:
 
 Sharing = Literal["one_queue", "by_flow", "sparse_first", "undecided"]
 Management = Literal[
-    "tail_drop", "codel", "cobalt", "pie", "red", "no_queue", "unknown", "undecided"
+    "tail_drop",
+    "codel",
+    "cobalt",
+    "codel_or_cobalt",
+    "pie",
+    "red",
+    "no_queue",
+    "unknown",
+    "undecided",
 ]
 
 

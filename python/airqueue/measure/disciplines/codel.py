@@ -82,7 +82,8 @@ def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     found = [(law, step) for step in steps if (law := _longest(step, full)) is not None]
     if not found:
         return None
-    law, step = max(found, key=lambda pair: (pair[0].drops, -pair[0].miss_s / pair[0].gap_s))
+    # What began after a rest tells which CoDel this is; then what rests on more drops.
+    law, step = max(found, key=lambda pair: (pair[0].begin != "unrested", pair[0].drops))
     half = law.interval_error_s + SQUARE_ROOT * law.interval_s
     interval = (law.interval_s, law.interval_s - half, law.interval_s + half)
     return CoDel(law, step, interval, _target(law, step, half))

@@ -15,7 +15,8 @@ from typing import Final
 from airqueue import text
 from airqueue.measure.disciplines import codel, pie, red, tail_drop
 from airqueue.measure.disciplines.likelihood import best_rival
-from airqueue.measure.disciplines.observed import Step, full_at
+from airqueue.measure.disciplines.observed import Step, full_at, hard_limit
+from airqueue.measure.disciplines.steps import REST_S
 from airqueue.measure.result import Evidence, Parameter
 from airqueue.measure.result import Management as Kind
 
@@ -74,7 +75,21 @@ def _codel(steps: Sequence[Step], full: float | None) -> Managed | None:
     if found.target_s is not None:
         parameters["target_s"] = _parameter(found.target_s)
     evidence = Evidence("control_law_miss_s", says, law.miss_s)
-    return Managed("cobalt" if law.begin == "cobalt" else "codel", (evidence,), parameters, full)
+    kind = _CODELS[law.begin]
+    if kind == "cobalt" and law.interval_s > REST_S / FORGETS:
+        # Its count need not be COBALT's: CoDel had not forgotten its own.
+        kind = "codel_or_cobalt"
+    return Managed(kind, (evidence,), parameters, hard_limit(steps))
+
+
+FORGETS: Final = 16
+"""Intervals after which CoDel begins anew (RFC 8289, section 5.5)."""
+_CODELS: Final[dict[codel.Begin, Kind]] = {
+    "rfc": "codel",
+    "linux": "codel",
+    "cobalt": "cobalt",
+    "unrested": "codel_or_cobalt",
+}
 
 
 def _tail_drop(steps: Sequence[Step], full: float | None, idle: tuple[int, int]) -> Managed | None:
@@ -96,7 +111,7 @@ def _at_random(steps: Sequence[Step], full: float | None, idle: float) -> Manage
         "lost_with_room", f"{lost} of {room} packets were lost while the queue had room.", share
     )
     if lost < FEW_EARLY:
-        return Managed("undecided", (early,), {}, full)
+        return Managed("undecided", (early,), {}, hard_limit(steps))
     steps = [step.first(MOST_PACKETS) for step in steps]
     laws = [law for step in steps if (law := _laws(step, full, idle)) is not None]
     by_pie = [law for law in laws if law.pie_gain >= BETTER]
@@ -107,15 +122,17 @@ def _at_random(steps: Sequence[Step], full: float | None, idle: float) -> Manage
             f"delays that were seen: e^{gain:.0f} times as likely as by lengths or times."
         )
         evidence = (early, Evidence("pie_log_likelihood_gain", says, gain))
-        return Managed("pie", evidence, {"target_s": _target_of_pie(by_pie)}, full)
+        return Managed("pie", evidence, {"target_s": _target_of_pie(by_pie)}, hard_limit(steps))
     gain = max((law.red_gain for law in laws), default=0.0)
     if gain >= BETTER:
         says = (
             "They were lost with the probabilities that RED gives them for a slow average of the "
             f"queue's length: e^{gain:.0f} times as likely as by lengths or times."
         )
-        return Managed("red", (early, Evidence("red_log_likelihood_gain", says, gain)), {}, full)
-    return Managed("unknown", (early,), {}, full)
+        return Managed(
+            "red", (early, Evidence("red_log_likelihood_gain", says, gain)), {}, hard_limit(steps)
+        )
+    return Managed("unknown", (early,), {}, hard_limit(steps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,23 @@ def full_at(steps: Sequence[Step]) -> float | None:
     return None
 
 
+def hard_limit(steps: Sequence[Step]) -> float | None:
+    """Return the length at which two steps at least saw the queue full, in packets.
+
+    A controller's queue may look full once, where it drops as much as comes too much; under another
+    overload it then has another length.
+    """
+    full = full_at(steps)
+    if full is None:
+        return None
+    seen = [_full_in(step, _lost_in_short_queues(step)) for step in steps]
+    alike = sum(
+        length is not None and abs(length - full) <= step.slack
+        for length, step in zip(seen, steps, strict=True)
+    )
+    return full if alike > 1 else None
+
+
 def _lost_in_short_queues(step: Step) -> float:
     """Share lost while less than half of the most packets waited, as far as the air may lose them."""
     short = step.waiting < step.waiting.max() / 2

@@ -46,10 +46,14 @@ CLOSER: Final = np.geomspace(1 / 1.06, 1.06, 25)
 """Targets of the second search, over one of the first."""
 UNCERTAIN: Final = 0.05
 """Half of the least interval of the target, as a share: the phase of the updates is not known."""
+SHORT: Final = 0.25
+SHORT_PACKETS: Final = 4.0
+"""Of a target below this part of the delays at drops, or so many packet times, an end is known."""
 ON_THEIR_WAY: Final = 4.0
 """Bursts between queue and air: one on the air and one behind it, each twice `Step.blur_s`."""
-LIKELY: Final = 1.92
-"""Log-likelihood below the greatest at the ends of a 95 % interval (Wilks)."""
+LIKELY: Final = 8.0
+"""Log-likelihood below the greatest at the ends of the interval, over all variants. Wilks has 1.92, if
+the law were followed with the device's own delays, not with estimates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +91,21 @@ def fit(step: Step, full: float | None, idle: float) -> Pie | None:
         k = int(np.argmax(values))
         if best is None or values[k] > best[0]:
             best = values[k], float(targets[k]), variant, rows[k][1]
-            likely = list(zip(values, targets.tolist(), strict=True))
+        likely += zip(values, targets.tolist(), strict=True)
     assert best is not None
     value, target, variant, added = best
     near = [t for v, t in likely if v >= value - LIKELY]
     # A delay is known to the packet that leaves; bursts on their way are counted as waiting.
     vague = UNCERTAIN * target + step.packet_s / 2
-    ends = (
-        max(0.0, min(*near, target - vague) - ON_THEIR_WAY * step.blur_s),
-        max(*near, target + vague),
-    )
+    low = max(0.0, min(*near, target - vague) - ON_THEIR_WAY * step.blur_s)
+    high = max(*near, target + vague)
+    # The controller follows the distance from the target: beside long delays a short target is vague.
+    short = max(SHORT_PACKETS * step.packet_s, SHORT * float(np.median(step.sojourn_s[step.lost])))
+    if target < short:
+        low, high = 0.0, max(high, short)
     at_drops = added[step.lost & room]
     law = stats.expon(loc=LEAST_ADDED if variant.derandomised else 0.0)
-    return Pie(value, (target, *ends), variant, len(at_drops), follows(at_drops, law.cdf))
+    return Pie(value, (target, low, high), variant, len(at_drops), follows(at_drops, law.cdf))
 
 
 def _of_packets(probability: Floats, step: Step, variant: Variant) -> tuple[Floats, Floats]:

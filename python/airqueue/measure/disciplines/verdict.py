@@ -20,6 +20,7 @@ _MANAGED_BY_FLOW: Final = (
 NAMES: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("one_queue", "tail_drop"): ("fifo", "one FIFO, which drops arrivals when it is full"),
     ("one_queue", "codel"): ("codel", "CoDel on one queue"),
+    ("one_queue", "codel_or_cobalt"): ("codel", "CoDel on one queue"),
     ("one_queue", "cobalt"): ("cobalt", "CoDel on one queue, in CAKE's variant (COBALT)"),
     ("one_queue", "pie"): ("pie", "PIE on one queue"),
     ("one_queue", "red"): ("red", "RED on one queue"),
@@ -29,6 +30,7 @@ NAMES: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ),
     ("by_flow", "tail_drop"): ("fifo_by_flow", "a FIFO for each flow (SFQ, DRR, fq)"),
     ("by_flow", "codel"): ("fq_codel", "FQ-CoDel"),
+    ("by_flow", "codel_or_cobalt"): ("fq_codel_or_cake", "FQ-CoDel or CAKE"),
     ("by_flow", "cobalt"): ("cake", "CAKE"),
     ("by_flow", "pie"): ("fq_pie", "FQ-PIE"),
     ("by_flow", "red"): _MANAGED_BY_FLOW,
