@@ -52,8 +52,8 @@ SHORT_PACKETS: Final = 4.0
 ON_THEIR_WAY: Final = 4.0
 """Bursts between queue and air: one on the air and one behind it, each twice `Step.blur_s`."""
 LIKELY: Final = 8.0
-"""Log-likelihood below the greatest at the ends of the interval, over all variants. Wilks has 1.92, if
-the law were followed with the device's own delays, not with estimates."""
+"""Log-likelihood below the greatest at the ends of the interval, over all variants. Wilks has 1.92,
+where the law is followed with the device's own delays and not with estimates."""
 
 
 @dataclass(frozen=True, slots=True)
