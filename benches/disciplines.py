@@ -184,6 +184,18 @@ def drawn(seed: int, index: int, bed: str) -> tuple[Device, float, Draw]:
     return device, log_uniform(draw, low, high), draw
 
 
+def parameters(device: Device, rate_bps: float, bed: str) -> Mapping[str, float]:
+    """Return the parameters that act. CAKE's own shaper lengthens both to fit packets (cake_set_rate)."""
+    if bed != "kernel" or device.name != "cake":
+        return device.parameters
+    interval_s, given_s = device.parameters["interval_s"], device.parameters["target_s"]
+    target_s = max(1.5 * 8 * FRAME / rate_bps, given_s)
+    return {
+        "target_s": target_s,
+        "interval_s": max(interval_s + target_s - given_s, 2 * target_s),
+    }
+
+
 def measured(
     device: Device, rate_bps: float, draw: Draw, bed: str, seed: int
 ) -> tuple[str, Document]:
@@ -218,7 +230,7 @@ def answered(index: int, seed: int, bed: str) -> Answer:
         name, given = discipline["name"] or "undecided", discipline["parameters"]
     held = {
         key: given[key]["ci95"][0] <= truth <= given[key]["ci95"][1]
-        for key, truth in device.parameters.items()
+        for key, truth in parameters(device, rate_bps, bed).items()
         if key in given and name == device.name
     }
     seconds = round(time.monotonic() - started, 1)

@@ -242,3 +242,22 @@ def test_whatever_passes_the_schema_can_be_shown_and_compared(changes):
 def test_every_verdict_passes_the_schema():
     check(synthetic.fifo_result())
     check(synthetic.other_result("policer"))
+
+
+def test_a_change_of_the_discipline_is_said_first():
+    def result(says, target_s):
+        found = synthetic.other_result("not_flat")
+        found["discipline"] = {
+            "name": "codel",
+            "says": says,
+            "sharing": "one_queue",
+            "management": "codel",
+            "parameters": {"target_s": {"value": target_s, "ci95": [0.9 * target_s, target_s]}},
+            "hard_limit_packets": None,
+            "evidence": [],
+        }
+        return found
+
+    found = compare(result("CoDel on one queue", 0.05), result("FQ-CoDel", 0.005))
+    assert found.disciplines == ("CoDel on one queue (target 50 ms)", "FQ-CoDel (target 5.0 ms)")
+    assert compare(synthetic.fifo_result(), result("FQ-CoDel", 0.005)).disciplines[0] is None

@@ -56,6 +56,9 @@ def _show(comparison: Comparison) -> None:
         table.add_column(heading, justify="right")
     table.add_column("real?")
     table.add_row("verdict", *comparison.verdicts, "", "")
+    if any(comparison.disciplines):
+        named = (name or "–" for name in comparison.disciplines)
+        table.add_row("discipline", *named, "", "")
     table.add_row("counted in", *comparison.counted_in, "", "")
     table.add_section()
     for change in comparison.changes:
@@ -77,6 +80,9 @@ def _conclusions(comparison: Comparison) -> list[str]:
     """Say what changed, from what is felt most to what is only counted."""
     before, after = comparison.verdicts
     said = [] if before == after else [f"The verdict changed from {before} to {after}."]
+    one, two = comparison.disciplines
+    if one is not None and two is not None and one != two:
+        said.append(f"Before it was {one}; after it was {two}.")
     for name in (
         "sparse flow under load, median",
         "sparse flow under load, p95",

@@ -64,6 +64,8 @@ class Comparison:
     """Two measurements side by side."""
 
     verdicts: tuple[str, str]
+    disciplines: tuple[str | None, str | None]
+    """Names, with parameters where known; None where none is known."""
     counted_in: tuple[str, str]
     changes: tuple[Change, ...]
     cautions: tuple[str, ...]
@@ -109,10 +111,28 @@ def compare(before: Document, after: Document) -> Comparison:
         ]
     return Comparison(
         (before["verdict"], after["verdict"]),
+        (_discipline(before), _discipline(after)),
         (before["counted_in"], after["counted_in"]),
         tuple(changes),
         tuple(_cautions(before, after)),
     )
+
+
+def _discipline(result: Document) -> str | None:
+    """Return the discipline in words, with the parameters that are known to both ends."""
+    found = result.get("discipline")
+    if found is None or found["name"] is None:
+        return None
+    given = found["parameters"]
+    known = [
+        f"{word} {text.seconds(parameter['value'])}"
+        for word, parameter in (
+            ("target", given.get("target_s")),
+            ("interval", given.get("interval_s")),
+        )
+        if parameter is not None and parameter["ci95"][0] > 0
+    ]
+    return f"{found['says']} ({', '.join(known)})" if known else found["says"]
 
 
 def _capacity(before: Document, after: Document) -> Change:
