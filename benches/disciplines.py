@@ -185,7 +185,7 @@ def drawn(seed: int, index: int, bed: str) -> tuple[Device, float, Draw]:
 
 
 def parameters(device: Device, rate_bps: float, bed: str) -> Mapping[str, float]:
-    """Return the parameters that act. CAKE's own shaper lengthens both to fit packets (cake_set_rate)."""
+    """Return the parameters that act: CAKE lengthens both to fit packets (cake_set_rate)."""
     if bed != "kernel" or device.name != "cake":
         return device.parameters
     interval_s, given_s = device.parameters["interval_s"], device.parameters["target_s"]
