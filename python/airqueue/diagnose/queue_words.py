@@ -47,17 +47,20 @@ def kind(measured: Document) -> Kind | None:
 def noun(measured: Document) -> str | None:
     """Return what the queue is: ``a FIFO of 250 packets``, ``CoDel with a target of 50 ms``."""
     known = _known(measured)
-    return None if known is None else known[1]
+    discipline = measured.get("discipline")
+    if known is None or discipline is None or known[0] == "fifo":
+        return None if known is None else known[1]
+    return f"{known[1]}{_target(discipline)}"
 
 
 def _known(measured: Document) -> tuple[Kind, str] | None:
+    """Return kind and noun, without parameters."""
     capacity, unit = measured["capacity"], measured["capacity_unit"]
     if measured["verdict"] == "fifo" and capacity is not None and unit is not None:
         return "fifo", f"a FIFO of {text.plural(round(capacity), unit.removesuffix('s'))}"
     discipline = measured.get("discipline")
     if discipline is not None and discipline["name"] in _NAMES:
-        shared, name = _NAMES[discipline["name"]]
-        return shared, f"{name}{_target(discipline)}"
+        return _NAMES[discipline["name"]]
     return _UNNAMED.get(measured["verdict"])
 
 
@@ -89,9 +92,10 @@ def sentences(queue: Queue | None) -> list[str]:
     measured = queue.measured
     if measured is None:
         return missing
-    if kind(measured) is None:
+    known = _known(measured)
+    if known is None:
         return [*missing, *_unclear(measured)]
-    return [*missing, f"The queue in which packets wait is {noun(measured)}.", *_details(measured)]
+    return [*missing, f"The queue in which packets wait is {known[1]}.", *_details(measured)]
 
 
 def _unclear(measured: Document) -> list[str]:
@@ -115,6 +119,7 @@ def _details(measured: Document) -> list[str]:
             said.append(f"The 95 % interval is {between} {measured['capacity_unit']}.")
         if full_s is not None:
             said.append(f"When full it adds {text.seconds(full_s)}{at_rate}.")
+        said += measured["warnings"]
     elif discipline is not None and discipline["name"] is not None:
         said += of_discipline(discipline)
     if kind(measured) != "fifo" and full_s is not None:
@@ -122,7 +127,7 @@ def _details(measured: Document) -> list[str]:
             f"A flood waits {text.seconds(full_s)} in it{at_rate}: floods do not slow down when "
             "packets are dropped; TCP does, and waits less."
         )
-    return [*said, *measured["warnings"]]
+    return said
 
 
 def evidence(queue: Queue | None) -> list[Evidence]:
