@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from airqueue.cli.captures import read_capture
 from airqueue.diagnose.result import read_diagnosis
 from airqueue.emulate import Order, Program, exact
+from airqueue.measure.api import analyze
 
 pytestmark = pytest.mark.usefixtures("user_mode_linux")
 
@@ -66,6 +68,25 @@ def test_the_access_points_queue_is_found_by_a_server_without_tcp(tmp_path):
     assert finding["rise_s"]["value"] == pytest.approx(full_s, rel=0.1)
     assert finding["flood_rise_s"] == pytest.approx(full_s, rel=0.1)
     assert found["recommendation"]["do"] == "flow-queueing"
+
+
+def test_the_queue_in_which_packets_wait_is_measured(tmp_path):
+    capture = str(tmp_path / "queue.capture")
+    words = ("--direction", "down", "--queue", "--max-time", "60s", "--capture", capture)
+    found = diagnosed(tmp_path, "pfifo:250", {"rate": "7 Mb/s", "queue": "pfifo:250"}, *words)
+    (finding,) = found["findings"]
+    assert (finding["load"], finding["place"]) == ("tcp", "line")
+    assert found["queue_of"] == {"site": "server", "direction": "down", "missing": None}
+    queue = found["queue"]
+    assert (queue["verdict"], queue["counted_in"]) == ("fifo", "packets")
+    assert queue["capacity"] == pytest.approx(250, abs=1)
+    assert "where the queue is a FIFO of 250 packets" in found["headline"]
+    # TCP fills what the measurement found, and not more.
+    assert finding["rise_s"]["value"] <= queue["delay_full_s"] * 1.05
+    assert found["recommendation"]["do"] == "shape-line"
+    assert found["elapsed_s"] < 60
+    header, runs = read_capture(capture)
+    assert analyze(runs, header).capacity == queue["capacity"]
 
 
 def test_the_line_is_found_in_both_directions_with_tcp(tmp_path):

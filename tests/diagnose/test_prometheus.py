@@ -55,6 +55,19 @@ def labelled(**labels: str) -> frozenset[tuple[str, str]]:
     return frozenset(labels.items())
 
 
+def measured(unit: str) -> dict[str, object]:
+    """What a document has of a measured queue, as far as metrics read it."""
+    result = {
+        "verdict": "fifo",
+        "capacity": 250.0,
+        "capacity_unit": unit,
+        "delay_full_s": 0.4,
+        "rate_bps": 7e6,
+    }
+    of = {"site": SERVER, "direction": "down", "missing": None}
+    return {"queue": result, "queue_of": of}
+
+
 def test_figures_are_those_of_the_records():
     records = imagined({GATEWAY: 0.0, SERVER: 0.2}, lost=0.1, carried_bps=20e6)
     found = read(metrics.text(diagnosis(records).to_json(ABOUT)))
@@ -92,6 +105,19 @@ def test_the_run_is_described():
     assert found["airqueue_diagnosis_interrupted"] == {labelled(): 0}
 
 
+def test_the_measured_queue_is_described():
+    document = diagnosis(imagined({GATEWAY: 0.1, SERVER: 0.1})).to_json(ABOUT)
+    assert not any("queue" in name for name in read(metrics.text(document)))
+    found = read(metrics.text(document | measured("packets")))
+    load = {"site": SERVER, "direction": "down"}
+    info = labelled(**load, verdict="fifo", discipline="")
+    assert found["airqueue_diagnosis_queue_info"] == {info: 1}
+    values = {"capacity_packets": 250, "delay_full_seconds": 0.4, "rate_bits_per_second": 7e6}
+    for name, value in values.items():
+        assert found[f"airqueue_diagnosis_queue_{name}"] == {labelled(**load): value}
+    assert "airqueue_diagnosis_queue_capacity_bytes" not in found
+
+
 def test_what_is_not_known_is_left_out():
     records = imagined({SERVER: 0.2})
     load = dataclasses.replace(records.loads[0], idle="carries all", carried_bps=None)
@@ -108,10 +134,14 @@ def test_every_name_is_explained_and_has_its_unit():
     records = imagined({GATEWAY: 0.1, SERVER: 0.1})
     load = dataclasses.replace(records.loads[0], flood_rise_s=0.1)
     records = dataclasses.replace(records, loads=(load,))
-    names = {*read(metrics.text(diagnosis(records).to_json(ABOUT)))}
+    document = diagnosis(records).to_json(ABOUT)
+    names = {*read(metrics.text(document))}
+    for unit in ("packets", "bytes"):
+        names |= {*read(metrics.text(document | measured(unit)))}
     explained = {*re.findall(r"`(airqueue_diagnosis_\w+)`", PAGE)}
     assert names == explained
     units = ("_seconds", "_info", "_bits_per_second", "_sent", "_answered", "_interrupted")
+    units += ("_packets", "_bytes")
     assert all(name.endswith(units) for name in names)
 
 

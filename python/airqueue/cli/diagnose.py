@@ -11,6 +11,13 @@ import click
 import airqueue
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.diagnose_files import Files, flent_option, prometheus_option
+from airqueue.cli.diagnose_queue import (
+    Wanted,
+    capture_option,
+    max_time_option,
+    measure_queue,
+    queue_option,
+)
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import DURATION, RATE, key_option, max_wait_option, read_key
@@ -20,6 +27,7 @@ from airqueue.diagnose.again import changes
 from airqueue.diagnose.loads import LoadError
 from airqueue.diagnose.order import AUTO, DIRECTIONS, MOST_BYTES, NONE, Order, Web
 from airqueue.diagnose.order import diagnose as carry_out
+from airqueue.diagnose.queue import Queue, no_queue, queue_from_json
 from airqueue.diagnose.records import Direction, Records, from_json
 from airqueue.diagnose.result import CREATED, diagnosis, read_diagnosis
 from airqueue.measure.live import DEFAULT_PORT
@@ -80,6 +88,9 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
 @key_option
 @click.option("--max-rate", type=RATE, metavar="RATE", help="Of floods, e.g. 300mbit.")
 @max_wait_option
+@queue_option
+@capture_option
+@max_time_option
 @device_option
 @click.option("--again", metavar="FILE", help="Compare with an earlier result (--json).")
 @click.option(
@@ -108,6 +119,9 @@ def diagnose(
     key_file: str | None,
     max_rate: float | None,
     max_wait: float,
+    queue: bool,
+    capture_path: str | None,
+    max_time: float | None,
     device: str,
     again: str | None,
     stored: str | None,
@@ -121,12 +135,14 @@ def diagnose(
 
     HOST runs `airqueue server`, best beyond the provider's line. Without HOST the load is a
     --download or an --upload of the web, for which nothing needs to be installed. Whoever else uses
-    the path notices the load, some ten seconds in each direction.
+    the path notices the load, some ten seconds in each direction; --queue takes about half a
+    minute more. Ctrl-C keeps what was measured until then.
 
     \b
     Examples:
       airqueue diagnose server.example
       airqueue diagnose server.example --wire 192.168.1.2 --json now.json --report now.html
+      airqueue diagnose server.example --queue --max-time 90s
       airqueue diagnose --download https://server.example/large.bin
       airqueue diagnose server.example --again now.json
       airqueue diagnose --from now.json --flent now.flent.gz
@@ -135,11 +151,15 @@ def diagnose(
     """
     files = Files(json_path, report_path, flent_path, prometheus_path)
     files.check()
+    wanted = Wanted(queue, capture_path, max_time)
     before = None if again is None else from_json(read_diagnosis(again)["records"])
     if stored is not None:
         if host is not None or download is not None or upload is not None or wire is not None:
             raise click.UsageError("--from measures nothing: leave hosts and addresses out.")
-        records, about = _stored(stored)
+        if queue:
+            raise click.UsageError("--from measures nothing: leave --queue out.")
+        wanted.check(server=False)
+        records, known, about = _stored(stored)
     else:
         try:
             order = Order(
@@ -157,29 +177,46 @@ def diagnose(
             )
         except LoadError as error:
             raise click.UsageError(str(error)) from error
-        records, about = _measured(order, quiet=quiet)
+        wanted.check(server=host is not None or wire is not None)
+        records, known, about = _measured(order, wanted, quiet=quiet)
     compared = [] if before is None else changes(before, records)
-    emit(diagnosis(records, Asking(device)), compared, about, files)
+    emit(diagnosis(records, Asking(device), known), compared, about, files)
     if stored is None and about["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _measured(order: Order, *, quiet: bool) -> tuple[Records, dict[str, Any]]:
-    """Carry out an order; return the records, and what the document says about them."""
+def _measured(
+    order: Order, wanted: Wanted, *, quiet: bool
+) -> tuple[Records, Queue | None, dict[str, Any]]:
+    """Carry out an order; return records, queue, and what the document says about them."""
     began = time.monotonic()
+    known: Queue | None = None
     with View(quiet=quiet) as view:
         records, interrupted = carry_out(order, view.on_glimpse)
-    return records, {
-        "airqueue": airqueue.__version__,
-        "created": datetime.datetime.now(datetime.UTC).strftime(CREATED),
-        "target": order.target,
-        "elapsed_s": round(time.monotonic() - began, 3),
-        "interrupted": interrupted,
-    }
+        # Of the records: flent's times count back from here.
+        created = datetime.datetime.now(datetime.UTC).strftime(CREATED)
+        if wanted.queue and interrupted:
+            known = no_queue("Ctrl-C ended the diagnosis before")
+        elif wanted.queue:
+            known, interrupted = measure_queue(
+                records, order, wanted, began_s=began, on_event=view.on_event
+            )
+    return (
+        records,
+        known,
+        {
+            "airqueue": airqueue.__version__,
+            "created": created,
+            "target": order.target,
+            "elapsed_s": round(time.monotonic() - began, 3),
+            "interrupted": interrupted,
+        },
+    )
 
 
-def _stored(path: str) -> tuple[Records, dict[str, Any]]:
-    """Return the records of a stored result, and what it says about them. Raises DiagnosisError."""
+def _stored(path: str) -> tuple[Records, Queue | None, dict[str, Any]]:
+    """Return records and queue of a stored result, and what it says. Raises DiagnosisError."""
     document = read_diagnosis(path)
     kept = {name: document[name] for name in ("created", "target", "elapsed_s", "interrupted")}
-    return from_json(document["records"]), {"airqueue": airqueue.__version__, **kept}
+    about = {"airqueue": airqueue.__version__, **kept}
+    return from_json(document["records"]), queue_from_json(document), about

@@ -15,11 +15,13 @@ from rich.text import Text
 from airqueue import text
 from airqueue.cli.common import stdout
 from airqueue.cli.diagnose_files import Files
-from airqueue.cli.progress import LiveLine, time_left
+from airqueue.cli.progress import LiveLine, glimpse, time_left
 from airqueue.diagnose.again import Change
+from airqueue.diagnose.queue_words import evidence, sentences
 from airqueue.diagnose.result import Diagnosis
 from airqueue.diagnose.timeline import Glimpse
 from airqueue.diagnose.words import load_words, what_it_does
+from airqueue.measure.events import Event
 from airqueue.measure.schema import to_text
 
 
@@ -35,21 +37,22 @@ class View(LiveLine):
         )
         self._task = self._bar.add_task("connecting", total=None, trips="", left="")
 
-    def on_glimpse(self, glimpse: Glimpse) -> None:
-        """Show what happens."""
+    def on_glimpse(self, seen: Glimpse) -> None:
+        """Show what happens in a diagnosis."""
+        trips = [f"{leg} {text.seconds(s)}" for leg, s in seen.trips_s.items() if s is not None]
+        self._show(seen.says, "  ".join(trips), seen.left_s)
+
+    def on_event(self, event: Event) -> None:
+        """Show what happens in the measurement of the queue."""
+        now = "" if event.progress is None or event.progress.runs_ahead else glimpse(event.progress)
+        self._show(f"measuring the queue: {event.message}", now, event.time_left_s)
+
+    def _show(self, says: str, now: str, left_s: float | None) -> None:
         if self._live:
-            trips = [
-                f"{leg} {text.seconds(s)}" for leg, s in glimpse.trips_s.items() if s is not None
-            ]
-            self._bar.update(
-                self._task,
-                description=glimpse.says,
-                trips="  ".join(trips),
-                left=time_left(glimpse.left_s),
-            )
-        elif glimpse.says != self._said:
-            self._said = glimpse.says
-            self._console.print(glimpse.says, soft_wrap=True)
+            self._bar.update(self._task, description=says, trips=now, left=time_left(left_s))
+        elif says != self._said:
+            self._said = says
+            self._console.print(says, soft_wrap=True)
 
 
 def emit(
@@ -89,10 +92,10 @@ def _show(found: Diagnosis, compared: Sequence[Change], document: Mapping[str, A
         console.print(change.says, style="bold")
     console.print()
     console.print(found.recommendation.headline)
-    effects = what_it_does(found.findings)
-    if effects:
-        console.print()
-        console.print(" ".join(effects))
+    for paragraph in (what_it_does(found.findings), sentences(found.queue)):
+        if paragraph:
+            console.print()
+            console.print(" ".join(paragraph))
     console.print()
     console.print(_trips(document))
     console.print("Evidence:")
@@ -100,6 +103,8 @@ def _show(found: Diagnosis, compared: Sequence[Change], document: Mapping[str, A
     for finding in found.findings:
         loaded = load_words(finding.load)
         points.add_row("-", Text(f"{loaded[0].upper()}{loaded[1:]}: {finding.says}"))
+    for each in evidence(found.queue):
+        points.add_row("-", Text(f"The queue: {each['says']}"))
     console.print(points)
     _settings(found, console)
 

@@ -151,7 +151,7 @@ def measure(
     outputs.check()
     key = read_key(key_file)
     header = {
-        "target": _target(host, port),
+        "target": server_address(host, port),
         "profile": profile,
         "direction": direction,
         "sizes": list(sizes),
@@ -259,5 +259,6 @@ def _now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
-def _target(host: str, port: int) -> str:
+def server_address(host: str, port: int) -> str:
+    """Return host and port as results name a server."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

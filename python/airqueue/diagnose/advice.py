@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from airqueue import text
 from airqueue.diagnose.felt import Trips
+from airqueue.diagnose.queue import waits_most
+from airqueue.diagnose.records import Direction
 from airqueue.diagnose.where import Finding
 from airqueue.qoe import GAME_ROUND_TRIP_S
 from airqueue.sizing.advice import Settings
@@ -26,7 +28,7 @@ class Recommendation:
     """One thing to do, why, and how."""
 
     do: str
-    """leave, flow-queueing, shape-line, shape-station or nothing-known."""
+    """leave, flow-queueing, limit, shape-access-point, shape-line, shape-station or nothing-known."""
     headline: str
     settings: tuple[Settings, ...] = ()
 
@@ -38,19 +40,22 @@ class Asking:
     device: str = "wlan0"
 
 
-def recommend(findings: Sequence[Finding], felt: Sequence[Trips], asking: Asking) -> Recommendation:
-    """Return the recommendation for the load that adds most; ``felt`` has the trips of each load."""
-    lagging = [
-        (finding, trips) for finding, trips in zip(findings, felt, strict=True) if finding.lags
-    ]
-    if not lagging:
+def recommend(
+    findings: Sequence[Finding], felt: Sequence[Trips], asking: Asking, *, measured: bool = False
+) -> Recommendation:
+    """Return the recommendation for the load that adds most; ``felt`` has the trips of each load.
+
+    measured: whether a measurement of the queue was tried, which then does not tell what it is.
+    """
+    worst = waits_most(findings)
+    if worst is None:
         return _without_lag(findings)
-    worst, trips = max(lagging, key=lambda each: each[0].rise.value if each[0].rise else 0.0)
     if worst.place in ("line", "both"):
-        return _shape_line([finding for finding, _ in lagging], worst)
+        return shape_line(line_rates(findings), also_radio=worst.place == "both")
     if worst.place == "station":
-        return _shape_station(worst, asking)
-    return _access_point(worst, trips, asking)
+        return shape_station(worst.load.carried_bps, asking)
+    trips = felt[findings.index(worst)]
+    return _access_point(worst, longest_s(worst, trips), asking, measured=measured)
 
 
 def _without_lag(findings: Sequence[Finding]) -> Recommendation:
@@ -61,17 +66,20 @@ def _without_lag(findings: Sequence[Finding]) -> Recommendation:
     return Recommendation("nothing-known", says)
 
 
-def _shape_line(lagging: Sequence[Finding], worst: Finding) -> Recommendation:
-    """Shape each direction of the line that lags, a little below its rate."""
-    rates = {
+def line_rates(findings: Sequence[Finding]) -> dict[Direction, float]:
+    """Return the rate of each direction of the line in which packets wait."""
+    return {
         finding.load.direction: finding.load.carried_bps
-        for finding in lagging
+        for finding in findings
         if finding.place in ("line", "both") and finding.load.carried_bps
     }
+
+
+def shape_line(rates: Mapping[Direction, float], *, also_radio: bool = False) -> Recommendation:
+    """Shape each direction of the line that lags, a little below its rate."""
     if not rates:
         says = "Shape the line on the router with flow queueing (SQM, cake); its rate is not known."
         return Recommendation("shape-line", says)
-    down, up = rates.get("down"), rates.get("up")
     words = " and ".join(
         f"{text.rate(1e3 * sqm.shaped_kbit(bps))} {way}wards" for way, bps in rates.items()
     )
@@ -80,13 +88,13 @@ def _shape_line(lagging: Sequence[Finding], worst: Finding) -> Recommendation:
         "front of the line, where no setting of the access point reaches them; before a slower "
         "shaper they wait in the router, where flows need not wait behind each other."
     )
-    if worst.place == "both":
+    if also_radio:
         says += " Then diagnose again: packets wait in the radio network as well."
-    return Recommendation("shape-line", says, sqm.line(down, up))
+    return Recommendation("shape-line", says, sqm.line(rates.get("down"), rates.get("up")))
 
 
-def _shape_station(worst: Finding, asking: Asking) -> Recommendation:
-    rate_bps = worst.load.carried_bps
+def shape_station(rate_bps: float | None, asking: Asking) -> Recommendation:
+    """Shape what this machine sends below the rate at which the air carried it."""
     if not rate_bps:
         says = "Let this machine's own queue be managed (fq_codel); its rate is not known."
         return Recommendation("shape-station", says)
@@ -95,17 +103,23 @@ def _shape_station(worst: Finding, asking: Asking) -> Recommendation:
         f"air. Shape what it sends to {text.rate(1e3 * sqm.shaped_kbit(rate_bps))} with flow "
         "queueing (cake), or use a driver with mac80211's queues."
     )
-    return Recommendation("shape-station", says, sqm.before(asking.device, rate_bps, _STATION))
+    return Recommendation("shape-station", says, before_air(asking, rate_bps))
 
 
-def _access_point(worst: Finding, trips: Trips, asking: Asking) -> Recommendation:
+def before_air(asking: Asking, rate_bps: float) -> tuple[Settings, ...]:
+    """Return the settings of a shaper on this machine."""
+    return sqm.before(asking.device, rate_bps, _STATION)
+
+
+def _access_point(
+    worst: Finding, most_s: float, asking: Asking, *, measured: bool
+) -> Recommendation:
     """Recommend flow queueing where the wait is more than a game bears beside the path itself."""
     assert worst.rise is not None
-    if not worst.load.carried_bps:
+    waits_s, rate_bps = worst.rise.value, worst.load.carried_bps
+    if not rate_bps:
         says = "Use flow queueing (FQ-CoDel) at the access point; the rate of the air is not known."
         return Recommendation("flow-queueing", says)
-    waits_s = worst.rise.value
-    most_s = waits_s + _beyond_median_s(trips)
     if most_s <= TOLERABLE_S:
         says = (
             "Leave the access point as it is: behind a transfer a packet of a call or a game waits "
@@ -113,17 +127,28 @@ def _access_point(worst: Finding, trips: Trips, asking: Asking) -> Recommendatio
             "half of what a fast game bears; aggregated frames in the air take some of this."
         )
         return Recommendation("leave", says)
-    asked = Asked(RTT_S, 1, device=asking.device)
     says = (
         "Use flow queueing (FQ-CoDel) at the access point: a packet of a call or a game waits "
-        f"{text.seconds(waits_s)} behind a transfer there. `airqueue measure` then says whether the "
-        "queue is one FIFO, and what it holds."
+        f"{text.seconds(waits_s)} behind a transfer there."
     )
-    settings = (
-        flow_queueing(_air(waits_s, most_s, worst.load.carried_bps), asked),
-        *sqm.before(asking.device, worst.load.carried_bps),
+    if not measured:
+        says += " With `--queue` a diagnosis also says what queue this is, and what it holds."
+    return Recommendation("flow-queueing", says, by_flow(waits_s, most_s, rate_bps, asking))
+
+
+def by_flow(waits_s: float, most_s: float, rate_bps: float, asking: Asking) -> tuple[Settings, ...]:
+    """Return the settings of flow queueing at the access point."""
+    asked = Asked(RTT_S, 1, device=asking.device)
+    return (
+        flow_queueing(_air(waits_s, most_s, rate_bps), asked),
+        *sqm.before(asking.device, rate_bps),
     )
-    return Recommendation("flow-queueing", says, settings)
+
+
+def longest_s(worst: Finding, trips: Trips) -> float:
+    """Return what 95 % of packets wait under a load, at most."""
+    assert worst.rise is not None
+    return worst.rise.value + _beyond_median_s(trips)
 
 
 def _beyond_median_s(trips: Trips) -> float:

@@ -33,11 +33,17 @@ _OF_LOADS: Final = {
     ),
 }
 """Name -> key of a finding, key within it, help."""
+_OF_QUEUES: Final = (
+    ("delay_full_s", "queue_delay_full_seconds", "Delay of a flood in the full queue."),
+    ("rate_bps", "queue_rate_bits_per_second", "Rate at which the full queue drains."),
+)
+"""Key of a measurement, name, help."""
 
 
 def text(document: Mapping[str, Any]) -> str:
     """Return the metrics of a diagnosis as its JSON has it; what is null there is left out."""
-    return "".join((*_run(document), *_round_trips(document), *_loads(document)))
+    parts = (_run(document), _round_trips(document), _loads(document), _queue(document))
+    return "".join(family for part in parts for family in part)
 
 
 def _run(document: Mapping[str, Any]) -> Iterator[str]:
@@ -105,6 +111,27 @@ def _loads(document: Mapping[str, Any]) -> Iterator[str]:
             value = finding[key]
             values.append((labels, value[part] if part and value is not None else value))
         yield _gauge(name, about, values)
+
+
+def _queue(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what was measured of the queue in which packets wait, if anything was."""
+    measured = document.get("queue")
+    if measured is None:
+        return
+    labels = {
+        "target": str(document["target"]),
+        "site": document["queue_of"]["site"],
+        "direction": document["queue_of"]["direction"],
+    }
+    discipline = measured.get("discipline")
+    name = discipline["name"] if discipline is not None else None
+    kind = {"verdict": measured["verdict"], "discipline": name or ""}
+    yield _gauge("queue_info", "The queue in which packets wait.", [(labels | kind, 1)])
+    for unit in ("packets", "bytes"):
+        held = measured["capacity"] if measured["capacity_unit"] == unit else None
+        yield _gauge(f"queue_capacity_{unit}", "What the full queue holds.", [(labels, held)])
+    for key, metric, about in _OF_QUEUES:
+        yield _gauge(metric, about, [(labels, measured[key])])
 
 
 def _gauge(name: str, about: str, samples: Iterable[tuple[Labels, float | None]]) -> str:

@@ -107,7 +107,7 @@ class Order:
             if host is None or (site == SERVER and self.web.host is not None):
                 continue
             for way in self.directions:
-                with self._prober(host, way) as prober:
+                with self.prober(site, way) as prober:
                     load = Flood if self.flood else Connections
                     yield load(site, prober, watch, self.hold_s)
         for way in self.directions:
@@ -116,14 +116,23 @@ class Order:
                 most = self.web.most_bytes
                 yield Transfers(SERVER, way, url, watch, self.hold_s, most)
 
-    def _prober(self, host: str, direction: Direction) -> LiveProber:
+    def server_of(self, site: str) -> str | None:
+        """Return the host of the `airqueue server` of a site."""
+        return self.wire if site == WIRE else self.host
+
+    def prober(
+        self, site: str, direction: Direction, max_wait_s: float | None = None
+    ) -> LiveProber:
+        """Begin a session with the server of a site, which there must be. Raises ProbeError."""
+        host = self.server_of(site)
+        assert host is not None
         return LiveProber(
             host,
             self.port,
             direction=direction,
             key=self.key,
             max_rate_bps=self.max_rate_bps,
-            max_wait_s=self.max_wait_s,
+            max_wait_s=self.max_wait_s if max_wait_s is None else max_wait_s,
         )
 
 

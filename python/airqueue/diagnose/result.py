@@ -16,18 +16,24 @@ from typing import Any, Final
 
 import jsonschema
 import numpy as np
+from referencing import Registry, Resource
 
 from airqueue.diagnose import records as recorded
 from airqueue.diagnose.advice import Asking, Recommendation, recommend
 from airqueue.diagnose.felt import Trips, under, without_load
+from airqueue.diagnose.queue import Queue
+from airqueue.diagnose.queue_advice import recommend_measured
 from airqueue.diagnose.records import Records
 from airqueue.diagnose.where import Finding, findings
 from airqueue.diagnose.words import headline, what_it_does
+from airqueue.measure import schema as measurement
 
 FORMAT: Final = "airqueue-diagnosis"
 VERSION: Final = 1
 CREATED: Final = "%Y-%m-%dT%H:%M:%SZ"
 """Form of ``created``, UTC."""
+MEASUREMENT: Final = "../measure/schema.json"
+"""The schema of a measurement, as that of a diagnosis refers to it."""
 LONGEST_S: Final = 86_400.0
 """A diagnosis of more than a day is a damaged file."""
 
@@ -44,11 +50,13 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     felt: tuple[Trips, ...]
     recommendation: Recommendation
+    queue: Queue | None = None
+    """None: it was not asked what the queue is."""
 
     @property
     def headline(self) -> str:
         """The verdict in one sentence."""
-        return headline(self.findings)
+        return headline(self.findings, self.queue)
 
     def to_json(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Return the document; ``about`` has ``airqueue``, ``created``, ``target``, ``elapsed_s``."""
@@ -65,19 +73,25 @@ class Diagnosis:
             "findings": [_finding(each) for each in self.findings],
             "effects": what_it_does(self.findings),
             "round_trips": _round_trips(self.records),
+            **({"queue": None, "queue_of": None} if self.queue is None else self.queue.to_json()),
             "records": recorded.to_json(self.records),
         }
 
 
-def diagnosis(records: Records, asking: Asking | None = None) -> Diagnosis:
-    """Judge records: a pure function."""
+def diagnosis(
+    records: Records, asking: Asking | None = None, queue: Queue | None = None
+) -> Diagnosis:
+    """Judge records, and the measurement of the queue if there is one: a pure function."""
     found = findings(records)
     felt = []
     for each in found:
         leg = records.leg(each.load.site)
         felt.append(Trips(0, 0, None, None, None, None) if leg is None else under(leg, each.load))
-    advice = recommend(found, felt, asking or Asking())
-    return Diagnosis(records, tuple(found), tuple(felt), advice)
+    asked = asking or Asking()
+    advice = None if queue is None else recommend_measured(found, felt, asked, queue)
+    if advice is None:
+        advice = recommend(found, felt, asked, measured=queue is not None)
+    return Diagnosis(records, tuple(found), tuple(felt), advice, queue)
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -131,6 +145,13 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
+def validator() -> jsonschema.Draft202012Validator:
+    """Return what checks a diagnosis, with the schema of the measurement that it may have in it."""
+    part = Resource.from_contents(measurement.schema())
+    known: Registry[Any] = Registry().with_resource(MEASUREMENT, part)
+    return jsonschema.Draft202012Validator(schema(), registry=known)
+
+
 def read_diagnosis(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read and check a file of `airqueue diagnose --json`. Raises OSError or DiagnosisError."""
     try:
@@ -150,8 +171,7 @@ def read_diagnosis(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{path} has version {loaded.get('version')!r} of the format and this airqueue reads "
             f"version {VERSION}; use the airqueue that wrote it."
         )
-    validator = jsonschema.Draft202012Validator(schema())
-    found = jsonschema.exceptions.best_match(validator.iter_errors(loaded))
+    found = jsonschema.exceptions.best_match(validator().iter_errors(loaded))
     if found is not None:
         place = found.json_path.removeprefix("$").removeprefix(".") or "the top level"
         raise DiagnosisError(
@@ -194,6 +214,11 @@ def _contradiction(document: Mapping[str, Any]) -> str | None:
     ways = [(load["site"], load["direction"]) for load in document["records"]["loads"]]
     if len({*ways}) < len(ways):
         return "two loads are to one site in one direction"
+    of = document.get("queue_of")
+    if document.get("queue") is not None and (
+        of is None or of["site"] is None or of["direction"] != document["queue"]["direction"]
+    ):
+        return "the measured queue is not that of queue_of"
     for leg in document["records"]["legs"]:
         if len(leg["sent_s"]) != len(leg["round_trip_s"]):
             return f"the leg {leg['name'][:40]!r} has not as many round trips as probes"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from airqueue import text
+from airqueue.diagnose.queue import Queue
+from airqueue.diagnose.queue_words import in_verdict
 from airqueue.diagnose.records import WIRE, Load
 from airqueue.diagnose.where import Finding
 from airqueue.qoe import effect_on_call, effect_on_game
@@ -29,16 +31,16 @@ def load_words(load: Load) -> str:
     return f"{words} {'from' if load.direction == 'down' else 'to'} the access point's own wire"
 
 
-def headline(findings: Sequence[Finding]) -> str:
-    """Return the verdict in one sentence."""
+def headline(findings: Sequence[Finding], queue: Queue | None = None) -> str:
+    """Return the verdict in one sentence, with the queue that was measured."""
     if not findings:
         return "Nothing was loaded, so nothing is known about who waits."
-    said = "; ".join(f"during {load_words(each.load)} {_where(each)}" for each in findings)
+    said = "; ".join(f"during {load_words(each.load)} {_where(each, queue)}" for each in findings)
     return f"{said[0].upper()}{said[1:]}."
 
 
-def _where(finding: Finding) -> str:
-    words = _WHERE[finding.place].format(way=finding.load.direction)
+def _where(finding: Finding, queue: Queue | None) -> str:
+    words = _WHERE[finding.place].format(way=finding.load.direction) + in_verdict(finding, queue)
     if not finding.lags or finding.rise is None:
         return words
     return f"{words}: {text.seconds(finding.rise.value)} longer in the median"

@@ -126,7 +126,7 @@ def describe(result: Document) -> Words:
     findings = [plain.meaning]
     if discipline is not None and discipline["name"] is not None:
         headline = f"This is {discipline['says']}."
-        findings = [*_MEANING.get(discipline["sharing"], ()), *_of_discipline(discipline)]
+        findings = [*_MEANING.get(discipline["sharing"], ()), *of_discipline(discipline)]
     if result["delay_full_s"] is not None and result["verdict"] in ("not_flat", "undecided"):
         findings.extend(_of_delay(result, headline != plain.headline))
     return Words(
@@ -146,8 +146,8 @@ _MEANING: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _of_discipline(discipline: Discipline) -> list[str]:
-    """Sentences about the parameters of a discipline and its limit."""
+def of_discipline(discipline: Discipline) -> list[str]:
+    """Return sentences about the parameters of a discipline and its limit."""
     given = discipline["parameters"]
     said = [
         _of_parameter(name, parameter)

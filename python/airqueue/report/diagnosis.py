@@ -10,6 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from airqueue import text
+from airqueue.diagnose.queue import Queue
+from airqueue.diagnose.queue_words import evidence, noun, sentences
 from airqueue.diagnose.records import Leg, Records
 from airqueue.diagnose.result import Diagnosis
 from airqueue.diagnose.words import what_it_does
@@ -53,6 +55,7 @@ def render(found: Diagnosis, document: Mapping[str, Any]) -> str:
         html.figure(_over_time(found.records)),
         _round_trips(document),
         _evidence(document),
+        _queue(found.queue),
         _settings(document),
         html.data(to_text(document)),
     ]
@@ -127,6 +130,27 @@ def _evidence(document: Mapping[str, Any]) -> str:
         for finding in document["findings"]
     ]
     return "<h2>Evidence</h2>" + html.table(["load", "finding", "carried"], rows, numeric={2})
+
+
+def _queue(queue: Queue | None) -> str:
+    """Return what was measured of the queue in which packets wait; nothing if nobody asked."""
+    if queue is None:
+        return ""
+    measured = queue.measured
+    parts = ["<h2>The queue</h2>", html.paragraph(sentences(queue))]
+    if measured is not None:
+        unit = measured["capacity_unit"]
+        cards = (
+            ("queue", noun(measured) or "unknown"),
+            ("capacity", text.quantity(measured["capacity"], unit)),
+            ("95 % interval", text.interval(measured["ci95"], unit)),
+            ("a flood waits", text.seconds(measured["delay_full_s"])),
+            ("rate", text.rate(measured["rate_bps"])),
+        )
+        parts.append(html.cards(cards))
+        rows = [[each["says"]] for each in evidence(queue)]
+        parts.append(html.table(["finding of the measurement"], rows) if rows else "")
+    return "".join(parts)
 
 
 def _settings(document: Mapping[str, Any]) -> str:
