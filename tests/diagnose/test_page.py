@@ -10,8 +10,11 @@ from recorded import imagined
 
 import browsing
 from airqueue.diagnose.again import changes
+from airqueue.diagnose.queue import Queue
 from airqueue.diagnose.records import GATEWAY, SERVER, WIRE, Records
 from airqueue.diagnose.result import diagnosis
+from airqueue.measure.api import measure
+from airqueue.measure.simulated import SimulatedProber
 from airqueue.report.diagnosis import render
 from browsing import CONTRASTS, DESK, OUTSIDE, PHONE
 
@@ -62,7 +65,8 @@ def four_loads() -> Records:
 def page_at(tmp_path_factory):
     """Give a function that opens the report; whatever the page complains of fails the test."""
     records = four_loads()
-    found = diagnosis(records)
+    prober = SimulatedProber({"queue": "pfifo:250", "rate_bps": 7e6}, seed=4)
+    found = diagnosis(records, queue=Queue(SERVER, "down", measure(prober).to_json(), None))
     said = [{"says": each.says} for each in changes(records, records)]
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(render(found, found.to_json(ABOUT) | {"changes": said}), "utf-8")
@@ -94,6 +98,8 @@ def test_the_page_fits_and_its_picture_can_be_read(page_at, width):
     apart = (left[1] <= right[0] for left, right in itertools.pairwise(names))
     assert all(apart), "names of loads lie on each other"
     assert page.locator("pre", has_text="tc qdisc replace").first.is_visible()
+    assert page.locator("h2", has_text="The queue").is_visible()
+    assert page.locator("h1", has_text="where the queue is a FIFO of 250 packets").is_visible()
 
 
 def test_no_table_needs_scrolling_on_a_phone(page_at):

@@ -107,7 +107,7 @@ def test_the_run_is_described():
 
 def test_the_measured_queue_is_described():
     document = diagnosis(imagined({GATEWAY: 0.1, SERVER: 0.1})).to_json(ABOUT)
-    assert not any("queue" in name for name in read(metrics.text(document)))
+    assert not any("diagnosis_queue" in name for name in read(metrics.text(document)))
     found = read(metrics.text(document | measured("packets")))
     load = {"site": SERVER, "direction": "down"}
     info = labelled(**load, verdict="fifo", discipline="")

@@ -36,6 +36,7 @@ class View(LiveLine):
             quiet=quiet,
         )
         self._task = self._bar.add_task("connecting", total=None, trips="", left="")
+        self._step = "measuring the queue"
 
     def on_glimpse(self, seen: Glimpse) -> None:
         """Show what happens in a diagnosis."""
@@ -44,8 +45,12 @@ class View(LiveLine):
 
     def on_event(self, event: Event) -> None:
         """Show what happens in the measurement of the queue."""
-        now = "" if event.progress is None or event.progress.runs_ahead else glimpse(event.progress)
-        self._show(f"measuring the queue: {event.message}", now, event.time_left_s)
+        waits = event.progress is not None and event.progress.runs_ahead > 0
+        if event.progress is None or waits:
+            # The name of the step stays during its run.
+            self._step = f"measuring the queue: {event.message}"
+        now = "" if event.progress is None or waits else glimpse(event.progress)
+        self._show(self._step, now, event.time_left_s)
 
     def _show(self, says: str, now: str, left_s: float | None) -> None:
         if self._live:

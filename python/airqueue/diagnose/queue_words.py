@@ -118,7 +118,10 @@ def _details(measured: Document) -> list[str]:
             between = text.interval(measured["ci95"], measured["capacity_unit"])
             said.append(f"The 95 % interval is {between} {measured['capacity_unit']}.")
         if full_s is not None:
-            said.append(f"When full it adds {text.seconds(full_s)}{at_rate}.")
+            said.append(
+                f"Filled by a flood it adds {text.seconds(full_s)}{at_rate}; where acknowledgements "
+                "share the air, as those of TCP do, the rate is lower and the wait longer."
+            )
         said += measured["warnings"]
     elif discipline is not None and discipline["name"] is not None:
         said += of_discipline(discipline)
