@@ -10,6 +10,8 @@
    losses do not decide whether it manages itself.
 5. If they saw something else, or do not decide, *steps* of overload tell which discipline this is
    (`airqueue.measure.naming`).
+6. At the end one run tells how the device treats *traffic classes*
+   (`airqueue.measure.disciplines.classes`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from airqueue.measure.analysis import load_point
 from airqueue.measure.disciplines.steps import STEP, Layout
 from airqueue.measure.evidence import lost_in
 from airqueue.measure.gates import SENDER_SHORTFALL, Judged, judge
-from airqueue.measure.naming import take_steps
+from airqueue.measure.naming import take_classes, take_steps
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
@@ -147,16 +149,26 @@ def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
             states.append(state)
         elif not states:
             return {"warnings": warnings}
+    if not states or not name_or_count(runner, states):
+        return {
+            "warnings": [*warnings, *(["The time limit ended the measurement."] if states else [])]
+        }
+    take_classes(runner, layout_of(states[0]))
+    return {"warnings": warnings}
+
+
+def name_or_count(runner: Runner, states: Sequence[SizeState]) -> bool:
+    """Count the queue's packets, or find which discipline it has; False if the time was over."""
     ended = sessions(runner, states, until=lambda: clearly_no_fifo(runner, states))
     if not ended and name(runner, states):
-        return {"warnings": warnings}
+        return True
     # Nothing else was found: uneven service makes a FIFO look like more for some sessions.
     if sessions(runner, states):
-        return {"warnings": [*warnings, "The time limit ended the measurement."]}
+        return False
     keep_standing(runner, states)
     if not any(run.meta.get("kind") == STEP for run in runner.runs):
         name(runner, states)
-    return {"warnings": warnings}
+    return True
 
 
 def sessions(
@@ -196,14 +208,16 @@ def name(runner: Runner, states: Sequence[SizeState]) -> bool:
     """Take steps where the sessions saw no FIFO; whether they tell of another queue."""
     if found_so_far(runner).verdict not in (*NO_FIFO, "undecided"):
         return False
-    state = states[0]
+    quiet = [lost_in(Session(r), "quiet") for r in runner.runs if r.meta.get("kind") == "session"]
+    idle = sum(q[0] for q in quiet), sum(q[1] for q in quiet)
+    return take_steps(runner, layout_of(states[0]), idle)
+
+
+def layout_of(state: SizeState) -> Layout:
+    """Return what steps are laid out for."""
     quiet_s = quiet_length_s(state.rate_pps, 1)
     sparse = baseline(0.0, quiet_s, state.rate_pps, (state.size_bytes,))
-    layout = Layout(
-        state.size_bytes, state.rate_pps, state.ceiling_pps, state.held, sparse, quiet_s
-    )
-    quiet = [lost_in(Session(r), "quiet") for r in runner.runs if r.meta.get("kind") == "session"]
-    return take_steps(runner, layout, (sum(q[0] for q in quiet), sum(q[1] for q in quiet)))
+    return Layout(state.size_bytes, state.rate_pps, state.ceiling_pps, state.held, sparse, quiet_s)
 
 
 def keep_standing(runner: Runner, states: Sequence[SizeState]) -> None:
