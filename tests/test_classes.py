@@ -16,7 +16,7 @@ from airqueue.measure.disciplines import classes, permuted, treatment
 from airqueue.measure.disciplines.steps import Layout
 from airqueue.measure.plan import CE, ECT_0, ECT_1, NOT_ECT, RATE_WINDOW_S, Plan, traffic_class
 from airqueue.measure.quick import baseline, quiet_length_s
-from airqueue.measure.records import MISSING, Run
+from airqueue.measure.records import MISSING, HostReport, Run
 from airqueue.measure.schema import check
 from airqueue.measure.session import Session
 from airqueue.measure.simulated import SimulatedProber
@@ -310,6 +310,7 @@ def test_records_without_classes_are_not_judged():
     for without in (
         replace(run, sent_class=None, received_class=None),
         replace(run, end="cancelled"),
+        replace(run, host=HostReport(shared=True)),
         replace(run, received_ns=np.full(len(run), MISSING)),
     ):
         assert treatment.judge([Session(without)], idle=IDLE) is None

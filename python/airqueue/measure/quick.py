@@ -149,11 +149,10 @@ def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
             states.append(state)
         elif not states:
             return {"warnings": warnings}
-    if not states or not name_or_count(runner, states):
-        return {
-            "warnings": [*warnings, *(["The time limit ended the measurement."] if states else [])]
-        }
-    take_classes(runner, layout_of(states[0]))
+    if not name_or_count(runner, states):
+        return {"warnings": [*warnings, "The time limit ended the measurement."]}
+    if states[0].counts:
+        take_classes(runner, layout_of(states[0]))
     return {"warnings": warnings}
 
 

@@ -48,10 +48,10 @@ class ByClass:
 
     @classmethod
     def of(cls, session: Session) -> ByClass | None:
-        """Return what a session shows; None without classes, a quiet path, or an end of the run."""
+        """Return what a run shows; None without classes or a quiet path, or if it was disturbed."""
         run, due = session.run, session.arrival_if_empty_ns
         sent, after = run.sent_class, run.received_class
-        if run.meta.get("kind") != KIND or run.end != "complete":
+        if run.meta.get("kind") != KIND or run.end != "complete" or run.host.shared:
             return None
         if sent is None or after is None or due is None or session.quiet_delay is None:
             return None

@@ -130,7 +130,7 @@ def _says(
     )
     if fewer is not None and fewer.chance <= CHANCE:
         return Evidence("ect_0_marked", f"{says}, which the ECN field decides.", share)
-    return Evidence("ect_0_marked", f"{says}, a difference that chance explains.", share)
+    return Evidence("ect_0_marked", f"{says}, a difference that chance may explain.", share)
 
 
 def _share(what: Bools, of: Bools) -> float:
