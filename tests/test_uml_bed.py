@@ -25,6 +25,7 @@ from airqueue.linux.disturbance import Disturbance
 from airqueue.linux.errors import MachineUnavailableError
 from airqueue.linux.virtual import machine
 from airqueue.measure.capture import load
+from airqueue.measure.disciplines.classes import EACH
 from airqueue.measure.plan import CE, ECT_0, ECT_1, NOT_ECT, traffic_class
 from airqueue.measure.schema import check
 
@@ -140,6 +141,46 @@ def test_the_kernels_marks_are_recorded(queue, direction, ipv6):
         assert (marked > 0) == (marking and sent & CE != NOT_ECT), sent
         assert counts.pop((sent, sent)) > 100, "CoDel marks or drops one at a time"
     assert not counts, "no other class arrives"
+
+
+# tc-fq_codel(8): only what ce_threshold_selector selects is marked above ce_threshold. tc-prio(8):
+# priomap has the band of each priority; of a forwarded packet of IPv4 that is 4 for EF and 6 for DSCP
+# 45 (rt_tos2priority). tc-cake(8): voice has EF, bulk CS1; wash clears the DSCP behind the queue.
+_ALIKE = {"ef": "alike", "nqb": "alike", "cs1": "alike"}
+_LESS = {"ef": "less", "nqb": "less", "cs1": "less"}
+
+
+@boots
+@pytest.mark.parametrize(
+    ("queue", "ecn", "l4s", "waits", "washed"),
+    [
+        ("fq_codel noecn", "drops", "alike", _ALIKE, False),
+        (
+            "fq_codel ce_threshold 1ms ce_threshold_selector 0x1/0x3",
+            "marks",
+            "apart",
+            _ALIKE,
+            False,
+        ),
+        (
+            "prio bands 3 priomap 1 2 2 2 0 2 0 0 1 1 1 1 1 1 1 1",
+            "undecided",
+            "alike",
+            {**_LESS, "cs1": "alike"},
+            False,
+        ),
+        ("cake diffserv4 wash", "marks", "alike", {**_LESS, "nqb": "alike"}, True),
+    ],
+)
+def test_the_kernels_treatment_of_classes_is_told(queue, ecn, l4s, waits, washed):
+    config = HostApConfig(parse_queue(queue), rate_bps=10_000_000)
+    found = uml_bed.run(config, "uml_functions:treated", {"rate_pps": 822}).result
+    assert (found["ecn"], found["l4s"]) == (ecn, l4s)
+    assert found["waits"] == waits
+    changed = {(of["field"], of["sent"], of["arrived"]) for of in found["changed"]}
+    assert changed == ({("dscp", of >> 2, 0) for of in EACH if of >> 2} if washed else set())
+    if ecn == "marks":
+        assert found["lost_share"]["ect_0"] < found["lost_share"]["not_ect"]
 
 
 @boots

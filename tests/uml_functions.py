@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -47,6 +48,27 @@ def classes(inside: Inside, arguments: Mapping[str, Any]) -> list[list[int]]:
     pairs = zip(run.sent_class[run.received], run.received_class[run.received], strict=True)
     counts = Counter((int(sent), int(received)) for sent, received in pairs)
     return [[*pair, count] for pair, count in sorted(counts.items())]
+
+
+def treated(inside: Inside, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the run of traffic classes alone, and return how they were treated."""
+    # What measures takes a while to load.
+    from airqueue.linux.probing import prober_through  # noqa: PLC0415
+    from airqueue.measure.disciplines import classes, treatment  # noqa: PLC0415
+    from airqueue.measure.disciplines.steps import Layout  # noqa: PLC0415
+    from airqueue.measure.quiet import baseline, quiet_length_s  # noqa: PLC0415
+    from airqueue.measure.session import Session  # noqa: PLC0415
+
+    rate_pps = arguments["rate_pps"]
+    quiet_s = quiet_length_s(rate_pps, 1)
+    sparse = baseline(0.0, quiet_s, rate_pps, (1500,))
+    laid_out = classes.classes_plan(Layout(1500, rate_pps, 1e6, 100, sparse, quiet_s))
+    assert laid_out is not None
+    with prober_through(inside.bed) as prober:
+        run = prober.run(*laid_out)
+    found = treatment.judge([Session(run)], idle=(0, 200))
+    assert found is not None
+    return dataclasses.asdict(found)
 
 
 def fail(inside: Inside, arguments: Mapping[str, Any]) -> None:

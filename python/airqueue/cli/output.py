@@ -16,7 +16,7 @@ from airqueue.files import check_writable, write_atomically
 from airqueue.measure import schema, tables
 from airqueue.measure.document import Document
 from airqueue.measure.records import Run
-from airqueue.measure.words import describe, evidence_of_discipline
+from airqueue.measure.words import describe, evidence_beside
 from airqueue.report import write_report
 from airqueue.sizing.measured import says_what_to_set
 
@@ -70,7 +70,7 @@ def show_result(result: Document) -> None:
     if result["evidence"]:
         console.print("Evidence:")
         points = Table.grid(padding=(0, 1))
-        for item in (*result["evidence"], *evidence_of_discipline(result)):
+        for item in (*result["evidence"], *evidence_beside(result)):
             points.add_row("-", Text(item["says"]))
         console.print(points)
 

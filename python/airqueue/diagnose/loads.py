@@ -17,15 +17,8 @@ from airqueue.diagnose.records import STRETCH_S, Load, LoadKind, Stretch, stretc
 from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import FLOOD_FLOW, Plan, cbr
 from airqueue.measure.prober import Prober, RunProgress
-from airqueue.measure.quick import (
-    FILL,
-    LEAST_OVERLOAD,
-    PROBE_FLOWS,
-    Found,
-    baseline,
-    farewell,
-    find_rate,
-)
+from airqueue.measure.quick import FILL, LEAST_OVERLOAD, Found, find_rate
+from airqueue.measure.quiet import PROBE_FLOWS, baseline, farewell
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session
 

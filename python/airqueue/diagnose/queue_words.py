@@ -12,7 +12,7 @@ from airqueue import text
 from airqueue.diagnose.queue import Queue
 from airqueue.diagnose.where import Finding
 from airqueue.measure.document import Discipline, Document, Evidence
-from airqueue.measure.words import describe, evidence_of_discipline, of_discipline
+from airqueue.measure.words import describe, evidence_beside, of_discipline
 
 Kind = Literal["fifo", "one_queue", "by_flow"]
 
@@ -137,4 +137,4 @@ def evidence(queue: Queue | None) -> list[Evidence]:
     """Return the evidence of the measurement."""
     if queue is None or queue.measured is None:
         return []
-    return [*queue.measured["evidence"], *evidence_of_discipline(queue.measured)]
+    return [*queue.measured["evidence"], *evidence_beside(queue.measured)]

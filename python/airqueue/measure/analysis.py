@@ -13,6 +13,7 @@ import numpy as np
 import airqueue
 from airqueue.measure import path_mtu
 from airqueue.measure.capacity import counts_by_size, decide_capacity, ends, pool, quiet_loss
+from airqueue.measure.disciplines import treatment
 from airqueue.measure.disciplines import verdict as disciplines
 from airqueue.measure.document import ClockSkewPpm, Hosts, Quantiles, SearchStep
 from airqueue.measure.estimators import ESTIMATORS
@@ -58,11 +59,10 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     result.verdict = finding.verdict
     result.evidence = list(finding.evidence)
     idle = [lost_in(j.session, "quiet") for j in accepted]
-    result.discipline = disciplines.judge(
-        [Session(r, overhead) for r in runs],
-        found=finding.verdict,
-        idle=(sum(i[0] for i in idle), sum(i[1] for i in idle)),
-    )
+    idle_loss = sum(i[0] for i in idle), sum(i[1] for i in idle)
+    all_runs = [Session(r, overhead) for r in runs]
+    result.discipline = disciplines.judge(all_runs, found=finding.verdict, idle=idle_loss)
+    result.classes = treatment.judge(all_runs, idle=idle_loss)
     result.sessions = [_row(j) for j in judged]
     reasons = Counter(j.refused for j in judged if j.refused is not None)
     result.discarded_sessions = sum(reasons.values())

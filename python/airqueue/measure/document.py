@@ -94,6 +94,50 @@ class Discipline(TypedDict):
     evidence: list[Evidence]
 
 
+class LostShare(TypedDict):
+    """Of the packets of each ECN field in the same overload."""
+
+    not_ect: NotRequired[float]
+    ect_0: NotRequired[float]
+    ect_1: NotRequired[float]
+
+
+class ClassWaits(TypedDict):
+    """What packets of a DSCP wait beside a best-effort flood of the same five-tuple."""
+
+    ef: Literal["less", "alike", "more", "undecided"]
+    """DSCP 46."""
+    nqb: Literal["less", "alike", "more", "undecided"]
+    """DSCP 45."""
+    cs1: Literal["less", "alike", "more", "undecided"]
+    """DSCP 8."""
+
+
+class Changed(TypedDict):
+    """A value of a field of the IP header that arrives as another one."""
+
+    field: Literal["dscp", "ecn"]
+    sent: int
+    arrived: int
+
+
+class Classes(TypedDict):
+    """How a device treats traffic classes: the ECN field and the DSCP."""
+
+    ecn: Literal["marks", "drops", "undecided"]
+    """Whether ECT(0) packets are marked in an overload, or dropped only."""
+    marked_share: float | None
+    """Of the ECT(0) packets that arrived in the overload; null: marks cannot be told."""
+    lost_share: LostShare
+    """Of the packets of each ECN field in the same overload."""
+    l4s: Literal["apart", "alike", "undecided"]
+    """Whether ECT(1) packets are marked more often, or wait otherwise, than ECT(0) packets."""
+    waits: ClassWaits
+    changed: list[Changed]
+    """Values that the path replaces."""
+    evidence: list[Evidence]
+
+
 class EstimateOfSize(TypedDict):
     """An estimator over the accepted sessions with one packet size."""
 
@@ -257,6 +301,9 @@ class Document(TypedDict):
     """Drain rate in packets per second by packet size."""
     discipline: NotRequired[Discipline | None]
     """Which queue discipline this is, where runs for that were made; absent in results of
+    earlier versions."""
+    classes: NotRequired[Classes | None]
+    """How traffic classes are treated, where a run for that was made; absent in results of
     earlier versions."""
     evidence: list[Evidence]
     warnings: list[str]

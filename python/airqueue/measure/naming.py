@@ -1,14 +1,16 @@
-"""The last part of a quick measurement, where the queue is not one FIFO: which discipline is this?
+"""The last part of a quick measurement: which discipline is this, and how are classes treated?
 
-Runs of `airqueue.measure.disciplines.steps` for the first packet size; what they say is judged by
-`airqueue.measure.disciplines.verdict`.
+Runs of `airqueue.measure.disciplines.steps` for the first packet size, where the queue is not one
+FIFO; what they say is judged by `airqueue.measure.disciplines.verdict`. Then in any case one run of
+`airqueue.measure.disciplines.classes`, for `airqueue.measure.disciplines.treatment`: one of several
+queues that classes select looks like a plain FIFO.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airqueue.measure.disciplines import steps, verdict
+from airqueue.measure.disciplines import classes, steps, verdict
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Step, full_at
 from airqueue.measure.records import Run
@@ -46,6 +48,18 @@ def take_steps(runner: Runner, layout: steps.Layout, idle: tuple[int, int]) -> b
         taken.append(runner.run(*longer, None, longer[0].end_s))
     found = verdict.judge([Session(run) for run in taken], found="undecided", idle=idle)
     return found is None or found.name != "fifo"
+
+
+def take_classes(runner: Runner, layout: steps.Layout) -> None:
+    """Carry out the run of traffic classes, if there is time and the sender is fast enough."""
+    laid_out = classes.classes_plan(layout)
+    if laid_out is None:
+        return
+    plan, meta = laid_out
+    if runner.out_of_time(plan.end_s):
+        return
+    runner.say("session", str(meta["says"]), None, plan.end_s)
+    runner.run(plan, meta, None, plan.end_s)
 
 
 def hardly_acted(taken: Sequence[Run]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from airqueue.measure.gates import Judged
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, cbr
-from airqueue.measure.quick import farewell
+from airqueue.measure.quiet import farewell
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session

@@ -10,6 +10,8 @@
    losses do not decide whether it manages itself.
 5. If they saw something else, or do not decide, *steps* of overload tell which discipline this is
    (`airqueue.measure.naming`).
+6. At the end one run tells how the device treats *traffic classes*
+   (`airqueue.measure.disciplines.classes`).
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ from airqueue.measure.analysis import load_point
 from airqueue.measure.disciplines.steps import STEP, Layout
 from airqueue.measure.evidence import lost_in, observe
 from airqueue.measure.gates import SENDER_SHORTFALL, Judged, judge
-from airqueue.measure.naming import take_steps
-from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
+from airqueue.measure.naming import take_classes, take_steps
+from airqueue.measure.plan import FLOOD_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
+from airqueue.measure.quiet import PROBE_FLOWS, baseline, farewell, quiet_length_s
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session
@@ -52,9 +55,6 @@ LATE_TRAINS = 3
 """Trains with which the sender may fall behind before that is its limit: it may have been busy."""
 SUBSTITUTES = 2
 """Sizes tried in the place of one that cannot be sent fast enough."""
-QUIET_S = 0.35
-QUIET_PER_SIZE = 12
-"""Baseline packets of each size in each quiet period."""
 WARM = 0.8
 """Rate before the flood, as a share of the path's: the hosts are awake, and nothing waits."""
 WARM_PACKETS = 24
@@ -89,9 +89,6 @@ MOST_STANDING = 3
 """Runs with a standing queue while the losses in it leave a doubt."""
 UNSURE_CHANCE = 0.2
 """Less likely losses in a standing queue are worth another run."""
-PROBE_FLOWS = (PROBE_FLOW, PROBE_FLOW + 1)
-FLOWS = 1 + len(PROBE_FLOWS)
-"""Five-tuples that a measurement uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +146,25 @@ def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
             states.append(state)
         elif not states:
             return {"warnings": warnings}
+    if not name_or_count(runner, states):
+        return {"warnings": [*warnings, "The time limit ended the measurement."]}
+    if states[0].counts:
+        take_classes(runner, layout_of(states[0]))
+    return {"warnings": warnings}
+
+
+def name_or_count(runner: Runner, states: Sequence[SizeState]) -> bool:
+    """Count the queue's packets, or find which discipline it has; False if the time was over."""
     ended = sessions(runner, states, until=lambda: clearly_no_fifo(runner, states))
     if not ended and name(runner, states):
-        return {"warnings": warnings}
+        return True
     # Nothing else was found: uneven service makes a FIFO look like more for some sessions.
     if sessions(runner, states):
-        return {"warnings": [*warnings, "The time limit ended the measurement."]}
+        return False
     keep_standing(runner, states)
     if not steps_taken(runner):
         name(runner, states)
-    return {"warnings": warnings}
+    return True
 
 
 def sessions(
@@ -200,10 +206,16 @@ def name(runner: Runner, states: Sequence[SizeState]) -> bool:
         return False
     if steps_taken(runner):
         return True
-    state = states[0]
-    layout = _layout(state.size_bytes, state.rate_pps, state.ceiling_pps, state.held)
     quiet = [lost_in(Session(r), "quiet") for r in runner.runs if r.meta.get("kind") == "session"]
-    return take_steps(runner, layout, (sum(q[0] for q in quiet), sum(q[1] for q in quiet)))
+    idle = sum(q[0] for q in quiet), sum(q[1] for q in quiet)
+    return take_steps(runner, layout_of(states[0]), idle)
+
+
+def layout_of(state: SizeState) -> Layout:
+    """Return what steps are laid out for."""
+    quiet_s = quiet_length_s(state.rate_pps, 1)
+    sparse = baseline(0.0, quiet_s, state.rate_pps, (state.size_bytes,))
+    return Layout(state.size_bytes, state.rate_pps, state.ceiling_pps, state.held, sparse, quiet_s)
 
 
 def keep_standing(runner: Runner, states: Sequence[SizeState]) -> None:
@@ -318,11 +330,6 @@ def train_plan(
     return plan, {**meta, "flood_s": [0.05, end], "agreed_pps": agreed_pps, "says": says}
 
 
-def farewell(at_s: float, size: int) -> tuple[Segment, ...]:
-    """Return one last packet on every flow: once all arrive, no other packet is in flight."""
-    return tuple(Segment(flow, at_s, 0.0, 1, size) for flow in (*PROBE_FLOWS, FLOOD_FLOW))
-
-
 def explore(runner: Runner, size: int, found: Found) -> float | None:
     """Repeat longer floods until packets are dropped; returns a first count of the queue."""
     flood_s, index = 0.3, 0
@@ -353,19 +360,13 @@ def _name_now(runner: Runner, size: int, found: Found, session: Session) -> None
     if steps_taken(runner):
         return
     held = max(MIN_HELD, session.waiting_after_flood or 0.0)
-    layout = _layout(size, found.rate_pps, found.ceiling_pps, held)
-    take_steps(runner, layout, lost_in(session, "quiet"))
+    state = SizeState(size, found.rate_pps, found.ceiling_pps, held)
+    take_steps(runner, layout_of(state), lost_in(session, "quiet"))
 
 
 def steps_taken(runner: Runner) -> bool:
     """Whether there are steps among the runs."""
     return any(run.meta.get("kind") == STEP for run in runner.runs)
-
-
-def _layout(size: int, rate_pps: float, ceiling_pps: float, held: float) -> Layout:
-    quiet_s = quiet_length_s(rate_pps, 1)
-    sparse = baseline(0.0, quiet_s, rate_pps, (size,))
-    return Layout(size, rate_pps, ceiling_pps, held, sparse, quiet_s)
 
 
 def _refuses(session: Session) -> bool:
@@ -409,21 +410,6 @@ def flood_plan(
     )
     meta = {"kind": "exploration", "profile": "quick", "size_bytes": size, "index": index}
     return Plan(segments), {**meta, "phases": phases, "says": f"filling for {flood_s:.1f} s"}
-
-
-def quiet_length_s(rate_pps: float, sizes: int) -> float:
-    """Length of a quiet period: its packets may use a tenth of the path."""
-    return max(QUIET_S, sizes * QUIET_PER_SIZE / (0.1 * rate_pps))
-
-
-def baseline(start_s: float, end_s: float, rate_pps: float, sizes: Sequence[int]) -> list[Segment]:
-    """Sparse packets of every size, interleaved, on the two probe flows."""
-    length = end_s - start_s
-    gap = length / (QUIET_PER_SIZE * len(sizes))
-    return [
-        Segment(PROBE_FLOWS[i % 2], start_s + i * gap, length, QUIET_PER_SIZE, size)
-        for i, size in enumerate(sizes)
-    ]
 
 
 def session_plan(state: SizeState, states: Sequence[SizeState]) -> tuple[Plan, dict[str, Any]]:

@@ -118,6 +118,38 @@ class Discipline:
     evidence: tuple[Evidence, ...]
 
 
+Ecn = Literal["marks", "drops", "undecided"]
+L4s = Literal["apart", "alike", "undecided"]
+Waits = Literal["less", "alike", "more", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A value of a field of the IP header that the path replaces by another one."""
+
+    field: Literal["dscp", "ecn"]
+    sent: int
+    arrived: int
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """How a device treats traffic classes, as far as `airqueue.measure.disciplines` tells.
+
+    ``marked_share``: of the ECT(0) packets that arrived under overload; ``lost_share`` by ECN field.
+    ``l4s``: whether ECT(1) is treated apart from ECT(0). ``waits``: what packets of a DSCP wait
+    beside a flood of best effort, and as part of the same flow.
+    """
+
+    ecn: Ecn
+    marked_share: float | None
+    lost_share: dict[str, float]
+    l4s: L4s
+    waits: dict[str, Waits]
+    changed: tuple[Changed, ...]
+    evidence: tuple[Evidence, ...]
+
+
 @dataclass(slots=True)
 class Measurement:
     """The whole result. Its fields are explained in ``docs/output.md``; units are in the names."""
@@ -141,6 +173,7 @@ class Measurement:
     rate_bps: float | None = None
     rate_pps: dict[str, float] = field(default_factory=dict)
     discipline: Discipline | None = None
+    classes: Classes | None = None
     evidence: list[Evidence] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     estimators: dict[str, EstimatorResult | None] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from airqueue import text
+from airqueue.measure import class_words
 from airqueue.measure.document import Discipline, Document, Evidence, Parameter
 from airqueue.qoe import effect_on_call, effect_on_game
 
@@ -129,6 +130,7 @@ def describe(result: Document) -> Words:
         findings = [*_MEANING.get(discipline["sharing"], ()), *of_discipline(discipline)]
     if result["delay_full_s"] is not None and result["verdict"] in ("not_flat", "undecided"):
         findings.extend(_of_delay(result, headline != plain.headline))
+    findings.extend(_of_classes(result))
     return Words(
         headline,
         tuple(findings),
@@ -174,10 +176,15 @@ def _of_parameter(name: str, parameter: Parameter) -> str:
     return f"Its {name} is {text.seconds(parameter['value'])} ({between})."
 
 
-def evidence_of_discipline(result: Document) -> list[Evidence]:
-    """Return the evidence for the discipline, after that for the verdict."""
-    discipline = result.get("discipline")
-    return [] if discipline is None else discipline["evidence"]
+def evidence_beside(result: Document) -> list[Evidence]:
+    """Return the evidence for the discipline and classes, after that for the verdict."""
+    parts = result.get("discipline"), result.get("classes")
+    return [each for part in parts if part is not None for each in part["evidence"]]
+
+
+def _of_classes(result: Document) -> list[str]:
+    classes = result.get("classes")
+    return [] if classes is None else class_words.describe(classes)
 
 
 def _describe_fifo(result: Document) -> Words:
@@ -193,6 +200,7 @@ def _describe_fifo(result: Document) -> Words:
         findings.append(_delay_sentence(result))
         findings.extend(_meaning_of_delay(result["delay_full_s"]))
     findings.extend(_apart(result))
+    findings.extend(_of_classes(result))
     return Words(
         headline,
         tuple(findings),

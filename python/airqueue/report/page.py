@@ -11,7 +11,7 @@ from airqueue.files import write_atomically
 from airqueue.measure import schema, tables
 from airqueue.measure.document import Document, Quantiles
 from airqueue.measure.records import Run
-from airqueue.measure.words import ESTIMATOR_NAMES, describe, evidence_of_discipline
+from airqueue.measure.words import ESTIMATOR_NAMES, describe, evidence_beside
 from airqueue.report import figures, html
 from airqueue.report.html import Figure, document, table
 
@@ -80,7 +80,7 @@ def _evidence(result: Document) -> str:
         return ""
     rows = [
         [item["says"], _number(item["value"]), _interval(item["ci95"])]
-        for item in (*result["evidence"], *evidence_of_discipline(result))
+        for item in (*result["evidence"], *evidence_beside(result))
     ]
     return "<h2>Evidence</h2>" + table(["finding", "value", "95 % interval"], rows, numeric={1, 2})
 

@@ -85,7 +85,7 @@ def step_plan(
     flood = cbr(FLOOD_FLOW, start, end, rate, at.size_bytes)
     phases = {"quiet": [0.0, start], "hold": [start, end], "drain": [end, drained]}
     says = f"{length_s:.0f} s at {overload:.2f} times the rate"
-    return _framed(at, [flood], phases, {"kind": STEP, "index": index, "says": says})
+    return framed(at, [flood], phases, {"kind": STEP, "index": index, "says": says})
 
 
 def two_floods_plan(at: Layout) -> tuple[Plan, dict[str, Any]]:
@@ -103,7 +103,7 @@ def two_floods_plan(at: Layout) -> tuple[Plan, dict[str, Any]]:
     ]
     phases = {"quiet": [0.0, start], "uneven": [start, end], "drain": [end, drained]}
     meta = {"kind": TWO_FLOODS, "index": 0, "says": "two floods at once"}
-    return _framed(at, segments, phases, meta)
+    return framed(at, segments, phases, meta)
 
 
 def _changing(
@@ -118,7 +118,7 @@ def _changing(
     ]
 
 
-def _framed(
+def framed(
     at: Layout, floods: list[Segment], phases: dict[str, list[float]], meta: dict[str, Any]
 ) -> tuple[Plan, dict[str, Any]]:
     """Put quiet packets around floods: spread over the rest before, as usual after."""
