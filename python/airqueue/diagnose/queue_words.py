@@ -101,7 +101,7 @@ def sentences(queue: Queue | None) -> list[str]:
 def _unclear(measured: Document) -> list[str]:
     """Say why a measurement does not tell the queue; a policer is none that packets wait in."""
     if measured["verdict"] != "policer":
-        return [f"The queue: {describe(measured).headline}", *measured["warnings"]]
+        return [describe(measured).headline, *measured["warnings"]]
     return [
         "The measurement lost packets without a wait, as before a policer, where round trips under "
         "the load grew: the two do not fit, and the path may have changed between them."
@@ -114,7 +114,9 @@ def _details(measured: Document) -> list[str]:
     at_rate = f", at {text.rate(rate_bps)}" if rate_bps is not None else ""
     discipline = measured.get("discipline")
     if kind(measured) == "fifo":
-        if measured["ci95"] is not None:
+        if measured["ci95"] is None:
+            said.append("There is no confidence interval: too few sessions passed the checks.")
+        else:
             between = text.interval(measured["ci95"], measured["capacity_unit"])
             said.append(f"The 95 % interval is {between} {measured['capacity_unit']}.")
         if full_s is not None:
