@@ -27,6 +27,8 @@ SCATTERED = 2.0
 """Packets of others granted in the full queue for each by which the counts of one session scatter."""
 VAGUE = 0.1
 """A share of the queue: where more of it may hold packets of others the count is no capacity."""
+SESSIONS_ROUNDED = 2.0
+"""Medians of such counts, of two sessions, may differ by two."""
 ROUNDED = 1.0
 """Counts of whole packets at estimated instants may differ by one."""
 ROUGH = 0.25
@@ -132,7 +134,8 @@ def _others(accepted: Sequence[Judged], finding: Finding) -> tuple[float, str]:
 
     A transfer of others waits in the quiet path, too, where it makes the delay vary. A call or a page
     does not; its packets come and go in the full queue, where without them every refused packet would
-    find equally many of ours. How many there were is not known, only how many came and went.
+    find equally many of ours, in every session. How many there were is not known, only how many came
+    and went.
     """
     seen = [j.seen for j in accepted]
     lost = idle_loss(seen)
@@ -150,7 +153,22 @@ def _others(accepted: Sequence[Judged], finding: Finding) -> tuple[float, str]:
             SCATTERED * scatter,
             f"The filling at refused packets scattered by {scatter:.0f} packets",
         )
+    apart = (
+        _apart(accepted)
+        - 2 * noise
+        - float(
+            np.median([explained(j.estimates["counting"] or 0.0, j.seen, lost) for j in accepted])
+        )
+    )
+    if apart > SESSIONS_ROUNDED:
+        return SCATTERED * apart, f"The counts of sessions differed by {apart:.0f} packets"
     return 0.0, ""
+
+
+def _apart(accepted: Sequence[Judged]) -> float:
+    """Packets by which counts of sessions with one packet size differ, median of the sizes."""
+    counts = counts_by_size("counting", accepted).values()
+    return float(np.median([np.ptp(of_size) for of_size in counts])) if counts else 0.0
 
 
 def _between(size: int, values: list[float], accepted: Sequence[Judged]) -> Interval:
