@@ -252,7 +252,7 @@ def test_red_needs_its_average():
         leaving.append(free)
     step = Step(came, left, lost, 0.0)
     found = red.fit(step, None, 0.0)
-    rival = likelihood.best_rival([step], None)
+    rival = likelihood.best_rival(step, None)
     assert found is not None
     assert not (found.follows and found.log_likelihood > rival + management.BETTER)
 

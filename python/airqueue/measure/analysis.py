@@ -17,7 +17,7 @@ from airqueue.measure.disciplines import treatment
 from airqueue.measure.disciplines import verdict as disciplines
 from airqueue.measure.document import ClockSkewPpm, Hosts, Quantiles, SearchStep
 from airqueue.measure.estimators import ESTIMATORS
-from airqueue.measure.evidence import lost_in
+from airqueue.measure.evidence import lost_quietly
 from airqueue.measure.gates import SAYS, Judged, judge
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.records import MISSING, Run
@@ -39,7 +39,12 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     ``interrupted``, ``warnings`` and ``link_overhead_bytes``.
     """
     overhead = int(header.get("link_overhead_bytes", LINK_OVERHEAD_BYTES))
-    judged = judge([Session(r, overhead) for r in runs if r.meta.get("kind") == "session"])
+    sessions = [Session(run, overhead) for run in runs]
+
+    def of_kind(kind: str) -> list[Session]:
+        return [each for each in sessions if each.run.meta.get("kind") == kind]
+
+    judged = judge(of_kind("session"))
     result = Measurement(
         airqueue=airqueue.__version__,
         created=str(header.get("created") or _now()),
@@ -51,18 +56,15 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
         interrupted=bool(header.get("interrupted", False)),
     )
     accepted = [j for j in judged if j.refused is None]
-    searches = [r for r in runs if r.meta.get("kind") == "search"]
+    searches = [each.run for each in of_kind("search")]
     points = [load_point(r) for r in searches]
-    standing = [Session(r, overhead) for r in runs if r.meta.get("kind") == STANDING]
-    explored = [Session(r, overhead) for r in runs if r.meta.get("kind") == "exploration"]
-    finding = find(judged, points, _search_ended(searches, points), standing, explored)
+    ended = _search_ended(searches, points)
+    finding = find(judged, points, ended, of_kind(STANDING), of_kind("exploration"))
     result.verdict = finding.verdict
     result.evidence = list(finding.evidence)
-    idle = [lost_in(j.session, "quiet") for j in accepted]
-    idle_loss = sum(i[0] for i in idle), sum(i[1] for i in idle)
-    all_runs = [Session(r, overhead) for r in runs]
-    result.discipline = disciplines.judge(all_runs, found=finding.verdict, idle=idle_loss)
-    result.classes = treatment.judge(all_runs, idle=idle_loss)
+    idle = lost_quietly(j.session for j in accepted)
+    result.discipline = disciplines.judge(sessions, found=finding.verdict, idle=idle)
+    result.classes = treatment.judge(sessions, idle=idle)
     result.sessions = [_row(j) for j in judged]
     reasons = Counter(j.refused for j in judged if j.refused is not None)
     result.discarded_sessions = sum(reasons.values())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from airqueue.measure.evidence import lost_in
+from airqueue.measure.evidence import lost_quietly
 from airqueue.measure.gates import LOUD, Judged
 from airqueue.measure.result import Evidence, Measurement
 from airqueue.measure.session import Session
@@ -255,10 +255,9 @@ def quiet_gap_s(session: Session) -> float | None:
 
 def quiet_loss(accepted: Sequence[Judged], finding: Finding) -> Interval:
     """Share of the packets lost where no queue stood, with its binomial error."""
-    pairs = [lost_in(j.session, "quiet") for j in accepted]
+    lost, total = lost_quietly(j.session for j in accepted)
     if finding.stood is not None:
-        pairs.append(finding.stood.control)
-    lost, total = sum(p[0] for p in pairs), sum(p[1] for p in pairs)
+        lost, total = lost + finding.stood.control[0], total + finding.stood.control[1]
     share = lost / total if total else 0.0
     half = 1.96 * math.sqrt(share * (1 - share) / max(1, total))
     return Interval(share, max(0.0, share - half), share + half, total)

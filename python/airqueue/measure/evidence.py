@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,6 +86,12 @@ def _lost_before_half_full(session: Session) -> tuple[int, int]:
     before = int(late[0]) if len(late) else len(drops)
     end = drops[before] if before < len(drops) else len(session.run)
     return before, int(np.searchsorted(sent, end))
+
+
+def lost_quietly(sessions: Iterable[Session]) -> tuple[int, int]:
+    """Packets lost and sent on the path before the floods, all sessions together."""
+    pairs = [lost_in(session, "quiet") for session in sessions]
+    return sum(lost for lost, _ in pairs), sum(sent for _, sent in pairs)
 
 
 def lost_in(session: Session, *phases: str) -> tuple[int, int]:

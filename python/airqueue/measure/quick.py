@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from airqueue.measure.analysis import load_point
-from airqueue.measure.disciplines.steps import STEP, Layout
-from airqueue.measure.evidence import lost_in, observe
+from airqueue.measure.disciplines import verdict
+from airqueue.measure.disciplines.steps import STEP, TWO_FLOODS, Layout
+from airqueue.measure.evidence import lost_quietly, observe
 from airqueue.measure.gates import SENDER_SHORTFALL, Judged, judge
 from airqueue.measure.naming import take_classes, take_steps
 from airqueue.measure.plan import FLOOD_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
@@ -192,23 +193,21 @@ def clearly_no_fifo(runner: Runner, states: Sequence[SizeState]) -> bool:
 
 def found_so_far(runner: Runner) -> Finding:
     """Judge the runs so far as `analyze` will."""
-    sessions = [Session(r) for r in runner.runs if r.meta.get("kind") == "session"]
-    standing, explored = (
-        [Session(r) for r in runner.runs if r.meta.get("kind") == kind]
-        for kind in (STANDING, "exploration")
+    return find(
+        judge(runner.sessions("session")),
+        standing=runner.sessions(STANDING),
+        explored=runner.sessions("exploration"),
     )
-    return find(judge(sessions), standing=standing, explored=explored)
 
 
 def name(runner: Runner, states: Sequence[SizeState]) -> bool:
     """Take steps where the sessions saw no FIFO; whether they tell of another queue."""
     if found_so_far(runner).verdict not in (*NO_FIFO, "undecided"):
         return False
-    if steps_taken(runner):
+    if steps_taken(runner) or not take_steps(runner, layout_of(states[0])):
         return True
-    quiet = [lost_in(Session(r), "quiet") for r in runner.runs if r.meta.get("kind") == "session"]
-    idle = sum(q[0] for q in quiet), sum(q[1] for q in quiet)
-    return take_steps(runner, layout_of(states[0]), idle)
+    taken = runner.sessions(STEP, TWO_FLOODS)
+    return not verdict.looks_like_fifo(taken, lost_quietly(runner.sessions("session")))
 
 
 def layout_of(state: SizeState) -> Layout:
@@ -220,7 +219,7 @@ def layout_of(state: SizeState) -> Layout:
 
 def keep_standing(runner: Runner, states: Sequence[SizeState]) -> None:
     """Let the queue of what looks like one FIFO stand, until its losses decide the kind."""
-    judged = judge([Session(r) for r in runner.runs if r.meta.get("kind") == "session"])
+    judged = judge(runner.sessions("session"))
     finding = find(judged)
     if finding.verdict != "fifo" or finding.drop_from == "head":
         return
@@ -361,12 +360,12 @@ def _name_now(runner: Runner, size: int, found: Found, session: Session) -> None
         return
     held = max(MIN_HELD, session.waiting_after_flood or 0.0)
     state = SizeState(size, found.rate_pps, found.ceiling_pps, held)
-    take_steps(runner, layout_of(state), lost_in(session, "quiet"))
+    take_steps(runner, layout_of(state))
 
 
 def steps_taken(runner: Runner) -> bool:
     """Whether there are steps among the runs."""
-    return any(run.meta.get("kind") == STEP for run in runner.runs)
+    return bool(runner.sessions(STEP))
 
 
 def _refuses(session: Session) -> bool:

@@ -10,6 +10,7 @@ from airqueue.measure.events import Event
 from airqueue.measure.plan import Plan
 from airqueue.measure.prober import Prober, RunProgress
 from airqueue.measure.records import Run
+from airqueue.measure.session import Session
 
 SAME_RUN = ("kind", "profile", "size_bytes", "index")
 """Meta values that identify a stored run."""
@@ -39,6 +40,7 @@ class Runner:
     ) -> None:
         self.prober = prober
         self.runs: list[Run] = []
+        self._sessions: list[Session] = []
         self._on_event = on_event or (lambda event: None)
         self._on_run = on_run or (lambda run: None)
         self._stored = [r for r in previous if r.end != "cancelled"]
@@ -49,6 +51,11 @@ class Runner:
     def next_stored_kind(self) -> str | None:
         """Kind of the next stored run, None if there is none."""
         return str(self._stored[0].meta.get("kind")) if self._stored else None
+
+    def sessions(self, *kinds: str) -> list[Session]:
+        """Return the runs of some kinds, each with what was computed of it before."""
+        self._sessions += [Session(run) for run in self.runs[len(self._sessions) :]]
+        return [each for each in self._sessions if each.run.meta.get("kind") in kinds]
 
     def elapsed_s(self) -> float:
         """Time spent measuring, that of stored runs included."""

@@ -62,13 +62,18 @@ class Finding:
 
 
 def explained(held: float, seen: SessionEvidence, lost: float) -> float:
-    """Packets by which counts in one FIFO without packets of others scatter: burst, pacing, loss.
+    """Packets by which counts in one FIFO without packets of others scatter: burst, pacing, loss."""
+    burst = seen.burst if seen.burst > 2 else 0.0
+    return burst + seen.pacing + lost_inside(held, lost)
+
+
+def lost_inside(held: float, lost: float) -> float:
+    """Packets by which counts scatter because the air loses some of those that are counted.
 
     Of ``held`` packets the air loses a binomial number, ``lost`` being the share on the idle path:
     its standard deviation lies `TENTHS` times between the 10th and the 90th percentile.
     """
-    burst = seen.burst if seen.burst > 2 else 0.0
-    return burst + seen.pacing + TENTHS * float(np.sqrt(held * lost * (1 - lost)))
+    return TENTHS * float(np.sqrt(held * lost * (1 - lost)))
 
 
 def tolerance(held: float, seen: SessionEvidence, lost: float) -> float:

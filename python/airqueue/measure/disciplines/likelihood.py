@@ -8,7 +8,7 @@ free function of the length that a packet finds, or of time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -55,19 +55,15 @@ def with_room(step: Step, full: float | None) -> Bools:
     return np.asarray(step.waiting < full - max(step.slack, NEARLY * full))
 
 
-def best_rival(steps: Sequence[Step], full: float | None) -> float:
+def best_rival(step: Step, full: float | None) -> float:
     """Return the larger log-likelihood of the two rivals."""
-    room = [with_room(step, full) for step in steps]
-    lost = np.concatenate([s.lost[r] for s, r in zip(steps, room, strict=True)])
-    length = np.concatenate([s.waiting[r] for s, r in zip(steps, room, strict=True)])
+    room = with_room(step, full)
+    lost, length = step.lost[room], step.waiting[room]
     if not len(lost):
         return 0.0
     edges = np.unique(np.quantile(length, np.linspace(0, 1, BINS + 1)))
     by_length = _free(np.searchsorted(edges, length, side="right"), lost)
-    by_time = sum(
-        _free((s.came_s[r] * BINS).astype(np.int64), s.lost[r])
-        for s, r in zip(steps, room, strict=True)
-    )
+    by_time = _free((step.came_s[room] * BINS).astype(np.int64), lost)
     return max(by_length, by_time)
 
 

@@ -26,6 +26,14 @@ MOST_PACKETS: Final = 20_000
 """Of a step that are compared with laws for probabilities."""
 FEW_EARLY: Final = 20
 """So few packets lost with room do not tell which law they follow."""
+FORGETS: Final = 16
+"""Intervals after which CoDel begins anew (RFC 8289, section 5.5)."""
+_CODELS: Final[dict[codel.Begin, Kind]] = {
+    "rfc": "codel",
+    "linux": "codel",
+    "cobalt": "cobalt",
+    "unrested": "codel_or_cobalt",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +48,29 @@ class Managed:
 
 def judge(steps: Sequence[Step], idle: tuple[int, int]) -> Managed:
     """Judge the steps. ``idle``: packets lost and sent on the idle path."""
-    usable = [step for step in steps if step.rate_pps > 0]
+    usable = _standing(steps)
     if not usable:
         return _without_queue(steps)
     share = idle[0] / idle[1] if idle[1] else 0.0
     full = full_at(usable)
-    return _codel(usable, full) or _tail_drop(usable, full, idle) or _at_random(usable, full, share)
+    limit = hard_limit(usable)
+    return (
+        _codel(usable, full, limit)
+        or _tail_drop(usable, full, idle)
+        or _at_random(usable, full, limit, share)
+    )
+
+
+def drops_at_tail(steps: Sequence[Step], idle: tuple[int, int]) -> bool:
+    """Whether the steps saw a queue that drops arrivals when it is full, and else none."""
+    usable = _standing(steps)
+    full = full_at(usable) if usable else None
+    return _fitted_codel(usable, full) is None and tail_drop.fits(usable, full, idle)
+
+
+def _standing(steps: Sequence[Step]) -> list[Step]:
+    """Return the steps in which a queue stood."""
+    return [step for step in steps if step.rate_pps > 0]
 
 
 def _without_queue(steps: Sequence[Step]) -> Managed:
@@ -61,9 +86,14 @@ def _parameter(found: tuple[float, float, float]) -> Parameter:
     return Parameter(value, (low, high))
 
 
-def _codel(steps: Sequence[Step], full: float | None) -> Managed | None:
+def _fitted_codel(steps: Sequence[Step], full: float | None) -> codel.CoDel | None:
     # Drops at the law's intervals, all at one length, look like those of a full queue.
-    found = codel.fit(steps, None) or codel.fit(steps, full)
+    found = codel.fit(steps, None)
+    return found if found is not None or full is None else codel.fit(steps, full)
+
+
+def _codel(steps: Sequence[Step], full: float | None, limit: float | None) -> Managed | None:
+    found = _fitted_codel(steps, full)
     if found is None:
         return None
     law = found.law
@@ -79,17 +109,7 @@ def _codel(steps: Sequence[Step], full: float | None) -> Managed | None:
     if kind == "cobalt" and law.interval_s > REST_S / FORGETS:
         # Its count need not be COBALT's: CoDel had not forgotten its own.
         kind = "codel_or_cobalt"
-    return Managed(kind, (evidence,), parameters, hard_limit(steps))
-
-
-FORGETS: Final = 16
-"""Intervals after which CoDel begins anew (RFC 8289, section 5.5)."""
-_CODELS: Final[dict[codel.Begin, Kind]] = {
-    "rfc": "codel",
-    "linux": "codel",
-    "cobalt": "cobalt",
-    "unrested": "codel_or_cobalt",
-}
+    return Managed(kind, (evidence,), parameters, limit)
 
 
 def _tail_drop(steps: Sequence[Step], full: float | None, idle: tuple[int, int]) -> Managed | None:
@@ -103,7 +123,9 @@ def _tail_drop(steps: Sequence[Step], full: float | None, idle: tuple[int, int])
     return Managed("tail_drop", (Evidence("lost_with_room", says, lost / max(1, room)),), {}, full)
 
 
-def _at_random(steps: Sequence[Step], full: float | None, idle: float) -> Managed:
+def _at_random(
+    steps: Sequence[Step], full: float | None, limit: float | None, idle: float
+) -> Managed:
     """PIE, RED, or neither."""
     lost, room = tail_drop.early(steps, full)
     share = lost / room if room else 0.0
@@ -111,7 +133,7 @@ def _at_random(steps: Sequence[Step], full: float | None, idle: float) -> Manage
         "lost_with_room", f"{lost} of {room} packets were lost while the queue had room.", share
     )
     if lost < FEW_EARLY:
-        return Managed("undecided", (early,), {}, hard_limit(steps))
+        return Managed("undecided", (early,), {}, limit)
     steps = [step.first(MOST_PACKETS) for step in steps]
     laws = [law for step in steps if (law := _laws(step, full, idle)) is not None]
     by_pie = [law for law in laws if law.pie_gain >= BETTER]
@@ -122,17 +144,15 @@ def _at_random(steps: Sequence[Step], full: float | None, idle: float) -> Manage
             f"delays that were seen: e^{gain:.0f} times as likely as by lengths or times."
         )
         evidence = (early, Evidence("pie_log_likelihood_gain", says, gain))
-        return Managed("pie", evidence, {"target_s": _target_of_pie(by_pie)}, hard_limit(steps))
+        return Managed("pie", evidence, {"target_s": _target_of_pie(by_pie)}, limit)
     gain = max((law.red_gain for law in laws), default=0.0)
     if gain >= BETTER:
         says = (
             "They were lost with the probabilities that RED gives them for a slow average of the "
             f"queue's length: e^{gain:.0f} times as likely as by lengths or times."
         )
-        return Managed(
-            "red", (early, Evidence("red_log_likelihood_gain", says, gain)), {}, hard_limit(steps)
-        )
-    return Managed("unknown", (early,), {}, hard_limit(steps))
+        return Managed("red", (early, Evidence("red_log_likelihood_gain", says, gain)), {}, limit)
+    return Managed("unknown", (early,), {}, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +176,7 @@ def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     as_pie, as_red = pie.fit(step, full, idle), red.fit(step, full, idle)
     if as_pie is None or as_red is None:
         return None
-    rival = best_rival([step], full)
+    rival = best_rival(step, full)
     pie_gain = as_pie.log_likelihood - max(rival, as_red.log_likelihood)
     red_gain = as_red.log_likelihood - max(rival, as_pie.log_likelihood)
     is_red = as_red.follows and as_red.drops >= FEW_EARLY and step.blur_packets == 0

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.ndimage import minimum_filter1d
 
 from airqueue.measure.session import Session
+from airqueue.measure.verdicts import lost_inside
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -42,8 +43,6 @@ MOST_BY_AIR = 0.03
 """Greatest share of the packets that the air is taken to lose."""
 FEW_SHORT = 3
 """Drops far below that length that are nobody's."""
-SPREAD = 2.56
-"""Standard deviations from the 10th to the 90th percentile of a normal distribution."""
 FULL_SHARE = 0.9
 """Share of the packets that find a full queue that are lost, at least: the instants are estimates."""
 
@@ -180,7 +179,7 @@ def full_at(steps: Sequence[Step]) -> float | None:
         idle = _lost_in_short_queues(step)
         length = _full_in(step, idle)
         # No queue is longer than when it is full.
-        if length is not None and length >= most - step.slack - _lost_inside(length, idle):
+        if length is not None and length >= most - step.slack - lost_inside(length, idle):
             return length
     return None
 
@@ -223,16 +222,11 @@ def _full_in(step: Step, idle: float) -> float | None:
     return _one_length(step, idle)
 
 
-def _lost_inside(length: float, idle: float) -> float:
-    """Packets by which counts of one length differ because the air loses some of those counted."""
-    return SPREAD * float(np.sqrt(length * idle))
-
-
 def _one_length(step: Step, idle: float) -> float | None:
     """Return the length, of many packets, at which all drops are but for what the air loses."""
     waiting = step.waiting
     length = float(np.median(waiting[step.drops]))
-    slack = step.slack + _lost_inside(length, idle)
+    slack = step.slack + lost_inside(length, idle)
     short = waiting < length - slack
     by_the_air = FEW_SHORT + 2 * idle * np.count_nonzero(short)
     if np.count_nonzero(step.lost & short) > by_the_air or slack > ONE_LENGTH * length:

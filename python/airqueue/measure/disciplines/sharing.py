@@ -26,6 +26,7 @@ leaves waits too. Else their losses are compared."""
 LEAST_WAITING: Final = 2.0
 """Packet times that the larger flood must have waited while waits are compared."""
 LOSING: Final = 0.05
+"""Share that the larger flood must have lost where losses are compared."""
 
 
 @dataclass(frozen=True, slots=True)

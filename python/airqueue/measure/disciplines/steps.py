@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, Segment, cbr
+from airqueue.measure.standing import SPARE_S
 
 STEP: Final = "step"
 TWO_FLOODS: Final = "two_floods"
@@ -42,9 +43,6 @@ FLOODS_PACKETS: Final = 500
 """Of the path, at least: shares of few packets are vague."""
 GAPS: Final = (1.07, 0.91, 1.13, 0.83, 1.17, 0.97, 1.03, 0.87, 1.11, 0.91)
 """Rates of the smaller flood's parts over its mean."""
-MOST_GAP: Final = 1.17
-SPARE_S: Final = 0.03
-"""Added to each time that is computed from the rate, which is not known exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def step_plan(
 
 def two_floods_plan(at: Layout) -> tuple[Plan, dict[str, Any]]:
     """Lay out two floods at once, one above an equal share of the path and one below."""
-    share = min(1.0, at.ceiling_pps / (MOST_GAP * sum(UNEVEN) * at.rate_pps))
+    share = min(1.0, at.ceiling_pps / (max(GAPS) * sum(UNEVEN) * at.rate_pps))
     length = max(FLOODS_S, FLOODS_PACKETS / at.rate_pps)
     length = min(length, MOST_PACKETS / (2 * at.rate_pps))
     start = max(REST_S, at.quiet_s)

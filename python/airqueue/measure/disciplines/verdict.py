@@ -50,12 +50,11 @@ def judge(
 
     ``found``: what the sessions without steps say. ``idle``: packets lost and sent on the idle path.
     """
-    steps = [Step.of(s) for s in sessions if s.run.meta.get("kind") == STEP]
-    floods = [sharing.observe(s) for s in sessions if s.run.meta.get("kind") == TWO_FLOODS]
-    if not steps and not floods:
+    if not any(s.run.meta.get("kind") in (STEP, TWO_FLOODS) for s in sessions):
         return None
-    managed = management.judge([s for s in steps if s is not None], idle)
-    how, why = _sharing([f for f in floods if f is not None], found == "isolated")
+    steps, floods = _observed(sessions)
+    managed = management.judge(steps, idle)
+    how, why = _sharing(floods, sparse_passes=found == "isolated")
     if managed.kind == "tail_drop" and how == "one_queue" and found == "not_flat":
         # The sessions saw it act, the steps did not: some controllers need a longer queue, or longer.
         managed = dataclasses.replace(managed, kind="undecided")
@@ -71,6 +70,20 @@ def judge(
     )
 
 
+def looks_like_fifo(sessions: Sequence[Session], idle: tuple[int, int]) -> bool:
+    """Whether all that the steps and floods saw is one FIFO, without the tests that take long."""
+    steps, floods = _observed(sessions)
+    how, _ = _sharing(floods, sparse_passes=False)
+    return how == "one_queue" and management.drops_at_tail(steps, idle)
+
+
+def _observed(sessions: Sequence[Session]) -> tuple[list[Step], list[sharing.Floods]]:
+    """Return what the steps and the floods among the sessions show."""
+    steps = [Step.of(s) for s in sessions if s.run.meta.get("kind") == STEP]
+    floods = [sharing.observe(s) for s in sessions if s.run.meta.get("kind") == TWO_FLOODS]
+    return [s for s in steps if s is not None], [f for f in floods if f is not None]
+
+
 def _name(how: Sharing, kind: Management, found: Verdict) -> tuple[str | None, str]:
     if how == "sparse_first":
         return SPARSE_FIRST
@@ -80,7 +93,7 @@ def _name(how: Sharing, kind: Management, found: Verdict) -> tuple[str | None, s
 
 
 def _sharing(
-    floods: Sequence[sharing.Floods], sparse_passes: bool
+    floods: Sequence[sharing.Floods], *, sparse_passes: bool
 ) -> tuple[Sharing, tuple[Evidence, ...]]:
     if not floods:
         return "undecided", ()
