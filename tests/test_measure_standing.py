@@ -59,6 +59,14 @@ def test_a_fifo_loses_nothing_while_it_has_room(capacity):
     assert ", 0 of " in said(result)
 
 
+def test_a_short_queue_before_a_fast_link_is_measured_within_what_endpoints_agree_to():
+    found = measure(SimulatedProber({"queue": "pfifo:12", "rate_bps": 300e6}, seed=1))
+    assert (found.verdict, found.capacity) == ("fifo", pytest.approx(12, abs=1))
+    for rate_pps in (1e3, 1e4, 1e5):
+        layout = Layout(1500, rate_pps, 4 * rate_pps, 8.0)
+        assert len(standing_plan(layout, (), 0.4, 0)[0].segments) <= 1024 - 2 * 12
+
+
 def test_what_the_air_loses_it_loses_without_a_queue_too():
     """One of a hundred such paths may lose so much more by chance that the kind is left undecided."""
     results = [measure(DevicesProber([Link(120), Loss(0.008)], seed=seed)) for seed in range(8)]

@@ -39,6 +39,8 @@ CONTROL_S = 2.5
 """Half of the standing time: the losses of the path alone."""
 MOST_PACKETS = 150_000
 """In the standing part; faster paths have shorter ones."""
+MOST_STRETCHES = 480
+"""Endpoints agree to 1024 segments: a short queue before a fast link stands for less time."""
 BELOW = 0.03
 """Share of the path's rate by which the queue drains while it stands."""
 CONTROL = 0.9
@@ -105,7 +107,7 @@ def _standing(
     rate, held = layout.rate_pps, layout.held
     given_up = min(MOST_GIVEN_UP, GIVEN_UP + layout.allowed / held)
     stretch_s = min(stand_s, given_up * held / (BELOW * rate))
-    stretches = max(1, round(stand_s / stretch_s))
+    stretches = min(max(1, round(stand_s / stretch_s)), MOST_STRETCHES)
     # Enough to fill what was drained, and to refuse some packets even if a tenth more was drained.
     missing = BELOW * rate * stretch_s
     burst_s = (1.3 * missing + 0.1 * held + 6) / (filling_pps - rate)
