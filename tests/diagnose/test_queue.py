@@ -29,6 +29,7 @@ from airqueue.diagnose.result import DiagnosisError, diagnosis, read_diagnosis, 
 from airqueue.diagnose.where import findings
 from airqueue.measure import api
 from airqueue.measure.prober import ProbeError, RunInterrupted
+from airqueue.measure.schema import schema
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.report.diagnosis import render
 from airqueue.sizing.ap_parts import Asked
@@ -102,6 +103,17 @@ def test_the_verdict_names_the_queue(place, name, says):
         assert value == pytest.approx(truth, rel=0.2)
         says = says.rpartition(" of ")[0] + " of "
     assert says in found.headline
+
+
+def test_every_discipline_of_a_managed_queue_has_a_noun_of_its_own():
+    known = schema()["$defs"]["discipline"]["anyOf"][1]["properties"]["name"]["enum"]
+    measured = json.loads(_measured("codel", "down"))
+    nouns = set()
+    for name in set(known) - {"fifo", "policer", None}:
+        measured["discipline"] |= {"name": name, "parameters": {}}
+        nouns.add(noun(measured))
+    assert len(nouns) == len(known) - 3
+    assert "one that is no plain FIFO" not in nouns
 
 
 def test_what_a_fifo_is_told_is_what_sizing_says_of_the_measurement():

@@ -41,7 +41,7 @@ def _show(advice: Advice) -> None:
     _list("Mind:", list(advice.cautions), console)
     known: set[str] = set()
     for settings in advice.settings:
-        _settings(settings, console, known)
+        show_settings(settings, console, known)
         known |= set(settings.notes)
 
 
@@ -86,8 +86,8 @@ def _list(heading: str, items: list[str], console: Console) -> None:
     console.print(points)
 
 
-def _settings(settings: Settings, console: Console, known: Collection[str]) -> None:
-    """Show settings without the notes that an earlier node has shown."""
+def show_settings(settings: Settings, console: Console, known: Collection[str]) -> None:
+    """Show settings without the notes that were shown before."""
     console.print()
     console.print(f"# {settings.target}: {settings.place}", style="bold")
     for line in settings.lines:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airqueue import text
+from airqueue.cli.advice import show_settings
 from airqueue.cli.common import stdout
 from airqueue.cli.diagnose_files import Files
 from airqueue.cli.progress import LiveLine, glimpse, time_left
@@ -138,12 +138,5 @@ def _settings(found: Diagnosis, console: Console) -> None:
     for settings in found.recommendation.settings:
         if not settings.lines:
             continue
-        console.print()
-        console.print(f"# {settings.target}: {settings.place}", style="bold")
-        for line in settings.lines:
-            # Users copy these lines: do not wrap them, whatever the width of the terminal.
-            click.echo(line)
-        for note in (note for note in settings.notes if note not in known):
-            for line in wrap(note, console.width - 2):
-                click.echo(f"# {line}")
+        show_settings(settings, console, known)
         known |= set(settings.notes)

@@ -26,7 +26,7 @@ _NAMES: Final[dict[str, tuple[Kind, str]]] = {
     "fq_codel": ("by_flow", "FQ-CoDel"),
     "cake": ("by_flow", "CAKE"),
     "fq_pie": ("by_flow", "FQ-PIE"),
-    "red_by_flow": ("by_flow", "one with RED for each flow"),
+    "fq_codel_or_cake": ("by_flow", "FQ-CoDel or CAKE"),
     "managed_by_flow": ("by_flow", "one for each flow, managed by none of CoDel, PIE and RED"),
     "sparse_first": ("by_flow", "one that lets sparse flows pass the others"),
 }

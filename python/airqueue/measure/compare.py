@@ -13,7 +13,7 @@ from scipy import stats
 from airqueue import text
 from airqueue.measure.document import Document, Session
 from airqueue.measure.session import LINK_OVERHEAD_BYTES
-from airqueue.measure.words import ESTIMATOR_NAMES, EstimatorName
+from airqueue.measure.words import ESTIMATOR_NAMES, EstimatorName, parameters_of
 
 Pair = tuple[float, float]
 
@@ -123,14 +123,10 @@ def _discipline(result: Document) -> str | None:
     found = result.get("discipline")
     if found is None or found["name"] is None:
         return None
-    given = found["parameters"]
     known = [
-        f"{word} {text.seconds(parameter['value'])}"
-        for word, parameter in (
-            ("target", given.get("target_s")),
-            ("interval", given.get("interval_s")),
-        )
-        if parameter is not None and parameter["ci95"][0] > 0
+        f"{name} {text.seconds(parameter['value'])}"
+        for name, parameter in parameters_of(found)
+        if parameter["ci95"][0] > 0
     ]
     return f"{found['says']} ({', '.join(known)})" if known else found["says"]
 

@@ -150,15 +150,7 @@ _MEANING: Final[Mapping[str, tuple[str, ...]]] = {
 
 def of_discipline(discipline: Discipline) -> list[str]:
     """Return sentences about the parameters of a discipline and its limit."""
-    given = discipline["parameters"]
-    said = [
-        _of_parameter(name, parameter)
-        for name, parameter in (
-            ("target", given.get("target_s")),
-            ("interval", given.get("interval_s")),
-        )
-        if parameter is not None
-    ]
+    said = [_of_parameter(name, parameter) for name, parameter in parameters_of(discipline)]
     limit = discipline["hard_limit_packets"]
     if limit is None:
         return said
@@ -166,6 +158,13 @@ def of_discipline(discipline: Discipline) -> list[str]:
     if discipline["management"] == "tail_drop":
         return [*said, f"A queue was full with {waited}."]
     return [*said, f"It was full with {waited}: its hard limit, which steady flows seldom see."]
+
+
+def parameters_of(discipline: Discipline) -> list[tuple[str, Parameter]]:
+    """Return the names and values of the parameters that the records tell."""
+    given = discipline["parameters"]
+    named = (("target", given.get("target_s")), ("interval", given.get("interval_s")))
+    return [(name, parameter) for name, parameter in named if parameter is not None]
 
 
 def _of_parameter(name: str, parameter: Parameter) -> str:

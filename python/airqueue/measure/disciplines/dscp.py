@@ -33,15 +33,15 @@ CHANCE: Final = 0.001
 """Significance level of each test."""
 NAMES: Final[Mapping[str, str]] = {"ef": "EF (46)", "nqb": "NQB (45)", "cs1": "CS1 (8)"}
 ACCORDS: Final[Mapping[tuple[str, Waits], str]] = {
-    ("ef", "less"): "as RFC 8325 has it for voice",
-    ("ef", "alike"): "though RFC 8325 has an access point give it voice's queue",
-    ("ef", "more"): "against RFC 8325, which has it in voice's queue",
-    ("nqb", "less"): "apart from best effort, as RFC 9956 has it",
-    ("nqb", "alike"): "though RFC 9956 has it apart from best effort",
-    ("nqb", "more"): "against RFC 9956, which has it apart from the queues that others build",
-    ("cs1", "less"): "in a queue of its own, as RFC 8325 has it for background",
-    ("cs1", "alike"): "though RFC 8325 has an access point give it background's queue",
-    ("cs1", "more"): "as RFC 8325 has it for background",
+    ("ef", "less"): "as RFC 8325 asks for voice",
+    ("ef", "alike"): "though RFC 8325 has an access point give EF the queue of voice",
+    ("ef", "more"): "against RFC 8325, which has EF in the queue of voice",
+    ("nqb", "less"): "apart from best effort, as RFC 9956 asks",
+    ("nqb", "alike"): "though RFC 9956 keeps NQB apart from best effort",
+    ("nqb", "more"): "against RFC 9956, which keeps NQB apart from the queues that others build",
+    ("cs1", "less"): "in a queue of its own, as RFC 8325 asks for background",
+    ("cs1", "alike"): "though RFC 8325 has an access point give CS1 the queue of background",
+    ("cs1", "more"): "as RFC 8325 asks for background",
 }
 
 
@@ -60,7 +60,7 @@ def judge(
         waits[name] = _waits(seen, beyond)
         accords = ACCORDS.get((name, waits[name]))
         if dscp in rewritten and waits[name] == "alike":
-            accords = "it may be because the path changes the DSCP"
+            accords = "which may be because the path changes the DSCP"
         evidence.append(_says(seen, name, dscp, beyond, accords))
     return waits, tuple(evidence)
 
