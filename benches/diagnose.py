@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
+import finished
 from airqueue.emulate import Order, Program, exact
 
 AIRQUEUE: Final = (sys.executable, "-m", "airqueue")
@@ -98,10 +99,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20261125)
     parser.add_argument("--keep", type=Path, metavar="FILE", help="finished homes, as JSON lines")
     options = parser.parse_args()
-    rows: dict[int, dict[str, Any]] = {}
-    if options.keep is not None and options.keep.exists():
-        lines = options.keep.read_text("utf-8").splitlines()
-        rows = {row["home"]: row for row in map(json.loads, lines) if row["seed"] == options.seed}
+    rows = {row["home"]: row for row in finished.rows(options.keep) if row["seed"] == options.seed}
     for number in range(options.homes):
         kind = KINDS[number % len(KINDS)]
         if number in rows:
@@ -110,9 +108,7 @@ def main() -> int:
         found = diagnosed(described, kind[1], number + 1)
         row = {"seed": options.seed, "home": number, "kind": kind, "home_is": described, **found}
         rows[number] = row
-        if options.keep is not None:
-            with options.keep.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+        finished.keep(options.keep, row)
     _show([rows[number] for number in sorted(rows) if number < options.homes])
     return 0
 

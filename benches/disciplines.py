@@ -17,7 +17,6 @@ Finished cases are kept in a file, a line each, and are not repeated: the same c
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections import Counter
@@ -28,14 +27,13 @@ from typing import Any, Final
 
 import numpy as np
 
+import finished
 from airqueue.linux import uml_measure
 from airqueue.linux.config import HostApConfig, Shaper, parse_queue
 from airqueue.measure.api import measure
 from airqueue.measure.document import Document
 from airqueue.measure.prober import ProbeError
 from airqueue.measure.simulated import SimulatedProber
-
-sys.path.insert(0, str(Path(__file__).parent))
 from verdicts import FASTEST_BPS, PACKET_BITS, bound, log_uniform, over_air, over_wire
 
 SEED: Final = 20_261_127
@@ -260,18 +258,6 @@ def matrix(answers: Sequence[Answer]) -> str:
     return "\n".join(lines)
 
 
-def kept(path: Path | None, seed: int, bed: str) -> dict[int, Answer]:
-    """Answers of earlier runs by case, of this seed and bed."""
-    if path is None or not path.exists():
-        return {}
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return {
-        row["case"]: Answer(**row["answer"])
-        for row in rows
-        if (row["seed"], row["bed"]) == (seed, bed)
-    }
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bed", choices=sorted(RATES_BPS), default="simulated")
@@ -283,7 +269,11 @@ def main() -> int:
     parser.add_argument("--only", default="", help="kinds that contain this")
     parser.add_argument("--keep", type=Path, help="file for the answers, read when it exists")
     options = parser.parse_args()
-    before = kept(options.keep, options.seed, options.bed)
+    before = {
+        row["case"]: Answer(**row["answer"])
+        for row in finished.rows(options.keep)
+        if (row["seed"], row["bed"]) == (options.seed, options.bed)
+    }
     answers: list[Answer] = []
     for index in range(options.first, options.first + options.cases):
         if options.only not in drawn(options.seed, index, options.bed)[0].name:
@@ -295,10 +285,8 @@ def main() -> int:
             except ProbeError as error:
                 print(f"{index:4} {error}", file=sys.stderr)
                 continue
-            if options.keep:
-                row = {"seed": options.seed, "bed": options.bed, "case": index}
-                with options.keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({**row, "answer": asdict(answer)}) + "\n")
+            row = {"seed": options.seed, "bed": options.bed, "case": index}
+            finished.keep(options.keep, {**row, "answer": asdict(answer)})
         answers.append(answer)
         mark = "WRONG" if answer.wrong else "ok" if answer.right else "-"
         missed = "".join(f" {key} missed" for key, holds in answer.held.items() if not holds)

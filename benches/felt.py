@@ -31,6 +31,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+import finished
 from airqueue.emulate import Order, Program, exact
 from diagnose import AIRQUEUE, KINDS, home
 
@@ -239,10 +240,7 @@ def main() -> int:
     options = parser.parse_args()
     if shutil.which("tshark") is None:
         raise SystemExit("tshark reads the captures, and is not installed: apt-get install tshark")
-    done: dict[int, dict[str, Any]] = {}
-    if options.keep is not None and options.keep.exists():
-        lines = options.keep.read_text("utf-8").splitlines()
-        done = {row["home"]: row for row in map(json.loads, lines) if row["seed"] == options.seed}
+    done = {row["home"]: row for row in finished.rows(options.keep) if row["seed"] == options.seed}
     for number in range(options.homes):
         if number in done:
             continue
@@ -257,9 +255,7 @@ def main() -> int:
             "legs": legs,
         }
         done[number] = row
-        if options.keep is not None:
-            with options.keep.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+        finished.keep(options.keep, row)
     return _show([done[number] for number in sorted(done) if number < options.homes])
 
 

@@ -13,10 +13,9 @@ Needs what `make bench-emulate` needs, and user-mode Linux (docs/emulate.md).
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +24,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+import finished
 from airqueue.emulate import EmulatedNetwork, EmulationResults, Order, Program, catalogue, exact
 from airqueue.emulate.session import Session
 from airqueue.stats import t_interval
@@ -234,11 +234,6 @@ def _enough(pairs: list[dict[str, Any]]) -> bool:
     return all(each is not None and each.narrow for each in found)
 
 
-def _kept(file: Path | None) -> Iterator[dict[str, Any]]:
-    if file is not None and file.exists():
-        yield from map(json.loads, file.read_text(encoding="utf-8").splitlines())
-
-
 def _row(name: str, pairs: list[dict[str, Any]]) -> list[str]:
     cells = [name, str(len(pairs))]
     cells.append(f"{np.mean([each['exact']['throughput'] for each in pairs]) / 1e6:.2f}")
@@ -264,7 +259,7 @@ def main() -> int:
         parser.error(f"no scene {unknown[0]!r}: there are {', '.join(SCENES)}")
     load = os.getloadavg()[0]
     pairs: dict[str, list[dict[str, Any]]] = {name: [] for name in options.scenes}
-    for each in _kept(options.keep):
+    for each in finished.rows(options.keep):
         if each["scene"] in pairs and each["seconds"] == options.seconds:
             pairs[each["scene"]].append(each)
     for seed in range(1, options.pairs + 1):
@@ -273,9 +268,7 @@ def main() -> int:
                 continue
             found = _pair(SCENES[name], seed, options.seconds)
             done.append({"scene": name, "seed": seed, "seconds": options.seconds, **found})
-            if options.keep is not None:
-                with options.keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(done[-1]) + "\n")
+            finished.keep(options.keep, done[-1])
     table = Table(title=f"At most {options.pairs} pairs of {options.seconds:g} s")
     for head in ("scene", "pairs", "Mb/s", "throughput", "delay p50", "delay p95", "late p99, ms"):
         table.add_column(head, justify="right")

@@ -17,7 +17,6 @@ Finished cases are kept in a file, a line each, and are not repeated: the same c
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 import time
@@ -34,6 +33,9 @@ from airqueue.measure.api import measure
 from airqueue.measure.prober import ProbeError
 from airqueue.measure.result import Measurement
 from airqueue.measure.simulated import SimulatedProber
+
+sys.path.insert(0, str(Path(__file__).parent))  # tests import this bench from elsewhere
+import finished
 
 SEED = 20_260_301
 """Published: equal seeds give equal cases and equal answers."""
@@ -310,14 +312,6 @@ def judged(case: Case, result: Measurement) -> tuple[bool, bool]:
     return near, not near
 
 
-def kept(path: Path | None, seed: int) -> dict[int, Answer]:
-    """Answers of earlier runs by case, of this seed."""
-    if path is None or not path.exists():
-        return {}
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return {row["case"]: Answer(**row["answer"]) for row in lines if row["seed"] == seed}
-
-
 def bound(errors: int, cases: int) -> float:
     """Upper end of the error rate that so many errors leave possible (Clopper-Pearson, 95 %)."""
     return float(stats.beta.ppf(0.95, errors + 1, cases - errors)) if errors < cases else 1.0
@@ -345,7 +339,11 @@ def main() -> int:
     parser.add_argument("--only", default="", help="kinds that contain this")
     parser.add_argument("--keep", type=Path, help="file for the answers, read when it exists")
     options = parser.parse_args()
-    before = kept(options.keep, options.seed)
+    before = {
+        row["case"]: Answer(**row["answer"])
+        for row in finished.rows(options.keep)
+        if row["seed"] == options.seed
+    }
     answers = []
     for index in range(options.first, options.first + options.cases):
         case = drawn(options.seed, index)
@@ -358,10 +356,8 @@ def main() -> int:
             except ProbeError as error:
                 print(f"{index:4} {case.kind} {case.about}: {error}", file=sys.stderr)
                 continue
-            if options.keep:
-                row = {"seed": options.seed, "case": index, "answer": asdict(answer)}
-                with options.keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+            row = {"seed": options.seed, "case": index, "answer": asdict(answer)}
+            finished.keep(options.keep, row)
         answers.append(answer)
         mark = "WRONG" if answer.wrong else "ok" if answer.right else "none"
         said = "" if answer.capacity is None else f" {answer.capacity:.1f}"
