@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from airqueue.measure.capture import load
 from airqueue.measure.disciplines.classes import EACH
 from airqueue.measure.plan import CE, ECT_0, ECT_1, NOT_ECT, traffic_class
 from airqueue.measure.schema import check
+from machines import machines, machines_left
 
 RATE = ("--rate", "10mbit", "--max-time", "4s")
 
@@ -222,23 +222,8 @@ def test_ctrl_c_keeps_the_runs_and_leaves_nothing_else(tmp_path):
     assert process.returncode == 130
     assert "airqueue analyze runs.capture" in rest
     assert "session" in {run.meta["kind"] for run in load(tmp_path / "runs.capture").runs}
-    deadline = time.monotonic() + 10
-    while machines(temporary) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not machines(temporary)
+    assert not machines_left(temporary)
     assert not list(temporary.iterdir())
-
-
-def machines(folder: Path) -> list[int]:
-    """Return the processes of machines that began in a folder below this one."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
-        try:
-            if (each / "cwd").readlink().is_relative_to(folder):
-                found.append(int(each.name))
-        except OSError:
-            continue
-    return found
 
 
 def test_a_machine_without_user_mode_linux_is_told_which_package(monkeypatch):

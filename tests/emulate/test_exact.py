@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from airqueue.cli import main
 from airqueue.emulate import EmulationError, Order, Program, exact
 from airqueue.linux.errors import MachineError
 from airqueue.linux.virtual import machine
+from machines import machines, machines_left
 
 AIRQUEUE = [sys.executable, "-m", "airqueue", "emulate"]
 
@@ -297,24 +297,9 @@ def test_nothing_is_left_of_a_killed_run(tmp_path, number):
     process.send_signal(number)
     process.wait(20)
     process.stdout.close()
-    deadline = time.monotonic() + 10
-    while machines(folder) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not machines(folder)
+    assert not machines_left(folder)
     if number != signal.SIGKILL:
         assert not list(folder.iterdir())
-
-
-def machines(folder: Path) -> list[int]:
-    """Return the processes of machines that began in a folder below this one."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
-        try:
-            if (each / "cwd").readlink().is_relative_to(folder):
-                found.append(int(each.name))
-        except OSError:
-            continue
-    return found
 
 
 @pytest.mark.parametrize(
