@@ -1,14 +1,17 @@
 //! TCP load over real sockets: what it carries, when it ends, and what strangers can do to it.
 #![allow(clippy::disallowed_methods)]
 
+mod common;
+
 use airqueue_core::Span;
 use airqueue_host::clock::monotonic;
 use airqueue_host::load::{LoadSeries, MISSING_NS};
-use airqueue_host::{ClientHandle, ClientOptions, LoadHandle, ServerHandle, ServerOptions};
+use airqueue_host::{ClientHandle, LoadHandle, ServerHandle, ServerOptions};
 use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{MISSING, Run, RunEnd};
+use common::connect;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
@@ -17,20 +20,6 @@ fn serve(limits: Limits, tcp: bool) -> ServerHandle {
     let bind = Some([127, 0, 0, 1].into());
     let options = ServerOptions { bind, port: 0, key: None, limits, namespace: None, tcp };
     ServerHandle::start(&options).unwrap()
-}
-
-fn connect(port: u16) -> ClientHandle {
-    let options = ClientOptions {
-        host: "127.0.0.1".into(),
-        port,
-        key: None,
-        flows: 1,
-        local_ports: Vec::new(),
-        namespace: None,
-        timeout: Duration::from_secs(10),
-        max_wait: Duration::from_secs(60),
-    };
-    ClientHandle::connect(&options).unwrap()
 }
 
 /// A sparse run of so many milliseconds, in progress.

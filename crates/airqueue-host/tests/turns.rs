@@ -1,26 +1,15 @@
 //! Clients over real sockets that wait for each other.
 #![allow(clippy::disallowed_methods)]
 
+mod common;
+
 use airqueue_core::Span;
-use airqueue_host::{ClientHandle, ClientOptions, ServerHandle, ServerOptions};
+use airqueue_host::{ServerHandle, ServerOptions};
 use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::{Plan, Segment};
+use common::connect;
 use std::time::{Duration, Instant};
-
-fn connect(port: u16) -> ClientHandle {
-    let options = ClientOptions {
-        host: "127.0.0.1".into(),
-        port,
-        key: None,
-        flows: 1,
-        local_ports: Vec::new(),
-        namespace: None,
-        timeout: Duration::from_secs(10),
-        max_wait: Duration::from_secs(60),
-    };
-    ClientHandle::connect(&options).unwrap()
-}
 
 #[test]
 fn a_client_shows_that_it_waits_as_soon_as_it_is_told() {
