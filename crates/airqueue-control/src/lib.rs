@@ -3,3 +3,8 @@
 //!
 //! Nothing here opens a socket, reads a clock or writes a file: `airqueued` acts on Linux, the network of a
 //! simulation acts on simulated queues.
+
+pub mod journal;
+pub mod plan;
+pub mod point;
+pub mod transaction;
