@@ -8,3 +8,5 @@ pub mod journal;
 pub mod plan;
 pub mod point;
 pub mod transaction;
+
+pub mod places;
