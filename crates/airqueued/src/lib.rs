@@ -5,3 +5,4 @@
 #![allow(clippy::disallowed_methods)]
 
 pub mod netlink;
+pub mod radio;
