@@ -59,9 +59,4 @@ pub trait ControlPoint {
     fn tells(&self) -> bool {
         true
     }
-
-    /// Whether a restart of the machine keeps the setting.
-    fn survives_restart(&self) -> bool {
-        false
-    }
 }

@@ -168,6 +168,11 @@ impl Transaction {
         &self.journal
     }
 
+    /// Whether it puts values back.
+    pub fn goes_back(&self) -> bool {
+        matches!(self.journal.change, Some(Change::Back(_)))
+    }
+
     /// How the action went, at the time since the machine started.
     pub fn on_result(&mut self, done: Done, now: Time) {
         self.stage = match (self.stage.clone(), done) {

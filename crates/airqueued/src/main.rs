@@ -1,7 +1,9 @@
-//! Settings of queues on a Linux machine: applied, watched and taken back.
+//! Settings of queues on a Linux machine: applied, confirmed and taken back.
 
-// This is a shell: reading clocks and acting on the operating system is its purpose
-// (ARCHITECTURE.md, invariant 1).
-#![allow(clippy::disallowed_methods)]
+use airqueued::commands::{self, args::Args};
+use clap::Parser;
+use std::process::ExitCode;
 
-fn main() {}
+fn main() -> ExitCode {
+    commands::run(&Args::parse())
+}

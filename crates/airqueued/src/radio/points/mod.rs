@@ -24,6 +24,23 @@ use nix::errno::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// All of them.
+#[derive(Debug, Clone, Default)]
+pub struct RadioPoints {
+    /// Of [`airqueue_control::plan::Txq`].
+    pub txq: TxqPoint,
+    /// Of [`airqueue_control::plan::Edca`].
+    pub edca: EdcaPoint,
+    /// Of [`airqueue_control::plan::OwnEdca`].
+    pub own_edca: OwnEdcaPoint,
+    /// Of [`airqueue_control::plan::AirtimeWeight`].
+    pub airtime_weight: AirtimeWeightPoint,
+    /// Of [`airqueue_control::plan::Aql`].
+    pub aql: AqlPoint,
+    /// Of [`airqueue_control::plan::Ring`].
+    pub ring: RingPoint,
+}
+
 /// A value of a control point: words for people, and what is needed to put it back.
 fn value(words: String, raw: &impl Serialize) -> Value {
     Value {
