@@ -36,7 +36,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*  ## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: system-build $(VENV)/.installed endpoint  ## .venv with airqueue and airqueue-papers in it, and the small binary
+setup: system-build $(VENV)/.installed endpoint  ## .venv with airqueue and airqueue-papers in it, and the two small binaries
 
 # The virtual environment with every Python dependency, airqueue itself, and the papers above airqueue
 # (editable: edits of Python files need no rebuild). Maturin builds airqueue, in release mode.
@@ -55,7 +55,7 @@ $(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
 
 # No stamp here: cargo itself knows whether there is something to do.
 endpoint: system-build
-	cargo build --quiet --release --locked -p airqueue-host --bins
+	cargo build --quiet --release --locked -p airqueue-host -p airqueued --bins
 
 test: system-test lint test-rust test-models test-python  ## lint, then every test of Rust and Python
 

@@ -7,7 +7,9 @@ mod drivers;
 mod limits;
 mod obeys;
 
-pub use limits::{FEWEST_IN_TXQS, MOST_DROPPED_AT_ONCE, Refused, Standing, dropped_at_once, holds};
+pub use limits::{
+    FEWEST_IN_TXQS, MOST_DROPPED_AT_ONCE, Refused, Standing, dropped_at_once, holds, holds_queue,
+};
 pub use obeys::{Obeyed, Sample, judge};
 
 use schemars::JsonSchema;
@@ -168,6 +170,9 @@ pub fn place(facts: &Facts) -> Placed {
 
 fn find(facts: &Facts) -> (Place, String) {
     let qdisc = facts.qdisc.as_deref().unwrap_or("noqueue");
+    if qdisc == "noop" {
+        return (Place::Nowhere, "it is down (noop)".to_owned());
+    }
     // cake sends as fast as the device unless it has a rate.
     if SHAPERS.contains(&qdisc) && (qdisc != "cake" || facts.shaped_bps.is_some()) {
         let rate = facts.shaped_bps.map(|bps| format!(" at {bps} bit/s")).unwrap_or_default();

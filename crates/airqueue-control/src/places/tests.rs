@@ -69,6 +69,7 @@ fn a_shaper_has_the_queue_whatever_is_behind_it() {
         (Facts { shaped_bps: Some(1_000_000), ..wired("cake") }, Place::Shaper),
         (wired("fq_codel"), Place::Wired),
         (wired("noqueue"), Place::Nowhere),
+        (wired("noop"), Place::Nowhere),
     ] {
         assert_eq!(place(&facts).place, expected, "{facts:?}");
     }
@@ -97,6 +98,34 @@ fn limits_are_refused_where_they_cannot_be_held() {
     }
     assert!(holds("phy0", Place::Txqs, FEWEST_IN_TXQS - 1).is_err());
     assert!(holds("phy0", Place::Txqs, FEWEST_IN_TXQS).is_ok());
+}
+
+#[test]
+fn a_queue_that_would_stay_empty_is_refused() {
+    let fifo = r#"{"fifo": {"limit_packets": 100}}"#;
+    let cake = r#"{"cake": {}}"#;
+    let shaping_cake = r#"{"cake": {"rate_bps": 8000000}}"#;
+    let shaped = r#"{"shaped": {"rate_bps": 8000000, "below": {"fifo": {"limit_packets": 3}}}}"#;
+    let txqs = wireless("ath9k", true, (6, 12));
+    let firmware = wireless("brcmfmac", false, (6, 12));
+    let before = wireless("mac80211_hwsim", false, (6, 1));
+    for (facts, queue, is_held) in [
+        (&txqs, fifo, false),
+        (&txqs, cake, false),
+        (&txqs, shaping_cake, true),
+        (&txqs, shaped, true),
+        (&firmware, fifo, false),
+        (&firmware, shaped, true),
+        (&before, fifo, true),
+        (&wired("mq"), cake, true),
+    ] {
+        let read: crate::plan::Queue = serde_json::from_str(queue).unwrap();
+        let held = holds_queue(facts, &read);
+        assert_eq!(held.is_ok(), is_held, "{queue} at {facts:?}: {held:?}");
+        if let Err(refused) = held {
+            assert!(refused.to_string().contains("stay empty"), "{refused}");
+        }
+    }
 }
 
 /// `fq_tin_enqueue` with a single flow, of which looks are taken.

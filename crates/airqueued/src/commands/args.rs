@@ -32,6 +32,8 @@ Exit codes:
   4  not now: another plan waits to be confirmed, or none does
   5  applying failed; everything was put back
   6  some settings could not be put back; the next restore goes on
+  7  a queue held more than its limit
+  8  a queue did not fill, so that nothing is known
 
 It needs CAP_NET_ADMIN, and a directory for its journal.";
 
@@ -50,6 +52,12 @@ pub enum Command {
     /// What plans have set, and what waits to be confirmed
     #[command(after_help = STATUS)]
     Status(StateArgs),
+    /// Where the queue of each interface is, what limits it there, and what it cannot hold
+    #[command(after_help = PLACES)]
+    Places(PrintArgs),
+    /// Look whether the queues of a phy obey their limit
+    #[command(after_help = OBEYS)]
+    Obeys(ObeysArgs),
     /// Take a plan back if its applier dies or nobody confirms it; `apply` starts this
     #[command(hide = true)]
     Guard(StateArgs),
@@ -78,6 +86,42 @@ const STATUS: &str = "\
 Examples:
   airqueued status
   airqueued status --json";
+
+const PLACES: &str = "\
+Examples:
+  airqueued places
+  airqueued places --json
+
+It needs no rights. A limit acts only where packets wait: read this before a plan.";
+
+const OBEYS: &str = "\
+Examples:
+  airqueued obeys phy0 --for 10s
+  airqueued obeys phy0 --for 10s --json
+
+Looks at what waits in mac80211's queues while something fills them, for example a download. Exit code 7 if they held more
+than their limit, 8 if they did not overflow, so that nothing is known.";
+
+/// Arguments of commands that only print.
+#[derive(Debug, ClapArgs)]
+pub struct PrintArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `obeys`.
+#[derive(Debug, ClapArgs)]
+pub struct ObeysArgs {
+    /// Name of the phy, as `phy0`
+    pub phy: String,
+    /// How long to look, e.g. 10s
+    #[arg(long = "for", value_name = "TIME", value_parser = wait, default_value = "10s")]
+    pub time: Span,
+    /// How to print.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
 
 /// Arguments of `apply`.
 #[derive(Debug, ClapArgs)]

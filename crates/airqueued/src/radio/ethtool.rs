@@ -106,7 +106,8 @@ pub fn driver(interface: &str) -> Result<Option<String>, RadioError> {
 fn read_parameters(interface: &str) -> Result<Option<RingParameters>, RadioError> {
     let mut told = RingParameters { command: GET_RING, ..RingParameters::default() };
     match call(interface, &mut told) {
-        Ok(()) => Ok(Some(told)),
+        // cfg80211 answers for drivers without a ring.
+        Ok(()) => Ok(Some(told).filter(|told| told.most_sent > 0)),
         Err(Errno::EOPNOTSUPP) => Ok(None),
         Err(error) => Err(failed("read the ring", interface, error)),
     }

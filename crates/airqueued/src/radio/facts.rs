@@ -57,6 +57,11 @@ pub fn read() -> Result<Vec<Known>, RadioError> {
     links.iter().map(|link| known(link, &radios, kernel)).collect()
 }
 
+/// What the place of an interface's queue follows from; `None` if there is no such interface.
+pub fn of(interface: &str) -> Result<Option<Facts>, RadioError> {
+    Ok(read()?.into_iter().map(|known| known.facts).find(|facts| facts.interface == interface))
+}
+
 fn known(link: &Link, radios: &Radios, kernel: (u32, u32)) -> Result<Known, RadioError> {
     let wireless = radios.interfaces.iter().find(|each| each.index == link.index);
     let phy = wireless.and_then(|interface| radios.phy_of(interface));

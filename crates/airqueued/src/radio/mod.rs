@@ -13,7 +13,6 @@ pub mod links;
 pub mod mesh_path;
 pub mod nl80211;
 pub mod own_edca;
-pub mod places;
 pub mod points;
 pub mod station;
 pub mod survey;

@@ -42,6 +42,16 @@ impl TxqLimits {
     }
 }
 
+impl std::fmt::Display for TxqLimits {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { limit_packets, memory_limit_bytes, quantum_bytes } = self;
+        write!(
+            out,
+            "{limit_packets} packets, {memory_limit_bytes} bytes of memory, {quantum_bytes} bytes a turn"
+        )
+    }
+}
+
 /// Counters of TXQs: of a phy, an interface, or one station's TID (`struct cfg80211_txq_stats`). What a kernel does
 /// not count is absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

@@ -3,6 +3,7 @@
 use crate::radio::error::RadioError;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,6 +50,13 @@ impl Hostapd {
     /// The socket's path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// When hostapd made the socket, in nanoseconds since 1970.
+    pub fn started_ns(&self) -> Result<i64, RadioError> {
+        let made = std::fs::metadata(&self.path);
+        let made = made.map_err(|error| RadioError::file("read", &self.path, &error))?;
+        Ok(made.mtime().saturating_mul(1_000_000_000).saturating_add(made.mtime_nsec()))
     }
 
     /// Sends a command and returns the answer, without characters that act on terminals but with its lines.

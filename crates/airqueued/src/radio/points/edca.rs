@@ -6,6 +6,7 @@ use crate::radio::hostapd::Hostapd;
 use crate::radio::hostapd::configuration::{self, Source};
 use airqueue_control::plan::{Edca, HOSTAPD_CONTROL, Set};
 use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Has hostapd announce other parameters of an access category; stations stay.
@@ -20,9 +21,19 @@ impl Default for EdcaPoint {
     }
 }
 
-fn of(parameters: Parameters, source: Option<&Source>) -> Value {
+/// What is announced, by which hostapd.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    parameters: Parameters,
+    /// When hostapd made its socket, in nanoseconds since 1970: a hostapd that was started anew has its configuration.
+    hostapd_ns: i64,
+}
+
+fn of(parameters: Parameters, hostapd_ns: i64, source: Option<&Source>) -> Value {
     let source = source.map(|source| format!(" ({source}; hostapd does not tell)"));
-    value(format!("{parameters}{}", source.unwrap_or_default()), &parameters)
+    let words = format!("{parameters}{}", source.unwrap_or_default());
+    value(words, &Raw { parameters, hostapd_ns })
 }
 
 fn asked(set: &Set) -> Result<&Edca, PointError> {
@@ -45,9 +56,18 @@ fn open(edca: &Edca, interface: &str) -> Result<Hostapd, PointError> {
 }
 
 impl ControlPoint for EdcaPoint {
-    fn read(&mut self, set: &Set, _earlier: Option<&Value>) -> Result<Value, PointError> {
+    fn read(&mut self, set: &Set, earlier: Option<&Value>) -> Result<Value, PointError> {
         let edca = asked(set)?;
-        open(edca, &edca.interface)?.ping().map_err(failed)?;
+        let mut hostapd = open(edca, &edca.interface)?;
+        hostapd.ping().map_err(failed)?;
+        let hostapd_ns = hostapd.started_ns().map_err(failed)?;
+        let known = earlier.map(raw::<Raw>).transpose()?;
+        if known.is_some_and(|known| known.hostapd_ns != hostapd_ns) {
+            let path = hostapd.path().display();
+            let text =
+                format!("hostapd at {path} was started anew, and announces its configuration");
+            return Err(PointError::Gone(text));
+        }
         let category = edca.access_category;
         let (parameters, source) = match configuration::find(&edca.interface, &self.configurations)
         {
@@ -56,25 +76,26 @@ impl ControlPoint for EdcaPoint {
             }
             None => (Parameters::default_of(category), Source::Default),
         };
-        Ok(of(parameters, Some(&source)))
+        Ok(of(parameters, hostapd_ns, Some(&source)))
     }
 
     fn aim(&mut self, set: &Set, now: &Value, original: &Value) -> Result<Aim, PointError> {
         let edca = asked(set)?;
-        raw::<Parameters>(original)?;
-        let now: Parameters = raw(now)?;
+        raw::<Raw>(original)?;
+        let Raw { parameters: now, hostapd_ns } = raw(now)?;
         let parameters = Parameters::of_plan(
             edca.aifsn.unwrap_or(now.aifsn.into()),
             edca.cw_min.unwrap_or(now.cw_min().into()),
             edca.cw_max.unwrap_or(now.cw_max().into()),
             edca.txop_us.unwrap_or(now.txop_us()),
         );
-        Ok(Aim { value: of(parameters.map_err(PointError::Refused)?, None), interrupts: None })
+        let parameters = parameters.map_err(PointError::Refused)?;
+        Ok(Aim { value: of(parameters, hostapd_ns, None), interrupts: None })
     }
 
     fn put(&mut self, set: &Set, to: &Value) -> Result<(), PointError> {
         let edca = asked(set)?;
-        let parameters = raw(to)?;
+        let Raw { parameters, .. } = raw(to)?;
         let mut hostapd = open(edca, &edca.interface)?;
         hostapd.announce(edca.access_category, &parameters).map_err(failed)?;
         // The BSSs of a radio share the parameters, and each has a beacon.

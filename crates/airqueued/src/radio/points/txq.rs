@@ -21,11 +21,7 @@ struct Raw {
 }
 
 fn of(wiphy: u32, limits: TxqLimits) -> Value {
-    let TxqLimits { limit_packets, memory_limit_bytes, quantum_bytes } = limits;
-    let words = format!(
-        "{limit_packets} packets, {memory_limit_bytes} bytes of memory, {quantum_bytes} bytes a turn"
-    );
-    value(words, &Raw { wiphy, limits })
+    value(limits.to_string(), &Raw { wiphy, limits })
 }
 
 fn asked(set: &Set) -> Result<&Txq, PointError> {
