@@ -123,3 +123,6 @@ fn interface(
 fn another(set: &airqueue_control::plan::Set) -> PointError {
     PointError::Refused(format!("the {} is set by another control point", set.point()))
 }
+
+#[cfg(test)]
+mod tests;
