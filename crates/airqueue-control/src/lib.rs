@@ -5,8 +5,8 @@
 //! simulation acts on simulated queues.
 
 pub mod journal;
+pub mod places;
 pub mod plan;
 pub mod point;
 pub mod transaction;
-
-pub mod places;
+pub mod watch;

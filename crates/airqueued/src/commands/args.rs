@@ -58,6 +58,9 @@ pub enum Command {
     /// Look whether the queues of a phy obey their limit
     #[command(after_help = OBEYS)]
     Obeys(ObeysArgs),
+    /// Every station's queues, live: what waits, for how long, airtime, drops; which queues do not drain
+    #[command(after_help = WATCH)]
+    Watch(WatchArgs),
     /// Take a plan back if its applier dies or nobody confirms it; `apply` starts this
     #[command(hide = true)]
     Guard(StateArgs),
@@ -123,6 +126,35 @@ pub struct ObeysArgs {
     pub print: PrintArgs,
 }
 
+const WATCH: &str = "\
+Examples:
+  airqueued watch
+  airqueued watch --every 5s --json
+  airqueued watch --every 15s --prometheus /var/lib/node_exporter/airqueued.prom
+
+A queue that has packets and sends none for the time of --stuck-after is an alarm, with the station, since when, and who
+waits at the same phy meanwhile. Kernels show queues of stations where mac80211 has TXQs: see `airqueued places`.";
+
+/// Arguments of `watch`.
+#[derive(Debug, ClapArgs)]
+pub struct WatchArgs {
+    /// Time between two looks
+    #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
+    pub every: Span,
+    /// A queue that sends nothing for so long is stuck
+    #[arg(long, value_name = "TIME", value_parser = wait, default_value = "5s")]
+    pub stuck_after: Span,
+    /// End after this number of looks
+    #[arg(long, value_name = "LOOKS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: Option<u32>,
+    /// Also write the figures to this file, as Prometheus reads them
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
+    /// How to print.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
 /// Arguments of `apply`.
 #[derive(Debug, ClapArgs)]
 #[group(id = "how", required = true, multiple = false, args = ["dry_run", "confirm"])]
@@ -149,6 +181,14 @@ pub struct StateArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Reads `500ms` or `5s`.
+fn interval(text: &str) -> Result<Span, String> {
+    match Kind::Duration.parse(text)? {
+        seconds if (0.1..=3600.0).contains(&seconds) => Ok(Span::from_secs_f64(seconds)),
+        _ => Err("give a time from 100ms to 1h".into()),
+    }
 }
 
 /// Reads `90s` or `5min`.

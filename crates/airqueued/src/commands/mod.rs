@@ -8,6 +8,7 @@ mod places;
 mod restore;
 mod status;
 mod survey;
+mod watch;
 
 use crate::carry::{Company, carry};
 use crate::machine;
@@ -72,6 +73,7 @@ pub fn run(args: &Args) -> ExitCode {
         Command::Status(args) => status::run(args),
         Command::Places(args) => places::run(args),
         Command::Obeys(args) => obeys::run(args),
+        Command::Watch(args) => watch::run(args),
         Command::Guard(args) => State::open(&args.state)
             .and_then(|state| crate::guard::stand(&state))
             .map_err(Stop::from),

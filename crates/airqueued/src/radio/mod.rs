@@ -15,6 +15,7 @@ pub mod nl80211;
 pub mod own_edca;
 pub mod points;
 pub mod station;
+pub mod stations;
 pub mod survey;
 pub mod txq;
 pub mod wiphy;
