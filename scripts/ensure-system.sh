@@ -52,6 +52,7 @@ look() {
         has ping || bed+=(iputils-ping)
         has iptables || bed+=(iptables)
         has pasta || bed+=(passt)
+        has strace || bed+=(strace)
         has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
         optional+=("${bed[@]}" "${browser[@]}")
         ;;

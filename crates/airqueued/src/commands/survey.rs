@@ -4,7 +4,7 @@ use super::{Code, Stop};
 use crate::points::Points;
 use airqueue_control::journal::{Journal, Kept, Run, Step};
 use airqueue_control::plan::{Item, Plan};
-use airqueue_control::point::{ControlPoint, PointError, Value};
+use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
 use serde::Serialize;
 use std::fmt;
 
@@ -83,8 +83,16 @@ fn one(
     let point = points.of(&item.set)?;
     let now = point.read(&item.set, None)?;
     let original = original(item, &now, journal, run, point);
-    let aim = point.aim(&item.set, &now, &original)?;
-    let already = point.tells() && point.same(&now, &aim.value);
+    // The same setting as that of a confirmed plan. What it leaves open is as it was then.
+    let same = |kept: &&Kept| kept.set == item.set && point.tells() && point.same(&now, &kept.ours);
+    let (aim, already) = match journal.kept(&item.set).filter(same) {
+        Some(kept) => (Aim { value: kept.ours.clone(), interrupts: None }, true),
+        None => {
+            let aim = point.aim(&item.set, &now, &original)?;
+            let already = point.tells() && point.same(&now, &aim.value);
+            (aim, already)
+        }
+    };
     let line = Line {
         point: item.set.point(),
         from: now.words.clone(),
@@ -93,13 +101,8 @@ fn one(
         interrupts: aim.interrupts.filter(|_| !already),
         already,
     };
-    let step = Step {
-        set: item.set.clone(),
-        why: item.why.clone(),
-        original,
-        before: now,
-        target: aim.value,
-    };
+    let (set, why, target) = (item.set.clone(), item.why.clone(), aim.value);
+    let step = Step { set, why, original, before: now, target };
     Ok((line, (!already).then_some(step)))
 }
 
