@@ -58,6 +58,7 @@ look() {
         has iw || bed+=(iw)
         has ethtool || bed+=(ethtool)
         has zstd || bed+=(zstd)
+        has strace || bed+=(strace)
         has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
         optional+=("${bed[@]}" "${browser[@]}")
         ;;

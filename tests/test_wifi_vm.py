@@ -60,6 +60,7 @@ run() {
     "$@" >$name.out 2>$name.err
     echo $? >$name.code
 }
+drained() { within ap iw phy phy0 get txq | grep -q 'Backlog:[[:space:]]*0 pkts'; }
 look() {
     within ap iw phy phy0 get txq >$1.txq 2>&1
     within ap tc qdisc show dev wlan0 >$1.qdisc
@@ -95,9 +96,15 @@ if [ TXQS = True ]; then
     waits 20 test -e flood.ready
     within ap hostapd_cli -i wlan0 chan_switch 60 2437 blocktx ht >switch
     run obeys airqueued ap obeys phy0 --for 4s --json &
+    run watch airqueued ap watch --every 500ms --stuck-after 2s --count 10 --json \
+        --prometheus watch.prom &
     sleep 0.5
     touch flood.go
     waits 20 test -e obeys.code
+    waits 20 test -e watch.code
+    # The radio speaks again on its new channel.
+    waits 20 drained
+    run after airqueued ap watch --every 500ms --stuck-after 2s --count 5 --json
 fi
 run restore airqueued ap restore --state /run/ap
 look restored
@@ -249,6 +256,25 @@ def test_a_limit_counts_as_obeyed_when_the_queue_overflowed(ran):
     # 400 packets of one flow, of which an overflow drops 32: `fq_flow_drop`.
     assert 100 - 32 < seen["most_packets"] <= 100
     assert (400 - 100) // 32 <= seen["overflows"] <= 400 // 32
+
+
+def test_a_queue_that_does_not_drain_is_named_until_it_drains(ran):
+    if not ran.txqs:
+        pytest.skip("this kernel's hwsim has no TXQs")
+    assert ran.code("watch") == ran.code("after") == 0, ran.text("watch.err")
+    looks = [json.loads(line) for line in ran.text("watch.out").splitlines()]
+    assert len(looks) == 10
+    stuck = [look["alarms"] for look in looks if look["alarms"]]
+    assert stuck, "the access point was silent for 6 s"
+    for (alarm,) in stuck:
+        assert (alarm["station"], alarm["category"]) == (STATION, "best_effort")
+        assert alarm["stuck_s"] >= 2
+        assert 0.5 < alarm["share_of_limit"] <= 1
+        assert alarm["others_wait"] == []
+    assert len({alarm["since_s"] for (alarm,) in stuck}) == 1
+    assert f'station="{STATION}"' in ran.text("watch.prom")
+    for line in ran.text("after.out").splitlines():
+        assert json.loads(line)["alarms"] == []
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def run(
     folder: Path,
     files: Mapping[str, Path] | None = None,
     *,
-    limit_s: float = 150,
+    limit_s: float = 240,
 ) -> Ran:
     """Boot, run the script in ``folder``, which the machine sees as `SHARE`, and switch off.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 WAIT = """
 # waits SECONDS COMMAND...: until the command succeeds
 waits() {
-    local tenths=$(($1 * 10)); shift
+    local end=$((SECONDS + $1)); shift
     while ! "$@" >/dev/null 2>&1; do
-        tenths=$((tenths - 1))
-        [ $tenths -gt 0 ] || { echo "waited in vain: $*"; exit 99; }
+        [ $SECONDS -lt $end ] || { echo "waited in vain: $*"; exit 99; }
         sleep 0.1
     done
 }

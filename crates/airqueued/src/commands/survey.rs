@@ -6,7 +6,7 @@ use crate::radio::facts;
 use airqueue_control::journal::{Journal, Kept, Run, Step};
 use airqueue_control::places::holds_queue;
 use airqueue_control::plan::{Item, Plan, QueueOf, Set};
-use airqueue_control::point::{ControlPoint, PointError, Value};
+use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
 use serde::Serialize;
 use std::fmt;
 
@@ -91,8 +91,16 @@ fn one(
     let original = kept.map_or_else(|| now.clone(), |kept| kept.original.clone());
     // What the machine does not tell is what our last plan has set.
     let now = kept.filter(|_| !point.tells()).map_or(now, |kept| kept.ours.clone());
-    let aim = point.aim(&item.set, &now, &original)?;
-    let already = point.tells() && point.same(&now, &aim.value);
+    // The same setting as that of a confirmed plan. What it leaves open is as it was then.
+    let same = |kept: &&Kept| kept.set == item.set && point.tells() && point.same(&now, &kept.ours);
+    let (aim, already) = match journal.kept(&item.set).filter(same) {
+        Some(kept) => (Aim { value: kept.ours.clone(), interrupts: None }, true),
+        None => {
+            let aim = point.aim(&item.set, &now, &original)?;
+            let already = point.tells() && point.same(&now, &aim.value);
+            (aim, already)
+        }
+    };
     let line = Line {
         point: item.set.point(),
         from: now.words.clone(),
@@ -101,13 +109,8 @@ fn one(
         interrupts: aim.interrupts.filter(|_| !already),
         already,
     };
-    let step = Step {
-        set: item.set.clone(),
-        why: item.why.clone(),
-        original,
-        before: now,
-        target: aim.value,
-    };
+    let (set, why, target) = (item.set.clone(), item.why.clone(), aim.value);
+    let step = Step { set, why, original, before: now, target };
     Ok((line, (!already).then_some(step)))
 }
 

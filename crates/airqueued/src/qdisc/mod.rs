@@ -9,6 +9,7 @@ mod kinds;
 mod message;
 mod point;
 mod tree;
+mod trial;
 mod words;
 
 pub use point::Queues;

@@ -54,7 +54,15 @@ pub fn read() -> Result<Vec<Known>, RadioError> {
     let radios = Radios::read()?;
     let kernel = kernel();
     let links = links::read_all(&messages)?;
-    links.iter().map(|link| known(link, &radios, kernel)).collect()
+    let mut found = Vec::new();
+    for link in &links {
+        match known(link, &radios, kernel) {
+            // It went away meanwhile.
+            Err(RadioError::Absent { .. }) => {}
+            known => found.push(known?),
+        }
+    }
+    Ok(found)
 }
 
 /// What the place of an interface's queue follows from; `None` if there is no such interface.

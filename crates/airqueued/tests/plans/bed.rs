@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// A surviving guard has everything back within this time.
 pub const GUARDED: Duration = Duration::from_secs(5);
+/// Where many tests run at once, processes wait for a processor.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 static BEDS: AtomicU32 = AtomicU32::new(0);
 
@@ -43,7 +45,10 @@ impl Bed {
         let holder = unshare.args(["sleep", "1000"]).stderr(Stdio::null()).spawn().ok()?;
         let bed = Bed { holder, user, folder };
         bed.await_namespace()?;
-        let made = bed.inside("ip", &["link", "add", "va", "type", "veth", "peer", "name", "vb"]);
+        let made = bed.inside(
+            "ip",
+            &["link", "add", "va", "numtxqueues", "2", "type", "veth", "peer", "name", "vb"],
+        );
         let up = |device| bed.inside("ip", &["link", "set", device, "up"]).status.success();
         (made.status.success() && up("va") && up("vb")).then_some(bed)
     }
@@ -128,19 +133,24 @@ impl Bed {
         self.run(&["apply", plan.to_str().unwrap(), "--confirm", confirm])
     }
 
-    /// All that tc tells about an interface: disciplines and classes. Counters are left out, and numbers that the kernel makes up.
+    /// What tc tells about disciplines or classes of an interface. Counters are left out, and users of a discipline.
+    fn told(&self, what: &str, interface: &str) -> String {
+        let output = self.inside("tc", &[what, "show", "dev", interface]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = |line: &str| line.split("refcnt").next().unwrap().to_owned() + rest(line);
+        let mut lines: Vec<String> = text.lines().map(line).collect();
+        lines.sort();
+        lines.join("\n")
+    }
+
+    /// All that tc tells about an interface.
     pub fn shown(&self, interface: &str) -> String {
-        let show = |what: &str| {
-            let output = self.inside("tc", &[what, "show", "dev", interface]);
-            let text = String::from_utf8(output.stdout).unwrap();
-            let mut lines: Vec<String> = text
-                .lines()
-                .map(|line| line.split("refcnt").next().unwrap().to_owned() + rest(line))
-                .collect();
-            lines.sort();
-            lines.join("\n")
-        };
-        format!("{}\n{}", show("qdisc"), show("class"))
+        format!("{}\n\n{}", self.disciplines(interface), self.told("class", interface))
+    }
+
+    /// The disciplines of an interface at one moment.
+    pub fn disciplines(&self, interface: &str) -> String {
+        self.told("qdisc", interface)
     }
 
     /// Both interfaces.
@@ -182,7 +192,7 @@ impl Bed {
 
     /// Waits until nothing is under way any more. Returns how long it took.
     pub fn settled(&self) -> Duration {
-        self.until("nothing under way", GUARDED, || {
+        self.until("nothing under way", PATIENCE, || {
             let state = self.status()["state"].as_str().unwrap().to_owned();
             state == "nothing of ours" || state == "confirmed"
         })
