@@ -6,7 +6,8 @@ use super::message::{
     made, request,
 };
 use crate::netlink::{LONGEST_BATCH, Netlink, NetlinkError, Request};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// `TC_H_MAJ_MASK`: the number of the discipline in the number of a class.
@@ -19,6 +20,7 @@ pub struct Node {
     /// Whether it is a class.
     pub class: bool,
     /// The discipline's name in tc; of a class that of its discipline.
+    #[serde(deserialize_with = "name")]
     pub kind: String,
     /// Its number.
     pub handle: u32,
@@ -92,7 +94,7 @@ pub(super) fn read(netlink: &mut Netlink, index: u32) -> Result<Found, NetlinkEr
     Ok(Found { tree: Tree { index, default: None, nodes }, lost })
 }
 
-fn node((class, told): (bool, Told)) -> Node {
+pub(super) fn node((class, told): (bool, Told)) -> Node {
     Node { class, kind: told.kind, handle: told.handle, parent: told.parent, options: told.options }
 }
 
@@ -108,7 +110,7 @@ fn dump(
 
 /// Parents before children, and what has no known parent. Numbers of classes are those of their discipline, and a
 /// minor number: 1:0 is the discipline, 1:5 a class of it.
-fn ordered(mut left: Vec<Node>) -> (Vec<Node>, Vec<Node>) {
+pub(super) fn ordered(mut left: Vec<Node>) -> (Vec<Node>, Vec<Node>) {
     let is_class =
         |parent: u32, nodes: &[Node]| nodes.iter().any(|node| node.class && node.handle == parent);
     let mut placed: Vec<Node> = Vec::new();
@@ -221,10 +223,22 @@ pub(super) fn number(handle: u32) -> String {
     }
 }
 
+/// A name as the kernel takes it (`IFNAMSIZ`).
+fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    match (1..16).contains(&name.len()) && name.chars().all(|c| c.is_ascii_graphic()) {
+        true => Ok(name),
+        false => Err(D::Error::custom("a discipline's name has 1 to 15 letters")),
+    }
+}
+
 /// Bytes as hexadecimal digits.
 mod hexadecimal {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Digits of an attribute, which has less than 64 kB.
+    const LONGEST: usize = 120_000;
 
     pub(super) fn serialize<S: Serializer>(
         bytes: &Option<Vec<u8>>,
@@ -242,10 +256,11 @@ mod hexadecimal {
         from: D,
     ) -> Result<Option<Vec<u8>>, D::Error> {
         let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
-        let digits =
-            text.len().is_multiple_of(2) && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let digits = text.len().is_multiple_of(2)
+            && text.len() <= LONGEST
+            && text.bytes().all(|digit| digit.is_ascii_hexdigit());
         if !digits {
-            return Err(D::Error::custom("bytes are pairs of hexadecimal digits"));
+            return Err(D::Error::custom("bytes are pairs of hexadecimal digits, 60,000 at most"));
         }
         let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).map_err(D::Error::custom);
         (0..text.len()).step_by(2).map(byte).collect::<Result<_, _>>().map(Some)
