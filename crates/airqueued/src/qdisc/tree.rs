@@ -56,12 +56,18 @@ pub(super) fn read(netlink: &mut Netlink, index: u32) -> Result<Found, NetlinkEr
         |all: Vec<Told>| all.into_iter().filter(|told| told.index == index).collect::<Vec<_>>();
     let qdiscs = of(dump(netlink, GET_QDISC, index, 0)?);
     let root = qdiscs.iter().find(|told| told.parent == ROOT);
+    let made = |told: &Told| told.handle != 0 && told.parent != INGRESS;
     // Number 0 is that of disciplines that the kernel has made by itself (`qdisc_create_dflt`).
     let Some(root) = root.filter(|root| root.handle != 0) else {
         let default = Some(root.map_or_else(|| "none".to_owned(), |root| root.kind.clone()));
-        return Ok(Found { tree: Tree { index, default, nodes: Vec::new() }, lost: Vec::new() });
+        let below = qdiscs.iter().filter(|told| made(told));
+        let lost =
+            below.map(|told| format!("{} {} below the default", told.kind, number(told.handle)));
+        return Ok(Found {
+            tree: Tree { index, default, nodes: Vec::new() },
+            lost: lost.collect(),
+        });
     };
-    let made = |told: &Told| told.handle != 0 && told.parent != INGRESS;
     let mut nodes = vec![(false, root.clone())];
     nodes.extend(
         qdiscs
@@ -73,25 +79,28 @@ pub(super) fn read(netlink: &mut Netlink, index: u32) -> Result<Found, NetlinkEr
     nodes.extend(
         classes.into_iter().filter(|told| kinds::has_classes(&told.kind)).map(|told| (true, told)),
     );
-    let mut lost = Vec::new();
-    for (_, told) in &nodes {
-        lost.extend(
-            told.lost.map(|what| format!("{what} of {} {}", told.kind, number(told.handle))),
-        );
-        let filters = of(dump(netlink, GET_FILTER, index, told.handle)?);
-        lost.extend(
-            filters
-                .first()
-                .map(|filter| format!("a filter ({}) at {}", filter.kind, number(told.handle))),
-        );
-    }
-    let (nodes, without_parent) = ordered(nodes.into_iter().map(node).collect());
-    lost.extend(
-        without_parent
-            .iter()
-            .map(|node| format!("{} {} below nothing known", node.kind, number(node.handle))),
-    );
+    let mut lost = lost_with(netlink, index, &nodes)?;
+    let (nodes, strays) = ordered(nodes.into_iter().map(node).collect());
+    let stray = |node: &Node| format!("{} {} below nothing known", node.kind, number(node.handle));
+    lost.extend(strays.iter().map(stray));
     Ok(Found { tree: Tree { index, default: None, nodes }, lost })
+}
+
+/// What nodes have beside their options, which would be lost with them.
+fn lost_with(
+    netlink: &mut Netlink,
+    index: u32,
+    nodes: &[(bool, Told)],
+) -> Result<Vec<String>, NetlinkError> {
+    let mut lost = Vec::new();
+    for (_, told) in nodes {
+        let at = number(told.handle);
+        lost.extend(told.lost.map(|what| format!("{what} of {} {at}", told.kind)));
+        let filters = dump(netlink, GET_FILTER, index, told.handle)?;
+        let filter = filters.iter().find(|filter| filter.index == index);
+        lost.extend(filter.map(|filter| format!("a filter ({}) at {at}", filter.kind)));
+    }
+    Ok(lost)
 }
 
 pub(super) fn node((class, told): (bool, Told)) -> Node {
