@@ -53,9 +53,10 @@ $(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
 	[ ! -e $@ ] || $(PIP_INSTALL) --no-build-isolation --no-deps --editable .
 	touch $@
 
-# No stamp here: cargo itself knows whether there is something to do.
-endpoint: system-build
+# No stamp here: cargo itself knows whether there is something to do. The binaries are beside the command.
+endpoint: $(VENV)/.dependencies
 	cargo build --quiet --release --locked -p airqueue-host -p airqueued --bins
+	ln -sf "$(abspath $(TARGET))/release/airqueue-endpoint" "$(abspath $(TARGET))/release/airqueued" $(BIN)/
 
 test: system-test lint test-rust test-models test-python  ## lint, then every test of Rust and Python
 

@@ -52,6 +52,9 @@ pub enum Command {
     /// What plans have set, and what waits to be confirmed
     #[command(after_help = STATUS)]
     Status(StateArgs),
+    /// Print the JSON Schema of plans, for editors and programs that write plans
+    #[command(after_help = SCHEMA)]
+    Schema,
     /// Where the queue of each interface is, what limits it there, and what it cannot hold
     #[command(after_help = PLACES)]
     Places(PrintArgs),
@@ -89,6 +92,10 @@ const STATUS: &str = "\
 Examples:
   airqueued status
   airqueued status --json";
+
+const SCHEMA: &str = "\
+Example:
+  airqueued schema > plan.schema.json";
 
 const PLACES: &str = "\
 Examples:

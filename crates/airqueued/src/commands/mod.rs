@@ -71,6 +71,10 @@ pub fn run(args: &Args) -> ExitCode {
         Command::Confirm(args) => confirm::run(args),
         Command::Restore(args) => restore::run(args),
         Command::Status(args) => status::run(args),
+        Command::Schema => {
+            say(&airqueue_control::plan::schema());
+            Ok(())
+        }
         Command::Places(args) => places::run(args),
         Command::Obeys(args) => obeys::run(args),
         Command::Watch(args) => watch::run(args),

@@ -1,7 +1,7 @@
 //! Plans whose processes are killed: in the end the whole plan is set, or none of it.
 
 use crate::bed::{Bed, GUARDED, PATIENCE, apart, two_queues};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -298,7 +298,8 @@ fn kill_within(bed: &Bed, draws: &mut Draws, longest_us: u64, arguments: &[&str]
     if both && let Some(guard) = bed.guard() {
         let _ = kill(Pid::from_raw(guard), Signal::SIGKILL);
     }
-    let _ = child.kill();
+    // With everything that it started and that did not leave its group.
+    let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
     let _ = child.wait();
     format!("{arguments:?} killed after {pause_us} µs{}", if both { ", and its guard" } else { "" })
 }
