@@ -21,6 +21,8 @@ from wifi_vm.packages import Source, sources
 
 WANTED = "AIRQUEUE_WIFI_VM_TXQS"
 """Environment variable: 1 for a kernel with TXQs, 0 for one without; else the newest one."""
+KILLS = "AIRQUEUE_WIFI_VM_KILLS"
+"""Environment variable: how often an apply is killed."""
 HERE = Path(__file__).parent / "wifi_vm"
 STATION = "02:00:00:00:01:00"
 EDCA = {"interface": "wlan0", "access_category": "best_effort"}
@@ -45,6 +47,8 @@ SETTINGS = {
         }
     },
 }
+# Settings that the kernel tells.
+READABLE = {True: ["txq", "shaped"], False: ["empty"]}
 # What each kernel accepts of the access point. Before TXQs the root qdisc has the queue.
 ACCEPTED = {True: ["txq", "edca", "own_edca", "shaped"], False: ["edca", "own_edca", "empty"]}
 REFUSED = {True: ["few", "empty", "weight", "aql"], False: ["txq", "weight", "aql"]}
@@ -61,6 +65,30 @@ run() {
     echo $? >$name.code
 }
 drained() { within ap iw phy phy0 get txq | grep -q 'Backlog:[[:space:]]*0 pkts'; }
+# Handles of qdiscs are numbered anew each time.
+state() {
+    within ap iw phy phy0 get txq 2>&1 | grep -E 'limit|Quantum'
+    within ap tc qdisc show dev wlan0 | sed 's/[0-9a-f]*: / /g'
+}
+# whole: whether all is old, or all is new
+whole() { state >now.state; cmp -s now.state old.state || cmp -s now.state new.state; }
+# kills COUNT: kills the program at different moments of an apply, each in five seconds whole again
+kills() {
+    state >old.state
+    airqueued ap apply readable.json --confirm 100s --state /run/kills >/dev/null
+    state >new.state
+    airqueued ap restore --state /run/kills >/dev/null
+    local number
+    for number in $(seq $1); do
+        ip netns exec ap $PWD/airqueued apply readable.json --confirm 100s --state /run/kills \
+            >/dev/null 2>&1 &
+        sleep $((number * 13 % 20 / 10)).$((number * 13 % 10))
+        kill -9 $! 2>/dev/null
+        wait $! 2>/dev/null
+        ( waits 5 whole; echo whole; waits 5 airqueued ap restore --state /run/kills; state ) \
+            >kill-$number.state 2>&1
+    done
+}
 look() {
     within ap iw phy phy0 get txq >$1.txq 2>&1
     within ap tc qdisc show dev wlan0 >$1.qdisc
@@ -108,6 +136,7 @@ if [ TXQS = True ]; then
 fi
 run restore airqueued ap restore --state /run/ap
 look restored
+kills KILLS
 touch listen.stop
 wait
 """
@@ -135,14 +164,22 @@ def ran(tmp_path_factory):
         (folder / f"{name}.json").write_text(plan(name), "utf-8")
     txqs = kernel.has_txqs
     (folder / "accepted.json").write_text(plan(*ACCEPTED[txqs]), "utf-8")
-    words = {"TXQS": str(txqs), "PYTHON": sys.executable, "REFUSED": shlex.join(REFUSED[txqs])}
+    (folder / "readable.json").write_text(plan(*READABLE[txqs]), "utf-8")
+    kills = os.environ.get(KILLS, "3")
+    words = {
+        "KILLS": kills,
+        "TXQS": str(txqs),
+        "PYTHON": sys.executable,
+        "REFUSED": shlex.join(REFUSED[txqs]),
+    }
     own = re.sub("|".join(words), lambda found: words[found[0]], SCRIPT)
     files = {
         "airqueued": max(built, key=lambda path: path.stat().st_mtime),
         "flood.py": HERE / "flood.py",
         "listen.py": HERE / "listen.py",
     }
-    done = machine.run(kernel, networks.ALL + own, folder, files)
+    limit_s = 400 + 60 * int(kills)
+    done = machine.run(kernel, networks.ALL + own, folder, files, limit_s=limit_s)
     assert done.code == 0, done.output
     return Look(folder, txqs, done.output)
 
@@ -241,6 +278,15 @@ def test_the_ring_of_a_wired_driver_is_set_and_taken_back(ran):
     assert ran.code("rounded") == 5
     assert "56 packets instead of 50" in ran.text("rounded.err")
     assert now.search(ran.text("ring.restored"))[1] == "256"
+
+
+def test_an_apply_that_is_killed_leaves_all_old_or_all_new(ran):
+    old, new = ran.text("old.state"), ran.text("new.state")
+    assert old != new
+    left = sorted(ran.folder.glob("kill-*.state"))
+    assert len(left) == int(os.environ.get(KILLS, "3"))
+    for each in left:
+        assert each.read_text("utf-8") == "whole\n" + old, each.name
 
 
 def test_a_limit_counts_as_obeyed_when_the_queue_overflowed(ran):

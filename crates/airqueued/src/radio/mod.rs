@@ -14,6 +14,7 @@ pub mod mesh_path;
 pub mod nl80211;
 pub mod own_edca;
 pub mod points;
+pub mod read;
 pub mod station;
 pub mod stations;
 pub mod survey;

@@ -2,12 +2,14 @@
 
 use crate::radio::error::RadioError;
 use crate::radio::facts::Radios;
-use crate::radio::nl80211::{Nl80211, bodies};
-use crate::radio::station::{self, Station, Tid};
+use crate::radio::nl80211::Nl80211;
+use crate::radio::read;
+use crate::radio::station::{Station, Tid};
 use crate::radio::wiphy::WirelessInterface;
 use airqueue_control::plan::Category;
 use airqueue_control::watch::{Look, PhyLook, QueueLook, StationLook};
 use airqueue_core::Time;
+use nix::errno::Errno;
 
 /// Looks at all phys and their stations. An interface that goes away meanwhile is left out.
 pub fn look(nl80211: &mut Nl80211, at: Time) -> Result<Look, RadioError> {
@@ -16,9 +18,14 @@ pub fn look(nl80211: &mut Nl80211, at: Time) -> Result<Look, RadioError> {
     for phy in &radios.phys {
         let mut stations = Vec::new();
         for interface in radios.interfaces.iter().filter(|each| each.wiphy == phy.index) {
-            let Ok(told) = nl80211.list(&station::list(interface.index)) else { continue };
-            let read = station::read_all(bodies(&told))?;
-            stations.extend(read.iter().map(|station| station_look(interface, station)));
+            let known = match read::stations(nl80211, interface.index) {
+                // It went away meanwhile, or its driver lists no stations.
+                Err(error) if matches!(error.errno(), Some(Errno::ENODEV | Errno::EOPNOTSUPP)) => {
+                    continue;
+                }
+                known => known?,
+            };
+            stations.extend(known.iter().map(|station| station_look(interface, station)));
         }
         phys.push(PhyLook {
             phy: phy.name.clone(),

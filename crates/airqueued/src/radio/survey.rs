@@ -58,3 +58,36 @@ pub fn busy_fraction(before: &ChannelSurvey, after: &ChannelSurvey) -> Option<f6
     (before.frequency_mhz == after.frequency_mhz && active > 0 && busy <= active)
         .then(|| busy as f64 / active as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(frequency_mhz: u32, active_ms: u64, busy_ms: u64) -> ChannelSurvey {
+        ChannelSurvey {
+            frequency_mhz,
+            in_use: true,
+            noise_dbm: None,
+            active_ms: Some(active_ms),
+            busy_ms: Some(busy_ms),
+            receive_ms: None,
+            transmit_ms: None,
+        }
+    }
+
+    #[test]
+    fn a_channel_is_busy_for_the_share_that_was_added() {
+        let before = counted(2412, 1000, 900);
+        assert_eq!(busy_fraction(&before, &counted(2412, 1500, 1150)), Some(0.5));
+        for after in [
+            // No time has passed, the counters began anew, another channel, more busy than there was time.
+            counted(2412, 1000, 900),
+            counted(2412, 100, 50),
+            counted(2437, 1500, 1150),
+            counted(2412, 1100, 1150),
+            ChannelSurvey { busy_ms: None, ..counted(2412, 1500, 0) },
+        ] {
+            assert_eq!(busy_fraction(&before, &after), None, "{after:?}");
+        }
+    }
+}

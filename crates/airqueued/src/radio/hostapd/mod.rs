@@ -3,6 +3,7 @@
 //! `set wmm_ac_*` changes the parameters in hostapd's memory, `update_beacon` has beacons announce them. hostapd has no
 //! command that tells these parameters; what they were comes from its configuration, else from the standard
 //! ([`configuration`]). What a beacon announces is only seen from a station.
+//! `reload` would drop every station: nothing here does it.
 
 pub mod configuration;
 mod socket;
@@ -12,10 +13,6 @@ pub use socket::{Hostapd, LONGEST_WAIT};
 use crate::radio::edca::Parameters;
 use crate::radio::error::RadioError;
 use airqueue_control::plan::Category;
-
-/// Whoever holds this has agreed that stations lose their connection for a moment.
-#[derive(Debug, Clone, Copy)]
-pub struct StationsMayDrop;
 
 impl Hostapd {
     /// Whether hostapd answers.
@@ -44,11 +41,6 @@ impl Hostapd {
     /// The BSSs of this radio: they share the parameters, each has a beacon and a socket.
     pub fn bss_names(&mut self) -> Result<Vec<String>, RadioError> {
         Ok(bss_names(&self.request("STATUS")?))
-    }
-
-    /// Has hostapd read its configuration anew: this drops every station.
-    pub fn reload(&mut self, _consent: StationsMayDrop) -> Result<(), RadioError> {
-        self.expect("RELOAD", "OK")
     }
 
     fn expect(&mut self, command: &str, wanted: &str) -> Result<(), RadioError> {

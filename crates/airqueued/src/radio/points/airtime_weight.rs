@@ -2,8 +2,8 @@
 
 use super::{another, connect, failed, interface, raw, refused, value};
 use crate::radio::error::RadioError;
-use crate::radio::nl80211::{MacAddress, bodies};
-use crate::radio::station;
+use crate::radio::nl80211::MacAddress;
+use crate::radio::{read, station};
 use airqueue_control::plan::{AirtimeWeight, Set};
 use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
 use serde::{Deserialize, Serialize};
@@ -37,10 +37,8 @@ impl ControlPoint for AirtimeWeightPoint {
         let known = earlier.map(raw::<Raw>).transpose()?.map(|raw| raw.interface);
         let mut nl80211 = connect()?;
         let (interface, phy) = interface(&mut nl80211, &asked.interface, known)?;
-        let told = nl80211.list(&station::list(interface.index));
-        let stations = told
-            .and_then(|told| station::read_all(bodies(&told)))
-            .map_err(|error| failed(error.into()))?;
+        let stations = read::stations(&mut nl80211, interface.index);
+        let stations = stations.map_err(|error| failed(error.into()))?;
         let Some(station) = stations.into_iter().find(|station| station.address == address) else {
             let text = format!("the station {address} is not connected to {}", interface.name);
             return Err(PointError::Gone(text));
