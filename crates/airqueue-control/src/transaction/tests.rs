@@ -276,6 +276,43 @@ fn what_others_set_since_stays() {
 }
 
 #[test]
+fn what_the_machine_does_not_tell_goes_back_unless_the_machine_was_restarted() {
+    let mut machine = Machine::new(&[1, 2, 3]);
+    machine.drive(machine.apply(&[11, 12, 13]), None);
+    let untold = |at: usize| Found::Untold(format!("nobody tells eth{at}"));
+    let found = [untold(0), Found::Gone("eth1 is gone".into()), Found::Ours];
+    let back = |run: &Run| Transaction::undo(&machine.disk, run, "a test", &found);
+    let tasks = |work: Transaction| match work.journal().change.clone() {
+        Some(Change::Back(back)) => {
+            (back.tasks.iter().map(|task| index(&task.set)).collect::<Vec<_>>(), back.left_alone)
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(tasks(back(&machine.run)), (vec![0, 2], vec!["eth1 is gone".to_owned()]));
+    let restarted = Run { boot: "second".into(), namespace: 1 };
+    let left = vec!["nobody tells eth0".to_owned(), "eth1 is gone".to_owned()];
+    assert_eq!(tasks(back(&restarted)), (vec![2], left));
+}
+
+#[test]
+fn a_thing_that_vanishes_while_it_is_put_back_is_named() {
+    let mut machine = Machine::new(&[1, 2]);
+    machine.drive(machine.apply(&[11, 12]), None);
+    let mut work = machine.undo();
+    while !matches!(work.action(), Action::End(_)) {
+        let gone = matches!(work.action(), Action::Put(at, _) if index(at) == 1);
+        let done = match gone {
+            true => Done::Gone("eth1 is gone".into()),
+            false => machine.act(&work.action(), Effect::Whole),
+        };
+        work.on_result(done, Time::ZERO);
+    }
+    let left_alone = vec!["eth1 is gone".to_owned()];
+    assert_eq!(work.action(), Action::End(&Outcome::PutBack { why: "a test".into(), left_alone }));
+    assert_eq!((machine.settings, machine.disk.change), (vec![1, 12], None));
+}
+
+#[test]
 fn a_second_plan_waits_for_the_first() {
     let mut machine = Machine::new(&[1]);
     machine.drive(machine.apply(&[11]), None);

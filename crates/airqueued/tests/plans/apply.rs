@@ -258,18 +258,48 @@ fn after_a_restart_of_the_machine_its_own_settings_stay() {
     let Some(bed) = Bed::new() else { return };
     bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
     bed.run(&["confirm"]).ends(0, "Confirmed");
-    // The journal as it is found after a restart: of another boot. One queue is the machine's, one is still ours.
-    let path = bed.state().join("journal.json");
-    let mut journal: Value =
-        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    for kept in journal["kept"].as_array_mut().unwrap() {
-        kept["run"]["boot"] = json!("another");
-    }
-    std::fs::write(&path, journal.to_string()).unwrap();
+    restart(&bed);
+    // One queue is the machine's, one is still ours.
     bed.tc("qdisc replace dev va root handle 9: pfifo limit 99");
     bed.run(&["restore"])
         .ends(0, "the queue of va was set by the machine's start to a FIFO of 99 packets");
     assert!(bed.shown("va").contains("limit 99p") && bed.shown("vb").contains("noqueue"));
+}
+
+/// Makes the journal one of another boot, as it is found after a restart.
+fn restart(bed: &Bed) {
+    let path = bed.state().join("journal.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    std::fs::write(&path, text.replace(boot.trim(), "another")).unwrap();
+}
+
+#[test]
+fn a_plan_that_waited_when_the_machine_was_restarted_is_not_confirmed() {
+    let Some(bed) = Bed::new() else { return };
+    let before = bed.both();
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    restart(&bed);
+    bed.run(&["confirm"]).ends(4, "the machine was restarted before the plan was confirmed");
+    assert_eq!(bed.both(), before);
+}
+
+#[test]
+fn what_was_before_a_plan_after_a_restart_is_what_the_machine_has_set() {
+    let Some(bed) = Bed::new() else { return };
+    let first = bed.both();
+    let mut plan = bed.plan(&two_queues(20));
+    bed.apply(&plan, "60s").ends(0, "Applied");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    restart(&bed);
+    // va is still as we set it, vb as the machine has set it.
+    bed.tc("qdisc replace dev vb root handle 9: pfifo limit 99");
+    let machines = bed.shown("vb");
+    plan = bed.plan(&two_queues(30));
+    bed.apply(&plan, "60s").ends(0, "Applied");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    bed.run(&["restore"]).ends(0, "as it was before");
+    assert_eq!(bed.both(), [first[0].clone(), machines]);
 }
 
 #[test]
