@@ -62,7 +62,7 @@ fn codel(options: &[u8], flows: bool) -> String {
 }
 
 fn rate(bytes_per_s: u64) -> String {
-    match bytes_per_s * 8 {
+    match bytes_per_s.saturating_mul(8) {
         bps if bps >= 1_000_000 => format!("{} Mb/s", bps as f64 / 1e6),
         bps => format!("{} kb/s", bps as f64 / 1e3),
     }
