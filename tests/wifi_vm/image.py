@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peers.install import BUILD, UnavailableError, apt_install, checked
-from wifi_vm.packages import FIRST_WITH_TXQS, KernelPackage, kernels, unpack
+from wifi_vm.packages import FIRST_WITH_TXQS, KernelPackage, kernels, package, unpack
 
 CACHE = BUILD.parent / "wifi-vm"
 MODULES = (
@@ -69,33 +69,39 @@ def build(*, txqs: bool | None = None) -> Image:
     Raises UnavailableError with the reason if it cannot be had.
     """
     CACHE.mkdir(parents=True, exist_ok=True)
-    for package in kernels(CACHE):
-        has_txqs = package.version >= FIRST_WITH_TXQS
+    for kernel in kernels(CACHE):
+        has_txqs = kernel.version >= FIRST_WITH_TXQS
         if txqs is None or txqs == has_txqs:
-            return _made(package)
+            return _made(kernel)
     kind = "with" if txqs else "without"
     raise UnavailableError(f"neither this Debian nor its backports have a kernel {kind} TXQs")
 
 
-def _made(package: KernelPackage) -> Image:
+def _made(kernel: KernelPackage) -> Image:
     maker = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
-    folder = CACHE / f"{package.name}-{maker}"
+    folder = CACHE / f"{kernel.name}-{maker}"
     if not folder.exists():
         # Under another name until it is whole: whoever is interrupted leaves nothing half made.
         begun = Path(f"{folder}.{os.getpid()}")
         shutil.rmtree(begun, ignore_errors=True)
         begun.mkdir()
-        _make(package, begun)
-        begun.replace(folder)
+        _make(kernel, begun)
+        try:
+            begun.replace(folder)
+        except OSError:
+            # Another process has made the same meanwhile.
+            shutil.rmtree(begun)
+            if not folder.exists():
+                raise
     release = (folder / "release").read_text("ascii")
-    return Image(folder / "vmlinux", folder / "initrd", release, package.version)
+    return Image(folder / "vmlinux", folder / "initrd", release, kernel.version)
 
 
-def _make(package: KernelPackage, folder: Path) -> None:
+def _make(kernel_package: KernelPackage, folder: Path) -> None:
     if shutil.which("zstd") is None:
         apt_install("zstd")
-    kernel = unpack(package.name, package.apt, folder / "kernel")
-    busybox = unpack("busybox-static", None, folder / "busybox") / "bin/busybox"
+    kernel = unpack(kernel_package, folder / "kernel")
+    busybox = unpack(package("busybox-static", CACHE), folder / "busybox") / "bin/busybox"
     (compressed,) = kernel.glob("boot/vmlinuz-*")
     (folder / "vmlinux").write_bytes(uncompressed(compressed.read_bytes(), folder))
     # Newer packages have their modules below /usr.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from peers.install import UnavailableError, checked
 
 SOURCES = (Path("/etc/apt/sources.list"), Path("/etc/apt/sources.list.d"))
+OLD_S = 86_400
 FIRST_WITH_TXQS = (6, 2)
 """From this kernel on mac80211 has TXQs for every driver, hwsim included."""
 _LINE = re.compile(
@@ -34,13 +36,19 @@ class Source:
 
 
 @dataclass(frozen=True)
-class KernelPackage:
-    """A kernel that can be downloaded."""
+class Package:
+    """A package that can be downloaded."""
 
     name: str
-    version: tuple[int, int]
     apt: Path
     """Settings of apt-get for the suite that has the package."""
+
+
+@dataclass(frozen=True)
+class KernelPackage(Package):
+    """A kernel that can be downloaded."""
+
+    version: tuple[int, int]
 
 
 def sources(texts: dict[str, str]) -> Iterator[Source]:
@@ -104,8 +112,27 @@ def kernels(folder: Path) -> Iterator[KernelPackage]:
         raise UnavailableError("; ".join(problems))
 
 
+def package(name: str, folder: Path) -> Package:
+    """A package of this Debian release."""
+    source = _system_source()
+    return Package(name, _lists(folder / source.suite, source.line(source.suite)))
+
+
 def _kernel(folder: Path, line: str) -> KernelPackage:
-    """The kernel that a suite has at present, by lists of packages of our own."""
+    """The kernel that a suite has at present."""
+    apt = _lists(folder, line)
+    told = checked(
+        ["env", f"APT_CONFIG={apt}", "apt-cache", "depends", "linux-image-amd64"],
+        "the kernel's name",
+    )
+    found = re.search(r"Depends: (linux-image-(\d+)\.(\d+)\S*)", told)
+    if found is None:
+        raise UnavailableError(f"no kernel is in {line.strip()}")
+    return KernelPackage(found[1], apt, (int(found[2]), int(found[3])))
+
+
+def _lists(folder: Path, line: str) -> Path:
+    """Settings of apt-get for a suite, whose lists of packages are our own and at most a day old."""
     for name in ("lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "sources.list").write_text(line, "utf-8")
@@ -115,39 +142,23 @@ def _kernel(folder: Path, line: str) -> KernelPackage:
         f'Dir::Etc::sourcelist "{folder}/sources.list";\nDir::Etc::sourceparts "/nonexistent";\n',
         "utf-8",
     )
-    checked(["env", f"APT_CONFIG={apt}", "apt-get", "-qq", "update"], "lists of kernels")
-    told = checked(
-        ["env", f"APT_CONFIG={apt}", "apt-cache", "depends", "linux-image-amd64"],
-        "the kernel's name",
-    )
-    found = re.search(r"Depends: (linux-image-(\d+)\.(\d+)\S*)", told)
-    if found is None:
-        raise UnavailableError(f"no kernel is in {line.strip()}")
-    return KernelPackage(found[1], (int(found[2]), int(found[3])), apt)
+    updated = folder / "updated"
+    if not updated.exists() or time.time() - updated.stat().st_mtime > OLD_S:
+        checked(["env", f"APT_CONFIG={apt}", "apt-get", "-qq", "update"], "lists of kernels")
+        updated.touch()
+    return apt
 
 
-def unpack(package: str, apt: Path | None, folder: Path) -> Path:
+def unpack(wanted: Package, folder: Path) -> Path:
     """Download a package and return the folder with its files, without installing it."""
     files = folder / "files"
     shutil.rmtree(folder, ignore_errors=True)
     files.mkdir(parents=True)
-    settings = ["env", f"APT_CONFIG={apt}"] if apt else ["env"]
     # apt-get download writes into the present directory only.
-    script = 'cd "$1" && shift && exec "$@"'
-    command = [
-        "sh",
-        "-c",
-        script,
-        "sh",
-        str(folder),
-        *settings,
-        "apt-get",
-        "-qq",
-        "download",
-        package,
-    ]
-    checked(command, f"download of {package}")
+    script = 'cd "$1" && APT_CONFIG="$2" exec apt-get -qq download "$3"'
+    command = ["sh", "-c", script, "sh", str(folder), str(wanted.apt), wanted.name]
+    checked(command, f"download of {wanted.name}")
     (archive,) = folder.glob("*.deb")
-    checked(["dpkg-deb", "-x", str(archive), str(files)], f"unpacking {package}")
+    checked(["dpkg-deb", "-x", str(archive), str(files)], f"unpacking {wanted.name}")
     archive.unlink()
     return files
