@@ -50,9 +50,6 @@ pub enum Command {
     /// What plans have set, and what waits to be confirmed
     #[command(after_help = STATUS)]
     Status(StateArgs),
-    /// Print the JSON Schema of plans, for editors and programs that write plans
-    #[command(after_help = SCHEMA)]
-    Schema,
     /// Take a plan back if its applier dies or nobody confirms it; `apply` starts this
     #[command(hide = true)]
     Guard(StateArgs),
@@ -81,10 +78,6 @@ const STATUS: &str = "\
 Examples:
   airqueued status
   airqueued status --json";
-
-const SCHEMA: &str = "\
-Example:
-  airqueued schema > plan.schema.json";
 
 /// Arguments of `apply`.
 #[derive(Debug, ClapArgs)]

@@ -64,10 +64,6 @@ pub fn run(args: &Args) -> ExitCode {
         Command::Confirm(args) => confirm::run(args),
         Command::Restore(args) => restore::run(args),
         Command::Status(args) => status::run(args),
-        Command::Schema => {
-            say(&airqueue_control::plan::schema());
-            Ok(())
-        }
         Command::Guard(args) => State::open(&args.state)
             .and_then(|state| crate::guard::stand(&state))
             .map_err(Stop::from),

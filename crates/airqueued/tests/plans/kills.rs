@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Kills at random moments of each kind; `AIRQUEUE_KILLS=500 cargo test -p airqueued random_moments -- --nocapture` makes the campaign.
+/// Kills at random moments; `make bench-kills` has 500 of them.
 const KILLS: u64 = 12;
 
 /// System calls that change something outside the process.
@@ -116,8 +116,8 @@ impl Scene {
     }
 }
 
-/// For every kind of call: does something that is killed at the first, second, ... call, until it survives. `kill` returns
-/// whether it was killed; `parts` beds share the work for a kind of call. Returns how often it was killed.
+/// For every kind of call: does something that is killed at the first, second, ... call, until it survives. `kill`
+/// returns whether it was killed; `parts` beds share the work for a kind of call. Returns how often it was killed.
 fn at_every_call(
     calls: &[&'static str],
     parts: u32,
