@@ -25,10 +25,10 @@ from airqueue.cli.size import device_option
 from airqueue.diagnose.advice import Asking
 from airqueue.diagnose.again import changes
 from airqueue.diagnose.loads import LoadError
-from airqueue.diagnose.order import AUTO, DIRECTIONS, MOST_BYTES, NONE, Order, Web
+from airqueue.diagnose.order import AUTO, MOST_BYTES, NONE, Order, Web
 from airqueue.diagnose.order import diagnose as carry_out
 from airqueue.diagnose.queue import Queue, no_queue, queue_from_json
-from airqueue.diagnose.records import Direction, Records, from_json
+from airqueue.diagnose.records import DIRECTIONS, Direction, Records, from_json
 from airqueue.diagnose.result import CREATED, diagnosis, read_diagnosis
 from airqueue.measure.live import DEFAULT_PORT
 
@@ -61,6 +61,7 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
     show_default=True,
     help="Of the load: down to this machine, up from it, one after the other.",
 )
+@click.option("--together", is_flag=True, help="Then load both directions at once, too.")
 @click.option(
     "--load",
     type=click.Choice(["tcp", "flood"]),
@@ -111,6 +112,7 @@ def diagnose(
     wire: str | None,
     gateway: str,
     direction: str,
+    together: bool,
     load: str,
     download: str | None,
     upload: str | None,
@@ -143,6 +145,7 @@ def diagnose(
       airqueue diagnose server.example
       airqueue diagnose server.example --wire 192.168.1.2 --json now.json --report now.html
       airqueue diagnose server.example --queue --max-time 90s
+      airqueue diagnose server.example --together
       airqueue diagnose --download https://server.example/large.bin
       airqueue diagnose server.example --again now.json
       airqueue diagnose --from now.json --flent now.flent.gz
@@ -174,6 +177,7 @@ def diagnose(
                 max_rate,
                 max_wait,
                 read_key(key_file),
+                together,
             )
         except LoadError as error:
             raise click.UsageError(str(error)) from error
