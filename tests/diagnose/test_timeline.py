@@ -10,6 +10,8 @@ import pytest
 from airqueue.diagnose import timeline
 from airqueue.diagnose.records import SERVER, Leg, Load
 
+pytestmark = pytest.mark.wall_clock
+
 
 class Watched:
     """A path whose round trips take a tenth of a second."""
