@@ -1,0 +1,142 @@
+//! `apply`.
+
+use super::args::ApplyArgs;
+use super::survey::{Line, Survey, survey};
+use super::{Code, Ground, Stop, ended, say, this_run};
+use crate::carry::{Company, carry};
+use crate::guard;
+use crate::points::Points;
+use crate::state::State;
+use airqueue_control::journal::{Change, Forward, Journal};
+use airqueue_control::plan::Plan;
+use airqueue_control::transaction::{Outcome, Transaction};
+use airqueue_core::Span;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A plan of 256 settings with their reasons has less.
+const LARGEST: u64 = 4 << 20;
+
+pub(super) fn run(args: &ApplyArgs) -> Result<(), Stop> {
+    let plan = read(&args.plan)?;
+    match args.confirm {
+        Some(wait) => apply(args, plan, wait),
+        None => dry_run(args, &plan),
+    }
+}
+
+fn read(path: &Path) -> Result<Plan, Stop> {
+    let from = if path == Path::new("-") {
+        "the standard input".into()
+    } else {
+        path.display().to_string()
+    };
+    let source: io::Result<Box<dyn Read>> = match path == Path::new("-") {
+        true => Ok(Box::new(io::stdin())),
+        false => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
+    };
+    let mut text = String::new();
+    source.and_then(|source| source.take(LARGEST + 1).read_to_string(&mut text)).map_err(
+        |error| Stop::new(Code::Refused, format!("cannot read the plan {from}: {error}")),
+    )?;
+    if text.len() as u64 > LARGEST {
+        return Err(Stop::new(
+            Code::Refused,
+            format!("{from} is longer than {LARGEST} bytes: it is no plan"),
+        ));
+    }
+    Plan::read(&text).map_err(|error| Stop::new(Code::Refused, format!("{from}: {error}")))
+}
+
+fn dry_run(args: &ApplyArgs, plan: &Plan) -> Result<(), Stop> {
+    // Nothing is written, not even the directory.
+    let journal = match args.state.state.exists() {
+        true => State::open(&args.state.state)?.journal()?,
+        false => Journal::default(),
+    };
+    let survey = survey(plan, &journal, &this_run()?, &mut Points::default())?;
+    if args.state.json {
+        say(&json!({"outcome": "dry run", "settings": survey.lines}).to_string());
+        return Ok(());
+    }
+    print(&survey.lines);
+    let waiting = if journal.change.is_some() {
+        " once the plan that waits is confirmed or restored"
+    } else {
+        ""
+    };
+    say(&format!(
+        "Nothing was changed. Apply it{waiting}: airqueued apply {} --confirm 90s",
+        args.plan.display()
+    ));
+    Ok(())
+}
+
+fn print(lines: &[Line]) {
+    for line in lines {
+        say(&line.to_string());
+    }
+}
+
+fn apply(args: &ApplyArgs, plan: Plan, wait: Span) -> Result<(), Stop> {
+    let state = State::open(&args.state.state)?;
+    let mut ground = Ground::of(&state)?;
+    recover(&mut ground, &state)?;
+    let Survey { lines, steps } = survey(&plan, &ground.journal, &ground.run, &mut ground.points)?;
+    if !args.state.json {
+        print(&lines);
+    }
+    if steps.is_empty() {
+        report(args, "already so", &lines, "All is so already; nothing was changed.");
+        return Ok(());
+    }
+    let forward = Forward { made_by: plan.made_by, run: ground.run.clone(), steps };
+    let work = Transaction::apply(&ground.journal, forward, wait)
+        .map_err(|why| Stop::new(Code::NotNow, why))?;
+    match carry(work, &ground.lock, &mut ground.points, Company::Guard(&state)) {
+        Outcome::Applied => {
+            let seconds = wait.as_secs_f64();
+            report(
+                args,
+                "applied",
+                &lines,
+                &format!(
+                    "Applied. It goes back in {seconds} s unless you keep it: airqueued confirm"
+                ),
+            );
+            Ok(())
+        }
+        Outcome::PutBack { why, left_alone } => {
+            let rest = left_alone.iter().map(|what| format!("; {what}")).collect::<String>();
+            Err(Stop::new(Code::PutBack, format!("{why}. Everything was put back{rest}")))
+        }
+        outcome => ended(outcome).map(|_| ()),
+    }
+}
+
+/// Ends what another process left half done. A plan that waits to be confirmed stays.
+fn recover(ground: &mut Ground, state: &State) -> Result<(), Stop> {
+    let Some(why) = guard::reason(&ground.journal, &ground.run) else {
+        return match ground.journal.change {
+            Some(Change::Applied { .. }) => {
+                let why = "another plan waits to be confirmed: `airqueued confirm` or `airqueued restore` it first";
+                Err(Stop::new(Code::NotNow, why))
+            }
+            _ => Ok(()),
+        };
+    };
+    ground.undo(&why, state)?;
+    Ok(())
+}
+
+fn report(args: &ApplyArgs, outcome: &str, lines: &[Line], sentence: &str) {
+    if args.state.json {
+        let confirm_within_s = args.confirm.filter(|_| outcome == "applied").map(Span::as_secs_f64);
+        say(&json!({"outcome": outcome, "confirm_within_s": confirm_within_s, "settings": lines})
+            .to_string());
+    } else {
+        say(sentence);
+    }
+}

@@ -1,0 +1,142 @@
+//! The command line.
+
+use airqueue_core::Span;
+use airqueue_core::quantity::Kind;
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Where the journal is.
+const STATE: &str = "/var/lib/airqueued";
+
+/// Settings of queues on a Linux machine: applied, confirmed and taken back.
+#[derive(Debug, Parser)]
+#[command(name = "airqueued", version, after_help = HELP)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const HELP: &str = "\
+Examples:
+  airqueued apply plan.json --dry-run
+  airqueued apply plan.json --confirm 90s
+  airqueued confirm
+  airqueued restore
+
+Exit codes:
+  0  done
+  1  the operating system refused something; nothing was changed
+  2  wrong arguments
+  3  the plan is wrong, or this machine cannot hold it; nothing was changed
+  4  not now: another plan waits to be confirmed, or none does
+  5  applying failed; everything was put back
+  6  some settings could not be put back; the next restore goes on
+
+It needs CAP_NET_ADMIN, and a directory for its journal.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Change settings as a plan says, until it is confirmed
+    #[command(after_help = APPLY)]
+    Apply(ApplyArgs),
+    /// Keep the plan that was applied
+    #[command(after_help = CONFIRM)]
+    Confirm(StateArgs),
+    /// Put everything back as it was before the first plan
+    #[command(after_help = RESTORE)]
+    Restore(StateArgs),
+    /// What plans have set, and what waits to be confirmed
+    #[command(after_help = STATUS)]
+    Status(StateArgs),
+    /// Take a plan back if its applier dies or nobody confirms it; `apply` starts this
+    #[command(hide = true)]
+    Guard(StateArgs),
+}
+
+const APPLY: &str = "\
+Examples:
+  airqueued apply plan.json --dry-run
+  airqueued apply plan.json --confirm 90s
+  airqueued apply - --confirm 5min --json < plan.json
+
+All settings are changed, or none. They go back by themselves unless `airqueued confirm` is given in time: give it over the
+network that was changed. They go back as well if airqueued is killed.";
+
+const CONFIRM: &str = "\
+Example:
+  airqueued apply plan.json --confirm 90s && airqueued confirm";
+
+const RESTORE: &str = "\
+Example:
+  airqueued restore
+
+What another program has set since stays, and so does what the machine has set after a restart; both are named.";
+
+const STATUS: &str = "\
+Examples:
+  airqueued status
+  airqueued status --json";
+
+/// Arguments of `apply`.
+#[derive(Debug, ClapArgs)]
+#[group(id = "how", required = true, multiple = false, args = ["dry_run", "confirm"])]
+pub struct ApplyArgs {
+    /// The plan, `-` for the standard input
+    pub plan: PathBuf,
+    /// Say what would change, from what to what and why, and what it would interrupt; change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Change it, and put it back after this time unless it is confirmed, e.g. 90s
+    #[arg(long, value_name = "TIME", value_parser = wait)]
+    pub confirm: Option<Span>,
+    /// Where the journal is, and how to print.
+    #[command(flatten)]
+    pub state: StateArgs,
+}
+
+/// Arguments of every command.
+#[derive(Debug, ClapArgs)]
+pub struct StateArgs {
+    /// Directory of the journal
+    #[arg(long, value_name = "DIR", default_value = STATE)]
+    pub state: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads `90s` or `5min`.
+fn wait(text: &str) -> Result<Span, String> {
+    match Kind::Duration.parse(text)? {
+        seconds if (1.0..=86_400.0).contains(&seconds) => Ok(Span::from_secs_f64(seconds)),
+        _ => Err("give a time from 1s to 24h".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_plan_is_tried_or_applied_with_a_time_to_confirm() {
+        let parse = |line: &str| Args::try_parse_from(line.split(' '));
+        assert!(parse("airqueued apply p").is_err());
+        assert!(parse("airqueued apply p --dry-run --confirm 9s").is_err());
+        for wrong in ["9", "0s", "25h", "-1s"] {
+            assert!(parse(&format!("airqueued apply p --confirm={wrong}")).is_err(), "{wrong}");
+        }
+        let Command::Apply(args) = parse("airqueued apply p --confirm 1.5min").unwrap().command
+        else {
+            panic!("apply is not apply")
+        };
+        assert_eq!(args.confirm, Some(Span::from_secs(90)));
+    }
+}

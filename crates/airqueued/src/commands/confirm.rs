@@ -1,0 +1,41 @@
+//! `confirm`.
+
+use super::args::StateArgs;
+use super::{Code, Ground, Stop, say};
+use crate::guard;
+use crate::state::State;
+use airqueue_control::journal::Change;
+use serde_json::json;
+
+pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
+    let state = State::open(&args.state)?;
+    let mut ground = Ground::of(&state)?;
+    if let Some(why) = guard::reason(&ground.journal, &ground.run) {
+        ground.undo(&why, &state)?;
+        return Err(Stop::new(
+            Code::NotNow,
+            format!("too late: {why}; everything was put back. Apply it again"),
+        ));
+    }
+    let Some(Change::Applied { forward, .. }) = &ground.journal.change else {
+        let last = ground.journal.last.map_or(String::new(), |last| format!(" (last: {last})"));
+        return Err(Stop::new(Code::NotNow, format!("no plan waits to be confirmed{last}")));
+    };
+    for step in &forward.steps {
+        ground.points.check(&step.set, &step.target).map_err(|error| {
+            Stop::new(
+                Code::NotNow,
+                format!(
+                    "{error}: another program changed it; `airqueued restore`, then apply again"
+                ),
+            )
+        })?;
+    }
+    ground.lock.write(&ground.journal.confirmed())?;
+    let points: Vec<String> = forward.steps.iter().map(|step| step.set.point()).collect();
+    match args.json {
+        true => say(&json!({"outcome": "confirmed", "points": points}).to_string()),
+        false => say("Confirmed. As it was before: airqueued restore"),
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! The commands.
+
+mod apply;
+pub mod args;
+mod confirm;
+mod restore;
+mod status;
+mod survey;
+
+use crate::carry::{Company, carry};
+use crate::machine;
+use crate::points::Points;
+use crate::state::{Locked, State, StateError};
+use airqueue_control::journal::{Journal, Run};
+use airqueue_control::transaction::{Outcome, Transaction};
+use args::{Args, Command};
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long a command waits for another one that acts.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why a command did not do what was asked, and the program's exit code.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stop {
+    code: Code,
+    text: String,
+}
+
+/// Exit codes; [`args`] describes them for users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Code {
+    /// The operating system refused something.
+    Failed = 1,
+    /// The plan is wrong or cannot be applied here.
+    Refused = 3,
+    /// Not at this time.
+    NotNow = 4,
+    /// It was tried, and all is as before.
+    PutBack = 5,
+    /// Some settings could not be put back.
+    Stuck = 6,
+}
+
+impl Stop {
+    fn new(code: Code, text: impl Into<String>) -> Stop {
+        Stop { code, text: text.into() }
+    }
+}
+
+impl From<StateError> for Stop {
+    fn from(error: StateError) -> Stop {
+        let code = if matches!(error, StateError::Busy) { Code::NotNow } else { Code::Failed };
+        Stop::new(code, error.to_string())
+    }
+}
+
+/// Runs a command.
+pub fn run(args: &Args) -> ExitCode {
+    let done = match &args.command {
+        Command::Apply(args) => apply::run(args),
+        Command::Confirm(args) => confirm::run(args),
+        Command::Restore(args) => restore::run(args),
+        Command::Status(args) => status::run(args),
+        Command::Guard(args) => State::open(&args.state)
+            .and_then(|state| crate::guard::stand(&state))
+            .map_err(Stop::from),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop { code, text }) => {
+            let _ = writeln!(std::io::stderr(), "airqueued: {text}");
+            ExitCode::from(code as u8)
+        }
+    }
+}
+
+/// Prints a line. A reader that went away is no reason to fail.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// What commands that act begin with: the lock, the journal, and this run of the machine.
+struct Ground<'a> {
+    lock: Locked<'a>,
+    journal: Journal,
+    run: Run,
+    points: Points,
+}
+
+impl Ground<'_> {
+    fn of(state: &State) -> Result<Ground<'_>, Stop> {
+        let lock = state.lock(PATIENCE)?;
+        let journal = state.journal()?;
+        let run = this_run()?;
+        elsewhere(&journal, &run, state)?;
+        Ok(Ground { lock, journal, run, points: Points::default() })
+    }
+
+    /// Puts back what is under way. Returns what was left as it is.
+    fn undo(&mut self, why: &str, state: &State) -> Result<Vec<String>, Stop> {
+        let found = self.points.found(&self.journal.undoing(), &self.run);
+        let work = Transaction::undo(&self.journal, &self.run, why, &found);
+        let outcome = carry(work, &self.lock, &mut self.points, Company::Guard(state));
+        self.journal = state.journal()?;
+        ended(outcome)
+    }
+}
+
+fn this_run() -> Result<Run, Stop> {
+    machine::run().map_err(|error| {
+        Stop::new(
+            Code::Failed,
+            format!("cannot tell this run of the machine: {error}; is /proc mounted?"),
+        )
+    })
+}
+
+/// Names of interfaces mean others in another network namespace.
+fn elsewhere(journal: &Journal, now: &Run, state: &State) -> Result<(), Stop> {
+    let mut runs = journal.undoing().into_iter().chain(journal.restoring()).map(|task| task.run);
+    let other = runs.find(|run| run.boot == now.boot && run.namespace != now.namespace);
+    other.map_or(Ok(()), |_| {
+        let path = state.path().join("journal.json");
+        let what = format!(
+            "{} is about another network namespace: run airqueued there, or give another --state; if that namespace is gone, its settings are too: remove the file",
+            path.display()
+        );
+        Err(Stop::new(Code::NotNow, what))
+    })
+}
+
+/// The end of a way back as the result of a command that was to lead there.
+fn ended(outcome: Outcome) -> Result<Vec<String>, Stop> {
+    match outcome {
+        Outcome::PutBack { left_alone, .. } => Ok(left_alone),
+        Outcome::Applied => Ok(Vec::new()),
+        Outcome::NotBegun(why) => Err(Stop::new(Code::Failed, why)),
+        Outcome::Stuck(what) => {
+            let text = format!(
+                "could not put everything back: {}; try `airqueued restore` again",
+                what.join("; ")
+            );
+            Err(Stop::new(Code::Stuck, text))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `status`.
+
+use super::args::StateArgs;
+use super::{Stop, say, this_run};
+use crate::machine;
+use crate::points::Points;
+use crate::state::State;
+use airqueue_control::journal::{Change, Journal, Task};
+use airqueue_control::transaction::Found;
+use serde::Serialize;
+use serde_json::json;
+
+/// A setting of ours.
+#[derive(Serialize)]
+struct Line {
+    /// What is set.
+    point: String,
+    /// To what we set it.
+    ours: String,
+    /// To what it goes back.
+    before: String,
+    /// What it is now.
+    now: String,
+    /// Whether it waits to be confirmed.
+    waits: bool,
+}
+
+pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
+    let (journal, guarded) = match args.state.exists() {
+        true => {
+            let state = State::open(&args.state)?;
+            (state.journal()?, state.is_guarded()?)
+        }
+        false => (Journal::default(), false),
+    };
+    let run = this_run()?;
+    let mut points = Points::default();
+    let mut lines = Vec::new();
+    for (tasks, waits) in [(journal.restoring(), false), (journal.undoing(), true)] {
+        let found = points.found(&tasks, &run);
+        lines.extend(tasks.into_iter().zip(found).map(|(task, found)| line(task, found, waits)));
+    }
+    let (state, left_s) = match &journal.change {
+        None if journal.kept.is_empty() => ("nothing of ours", None),
+        None => ("confirmed", None),
+        Some(Change::Prepared(_) | Change::Applying(_)) => ("applying", None),
+        Some(Change::Applied { deadline_ns, .. }) => {
+            let left_ns = deadline_ns.saturating_sub(machine::now().as_nanos());
+            ("waits to be confirmed", Some(left_ns.max(0) as f64 / 1e9))
+        }
+        Some(Change::Back(_)) => ("going back", None),
+    };
+    if args.json {
+        say(&json!({"state": state, "left_s": left_s, "guarded": guarded, "settings": lines, "last": journal.last}).to_string());
+        return Ok(());
+    }
+    for Line { point, ours, before, now, .. } in &lines {
+        say(&format!("{point}\n  ours    {ours}\n  before  {before}\n  now     {now}"));
+    }
+    let left = left_s.map_or(String::new(), |left_s| format!(", {left_s:.0} s left"));
+    let guard = if guarded { ", guarded" } else { "" };
+    let last = journal.last.map_or(String::new(), |last| format!(" (last: {last})"));
+    say(&format!("State: {state}{left}{guard}{last}."));
+    Ok(())
+}
+
+fn line(task: Task, found: Found, waits: bool) -> Line {
+    let now = match found {
+        Found::Old => task.to.words.clone(),
+        Found::Ours => task.ours.words.clone(),
+        Found::Other(words) | Found::Gone(words) | Found::Untold(words) => words,
+    };
+    Line { point: task.set.point(), ours: task.ours.words, before: task.to.words, now, waits }
+}

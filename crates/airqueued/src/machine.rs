@@ -1,0 +1,23 @@
+//! This machine: which run of it this is, and its clock.
+
+use airqueue_control::journal::Run;
+use airqueue_core::Time;
+use nix::time::{ClockId, clock_gettime};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+/// The run of the machine, and the network namespace of this process.
+pub fn run() -> io::Result<Run> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
+    let namespace = fs::metadata("/proc/self/ns/net")?.ino();
+    Ok(Run { boot, namespace })
+}
+
+/// Time since the machine started, sleep included: a deadline passes while a laptop sleeps, and nobody sets this clock.
+pub fn now() -> Time {
+    // The clock exists since Linux 2.6.39; a time after every deadline takes a plan back.
+    clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Time::MAX, |time| {
+        Time::from_nanos(time.tv_sec().saturating_mul(1_000_000_000).saturating_add(time.tv_nsec()))
+    })
+}

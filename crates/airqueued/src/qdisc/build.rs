@@ -1,0 +1,240 @@
+//! From what a plan says to what the kernel takes.
+
+use super::message::ROOT;
+use super::tree::{Node, Tree};
+use crate::netlink::attributes::Writer;
+use airqueue_control::plan::{
+    Cake, Class, Fifo, FqCodel, Isolation, Leaf, Queue, Shaped, Shaper, Shared, Tins,
+};
+
+/// `TC_LINKLAYER_ETHERNET`: a packet takes its length, and no table is needed.
+const ETHERNET: u8 = 1;
+/// A tick of the packet scheduler (`PSCHED_SHIFT`), in which bursts are given.
+const TICK_NS: u64 = 64;
+/// First major number for disciplines of ours; numbers from 8000 on are the kernel's.
+const FIRST_MAJOR: u16 = 0x7a00;
+/// `TCA_HTB_INIT`: htb's version and how a class's quantum follows from its rate; classes here have a quantum.
+const HTB_VERSION: u32 = 3;
+const RATE_TO_QUANTUM: u32 = 10;
+/// The only class of a shaper.
+const ONLY: u16 = 1;
+/// Packets that a shaper's own queue would hold if the one below it were not there.
+const FALLBACK_PACKETS: u32 = 100;
+
+/// The tree that a plan asks for. `avoided` are trees whose numbers are in use, or will be again.
+pub(super) fn tree(queue: &Queue, index: u32, avoided: &[&Tree]) -> Tree {
+    let mut builder = Builder {
+        nodes: Vec::new(),
+        taken: avoided.iter().flat_map(|tree| tree.majors()).collect(),
+    };
+    match queue {
+        Queue::Fifo(fifo) => builder.leaf(ROOT, &Leaf::Fifo(fifo.clone())),
+        Queue::FqCodel(fq_codel) => builder.leaf(ROOT, &Leaf::FqCodel(fq_codel.clone())),
+        Queue::Cake(cake) => builder.leaf(ROOT, &Leaf::Cake(cake.clone())),
+        Queue::Shaped(shaped) => builder.shaped(shaped),
+        Queue::Shared(shared) => builder.shared(shared),
+    }
+    Tree { index, default: None, nodes: builder.nodes }
+}
+
+struct Builder {
+    nodes: Vec<Node>,
+    taken: Vec<u16>,
+}
+
+impl Builder {
+    fn major(&mut self) -> u32 {
+        let free = (FIRST_MAJOR..0x7fff).find(|major| !self.taken.contains(major));
+        let major = free.unwrap_or(FIRST_MAJOR);
+        self.taken.push(major);
+        u32::from(major) << 16
+    }
+
+    fn add(&mut self, class: bool, kind: &str, handle: u32, parent: u32, options: Vec<u8>) {
+        self.nodes.push(Node {
+            class,
+            kind: kind.to_owned(),
+            handle,
+            parent,
+            options: Some(options),
+        });
+    }
+
+    fn leaf(&mut self, parent: u32, leaf: &Leaf) {
+        let handle = self.major();
+        match leaf {
+            Leaf::Fifo(fifo) => {
+                let (kind, limit) = limit(fifo);
+                self.add(false, kind, handle, parent, limit.to_ne_bytes().to_vec());
+            }
+            Leaf::FqCodel(fq_codel) => {
+                self.add(false, "fq_codel", handle, parent, fq_codel_options(fq_codel))
+            }
+            Leaf::Cake(cake) => self.add(false, "cake", handle, parent, cake_options(cake)),
+        }
+    }
+
+    fn shaped(&mut self, shaped: &Shaped) {
+        let root = self.major();
+        let class = root | u32::from(ONLY);
+        match shaped.by {
+            Shaper::Tbf => self.add(false, "tbf", root, ROOT, tbf_options(shaped)),
+            Shaper::Htb => {
+                self.add(false, "htb", root, ROOT, htb_options(ONLY));
+                self.add(
+                    true,
+                    "htb",
+                    class,
+                    ROOT,
+                    class_options(shaped.rate_bps, shaped.rate_bps, shaped.burst()),
+                );
+            }
+        }
+        self.leaf(class, &shaped.below);
+    }
+
+    fn shared(&mut self, shared: &Shared) {
+        let root = u32::from(shared.handle) << 16;
+        self.taken.push(shared.handle);
+        let all = root | u32::from(ONLY);
+        let burst = |rate_bps| {
+            Shaped {
+                by: Shaper::Htb,
+                rate_bps,
+                burst_bytes: None,
+                below: Leaf::Fifo(Fifo::default()),
+            }
+            .burst()
+        };
+        self.add(false, "htb", root, ROOT, htb_options(shared.other));
+        self.add(
+            true,
+            "htb",
+            all,
+            ROOT,
+            class_options(shared.rate_bps, shared.rate_bps, burst(shared.rate_bps)),
+        );
+        for Class { id, rate_bps, queue } in &shared.classes {
+            let class = root | u32::from(*id);
+            self.add(
+                true,
+                "htb",
+                class,
+                all,
+                class_options(*rate_bps, shared.rate_bps, burst(shared.rate_bps)),
+            );
+            self.leaf(class, &Leaf::Fifo(queue.clone()));
+        }
+    }
+}
+
+/// The kernel's discipline and its limit.
+fn limit(fifo: &Fifo) -> (&'static str, u32) {
+    match (fifo.limit_packets, fifo.limit_bytes) {
+        (Some(packets), _) => ("pfifo", packets),
+        (None, bytes) => ("bfifo", bytes.unwrap_or_default()),
+    }
+}
+
+fn fq_codel_options(fq_codel: &FqCodel) -> Vec<u8> {
+    Writer::default()
+        .maybe_u32(1, fq_codel.target_us)
+        .maybe_u32(2, fq_codel.limit_packets)
+        .maybe_u32(3, fq_codel.interval_us)
+        .maybe_u32(4, fq_codel.ecn.map(u32::from))
+        .maybe_u32(5, fq_codel.flows)
+        .maybe_u32(6, fq_codel.quantum_bytes)
+        .maybe_u32(9, fq_codel.memory_limit_bytes)
+        .finish()
+}
+
+fn cake_options(cake: &Cake) -> Vec<u8> {
+    let isolation = cake.isolation.map(|isolation| match isolation {
+        Isolation::Flowblind => 0,
+        Isolation::Srchost => 1,
+        Isolation::Dsthost => 2,
+        Isolation::Hosts => 3,
+        Isolation::Flows => 4,
+        Isolation::DualSrchost => 5,
+        Isolation::DualDsthost => 6,
+        Isolation::TripleIsolate => 7,
+    });
+    let tins = cake.tins.map(|tins| match tins {
+        Tins::Diffserv3 => 0,
+        Tins::Diffserv4 => 1,
+        Tins::Diffserv8 => 2,
+        Tins::Besteffort => 3,
+        Tins::Precedence => 4,
+    });
+    let written = Writer::default();
+    let written = match cake.rate_bps {
+        Some(rate_bps) => written.u64(2, rate_bps / 8),
+        None => written,
+    };
+    written
+        .maybe_u32(3, tins)
+        .maybe_u32(5, isolation)
+        .maybe_u32(6, cake.overhead_bytes.map(|bytes| bytes as u32))
+        .maybe_u32(7, cake.rtt_us)
+        .maybe_u32(10, cake.memory_limit_bytes)
+        .maybe_u32(11, cake.nat.map(u32::from))
+        .maybe_u32(16, cake.ack_filter.map(u32::from))
+        .finish()
+}
+
+/// `struct tc_ratespec`: a rate in bytes per second, and how long a packet is on the link.
+fn ratespec(rate_bps: u64) -> Vec<u8> {
+    let rate = u32::try_from(rate_bps / 8).unwrap_or(u32::MAX);
+    let mut spec = vec![0, ETHERNET, 0, 0, 0, 0, 0, 0];
+    spec.extend_from_slice(&rate.to_ne_bytes());
+    spec
+}
+
+/// How long a burst lasts at the rate, in ticks.
+fn burst_ticks(burst_bytes: u32, rate_bps: u64) -> u32 {
+    let ns = u64::from(burst_bytes) * 8_000_000_000 / rate_bps;
+    u32::try_from(ns.div_ceil(TICK_NS)).unwrap_or(u32::MAX)
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+/// Rates of 2^32 bytes per second and more have an attribute of their own.
+fn with_long_rates(written: Writer, attributes: &[u16], rate_bps: u64) -> Writer {
+    let long = rate_bps / 8 > u64::from(u32::MAX);
+    attributes.iter().filter(|_| long).fold(written, |to, kind| to.u64(*kind, rate_bps / 8))
+}
+
+/// `struct tc_tbf_qopt` and the burst in bytes.
+fn tbf_options(shaped: &Shaped) -> Vec<u8> {
+    // The limit is that of the byte queue which the kernel makes for an instant, before the one below is there.
+    let fallback = FALLBACK_PACKETS * 1518;
+    let ticks = burst_ticks(shaped.burst(), shaped.rate_bps);
+    let parms = [ratespec(shaped.rate_bps), ratespec(0), words(&[fallback, ticks, 0])].concat();
+    let written = Writer::default().bytes(1, &parms).u32(6, shaped.burst());
+    with_long_rates(written, &[4], shaped.rate_bps).finish()
+}
+
+/// `struct tc_htb_glob`.
+fn htb_options(other: u16) -> Vec<u8> {
+    let glob = words(&[HTB_VERSION, RATE_TO_QUANTUM, u32::from(other), 0, 0]);
+    Writer::default().bytes(2, &glob).finish()
+}
+
+/// `struct tc_htb_opt` of a class with a rate of its own, and what it may borrow up to.
+fn class_options(rate_bps: u64, ceiling_bps: u64, burst_bytes: u32) -> Vec<u8> {
+    // A full packet at least; htb warns above 200,000 bytes.
+    let quantum = u32::try_from(rate_bps / 80).unwrap_or(u32::MAX).clamp(1518, 60_000);
+    let tail = words(&[
+        burst_ticks(burst_bytes, rate_bps),
+        burst_ticks(burst_bytes, ceiling_bps),
+        quantum,
+        0,
+        0,
+    ]);
+    let parms = [ratespec(rate_bps), ratespec(ceiling_bps), tail].concat();
+    let written = Writer::default().bytes(1, &parms);
+    let written = with_long_rates(written, &[6], rate_bps);
+    with_long_rates(written, &[7], ceiling_bps).finish()
+}

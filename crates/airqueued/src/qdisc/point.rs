@@ -1,0 +1,146 @@
+//! The queue of an interface as a control point.
+
+use super::tree::{self, Tree};
+use super::{build, words};
+use crate::netlink::{Netlink, NetlinkError, ROUTE};
+use airqueue_control::plan::{Queue, QueueOf, Set, Shared};
+use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
+use nix::errno::Errno;
+use nix::net::if_::{if_indextoname, if_nametoindex};
+
+/// Queues of the interfaces of this network namespace.
+pub struct Queues {
+    netlink: Netlink,
+}
+
+impl Queues {
+    /// Opens a socket of its own.
+    pub fn open() -> Result<Queues, PointError> {
+        let netlink =
+            Netlink::open(ROUTE).map_err(|error| PointError::Refused(error.to_string()))?;
+        Ok(Queues { netlink })
+    }
+
+    fn tree(&mut self, interface: &str, index: u32) -> Result<tree::Found, PointError> {
+        tree::read(&mut self.netlink, index)
+            .map_err(|error| refused(interface, "tell its queue", &error))
+    }
+
+    /// The tree of the interface that had this number. Its name may be another one's by now.
+    fn again(&mut self, interface: &str, index: u32) -> Result<tree::Found, PointError> {
+        if if_indextoname(index).is_err() {
+            let what = "was removed since, and its settings with it";
+            return Err(PointError::Gone(format!("the interface {interface} {what}")));
+        }
+        self.tree(interface, index)
+    }
+}
+
+impl ControlPoint for Queues {
+    fn read(&mut self, set: &Set, earlier: Option<&Value>) -> Result<Value, PointError> {
+        let interface = &queue_of(set)?.interface;
+        let found = match earlier {
+            Some(value) => self.again(interface, parsed(value)?.index)?,
+            None => self.tree(interface, index(interface)?)?,
+        };
+        Ok(value(&found.tree))
+    }
+
+    fn aim(&mut self, set: &Set, now: &Value, original: &Value) -> Result<Aim, PointError> {
+        let QueueOf { interface, queue } = queue_of(set)?;
+        let (now, original) = (parsed(now)?, parsed(original)?);
+        let lost = self.again(interface, now.index)?.lost.into_iter().next();
+        if let Some(what) = lost.or_else(|| now.refusal()).or_else(|| original.refusal()) {
+            let why = "which airqueued could not put back; remove it with tc first";
+            return Err(PointError::Refused(format!("{interface} has {what}, {why}")));
+        }
+        let tree = aimed(interface, queue, &now, &original)?;
+        let interrupts = (!tree.in_place(&now) && !tree.holds(&now))
+            .then(|| format!("packets that wait in the queue of {interface} are dropped"));
+        Ok(Aim { value: value(&tree), interrupts })
+    }
+
+    fn put(&mut self, set: &Set, to: &Value) -> Result<(), PointError> {
+        let interface = &queue_of(set)?.interface;
+        let to = parsed(to)?;
+        let now = self.again(interface, to.index)?.tree;
+        let refusals = self
+            .netlink
+            .batch(&to.requests(&now))
+            .map_err(|error| refused(interface, "take the queue", &error))?;
+        match refusals.into_iter().next() {
+            Some((_, refusal)) => {
+                Err(refused(interface, "take the queue", &NetlinkError::Refused(refusal)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn same(&self, now: &Value, wanted: &Value) -> bool {
+        match (parsed(now), parsed(wanted)) {
+            (Ok(now), Ok(wanted)) => wanted.holds(&now),
+            _ => false,
+        }
+    }
+}
+
+/// The tree that is to be set: by changes of `now` if that is possible, else by new disciplines with numbers of
+/// their own.
+fn aimed(interface: &str, queue: &Queue, now: &Tree, original: &Tree) -> Result<Tree, PointError> {
+    let changed =
+        build::tree(queue, now.index, &[]).renumbered(now).filter(|tree| tree.in_place(now));
+    if let Some(tree) = changed {
+        return Ok(tree);
+    }
+    if let Queue::Shared(Shared { handle, .. }) = queue {
+        // Beneath the root such a number would be that of another discipline.
+        if [now, original].iter().any(|tree| tree.majors().skip(1).any(|major| major == *handle)) {
+            let what =
+                format!("{interface} has a discipline {handle:x}: already; give another handle");
+            return Err(PointError::Refused(what));
+        }
+    }
+    Ok(build::tree(queue, now.index, &[now, original]))
+}
+
+fn queue_of(set: &Set) -> Result<&QueueOf, PointError> {
+    match set {
+        Set::Queue(queue) => Ok(queue),
+        other => {
+            Err(PointError::Refused(format!("the {} is no queue of an interface", other.point())))
+        }
+    }
+}
+
+fn index(interface: &str) -> Result<u32, PointError> {
+    if_nametoindex(interface).map_err(|_| {
+        PointError::Gone(format!(
+            "there is no interface {interface}; `ip link` lists those there are"
+        ))
+    })
+}
+
+fn value(tree: &Tree) -> Value {
+    let raw = serde_json::to_value(tree).expect("a tree is JSON");
+    Value { words: words::of(tree), raw }
+}
+
+fn parsed(value: &Value) -> Result<Tree, PointError> {
+    serde_json::from_value(value.raw.clone()).map_err(|error| {
+        PointError::Refused(format!("the journal has no queue but {}: {error}", value.words))
+    })
+}
+
+fn refused(interface: &str, what: &str, error: &NetlinkError) -> PointError {
+    let text = format!("{interface} does not {what}: {error}");
+    match error.errno() {
+        Some(Errno::EPERM) => {
+            PointError::Denied(format!("{text}; run as root, or with CAP_NET_ADMIN"))
+        }
+        Some(Errno::ENODEV) => PointError::Gone(text),
+        Some(Errno::ENOENT) => {
+            PointError::Refused(format!("{text}; this kernel may lack the discipline"))
+        }
+        _ => PointError::Refused(text),
+    }
+}
