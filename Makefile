@@ -36,7 +36,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):.*  ## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: system-build $(VENV)/.installed endpoint  ## .venv with airqueue and airqueue-papers in it, and the small binary
+setup: system-build $(VENV)/.installed endpoint  ## .venv with airqueue and airqueue-papers in it, and the small binaries
 
 # The virtual environment with every Python dependency, airqueue itself, and the papers above airqueue
 # (editable: edits of Python files need no rebuild). Maturin builds airqueue, in release mode.
@@ -53,9 +53,10 @@ $(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
 	[ ! -e $@ ] || $(PIP_INSTALL) --no-build-isolation --no-deps --editable .
 	touch $@
 
-# No stamp here: cargo itself knows whether there is something to do.
-endpoint: system-build
-	cargo build --quiet --release --locked -p airqueue-host --bins
+# No stamp here: cargo itself knows whether there is something to do. The binaries are beside the command.
+endpoint: $(VENV)/.dependencies
+	cargo build --quiet --release --locked -p airqueue-host -p airqueued --bins
+	ln -sf "$(abspath $(TARGET))/release/airqueue-endpoint" "$(abspath $(TARGET))/release/airqueued" $(BIN)/
 
 test: system-test lint test-rust test-models test-python  ## lint, then every test of Rust and Python
 

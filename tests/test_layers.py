@@ -61,7 +61,16 @@ MAY_USE = {
 
 # Crates that reach the operating system: only a shell may name them.
 OS_CRATES = {
-    "nix", "getrandom", "libc", "rustix", "socket2", "tokio", "mio", "clap", "tun-rs", "netlink-sys",
+    "nix",
+    "getrandom",
+    "libc",
+    "rustix",
+    "socket2",
+    "tokio",
+    "mio",
+    "clap",
+    "tun-rs",
+    "netlink-sys",
 }
 PYTHON_CRATES = {"pyo3", "numpy"}
 SHELLS = {"airqueue-host", "airqueue-python", "airqueued"}

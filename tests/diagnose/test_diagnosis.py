@@ -221,6 +221,21 @@ def test_both_directions_at_once_are_felt_but_blame_nobody(tmp_path, capsys):
     assert from_json(document["records"]).together == records.together
 
 
+def test_a_plan_is_written_of_what_is_recommended(tmp_path, capsys):
+    path = tmp_path / "plan.json"
+    found = diagnosis(imagined({GATEWAY: 0.2, SERVER: 0.2}, direction="up", carried_bps=10e6))
+    emit(found, [], ABOUT, Files(plan=str(path)))
+    (item,) = json.loads(path.read_text("utf-8"))["settings"]
+    assert item["set"]["queue"] == {
+        "interface": "wlan0",
+        "queue": {"cake": {"rate_bps": 9_500_000}},
+    }
+    assert item["why"] == found.recommendation.headline
+    path.unlink()
+    emit(diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.0})), [], ABOUT, Files(plan=str(path)))
+    assert "No plan is written" in capsys.readouterr().err and not path.exists()
+
+
 @pytest.mark.parametrize("answers", [{SERVER: 0.3}, {GATEWAY: 0.1}, {}])
 def test_both_directions_at_once_need_the_leg_to_the_server_alone(answers):
     (pair,) = diagnosis(at_once(imagined(answers))).together

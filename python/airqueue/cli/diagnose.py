@@ -21,6 +21,7 @@ from airqueue.cli.diagnose_queue import (
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import DURATION, RATE, key_option, max_wait_option, read_key
+from airqueue.cli.plans import plan_option
 from airqueue.cli.size import device_option
 from airqueue.diagnose.advice import Asking
 from airqueue.diagnose.again import changes
@@ -104,6 +105,7 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
 @report_option
 @flent_option
 @prometheus_option
+@plan_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def diagnose(
     *,
@@ -131,6 +133,7 @@ def diagnose(
     report_path: str | None,
     flent_path: str | None,
     prometheus_path: str | None,
+    plan_path: str | None,
     quiet: bool,
 ) -> None:
     """Say why it lags: load the path to HOST, and watch who waits on which part of it.
@@ -148,11 +151,11 @@ def diagnose(
       airqueue diagnose server.example --together
       airqueue diagnose --download https://server.example/large.bin
       airqueue diagnose server.example --again now.json
-      airqueue diagnose --from now.json --flent now.flent.gz
+      airqueue diagnose --from now.json --flent now.flent.gz --plan plan.json
 
     Exit codes: 0 a result; 1 nothing could be diagnosed; 2 wrong usage; 130 interrupted.
     """
-    files = Files(json_path, report_path, flent_path, prometheus_path)
+    files = Files(json_path, report_path, flent_path, prometheus_path, plan_path)
     files.check()
     wanted = Wanted(queue, capture_path, max_time)
     before = None if again is None else from_json(read_diagnosis(again)["records"])

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from airqueue.cli.advice import emit
 from airqueue.cli.common import json_option
 from airqueue.cli.parameters import DURATION, RATE
+from airqueue.cli.plans import PlanFile, node_option, plan_option, sets_option
 from airqueue.measure.schema import read_result
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
 from airqueue.models.packets import PACKET_BYTES
@@ -90,7 +91,12 @@ device_option = _device("--device", "device", "wlan0", "Network device in the se
 phy_device_option = _device("--phy-device", "phy_device", "phy0", "Its name for iw phy.")
 
 
-def _finish(advice: Advice, targets: tuple[str, ...], json_path: str | None) -> None:
+def _finish(
+    advice: Advice, targets: tuple[str, ...], json_path: str | None, planned: PlanFile
+) -> None:
+    """Show the advice and write its files; the plan first, since there may be none."""
+    planned.check()
+    planned.write(advice.settings, advice.headline)
     emit(replace(advice, settings=wanted(advice.settings, targets)), json_path)
 
 
@@ -155,6 +161,8 @@ def size() -> None:
 @device_option
 @phy_device_option
 @for_option
+@plan_option
+@sets_option
 @json_option
 @click.pass_context
 def ap(
@@ -172,6 +180,8 @@ def ap(
     device: str,
     phy_device: str,
     targets: tuple[str, ...],
+    plan_path: str | None,
+    sets: str | None,
     json_path: str | None,
 ) -> None:
     """Size the queue of an access point, from a measurement of it or from its radio's rate.
@@ -185,6 +195,7 @@ def ap(
       airqueue size ap --rate 54mbit --rtt 100ms --flows 20
       airqueue size ap --rate 866mbit --phy ac-80mhz-2ss-sgi --rtt 40ms --flows 8 --for tc
       airqueue size ap --rate 54mbit --rate 6mbit --rtt 100ms --flows 2 --json -
+      airqueue size ap home.json --plan plan.json && airqueue apply plan.json --dry-run
     """
     _refuse_mixture(context, file, rates, rtt)
     asked = Asked(
@@ -210,7 +221,7 @@ def ap(
             control=control,
         )
         advice = ap_advice(sized, asked)
-    _finish(advice, targets, json_path)
+    _finish(advice, targets, json_path, PlanFile(plan_path, sets))
 
 
 def _refuse_mixture(
@@ -271,6 +282,9 @@ def _refuse_mixture(
 @device_option
 @phy_device_option
 @for_option
+@plan_option
+@sets_option
+@node_option
 @json_option
 def mesh(
     *,
@@ -283,6 +297,9 @@ def mesh(
     device: str,
     phy_device: str,
     targets: tuple[str, ...],
+    plan_path: str | None,
+    sets: str | None,
+    node: str | None,
     json_path: str | None,
 ) -> None:
     """Size the queues of every node of a wireless mesh.
@@ -296,6 +313,7 @@ def mesh(
       airqueue size mesh examples/simulate/mesh-cross.toml
       airqueue size mesh examples/mesh/parking-lot.toml --allocation optimum --rounding best
       airqueue size mesh examples/mesh/chain.toml --for tc --json -
+      airqueue size mesh examples/mesh/chain.toml --node client --plan plan.json
     """
     from airqueue.simulate.as_mesh import read_mesh  # noqa: PLC0415 - the others need no simulator
 
@@ -331,7 +349,7 @@ def mesh(
         phy_device=phy_device,
         cautions=described.cautions,
     )
-    _finish(advice, targets, json_path)
+    _finish(advice, targets, json_path, PlanFile(plan_path, sets, node))
 
 
 @size.command()
@@ -372,6 +390,7 @@ def mesh(
 @device_option
 @_device("--radio", "radio", "radio0", "Section of the radio in OpenWrt's settings.")
 @_for(*TARGETS, "scenario")
+@plan_option
 @json_option
 def edca(
     *,
@@ -385,6 +404,7 @@ def edca(
     device: str,
     radio: str,
     targets: tuple[str, ...],
+    plan_path: str | None,
     json_path: str | None,
 ) -> None:
     """Choose EDCA parameters that make TCP uploads and downloads fair.
@@ -401,4 +421,4 @@ def edca(
     """
     sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
     advice = edca_advice(sized, device=device, radio=radio, mark=mark, ack_bytes=ack_bytes)
-    _finish(advice, targets, json_path)
+    _finish(advice, targets, json_path, PlanFile(plan_path))
