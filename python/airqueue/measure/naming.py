@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airqueue.measure.disciplines import classes, management, steps
+from airqueue.measure.disciplines.codel import CoDel
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Step, full_at
 from airqueue.measure.plan import Plan
@@ -37,14 +38,18 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
             return False
         left_s -= plan.end_s
     taken = runner.sessions(steps.STEP)
-    middle = steps.overloads(layout)[1]
     if hardly_acted(taken):
+        middle = steps.overloads(layout)[1]
         plan, meta = steps.step_plan(layout, middle, steps.LONG_S, len(plans))
         _run(runner, plan, meta, plan.end_s)
-    elif (interval_s := untold_interval(taken)) is not None:
-        # Behind a longer rest than the other steps have the first gaps tell which CoDel this is.
-        rest = steps.rest_s(interval_s)
-        plan, meta = steps.step_plan(layout, middle, steps.LENGTHS_S[1], len(plans), rest)
+    elif (found := untold(taken)) is not None:
+        # Behind a longer rest the first gaps tell which CoDel this is, at an overload that has shown
+        # the law already.
+        rest, overload = (
+            steps.rest_s(found.law.interval_s),
+            found.step.offered_pps / layout.rate_pps,
+        )
+        plan, meta = steps.step_plan(layout, overload, steps.LENGTHS_S[1], len(plans), rest)
         _run(runner, plan, meta, plan.end_s)
     return True
 
@@ -73,10 +78,10 @@ def _seen(taken: Sequence[Session]) -> tuple[list[Step], float | None]:
     return seen, full_at(seen) if seen else None
 
 
-def untold_interval(taken: Sequence[Session]) -> float | None:
-    """Return CoDel's interval in seconds if the steps do not tell which CoDel this is, else None."""
+def untold(taken: Sequence[Session]) -> CoDel | None:
+    """Return CoDel's law if the steps follow that law, and do not tell which CoDel this is."""
     found = management.fitted_codel(*_seen(taken))
-    return found.law.interval_s if found is not None and found.begin == "unrested" else None
+    return found if found is not None and found.begin == "unrested" else None
 
 
 def hardly_acted(taken: Sequence[Session]) -> bool:
