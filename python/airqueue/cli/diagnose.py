@@ -22,7 +22,7 @@ from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import DURATION, RATE, key_option, max_wait_option, read_key
 from airqueue.cli.plans import plan_option
-from airqueue.cli.size import device_option
+from airqueue.cli.size_options import device_option
 from airqueue.diagnose.advice import Asking
 from airqueue.diagnose.again import changes
 from airqueue.diagnose.loads import LoadError

@@ -84,7 +84,7 @@ class Advice:
     """The result of `airqueue size`."""
 
     what: str
-    """ap, mesh or edca."""
+    """ap, mesh, edca or rdqm."""
     inputs: Mapping[str, Any]
     headline: str
     """The recommendation in one sentence."""
