@@ -33,10 +33,13 @@ MOST_COUNT: Final = 4096.0
 """At the beginning: after a rest counts are small."""
 EXACT_PACKETS: Final = 1.0
 """Root mean square of the misses that are rounding to whole packets: a uniform error has 0.3."""
+CLOSE_GAP: Final = 0.02
+"""The same as a share of the median gap, where packets are faster than hosts send them evenly."""
 EXACT_GAP: Final = 0.35
-"""The same as a share of the median gap; gaps of drops at random vary by half of a gap and more."""
-CHANCE: Final = 1e-5
-"""Significance level: chance that drops at random miss the law by so little, in one comparison."""
+"""A share of the gap that is too much; gaps of drops at random vary by half of a gap and more."""
+CHANCE: Final = 1e-7
+"""Significance level: chance that drops at random miss the law by so little, in one comparison of
+the hundred that a device takes."""
 CURVED: Final = 3.0
 """Least ratio of the misses of evenly spaced drops to those of the law."""
 SQUARE_ROOT: Final = 0.003
@@ -199,7 +202,8 @@ def _fitted(at: Floats, gaps: Floats) -> _Fitted:
 
 
 def _holds(law: Law, step: Step) -> bool:
-    allowed = min(EXACT_PACKETS * step.packet_s + step.blur_s, EXACT_GAP * law.gap_s)
+    exact = max(EXACT_PACKETS * step.packet_s + step.blur_s, CLOSE_GAP * law.gap_s)
+    allowed = min(exact, EXACT_GAP * law.gap_s)
     if law.interval_s <= 0 or law.miss_s > allowed or law.curved < CURVED:
         return False
     # Two or three parameters are fitted; each further drop would hit its place by chance.
