@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo demo-diagnose fuzz binaries deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo demo-diagnose fuzz binaries deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -108,6 +108,9 @@ bench-emulate: system-demo setup  ## lateness of emulations: real programs on th
 
 bench-emulate-peers: setup  ## emulators side by side: what they carry, and what they add; those that it does not run are named
 	$(BIN)/python benches/emulate_peers.py
+
+bench-kills: system-test  ## plans whose processes are killed at 500 random moments; takes six minutes
+	AIRQUEUE_KILLS=500 cargo test --quiet --locked -p airqueued random_moments -- --nocapture
 
 bench-exact: setup  ## the kernel's TCP in exact emulations beside the simulator's, and what these emulations cost
 	$(BIN)/python benches/exact.py

@@ -52,6 +52,13 @@ look() {
         has ping || bed+=(iputils-ping)
         has iptables || bed+=(iptables)
         has pasta || bed+=(passt)
+        has qemu-system-x86_64 || bed+=(qemu-system-x86)
+        has hostapd || bed+=(hostapd)
+        has wpa_supplicant || bed+=(wpasupplicant)
+        has iw || bed+=(iw)
+        has ethtool || bed+=(ethtool)
+        has zstd || bed+=(zstd)
+        has strace || bed+=(strace)
         has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
         optional+=("${bed[@]}" "${browser[@]}")
         ;;

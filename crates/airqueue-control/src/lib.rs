@@ -5,6 +5,9 @@
 //! simulation acts on simulated queues.
 
 pub mod journal;
+pub mod pace;
+pub mod places;
 pub mod plan;
 pub mod point;
 pub mod transaction;
+pub mod watch;

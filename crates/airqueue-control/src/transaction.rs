@@ -84,6 +84,7 @@ enum Stage {
     Begin,
     Forward { step: usize, put: bool },
     Settle,
+    CallHelp,
     TurnBack,
     Backward { left: usize, put: bool },
     Clear(Outcome),
@@ -141,7 +142,7 @@ impl Transaction {
     fn back(journal: &Journal, back: Back) -> Transaction {
         let mut journal = journal.clone();
         journal.change = Some(Change::Back(back));
-        Transaction { journal, stage: Stage::TurnBack, wait: Span::ZERO, stuck: Vec::new() }
+        Transaction { journal, stage: Stage::CallHelp, wait: Span::ZERO, stuck: Vec::new() }
     }
 
     /// What is to be done now.
@@ -150,7 +151,7 @@ impl Transaction {
             Stage::Announce | Stage::Begin | Stage::Settle | Stage::TurnBack | Stage::Clear(_) => {
                 Action::Write(&self.journal)
             }
-            Stage::CallGuard => Action::Guard,
+            Stage::CallGuard | Stage::CallHelp => Action::Guard,
             Stage::Forward { step, put } => {
                 let step = &self.forward().steps[*step];
                 at(*put, &step.set, &step.target)
@@ -196,7 +197,9 @@ impl Transaction {
                 let all = self.forward().steps.len();
                 self.turn(all, why)
             }
-            // The way back does not wait for a disk: the journal that is there leads back as well.
+            // The way back does not wait for help.
+            (Stage::CallHelp, _) => Stage::TurnBack,
+            // Nor for a disk: the journal that is there leads back as well.
             (Stage::TurnBack, _) => self.task(self.tasks().len()),
             (Stage::Backward { left, put: true }, Done::Well) => {
                 Stage::Backward { left, put: false }

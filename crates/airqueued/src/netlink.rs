@@ -230,6 +230,13 @@ impl Netlink {
     }
 }
 
+/// The messages of a datagram that answers request number 0, as in a recording.
+pub fn answer(datagram: &[u8]) -> Result<Vec<Message>, NetlinkError> {
+    let mut answers = Answers::of(0, 0);
+    answers.read(datagram)?;
+    answers.finished()
+}
+
 /// Answers to a range of sequence numbers, as far as they were read.
 struct Answers {
     first: u32,

@@ -3,8 +3,8 @@
 use super::tree::Node;
 use crate::netlink::attributes::{self, Writer};
 
-/// Disciplines that can be put back from what the kernel tells. Each was set, replaced and put back with a kernel
-/// (`tests/apply`), and the kernel told the same before and after.
+/// Disciplines that can be put back from what the kernel tells. In tests each is set by tc, replaced and put back, and tc tells the
+/// same before and after. Others may take back something else than they tell, as pie does with its times.
 const KNOWN: [&str; 14] = [
     "pfifo",
     "bfifo",

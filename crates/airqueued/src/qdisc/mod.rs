@@ -9,7 +9,19 @@ mod kinds;
 mod message;
 mod point;
 mod tree;
+mod trial;
 mod words;
 
 pub use point::Queues;
 pub use tree::{Node, Tree};
+
+use crate::netlink::{Message, NetlinkError};
+
+/// What a message of the kernel says of a queue discipline, in words.
+pub fn describe(message: &Message) -> Result<String, NetlinkError> {
+    let node = tree::node((false, message::Told::read(message)?));
+    Ok(words::of(&Tree { index: 0, default: None, nodes: vec![node] }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! The queue of an interface as a control point.
 
 use super::tree::{self, Tree};
+use super::trial::{Trial, trial};
 use super::{build, words};
 use crate::netlink::{Netlink, NetlinkError, ROUTE};
 use airqueue_control::plan::{Queue, QueueOf, Set, Shared};
@@ -55,8 +56,14 @@ impl ControlPoint for Queues {
             return Err(PointError::Refused(format!("{interface} has {what}, {why}")));
         }
         let tree = aimed(interface, queue, &now, &original)?;
-        let interrupts = (!tree.in_place(&now) && !tree.holds(&now))
-            .then(|| format!("packets that wait in the queue of {interface} are dropped"));
+        if tree.in_place(&now) {
+            return Ok(Aim { value: value(&tree), interrupts: None });
+        }
+        if let Trial::Refused(why) = trial(&tree) {
+            let what = words::of(&tree);
+            return Err(PointError::Refused(format!("this kernel does not take {what}: {why}")));
+        }
+        let interrupts = Some(format!("packets that wait in the queue of {interface} are dropped"));
         Ok(Aim { value: value(&tree), interrupts })
     }
 

@@ -6,7 +6,8 @@ use super::message::{
     made, request,
 };
 use crate::netlink::{LONGEST_BATCH, Netlink, NetlinkError, Request};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// `TC_H_MAJ_MASK`: the number of the discipline in the number of a class.
@@ -19,6 +20,7 @@ pub struct Node {
     /// Whether it is a class.
     pub class: bool,
     /// The discipline's name in tc; of a class that of its discipline.
+    #[serde(deserialize_with = "name")]
     pub kind: String,
     /// Its number.
     pub handle: u32,
@@ -54,12 +56,18 @@ pub(super) fn read(netlink: &mut Netlink, index: u32) -> Result<Found, NetlinkEr
         |all: Vec<Told>| all.into_iter().filter(|told| told.index == index).collect::<Vec<_>>();
     let qdiscs = of(dump(netlink, GET_QDISC, index, 0)?);
     let root = qdiscs.iter().find(|told| told.parent == ROOT);
+    let made = |told: &Told| told.handle != 0 && told.parent != INGRESS;
     // Number 0 is that of disciplines that the kernel has made by itself (`qdisc_create_dflt`).
     let Some(root) = root.filter(|root| root.handle != 0) else {
         let default = Some(root.map_or_else(|| "none".to_owned(), |root| root.kind.clone()));
-        return Ok(Found { tree: Tree { index, default, nodes: Vec::new() }, lost: Vec::new() });
+        let below = qdiscs.iter().filter(|told| made(told));
+        let lost =
+            below.map(|told| format!("{} {} below the default", told.kind, number(told.handle)));
+        return Ok(Found {
+            tree: Tree { index, default, nodes: Vec::new() },
+            lost: lost.collect(),
+        });
     };
-    let made = |told: &Told| told.handle != 0 && told.parent != INGRESS;
     let mut nodes = vec![(false, root.clone())];
     nodes.extend(
         qdiscs
@@ -71,28 +79,31 @@ pub(super) fn read(netlink: &mut Netlink, index: u32) -> Result<Found, NetlinkEr
     nodes.extend(
         classes.into_iter().filter(|told| kinds::has_classes(&told.kind)).map(|told| (true, told)),
     );
-    let mut lost = Vec::new();
-    for (_, told) in &nodes {
-        lost.extend(
-            told.lost.map(|what| format!("{what} of {} {}", told.kind, number(told.handle))),
-        );
-        let filters = of(dump(netlink, GET_FILTER, index, told.handle)?);
-        lost.extend(
-            filters
-                .first()
-                .map(|filter| format!("a filter ({}) at {}", filter.kind, number(told.handle))),
-        );
-    }
-    let (nodes, without_parent) = ordered(nodes.into_iter().map(node).collect());
-    lost.extend(
-        without_parent
-            .iter()
-            .map(|node| format!("{} {} below nothing known", node.kind, number(node.handle))),
-    );
+    let mut lost = lost_with(netlink, index, &nodes)?;
+    let (nodes, strays) = ordered(nodes.into_iter().map(node).collect());
+    let stray = |node: &Node| format!("{} {} below nothing known", node.kind, number(node.handle));
+    lost.extend(strays.iter().map(stray));
     Ok(Found { tree: Tree { index, default: None, nodes }, lost })
 }
 
-fn node((class, told): (bool, Told)) -> Node {
+/// What nodes have beside their options, which would be lost with them.
+fn lost_with(
+    netlink: &mut Netlink,
+    index: u32,
+    nodes: &[(bool, Told)],
+) -> Result<Vec<String>, NetlinkError> {
+    let mut lost = Vec::new();
+    for (_, told) in nodes {
+        let at = number(told.handle);
+        lost.extend(told.lost.map(|what| format!("{what} of {} {at}", told.kind)));
+        let filters = dump(netlink, GET_FILTER, index, told.handle)?;
+        let filter = filters.iter().find(|filter| filter.index == index);
+        lost.extend(filter.map(|filter| format!("a filter ({}) at {at}", filter.kind)));
+    }
+    Ok(lost)
+}
+
+pub(super) fn node((class, told): (bool, Told)) -> Node {
     Node { class, kind: told.kind, handle: told.handle, parent: told.parent, options: told.options }
 }
 
@@ -108,7 +119,7 @@ fn dump(
 
 /// Parents before children, and what has no known parent. Numbers of classes are those of their discipline, and a
 /// minor number: 1:0 is the discipline, 1:5 a class of it.
-fn ordered(mut left: Vec<Node>) -> (Vec<Node>, Vec<Node>) {
+pub(super) fn ordered(mut left: Vec<Node>) -> (Vec<Node>, Vec<Node>) {
     let is_class =
         |parent: u32, nodes: &[Node]| nodes.iter().any(|node| node.class && node.handle == parent);
     let mut placed: Vec<Node> = Vec::new();
@@ -221,10 +232,22 @@ pub(super) fn number(handle: u32) -> String {
     }
 }
 
+/// A name as the kernel takes it (`IFNAMSIZ`).
+fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = String::deserialize(from)?;
+    match (1..16).contains(&name.len()) && name.chars().all(|c| c.is_ascii_graphic()) {
+        true => Ok(name),
+        false => Err(D::Error::custom("a discipline's name has 1 to 15 letters")),
+    }
+}
+
 /// Bytes as hexadecimal digits.
 mod hexadecimal {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Digits of an attribute, which has less than 64 kB.
+    const LONGEST: usize = 120_000;
 
     pub(super) fn serialize<S: Serializer>(
         bytes: &Option<Vec<u8>>,
@@ -242,10 +265,11 @@ mod hexadecimal {
         from: D,
     ) -> Result<Option<Vec<u8>>, D::Error> {
         let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
-        let digits =
-            text.len().is_multiple_of(2) && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let digits = text.len().is_multiple_of(2)
+            && text.len() <= LONGEST
+            && text.bytes().all(|digit| digit.is_ascii_hexdigit());
         if !digits {
-            return Err(D::Error::custom("bytes are pairs of hexadecimal digits"));
+            return Err(D::Error::custom("bytes are pairs of hexadecimal digits, 60,000 at most"));
         }
         let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).map_err(D::Error::custom);
         (0..text.len()).step_by(2).map(byte).collect::<Result<_, _>>().map(Some)

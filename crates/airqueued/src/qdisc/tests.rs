@@ -1,0 +1,199 @@
+use super::message::ROOT;
+use super::tree::{Node, Tree, ordered};
+use super::{build, kinds, words};
+use crate::netlink::Message;
+use crate::netlink::attributes::{self, Writer};
+use airqueue_control::plan::{Plan, Queue, Set};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn queue(queue: Value) -> Queue {
+    let set = json!({"queue": {"interface": "va", "queue": queue}});
+    let plan = json!({"plan": 1, "made_by": "a test", "settings": [{"why": "a test", "set": set}]});
+    let Set::Queue(of) = Plan::read(&plan.to_string()).unwrap().settings.remove(0).set else {
+        panic!("a queue is no queue")
+    };
+    of.queue
+}
+
+fn shared(packets: u32) -> Queue {
+    queue(json!({"shared": {"handle": 5, "rate_bps": 80_000_000, "other": 3, "classes": [
+        {"id": 2, "rate_bps": 8_000_000, "queue": {"limit_packets": packets}},
+        {"id": 3, "rate_bps": 16_000_000, "queue": {"limit_packets": 7}}]}}))
+}
+
+fn node(kind: &str, class: bool, options: Option<Vec<u8>>) -> Node {
+    Node { class, kind: kind.into(), handle: 1 << 16, parent: ROOT, options }
+}
+
+/// µs as the kernel tells them: `codel_time_to_us` of `(us * NSEC_PER_USEC) >> CODEL_SHIFT`.
+fn kernels_time(us: u32) -> u32 {
+    (((u64::from(us) * 1000) >> 10) * 1024 / 1000) as u32
+}
+
+fn target(us: u32) -> Node {
+    node("fq_codel", false, Some(Writer::default().u32(1, us).finish()))
+}
+
+fn target_of(options: &[u8]) -> u32 {
+    attributes::read(options).unwrap().number(1).unwrap() as u32
+}
+
+#[test]
+fn a_tree_that_is_asked_for_holds_itself_and_no_other() {
+    let kinds = [
+        queue(json!({"fifo": {"limit_packets": 30}})),
+        queue(json!({"fifo": {"limit_bytes": 30_000}})),
+        queue(json!({"fq_codel": {"target_us": 7000}})),
+        queue(json!({"fq_codel": {"target_us": 9000}})),
+        queue(json!({"cake": {"rate_bps": 8_000_000}})),
+        queue(json!({"shaped": {"rate_bps": 8_000_000, "below": {"fifo": {"limit_packets": 9}}}})),
+        queue(json!({"shaped": {"rate_bps": 16_000_000, "below": {"fifo": {"limit_packets": 9}}}})),
+        queue(
+            json!({"shaped": {"by": "htb", "rate_bps": 8_000_000, "below": {"fifo": {"limit_packets": 9}}}}),
+        ),
+        shared(10),
+        shared(11),
+    ];
+    for (first, one) in kinds.iter().enumerate() {
+        for (second, other) in kinds.iter().enumerate() {
+            let (one, other) = (build::tree(one, 3, &[]), build::tree(other, 3, &[]));
+            assert_eq!(one.holds(&other), first == second, "{one:?} and {other:?}");
+        }
+    }
+}
+
+#[test]
+fn limits_of_classes_change_in_place_and_their_number_does_not() {
+    let before = build::tree(&shared(10), 3, &[]);
+    let other = build::tree(&queue(json!({"fifo": {"limit_packets": 30}})), 3, &[]);
+    let after = build::tree(&shared(20), 3, &[&other]).renumbered(&before).unwrap();
+    assert!(after.in_place(&before));
+    // Three classes and their two queues; htb itself cannot be changed.
+    assert_eq!(after.requests(&before).len(), 5);
+    assert!(other.clone().renumbered(&before).is_none());
+    assert!(!other.in_place(&before));
+}
+
+#[test]
+fn numbers_in_use_are_avoided() {
+    let shaped =
+        queue(json!({"shaped": {"rate_bps": 8_000_000, "below": {"fifo": {"limit_packets": 9}}}}));
+    let first = build::tree(&shaped, 3, &[]);
+    let second = build::tree(&shaped, 3, &[&first]);
+    let third = build::tree(&shaped, 3, &[&first, &second]);
+    let mut majors: Vec<u16> =
+        [&first, &second, &third].iter().flat_map(|tree| tree.majors()).collect();
+    majors.dedup();
+    assert_eq!(majors.len(), 6);
+}
+
+#[test]
+fn rates_beyond_four_gigabytes_per_second_have_their_own_attribute() {
+    let fast = queue(
+        json!({"shaped": {"rate_bps": 80_000_000_000_u64, "below": {"fifo": {"limit_packets": 9}}}}),
+    );
+    let tree = build::tree(&fast, 3, &[]);
+    let options = attributes::read(tree.nodes[0].options.as_ref().unwrap()).unwrap();
+    assert_eq!(options.number(4), Some(10_000_000_000));
+    assert!(words::of(&tree).starts_with("tbf at 80000 Mb/s above a FIFO of 9 packets"));
+}
+
+#[test]
+fn htbs_version_is_told_in_full_and_taken_in_part() {
+    let glob = |version: u32| {
+        let words = [version, 10, 0x20, 0, 7]
+            .iter()
+            .flat_map(|word| word.to_ne_bytes())
+            .collect::<Vec<_>>();
+        Writer::default().bytes(2, &words).finish()
+    };
+    let told = node("htb", false, Some(glob(0x3_0011)));
+    assert_eq!(kinds::for_kernel(&told), Some(glob(3)));
+    assert!(kinds::holds(&node("htb", false, Some(glob(3))), &told));
+}
+
+#[test]
+fn parents_come_before_children_and_strays_are_named() {
+    let tree = build::tree(&shared(10), 3, &[]);
+    let mut nodes = tree.nodes.clone();
+    nodes.reverse();
+    let (sorted, strays) = ordered(nodes.clone());
+    assert_eq!((sorted.len(), strays.len()), (nodes.len(), 0));
+    for (at, node) in sorted.iter().enumerate() {
+        let before = |handle: u32| sorted[..at].iter().any(|other| other.handle == handle);
+        assert!(node.parent == ROOT || before(node.parent), "{node:?}");
+    }
+    nodes.retain(|node| node.parent != ROOT);
+    assert_eq!(ordered(nodes).0, []);
+}
+
+#[test]
+fn a_journal_that_names_nonsense_is_an_error() {
+    let tree = |kind: &str, options: &str| {
+        json!({"index": 3, "default": null, "nodes": [
+            {"class": false, "kind": kind, "handle": 65_536, "parent": ROOT, "options": options}]})
+    };
+    assert!(serde_json::from_value::<Tree>(tree("pfifo", "64000000")).is_ok());
+    for (kind, options) in [
+        ("pfifo", "6400000"),
+        ("pfifo", "+1"),
+        ("pfifo", "é0"),
+        ("a kind of sixteen", ""),
+        ("pf\u{0}fo", ""),
+        ("", ""),
+        ("pfifo", &"00".repeat(70_000)),
+    ] {
+        assert!(
+            serde_json::from_value::<Tree>(tree(kind, options)).is_err(),
+            "{kind} {options:.20}"
+        );
+    }
+}
+
+proptest! {
+    /// However often a time is read and put back, it stays.
+    #[test]
+    fn times_of_codel_do_not_creep(us in 0u32..100_000_000) {
+        let told = kernels_time(us);
+        let put_back = target_of(&kinds::for_kernel(&target(told)).unwrap());
+        prop_assert_eq!(kernels_time(put_back), told);
+        prop_assert!(kinds::holds(&target(us), &target(told)));
+        prop_assert!(!kinds::holds(&target(us), &target(told + 4)));
+    }
+
+    #[test]
+    fn hostile_messages_do_not_panic(body in prop::collection::vec(any::<u8>(), 0..120)) {
+        let _ = super::describe(&Message { kind: 36, body });
+    }
+
+    #[test]
+    fn hostile_options_do_not_panic(
+        kind in prop::sample::select(vec!["pfifo", "tbf", "htb", "drr", "fq_codel", "codel", "cake", "sfq", "mq", "x"]),
+        class: bool,
+        asked in prop::option::of(prop::collection::vec(any::<u8>(), 0..90)),
+        told in prop::option::of(prop::collection::vec(any::<u8>(), 0..90)),
+    ) {
+        let (asked, told) = (node(kind, class, asked), node(kind, class, told));
+        let _ = kinds::holds(&asked, &told);
+        let _ = kinds::changeable(&asked, &told);
+        let _ = kinds::for_kernel(&told);
+        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told] });
+    }
+
+    /// The same with right attributes around wrong values.
+    #[test]
+    fn hostile_attributes_do_not_panic(
+        kind in prop::sample::select(vec!["tbf", "htb", "drr", "fq_codel", "codel", "cake"]),
+        class: bool,
+        attribute in 1u16..12,
+        asked in prop::collection::vec(any::<u8>(), 0..60),
+        told in prop::collection::vec(any::<u8>(), 0..60),
+    ) {
+        let of = |value: &[u8]| node(kind, class, Some(Writer::default().bytes(attribute, value).finish()));
+        let (asked, told) = (of(&asked), of(&told));
+        let _ = kinds::holds(&asked, &told);
+        let _ = kinds::for_kernel(&told);
+        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told] });
+    }
+}

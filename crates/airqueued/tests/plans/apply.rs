@@ -1,0 +1,343 @@
+//! Plans on the kernel's own queue disciplines: set, read back, put back.
+
+use crate::bed::{Bed, two_queues};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A queue of a plan, and what tc tells of it.
+fn queues() -> Vec<(Value, Vec<&'static str>)> {
+    let shaped = |by: &str| json!({"shaped": {"by": by, "rate_bps": 8_000_000, "burst_bytes": 3200, "below": {"fifo": {"limit_packets": 50}}}});
+    let shared = json!({"shared": {"handle": 5, "rate_bps": 80_000_000, "other": 3, "classes": [
+        {"id": 2, "rate_bps": 8_000_000, "queue": {"limit_packets": 10}},
+        {"id": 3, "rate_bps": 16_000_000, "queue": {"limit_bytes": 30_000}}]}});
+    vec![
+        (json!({"fifo": {"limit_packets": 30}}), vec!["pfifo", "limit 30p"]),
+        (json!({"fifo": {"limit_bytes": 45_000}}), vec!["bfifo", "limit 45000b"]),
+        (shaped("tbf"), vec!["tbf", "rate 8Mbit burst 3200b", "pfifo", "limit 50p"]),
+        (shaped("htb"), vec!["htb", "rate 8Mbit ceil 8Mbit burst 3200b", "limit 50p"]),
+        (
+            shared,
+            vec![
+                "class htb 5:2 parent 5:1",
+                "rate 8Mbit ceil 80Mbit",
+                "limit 10p",
+                "limit 30000b",
+                "default 0x3",
+            ],
+        ),
+        (
+            json!({"fq_codel": {"target_us": 7000, "limit_packets": 600, "ecn": false}}),
+            vec!["fq_codel", "limit 600p", "target 7ms"],
+        ),
+        (
+            json!({"cake": {"rate_bps": 8_000_000, "isolation": "dual_dsthost"}}),
+            vec!["cake", "bandwidth 8Mbit", "dual-dsthost"],
+        ),
+    ]
+}
+
+#[test]
+fn every_queue_is_set_told_by_tc_and_put_back() {
+    let Some(bed) = Bed::new() else { return };
+    let before = bed.both();
+    for (queue, words) in queues() {
+        let kind = queue.as_object().unwrap().keys().next().unwrap().clone();
+        let plan = bed.plan(&[("va", queue.clone()), ("vb", queue)]);
+        let done = bed.apply(&plan, "60s");
+        if matches!(kind.as_str(), "fq_codel" | "cake") && !bed.has(&kind) {
+            done.ends(3, "this kernel does not take");
+        } else {
+            done.ends(0, "goes back in 60 s");
+            for shown in bed.both() {
+                assert!(words.iter().all(|word| shown.contains(word)), "{words:?} in {shown}");
+            }
+            bed.run(&["confirm"]).ends(0, "Confirmed");
+            bed.run(&["restore"]).ends(0, "as it was before");
+        }
+        assert_eq!(bed.both(), before, "{kind}");
+    }
+}
+
+#[test]
+fn what_somebody_has_set_is_put_back_as_it_was() {
+    let Some(bed) = Bed::new() else { return };
+    let trees: [&[&str]; 7] = [
+        &["qdisc add dev va root handle 1: pfifo limit 77"],
+        &["qdisc add dev va root pfifo_head_drop limit 9"],
+        &[
+            "qdisc add dev va root handle 7a00: tbf rate 7mbit burst 1540 limit 3000000",
+            "qdisc add dev va parent 7a00:1 handle 7a01: pfifo limit 120",
+        ],
+        &[
+            "qdisc add dev va root handle 1: htb default 20 r2q 5",
+            "class add dev va parent 1: classid 1:1 htb rate 50mbit burst 20k cburst 15k quantum 3000",
+            "class add dev va parent 1:1 classid 1:10 htb rate 10mbit ceil 40mbit prio 2",
+            "class add dev va parent 1:1 classid 1:20 htb rate 3333kbit ceil 50mbit",
+            "qdisc add dev va parent 1:10 handle 10: bfifo limit 12345",
+            "qdisc add dev va parent 1:20 handle 20: tbf rate 3mbit burst 5k latency 40ms",
+            "qdisc add dev va parent 20:1 handle 21: pfifo limit 5",
+        ],
+        &["qdisc add dev va root noqueue"],
+        &["qdisc add dev va root pfifo_fast"],
+        &[
+            "qdisc add dev va root handle 1: mq",
+            "qdisc add dev va parent 1:2 handle 3: pfifo limit 33",
+        ],
+    ];
+    for commands in trees {
+        commands.iter().for_each(|line| bed.tc(line));
+        let before = bed.both();
+        // One plan over the other: what comes back is what was before the first.
+        for packets in [20, 30] {
+            bed.apply(&bed.plan(&two_queues(packets)), "60s").ends(0, "Applied");
+            bed.run(&["confirm"]).ends(0, "Confirmed");
+            assert_ne!(bed.both(), before);
+        }
+        bed.run(&["restore"]).ends(0, "as it was before");
+        assert_eq!(bed.both(), before, "{commands:?}");
+        bed.tc("qdisc del dev va root");
+    }
+}
+
+#[test]
+fn what_could_not_be_put_back_is_refused_beforehand() {
+    let Some(bed) = Bed::new() else { return };
+    let refused = |commands: &[&str], words: &str| {
+        commands.iter().for_each(|line| bed.tc(line));
+        let before = bed.both();
+        let plan = bed.plan(&two_queues(20));
+        for how in [&["--dry-run"][..], &["--confirm", "60s"]] {
+            let arguments = [&["apply", plan.to_str().unwrap()], how].concat();
+            bed.run(&arguments).ends(3, words);
+        }
+        assert_eq!(bed.both(), before);
+        bed.tc("qdisc del dev va root");
+    };
+    refused(
+        &[
+            "qdisc add dev va root handle 1: htb",
+            "class add dev va parent 1: classid 1:1 htb rate 50mbit",
+            "filter add dev va parent 1: protocol ip u32 match ip dport 80 0xffff flowid 1:1",
+        ],
+        "settings[0]: va has a filter (u32) at 1:",
+    );
+    refused(
+        &[
+            "qdisc add dev va root stab overhead 10 linklayer adsl tbf rate 7mbit burst 1540 limit 30000",
+        ],
+        "va has a size table (tc stab)",
+    );
+}
+
+#[test]
+fn ingress_disciplines_are_left_alone() {
+    let Some(bed) = Bed::new() else { return };
+    bed.tc("qdisc add dev va ingress");
+    let before = bed.both();
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    assert!(bed.shown("va").contains("ingress"));
+    bed.run(&["restore"]).ends(0, "as it was before");
+    assert_eq!(bed.both(), before);
+}
+
+#[test]
+fn a_dry_run_says_everything_and_changes_nothing() {
+    let Some(bed) = Bed::new() else { return };
+    let (before, plan) = (bed.both(), bed.plan(&two_queues(20)));
+    let done = bed.run(&["apply", plan.to_str().unwrap(), "--dry-run"]);
+    for words in [
+        "queue of va",
+        "from    the system's default (noqueue)",
+        "to      tbf at 8 Mb/s above a FIFO of 20 packets",
+        "why     a test",
+        "but     packets that wait in the queue of va are dropped",
+        "Nothing was changed.",
+    ] {
+        done.ends(0, words);
+    }
+    assert_eq!(bed.both(), before);
+    assert!(!bed.state().exists());
+    let json = bed.run(&["apply", plan.to_str().unwrap(), "--dry-run", "--json"]).stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["settings"][1]["to"], "a FIFO of 32000 bytes");
+}
+
+#[test]
+fn a_limit_changes_in_place_and_drops_nothing() {
+    let Some(bed) = Bed::new() else { return };
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "are dropped");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    let number =
+        |shown: String| shown.lines().next().unwrap().split(' ').nth(2).unwrap().to_owned();
+    let first = number(bed.shown("vb"));
+    let done = bed.apply(&bed.plan(&two_queues(30)), "60s");
+    done.ends(0, "to      a FIFO of 48000 bytes");
+    assert!(!done.stdout.contains("dropped"), "{done:?}");
+    assert_eq!(number(bed.shown("vb")), first);
+    assert!(bed.shown("vb").contains("limit 48000b") && bed.shown("va").contains("limit 30p"));
+    // The same plan again is no change.
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    bed.apply(&bed.plan(&two_queues(30)), "60s").ends(0, "All is so already");
+}
+
+#[test]
+fn a_plan_goes_back_unless_it_is_confirmed() {
+    let Some(bed) = Bed::new() else { return };
+    let (before, plan) = (bed.both(), bed.plan(&two_queues(20)));
+    bed.apply(&plan, "1s").ends(0, "Applied");
+    assert_eq!(bed.status()["state"], "waits to be confirmed");
+    bed.apply(&plan, "1s").ends(4, "another plan waits to be confirmed");
+    assert_ne!(bed.both(), before);
+    bed.until("the plan goes back", Duration::from_secs(2), || bed.both() == before);
+    bed.run(&["confirm"]).ends(4, "the plan was not confirmed in time");
+    bed.until("no guard is left", Duration::from_secs(2), || bed.guards().is_empty());
+    bed.apply(&plan, "1s").ends(0, "Applied");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(bed.status()["state"], "confirmed");
+    assert_ne!(bed.both(), before);
+    bed.until("no guard is left", Duration::from_secs(2), || bed.guards().is_empty());
+    for words in ["Everything else is as it was", "Nothing of ours"] {
+        bed.run(&["restore"]).ends(0, words);
+        assert_eq!(bed.both(), before);
+    }
+}
+
+#[test]
+fn what_others_changed_since_stays() {
+    let Some(bed) = Bed::new() else { return };
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    bed.tc("qdisc replace dev vb root handle 9: pfifo limit 99");
+    bed.run(&["confirm"])
+        .ends(4, "the queue of vb is a FIFO of 99 packets instead of a FIFO of 32000 bytes");
+    bed.run(&["restore"]).ends(
+        0,
+        "Left as it is: the queue of vb was set by another program to a FIFO of 99 packets",
+    );
+    assert!(bed.shown("vb").contains("limit 99p") && bed.shown("va").contains("noqueue"));
+}
+
+#[test]
+fn an_interface_that_is_gone_or_made_again_is_named() {
+    let Some(bed) = Bed::new() else { return };
+    let plan = bed.plan(&two_queues(20));
+    bed.apply(&plan, "60s").ends(0, "Applied");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    bed.inside("ip", &["link", "del", "va"]);
+    bed.apply(&plan, "60s").ends(3, "settings[0]: there is no interface va; `ip link` lists those there are\nairqueued: settings[1]: there is no interface vb");
+    bed.inside("ip", &["link", "add", "va", "type", "veth", "peer", "name", "vb"]);
+    bed.tc("qdisc add dev va root pfifo limit 55");
+    let before = bed.both();
+    // What was before us is what the new interfaces have, not what the old ones had.
+    bed.apply(&plan, "60s").ends(0, "from    a FIFO of 55 packets");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    bed.run(&["restore"]).ends(0, "as it was before");
+    assert_eq!(bed.both(), before);
+}
+
+#[test]
+fn another_namespace_is_no_place_for_the_journal() {
+    let (Some(bed), Some(other)) = (Bed::new(), Bed::new()) else { return };
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    let output = other
+        .command(env!("CARGO_BIN_EXE_airqueued"))
+        .arg("restore")
+        .arg("--state")
+        .arg(bed.state())
+        .output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("is about another network namespace"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn after_a_restart_of_the_machine_its_own_settings_stay() {
+    let Some(bed) = Bed::new() else { return };
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    // The journal as it is found after a restart: of another boot. One queue is the machine's, one is still ours.
+    let path = bed.state().join("journal.json");
+    let mut journal: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    for kept in journal["kept"].as_array_mut().unwrap() {
+        kept["run"]["boot"] = json!("another");
+    }
+    std::fs::write(&path, journal.to_string()).unwrap();
+    bed.tc("qdisc replace dev va root handle 9: pfifo limit 99");
+    bed.run(&["restore"])
+        .ends(0, "the queue of va was set by the machine's start to a FIFO of 99 packets");
+    assert!(bed.shown("va").contains("limit 99p") && bed.shown("vb").contains("noqueue"));
+}
+
+#[test]
+fn a_damaged_journal_or_an_open_directory_is_an_error() {
+    let Some(bed) = Bed::new() else { return };
+    let (before, plan) = (bed.both(), bed.plan(&two_queues(20)));
+    std::fs::create_dir(bed.state()).unwrap();
+    for text in [
+        "",
+        "{\"journal\": 1",
+        "[]",
+        "{\"journal\": 9, \"kept\": [], \"change\": null, \"last\": null}",
+        "\u{0}",
+    ] {
+        std::fs::write(bed.state().join("journal.json"), text).unwrap();
+        for command in ["confirm", "restore", "status"] {
+            bed.run(&[command]).ends(1, "is damaged");
+        }
+        bed.apply(&plan, "60s").ends(1, "is damaged");
+    }
+    std::fs::remove_file(bed.state().join("journal.json")).unwrap();
+    std::fs::set_permissions(bed.state(), std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .unwrap();
+    bed.apply(&plan, "60s").ends(1, "others may write to it");
+    assert_eq!(bed.both(), before);
+}
+
+#[test]
+fn plans_that_cannot_be_read_are_refused() {
+    let Some(bed) = Bed::new() else { return };
+    let plan = bed.plan(&[("va", json!({"fifo": {"limit_packets": 0}}))]);
+    bed.apply(&plan, "60s")
+        .ends(3, "plan.json: settings[0].set.queue.queue.fifo.limit_packets: 0 is not possible");
+    bed.run(&["apply", "/no/such/plan", "--dry-run"]).ends(3, "cannot read the plan /no/such/plan");
+    bed.run(&["apply", "/dev/zero", "--dry-run"]).ends(3, "/dev/zero is longer than");
+    let plan = bed.plan(&[("lo", json!({"fifo": {"limit_packets": 5}}))]);
+    let text = std::fs::read_to_string(&plan)
+        .unwrap()
+        .replace("{\"queue\":{\"interface\"", "{\"ring\":{\"packets\":9,\"interface\"");
+    std::fs::write(&plan, text.replace(",\"queue\":{\"fifo\":{\"limit_packets\":5}}", "")).unwrap();
+    bed.apply(&plan, "60s").ends(3, "airqueued cannot set the transmit ring of lo");
+}
+
+#[test]
+fn a_right_that_is_missing_is_named() {
+    let Some(bed) = Bed::new() else { return };
+    let plan = bed.plan(&two_queues(20));
+    let airqueued = env!("CARGO_BIN_EXE_airqueued");
+    let with = |capabilities: &[&str]| {
+        let mut command = bed.command("setpriv");
+        command.args(capabilities).args([
+            airqueued,
+            "apply",
+            plan.to_str().unwrap(),
+            "--confirm",
+            "60s",
+            "--state",
+        ]);
+        command.arg(bed.state()).output().unwrap()
+    };
+    let none = with(&["--bounding-set=-all", "--inh-caps=-all"]);
+    assert_eq!(none.status.code(), Some(5), "{none:?}");
+    assert!(
+        String::from_utf8_lossy(&none.stderr).contains("run as root, or with CAP_NET_ADMIN"),
+        "{none:?}"
+    );
+    // It needs this one right alone.
+    let one = with(&["--bounding-set=-all,+net_admin", "--inh-caps=-all,+net_admin"]);
+    assert_eq!(one.status.code(), Some(0), "{one:?}");
+    bed.run(&["restore"]).ends(0, "as it was before");
+}

@@ -1,0 +1,6 @@
+//! Plans on the kernel's own queue disciplines, in network namespaces.
+#![allow(clippy::disallowed_methods)]
+
+mod apply;
+mod bed;
+mod kills;
