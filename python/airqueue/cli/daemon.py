@@ -1,4 +1,4 @@
-"""`airqueue apply`, `confirm`, `restore`, `status`: the commands of `airqueued`.
+"""`airqueue apply`, `confirm`, `restore`, `watch` and others: the commands of `airqueued`.
 
 They pass their arguments on and become that program: help, exit codes and output are those of
 `airqueued`, which needs no Python: on a router the program is there alone.
@@ -20,6 +20,8 @@ COMMANDS: Final = {
     "confirm": "Keep the plan that was applied.",
     "restore": "Put settings back as they were before any plan.",
     "status": "Say what plans have set, and what waits to be confirmed.",
+    "places": "Say where the queue of each interface is, and what it cannot hold.",
+    "watch": "Show every station's queues live, and which do not drain.",
 }
 
 
@@ -48,4 +50,4 @@ def program() -> str | None:
     return shutil.which(PROGRAM, path=os.pathsep.join([str(beside), os.environ.get("PATH", "")]))
 
 
-apply, confirm, restore, status = (_Passing(name) for name in COMMANDS)
+apply, confirm, restore, status, places, watch = (_Passing(name) for name in COMMANDS)
