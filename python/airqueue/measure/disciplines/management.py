@@ -132,8 +132,8 @@ def _at_random(
     laws = [law for step in steps if (law := _laws(step, full, idle)) is not None]
     as_pie = max((law.pie_gain for law in laws), default=0.0)
     as_red = max((law.red_gain for law in laws), default=0.0)
-    # A step of few drops may look like either: the other law must not explain another step as well.
-    if as_pie >= max(0.0, as_red) + BETTER:
+    # A device follows one law: what looks like both, in different steps, is neither for sure.
+    if as_pie >= BETTER > as_red:
         says = (
             "They were lost with the probabilities that the controller of PIE gives them for the "
             f"delays that were seen: e^{as_pie:.0f} times as likely as by lengths or times."
@@ -141,7 +141,7 @@ def _at_random(
         evidence = (early, Evidence("pie_log_likelihood_gain", says, as_pie))
         by_pie = [law for law in laws if law.pie_gain >= BETTER]
         return Managed("pie", evidence, {"target_s": _target_of_pie(by_pie)}, limit)
-    if as_red >= max(0.0, as_pie) + BETTER:
+    if as_red >= BETTER > as_pie:
         says = (
             "They were lost with the probabilities that RED gives them for a slow average of the "
             f"queue's length: e^{as_red:.0f} times as likely as by lengths or times."
