@@ -6,6 +6,8 @@
 
 pub mod journal;
 pub mod pace;
+pub mod places;
 pub mod plan;
 pub mod point;
 pub mod transaction;
+pub mod watch;

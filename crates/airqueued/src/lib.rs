@@ -14,4 +14,5 @@ mod machine;
 pub mod netlink;
 pub mod points;
 pub mod qdisc;
+pub mod radio;
 mod state;

@@ -1,6 +1,7 @@
 //! All control points, by the kind of setting.
 
 use crate::qdisc::Queues;
+use crate::radio::points::RadioPoints;
 use airqueue_control::journal::{Run, Task};
 use airqueue_control::plan::Set;
 use airqueue_control::point::{ControlPoint, PointError, Value};
@@ -10,6 +11,7 @@ use airqueue_control::transaction::Found;
 #[derive(Default)]
 pub struct Points {
     queues: Option<Queues>,
+    radio: RadioPoints,
 }
 
 impl Points {
@@ -23,9 +25,12 @@ impl Points {
                 };
                 Ok(self.queues.insert(queues))
             }
-            other => {
-                Err(PointError::Refused(format!("airqueued cannot set the {}", other.point())))
-            }
+            Set::Txq(_) => Ok(&mut self.radio.txq),
+            Set::Edca(_) => Ok(&mut self.radio.edca),
+            Set::OwnEdca(_) => Ok(&mut self.radio.own_edca),
+            Set::AirtimeWeight(_) => Ok(&mut self.radio.airtime_weight),
+            Set::Aql(_) => Ok(&mut self.radio.aql),
+            Set::Ring(_) => Ok(&mut self.radio.ring),
         }
     }
 

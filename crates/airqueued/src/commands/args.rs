@@ -32,6 +32,8 @@ Exit codes:
   4  not now: another plan waits to be confirmed, or none does
   5  applying failed; everything was put back
   6  some settings could not be put back; the next restore goes on
+  7  a queue held more than its limit
+  8  a queue did not fill, so that nothing is known
 
 It needs CAP_NET_ADMIN, and a directory for its journal.";
 
@@ -50,6 +52,15 @@ pub enum Command {
     /// What plans have set, and what waits to be confirmed
     #[command(after_help = STATUS)]
     Status(StateArgs),
+    /// Where the queue of each interface is, what limits it there, and what it cannot hold
+    #[command(after_help = PLACES)]
+    Places(PrintArgs),
+    /// Look whether the queues of a phy obey their limit
+    #[command(after_help = OBEYS)]
+    Obeys(ObeysArgs),
+    /// Every station's queues, live: what waits, for how long, airtime, drops; which queues do not drain
+    #[command(after_help = WATCH)]
+    Watch(WatchArgs),
     /// Take a plan back if its applier dies or nobody confirms it; `apply` starts this
     #[command(hide = true)]
     Guard(StateArgs),
@@ -79,6 +90,71 @@ Examples:
   airqueued status
   airqueued status --json";
 
+const PLACES: &str = "\
+Examples:
+  airqueued places
+  airqueued places --json
+
+It needs no rights. A limit acts only where packets wait: read this before a plan.";
+
+const OBEYS: &str = "\
+Examples:
+  airqueued obeys phy0 --for 10s
+  airqueued obeys phy0 --for 10s --json
+
+Looks at what waits in mac80211's queues while something fills them, for example a download. Exit code 7 if they held more
+than their limit, 8 if they did not overflow, so that nothing is known.";
+
+/// Arguments of commands that only print.
+#[derive(Debug, ClapArgs)]
+pub struct PrintArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `obeys`.
+#[derive(Debug, ClapArgs)]
+pub struct ObeysArgs {
+    /// Name of the phy, as `phy0`
+    pub phy: String,
+    /// How long to look, e.g. 10s
+    #[arg(long = "for", value_name = "TIME", value_parser = wait, default_value = "10s")]
+    pub time: Span,
+    /// How to print.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+const WATCH: &str = "\
+Examples:
+  airqueued watch
+  airqueued watch --every 5s --json
+  airqueued watch --every 15s --prometheus /var/lib/node_exporter/airqueued.prom
+
+A queue that has packets and sends none for the time of --stuck-after is an alarm, with the station, since when, and who
+waits at the same phy meanwhile. Kernels show queues of stations where mac80211 has TXQs: see `airqueued places`.";
+
+/// Arguments of `watch`.
+#[derive(Debug, ClapArgs)]
+pub struct WatchArgs {
+    /// Time between two looks
+    #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
+    pub every: Span,
+    /// A queue that sends nothing for so long is stuck
+    #[arg(long, value_name = "TIME", value_parser = wait, default_value = "5s")]
+    pub stuck_after: Span,
+    /// End after this number of looks
+    #[arg(long, value_name = "LOOKS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: Option<u32>,
+    /// Also write the figures to this file, as Prometheus reads them
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
+    /// How to print.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
 /// Arguments of `apply`.
 #[derive(Debug, ClapArgs)]
 #[group(id = "how", required = true, multiple = false, args = ["dry_run", "confirm"])]
@@ -105,6 +181,14 @@ pub struct StateArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Reads `500ms` or `5s`.
+fn interval(text: &str) -> Result<Span, String> {
+    match Kind::Duration.parse(text)? {
+        seconds if (0.1..=3600.0).contains(&seconds) => Ok(Span::from_secs_f64(seconds)),
+        _ => Err("give a time from 100ms to 1h".into()),
+    }
 }
 
 /// Reads `90s` or `5min`.

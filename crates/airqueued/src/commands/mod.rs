@@ -3,9 +3,12 @@
 mod apply;
 pub mod args;
 mod confirm;
+mod obeys;
+mod places;
 mod restore;
 mod status;
 mod survey;
+mod watch;
 
 use crate::carry::{Company, carry};
 use crate::machine;
@@ -42,6 +45,10 @@ pub enum Code {
     PutBack = 5,
     /// Some settings could not be put back.
     Stuck = 6,
+    /// A queue holds more than its limit.
+    Disobeys = 7,
+    /// A queue did not fill.
+    Unknown = 8,
 }
 
 impl Stop {
@@ -64,6 +71,9 @@ pub fn run(args: &Args) -> ExitCode {
         Command::Confirm(args) => confirm::run(args),
         Command::Restore(args) => restore::run(args),
         Command::Status(args) => status::run(args),
+        Command::Places(args) => places::run(args),
+        Command::Obeys(args) => obeys::run(args),
+        Command::Watch(args) => watch::run(args),
         Command::Guard(args) => State::open(&args.state)
             .and_then(|state| crate::guard::stand(&state))
             .map_err(Stop::from),

@@ -2,8 +2,10 @@
 
 use super::{Code, Stop};
 use crate::points::Points;
+use crate::radio::facts;
 use airqueue_control::journal::{Journal, Kept, Run, Step};
-use airqueue_control::plan::{Item, Plan};
+use airqueue_control::places::holds_queue;
+use airqueue_control::plan::{Item, Plan, QueueOf, Set};
 use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
 use serde::Serialize;
 use std::fmt;
@@ -80,9 +82,15 @@ fn one(
     run: &Run,
     points: &mut Points,
 ) -> Result<(Line, Option<Step>), PointError> {
+    if let Set::Queue(queue) = &item.set {
+        would_fill(queue)?;
+    }
     let point = points.of(&item.set)?;
     let now = point.read(&item.set, None)?;
-    let original = original(item, &now, journal, run, point);
+    let kept = kept(item, &now, journal, run, point);
+    let original = kept.map_or_else(|| now.clone(), |kept| kept.original.clone());
+    // What the machine does not tell is what our last plan has set.
+    let now = kept.filter(|_| !point.tells()).map_or(now, |kept| kept.ours.clone());
     // The same setting as that of a confirmed plan. What it leaves open is as it was then.
     let same = |kept: &&Kept| kept.set == item.set && point.tells() && point.same(&now, &kept.ours);
     let (aim, already) = match journal.kept(&item.set).filter(same) {
@@ -106,20 +114,30 @@ fn one(
     Ok((line, (!already).then_some(step)))
 }
 
-/// What was set before our first plan. What a confirmed plan has set goes back to what was before that plan; but what
-/// the machine has set since its restart, or has on a new device of the same name, is the system's.
-fn original(
+/// Refuses a queue in which no packet would wait.
+fn would_fill(of: &QueueOf) -> Result<(), PointError> {
+    let refused = |error: &dyn fmt::Display| PointError::Refused(error.to_string());
+    // Of an interface that is not there the control point speaks.
+    match facts::of(&of.interface).map_err(|error| refused(&error))? {
+        Some(facts) => holds_queue(&facts, &of.queue).map_err(|error| refused(&error)),
+        None => Ok(()),
+    }
+}
+
+/// What a confirmed plan has set, if that is still so. It goes back to what was before that plan; but what the machine
+/// has set since its restart, or has on a new device of the same name, is the system's.
+fn kept<'a>(
     item: &Item,
     now: &Value,
-    journal: &Journal,
+    journal: &'a Journal,
     run: &Run,
     point: &mut dyn ControlPoint,
-) -> Value {
+) -> Option<&'a Kept> {
     let ours = |kept: &&Kept| match kept.run == *run {
         true => {
             point.read(&item.set, Some(&kept.ours)).is_ok_and(|same_device| same_device == *now)
         }
         false => point.tells() && point.same(now, &kept.ours),
     };
-    journal.kept(&item.set).filter(ours).map_or_else(|| now.clone(), |kept| kept.original.clone())
+    journal.kept(&item.set).filter(ours)
 }

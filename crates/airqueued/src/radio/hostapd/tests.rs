@@ -1,0 +1,215 @@
+//! Against a hostapd that answers as the test says: late, falsely, too much, or not at all.
+
+use super::*;
+use crate::radio::edca::CATEGORIES;
+use configuration::{announced_by, find, names, own_by, own_default};
+use proptest::prelude::*;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// A folder of its own for a test, which is gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("airqueued-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Listens as hostapd does, answers each command with the datagrams that `answers` returns, and returns the commands
+/// once one of them has no answer.
+fn pretend(
+    folder: &Path,
+    answers: impl Fn(&str) -> Vec<Vec<u8>> + Send + 'static,
+) -> JoinHandle<Vec<String>> {
+    let socket = UnixDatagram::bind(folder.join("wlan0")).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    thread::spawn(move || {
+        let mut commands = Vec::new();
+        let mut bytes = [0; 512];
+        while let Ok((length, from)) = socket.recv_from(&mut bytes) {
+            commands.push(String::from_utf8_lossy(&bytes[..length]).into_owned());
+            let all = answers(commands.last().unwrap());
+            let is_last = all.is_empty();
+            for answer in all {
+                let _ = socket.send_to_addr(&answer, &from);
+            }
+            if is_last {
+                break;
+            }
+        }
+        commands
+    })
+}
+
+fn open(folder: &Path) -> Hostapd {
+    Hostapd::open_patiently(folder, "wlan0", Duration::from_secs(5)).unwrap()
+}
+
+const FASTER: Parameters = Parameters { aifsn: 2, ecw_min: 3, ecw_max: 5, txop_32us: 94 };
+
+#[test]
+fn parameters_are_set_one_by_one_and_announced() {
+    let folder = Folder::new("announce");
+    let other = pretend(&folder.0, |command| match command {
+        "PING" => vec![b"PONG\n".to_vec()],
+        "RELOAD" => vec![],
+        _ => vec![b"<3>WPS-PBC-ACTIVE".to_vec(), b"OK\n".to_vec()],
+    });
+    let mut hostapd = open(&folder.0);
+    hostapd.ping().unwrap();
+    hostapd.announce(Category::BestEffort, &FASTER).unwrap();
+    hostapd.update_beacon().unwrap();
+    drop(hostapd);
+    let end = UnixDatagram::unbound().unwrap();
+    end.send_to(b"RELOAD", folder.0.join("wlan0")).unwrap();
+    let expected = [
+        "PING",
+        "SET wmm_ac_be_aifs 2",
+        "SET wmm_ac_be_cwmin 3",
+        "SET wmm_ac_be_cwmax 5",
+        "SET wmm_ac_be_txop_limit 94",
+        "UPDATE_BEACON",
+        "RELOAD",
+    ];
+    assert_eq!(other.join().unwrap(), expected);
+}
+
+#[test]
+fn what_hostapd_refuses_is_an_error_with_its_words() {
+    let folder = Folder::new("refuses");
+    let other = pretend(&folder.0, |command| match command {
+        "RELOAD" => vec![],
+        _ => vec![b"FAIL\x1b[2J\n".to_vec()],
+    });
+    let mut hostapd = open(&folder.0);
+    let said = hostapd.update_beacon().unwrap_err().to_string();
+    assert!(said.contains("UPDATE_BEACON") && said.contains("FAIL"), "{said}");
+    assert!(!said.contains('\x1b'), "an answer does not act on the terminal: {said}");
+    // Nothing is sent for values that no beacon can say.
+    let wide = Parameters { ecw_max: 16, ..FASTER };
+    assert!(matches!(hostapd.announce(Category::Voice, &wide), Err(RadioError::Value(_))));
+    assert!(matches!(hostapd.request("PING\nRELOAD"), Err(RadioError::Value(_))));
+    let consent = StationsMayDrop;
+    let mut impatient =
+        Hostapd::open_patiently(&folder.0, "wlan0", Duration::from_millis(100)).unwrap();
+    assert!(matches!(impatient.reload(consent), Err(RadioError::Silent { .. })));
+    assert_eq!(other.join().unwrap(), ["UPDATE_BEACON", "RELOAD"]);
+}
+
+#[test]
+fn an_answer_that_comes_too_late_is_not_taken_for_the_next() {
+    let folder = Folder::new("late");
+    let socket = UnixDatagram::bind(folder.0.join("wlan0")).unwrap();
+    let mut hostapd =
+        Hostapd::open_patiently(&folder.0, "wlan0", Duration::from_millis(100)).unwrap();
+    assert!(matches!(hostapd.ping(), Err(RadioError::Silent { .. })));
+    let mut bytes = [0; 64];
+    let (_, from) = socket.recv_from(&mut bytes).unwrap();
+    socket.send_to_addr(b"PONG\n", &from).unwrap();
+    assert!(matches!(hostapd.ping(), Err(RadioError::Silent { .. })));
+}
+
+#[test]
+fn events_without_end_do_not_hold_a_command_up() {
+    let folder = Folder::new("events");
+    let socket = UnixDatagram::bind(folder.0.join("wlan0")).unwrap();
+    let flood = thread::spawn(move || {
+        let mut bytes = [0; 64];
+        let (_, from) = socket.recv_from(&mut bytes).unwrap();
+        while socket.send_to_addr(b"<3>AP-STA-CONNECTED", &from).is_ok() {}
+    });
+    let mut hostapd =
+        Hostapd::open_patiently(&folder.0, "wlan0", Duration::from_millis(200)).unwrap();
+    assert!(matches!(hostapd.ping(), Err(RadioError::Silent { .. })));
+    drop(hostapd);
+    flood.join().unwrap();
+}
+
+#[test]
+fn an_absent_hostapd_and_a_name_that_leads_elsewhere_are_said() {
+    let folder = Folder::new("absent");
+    let said = Hostapd::open(&folder.0, "wlan0").unwrap_err().to_string();
+    assert!(said.contains("ctrl_interface"), "{said}");
+    for name in ["", ".", "..", "../wlan0", "a/b", "wlan 0", "a-name-that-is-too-long"] {
+        assert!(matches!(Hostapd::open(&folder.0, name), Err(RadioError::Value(_))), "{name:?}");
+    }
+}
+
+#[test]
+fn the_bss_of_a_radio_are_read_from_its_status() {
+    let status = "state=ENABLED\nfreq=2412\nbss[0]=wlan0\nbssid[0]=02:00:00:00:00:00\nssid[0]=a=b\nbss[1]=wlan0-1\n";
+    assert_eq!(bss_names(status), ["wlan0", "wlan0-1"]);
+}
+
+const CONFIGURATION: &str = "\
+#interface=wlan9
+interface=wlan0
+bss=guests
+wmm_ac_be_aifs=4
+wmm_ac_be_cwmin=4
+wmm_ac_be_cwmax=8
+wmm_ac_be_txop_limit=32
+wmm_ac_vo_cwmin=nonsense
+tx_queue_data2_aifs=2
+tx_queue_data2_cwmin=7
+tx_queue_data2_cwmax=31
+tx_queue_data2_burst=3.0
+wmm_ac_be_aifs=5
+";
+
+#[test]
+fn a_configuration_says_what_is_announced_and_what_is_used() {
+    assert!(names(CONFIGURATION, "wlan0") && names(CONFIGURATION, "guests"));
+    assert!(!names(CONFIGURATION, "wlan9") && !names(CONFIGURATION, "wlan"));
+    let announced = announced_by(CONFIGURATION, Category::BestEffort);
+    let expected = Parameters { aifsn: 5, ecw_min: 4, ecw_max: 8, txop_32us: 32 };
+    assert_eq!(announced, expected);
+    let voice = announced_by(CONFIGURATION, Category::Voice);
+    assert_eq!(voice, Parameters::default_of(Category::Voice));
+    // hostapd: 3.0 ms are 94 units of 32 us.
+    let own = own_by(CONFIGURATION, Category::BestEffort);
+    assert_eq!(own, Parameters { aifsn: 2, ecw_min: 3, ecw_max: 5, txop_32us: 94 });
+    assert_eq!(own_by(CONFIGURATION, Category::Video), own_default(Category::Video));
+}
+
+#[test]
+fn the_configuration_of_an_interface_is_found_in_folders() {
+    let folder = Folder::new("found");
+    std::fs::write(folder.0.join("hostapd-a.conf"), "interface=wlan1\n").unwrap();
+    std::fs::write(folder.0.join("hostapd-b.conf"), CONFIGURATION).unwrap();
+    std::fs::write(folder.0.join("other.conf"), "interface=wlan2\n").unwrap();
+    let folders = [folder.0.join("absent"), folder.0.clone()];
+    let (path, text) = find("wlan0", &folders).unwrap();
+    assert_eq!((path, text.as_str()), (folder.0.join("hostapd-b.conf"), CONFIGURATION));
+    assert!(find("wlan2", &folders).is_none());
+}
+
+proptest! {
+    #[test]
+    fn no_configuration_panics(text in "(wmm_ac_be_(aifs|cwmin)=[0-9]{0,7}\n|tx_queue_data2_(cwmin|burst)=[-0-9.e]{0,9}\n|.{0,20}\n){0,8}") {
+        for category in CATEGORIES {
+            announced_by(&text, category);
+            own_by(&text, category);
+        }
+    }
+
+    #[test]
+    fn windows_are_one_less_than_a_power_of_two(ecw in 0..=15_u8) {
+        let parameters = Parameters { ecw_min: ecw, ecw_max: ecw, ..FASTER };
+        prop_assert!(parameters.check().is_ok());
+        prop_assert_eq!(u32::from(parameters.cw_min()) + 1, 1 << ecw);
+        let text = format!("tx_queue_data2_cwmin={}\n", parameters.cw_min());
+        prop_assert_eq!(own_by(&text, Category::BestEffort).ecw_min, ecw);
+    }
+}

@@ -1,0 +1,51 @@
+//! Network interfaces and their root qdiscs, by rtnetlink.
+
+use crate::netlink::attributes::{self, Writer};
+use crate::netlink::{Message, NetlinkError, Request};
+
+/// `RTM_NEWLINK` and `RTM_GETLINK`.
+const NEW_LINK: u16 = 16;
+const GET_LINK: u16 = 18;
+/// Bytes of `struct ifinfomsg`.
+const HEADER: usize = 16;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_QDISC: u16 = 6;
+/// `ARPHRD_LOOPBACK`.
+const LOOPBACK: u16 = 772;
+
+/// An interface that is not the loopback.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Its number.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Kind of its root qdisc, as in tc.
+    pub qdisc: Option<String>,
+}
+
+/// The request that lists interfaces.
+pub fn list() -> Request {
+    Request { kind: GET_LINK, flags: 0, body: Writer::after(&[0; HEADER]).finish() }
+}
+
+/// The interfaces of a list.
+pub fn read_all(messages: &[Message]) -> Result<Vec<Link>, NetlinkError> {
+    let mut found = Vec::new();
+    for message in messages.iter().filter(|message| message.kind == NEW_LINK) {
+        let Some((header, rest)) = message.body.split_at_checked(HEADER) else {
+            let length = message.body.len();
+            return Err(NetlinkError::Unreadable(format!("an interface in {length} bytes")));
+        };
+        let told = attributes::read(rest)?;
+        if u16::from_ne_bytes([header[2], header[3]]) == LOOPBACK {
+            continue;
+        }
+        found.push(Link {
+            index: u32::from_ne_bytes([header[4], header[5], header[6], header[7]]),
+            name: told.text(IFLA_IFNAME).unwrap_or_default(),
+            qdisc: told.text(IFLA_QDISC),
+        });
+    }
+    Ok(found)
+}

@@ -1,0 +1,21 @@
+//! Any answer of cfg80211 and any configuration of hostapd: read, or an error.
+#![no_main]
+
+use airqueue_control::plan::Category;
+use airqueued::netlink::Message;
+use airqueued::radio::hostapd::configuration;
+use airqueued::radio::{links, mesh_path, station, survey, wiphy};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = wiphy::read_all([data]);
+    let _ = wiphy::read_interfaces([data]);
+    let _ = station::read_all([data]);
+    let _ = survey::read_all([data]);
+    let _ = mesh_path::read_all([data]);
+    let _ = links::read_all(&[Message { kind: 16, body: data.to_vec() }]);
+    let text = String::from_utf8_lossy(data);
+    configuration::announced_by(&text, Category::BestEffort);
+    configuration::own_by(&text, Category::BestEffort);
+    configuration::names(&text, "wlan0");
+});
