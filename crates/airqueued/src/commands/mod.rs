@@ -102,6 +102,7 @@ struct Ground<'a> {
 
 impl Ground<'_> {
     fn of(state: &State) -> Result<Ground<'_>, Stop> {
+        machine::not_to_be_stopped();
         let lock = state.lock(PATIENCE)?;
         let journal = state.journal()?;
         let run = this_run()?;
