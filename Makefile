@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo demo-diagnose fuzz deny clean \
+.PHONY: help setup endpoint test lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo demo-diagnose fuzz binaries deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -84,8 +84,8 @@ test-python: $(VENV)/.installed endpoint
 	prefix=$$($(BIN)/python -c \
 		'from airqueue.linux.privileges import command_prefix; print(*command_prefix())' \
 		2>/dev/null || true); \
-	$$prefix $(BIN)/python -m pytest -v -rs --no-header --durations=10 \
-		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
+	scripts/test-python.sh $$prefix $(BIN)/python -m pytest -v -rs --no-header --durations=10 \
+		-- $(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
 types: $(VENV)/.installed  ## the types of scenarios and results, and docs/simulate.md's tables, from their definitions
 	$(BIN)/python scripts/native_types.py
@@ -149,6 +149,9 @@ demo-diagnose: system-demo setup  ## emulate a home that lags, diagnose it, set 
 
 fuzz: system-build  ## fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz)
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+binaries: system-build  ## static airqueued and airqueue-endpoint for routers, three architectures, below 2 MB each
+	scripts/binaries.sh $(TARGET)/binaries
 
 deny: system-build  ## licences and origins of the Rust dependencies (needs cargo-deny)
 	cargo deny --locked check licenses bans sources

@@ -76,6 +76,13 @@ def _why_no_namespaces(tools: Sequence[str]) -> str:
     return f"not root here: run the tests as '{' '.join(prefix)} pytest'" if prefix else ""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what rests on the wall clock: `make test-python` runs the others beside each other."""
+    for item in items:
+        if item.get_closest_marker("bed") or item.get_closest_marker("emulation"):
+            item.add_marker(pytest.mark.wall_clock)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("bed") is not None and _why_no_bed():
         pytest.skip(_why_no_bed())

@@ -12,6 +12,8 @@ import pytest
 from airqueue.cli import main
 from airqueue.measure.schema import check
 
+pytestmark = pytest.mark.wall_clock
+
 
 @contextmanager
 def serving(*arguments):

@@ -121,7 +121,7 @@ def test_a_queue_that_changes_its_mind_is_not_named():
 # Steps made by hand: service in RATE_PPS, a packet every 1 / (1.1 RATE_PPS).
 
 
-def step_with(drops_s, length_s=5.0, overload=1.1):
+def step_with(drops_s, length_s=5.0, overload=1.1, rest_s=2.0):
     """A FIFO that loses the packet which would have left next at each of these instants."""
     came = np.arange(0, length_s, 1 / (overload * RATE_PPS))
     left = np.empty(len(came))
@@ -133,7 +133,7 @@ def step_with(drops_s, length_s=5.0, overload=1.1):
             lost[k], left[k], due = True, start, due + 1
             continue
         free = left[k] = start + 1 / RATE_PPS
-    return Step(came, left, lost, 0.0)
+    return Step(came, left, lost, 0.0, rest_s=rest_s)
 
 
 def law(begin, interval_s, drops, first_s=0.3):
@@ -149,6 +149,33 @@ def test_drops_by_the_control_law_give_its_interval(begin, interval_s):
     assert found.law.begin == begin
     assert found.interval_s[1] <= interval_s <= found.interval_s[2]
     assert found.interval_s[2] - found.interval_s[1] < 0.02 * interval_s
+
+
+@pytest.mark.parametrize(
+    ("begin", "rest_s", "told"),
+    [("cobalt", 1.0, "unrested"), ("cobalt", 1.7, "cobalt"), ("linux", 1.0, "linux")],
+)
+def test_a_count_of_one_is_cobalts_only_after_a_rest_of_16_intervals(begin, rest_s, told):
+    found = codel.fit([step_with(law(begin, 0.1, 20), rest_s=rest_s)], None)
+    assert found is not None
+    assert found.begin == told
+
+
+def test_the_step_after_the_longer_rest_tells_which_codel_it_is():
+    """CoDel that had not forgotten a count of one in the other steps, of more drops."""
+    unrested = step_with(law("cobalt", 0.1, 40), rest_s=1.0)
+    found = codel.fit([unrested, step_with(law("linux", 0.1, 20), rest_s=2.0)], None)
+    assert found is not None
+    assert found.begin == "linux"
+
+
+def test_a_longer_rest_is_16_intervals_and_as_long_as_steps_are():
+    assert steps.rest_s(0.1) > max(steps.LENGTHS_S)
+    assert steps.rest_s(0.5) > 16 * 0.5
+    assert steps.rest_s(5.0) == steps.LONGEST_REST_S
+    at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
+    _, meta = steps.step_plan(at, 1.1, 5.0, 3, rest=8.0)
+    assert meta["phases"]["hold"][0] == 8.0
 
 
 def test_drops_as_dense_as_the_law_but_at_random_are_not_codels():

@@ -22,6 +22,8 @@ from airqueue.measure.plan import Plan, Segment, cbr
 from airqueue.measure.prober import ProbeError, RunInterrupted
 from airqueue.measure.records import MISSING
 
+pytestmark = pytest.mark.wall_clock
+
 GARBAGE_DATAGRAMS = 1_000_000
 LOOPBACKS = ("127.0.0.1", "::1")
 STOPS_WITHIN_S = 2.0

@@ -19,6 +19,8 @@ from airqueue.measure.plan import (
 )
 from airqueue.measure.prober import ProbeError
 
+pytestmark = pytest.mark.wall_clock
+
 DATA = 20
 """The type of measured packets on the wire."""
 LOOPBACKS = ("127.0.0.1", "::1")

@@ -13,6 +13,8 @@ import pytest
 
 from airqueue._native import Client, NativeError, Server
 
+pytestmark = pytest.mark.wall_clock
+
 MISSING = np.iinfo(np.int64).min
 
 

@@ -34,6 +34,8 @@ from mgen_logs import (
     write_text,
 )
 
+pytestmark = pytest.mark.wall_clock
+
 # --- round trips ------------------------------------------------------------------------------
 
 

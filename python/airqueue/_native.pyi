@@ -589,6 +589,12 @@ class Range:
     def drawn(self, share: float) -> Any:
         """The value at a share that was drawn; whole numbers are equally likely."""
 
+def check_plan(text: str) -> None:
+    """Refuse what is no plan for ``airqueued``: `NativeError` names the key, and what is possible."""
+
+def plan_schema() -> str:
+    """The JSON Schema of plans."""
+
 def scenario_schema() -> str:
     """The JSON Schema of scenario files."""
 

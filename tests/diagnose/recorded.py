@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from airqueue.diagnose.records import (
@@ -50,3 +52,12 @@ def imagined(
         legs.append(Leg(name, f"{name}.example", "icmp", sent_s, trips_s, "192.0.2.1"))
     load = Load(site, direction, "flood", *LOADED, carried_bps=carried_bps)
     return Records(tuple(legs), (load,), QUIET)
+
+
+def at_once(records: Records, down_bps: float = 20e6, up_bps: float = 2e6) -> Records:
+    """Return the records with a load of both directions at once beside their load."""
+    pair = (
+        Load(SERVER, "down", "tcp", *LOADED, carried_bps=down_bps),
+        Load(SERVER, "up", "tcp", *LOADED, carried_bps=up_bps),
+    )
+    return dataclasses.replace(records, together=pair)

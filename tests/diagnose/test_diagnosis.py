@@ -10,7 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from recorded import imagined
+from recorded import at_once, imagined
 
 import airqueue
 from airqueue.cli import main
@@ -27,6 +27,8 @@ ABOUT = {
     "elapsed_s": 25.0,
     "interrupted": False,
 }
+
+ONE_LOAD = to_json(imagined({SERVER: 0.1}))["loads"][0]
 
 
 def lines(found) -> list[str]:
@@ -111,6 +113,8 @@ def test_nothing_is_changed_where_nobody_waits_or_nothing_is_known():
         (["--download", "ftp://host/file"], "not an address of the web"),
         (["--download", "http://"], "not an address of the web"),
         (["--download", "http://host/file", "--direction", "up"], "Nothing to load with"),
+        (["host", "--together", "--load", "flood"], "connections of TCP"),
+        (["--together", "--download", "http://host/file"], "connections of TCP"),
         (["host", "--again", "missing.json"], "missing.json"),
         (["host", "--hold", "soon"], "soon"),
         (["host", "--device", "wlan0; reboot"], "no name of a device"),
@@ -178,6 +182,8 @@ def test_a_stored_result_is_compared_with_another(tmp_path, monkeypatch):
         (("records", "loads", 0, "rates"), [[2.0, 1.0, 1e6]], "none within"),
         (("records", "loads", 0, "rates"), [[1.0, 1e6]], "rates"),
         (("records", "quiet", 0), [2.0, 1.0], "none within"),
+        (("records", "together"), [ONE_LOAD], "pairs of a download and an upload"),
+        (("records", "together"), [ONE_LOAD] * 2, "pairs of a download and an upload"),
     ],
 )
 def test_a_damaged_result_is_refused(tmp_path, path, value, says):
@@ -191,6 +197,72 @@ def test_a_damaged_result_is_refused(tmp_path, path, value, says):
     done = CliRunner().invoke(main, ["diagnose", "--from", str(kept)])
     assert done.exit_code == 1 and isinstance(done.exception, SystemExit)
     assert str(kept) in done.output and says in done.output
+
+
+def test_both_directions_at_once_are_felt_but_blame_nobody(tmp_path, capsys):
+    alone = imagined({GATEWAY: 0.1, SERVER: 0.3})
+    records = at_once(alone)
+    found = diagnosis(records)
+    (pair,) = found.together
+    # The load of the imagined path swings between 0.8 and 1 of the rise.
+    assert 0.8 * 0.3 <= pair.rise.low <= pair.rise.high <= 0.3
+    assert 0.8 * 0.1 <= pair.near.low <= pair.near.high <= 0.1
+    assert found.recommendation == diagnosis(alone).recommendation
+    assert found.findings == diagnosis(alone).findings
+    kept, report = tmp_path / "d.json", tmp_path / "d.html"
+    emit(found, [], ABOUT, Files(str(kept), str(report)))
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "20.00 Mb/s came down and 2.00 Mb/s went up" in shown
+    assert "both, server" in report.read_text("utf-8")
+    document = read_diagnosis(kept)
+    rows = [row for row in document["round_trips"] if row["load_direction"] == "both"]
+    assert {row["leg"] for row in rows} == {GATEWAY, SERVER}
+    assert document["together"][0]["rise_s"]["value"] == pair.rise.value
+    assert from_json(document["records"]).together == records.together
+
+
+def test_a_plan_is_written_of_what_is_recommended(tmp_path, capsys):
+    path = tmp_path / "plan.json"
+    found = diagnosis(imagined({GATEWAY: 0.2, SERVER: 0.2}, direction="up", carried_bps=10e6))
+    emit(found, [], ABOUT, Files(plan=str(path)))
+    (item,) = json.loads(path.read_text("utf-8"))["settings"]
+    assert item["set"]["queue"] == {
+        "interface": "wlan0",
+        "queue": {"cake": {"rate_bps": 9_500_000}},
+    }
+    assert item["why"] == found.recommendation.headline
+    path.unlink()
+    emit(diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.0})), [], ABOUT, Files(plan=str(path)))
+    assert "No plan is written" in capsys.readouterr().err and not path.exists()
+
+
+@pytest.mark.parametrize("answers", [{SERVER: 0.3}, {GATEWAY: 0.1}, {}])
+def test_both_directions_at_once_need_the_leg_to_the_server_alone(answers):
+    (pair,) = diagnosis(at_once(imagined(answers))).together
+    assert (pair.rise is not None) == (SERVER in answers)
+    assert pair.near is None and pair.says
+
+
+def test_a_server_without_tcp_cannot_be_loaded_in_both_directions_at_once():
+    records = at_once(imagined({SERVER: 0.3}))
+    idle = tuple(
+        dataclasses.replace(load, idle="No TCP.", carried_bps=None) for load in records.together
+    )
+    found = diagnosis(dataclasses.replace(records, together=idle))
+    assert [pair.says for pair in found.together] == ["No TCP."]
+    document = found.to_json(ABOUT)
+    assert all(row["load_direction"] != "both" for row in document["round_trips"])
+
+
+def test_a_wait_under_both_directions_at_once_alone_is_felt():
+    found = diagnosis(dataclasses.replace(at_once(imagined({SERVER: 0.3})), loads=()))
+    assert found.effects, "a call and a game feel the wait"
+
+
+def test_results_without_loads_at_once_can_be_read():
+    document = to_json(imagined({SERVER: 0.3}))
+    del document["together"]
+    assert from_json(document).together == ()
 
 
 @pytest.mark.parametrize(

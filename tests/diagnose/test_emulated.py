@@ -91,7 +91,7 @@ def test_the_queue_in_which_packets_wait_is_measured(tmp_path):
 
 def test_the_line_is_found_in_both_directions_with_tcp(tmp_path):
     line = {"rate": "8 Mb/s", "queue": "pfifo:100"}
-    found = diagnosed(tmp_path, "pfifo:1000", line)
+    found = diagnosed(tmp_path, "pfifo:1000", line, "--together")
     check_rates(found)
     assert [each["load"] for each in found["findings"]] == ["tcp", "tcp"]
     assert [each["direction"] for each in found["findings"]] == ["down", "up"]
@@ -100,6 +100,12 @@ def test_the_line_is_found_in_both_directions_with_tcp(tmp_path):
         # TCP keeps the queue of the line from half full to full.
         assert 0.05 < finding["rise_s"]["value"] <= 100 * 1500 * 8 / 8e6 * 1.1
         assert finding["carried_bps"] == pytest.approx(8e6, rel=0.08)
+    (at_once,) = found["together"]
+    # A round trip waits in both queues. In each of them short acknowledgements take places of data,
+    # so that a full one may delay by less.
+    assert 0.05 < at_once["rise_s"]["value"] <= 2 * 100 * 1500 * 8 / 8e6 * 1.1
+    for carried_bps in (at_once["down_bps"], at_once["up_bps"]):
+        assert 2e6 < carried_bps <= 8e6 * 1.08
     assert found["recommendation"]["do"] == "shape-line"
 
 

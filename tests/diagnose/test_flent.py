@@ -124,6 +124,20 @@ def test_rates_have_their_course(tmp_path):
     assert {rate for at, rate in series.items() if at > 3.22} == {20.0}
 
 
+def test_both_directions_at_once_follow_in_the_series_of_each_alone():
+    alone = both_ways()
+    later = tuple(
+        dataclasses.replace(load, began_s=18.0, ended_s=19.0, carried_bps=bps)
+        for load, bps in zip(alone.loads, (9e6, 3e6), strict=True)
+    )
+    found = flent.document(dataclasses.replace(alone, together=later), ABOUT)["results"]
+    before = flent.document(alone, ABOUT)["results"]
+    for name, mbps in (("TCP download BE server", 9.0), ("TCP upload BE server", 3.0)):
+        first, end = (round(at / INTERVAL_S) for at in (18.0, 19.0))
+        assert found[name][first:end] == [mbps] * (end - first)
+        assert found[name][:first] == before[name][:first]
+
+
 @installed
 def test_flent_finds_the_medians_that_we_find(tmp_path):
     records = both_ways()

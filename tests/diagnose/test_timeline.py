@@ -10,6 +10,8 @@ import pytest
 from airqueue.diagnose import timeline
 from airqueue.diagnose.records import SERVER, Leg, Load
 
+pytestmark = pytest.mark.wall_clock
+
 
 class Watched:
     """A path whose round trips take a tenth of a second."""
@@ -60,6 +62,21 @@ def test_loads_are_between_quiet_times():
     assert second.began_s - first.ended_s >= 0.2
     words = [each.says for each in said]
     assert "loading" in words and said[0].trips_s == {SERVER: 0.1}
+
+
+class AtOnce(Loading):
+    """Two loads at once."""
+
+    def carry_out(self, say: timeline.Say) -> tuple[Load, ...]:
+        now = self._watch.clock()
+        return Load(SERVER, "down", "tcp", now, now), Load(SERVER, "up", "tcp", now, now)
+
+
+def test_loads_at_once_are_kept_apart_from_those_alone():
+    watch = Watched()
+    records, _ = timeline.carry_out(watch, [Loading(watch), AtOnce(watch)])
+    assert [load.direction for load in records.loads] == ["down"]
+    assert [load.direction for load in records.together] == ["down", "up"]
 
 
 def test_ctrl_c_keeps_the_loads_until_then():

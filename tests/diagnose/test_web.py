@@ -14,6 +14,8 @@ from airqueue.diagnose.loads import SETTLE_S, LoadError, payload_share
 from airqueue.diagnose.order import Order, Web
 from airqueue.diagnose.web import CHUNK_BYTES, Transfers
 
+pytestmark = pytest.mark.wall_clock
+
 HOLD_S = 0.5
 
 

@@ -174,7 +174,7 @@ def test_bad_input_is_answered_in_a_sentence(name):
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("command", ["", "ap", "mesh", "edca"])
+@pytest.mark.parametrize("command", ["", "ap", "mesh", "edca", "rdqm"])
 def test_help_has_an_example(command):
     result = invoke(f"size {command} --help")
     assert result.exit_code == 0

@@ -1,6 +1,7 @@
 //! How fast a loop may change a setting: not too often, and not by too much at once.
 //!
-//! A wrong estimate then does little harm before the next one, and a setting that follows a noisy estimate is not written all the time.
+//! A wrong estimate then does little harm before the next one, and a setting that follows a noisy estimate is not
+//! written all the time.
 
 use airqueue_core::{Span, Time};
 

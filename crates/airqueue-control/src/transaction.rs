@@ -1,7 +1,7 @@
 //! A plan is applied whole, or taken back whole: the order of journal, guard and changes, as a state machine.
 //!
-//! The driver carries out [`Transaction::action`], one after the other, and tells [`Transaction::on_result`] how it went. It may
-//! be killed between any two of them, and within each of them. What it leaves is found in the journal:
+//! The driver carries out [`Transaction::action`], one after the other, and tells [`Transaction::on_result`] how it
+//! went. It may be killed between any two of them, and within each of them. What it leaves is found in the journal:
 //!
 //! | journal | settings | whoever finds it |
 //! |---|---|---|
@@ -11,7 +11,8 @@
 //! | back | each old, new, or neither | goes on putting back |
 //! | no change | old, or new after a confirmation | nothing |
 //!
-//! The driver holds the lock of the journal all the time, and the kernel releases the lock when it dies. That is how a guard knows.
+//! The driver holds the lock of the journal all the time, and the kernel releases the lock when it dies. That is how
+//! a guard knows.
 
 use crate::journal::{Back, Change, Forward, Journal, Kept, Run, Task};
 use crate::plan::Set;
@@ -179,7 +180,7 @@ impl Transaction {
         self.stage = match (self.stage.clone(), done) {
             (Stage::Announce, Done::Well) => Stage::CallGuard,
             (Stage::CallGuard, Done::Well) => {
-                self.become_(Change::Applying);
+                self.advance(Change::Applying);
                 Stage::Begin
             }
             (
@@ -199,7 +200,8 @@ impl Transaction {
             }
             // The way back does not wait for help.
             (Stage::CallHelp, _) => Stage::TurnBack,
-            // Nor for a disk: the journal that is there leads back as well.
+            // Nor for a disk that is full: a journal of a plan under way leads back as well, and a restore is wanted
+            // even if nobody could end it.
             (Stage::TurnBack, _) => self.task(self.tasks().len()),
             (Stage::Backward { left, put: true }, Done::Well) => {
                 Stage::Backward { left, put: false }
@@ -228,7 +230,7 @@ impl Transaction {
             return Stage::Forward { step, put: true };
         }
         let deadline_ns = (now + self.wait).as_nanos();
-        self.become_(|forward| Change::Applied { forward, deadline_ns });
+        self.advance(|forward| Change::Applied { forward, deadline_ns });
         Stage::Settle
     }
 
@@ -268,7 +270,7 @@ impl Transaction {
         self.journal.forward().expect("steps forward are those of a plan")
     }
 
-    fn become_(&mut self, state: impl FnOnce(Forward) -> Change) {
+    fn advance(&mut self, state: impl FnOnce(Forward) -> Change) {
         let forward = self.forward().clone();
         self.journal.change = Some(state(forward));
     }

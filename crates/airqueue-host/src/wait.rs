@@ -188,9 +188,11 @@ impl Waiter {
 /// not. The kernel's own limit (`sched_rt_runtime_us`) leaves the machine usable in a flood.
 pub fn prefer_this_thread() -> bool {
     // nix does not wrap this call.
-    // SAFETY: one plain structure, alive for the call; 0 is the calling thread.
+    // SAFETY: one plain structure of integers, of which musl has more than glibc, alive for the call; 0 is the calling
+    // thread.
     unsafe {
-        let lowest = libc::sched_param { sched_priority: 1 };
+        let mut lowest: libc::sched_param = std::mem::zeroed();
+        lowest.sched_priority = 1;
         libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const lowest)
             == 0
     }

@@ -14,6 +14,7 @@ mod live_dicts;
 mod load;
 mod load_dicts;
 mod path;
+mod plan;
 mod radio;
 mod radio_facts;
 mod scenario;
@@ -62,6 +63,8 @@ mod _native {
     use super::load::PyLoad;
     #[pymodule_export]
     use super::path::PySimulatedPath;
+    #[pymodule_export]
+    use super::plan::{check_plan, plan_schema};
     #[pymodule_export]
     use super::radio::PyRadio;
     #[pymodule_export]

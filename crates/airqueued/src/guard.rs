@@ -1,8 +1,8 @@
 //! The guard: a process of its own that takes a plan back if the one who applies it dies, or if nobody confirms it.
 //!
-//! One process has the post (a lock that ends with it). It has a successor, which waits for the post and takes it at the instant
-//! when the first one dies; so a killed guard is replaced without anybody looking. The guard knows that the applier is dead because the
-//! lock of the journal is free while a plan is half done.
+//! One process has the post (a lock that ends with it). It has a successor, which waits for the post and takes it at
+//! the instant when the first one dies; so a killed guard is replaced without anybody looking. The guard knows that the
+//! applier is dead because the lock of the journal is free while a plan is half done.
 
 use crate::carry::{self, Company};
 use crate::machine;
@@ -83,8 +83,8 @@ pub fn stand(state: &State) -> Result<(), StateError> {
     Ok(())
 }
 
-/// Gives up the post before the lock. Whoever has the lock and sees a guard at its post can therefore rely on it: it will look at
-/// the journal again.
+/// Gives up the post before the lock. Whoever has the lock and sees a guard at its post can therefore rely on it: it
+/// will look at the journal again.
 fn leave(post: &mut Option<Post>, lock: Locked) {
     drop(post.take());
     drop(lock);

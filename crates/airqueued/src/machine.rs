@@ -2,6 +2,7 @@
 
 use airqueue_control::journal::Run;
 use airqueue_core::Time;
+use nix::sys::signal::{SigSet, Signal};
 use nix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::io;
@@ -12,6 +13,13 @@ pub fn run() -> io::Result<Run> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
     let namespace = fs::metadata("/proc/self/ns/net")?.ino();
     Ok(Run { boot, namespace })
+}
+
+/// A terminal does not stop this process any more (Ctrl-Z): half-way it would hold the lock, and guards would wait for it.
+pub fn not_to_be_stopped() {
+    let signals: SigSet = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU].into_iter().collect();
+    // Cannot fail for signals that exist; without it the process is as any other.
+    let _ = signals.thread_block();
 }
 
 /// Time since the machine started, sleep included: a deadline passes while a laptop sleeps, and nobody sets this clock.

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import airqueue
-from airqueue.cli import elsewhere
+from airqueue.cli import daemon, elsewhere
 from airqueue.cli.errors import one_sentence, warnings_as_sentences
 
 # Commands load when used: the test bed and the native module are slow to import, or absent on a
@@ -44,6 +44,7 @@ _COMMANDS = {
         "Simulate a scenario at many points of its parameters.",
     ),
     "size": ("airqueue.cli.size", "size", "Say what to configure, and what to expect of it."),
+    **{name: ("airqueue.cli.daemon", name, line) for name, line in daemon.COMMANDS.items()},
 }
 
 
@@ -89,4 +90,5 @@ def main() -> None:
     On the wireless machine:  airqueue measure HOST
     Without any network:      airqueue model, airqueue simulate, airqueue sweep, airqueue size
     Programs in a simulated:  airqueue emulate home-evening -- COMMAND
+    What is to be set:        airqueue apply PLAN --confirm 90s
     """

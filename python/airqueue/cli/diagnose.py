@@ -21,14 +21,15 @@ from airqueue.cli.diagnose_queue import (
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import DURATION, RATE, key_option, max_wait_option, read_key
-from airqueue.cli.size import device_option
+from airqueue.cli.plans import plan_option
+from airqueue.cli.size_options import device_option
 from airqueue.diagnose.advice import Asking
 from airqueue.diagnose.again import changes
 from airqueue.diagnose.loads import LoadError
-from airqueue.diagnose.order import AUTO, DIRECTIONS, MOST_BYTES, NONE, Order, Web
+from airqueue.diagnose.order import AUTO, MOST_BYTES, NONE, Order, Web
 from airqueue.diagnose.order import diagnose as carry_out
 from airqueue.diagnose.queue import Queue, no_queue, queue_from_json
-from airqueue.diagnose.records import Direction, Records, from_json
+from airqueue.diagnose.records import DIRECTIONS, Direction, Records, from_json
 from airqueue.diagnose.result import CREATED, diagnosis, read_diagnosis
 from airqueue.measure.live import DEFAULT_PORT
 
@@ -61,6 +62,7 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
     show_default=True,
     help="Of the load: down to this machine, up from it, one after the other.",
 )
+@click.option("--together", is_flag=True, help="Then load both directions at once, too.")
 @click.option(
     "--load",
     type=click.Choice(["tcp", "flood"]),
@@ -103,6 +105,7 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
 @report_option
 @flent_option
 @prometheus_option
+@plan_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def diagnose(
     *,
@@ -111,6 +114,7 @@ def diagnose(
     wire: str | None,
     gateway: str,
     direction: str,
+    together: bool,
     load: str,
     download: str | None,
     upload: str | None,
@@ -129,6 +133,7 @@ def diagnose(
     report_path: str | None,
     flent_path: str | None,
     prometheus_path: str | None,
+    plan_path: str | None,
     quiet: bool,
 ) -> None:
     """Say why it lags: load the path to HOST, and watch who waits on which part of it.
@@ -143,13 +148,14 @@ def diagnose(
       airqueue diagnose server.example
       airqueue diagnose server.example --wire 192.168.1.2 --json now.json --report now.html
       airqueue diagnose server.example --queue --max-time 90s
+      airqueue diagnose server.example --together
       airqueue diagnose --download https://server.example/large.bin
       airqueue diagnose server.example --again now.json
-      airqueue diagnose --from now.json --flent now.flent.gz
+      airqueue diagnose --from now.json --flent now.flent.gz --plan plan.json
 
     Exit codes: 0 a result; 1 nothing could be diagnosed; 2 wrong usage; 130 interrupted.
     """
-    files = Files(json_path, report_path, flent_path, prometheus_path)
+    files = Files(json_path, report_path, flent_path, prometheus_path, plan_path)
     files.check()
     wanted = Wanted(queue, capture_path, max_time)
     before = None if again is None else from_json(read_diagnosis(again)["records"])
@@ -174,6 +180,7 @@ def diagnose(
                 max_rate,
                 max_wait,
                 read_key(key_file),
+                together,
             )
         except LoadError as error:
             raise click.UsageError(str(error)) from error

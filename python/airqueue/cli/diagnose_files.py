@@ -9,11 +9,13 @@ from typing import Any
 
 import click
 
+from airqueue.cli.plans import PlanFile
 from airqueue.diagnose import flent, metrics
 from airqueue.diagnose.result import Diagnosis
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.schema import to_text
 from airqueue.report.diagnosis import write_report
+from airqueue.sizing.plans import PlanError
 
 flent_option = click.option(
     "--flent",
@@ -37,6 +39,7 @@ class Files:
     report: str | None = None
     flent: str | None = None
     prometheus: str | None = None
+    plan: str | None = None
 
     def check(self) -> None:
         """Raise OSError, or click.UsageError, before the diagnosis if a file cannot be written."""
@@ -44,7 +47,7 @@ class Files:
             raise click.UsageError(
                 f"flent knows its files by their names: let {self.flent!r} end in {flent.SUFFIX}."
             )
-        for path in (self.json, self.report, self.flent, self.prometheus):
+        for path in (self.json, self.report, self.flent, self.prometheus, self.plan):
             if path is not None and path != "-":
                 check_writable(path)
 
@@ -59,3 +62,13 @@ class Files:
             write_atomically(self.flent, flent.content(found.records, document, name))
         if self.prometheus is not None:
             write_atomically(self.prometheus, metrics.text(document))
+        if self.plan is not None:
+            self._write_plan(self.plan, found)
+
+    def _write_plan(self, path: str, found: Diagnosis) -> None:
+        """Write the plan, or say why there is none: a path without lag needs no settings."""
+        advice = found.recommendation
+        try:
+            PlanFile(path).write(advice.settings, advice.headline)
+        except PlanError as error:
+            click.echo(f"No plan is written. {error}", err=True)

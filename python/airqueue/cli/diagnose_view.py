@@ -20,7 +20,7 @@ from airqueue.diagnose.again import Change
 from airqueue.diagnose.queue_words import evidence, sentences
 from airqueue.diagnose.result import Diagnosis
 from airqueue.diagnose.timeline import Glimpse
-from airqueue.diagnose.words import load_words, what_it_does
+from airqueue.diagnose.words import load_words
 from airqueue.measure.events import Event
 from airqueue.measure.schema import to_text
 
@@ -97,7 +97,7 @@ def _show(found: Diagnosis, compared: Sequence[Change], document: Mapping[str, A
         console.print(change.says, style="bold")
     console.print()
     console.print(found.recommendation.headline)
-    for paragraph in (what_it_does(found.findings), sentences(found.queue)):
+    for paragraph in (found.effects, sentences(found.queue)):
         if paragraph:
             console.print()
             console.print(" ".join(paragraph))
@@ -108,6 +108,8 @@ def _show(found: Diagnosis, compared: Sequence[Change], document: Mapping[str, A
     for finding in found.findings:
         loaded = load_words(finding.load)
         points.add_row("-", Text(f"{loaded[0].upper()}{loaded[1:]}: {finding.says}"))
+    for pair in found.together:
+        points.add_row("-", Text(f"Both at once, with the {pair.down.site}: {pair.says}"))
     for each in evidence(found.queue):
         points.add_row("-", Text(f"The queue: {each['says']}"))
     console.print(points)

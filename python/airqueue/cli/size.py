@@ -2,96 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Literal
 
 import click
 from click.core import ParameterSource
 
-from airqueue.cli.advice import emit
 from airqueue.cli.common import json_option
 from airqueue.cli.parameters import DURATION, RATE
+from airqueue.cli.plans import PlanFile, node_option, plan_option, sets_option
+from airqueue.cli.size_options import (
+    TARGETS,
+    device_named,
+    device_option,
+    finish,
+    for_targets,
+    packet_option,
+    phy_device_option,
+    phy_option,
+    targets_option,
+)
+from airqueue.cli.size_rdqm import rdqm
 from airqueue.measure.schema import read_result
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
-from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import CONTROLS
 from airqueue.models.virtual_queues import RING_PACKETS
-from airqueue.sizing.advice import Advice, wanted
 from airqueue.sizing.ap import DELAY_TARGET_S, ap_queue
 from airqueue.sizing.ap_advice import ap_advice
 from airqueue.sizing.ap_parts import Asked
-from airqueue.sizing.cell import MAX_PACKET_BYTES
 from airqueue.sizing.edca import MAX_FLOWS, size_edca
 from airqueue.sizing.edca_advice import ACK_BYTES, edca_advice
 from airqueue.sizing.measured import RTT_S, measured_air, measured_plan
 from airqueue.sizing.measured_advice import measured_advice
 from airqueue.sizing.mesh import RULES, size_mesh
 from airqueue.sizing.mesh_advice import mesh_advice
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-TARGETS = ("hostapd", "openwrt", "tc")
-
-
-def _for(*targets: str) -> Callable[[Command], Command]:
-    return click.option(
-        "--for",
-        "targets",
-        type=click.Choice([*targets, "all"]),
-        multiple=True,
-        help="Print the settings for these programs too; nothing is applied.",
-    )
-
-
-for_option = _for(*TARGETS)
-phy_option = click.option(
-    "--phy",
-    metavar="NAME",
-    help="Physical layer: b-short, g, a, n-40mhz-2ss, ac-80mhz-2ss-sgi, ...; b or g if not given, "
-    "by the rate.",
-)
-packet_option = click.option(
-    "--packet",
-    "packet_bytes",
-    type=click.IntRange(68, MAX_PACKET_BYTES),
-    default=PACKET_BYTES,
-    show_default=True,
-    metavar="BYTES",
-    help="IP packets of the downloads.",
-)
-
-
-def _name(value: str) -> str:
-    """Return a device name; refuse a name that no device has, since the name goes into commands."""
-    if (
-        not (0 < len(value) < 16)
-        or value.startswith("-")
-        or not value.isprintable()
-        or any(c.isspace() or c in "/'\"\\;|&$`<>(){}#" for c in value)
-    ):
-        raise click.BadParameter(f"{value!r} is no name of a device; write for example wlan0")
-    return value
-
-
-def _device(flag: str, name: str, default: str, text: str) -> Callable[[Command], Command]:
-    return click.option(
-        flag,
-        name,
-        default=default,
-        show_default=True,
-        metavar="NAME",
-        callback=lambda _context, _parameter, value: _name(value),
-        help=text,
-    )
-
-
-device_option = _device("--device", "device", "wlan0", "Network device in the settings.")
-phy_device_option = _device("--phy-device", "phy_device", "phy0", "Its name for iw phy.")
-
-
-def _finish(advice: Advice, targets: tuple[str, ...], json_path: str | None) -> None:
-    emit(replace(advice, settings=wanted(advice.settings, targets)), json_path)
 
 
 @click.group(short_help="Say what to configure, and what to expect of it.")
@@ -102,6 +46,7 @@ def size() -> None:
     airqueue size ap    the queue of an access point
     airqueue size mesh  the buffers of a wireless mesh, node by node
     airqueue size edca  EDCA parameters that make TCP uploads and downloads fair
+    airqueue size rdqm  a base station's buffer, divided by the delays and rates of its flows
     """
 
 
@@ -154,7 +99,9 @@ def size() -> None:
 )
 @device_option
 @phy_device_option
-@for_option
+@targets_option
+@plan_option
+@sets_option
 @json_option
 @click.pass_context
 def ap(
@@ -172,6 +119,8 @@ def ap(
     device: str,
     phy_device: str,
     targets: tuple[str, ...],
+    plan_path: str | None,
+    sets: str | None,
     json_path: str | None,
 ) -> None:
     """Size the queue of an access point, from a measurement of it or from its radio's rate.
@@ -185,6 +134,7 @@ def ap(
       airqueue size ap --rate 54mbit --rtt 100ms --flows 20
       airqueue size ap --rate 866mbit --phy ac-80mhz-2ss-sgi --rtt 40ms --flows 8 --for tc
       airqueue size ap --rate 54mbit --rate 6mbit --rtt 100ms --flows 2 --json -
+      airqueue size ap home.json --plan plan.json && airqueue apply plan.json --dry-run
     """
     _refuse_mixture(context, file, rates, rtt)
     asked = Asked(
@@ -210,7 +160,7 @@ def ap(
             control=control,
         )
         advice = ap_advice(sized, asked)
-    _finish(advice, targets, json_path)
+    finish(advice, targets, json_path, PlanFile(plan_path, sets))
 
 
 def _refuse_mixture(
@@ -270,7 +220,10 @@ def _refuse_mixture(
 )
 @device_option
 @phy_device_option
-@for_option
+@targets_option
+@plan_option
+@sets_option
+@node_option
 @json_option
 def mesh(
     *,
@@ -283,6 +236,9 @@ def mesh(
     device: str,
     phy_device: str,
     targets: tuple[str, ...],
+    plan_path: str | None,
+    sets: str | None,
+    node: str | None,
     json_path: str | None,
 ) -> None:
     """Size the queues of every node of a wireless mesh.
@@ -296,6 +252,7 @@ def mesh(
       airqueue size mesh examples/simulate/mesh-cross.toml
       airqueue size mesh examples/mesh/parking-lot.toml --allocation optimum --rounding best
       airqueue size mesh examples/mesh/chain.toml --for tc --json -
+      airqueue size mesh examples/mesh/chain.toml --node client --plan plan.json
     """
     from airqueue.simulate.as_mesh import read_mesh  # noqa: PLC0415 - the others need no simulator
 
@@ -331,7 +288,7 @@ def mesh(
         phy_device=phy_device,
         cautions=described.cautions,
     )
-    _finish(advice, targets, json_path)
+    finish(advice, targets, json_path, PlanFile(plan_path, sets, node))
 
 
 @size.command()
@@ -370,8 +327,9 @@ def mesh(
     help="IPv4 packets of TCP up to this length count as acknowledgements.",
 )
 @device_option
-@_device("--radio", "radio", "radio0", "Section of the radio in OpenWrt's settings.")
-@_for(*TARGETS, "scenario")
+@device_named("--radio", "radio", "radio0", "Section of the radio in OpenWrt's settings.")
+@for_targets(*TARGETS, "scenario")
+@plan_option
 @json_option
 def edca(
     *,
@@ -385,6 +343,7 @@ def edca(
     device: str,
     radio: str,
     targets: tuple[str, ...],
+    plan_path: str | None,
     json_path: str | None,
 ) -> None:
     """Choose EDCA parameters that make TCP uploads and downloads fair.
@@ -401,4 +360,7 @@ def edca(
     """
     sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
     advice = edca_advice(sized, device=device, radio=radio, mark=mark, ack_bytes=ack_bytes)
-    _finish(advice, targets, json_path)
+    finish(advice, targets, json_path, PlanFile(plan_path))
+
+
+size.add_command(rdqm)

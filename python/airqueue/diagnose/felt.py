@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from airqueue import text
 from airqueue.diagnose.records import Floats, Leg, Load, Records
 
 BLOCK_S: Final = 0.5
@@ -30,6 +31,12 @@ class Span:
     value: float
     low: float
     high: float
+
+    @property
+    def spoken(self) -> str:
+        """The value with its interval, in words."""
+        low, high = text.seconds(self.low), text.seconds(self.high)
+        return f"{text.seconds(self.value)} [{low}, {high}]"
 
 
 @dataclass(frozen=True, slots=True)

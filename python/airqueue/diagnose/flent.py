@@ -58,7 +58,8 @@ def document(records: Records, about: Mapping[str, Any]) -> dict[str, Any]:
         meta[name] = {"UNITS": "ms", "RUNNER": "airqueue", "HOST": leg.host, "METHOD": leg.method}
     for load in _loads(records, legs):
         name = f"TCP {'download' if load.direction == 'down' else 'upload'} BE {load.site}"
-        results[name] = _rates(load, steps)
+        # Both directions at once come after each alone, in the same series.
+        results[name] = _with_rates(results.get(name, [None] * steps), load)
         raw[name] = _raw_rates(results[name], zero.timestamp())
         meta[name] = {"UNITS": "Mbits/s", "RUNNER": "airqueue", "LOAD": load.kind}
     return {
@@ -115,7 +116,8 @@ def _legs(records: Records) -> list[Leg]:
 def _loads(records: Records, legs: Sequence[Leg]) -> list[Load]:
     """Return the loads whose rate is known, to the ends of legs that flent knows."""
     names = {leg.name for leg in legs}
-    return [load for load in records.loads if load.carried_bps is not None and load.site in names]
+    loads = (*records.loads, *records.together)
+    return [load for load in loads if load.carried_bps is not None and load.site in names]
 
 
 def _directions(records: Records, leg: Leg) -> str:
@@ -161,13 +163,13 @@ def _milliseconds(leg: Leg) -> Floats:
     return np.round(1e3 * leg.round_trip_s, 6)
 
 
-def _rates(load: Load, steps: int) -> Series:
-    """Return the rates of a load, in Mb/s, by step."""
+def _with_rates(values: Series, load: Load) -> Series:
+    """Return the series with the rates of a load, in Mb/s, in the steps of the load."""
     assert load.carried_bps is not None
-    values: Series = [None] * steps
+    values = [*values]
     for began_s, ended_s, bps in load.rates or ((load.began_s, load.ended_s, load.carried_bps),):
         first, end = (int(np.ceil(at / INTERVAL_S - 1e-9)) for at in (began_s, ended_s))
-        for place in range(first, min(end, steps)):
+        for place in range(first, min(end, len(values))):
             values[place] = bps / 1e6
     return values
 

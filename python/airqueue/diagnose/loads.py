@@ -7,13 +7,21 @@ path's, whatever is lost, and so show the full queue.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from airqueue.diagnose.records import STRETCH_S, Load, LoadKind, Stretch, stretches
+from airqueue.diagnose.records import (
+    DIRECTIONS,
+    STRETCH_S,
+    Direction,
+    Load,
+    LoadKind,
+    Stretch,
+    stretches,
+)
 from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import FLOOD_FLOW, Plan, cbr
 from airqueue.measure.prober import Prober, RunProgress
@@ -21,6 +29,9 @@ from airqueue.measure.quick import FILL, LEAST_OVERLOAD, Found, find_rate
 from airqueue.measure.quiet import PROBE_FLOWS, baseline, farewell
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session
+
+if TYPE_CHECKING:
+    from airqueue.records import LoadSeriesDict
 
 SIZE_BYTES: Final = 1500
 QUIET_S: Final = 0.3
@@ -70,23 +81,17 @@ def payload_share(address: str | None) -> float:
 
 
 @dataclass
-class Connections:
-    """Connections of TCP from or to an `airqueue server`."""
+class _Connected:
+    """Connections of TCP with an `airqueue server`, for ``hold_s`` once the queue has filled."""
 
     site: str
     prober: LiveProber
     times: Times
     hold_s: float
 
-    def carry_out(self, say: Say) -> Load:
-        """Load the path for ``hold_s`` once the queue has filled. Raises ProbeError.
-
-        A server that takes no connections gets a flood instead.
-        """
-        direction = self.prober.direction
-        length_s = SETTLE_S + self.hold_s
-        plan = Plan((cbr(FLOOD_FLOW, 0.0, length_s, SPARSE_PPS, SPARSE_BYTES),))
-        words = f"{'downloading' if direction == 'down' else 'uploading'} over TCP"
+    def _connected(self, ways: Sequence[Direction], words: str, say: Say) -> LoadSeriesDict:
+        """Keep connections open in some directions at once, and return what they carried."""
+        plan = Plan((cbr(FLOOD_FLOW, 0.0, SETTLE_S + self.hold_s, SPARSE_PPS, SPARSE_BYTES),))
 
         def glimpse(progress: RunProgress) -> None:
             if progress.runs_ahead:
@@ -94,13 +99,15 @@ class Connections:
             else:
                 say(words, progress.planned_s - progress.elapsed_s)
 
-        down, up = (CONNECTIONS, 0) if direction == "down" else (0, CONNECTIONS)
-        series = self.prober.run_with_load(plan, down, up, glimpse)
+        down, up = (CONNECTIONS if way in ways else 0 for way in ("down", "up"))
+        return self.prober.run_with_load(plan, down, up, glimpse)
+
+    def _load(self, series: LoadSeriesDict, direction: Direction) -> Load | None:
+        """Return what was carried in a direction; None if nothing was."""
         at_s = np.array([self.times.at_s(ns) for ns in series["at_ns"].tolist()])
         moved = series["down_bytes"] if direction == "down" else series["up_bytes"]
         if not moved.sum():
-            say("the server takes no connections of TCP: loading by a flood", None)
-            return Flood(self.site, self.prober, self.times, self.hold_s).carry_out(say)
+            return None
         began_s, ended_s = self.times.at_s(series["from_ns"]) + SETTLE_S, float(at_s[-1])
         # Rows end at their times: the first row of the hold is the one that ends after its begin.
         held = at_s > began_s
@@ -112,6 +119,36 @@ class Connections:
         ends_s = np.concatenate([[self.times.at_s(series["from_ns"])], at_s])
         rates = stretches(ends_s, bits)
         return Load(self.site, direction, "tcp", began_s, ended_s, carried_bps, rates=rates)
+
+
+class Connections(_Connected):
+    """Connections in the direction of the prober."""
+
+    def carry_out(self, say: Say) -> Load:
+        """Load the path. Raises ProbeError, LoadError.
+
+        A server that takes no connections gets a flood instead.
+        """
+        direction = self.prober.direction
+        words = f"{'downloading' if direction == 'down' else 'uploading'} over TCP"
+        load = self._load(self._connected((direction,), words, say), direction)
+        if load is None:
+            say("the server takes no connections of TCP: loading by a flood", None)
+            return Flood(self.site, self.prober, self.times, self.hold_s).carry_out(say)
+        return load
+
+
+class BothWays(_Connected):
+    """Connections in both directions at once."""
+
+    def carry_out(self, say: Say) -> tuple[Load, ...]:
+        """Load the path, and return the load of each direction. Raises ProbeError, LoadError."""
+        series = self._connected(DIRECTIONS, "downloading and uploading at once", say)
+        down, up = (self._load(series, way) for way in DIRECTIONS)
+        if down is None or up is None:
+            now, why = self.times.clock(), "The server takes no connections of TCP."
+            return tuple(Load(self.site, way, "tcp", now, now, idle=why) for way in DIRECTIONS)
+        return down, up
 
 
 @dataclass

@@ -8,15 +8,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from airqueue.diagnose.legs import GATEWAY_PORT, Target, answering, first_router
-from airqueue.diagnose.loads import Connections, Flood, LoadError
-from airqueue.diagnose.records import GATEWAY, SERVER, WIRE, Direction, Records
+from airqueue.diagnose.loads import BothWays, Connections, Flood, LoadError
+from airqueue.diagnose.records import DIRECTIONS, GATEWAY, SERVER, WIRE, Direction, Records
 from airqueue.diagnose.timeline import Glimpse, Loading, Watch, carry_out
 from airqueue.diagnose.web import Transfers
 from airqueue.measure.live import DEFAULT_PORT, LiveProber
 
 AUTO: Final = "auto"
 NONE: Final = "none"
-DIRECTIONS: Final[tuple[Direction, ...]] = ("down", "up")
 _WEB_PORTS: Final = {"http": 80, "https": 443}
 MOST_BYTES: Final = 2 * 10**9
 
@@ -72,13 +71,20 @@ class Order:
     max_rate_bps: float | None = None
     max_wait_s: float = 600.0
     key: bytes | None = None
+    together: bool = False
+    """Load both directions at once, too."""
 
     def __post_init__(self) -> None:
-        """Refuse an order without any load: LoadError."""
+        """Refuse an order without a load, or of both directions at once without TCP: LoadError."""
         if self.host is None and not any(map(self.web.url, self.directions)):
             way = "download" if "down" in self.directions else "upload"
             raise LoadError(
                 f"Nothing to load with: name a host with an airqueue server, or a {way}."
+            )
+        if self.together and (self.flood or self.web.host is not None):
+            raise LoadError(
+                "Both directions at once are connections of TCP to an airqueue server: leave floods, "
+                "downloads and uploads of the web out."
             )
 
     @property
@@ -110,6 +116,9 @@ class Order:
                 with self.prober(site, way) as prober:
                     load = Flood if self.flood else Connections
                     yield load(site, prober, watch, self.hold_s)
+            if self.together:
+                with self.prober(site, DIRECTIONS[0]) as prober:
+                    yield BothWays(site, prober, watch, self.hold_s)
         for way in self.directions:
             url = self.web.url(way)
             if url is not None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Direction = Literal["down", "up"]
 LoadKind = Literal["tcp", "flood", "web"]
+DIRECTIONS: Final[tuple[Direction, ...]] = ("down", "up")
 
 GATEWAY: Final = "gateway"
 """Leg to the first router: behind it the radio network ends."""
@@ -114,6 +115,8 @@ class Records:
     legs: tuple[Leg, ...]
     loads: tuple[Load, ...]
     quiet: tuple[tuple[float, float], ...]
+    together: tuple[Load, ...] = ()
+    """Loads that ran two at a time, one in each direction: pairs with one begin and one end."""
 
     def leg(self, name: str) -> Leg | None:
         """Return the leg if it was probed and anything answered."""
@@ -139,13 +142,15 @@ def to_json(records: Records) -> dict[str, Any]:
             }
             for leg in records.legs
         ],
-        "loads": [
-            {name: getattr(load, name) for name in Load.__dataclass_fields__}
-            | {"rates": [list(each) for each in load.rates]}
-            for load in records.loads
-        ],
+        "loads": [_load_to_json(load) for load in records.loads],
+        "together": [_load_to_json(load) for load in records.together],
         "quiet": [list(each) for each in records.quiet],
     }
+
+
+def _load_to_json(load: Load) -> dict[str, Any]:
+    found = {name: getattr(load, name) for name in Load.__dataclass_fields__}
+    return found | {"rates": [list(each) for each in load.rates]}
 
 
 def from_json(document: Mapping[str, Any]) -> Records:
@@ -162,12 +167,17 @@ def from_json(document: Mapping[str, Any]) -> Records:
         )
         for leg in document["legs"]
     ]
-    loads = [
-        Load(**load | {"rates": tuple((begin, end, bps) for begin, end, bps in load["rates"])})
-        for load in document["loads"]
-    ]
+    loads, together = (
+        tuple(_load_from_json(load) for load in document.get(name, ()))
+        for name in ("loads", "together")
+    )
     quiet = [(float(began), float(ended)) for began, ended in document["quiet"]]
-    return Records(tuple(legs), tuple(loads), tuple(quiet))
+    return Records(tuple(legs), loads, tuple(quiet), together)
+
+
+def _load_from_json(load: Mapping[str, Any]) -> Load:
+    rates = tuple((begin, end, bps) for begin, end, bps in load["rates"])
+    return Load(**{**load, "rates": rates})
 
 
 def _with_gaps(values: Sequence[float | None]) -> Floats:

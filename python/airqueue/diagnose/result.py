@@ -20,10 +20,11 @@ from referencing import Registry, Resource
 
 from airqueue.diagnose import records as recorded
 from airqueue.diagnose.advice import Asking, Recommendation, recommend
-from airqueue.diagnose.felt import Trips, under, without_load
+from airqueue.diagnose.felt import Span, Trips, under, without_load
 from airqueue.diagnose.queue import Queue
 from airqueue.diagnose.queue_advice import recommend_measured
 from airqueue.diagnose.records import Records
+from airqueue.diagnose.together import Together, together
 from airqueue.diagnose.where import Finding, findings
 from airqueue.diagnose.words import headline, what_it_does
 from airqueue.measure import schema as measurement
@@ -34,6 +35,8 @@ CREATED: Final = "%Y-%m-%dT%H:%M:%SZ"
 """Form of ``created``, UTC."""
 MEASUREMENT: Final = "../measure/schema.json"
 """The schema of a measurement, as that of a diagnosis refers to it."""
+TOGETHER: Final = "both"
+"""Direction of round trips under a download and an upload at once."""
 LONGEST_S: Final = 86_400.0
 """A diagnosis of more than a day is a damaged file."""
 
@@ -52,11 +55,18 @@ class Diagnosis:
     recommendation: Recommendation
     queue: Queue | None = None
     """None: it was not asked what the queue is."""
+    together: tuple[Together, ...] = ()
+    """Both directions at once."""
 
     @property
     def headline(self) -> str:
         """The verdict in one sentence."""
         return headline(self.findings, self.queue)
+
+    @property
+    def effects(self) -> list[str]:
+        """What the longest wait does to a call and to a game."""
+        return what_it_does(self.findings, self.together)
 
     def to_json(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Return the document; ``about`` has ``airqueue``, ``created``, ``target``, ``elapsed_s``."""
@@ -71,7 +81,8 @@ class Diagnosis:
                 "settings": [dataclasses.asdict(each) for each in self.recommendation.settings],
             },
             "findings": [_finding(each) for each in self.findings],
-            "effects": what_it_does(self.findings),
+            "together": [_together(each) for each in self.together],
+            "effects": self.effects,
             "round_trips": _round_trips(self.records),
             **({"queue": None, "queue_of": None} if self.queue is None else self.queue.to_json()),
             "records": recorded.to_json(self.records),
@@ -91,12 +102,11 @@ def diagnosis(
     advice = None if queue is None else recommend_measured(found, felt, asked, queue)
     if advice is None:
         advice = recommend(found, felt, asked, measured=queue is not None)
-    return Diagnosis(records, tuple(found), tuple(felt), advice, queue)
+    return Diagnosis(records, tuple(found), tuple(felt), advice, queue, tuple(together(records)))
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
     load = finding.load
-    spans = {"rise_s": finding.rise, "near_s": finding.near, "beyond_s": finding.beyond}
     return {
         "site": load.site,
         "direction": load.direction,
@@ -105,9 +115,23 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "says": finding.says,
         "carried_bps": load.carried_bps,
         "flood_rise_s": load.flood_rise_s,
-        **{
-            name: None if span is None else dataclasses.asdict(span) for name, span in spans.items()
-        },
+        **_spans(rise_s=finding.rise, near_s=finding.near, beyond_s=finding.beyond),
+    }
+
+
+def _together(found: Together) -> dict[str, Any]:
+    return {
+        "site": found.down.site,
+        "says": found.says,
+        "down_bps": found.down.carried_bps,
+        "up_bps": found.up.carried_bps,
+        **_spans(rise_s=found.rise, near_s=found.near),
+    }
+
+
+def _spans(**spans: Span | None) -> dict[str, Any]:
+    return {
+        name: None if span is None else dataclasses.asdict(span) for name, span in spans.items()
     }
 
 
@@ -119,6 +143,11 @@ def _round_trips(records: Records) -> list[dict[str, Any]]:
         parts = [(None, None, without_load(records, leg))]
         loads = (load for load in records.loads if load.idle is None)
         parts += [(load.site, load.direction, under(leg, load)) for load in loads]
+        parts += [
+            (load.site, TOGETHER, under(leg, load))
+            for load in records.together[::2]
+            if load.idle is None
+        ]
         for site, direction, trips in parts:
             rows.append(
                 {
@@ -214,6 +243,9 @@ def _contradiction(document: Mapping[str, Any]) -> str | None:
     ways = [(load["site"], load["direction"]) for load in document["records"]["loads"]]
     if len({*ways}) < len(ways):
         return "two loads are to one site in one direction"
+    at_once = document["records"].get("together", [])
+    if [each["direction"] for each in at_once] != ["down", "up"] * (len(at_once) // 2):
+        return "loads that ran at once are not pairs of a download and an upload"
     of = document.get("queue_of")
     if document.get("queue") is not None and (
         of is None or of["site"] is None or of["direction"] != document["queue"]["direction"]
@@ -225,7 +257,7 @@ def _contradiction(document: Mapping[str, Any]) -> str | None:
         sent_s = np.array([0.0, *leg["sent_s"], LONGEST_S])
         if (np.diff(sent_s) < 0).any():
             return f"probes of the leg {leg['name'][:40]!r} are not in order of their times"
-    loads = document["records"]["loads"]
+    loads = [*document["records"]["loads"], *at_once]
     times = [(load["began_s"], load["ended_s"]) for load in loads]
     times += [(begin, end) for load in loads for begin, end, _ in load["rates"]]
     for began_s, ended_s in (*times, *document["records"]["quiet"]):

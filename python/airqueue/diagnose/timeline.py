@@ -26,8 +26,8 @@ LONGEST_DRAIN_S: Final = 15.0
 class Loading(Protocol):
     """Something that fills a queue, such as `airqueue.diagnose.loads.Flood`."""
 
-    def carry_out(self, say: Say, /) -> Load:
-        """Load the path, and return when, and with what."""
+    def carry_out(self, say: Say, /) -> Load | tuple[Load, ...]:
+        """Load the path, and return when, and with what: a tuple of loads that ran at once."""
         ...
 
 
@@ -115,20 +115,25 @@ def carry_out(
 
     quiet = [_quiet(watch, QUIET_S, say)]
     done: list[Load] = []
+    together: list[Load] = []
     interrupted = False
     try:
         for load in loads:
             began = watch.clock()
-            done.append(load.carry_out(say))
+            found = load.carry_out(say)
+            if isinstance(found, Load):
+                done.append(found)
+            else:
+                together.extend(found)
             _drain(watch, began, say)
         quiet.append(_quiet(watch, AFTER_S, say))
         # The last probes need time for their answers.
         time.sleep(DRAIN_S)
     except KeyboardInterrupt:
-        if not done:
+        if not done and not together:
             raise
         interrupted = True
-    return Records(watch.legs(), tuple(done), tuple(quiet)), interrupted
+    return Records(watch.legs(), tuple(done), tuple(quiet), tuple(together)), interrupted
 
 
 def _quiet(watch: Watch, seconds: float, say: Say) -> tuple[float, float]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from airqueue import text
 from airqueue.diagnose.felt import Span, rises
 from airqueue.diagnose.records import GATEWAY, WIRE, Leg, Load, Records
 from airqueue.qoe import GAME_ROUND_TRIP_S
@@ -97,25 +96,25 @@ def _by_two_legs(load: Load, near: Span, rise: Span, beyond: Span) -> Finding:
         return Finding(load, verdict, _none(rise, verdict), rise, near, beyond)
     if near.low > SLOW_GATEWAY * rise.high + FELT_S:
         says = (
-            f"Answers of the gateway came {_spoken(near)} later, those from behind the gateway "
-            f"{_spoken(rise)}: the gateway itself answers late, and does not tell the legs apart."
+            f"Answers of the gateway came {near.spoken} later, those from behind the gateway "
+            f"{rise.spoken}: the gateway itself answers late, and does not tell the legs apart."
         )
         return Finding(load, "undecided", says, rise, near, beyond)
     least = max(FELT_S / 2, PART * rise.value)
     place: Place
     if near.low >= least and beyond.high < least:
         place = _radio(load)
-        says = _waits(rise, f"{_spoken(near)} of this before the gateway, in the radio network")
+        says = _waits(rise, f"{near.spoken} of this before the gateway, in the radio network")
     elif beyond.low >= least and near.high < least:
-        place, says = "line", _waits(rise, f"{_spoken(near)} of this before the gateway")
+        place, says = "line", _waits(rise, f"{near.spoken} of this before the gateway")
     elif near.low >= least and beyond.low >= least:
         place = "both"
-        says = _waits(rise, f"{_spoken(near)} of this before the gateway, {_spoken(beyond)} behind")
+        says = _waits(rise, f"{near.spoken} of this before the gateway, {beyond.spoken} behind")
     else:
         place = "undecided"
         says = _waits(
             rise,
-            f"{_spoken(near)} of this before the gateway: too uncertain to tell the legs apart",
+            f"{near.spoken} of this before the gateway: too uncertain to tell the legs apart",
         )
     return Finding(load, place, says, rise, near, beyond)
 
@@ -133,16 +132,12 @@ def _whether(rise: Span) -> Place | None:
 
 def _none(rise: Span, verdict: Place) -> str:
     if verdict == "none":
-        return f"Round trips hardly changed under the load ({_spoken(rise)})."
-    return f"Round trips grew by {_spoken(rise)} under the load: whether this is felt is uncertain."
+        return f"Round trips hardly changed under the load ({rise.spoken})."
+    return f"Round trips grew by {rise.spoken} under the load: whether this is felt is uncertain."
 
 
 def _waits(rise: Span, where: str) -> str:
-    return f"Under the load round trips grew by {_spoken(rise)}, {where}."
-
-
-def _spoken(span: Span) -> str:
-    return f"{text.seconds(span.value)} [{text.seconds(span.low)}, {text.seconds(span.high)}]"
+    return f"Under the load round trips grew by {rise.spoken}, {where}."
 
 
 def _too_few(legs: list[Leg | None], load: Load) -> str:

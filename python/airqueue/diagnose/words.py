@@ -9,7 +9,8 @@ from airqueue import text
 from airqueue.diagnose.queue import Queue
 from airqueue.diagnose.queue_words import in_verdict
 from airqueue.diagnose.records import WIRE, Load
-from airqueue.diagnose.where import Finding
+from airqueue.diagnose.together import Together
+from airqueue.diagnose.where import FELT_S, Finding
 from airqueue.qoe import effect_on_call, effect_on_game
 
 _WHERE: Final = {
@@ -46,9 +47,10 @@ def _where(finding: Finding, queue: Queue | None) -> str:
     return f"{words}: {text.seconds(finding.rise.value)} longer in the median"
 
 
-def what_it_does(findings: Sequence[Finding]) -> list[str]:
+def what_it_does(findings: Sequence[Finding], at_once: Sequence[Together] = ()) -> list[str]:
     """Say what the longest wait does to a call and to a game; nothing where nobody waits."""
     waits = [each.rise.value for each in findings if each.lags and each.rise is not None]
+    waits += [each.rise.value for each in at_once if each.rise and each.rise.low >= FELT_S]
     if not waits:
         return []
     return [effect_on_call(max(waits)), effect_on_game(max(waits))]

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from airqueue.measure.disciplines import classes, steps
+from airqueue.measure.disciplines import classes, management, steps
+from airqueue.measure.disciplines.codel import CoDel
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Step, full_at
 from airqueue.measure.plan import Plan
@@ -36,8 +37,19 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
         if not _run(runner, plan, meta, left_s):
             return False
         left_s -= plan.end_s
-    if hardly_acted(runner.sessions(steps.STEP)):
-        plan, meta = steps.step_plan(layout, steps.overloads(layout)[1], steps.LONG_S, len(plans))
+    taken = runner.sessions(steps.STEP)
+    if hardly_acted(taken):
+        middle = steps.overloads(layout)[1]
+        plan, meta = steps.step_plan(layout, middle, steps.LONG_S, len(plans))
+        _run(runner, plan, meta, plan.end_s)
+    elif (found := untold(taken)) is not None:
+        # Behind a longer rest the first gaps tell which CoDel this is, at an overload that has shown
+        # the law already.
+        rest, overload = (
+            steps.rest_s(found.law.interval_s),
+            found.step.offered_pps / layout.rate_pps,
+        )
+        plan, meta = steps.step_plan(layout, overload, steps.LENGTHS_S[1], len(plans), rest)
         _run(runner, plan, meta, plan.end_s)
     return True
 
@@ -59,10 +71,21 @@ def _run(runner: Runner, plan: Plan, meta: Mapping[str, Any], left_s: float) -> 
     return True
 
 
-def hardly_acted(taken: Sequence[Session]) -> bool:
-    """Whether a few packets were lost with room in the queue, in no step more than that."""
+def _seen(taken: Sequence[Session]) -> tuple[list[Step], float | None]:
+    """Return the steps in which a queue stood, and the length at which the queue was full."""
     found = [Step.of(session) for session in taken]
     seen = [step for step in found if step is not None and step.rate_pps > 0]
-    full = full_at(seen) if seen else None
+    return seen, full_at(seen) if seen else None
+
+
+def untold(taken: Sequence[Session]) -> CoDel | None:
+    """Return CoDel's law if the steps follow that law, and do not tell which CoDel this is."""
+    found = management.fitted_codel(*_seen(taken))
+    return found if found is not None and found.begin == "unrested" else None
+
+
+def hardly_acted(taken: Sequence[Session]) -> bool:
+    """Whether a few packets were lost with room in the queue, in no step more than that."""
+    seen, full = _seen(taken)
     early = [int((step.lost & with_room(step, full)).sum()) for step in seen]
     return bool(early) and 0 < max(early) < FEW_DROPS

@@ -13,8 +13,7 @@ from airqueue import text
 from airqueue.diagnose.queue import Queue
 from airqueue.diagnose.queue_words import evidence, noun, sentences
 from airqueue.diagnose.records import Leg, Records
-from airqueue.diagnose.result import Diagnosis
-from airqueue.diagnose.words import what_it_does
+from airqueue.diagnose.result import TOGETHER, Diagnosis
 from airqueue.files import write_atomically
 from airqueue.measure.schema import to_text
 from airqueue.report import html
@@ -51,7 +50,7 @@ def render(found: Diagnosis, document: Mapping[str, Any]) -> str:
         ),
         html.paragraph([change["says"] for change in document.get("changes", [])]),
         f"<p>{html.prose(found.recommendation.headline)}</p>",
-        html.paragraph(what_it_does(found.findings)),
+        html.paragraph(found.effects),
         html.figure(_over_time(found.records)),
         _round_trips(document),
         _evidence(document),
@@ -89,12 +88,13 @@ def _chart(records: Records, legs: Sequence[Leg], width: int, height: int) -> st
         height=height,
         left=56 if narrow else 64,
     )
-    for load in records.loads:
+    named = {"down": ("↓", "download"), "up": ("↑", "upload")}
+    bands = [(load, *named[load.direction]) for load in records.loads]
+    bands += [(load, "⇅", "both") for load in records.together[::2]]
+    for load, arrow, label in bands:
         if load.idle is None:
-            label = "download" if load.direction == "down" else "upload"
-            arrow = "↓" if load.direction == "down" else "↑"
-            named = f"{arrow} {load.site}" if narrow else f"{label}, {load.site}"
-            chart.band(load.began_s, load.ended_s, named)
+            says = f"{arrow} {load.site}" if narrow else f"{label}, {load.site}"
+            chart.band(load.began_s, load.ended_s, says)
     # The longest path first: what the gateway answers lies above it, and what waits there shows.
     for number, leg in reversed(list(enumerate(legs, 1))):
         _draw(chart, leg, number)
@@ -128,6 +128,14 @@ def _evidence(document: Mapping[str, Any]) -> str:
             text.rate(finding["carried_bps"]),
         ]
         for finding in document["findings"]
+    ]
+    rows += [
+        [
+            f"{TOGETHER} ({pair['site']})",
+            pair["says"],
+            text.rate(None if pair["down_bps"] is None else pair["down_bps"] + pair["up_bps"]),
+        ]
+        for pair in document["together"]
     ]
     return "<h2>Evidence</h2>" + html.table(["load", "finding", "carried"], rows, numeric={2})
 

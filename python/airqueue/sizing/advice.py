@@ -64,7 +64,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Lines for one program on one machine; printed, never applied."""
+    """Lines for one program on one machine, and what `airqueue apply` sets in their place."""
 
     target: str
     """hostapd, openwrt, tc, or scenario, which is for `airqueue simulate`."""
@@ -73,6 +73,10 @@ class Settings:
     lines: tuple[str, ...]
     notes: tuple[str, ...] = ()
     """What the lines govern, what they do not, and which hardware ignores them."""
+    sets: tuple[Mapping[str, Any], ...] = ()
+    """The same as the settings of a plan (`airqueue.sizing.plans`); empty if a plan cannot say it."""
+    machine: str = ""
+    """The machine of ``sets``, where an advice is for several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ class Advice:
     """The result of `airqueue size`."""
 
     what: str
-    """ap, mesh or edca."""
+    """ap, mesh, edca or rdqm."""
     inputs: Mapping[str, Any]
     headline: str
     """The recommendation in one sentence."""
@@ -112,7 +116,8 @@ class Advice:
             "alternatives": [asdict(alternative) for alternative in self.alternatives],
             "cautions": list(self.cautions),
             "settings": [
-                asdict(entry) | {"lines": list(entry.lines), "notes": list(entry.notes)}
+                asdict(entry)
+                | {name: list(getattr(entry, name)) for name in ("lines", "notes", "sets")}
                 for entry in self.settings
             ],
         }

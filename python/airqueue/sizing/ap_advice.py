@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from airqueue.sizing import ap_parts
@@ -138,6 +139,8 @@ def _settings(sized: ApQueue[Cell], asked: Asked) -> tuple[Settings, ...]:
         *linux.queue(phy, device, sized.packets, ap_parts.size_bytes(sized), place),
     )
     if sized.torn:
-        return (ap_parts.HOSTAPD, ap_parts.flow_queueing(sized.air, asked), *fifo)
+        # No plan sets what is not recommended.
+        others = (replace(each, sets=()) for each in fifo)
+        return (ap_parts.HOSTAPD, ap_parts.flow_queueing(sized.air, asked), *others)
     instead = ap_parts.flow_queueing(sized.air, asked, instead=True)
     return (ap_parts.HOSTAPD, *fifo, instead)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from airqueue.models.buffer_rules import TINY_PACKETS, TINY_UTILISATION, rule
 from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS
 from airqueue.models.voice import mos, r_factor
 from airqueue.qoe import effect_on_call, effect_on_game
+from airqueue.sizing import plans
 from airqueue.sizing.advice import Alternative, Column, Figure, Settings, Table, Value
 from airqueue.sizing.ap import DELAY_TARGET_S, FIRST_WINDOW, RECOVERED_PACKETS, ApQueue
 from airqueue.sizing.cell import Air
@@ -40,6 +41,15 @@ _WHY: Final[Mapping[str, str]] = {
     "and packets must wait to be sent as one",
 }
 """Why TCP needs what it needs, by `airqueue.models.flow_adapted.NEEDS`."""
+
+
+class _FqCodel(TypedDict):
+    """Parameters of FQ-CoDel."""
+
+    limit: int
+    target_s: float
+    interval_s: float
+    quantum_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,17 +273,16 @@ def fewer_than_recover(sized: ApQueue[Air]) -> tuple[str, ...]:
 def flow_queueing(air: Air, asked: Asked, *, instead: bool = False) -> Settings:
     """Return the lines for flow queueing. instead: whether other lines are the recommendation."""
     codel = asked.codel(air)
+    values: _FqCodel = {
+        "limit": codel.limit_packets,
+        "target_s": codel.target_s,
+        "interval_s": codel.interval_s,
+        "quantum_bytes": codel.quantum_bytes,
+    }
     return Settings(
         "tc",
         f"{PLACE}, shell, FQ-CoDel as qdisc" + (", instead" if instead else ""),
-        (
-            linux.fq_codel(
-                asked.device,
-                limit=codel.limit_packets,
-                target_s=codel.target_s,
-                interval_s=codel.interval_s,
-                quantum_bytes=codel.quantum_bytes,
-            ),
-        ),
+        (linux.fq_codel(asked.device, **values),),
         ("mac80211 has flow queueing and CoDel of its own: nothing to do there.",),
+        () if instead else (plans.queue(asked.device, plans.fq_codel(**values)),),
     )

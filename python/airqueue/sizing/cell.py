@@ -63,6 +63,8 @@ class Cell(Air):
     """Of the physical layer, one for each station that downloads."""
     airtime_fair_bps: float
     """The capacity if stations got equal shares of the time instead."""
+    cycles_s: tuple[float, ...]
+    """Time of the medium for one packet of each station, with all that goes with the packet."""
 
     @property
     def goodput_bps(self) -> float:
@@ -128,6 +130,7 @@ def cell(
         packet_bytes=size,
         capacity_bps=float(packet_fair(cycles_s, size).total_bps),
         airtime_fair_bps=float(airtime_fair(cycles_s, size).total_bps),
+        cycles_s=tuple(float(each) for each in cycles_s),
         mpdus=max(mpdus),
         aggregated_packets=sum(mpdus),
     )

@@ -64,7 +64,7 @@ def edca_advice(
         alternatives=_alternatives(sized),
         cautions=tuple(_cautions(sized)),
         settings=(
-            hostapd.settings(sized.stations, sized.access_point),
+            hostapd.settings(sized.stations, sized.access_point, device),
             openwrt.edca(radio, sized.stations, sized.access_point),
             openwrt.ack_rules(device, ack_bytes, mark),
             *linux.ack_rules(device, ack_bytes, mark),

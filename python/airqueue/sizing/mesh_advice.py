@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from airqueue.models.mesh_allocation import STRATEGIES
@@ -261,4 +262,5 @@ def _settings(forecast: MeshForecast, device: str, phy_device: str) -> Iterator[
         limit = max(1, round(packets))
         size_bytes = limit * (PACKET_BYTES + linux.ETHERNET_BYTES)
         yield openwrt.queue(phy_device, device, limit, f"node {node}")
-        yield from linux.queue(phy_device, device, limit, size_bytes, f"node {node}")
+        for each in linux.queue(phy_device, device, limit, size_bytes, f"node {node}"):
+            yield replace(each, machine=node)

@@ -52,9 +52,6 @@ pub enum Command {
     /// What plans have set, and what waits to be confirmed
     #[command(after_help = STATUS)]
     Status(StateArgs),
-    /// Print the JSON Schema of plans, for editors and programs that write plans
-    #[command(after_help = SCHEMA)]
-    Schema,
     /// Where the queue of each interface is, what limits it there, and what it cannot hold
     #[command(after_help = PLACES)]
     Places(PrintArgs),
@@ -92,10 +89,6 @@ const STATUS: &str = "\
 Examples:
   airqueued status
   airqueued status --json";
-
-const SCHEMA: &str = "\
-Example:
-  airqueued schema > plan.schema.json";
 
 const PLACES: &str = "\
 Examples:

@@ -71,10 +71,6 @@ pub fn run(args: &Args) -> ExitCode {
         Command::Confirm(args) => confirm::run(args),
         Command::Restore(args) => restore::run(args),
         Command::Status(args) => status::run(args),
-        Command::Schema => {
-            say(&airqueue_control::plan::schema());
-            Ok(())
-        }
         Command::Places(args) => places::run(args),
         Command::Obeys(args) => obeys::run(args),
         Command::Watch(args) => watch::run(args),
@@ -106,6 +102,7 @@ struct Ground<'a> {
 
 impl Ground<'_> {
     fn of(state: &State) -> Result<Ground<'_>, Stop> {
+        machine::not_to_be_stopped();
         let lock = state.lock(PATIENCE)?;
         let journal = state.journal()?;
         let run = this_run()?;

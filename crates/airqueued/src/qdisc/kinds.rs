@@ -3,8 +3,8 @@
 use super::tree::Node;
 use crate::netlink::attributes::{self, Writer};
 
-/// Disciplines that can be put back from what the kernel tells. In tests each is set by tc, replaced and put back, and tc tells the
-/// same before and after. Others may take back something else than they tell, as pie does with its times.
+/// Disciplines that can be put back from what the kernel tells. In tests each is set by tc, replaced and put back, and
+/// tc tells the same before and after. Others may take back something else than they tell, as pie does with its times.
 const KNOWN: [&str; 14] = [
     "pfifo",
     "bfifo",
@@ -95,8 +95,8 @@ fn same_rates(asked: &[u8], told: &[u8]) -> bool {
         .all(|&at| word(asked, at).is_some() && word(asked, at) == word(told, at))
 }
 
-/// The words after the two rates. Of tbf: limit in bytes, burst, burst at the peak rate. Of a class of htb: burst, burst at the
-/// ceiling, quantum, level, priority.
+/// The words after the two rates. Of tbf: limit in bytes, burst, burst at the peak rate. Of a class of htb: burst,
+/// burst at the ceiling, quantum, level, priority.
 fn same_words(asked: &[u8], told: &[u8], class: bool) -> bool {
     let alike = |at: usize, close: bool| match (word(asked, at), word(told, at)) {
         // Times of a burst are rounded to 64 ns on both ways.
@@ -154,8 +154,8 @@ fn htb_version(_: &Node, attribute: u16, value: &[u8]) -> Vec<u8> {
     value
 }
 
-/// CoDel rounds times down to 1024 ns, and tells them rounded down to µs: without rounding up each reading and putting back
-/// would make them a little shorter.
+/// CoDel rounds times down to 1024 ns, and tells them rounded down to µs: without rounding up each reading and putting
+/// back would make them a little shorter.
 fn codel_time(node: &Node, attribute: u16, value: &[u8]) -> Vec<u8> {
     match word(value, 0) {
         Some(told) if is_time(node, attribute) && value.len() == 4 => {

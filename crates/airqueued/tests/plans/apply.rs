@@ -340,7 +340,7 @@ fn plans_that_cannot_be_read_are_refused() {
         .unwrap()
         .replace("{\"queue\":{\"interface\"", "{\"ring\":{\"packets\":9,\"interface\"");
     std::fs::write(&plan, text.replace(",\"queue\":{\"fifo\":{\"limit_packets\":5}}", "")).unwrap();
-    bed.apply(&plan, "60s").ends(3, "lo has no ring");
+    bed.apply(&plan, "60s").ends(3, "settings[0]: lo has no ring");
 }
 
 #[test]

@@ -111,7 +111,10 @@ impl Bed {
 
     /// Writes a plan of queues: `(interface, queue)`.
     pub fn plan(&self, queues: &[(&str, Value)]) -> PathBuf {
-        let setting = |(interface, queue): &(&str, Value)| json!({"why": "a test", "set": {"queue": {"interface": interface, "queue": queue}}});
+        let setting = |(interface, queue): &(&str, Value)| {
+            let set = json!({"queue": {"interface": interface, "queue": queue}});
+            json!({"why": "a test", "set": set})
+        };
         let settings: Vec<Value> = queues.iter().map(setting).collect();
         let plan = json!({"plan": 1, "made_by": "a test", "settings": settings});
         std::fs::write(self.plan_file(), plan.to_string()).unwrap();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Kills at random moments of each kind; `AIRQUEUE_KILLS=500 cargo test -p airqueued random_moments -- --nocapture` makes the campaign.
+/// Kills at random moments; `make bench-kills` has 500 of them.
 const KILLS: u64 = 12;
 
 /// System calls that change something outside the process.
@@ -80,6 +80,20 @@ fn killed_at(bed: &Bed, call: &str, nth: u32, arguments: &[&str]) -> bool {
     has_killed(bed)
 }
 
+/// Ctrl-Z half-way would stop the process with the lock, and its guard would wait for it.
+#[test]
+fn a_terminal_does_not_stop_a_plan_half_way() {
+    let Some(scene) = Scene::new().filter(|_| has_strace()) else { return };
+    let mut command = scene.bed.command("timeout");
+    command.args(["--signal=KILL", "20", "strace", "--output=/dev/null", "--trace=sendto"]);
+    command.args(["--inject=sendto:signal=TSTP", env!("CARGO_BIN_EXE_airqueued"), "apply"]);
+    command.args([&scene.plan, "--confirm", "60s", "--state"]).arg(scene.bed.state());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(scene.ends.check(&scene.bed, "stopped"));
+    scene.restored("stopped");
+}
+
 fn has_strace() -> bool {
     let there = Command::new("strace")
         .arg("--version")
@@ -116,8 +130,8 @@ impl Scene {
     }
 }
 
-/// For every kind of call: does something that is killed at the first, second, ... call, until it survives. `kill` returns
-/// whether it was killed; `parts` beds share the work for a kind of call. Returns how often it was killed.
+/// For every kind of call: does something that is killed at the first, second, ... call, until it survives. `kill`
+/// returns whether it was killed; `parts` beds share the work for a kind of call. Returns how often it was killed.
 fn at_every_call(
     calls: &[&'static str],
     parts: u32,
@@ -315,6 +329,7 @@ fn kills_at_random_moments_leave_all_or_nothing() {
         [duration(&bed, &apply), duration(&bed, &["confirm"]), duration(&bed, &["restore"])];
     let mut draws = Draws(20_261_125);
     let mut found = [0; 2];
+    let mut longest_wait = Duration::ZERO;
     for number in 0..kills {
         let which = (number % 3) as usize;
         let arguments = [&apply[..], &["confirm"], &["restore"]][which];
@@ -331,7 +346,7 @@ fn kills_at_random_moments_leave_all_or_nothing() {
             (now == ends.before || now == ends.after)
                 && !matches!(bed.status()["state"].as_str(), Some("going back"))
         };
-        bed.until(&what, GUARDED, whole);
+        longest_wait = longest_wait.max(bed.until(&what, GUARDED, whole));
         // It stays so.
         std::thread::sleep(Duration::from_millis(300));
         found[usize::from(ends.check(&bed, &what))] += 1;
@@ -339,7 +354,10 @@ fn kills_at_random_moments_leave_all_or_nothing() {
         assert_eq!(bed.both(), ends.before, "{what}");
         assert!(began.elapsed() < GUARDED + Duration::from_secs(2), "{what}");
     }
-    println!("{kills} kills: {} plans were old in the end, {} new", found[0], found[1]);
+    let [old, new] = found;
+    println!(
+        "{kills} kills: {old} plans old and {new} new in the end, at most after {longest_wait:?}"
+    );
     assert!(
         kills < 12 || (found[0] > 0 && found[1] > 0),
         "the kills came too early or too late: {found:?}"

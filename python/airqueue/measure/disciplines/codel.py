@@ -24,6 +24,7 @@ from scipy.optimize import minimize_scalar
 
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Floats, Step
+from airqueue.measure.disciplines.steps import FORGETS
 
 DROPS: Final = (60, 40, 28, 20, 14, 10, 8, 6, 5, 4)
 """How many of a step's first drops are compared with the law: the most that follow it. The law ends
@@ -32,10 +33,13 @@ MOST_COUNT: Final = 4096.0
 """At the beginning: after a rest counts are small."""
 EXACT_PACKETS: Final = 1.0
 """Root mean square of the misses that are rounding to whole packets: a uniform error has 0.3."""
+CLOSE_GAP: Final = 0.02
+"""The same as a share of the median gap, where packets are faster than hosts send them evenly."""
 EXACT_GAP: Final = 0.35
-"""The same as a share of the median gap; gaps of drops at random vary by half of a gap and more."""
-CHANCE: Final = 1e-5
-"""Significance level: chance that drops at random miss the law by so little, in one comparison."""
+"""A share of the gap that is too much; gaps of drops at random vary by half of a gap and more."""
+CHANCE: Final = 1e-7
+"""Significance level: chance that drops at random miss the law by so little, in one comparison of
+the hundred that a device takes."""
 CURVED: Final = 3.0
 """Least ratio of the misses of evenly spaced drops to those of the law."""
 SQUARE_ROOT: Final = 0.003
@@ -45,7 +49,7 @@ LITTLE_PACKETS: Final = 3.0
 NEAR: Final = np.geomspace(0.5, 2.0, 41)
 """Counts over the best one that are tried for the interval of I."""
 LIKELY: Final = 1.3
-"""Misses of these, over the least ones, that leave a count possible."""
+"""Misses of these, over the least ones, that leave a count, or a begin, possible."""
 Begin = Literal["rfc", "linux", "cobalt", "unrested"]
 """How the law begins: with a count after a rest, exactly or in Linux's arithmetic, or in between."""
 RESTED: Final[tuple[Begin, ...]] = ("rfc", "linux", "cobalt")
@@ -76,6 +80,12 @@ class CoDel:
     interval_s: tuple[float, float, float]
     target_s: tuple[float, float, float] | None
 
+    @property
+    def begin(self) -> Begin:
+        """How the law began, as far as the step tells: unrested CoDel may count as COBALT does."""
+        law = self.law
+        return "unrested" if law.begin == "cobalt" and not _rested(law, self.step) else law.begin
+
 
 def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     """Return CoDel's parameters if the drops of a step follow the law, else None."""
@@ -83,10 +93,17 @@ def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     if not found:
         return None
     # What began after a rest tells which CoDel this is; then what rests on more drops.
-    law, step = max(found, key=lambda pair: (pair[0].begin != "unrested", pair[0].drops))
+    law, step = max(
+        found, key=lambda pair: (pair[0].begin != "unrested", _rested(*pair), pair[0].drops)
+    )
     half = law.interval_error_s + SQUARE_ROOT * law.interval_s
     interval = (law.interval_s, law.interval_s - half, law.interval_s + half)
     return CoDel(law, step, interval, _target(law, step, half))
+
+
+def _rested(law: Law, step: Step) -> bool:
+    """Whether CoDel had forgotten its count before the step."""
+    return step.rest_s >= FORGETS * law.interval_s
 
 
 def _longest(step: Step, full: float | None) -> Law | None:
@@ -105,12 +122,15 @@ def _longest(step: Step, full: float | None) -> Law | None:
 def _law(at: Floats, step: Step) -> Law:
     """Fit the law to drops at these instants of a step."""
     rounding = EXACT_PACKETS / 2 * step.packet_s + step.blur_s
-    # After a rest the count is known: then that one is meant.
+    # After a rest the count is known: then that one is meant, if no other count fits much better.
     begun = {begin: _fitted(at, _gaps(begin, len(at))) for begin in RESTED}
     begin = min(begun, key=lambda begin: begun[begin].miss_s)
     fitted, error = begun[begin], begun[begin].error_s
-    if fitted.miss_s > rounding:
-        begin, fitted, error = "unrested", *_any_count(at, rounding)
+    free, free_error = _any_count(at, rounding)
+    others = [begun[each].miss_s for each in RESTED if (each == "cobalt") != (begin == "cobalt")]
+    told = min(others) > max(rounding, LIKELY * fitted.miss_s)
+    if not told or fitted.miss_s > max(rounding, LIKELY * free.miss_s):
+        begin, fitted, error = "unrested", free, free_error
     even = np.arange(len(at), dtype=float)
     straight = at - np.polyval(np.polyfit(even, at, 1), even)
     return Law(
@@ -182,7 +202,8 @@ def _fitted(at: Floats, gaps: Floats) -> _Fitted:
 
 
 def _holds(law: Law, step: Step) -> bool:
-    allowed = min(EXACT_PACKETS * step.packet_s + step.blur_s, EXACT_GAP * law.gap_s)
+    exact = max(EXACT_PACKETS * step.packet_s + step.blur_s, CLOSE_GAP * law.gap_s)
+    allowed = min(exact, EXACT_GAP * law.gap_s)
     if law.interval_s <= 0 or law.miss_s > allowed or law.curved < CURVED:
         return False
     # Two or three parameters are fitted; each further drop would hit its place by chance.

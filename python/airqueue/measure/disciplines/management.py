@@ -16,7 +16,6 @@ from airqueue import text
 from airqueue.measure.disciplines import codel, pie, red, tail_drop
 from airqueue.measure.disciplines.likelihood import best_rival
 from airqueue.measure.disciplines.observed import Step, full_at, hard_limit
-from airqueue.measure.disciplines.steps import REST_S
 from airqueue.measure.result import Evidence, Parameter
 from airqueue.measure.result import Management as Kind
 
@@ -26,8 +25,6 @@ MOST_PACKETS: Final = 20_000
 """Of a step that are compared with laws for probabilities."""
 FEW_EARLY: Final = 20
 """So few packets lost with room do not tell which law they follow."""
-FORGETS: Final = 16
-"""Intervals after which CoDel begins anew (RFC 8289, section 5.5)."""
 _CODELS: Final[dict[codel.Begin, Kind]] = {
     "rfc": "codel",
     "linux": "codel",
@@ -65,7 +62,7 @@ def drops_at_tail(steps: Sequence[Step], idle: tuple[int, int]) -> bool:
     """Whether the steps saw a queue that drops arrivals when it is full, and else none."""
     usable = _standing(steps)
     full = full_at(usable) if usable else None
-    return _fitted_codel(usable, full) is None and tail_drop.fits(usable, full, idle)
+    return fitted_codel(usable, full) is None and tail_drop.fits(usable, full, idle)
 
 
 def _standing(steps: Sequence[Step]) -> list[Step]:
@@ -86,14 +83,15 @@ def _parameter(found: tuple[float, float, float]) -> Parameter:
     return Parameter(value, (low, high))
 
 
-def _fitted_codel(steps: Sequence[Step], full: float | None) -> codel.CoDel | None:
+def fitted_codel(steps: Sequence[Step], full: float | None) -> codel.CoDel | None:
+    """Return CoDel's parameters if the drops follow its law. ``full``: a full queue's length."""
     # Drops at the law's intervals, all at one length, look like those of a full queue.
     found = codel.fit(steps, None)
     return found if found is not None or full is None else codel.fit(steps, full)
 
 
 def _codel(steps: Sequence[Step], full: float | None, limit: float | None) -> Managed | None:
-    found = _fitted_codel(steps, full)
+    found = fitted_codel(steps, full)
     if found is None:
         return None
     law = found.law
@@ -105,11 +103,7 @@ def _codel(steps: Sequence[Step], full: float | None, limit: float | None) -> Ma
     if found.target_s is not None:
         parameters["target_s"] = _parameter(found.target_s)
     evidence = Evidence("control_law_miss_s", says, law.miss_s)
-    kind = _CODELS[law.begin]
-    if kind == "cobalt" and law.interval_s > REST_S / FORGETS:
-        # Its count need not be COBALT's: CoDel had not forgotten its own.
-        kind = "codel_or_cobalt"
-    return Managed(kind, (evidence,), parameters, limit)
+    return Managed(_CODELS[found.begin], (evidence,), parameters, limit)
 
 
 def _tail_drop(steps: Sequence[Step], full: float | None, idle: tuple[int, int]) -> Managed | None:
@@ -136,22 +130,23 @@ def _at_random(
         return Managed("undecided", (early,), {}, limit)
     steps = [step.first(MOST_PACKETS) for step in steps]
     laws = [law for step in steps if (law := _laws(step, full, idle)) is not None]
-    by_pie = [law for law in laws if law.pie_gain >= BETTER]
-    if by_pie:
-        gain = max(law.pie_gain for law in by_pie)
+    as_pie = max((law.pie_gain for law in laws), default=0.0)
+    as_red = max((law.red_gain for law in laws), default=0.0)
+    # A device follows one law: what looks like both, in different steps, is neither for sure.
+    if as_pie >= BETTER > as_red:
         says = (
             "They were lost with the probabilities that the controller of PIE gives them for the "
-            f"delays that were seen: e^{gain:.0f} times as likely as by lengths or times."
+            f"delays that were seen: e^{as_pie:.0f} times as likely as by lengths or times."
         )
-        evidence = (early, Evidence("pie_log_likelihood_gain", says, gain))
+        evidence = (early, Evidence("pie_log_likelihood_gain", says, as_pie))
+        by_pie = [law for law in laws if law.pie_gain >= BETTER]
         return Managed("pie", evidence, {"target_s": _target_of_pie(by_pie)}, limit)
-    gain = max((law.red_gain for law in laws), default=0.0)
-    if gain >= BETTER:
+    if as_red >= BETTER > as_pie:
         says = (
             "They were lost with the probabilities that RED gives them for a slow average of the "
-            f"queue's length: e^{gain:.0f} times as likely as by lengths or times."
+            f"queue's length: e^{as_red:.0f} times as likely as by lengths or times."
         )
-        return Managed("red", (early, Evidence("red_log_likelihood_gain", says, gain)), {}, limit)
+        return Managed("red", (early, Evidence("red_log_likelihood_gain", says, as_red)), {}, limit)
     return Managed("unknown", (early,), {}, limit)
 
 

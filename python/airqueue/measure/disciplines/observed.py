@@ -65,6 +65,8 @@ class Step:
     """The same for the instants at which packets come: the empty path's jitter."""
     late_packets: float = 0.0
     """Packet times by which packets arrived later than at the steady rate."""
+    rest_s: float = 0.0
+    """How long no flood had come."""
 
     @classmethod
     def of(cls, session: Session) -> Step | None:
@@ -77,9 +79,10 @@ class Step:
         sent = np.maximum.accumulate(session.left_ns[rows])
         got = run.received[rows]
         came = (sent - sent[0]) * 1e-9
+        start, end = session.phases["quiet"]
         left = np.full(len(rows), np.nan)
         left[got] = came[got] + (run.received_ns[rows[got]] - due[rows[got]]) * 1e-9
-        seen = cls(came, _filled(left), ~got, 0.0)
+        seen = cls(came, _filled(left), ~got, 0.0, rest_s=end - start)
         if seen.rate_pps <= 0:
             return seen
         quiet = session.quiet_delay
@@ -91,7 +94,7 @@ class Step:
         if hidden < MOST_JITTER:
             return seen
         left[got] = steady
-        smoothed = cls(came, _filled(left), ~got, hidden, jitter, hidden)
+        smoothed = dataclasses.replace(seen, left_s=_filled(left), blur_packets=hidden)
         # Of jitter behind the queue, and service that varies, only the former hides lengths: then
         # the drops agree better on a length without it.
         return smoothed if smoothed._scatter < seen._scatter else seen

@@ -25,7 +25,10 @@ STEP: Final = "step"
 TWO_FLOODS: Final = "two_floods"
 """Kinds of these runs in their meta data."""
 REST_S: Final = 2.0
-"""CoDel forgets its count after 16 intervals: 1.6 s with the usual one."""
+"""Enough for CoDel with the usual interval, which forgets its count after 1.6 s."""
+FORGETS: Final = 16
+"""Intervals after which CoDel begins anew (RFC 8289, section 5.5)."""
+LONGEST_REST_S: Final = 20.0
 OVERLOADS: Final = (1.03, 1.1, 1.35)
 LENGTHS_S: Final = (5.0, 5.0, 4.0)
 LONG_S: Final = 10.0
@@ -71,11 +74,20 @@ def overloads(at: Layout) -> tuple[float, ...]:
     return tuple(min(x, most) for x in (smallest, *OVERLOADS[1:]))
 
 
+def rest_s(interval_s: float) -> float:
+    """Return a rest in which CoDel of this interval, and COBALT, forget the steps before.
+
+    COBALT counts down as it counted up (net/sched/sch_cake.c, cobalt_should_drop): in an idle queue
+    for as long as it dropped before.
+    """
+    return min(LONGEST_REST_S, 1.25 * max(FORGETS * interval_s, *LENGTHS_S))
+
+
 def step_plan(
-    at: Layout, overload: float, length_s: float, index: int
+    at: Layout, overload: float, length_s: float, index: int, rest: float = REST_S
 ) -> tuple[Plan, dict[str, Any]]:
-    """Lay out one step."""
-    start = max(REST_S, at.quiet_s)
+    """Lay out one step after a rest, in seconds."""
+    start = max(rest, at.quiet_s)
     rate = overload * at.rate_pps
     end = start + min(length_s, MOST_PACKETS / rate)
     # What waits at the end: what came too much, and perhaps what waited when all of this was planned.

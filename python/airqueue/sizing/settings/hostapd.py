@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
+from airqueue.sizing import plans
 from airqueue.sizing.advice import Settings
 from airqueue.sizing.edca_values import EdcaValues, burst_tenths
 
@@ -22,6 +23,11 @@ class Category(Enum):
     VIDEO = "vi"
     BEST_EFFORT = "be"
     BACKGROUND = "bk"
+
+    @property
+    def in_plans(self) -> str:
+        """The name in plans."""
+        return self.name.lower()
 
 
 TX_QUEUE: Final = {
@@ -100,11 +106,19 @@ def lines(
 def settings(
     stations: Mapping[Category, EdcaValues],
     access_point: Mapping[Category, tuple[EdcaValues, float]],
+    device: str,
 ) -> Settings:
-    """Return the part of ``hostapd.conf`` to replace or add."""
+    """Return the part of ``hostapd.conf`` to replace or add; ``device`` of the access point."""
     return Settings(
         target="hostapd",
         place="access point: hostapd.conf, then restart hostapd",
         lines=lines(stations, access_point),
         notes=NOTES,
+        sets=(
+            *(plans.edca(device, item.in_plans, values) for item, values in stations.items()),
+            *(
+                plans.edca(device, item.in_plans, values, own=True)
+                for item, (values, _) in access_point.items()
+            ),
+        ),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from airqueue.sizing import plans
 from airqueue.sizing.advice import Settings
 from airqueue.sizing.settings.acks import Mark, table
 
@@ -18,6 +19,9 @@ TXQ_MEMORY_BYTES: Final = 4 << 20
 """mac80211's memory limit without VHT (16 MiB with it)."""
 BUFFER_BYTES: Final = 2304
 """What the kernel charges for a full packet: 2 KiB of data and its own bookkeeping."""
+
+LEAST_TXQ_PACKETS: Final = 64
+"""Fewer are no limit for a plan: an aggregate of one station, and 32 packets are dropped at once."""
 
 TXQ_NOTES: Final = (
     "Leave mac80211's limit alone unless some traffic heeds no losses: its flow queueing and CoDel "
@@ -49,9 +53,15 @@ def txq_limit(phy: str, packets: int) -> str:
 
 def txq_lines(phy: str, packets: int) -> tuple[str, ...]:
     """Return the commands for mac80211's queues: memory too, where its default comes first."""
-    need = packets * BUFFER_BYTES
-    more = (f"iw phy {phy} set txq memory_limit {need}",) if need > TXQ_MEMORY_BYTES else ()
+    need = _memory_bytes(packets)
+    more = () if need is None else (f"iw phy {phy} set txq memory_limit {need}",)
     return (txq_limit(phy, packets), *more)
+
+
+def _memory_bytes(packets: int) -> int | None:
+    """Return the memory that this many packets need, if mac80211 does not have it by default."""
+    need = packets * BUFFER_BYTES
+    return need if need > TXQ_MEMORY_BYTES else None
 
 
 def pfifo(device: str, packets: int) -> str:
@@ -85,10 +95,14 @@ def fq_codel(
 
 def queue(phy: str, device: str, packets: int, size_bytes: int, place: str) -> tuple[Settings, ...]:
     """Return the commands for one queue of a node: where mac80211 queues, and where a qdisc does."""
-    return (
-        Settings("tc", f"{place}, shell, mac80211, optional", txq_lines(phy, packets), TXQ_NOTES),
-        fifo(device, packets, size_bytes, place),
+    txq = Settings(
+        "tc",
+        f"{place}, shell, mac80211, optional",
+        txq_lines(phy, packets),
+        TXQ_NOTES,
+        (plans.txq(phy, packets, _memory_bytes(packets)),) if packets >= LEAST_TXQ_PACKETS else (),
     )
+    return txq, fifo(device, packets, size_bytes, place)
 
 
 def fifo(device: str, packets: int, size_bytes: int, place: str) -> Settings:
@@ -98,6 +112,7 @@ def fifo(device: str, packets: int, size_bytes: int, place: str) -> Settings:
         f"{place}, shell, where the queue is a qdisc: one of the tc lines",
         (pfifo(device, packets), bfifo(device, size_bytes), txqueuelen(device, packets)),
         QDISC_NOTES,
+        (plans.queue(device, plans.fifo(packets=packets)),),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from airqueue import text
+from airqueue.sizing import plans
 from airqueue.sizing.advice import Settings
 
 SHAPED: Final = 0.95
@@ -61,7 +62,14 @@ def line(down_bps: float | None, up_bps: float | None) -> tuple[Settings, ...]:
             _uci(WAN, download_kbit=down or 0, upload_kbit=up or 0),
             (*NOTES, *unshaped),
         ),
-        Settings("tc", "router, shell", tuple(commands), NOTES),
+        Settings(
+            "tc",
+            "router, shell",
+            tuple(commands),
+            # What comes in is shaped by way of a device that is made for this: no setting of a plan.
+            NOTES,
+            () if up is None or down is not None else (_shaped(WAN, up),),
+        ),
     )
 
 
@@ -102,8 +110,13 @@ def before(device: str, rate_bps: float, place: str = ACCESS_POINT) -> tuple[Set
             place,
             (f"tc qdisc replace dev {device} root cake bandwidth {kbit}kbit",),
             notes,
+            (_shaped(device, kbit),),
         ),
     )
+
+
+def _shaped(device: str, kbit: int) -> plans.Set:
+    return plans.queue(device, plans.cake(1000 * kbit))
 
 
 def _uci(interface: str, *, download_kbit: int, upload_kbit: int) -> tuple[str, ...]:

@@ -1,0 +1,52 @@
+"""`--plan`: a recommendation as a file for `airqueue apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from airqueue import _native
+from airqueue.files import check_writable, write_atomically
+from airqueue.sizing.advice import Settings
+from airqueue.sizing.plans import PLACES, chosen, plan, text
+
+plan_option = click.option(
+    "--plan",
+    "plan_path",
+    metavar="FILE",
+    help="Write what is recommended as a plan for airqueue apply.",
+)
+sets_option = click.option(
+    "--plan-sets",
+    "sets",
+    type=click.Choice(PLACES),
+    help="Of the plan: queue, a qdisc, or txq, mac80211's queues; the recommendation's if not given.",
+)
+node_option = click.option(
+    "--node", metavar="NAME", help="Of the plan: the node that the plan is for."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """The file that the user asked for, and of which settings and which node."""
+
+    path: str | None = None
+    sets: str | None = None
+    node: str | None = None
+
+    def check(self) -> None:
+        """Raise click.UsageError or OSError if the file cannot be written."""
+        if self.path is None and (self.sets is not None or self.node is not None):
+            raise click.UsageError("--plan-sets and --node go with --plan FILE")
+        if self.path is not None:
+            check_writable(self.path)
+
+    def write(self, settings: Sequence[Settings], why: str) -> None:
+        """Write the plan, if asked for. Raises PlanError, OSError."""
+        if self.path is not None:
+            content = text(plan(chosen(settings, self.sets, self.node), why))
+            _native.check_plan(content)
+            write_atomically(self.path, content)

@@ -1,0 +1,126 @@
+"""Plans: what `airqueue apply` sets, as JSON (docs/apply.md).
+
+A setting is a mapping with one key, the kind of the setting. The functions here write these
+mappings; `plan` writes the file. The bindings check every plan before it is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import airqueue
+from airqueue.sizing.advice import Settings
+from airqueue.sizing.edca_values import TXOP_UNIT_S, EdcaValues
+
+VERSION: Final = 1
+PLACES: Final = ("queue", "txq")
+"""Where a limit can be set: a queue discipline, mac80211's own queues."""
+LONGEST_WHY: Final = 1000
+
+Set = Mapping[str, Any]
+
+
+class PlanError(Exception):
+    """There is nothing to write a plan of; the message is one sentence that says why."""
+
+
+def queue(interface: str, discipline: Mapping[str, Any]) -> Set:
+    """Return the setting of an interface's queue discipline.
+
+    >>> queue("wlan0", fifo(packets=38))
+    {'queue': {'interface': 'wlan0', 'queue': {'fifo': {'limit_packets': 38}}}}
+    """
+    return {"queue": {"interface": interface, "queue": discipline}}
+
+
+def fifo(*, packets: int) -> Mapping[str, Any]:
+    """Return a FIFO that counts packets."""
+    return {"fifo": {"limit_packets": packets}}
+
+
+def cake(rate_bps: int) -> Mapping[str, Any]:
+    """Return CAKE that shapes to a rate."""
+    return {"cake": {"rate_bps": rate_bps}}
+
+
+def fq_codel(
+    *, limit: int, target_s: float, interval_s: float, quantum_bytes: int
+) -> Mapping[str, Any]:
+    """Return FQ-CoDel (RFC 8290)."""
+    return {
+        "fq_codel": {
+            "limit_packets": limit,
+            "target_us": round(target_s * 1e6),
+            "interval_us": round(interval_s * 1e6),
+            "quantum_bytes": quantum_bytes,
+        }
+    }
+
+
+def txq(phy: str, packets: int, memory_bytes: int | None = None) -> Set:
+    """Return the setting of mac80211's queues."""
+    memory = {} if memory_bytes is None else {"memory_limit_bytes": memory_bytes}
+    return {"txq": {"phy": phy, "limit_packets": packets, **memory}}
+
+
+def edca(interface: str, category: str, values: EdcaValues, *, own: bool = False) -> Set:
+    """Return the setting of an access category: of the stations, or of the access point itself."""
+    return {
+        "own_edca" if own else "edca": {
+            "interface": interface,
+            "access_category": category,
+            "aifsn": values.aifsn,
+            "cw_min": values.cw_min,
+            "cw_max": values.cw_max,
+            "txop_us": round(values.txop_units * TXOP_UNIT_S * 1e6),
+        }
+    }
+
+
+def chosen(
+    settings: Iterable[Settings], kind: str | None = None, machine: str | None = None
+) -> Settings:
+    """Return the settings that a plan is written of: the first that can be set. Raises PlanError.
+
+    kind: of `PLACES`. machine: which of several.
+    """
+    able = [each for each in settings if each.sets]
+    if not able:
+        raise PlanError(
+            "This advice sets nothing that a plan can say: see its settings with --for."
+        )
+    machines = list(dict.fromkeys(each.machine for each in able))
+    if machine not in machines and (machine is not None or len(machines) > 1):
+        raise PlanError(
+            f"A plan is for one machine: name it with --node, one of {_names(machines)}."
+        )
+    able = [each for each in able if machine is None or each.machine == machine]
+    kinds = list(dict.fromkeys(key for each in able for setting in each.sets for key in setting))
+    for each in able:
+        if kind is None or any(kind in setting for setting in each.sets):
+            return each
+    raise PlanError(f"This advice sets no {kind}: it sets {_names(kinds)}.")
+
+
+def plan(settings: Settings, why: str) -> dict[str, Any]:
+    """Return the plan as JSON has it.
+
+    why: the recommendation with its reason, which each setting has.
+    """
+    reason = why if len(why.encode()) <= LONGEST_WHY else f"{why[: LONGEST_WHY // 4]}..."
+    return {
+        "plan": VERSION,
+        "made_by": f"airqueue {airqueue.__version__}",
+        "settings": [{"why": reason, "set": dict(each)} for each in settings.sets],
+    }
+
+
+def text(document: Mapping[str, Any]) -> str:
+    """Return the file's content."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(name for name in names if name)

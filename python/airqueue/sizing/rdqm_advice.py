@@ -1,0 +1,142 @@
+"""The advice of `airqueue size rdqm`: the shares of `airqueue.sizing.rdqm` in words and settings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table
+from airqueue.sizing.rdqm import RdqmSizing
+from airqueue.sizing.settings import classes
+from airqueue.sizing.settings.classes import Class
+from airqueue.text import plural, rate
+
+SHAPED: Final = 0.9
+"""Share of the air's rate that the classes get together, so that packets wait in them."""
+
+_CAUTIONS: Final = (
+    "The shares hold while these flows are the ones that send: a flow more or less, another rate or "
+    "another delay changes all of them.",
+    "The rates are predictions between two idealisations: windows that the limits cap, and equal "
+    "shares of the time, towards which waiting in the base station moves them. A flow that its limit "
+    "does not hold back gets what the others leave.",
+    "Classes are served in turns, where the paper has one FIFO with limits for flows: on Linux a "
+    "flow's share of the rate is that of its class, and its limit bounds its delay.",
+)
+
+
+def rdqm_advice(sized: RdqmSizing, *, device: str) -> Advice:
+    """Return the advice for a buffer that `airqueue.sizing.rdqm.size_rdqm` divided."""
+    return Advice(
+        what="rdqm",
+        inputs={
+            "buffer_packets": sized.buffer_packets,
+            "phy": sized.air.phy.name,
+            "packet_bytes": sized.air.packet_bytes,
+            "flows": [
+                {"rate_bps": flow.rate_bps, "rtt_s": flow.rtt_s, "address": flow.address}
+                for flow in sized.flows
+            ],
+        },
+        headline=_headline(sized),
+        figures=_figures(sized),
+        tables=(_flows(sized),),
+        alternatives=(
+            Alternative(
+                "FQ-CoDel",
+                "keeps the flows' delays apart by itself, and needs to know neither delays nor "
+                "rates; with airtime fairness, as mac80211 has where the driver lets it, slow "
+                "stations do not slow the others down",
+            ),
+        ),
+        cautions=_CAUTIONS,
+        settings=(_settings(sized, device),),
+    )
+
+
+def _headline(sized: RdqmSizing) -> str:
+    limits = sized.limits
+    if min(limits) == max(limits):
+        parts = f"{plural(limits[0], 'packet')} to each of {plural(len(limits), 'flow')}"
+    else:
+        parts = f"{min(limits)} to {max(limits)} packets to each of {plural(len(limits), 'flow')}"
+    return (
+        f"Divide the buffer of {plural(sized.buffer_packets, 'packet')} by delay and rate, "
+        f"{parts}: together they then get {rate(_sum(sized.airtime_fair_bps))} to "
+        f"{rate(_sum(sized.capped_bps))} instead of {rate(_sum(sized.together_bps))} from one FIFO, "
+        "where the slowest sets the rate of all."
+        if _sum(sized.airtime_fair_bps) > 1.02 * _sum(sized.together_bps)
+        else f"Divide the buffer of {plural(sized.buffer_packets, 'packet')} by delay and rate, "
+        f"{parts}: flows with long ways then need not yield to those with short ones. The rates of "
+        "the stations hardly differ, so that all together get no more than from one FIFO."
+    )
+
+
+def _sum(rates: tuple[float, ...]) -> float:
+    return float(sum(rates))
+
+
+def _figures(sized: RdqmSizing) -> tuple[Figure, ...]:
+    reports = sum(flow.rtt_s is not None for flow in sized.flows)
+    flows = len(sized.flows)
+    return (
+        Figure("buffer_packets", "Q, the buffer", sized.buffer_packets, "as given"),
+        Figure(
+            "rdqm_packets",
+            "for flows whose delay is known",
+            sized.buffer_packets * reports / flows,
+            "Q N_R/N, divided by delay times rate (Algorithm 3)",
+        ),
+        Figure(
+            "legacy_packets",
+            "for the others",
+            sized.buffer_packets * (flows - reports) / flows,
+            "Q N_L/N, in equal parts",
+        ),
+        Figure("fifo_bps", "all flows, from one FIFO", _sum(sized.together_bps), "equal packets"),
+        Figure(
+            "capped_bps",
+            "all flows, at most",
+            _sum(sized.capped_bps),
+            "if the limits cap the windows, and nothing waits",
+        ),
+        Figure(
+            "airtime_fair_bps",
+            "all flows, with equal times",
+            _sum(sized.airtime_fair_bps),
+            "towards this waiting in the base station moves the rates",
+        ),
+    )
+
+
+def _flows(sized: RdqmSizing) -> Table:
+    rows = zip(
+        sized.flows,
+        sized.limits,
+        sized.together_bps,
+        sized.airtime_fair_bps,
+        sized.capped_bps,
+        strict=True,
+    )
+    return Table(
+        "flows",
+        "Flows",
+        (
+            Column("flow", "flow"),
+            Column("station_bps", "station"),
+            Column("rtt_s", "round trip"),
+            Column("limit_packets", "limit"),
+            Column("fifo_bps", "one FIFO"),
+            Column("airtime_fair_bps", "equal times"),
+            Column("capped_bps", "capped"),
+        ),
+        tuple(
+            (flow.address or str(number), flow.rate_bps, flow.rtt_s, limit, fifo, fair, capped)
+            for number, (flow, limit, fifo, fair, capped) in enumerate(rows, 1)
+        ),
+    )
+
+
+def _settings(sized: RdqmSizing, device: str) -> Settings:
+    rows = zip(sized.flows, sized.limits, sized.airtime_fair_bps, strict=True)
+    parts = [Class(limit, SHAPED * bps, flow.address) for flow, limit, bps in rows]
+    return classes.settings(device, parts)
