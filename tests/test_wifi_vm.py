@@ -104,6 +104,7 @@ run places-first $PWD/airqueued places --json
 look before
 run apply airqueued ap apply accepted.json --confirm 100s --state /run/ap
 look applied
+run places-applied airqueued ap places --json
 run status airqueued ap status --json --state /run/ap
 for name in REFUSED; do
     run $name airqueued ap apply $name.json --dry-run --state /run/ap-refused
@@ -237,6 +238,9 @@ def test_what_is_accepted_is_set_and_taken_back(ran):
     assert re.search(root, ran.text("applied.qdisc")), ran.text("applied.qdisc")
     assert ran.text("before.qdisc").split()[1] == ("noqueue" if ran.txqs else "mq")
     assert ran.text("restored.qdisc") == ran.text("before.qdisc")
+    (place,) = ran.json("places-applied")
+    expected = ("shaper", 2_000_000) if ran.txqs else ("before_txqs", None)
+    assert (place["place"], place["shaped_bps"]) == expected
 
 
 def test_stations_hear_what_is_announced_and_stay(ran):

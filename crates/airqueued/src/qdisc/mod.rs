@@ -8,6 +8,7 @@ mod build;
 mod kinds;
 mod message;
 mod point;
+pub mod rates;
 mod tree;
 mod trial;
 mod words;

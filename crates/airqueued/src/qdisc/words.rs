@@ -1,5 +1,6 @@
 //! Trees in words.
 
+use super::rates;
 use super::tree::{Node, Tree};
 use crate::netlink::attributes;
 
@@ -29,26 +30,14 @@ fn one(node: &Node) -> String {
     match node.kind.as_str() {
         "pfifo" => format!("a FIFO of {} packets", limit()),
         "bfifo" => format!("a FIFO of {} bytes", limit()),
-        "tbf" => format!("tbf at {}", rate(tbf_rate(options))),
+        "tbf" => format!("tbf at {}", rate(rates::bytes_per_s("tbf", options).unwrap_or_default())),
         "fq_codel" | "codel" => format!("{}{}", node.kind, codel(options, node.kind == "fq_codel")),
-        "cake" => {
-            let bytes_per_s =
-                attributes::read(options).ok().and_then(|all| all.number(2)).unwrap_or_default();
-            if bytes_per_s == 0 {
-                "cake".to_owned()
-            } else {
-                format!("cake at {}", rate(bytes_per_s))
-            }
-        }
+        "cake" => match rates::bytes_per_s("cake", options) {
+            None => "cake".to_owned(),
+            Some(bytes_per_s) => format!("cake at {}", rate(bytes_per_s)),
+        },
         kind => kind.to_owned(),
     }
-}
-
-/// Rate of a `struct tc_tbf_qopt`, bytes per second.
-fn tbf_rate(options: &[u8]) -> u64 {
-    let Ok(all) = attributes::read(options) else { return 0 };
-    let short = all.find(1).and_then(|parms| parms.get(8..12)).and_then(attributes::number);
-    all.number(4).or(short).unwrap_or_default()
 }
 
 /// Target and limit, where they are told.

@@ -1,6 +1,7 @@
 //! Facts about the interfaces of this network namespace, from which the place of each queue follows.
 
 use crate::netlink::{Netlink, ROUTE};
+use crate::qdisc::rates;
 use crate::radio::error::RadioError;
 use crate::radio::ethtool::{self, TxRing};
 use crate::radio::links::{self, Link};
@@ -50,13 +51,16 @@ impl Radios {
 
 /// The interfaces of this network namespace, without the loopback.
 pub fn read() -> Result<Vec<Known>, RadioError> {
-    let messages = Netlink::open(ROUTE)?.dump(&links::list())?;
+    let mut netlink = Netlink::open(ROUTE)?;
+    let messages = netlink.dump(&links::list())?;
+    let rates = rates::at_roots(&netlink.dump(&rates::list())?)?;
     let radios = Radios::read()?;
     let kernel = kernel();
     let links = links::read_all(&messages)?;
     let mut found = Vec::new();
     for link in &links {
-        match known(link, &radios, kernel) {
+        let shaped_bps = rates.get(&link.index).copied();
+        match known(link, &radios, shaped_bps, kernel) {
             // It went away meanwhile.
             Err(RadioError::Absent { .. }) => {}
             known => found.push(known?),
@@ -70,16 +74,21 @@ pub fn of(interface: &str) -> Result<Option<Facts>, RadioError> {
     Ok(read()?.into_iter().map(|known| known.facts).find(|facts| facts.interface == interface))
 }
 
-fn known(link: &Link, radios: &Radios, kernel: (u32, u32)) -> Result<Known, RadioError> {
+fn known(
+    link: &Link,
+    radios: &Radios,
+    shaped_bps: Option<u64>,
+    kernel: (u32, u32),
+) -> Result<Known, RadioError> {
     let wireless = radios.interfaces.iter().find(|each| each.index == link.index);
     let phy = wireless.and_then(|interface| radios.phy_of(interface));
-    let ring = ethtool::read_tx_ring(&link.name)?;
+    let ring = told(ethtool::read_tx_ring(&link.name))?;
     let facts = Facts {
         interface: link.name.clone(),
-        driver: ethtool::driver(&link.name)?,
+        driver: told(ethtool::driver(&link.name))?,
         qdisc: link.qdisc.clone(),
-        // The rate of a shaper with classes is that of each class: only its kind is known here.
-        shaped_bps: None,
+        // Shapers with classes have a rate for each class.
+        shaped_bps,
         ring_packets: ring.map(|ring| ring.packets),
         kernel,
         wireless: wireless.map(|interface| Wireless {
@@ -90,6 +99,14 @@ fn known(link: &Link, radios: &Radios, kernel: (u32, u32)) -> Result<Known, Radi
         }),
     };
     Ok(Known { facts, phy: phy.cloned(), ring })
+}
+
+/// What ethtool tells; a driver that answers with an error tells nothing.
+fn told<T>(read: Result<Option<T>, RadioError>) -> Result<Option<T>, RadioError> {
+    match read {
+        Err(RadioError::Call { .. }) => Ok(None),
+        read => read,
+    }
 }
 
 /// Major and minor number of the kernel; zeros if it does not tell, which no driver's list goes by.

@@ -2,6 +2,7 @@
 
 use crate::netlink::attributes::{self, Attributes, Writer};
 use crate::netlink::{GENERIC, Message, Netlink, NetlinkError};
+use nix::errno::Errno;
 use serde::Serialize;
 
 /// Length of `struct genlmsghdr`.
@@ -112,11 +113,19 @@ pub struct Nl80211 {
 impl Nl80211 {
     /// Connects; `None` if this kernel has no cfg80211, or it is not loaded.
     pub fn open() -> Result<Option<Self>, NetlinkError> {
-        let mut netlink = Netlink::open(GENERIC)?;
+        let mut netlink = match Netlink::open(GENERIC) {
+            // A kernel without generic netlink.
+            Err(NetlinkError::System { source, .. })
+                if source.raw_os_error() == Some(Errno::EPROTONOSUPPORT as i32) =>
+            {
+                return Ok(None);
+            }
+            netlink => netlink?,
+        };
         let attributes = Writer::default().text(FAMILY_NAME, "nl80211").finish();
         let question = Request { command: GET_FAMILY, attributes }.to(CONTROLLER);
         let answer = match netlink.ask(&question) {
-            Err(error) if error.errno() == Some(nix::errno::Errno::ENOENT) => return Ok(None),
+            Err(error) if error.errno() == Some(Errno::ENOENT) => return Ok(None),
             answer => answer?,
         };
         Ok(Some(Self { netlink, family: family(&answer)? }))
