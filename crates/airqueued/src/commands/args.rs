@@ -19,10 +19,12 @@ pub struct Args {
 
 const HELP: &str = "\
 Examples:
+  airqueued places
   airqueued apply plan.json --dry-run
   airqueued apply plan.json --confirm 90s
   airqueued confirm
   airqueued restore
+  airqueued watch
 
 Exit codes:
   0  done
@@ -35,7 +37,7 @@ Exit codes:
   7  a queue held more than its limit
   8  a queue did not fill, so that nothing is known
 
-It needs CAP_NET_ADMIN, and a directory for its journal.";
+To change settings it needs CAP_NET_ADMIN, and a directory for its journal. To look it needs no rights.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
