@@ -31,7 +31,7 @@ from airqueue.measure.simulated import SimulatedProber
 from airqueue.measure.stations.method import measure
 from verdicts import bound, log_uniform
 
-SEED: Final = 1
+SEED: Final = 577_597_901
 """Published: equal seeds give equal cases and equal answers."""
 UNSURE: Final = ("apart", "equal", "undecided")
 ALIKE: Final = 2.0
