@@ -61,8 +61,11 @@ class Client:
     ) -> None: ...
     def start(self, segments: list[Segment], direction: Literal["down", "up"]) -> None: ...
     def identity(self) -> tuple[str, int, int, int]:
-        """The server's address, session, nonce, and number of the next run, for ``attend`` and
-        ``watch`` of clients of servers on other stations: the last ``others`` flows are theirs."""
+        """The server's address, session, nonce, and a number for the next run, another at each call.
+
+        For ``attend`` and ``watch`` of clients of servers on other stations, to which the last
+        ``others`` flows belong.
+        """
     def attend(self, server: str, session: int, nonce: int, flow: int) -> None:
         """Have this client's server join a flow of a session with another; wait until it has."""
     def watch(self, segments: list[Segment], number: int) -> None:

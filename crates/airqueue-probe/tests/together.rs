@@ -82,7 +82,7 @@ impl World {
         })
     }
 
-    fn of(&self) -> ForeignFlow {
+    fn of(&mut self) -> ForeignFlow {
         let identity = self.client.identity().unwrap();
         let (session, nonce) = (identity.session, identity.nonce);
         ForeignFlow { server: at(HOST), session, nonce, flow: OTHER }
@@ -302,7 +302,7 @@ fn a_flood_ends_when_its_client_is_gone_although_the_other_station_is_there() {
 }
 
 /// The session and its key that `orders` has with the station.
-fn session_of_orders(world: &World) -> (u64, TagKey) {
+fn session_of_orders(world: &mut World) -> (u64, TagKey) {
     let identity = world.orders.identity().unwrap();
     (identity.session, TagKey::session(None, identity.nonce, identity.session))
 }
@@ -310,7 +310,7 @@ fn session_of_orders(world: &World) -> (u64, TagKey) {
 #[test]
 fn a_request_to_attend_sends_no_more_to_the_other_server_than_it_was() {
     let mut world = World::willing();
-    let (session, key) = session_of_orders(&world);
+    let (session, key) = session_of_orders(&mut world);
     world.sent.clear();
     let mut asked = 0;
     for n in 0..200u64 {
@@ -339,8 +339,8 @@ fn a_request_to_attend_sends_no_more_to_the_other_server_than_it_was() {
 
 #[test]
 fn a_short_request_to_attend_is_not_one() {
-    let world = World::willing();
-    let (session, key) = session_of_orders(&world);
+    let mut world = World::willing();
+    let (session, key) = session_of_orders(&mut world);
     let mut bytes = Vec::new();
     encode(0, &Message::Attend { session, of: world.of() }, &mut bytes);
     bytes.truncate(60);
@@ -368,6 +368,19 @@ fn a_run_is_watched_only_after_joining_and_once() {
     world.measure(&floods());
     let again = world.orders.watch(world.now, &floods(), 1);
     assert_eq!(again, Err(ClientError::NotReady), "a number is used once");
+}
+
+#[test]
+fn a_run_that_did_not_begin_does_not_keep_the_next_one_from_being_watched() {
+    let mut world = World::willing();
+    world.attend();
+    let number = world.client.identity().unwrap().next_run;
+    world.orders.watch(world.now, &floods(), number).unwrap();
+    world.orders.cancel(world.now);
+    assert!(world.until(4, |w| w.orders.take_run().is_some()));
+    let (own, other) = world.measure(&floods());
+    assert_eq!((own.end, other.end), (RunEnd::Complete, RunEnd::Complete));
+    assert!(other.records.received_ns.iter().any(|&at| at != MISSING));
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl PyClient {
         py.detach(|| self.0.start(&plan, direction)).map_err(error)
     }
 
-    /// Who this client is to servers on other stations: the server's address, session, nonce, and the number of the next run.
+    /// Who this client is to servers on other stations: the server's address, session, nonce, and a number for the next run.
     fn identity(&self, py: Python<'_>) -> PyResult<(String, u64, u64, u32)> {
         let identity = py.detach(|| self.0.identity()).map_err(error)?;
         let Identity { session, nonce, next_run } =

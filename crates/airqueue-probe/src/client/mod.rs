@@ -125,6 +125,8 @@ pub struct Client {
     session: Option<OpenSession>,
     run: Option<ClientRun>,
     last_run: u32,
+    /// The number that the next run has at least.
+    next_run: u32,
     finished: Option<Run>,
     /// The times of the run before.
     last_times: Option<RunTimes>,
@@ -164,6 +166,7 @@ impl Client {
             session: None,
             run: None,
             last_run: 0,
+            next_run: 0,
             finished: None,
             last_times: None,
             outbox: VecDeque::new(),
@@ -215,7 +218,8 @@ impl Client {
             Direction::Down => Half::receiving(plan, self.own_flows(), self.born, now),
             Direction::Up => Half::Waiting,
         };
-        self.begin(ClientRun::new(self.last_run + 1, direction, plan, half, now));
+        let number = self.next_run.max(self.last_run + 1);
+        self.begin(ClientRun::new(number, direction, plan, half, now));
         Ok(())
     }
 

@@ -28,7 +28,7 @@ pub struct Identity {
     pub session: u64,
     /// The nonce that opened it.
     pub nonce: u64,
-    /// The number of the next run.
+    /// The number that the next run will have.
     pub next_run: u32,
 }
 
@@ -60,11 +60,13 @@ impl ClientRun {
 }
 
 impl Client {
-    /// Who this client is, once it has a session.
-    pub fn identity(&self) -> Option<Identity> {
+    /// Who this client is, once it has a session. Each call gives the next run another number: servers on other stations take
+    /// a number once, also for a run that then does not begin.
+    pub fn identity(&mut self) -> Option<Identity> {
         let (session, link) = (self.session.as_ref()?, self.handshakes.first()?);
-        let next_run = self.last_run + 1;
-        Some(Identity { session: session.id, nonce: link.nonce(), next_run })
+        let (session, nonce) = (session.id, link.nonce());
+        self.next_run = self.next_run.max(self.last_run).saturating_add(1);
+        Some(Identity { session, nonce, next_run: self.next_run })
     }
 
     /// Has the server join a flow of a session with another server; the client must be ready. [`Self::attends`] tells when it has
