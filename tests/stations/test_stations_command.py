@@ -42,7 +42,7 @@ def test_the_verdict_comes_first_and_the_file_has_all(runner, access_point):
     assert [s["name"] for s in found["stations"]] == ["this station", "192.0.2.20"]
     [(host, names, port, about)] = access_point.asked
     assert (host, names, port) == ("192.0.2.1", ["192.0.2.20"], 5860)
-    assert about == {"key": None, "max_rate_bps": 500e6}
+    assert about == {"key": None, "max_rate_bps": 500e6, "max_wait_s": 600.0}
 
 
 def test_json_alone_goes_to_stdout(runner, access_point):

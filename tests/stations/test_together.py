@@ -119,36 +119,45 @@ def test_a_station_that_goes_away_ends_the_run():
         assert time.monotonic() - began < 40.0
 
 
+def measuring(prober, seconds):
+    """Have a prober measure for a while, in a thread, which has begun when this returns."""
+    began = threading.Event()
+    plan = Plan((cbr(0, 0.0, seconds, 50, 100),))
+    thread = threading.Thread(target=prober.run, args=(plan, {}, lambda progress: began.set()))
+    thread.start()
+    assert began.wait(5.0)
+    return thread
+
+
+@pytest.mark.parametrize("busy", [HOST, STATIONS[1]])
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_server_that_measures_with_others_is_left_alone(begun):
+def test_runs_of_others_are_waited_for(busy, begun):
+    seen = []
     with (
         ends() as (port, _),
         TogetherProber(HOST, STATIONS, port) as prober,
-        LiveProber(HOST, port) as other,
+        LiveProber(busy, port) as other,
     ):
         if begun:
             prober.run(floods(), {})
-        thread = threading.Thread(target=other.run, args=(Plan((cbr(0, 0, 9.0, 50, 100),)), {}))
-        thread.start()
-        time.sleep(1.0)
-        with pytest.raises(ProbeError, match=r"come first|Other clients measure"):
-            prober.run(floods(), {})
+        thread = measuring(other, 8.0 if busy == HOST else 2.0)
+        run = prober.run(floods(), {}, seen.append)
         thread.join()
+    assert run.end == "complete"
+    assert run.received.all()
+    assert any(progress.runs_ahead for progress in seen)
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_a_station_that_measures_with_others_is_left_alone(begun):
+@pytest.mark.parametrize("busy", [HOST, STATIONS[1]])
+def test_runs_of_others_are_not_waited_for_longer_than_wanted(busy):
     with (
         ends() as (port, _),
-        TogetherProber(HOST, STATIONS, port) as prober,
-        LiveProber(STATIONS[1], port) as other,
+        TogetherProber(HOST, STATIONS, port, max_wait_s=0.0) as prober,
+        LiveProber(busy, port) as other,
     ):
-        if begun:
-            prober.run(floods(), {})
-        thread = threading.Thread(target=other.run, args=(Plan((cbr(0, 0, 4.0, 50, 100),)), {}))
-        thread.start()
-        time.sleep(1.0)
-        with pytest.raises(ProbeError, match=r"127.0.0.3|come first"):
+        thread = measuring(other, 8.0 if busy == HOST else 2.0)
+        where = "the server" if busy == HOST else busy
+        with pytest.raises(ProbeError, match=f"Other clients measure with {where} at the moment"):
             prober.run(floods(), {})
         thread.join()
 

@@ -168,6 +168,7 @@ def measure(
             json_path=json_path,
             capture_path=capture_path,
             max_rate=max_rate,
+            max_wait=max_wait,
             quiet=quiet,
         )
     wanted = expectation(**expected)

@@ -27,7 +27,17 @@ HERE: Final = "this station"
 MOST_STATIONS: Final = 8
 """Beside this one: every station is in every run with sparse packets."""
 GOES_WITH: Final = frozenset(
-    {"host", "port", "with_stations", "key_file", "json_path", "capture_path", "max_rate", "quiet"}
+    {
+        "host",
+        "port",
+        "with_stations",
+        "key_file",
+        "json_path",
+        "capture_path",
+        "max_rate",
+        "max_wait",
+        "quiet",
+    }
 )
 """Parameters of `airqueue measure` that several stations have too."""
 
@@ -78,6 +88,7 @@ def measure_stations(
     json_path: str | None,
     capture_path: str | None,
     max_rate: float | None,
+    max_wait: float,
     quiet: bool,
 ) -> None:
     """Measure, and write what was asked for; after Ctrl-C judge the finished runs."""
@@ -91,7 +102,9 @@ def measure_stations(
     with Display(quiet=quiet) as display:
         try:
             with (
-                TogetherProber(host, stations, port, key=key, max_rate_bps=max_rate) as prober,
+                TogetherProber(
+                    host, stations, port, key=key, max_rate_bps=max_rate, max_wait_s=max_wait
+                ) as prober,
                 nullcontext()
                 if capture_path is None
                 else CaptureFile.create(capture_path, about) as capture,

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from airqueue._native import Client, NativeError
 from airqueue.measure.live import DEFAULT_PORT, POLL_EVERY_S, PROGRESS_EVERY_S
@@ -24,12 +24,20 @@ from airqueue.measure.prober import Direction, ProbeError, RunInterrupted, RunPr
 from airqueue.measure.records import MISSING, Run
 from airqueue.measure.stations.plans import OWN_FLOWS
 
+if TYPE_CHECKING:
+    # Shapes that the stub names; the compiled module has no such types.
+    from airqueue.records import PollDict
+
 READY_S: Final = 10.0
 """Longest wait until a station records."""
 RECORDS_S: Final = 60.0
 """Longest wait for a station's records after a run."""
 LONGEST_TURN_S: Final = 6.0
 """Stations that record wait for the server's first packet for not much longer."""
+AGAIN_S: Final = 2.0
+"""Pause after which a run is tried again that other clients kept from its turn."""
+LONGEST_WAIT_S: Final = 86_400.0
+"""For the clients of the sessions; the prober gives up before."""
 
 
 class TogetherProber:
@@ -38,7 +46,8 @@ class TogetherProber:
 
     ``stations``: hosts on which `airqueue server` runs, and may attend this server's sessions; flow
     2 of a plan is the first one's, and so on. All servers have the port and the key. ``netns``:
-    path of a network namespace to open the sockets in. Raises ProbeError, here and in `run`.
+    path of a network namespace to open the sockets in. ``max_wait_s``: longest wait of a run for
+    other clients of any server. Raises ProbeError, here and in `run`.
     """
 
     direction: Direction = "down"
@@ -53,23 +62,28 @@ class TogetherProber:
         max_rate_bps: float | None = None,
         netns: str | PathLike[str] | None = None,
         timeout_s: float = 5.0,
+        max_wait_s: float = 600.0,
     ) -> None:
         self._made = time.monotonic()
         self._max_rate_bps = max_rate_bps
         self._names = list(stations)
         self._stations: list[Client] = []
-        about: dict[str, Any] = {"key": key, "netns": netns, "timeout_s": timeout_s}
+        self._max_wait_s = max_wait_s
+        about: dict[str, Any] = {
+            "key": key,
+            "netns": netns,
+            "timeout_s": timeout_s,
+            "max_wait_s": LONGEST_WAIT_S,
+        }
         flows = OWN_FLOWS + len(stations)
         try:
-            self._client = Client(
-                host, port, flows=flows, others=len(stations), max_wait_s=LONGEST_TURN_S, **about
-            )
+            self._client = Client(host, port, flows=flows, others=len(stations), **about)
         except NativeError as error:
             raise ProbeError(f"{error}.") from error
         server, session, nonce, _ = self._client.identity()
         for flow, station in enumerate(stations, start=OWN_FLOWS):
             try:
-                self._stations.append(Client(station, port, flows=1, max_wait_s=0.0, **about))
+                self._stations.append(Client(station, port, flows=1, **about))
                 self._stations[-1].attend(server, session, nonce, flow)
             except NativeError as error:
                 self.close()
@@ -93,12 +107,18 @@ class TogetherProber:
         Raises ProbeError. Ctrl-C stops the run at all ends and raises RunInterrupted, without
         records: those of a run to several stations are whole or none.
         """
+        began = time.monotonic()
         try:
-            self._record(plan)
-            self._client.start(plan.native(), "down")
-            self._watch(on_progress)
-            run = run_from_native(self._client.finish(0.0), meta)
-            return self._with_others(run)
+            while True:
+                try:
+                    return self._once(plan, meta, on_progress)
+                except _BusyError as busy:
+                    self._discard()
+                    if time.monotonic() - began >= self._max_wait_s:
+                        raise
+                    if on_progress is not None:
+                        on_progress(busy.progress)
+                    time.sleep(AGAIN_S)
         except NativeError as error:
             self._stop()
             raise ProbeError(f"{error}.") from error
@@ -108,6 +128,18 @@ class TogetherProber:
         except BaseException:
             self._stop()
             raise
+
+    def _once(
+        self,
+        plan: Plan,
+        meta: Mapping[str, Any],
+        on_progress: Callable[[RunProgress], None] | None,
+    ) -> Run:
+        """Carry out a plan unless other clients come first."""
+        self._record(plan)
+        self._client.start(plan.native(), "down")
+        self._watch(on_progress)
+        return self._with_others(run_from_native(self._client.finish(0.0), meta))
 
     def _record(self, plan: Plan) -> None:
         """Have all stations record the next run."""
@@ -120,9 +152,7 @@ class TogetherProber:
                 if seen["state"] != "running":
                     station.finish(0.0)  # raises the reason
                 if seen["runs_ahead"] or time.monotonic() > end:
-                    raise ProbeError(
-                        f"{name} measures with another client at the moment; try again later."
-                    )
+                    raise _BusyError(name, seen)
                 time.sleep(POLL_EVERY_S)
 
     def _watch(self, on_progress: Callable[[RunProgress], None] | None) -> None:
@@ -133,20 +163,10 @@ class TogetherProber:
             now = time.monotonic()
             waits_since = (waits_since or now) if seen["runs_ahead"] else None
             if waits_since is not None and now > waits_since + LONGEST_TURN_S:
-                raise ProbeError(
-                    "Other clients measure with the server at the moment; try again later."
-                )
+                raise _BusyError("the server", seen)
             if on_progress is not None and now >= shown + PROGRESS_EVERY_S:
                 shown = now
-                on_progress(
-                    RunProgress(
-                        elapsed_s=seen["elapsed_s"],
-                        planned_s=seen["planned_s"],
-                        received=seen["received"],
-                        lost=seen["lost"],
-                        delay_s=seen["delay_s"],
-                    )
-                )
+                on_progress(_progress(seen))
             time.sleep(POLL_EVERY_S)
 
     def _with_others(self, run: Run) -> Run:
@@ -157,6 +177,13 @@ class TogetherProber:
             theirs = run_from_native(station.finish(RECORDS_S), {})
             run = joined(run, theirs, flow)
         return run
+
+    def _discard(self) -> None:
+        """Give up a run before its first packet, and leave all ends ready for the next one."""
+        self._stop()
+        for client in (self._client, *self._stations):
+            with contextlib.suppress(NativeError):
+                client.finish(RECORDS_S)  # of a client that did not begin there are no records
 
     def _stop(self) -> None:
         for client in (self._client, *self._stations):
@@ -186,6 +213,26 @@ class TogetherProber:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class _BusyError(ProbeError):
+    """Other clients come first at one of the ends; the message is a sentence."""
+
+    def __init__(self, where: str, seen: PollDict) -> None:
+        super().__init__(f"Other clients measure with {where} at the moment; try again later.")
+        self.progress = _progress(seen)
+
+
+def _progress(seen: PollDict) -> RunProgress:
+    return RunProgress(
+        elapsed_s=seen["elapsed_s"],
+        planned_s=seen["planned_s"],
+        received=seen["received"],
+        lost=seen["lost"],
+        delay_s=seen["delay_s"],
+        waits_s=seen["waits_s"],
+        runs_ahead=seen["runs_ahead"],
+    )
 
 
 def joined(run: Run, theirs: Run, flow: int) -> Run:
