@@ -53,12 +53,24 @@ class Client:
         *,
         key: bytes | None = None,
         flows: int = 2,
+        others: int = 0,
         local_ports: list[int] | None = None,
         netns: str | PathLike[str] | None = None,
         timeout_s: float = 5.0,
         max_wait_s: float = 600.0,
     ) -> None: ...
     def start(self, segments: list[Segment], direction: Literal["down", "up"]) -> None: ...
+    def identity(self) -> tuple[str, int, int, int]:
+        """The server's address, session, nonce, and a number for the next run, another at each call.
+
+        For ``attend`` and ``watch`` of clients of servers on other stations, to which the last
+        ``others`` flows belong.
+        """
+    def attend(self, server: str, session: int, nonce: int, flow: int) -> None:
+        """Have this client's server join a flow of a session with another; wait until it has."""
+    def watch(self, segments: list[Segment], number: int) -> None:
+        """Have the server record what comes to it of the other's run, until ``conclude``."""
+    def conclude(self) -> None: ...
     def poll(self) -> PollDict: ...
     def load(self, down: int, up: int) -> Load:
         """TCP connections beside the run in progress, which end with the run."""
@@ -89,6 +101,7 @@ class Server:
         max_sessions_per_address: int | None = None,
         netns: str | PathLike[str] | None = None,
         tcp: bool = True,
+        attend: list[str] | None = None,
     ) -> None: ...
     @property
     def port(self) -> int: ...
