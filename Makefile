@@ -98,6 +98,7 @@ fmt: $(VENV)/.installed  ## format Rust and Python
 bench: system-demo setup  ## accuracy and duration of the measurement; speed of the models and of meshes
 	cargo bench --quiet -p airqueue-wifi
 	cargo bench --quiet -p airqueue-qdisc
+	cargo bench --quiet -p airqueue-control
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/meshes.py
 	$(BIN)/python benches/measure.py

@@ -24,6 +24,7 @@ from airqueue.records import (
     LiveDict,
     LoadDict,
     LoadSeriesDict,
+    MeshBuffersDict,
     OpportunitiesDict,
     PollDict,
     RunDict,
@@ -325,6 +326,27 @@ class Contention:
         self, contenders: list[Contender], rule: Literal["edca", "freeze"], seed: int
     ) -> None: ...
     def run(self, transmissions: int) -> ContentionDict: ...
+
+Mesh = tuple[
+    int,
+    Sequence[tuple[int, int]],
+    Sequence[tuple[int, int, float, float, int]],
+    Sequence[tuple[Sequence[int], float | None, float]],
+]
+"""(nodes, pairs that hear each other, links (sender, receiver, rate_bps, round_trip_s, channel),
+flows (links of the route, demand_bps, other_delay_s))"""
+
+def mesh_buffers(
+    mesh: Mesh,
+    *,
+    segment_bytes: int,
+    minimum_packets: int,
+    busy: tuple[Sequence[float], Sequence[bool]] | None = None,
+) -> list[MeshBuffersDict]:
+    """Return the buffers of each flow, as the routers of a mesh compute them.
+
+    busy: the fraction of time for each node, and whether its medium counts as full.
+    """
 
 CAPTURE_LEAST_BYTES: Final[int]
 """The fewest of a frame that a capture keeps: control frames are whole."""

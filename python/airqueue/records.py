@@ -430,6 +430,23 @@ class LoadSeriesDict(TypedDict):
     """Connections that died before the run ended or were never there, a sentence each."""
 
 
+class MeshBuffersDict(TypedDict):
+    """The buffers of a flow of a mesh, as its routers compute them."""
+
+    buffer_packets: float
+    """B: packets that the nodes in the bottleneck hold together; not rounded."""
+    centre: int
+    """Link in the middle of the bottleneck, by its index."""
+    hops: list[int]
+    """The flow's hops in the bottleneck, from 0 at the source."""
+    utilisation: float
+    """How much of its time the bottleneck is used."""
+    full: bool
+    """Whether the bottleneck is full."""
+    packets: list[int]
+    """Limits of the transmitting nodes of the route, from the source."""
+
+
 class OpportunitiesDict(TypedDict):
     """What the medium gave to a link: times from the beginning of the warm-up."""
 

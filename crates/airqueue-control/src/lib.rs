@@ -3,3 +3,5 @@
 //!
 //! Nothing here opens a socket, reads a clock or writes a file: `airqueued` acts on Linux, the network of a
 //! simulation acts on simulated queues.
+
+pub mod mesh;

@@ -309,6 +309,23 @@ pub(crate) struct ContentionDict<'py> {
     pub(crate) packets: Column<'py, u64>,
 }
 
+/// The buffers of a flow of a mesh, as its routers compute them.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct MeshBuffersDict {
+    /// B: packets that the nodes in the bottleneck hold together; not rounded.
+    pub(crate) buffer_packets: f64,
+    /// Link in the middle of the bottleneck, by its index.
+    pub(crate) centre: usize,
+    /// The flow's hops in the bottleneck, from 0 at the source.
+    pub(crate) hops: Vec<usize>,
+    /// How much of its time the bottleneck is used.
+    pub(crate) utilisation: f64,
+    /// Whether the bottleneck is full.
+    pub(crate) full: bool,
+    /// Limits of the transmitting nodes of the route, from the source.
+    pub(crate) packets: Vec<u32>,
+}
+
 /// The fate of packets in a queue before a token bucket: in the arrays one value for each packet, in order.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct FatesDict<'py> {
@@ -459,6 +476,7 @@ pub(crate) fn result_schemas() -> (String, String) {
     generator.subschema_for::<SeriesDict<'static>>();
     generator.subschema_for::<OpportunitiesDict<'static>>();
     generator.subschema_for::<ContentionDict<'static>>();
+    generator.subschema_for::<MeshBuffersDict>();
     generator.subschema_for::<FatesDict<'static>>();
     generator.subschema_for::<CodecDict>();
     generator.subschema_for::<EmulationDict>();
