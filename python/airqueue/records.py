@@ -447,6 +447,33 @@ class MeshBuffersDict(TypedDict):
     """Limits of the transmitting nodes of the route, from the source."""
 
 
+class MeshLimitDict(TypedDict):
+    """What a router of a mesh sets."""
+
+    flow: int | None
+    """Number of the flow whose queue it is; none: the router's one queue."""
+    packets: int | None
+    """The limit; none gives the queue back what it holds without this."""
+
+
+class MeshReasonDict(TypedDict):
+    """Why a router of a mesh has this limit for a flow, or none."""
+
+    flow: int
+    """Number of the flow."""
+    reason: str
+    """The reason."""
+
+
+class MeshDecisionDict(TypedDict):
+    """A decision of a router of a mesh."""
+
+    changes: list[MeshLimitDict]
+    """What is to be set."""
+    reasons: list[MeshReasonDict]
+    """The reasons of all active flows of the router."""
+
+
 class OpportunitiesDict(TypedDict):
     """What the medium gave to a link: times from the beginning of the warm-up."""
 

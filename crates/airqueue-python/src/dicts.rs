@@ -326,6 +326,33 @@ pub(crate) struct MeshBuffersDict {
     pub(crate) packets: Vec<u32>,
 }
 
+/// What a router of a mesh sets.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct MeshLimitDict {
+    /// Number of the flow whose queue it is; none: the router's one queue.
+    pub(crate) flow: Option<u32>,
+    /// The limit; none gives the queue back what it holds without this.
+    pub(crate) packets: Option<u32>,
+}
+
+/// Why a router of a mesh has this limit for a flow, or none.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct MeshReasonDict {
+    /// Number of the flow.
+    pub(crate) flow: u32,
+    /// The reason.
+    pub(crate) reason: String,
+}
+
+/// A decision of a router of a mesh.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct MeshDecisionDict {
+    /// What is to be set.
+    pub(crate) changes: Vec<MeshLimitDict>,
+    /// The reasons of all active flows of the router.
+    pub(crate) reasons: Vec<MeshReasonDict>,
+}
+
 /// The fate of packets in a queue before a token bucket: in the arrays one value for each packet, in order.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct FatesDict<'py> {
@@ -477,6 +504,7 @@ pub(crate) fn result_schemas() -> (String, String) {
     generator.subschema_for::<OpportunitiesDict<'static>>();
     generator.subschema_for::<ContentionDict<'static>>();
     generator.subschema_for::<MeshBuffersDict>();
+    generator.subschema_for::<MeshDecisionDict>();
     generator.subschema_for::<FatesDict<'static>>();
     generator.subschema_for::<CodecDict>();
     generator.subschema_for::<EmulationDict>();

@@ -62,7 +62,7 @@ mod _native {
     #[pymodule_export]
     use super::load::PyLoad;
     #[pymodule_export]
-    use super::mesh::mesh_buffers;
+    use super::mesh::{PyMeshRouter, mesh_buffers};
     #[pymodule_export]
     use super::path::PySimulatedPath;
     #[pymodule_export]

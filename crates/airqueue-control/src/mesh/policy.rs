@@ -21,7 +21,8 @@ pub enum DomainsBy {
     Busy,
 }
 
-/// How limits are computed and when they are set; all routers of a mesh have the same.
+/// How limits are computed and when they are set. All routers of a mesh have the same, but for the safe limit, which is
+/// that of each router's own queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// What has a limit.
