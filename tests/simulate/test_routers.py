@@ -50,6 +50,11 @@ def test_the_observers_limits(shape: Callable[..., Scenario], queues: dict[str, 
     assert observed.runs[0]["medium"]["messages_airtime_ratio"] is None
 
 
+def test_the_observers_limits_where_media_are_measured() -> None:
+    busy = {"buffers.domains": "busy"}
+    assert limits(results(mesh.chain, {**busy, **ROUTERS})) == limits(results(mesh.chain, busy))
+
+
 def falling(decided_by: str) -> Results:
     """Return a chain of four hops whose second hop becomes slow after 30 s."""
     nodes = [f"n{i}" for i in range(5)]
