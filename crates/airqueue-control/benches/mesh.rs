@@ -1,6 +1,9 @@
 //! How soon routers agree with the global observer after a change, and what their messages take:
 //! `cargo bench -p airqueue-control --bench mesh`.
 
+// A benchmark reads the clock.
+#![allow(clippy::disallowed_methods)]
+
 #[path = "../tests/mesh/changes.rs"]
 mod changes;
 // The tests do more with it.
@@ -10,9 +13,12 @@ mod net;
 #[path = "../tests/mesh/world.rs"]
 mod world;
 
-use airqueue_control::mesh::Policy;
+use airqueue_control::mesh::sizing::{Domains, Flow, Link, Mesh};
+use airqueue_control::mesh::{MOST_FLOWS, MOST_HOPS, MOST_ROUTERS, Policy};
 use airqueue_core::{Seed, Span};
 use net::Net;
+use std::collections::BTreeSet;
+use std::time::Instant;
 use world::World;
 
 /// Convergence times in s, bytes a second in the second half of the observed time of each router with flows, and of the
@@ -61,7 +67,46 @@ fn report(name: &str, loss: f64, found: &mut Found) {
     );
 }
 
+/// The longest computation that neighbours can make a router do: as many flows and hops as routers size together, among as
+/// many routers as they know, which all hear each other.
+fn largest() {
+    let (nodes, hops) = (MOST_ROUTERS, MOST_HOPS / MOST_FLOWS);
+    let route = |flow: usize| (0..=hops).map(move |hop| (flow + hop * (1 + flow % 7)) % nodes);
+    let mut ends = BTreeSet::new();
+    for flow in 0..MOST_FLOWS {
+        ends.extend(route(flow).zip(route(flow).skip(1)));
+    }
+    let ends: Vec<_> = ends.into_iter().collect();
+    let flow = |flow: usize| Flow {
+        hops: route(flow)
+            .zip(route(flow).skip(1))
+            .filter_map(|link| ends.binary_search(&link).ok())
+            .collect(),
+        demand_bps: Some(1e3 + flow as f64),
+        other_delay_s: 0.0,
+    };
+    let link = |&(sender, receiver): &(usize, usize)| {
+        let rate_bps = 1e6 + sender as f64;
+        Link { sender, receiver, rate_bps, round_trip_s: 5e-3, channel: 1 }
+    };
+    let mesh = Mesh {
+        nodes,
+        hears: (0..nodes).flat_map(|a| (0..a).map(move |b| (b, a))).collect(),
+        links: ends.iter().map(link).collect(),
+        flows: (0..MOST_FLOWS).map(flow).collect(),
+    };
+    let began = Instant::now();
+    let sized = Domains::new(&mesh).map(|domains| domains.buffers(None, 1460.0, 1).len());
+    let took_ms = began.elapsed().as_secs_f64() * 1e3;
+    println!(
+        "largest mesh: {} flows over {} links in {took_ms:.0} ms",
+        sized.unwrap_or(0),
+        ends.len()
+    );
+}
+
 fn main() {
+    largest();
     for loss in [0.0, 0.3] {
         for (name, world) in world::papers() {
             let mut found = Found::default();

@@ -130,14 +130,20 @@ fn interference(mesh: &Mesh) -> Vec<Vec<usize>> {
         at_node[link.sender].push(i);
         at_node[link.receiver].push(i);
     }
-    let members = |link: &super::Link| {
-        let reached = hears[link.sender].iter().chain(&hears[link.receiver]);
-        let mut inside: Vec<usize> =
-            reached.flat_map(|&node| at_node[node].iter().copied()).collect();
+    // By link: the last domain that it was put into.
+    let mut put_into = vec![usize::MAX; mesh.links.len()];
+    let members = |(domain, link): (usize, &super::Link)| {
+        let mut inside = Vec::new();
+        for &node in hears[link.sender].iter().chain(&hears[link.receiver]) {
+            for &other in &at_node[node] {
+                if put_into[other] != domain && mesh.links[other].channel == link.channel {
+                    put_into[other] = domain;
+                    inside.push(other);
+                }
+            }
+        }
         inside.sort_unstable();
-        inside.dedup();
-        inside.retain(|&other| mesh.links[other].channel == link.channel);
         inside
     };
-    mesh.links.iter().map(members).collect()
+    mesh.links.iter().enumerate().map(members).collect()
 }

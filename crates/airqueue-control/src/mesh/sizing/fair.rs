@@ -94,9 +94,10 @@ impl Domains<'_> {
         (0..self.mesh.flows.len()).map(of_flow).collect()
     }
 
-    /// The domain with the fewest hops of a flow, the first of them; a flow crosses at least the domain of its first hop.
+    /// Of these domains, which ascend, the one with the fewest hops of a flow, the first of them; a flow crosses at least the domain of its first hop.
     fn of_equals(&self, domains: &[usize], flow: usize) -> usize {
-        let candidates = self.crossed[flow].iter().filter(|(domain, _)| domains.contains(domain));
+        let chosen = |domain| domains.binary_search(domain).is_ok();
+        let candidates = self.crossed[flow].iter().filter(|(domain, _)| chosen(domain));
         let fewest = candidates.min_by_key(|&&(domain, hops)| (hops, domain));
         fewest.map_or(self.mesh.flows[flow].hops[0], |&(domain, _)| domain)
     }
