@@ -100,6 +100,7 @@ bench: system-demo setup  ## accuracy and duration of the measurement; speed of 
 	cargo bench --quiet -p airqueue-wifi
 	cargo bench --quiet -p airqueue-qdisc
 	cargo bench --quiet -p airqueued
+	cargo bench --quiet -p airqueue-control
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/meshes.py
 	$(BIN)/python benches/measure.py

@@ -36,7 +36,7 @@ from airqueue.measure.prober import ProbeError
 from airqueue.measure.simulated import SimulatedProber
 from verdicts import FASTEST_BPS, PACKET_BITS, bound, log_uniform, over_air, over_wire
 
-SEED: Final = 20_261_127
+SEED: Final = 20_261_203
 """Published: equal seeds give equal cases and equal answers."""
 RATES_BPS: Final = {"simulated": (1e6, 300e6), "kernel": (1e6, 60e6)}
 UNNAMED: Final = ("managed", "managed_by_flow", "fq_codel_or_cake", "undecided")

@@ -74,6 +74,12 @@ def test_an_address_that_is_none_is_one_sentence(runner):
     assert result.stderr.count("\n") == 1
 
 
+def test_another_server_to_attend_has_an_ip_address(runner):
+    done = runner.invoke(main, ["server", "--port", "0", "--attend", "host.example"])
+    assert done.exit_code == 1
+    assert 'cannot attend "host.example": give an IP address' in done.output
+
+
 def test_nobody_there_is_one_sentence(runner):
     result = runner.invoke(main, ["measure", "127.0.0.1", "--port", "9", "--quiet"])
     assert result.exit_code == 1

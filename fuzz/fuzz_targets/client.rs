@@ -34,7 +34,8 @@ fuzz_target!(|data: &[u8]| {
     let server: SocketAddr = "198.51.100.1:9".parse().unwrap();
     let mut now = Time::from_nanos(1);
     let max_wait = Span::from_secs(60);
-    let config = ClientConfig { server, key: None, flows: 1, entropy: [3; 32], max_wait };
+    let config =
+        ClientConfig { server, key: None, flows: 1, others: 0, entropy: [3; 32], max_wait };
     let mut client = Client::new(config, now);
     let hello = drain(&mut client, now);
     let Message::Hello { nonce } = decode(&hello).unwrap().message else { panic!("no hello") };

@@ -37,7 +37,8 @@ fn say(server: &mut Server, message: &Message<'_>, key: Option<&TagKey>) -> Vec<
 
 /// A run in progress, and the key of its session.
 fn running() -> (LoadTurn, TagKey) {
-    let config = ServerConfig { key: None, limits: Limits::default(), secret: [1; 32] };
+    let config =
+        ServerConfig { key: None, limits: Limits::default(), secret: [1; 32], attends: Vec::new() };
     let mut server = Server::new(config);
     let answer = say(&mut server, &Message::Hello { nonce: NONCE }, None);
     let Message::Challenge { nonce, stamp, cookie } = decode(&answer).unwrap().message else {

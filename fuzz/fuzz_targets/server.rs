@@ -54,7 +54,9 @@ fn open(server: &mut Server, now: Time, from: SocketAddr) -> u64 {
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits { max_packets: 5000, max_run: Span::from_secs(20), ..Limits::default() };
-    let mut server = Server::new(ServerConfig { key: None, limits, secret: [1; 32] });
+    // The stranger is a server whose sessions this one may attend.
+    let attends = vec!["203.0.113.1".parse().unwrap()];
+    let mut server = Server::new(ServerConfig { key: None, limits, secret: [1; 32], attends });
     let mut now = Time::from_nanos(1);
     let client: SocketAddr = "192.0.2.1:9".parse().unwrap();
     let stranger: SocketAddr = "203.0.113.1:9".parse().unwrap();

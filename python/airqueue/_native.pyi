@@ -24,6 +24,8 @@ from airqueue.records import (
     LiveDict,
     LoadDict,
     LoadSeriesDict,
+    MeshBuffersDict,
+    MeshDecisionDict,
     OpportunitiesDict,
     PollDict,
     RunDict,
@@ -53,12 +55,24 @@ class Client:
         *,
         key: bytes | None = None,
         flows: int = 2,
+        others: int = 0,
         local_ports: list[int] | None = None,
         netns: str | PathLike[str] | None = None,
         timeout_s: float = 5.0,
         max_wait_s: float = 600.0,
     ) -> None: ...
     def start(self, segments: list[Segment], direction: Literal["down", "up"]) -> None: ...
+    def identity(self) -> tuple[str, int, int, int]:
+        """The server's address, session, nonce, and a number for the next run, another at each call.
+
+        For ``attend`` and ``watch`` of clients of servers on other stations, to which the last
+        ``others`` flows belong.
+        """
+    def attend(self, server: str, session: int, nonce: int, flow: int) -> None:
+        """Have this client's server join a flow of a session with another; wait until it has."""
+    def watch(self, segments: list[Segment], number: int) -> None:
+        """Have the server record what comes to it of the other's run, until ``conclude``."""
+    def conclude(self) -> None: ...
     def poll(self) -> PollDict: ...
     def load(self, down: int, up: int) -> Load:
         """TCP connections beside the run in progress, which end with the run."""
@@ -89,6 +103,7 @@ class Server:
         max_sessions_per_address: int | None = None,
         netns: str | PathLike[str] | None = None,
         tcp: bool = True,
+        attend: list[str] | None = None,
     ) -> None: ...
     @property
     def port(self) -> int: ...
@@ -326,6 +341,62 @@ class Contention:
     ) -> None: ...
     def run(self, transmissions: int) -> ContentionDict: ...
 
+MeshHop = tuple[int | None, int | None, int | None, int]
+"""(previous router, next router, demand_bps, other_delay_us)"""
+
+class MeshRouter:
+    """A router of a mesh that computes limits by itself, from its neighbours' messages.
+
+    Times are nanoseconds on any clock. Messages and decisions are to be taken after each input, and
+    as time passes.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        boot: int,
+        secret: bytes,
+        *,
+        queues: Literal["node", "flow"],
+        domains: Literal["two-hop", "busy"],
+        unsized_packets: int,
+        segment_bytes: int,
+        every_s: float,
+        hold_s: float,
+    ) -> None: ...
+    def on_message(self, sender: int, message: bytes, now_ns: int) -> str | None:
+        """Take in a message, and return why it was refused, if it was."""
+    def on_link(self, neighbour: int, rate_bps: int, round_trip_ns: int, now_ns: int) -> None: ...
+    def on_route(self, flow: int, hop: MeshHop | None, now_ns: int) -> None: ...
+    def on_active(self, flow: int, now_ns: int) -> None: ...
+    def on_busy(self, fraction: float, now_ns: int) -> None: ...
+    def on_time(self, now_ns: int) -> None: ...
+    def poll_message(self, now_ns: int) -> bytes | None:
+        """Return the next message for all neighbours, if it is time for one."""
+    def poll_decision(self, now_ns: int) -> MeshDecisionDict | None:
+        """Return the limits to set, if they have changed."""
+
+Mesh = tuple[
+    int,
+    Sequence[tuple[int, int]],
+    Sequence[tuple[int, int, float, float, int]],
+    Sequence[tuple[Sequence[int], float | None, float]],
+]
+"""(nodes, pairs that hear each other, links (sender, receiver, rate_bps, round_trip_s, channel),
+flows (links of the route, demand_bps, other_delay_s))"""
+
+def mesh_buffers(
+    mesh: Mesh,
+    *,
+    segment_bytes: int,
+    minimum_packets: int,
+    busy: tuple[Sequence[float], Sequence[bool]] | None = None,
+) -> list[MeshBuffersDict]:
+    """Return the buffers of each flow, as the routers of a mesh compute them.
+
+    busy: the fraction of time for each node, and whether its medium counts as full.
+    """
+
 CAPTURE_LEAST_BYTES: Final[int]
 """The fewest of a frame that a capture keeps: control frames are whole."""
 CAPTURE_HEADERS_BYTES: Final[int]
@@ -502,6 +573,10 @@ class Monitor:
         """What stays as it is, as JSON: `airqueue.monitored.Map`."""
     def snapshot(self, run: Run) -> str:
         """What can be seen now, as JSON: `airqueue.monitored.Snapshot`."""
+    def send(self, run: Run, sender: int, receiver: int, size_bytes: int, number: int) -> bool:
+        """Send a message between two stations, by their places in the map; whether it can be."""
+    def finished(self, run: Run) -> list[tuple[int, bool]]:
+        """Return the numbers of messages that have ended since, and whether they arrived."""
     def set_limit(self, run: Run, station: str, flow: str | None, packets: int | None) -> None:
         """Set the limit of a station's queues, or of what ``flow`` has for itself in them, both ways.
 

@@ -19,6 +19,7 @@ class BuffersTable(TypedDict, total=False):
 
     allocation: words.AllocationName
     carrying: words.CarryingName
+    decided_by: words.DeciderName
     domains: words.DomainsName
     hold_time: words.Duration
     limit_per: words.LimitedName

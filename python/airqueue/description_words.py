@@ -13,6 +13,7 @@ AllocationName = Literal[
     "ratio", "optimum", "printed", "equal", "first-hop", "airtime", "airtime-path"
 ]
 CarryingName = Literal["link-rates", "flow-rates"]
+DeciderName = Literal["observer", "routers"]
 DomainsName = Literal["two-hop", "busy"]
 Duration = str
 LimitedName = Literal["node", "flow"]

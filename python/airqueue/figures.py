@@ -181,6 +181,9 @@ class MediumFigures(TypedDict):
     """Airtime of data frames that were not decoded."""
     control_airtime_ratio: float | None
     """Airtime of all other frames."""
+    messages_airtime_ratio: float | None
+    """Exchanges of messages by which stations compute limits, each as long as it takes without
+    contention and sent once; `null` where an observer does, or nobody."""
     throughput_jain_index: float | None
     """(Σx)² / (n Σx²) of the flows' throughputs: 1 if all are equal, 1/n if one flow has all."""
     goodput_bps: float | None
@@ -307,6 +310,7 @@ MediumFigure = Literal[
     "data_airtime_ratio",
     "lost_data_airtime_ratio",
     "control_airtime_ratio",
+    "messages_airtime_ratio",
     "throughput_jain_index",
     "goodput_bps",
     "sessions",
@@ -427,6 +431,7 @@ class MediumSummary(TypedDict):
     data_airtime_ratio: Summary
     lost_data_airtime_ratio: Summary
     control_airtime_ratio: Summary
+    messages_airtime_ratio: Summary
     throughput_jain_index: Summary
     goodput_bps: Summary
     sessions: Summary

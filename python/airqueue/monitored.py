@@ -74,6 +74,13 @@ class Snapshot(TypedDict):
     """The flows with a hop over the air."""
 
 
+DeciderName = Literal[
+    "observer",
+    "routers",
+]
+"""Who computes limits."""
+
+
 DomainsName = Literal[
     "two-hop",
     "busy",
@@ -125,6 +132,8 @@ SourceQueueName = Literal[
 class Buffers(TypedDict):
     """How the runner of a network is to set the limits of queues during the run."""
 
+    decided_by: DeciderName
+    """Who computes the limits."""
     domains: DomainsName
     """The collision domain that limits a flow."""
     carrying: CarryingName

@@ -430,6 +430,50 @@ class LoadSeriesDict(TypedDict):
     """Connections that died before the run ended or were never there, a sentence each."""
 
 
+class MeshBuffersDict(TypedDict):
+    """The buffers of a flow of a mesh, as its routers compute them."""
+
+    buffer_packets: float
+    """B: packets that the nodes in the bottleneck hold together; not rounded."""
+    centre: int
+    """Link in the middle of the bottleneck, by its index."""
+    hops: list[int]
+    """The flow's hops in the bottleneck, from 0 at the source."""
+    utilisation: float
+    """How much of its time the bottleneck is used."""
+    full: bool
+    """Whether the bottleneck is full."""
+    packets: list[int]
+    """Limits of the transmitting nodes of the route, from the source."""
+
+
+class MeshLimitDict(TypedDict):
+    """What a router of a mesh sets."""
+
+    flow: int | None
+    """Number of the flow whose queue it is; none: the router's one queue."""
+    packets: int | None
+    """The limit; none gives the queue back what it holds without this."""
+
+
+class MeshReasonDict(TypedDict):
+    """Why a router of a mesh has this limit for a flow, or none."""
+
+    flow: int
+    """Number of the flow."""
+    reason: str
+    """The reason."""
+
+
+class MeshDecisionDict(TypedDict):
+    """A decision of a router of a mesh."""
+
+    changes: list[MeshLimitDict]
+    """What is to be set."""
+    reasons: list[MeshReasonDict]
+    """The reasons of all active flows of the router."""
+
+
 class OpportunitiesDict(TypedDict):
     """What the medium gave to a link: times from the beginning of the warm-up."""
 

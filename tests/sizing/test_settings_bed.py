@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from airqueue.linux.netns import Namespace
-from airqueue.sizing.settings import acks, linux
+from airqueue.sizing.settings import acks, classes, linux
 
 pytestmark = pytest.mark.bed
 
@@ -64,6 +64,36 @@ def test_the_fq_codel_command_is_understood(station, far):
     done = station.run(command.split())
     # tc has parsed the whole line before the kernel can say that it lacks the module.
     assert done.returncode == 0 or "Specified qdisc kind is unknown" in done.stderr
+
+
+def test_stations_packets_go_into_their_classes(station, far):
+    """Of what `size rdqm` prints: `station` is the base station, addresses of `far` its stations."""
+    wire(station, "wlan0", far, "p0")
+    run(station, "ip addr add 10.9.0.1/24 dev wlan0")
+    run(far, "ip addr add 10.9.0.2/24 dev p0")
+    run(far, "ip addr add 10.9.0.3/24 dev p0")
+    parts = [
+        classes.Class(9, 5e6, "10.9.0.2"),
+        classes.Class(3, 1e6, "10.9.0.3"),
+        classes.Class(5, 2e6, None),
+    ]
+    for line in classes.settings("wlan0", parts).lines:
+        done = station.run(["sh", "-c", line])
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+    sent = {"10.9.0.2": 7, "10.9.0.3": 4, "10.9.0.1": 0}
+    udp = station.call(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    with udp:
+        for target, packets in sent.items():
+            for _ in range(packets):
+                udp.sendto(bytes(500), (target, 9))
+    shown = json.loads(run(station, "tc -s -j qdisc show dev wlan0"))
+    leaves = {each["parent"]: each for each in shown if each["kind"] == "pfifo"}
+    limits = {parent: leaf["options"]["limit"] for parent, leaf in leaves.items()}
+    assert limits == {"10:2": 9, "10:3": 3, "10:4": 5, "10:5": classes.OTHER_PACKETS}
+    packets = {parent: leaf["packets"] for parent, leaf in leaves.items()}
+    assert (packets["10:2"], packets["10:3"], packets["10:4"]) == (7, 4, 0)
+    # ARP, which no rule assigns.
+    assert packets["10:5"] > 0
 
 
 def upload(sender, receiver, family, source):

@@ -5,6 +5,7 @@
 //! simulation acts on simulated queues.
 
 pub mod journal;
+pub mod mesh;
 pub mod pace;
 pub mod places;
 pub mod plan;

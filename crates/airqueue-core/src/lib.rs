@@ -1,6 +1,8 @@
 //! The types that every other crate of airqueue uses: time, data rates, packets, random streams, the queue discipline
-//! traits, and the grammar of quantities and keys of files. Nothing here reads a clock or touches the operating system.
+//! traits, the grammar of quantities and keys of files, and the checked reading of bytes. Nothing here reads a clock or
+//! touches the operating system.
 
+pub mod bytes;
 mod ids;
 pub mod keys;
 pub mod packet;

@@ -36,6 +36,8 @@ pub struct ServerOptions {
     pub namespace: Option<PathBuf>,
     /// Whether clients may load the path by TCP connections to the same port.
     pub tcp: bool,
+    /// Other servers in whose sessions clients may make this host take part; each may then flood it.
+    pub attends: Vec<IpAddr>,
 }
 
 #[derive(Debug, Default)]
@@ -68,8 +70,12 @@ impl ServerHandle {
         let Opened { port, load, no_tcp } = open(options)?;
         let local = port.local_address();
         let (load, news) = load.unzip();
-        let config =
-            ServerConfig { key: options.key.clone(), limits: options.limits, secret: random()? };
+        let config = ServerConfig {
+            key: options.key.clone(),
+            limits: options.limits,
+            secret: random()?,
+            attends: options.attends.iter().map(IpAddr::to_canonical).collect(),
+        };
         let driver = Driver::new(Offering::new(Server::new(config), news), vec![port])?;
         let waker = driver.waker();
         let shared = Arc::new(Shared::default());

@@ -28,13 +28,22 @@ fn plan() -> Plan {
 
 fn check(bind: Option<IpAddr>, host: &str) {
     let limits = Limits::default();
-    let options = ServerOptions { bind, port: 0, key: None, limits, namespace: None, tcp: false };
+    let options = ServerOptions {
+        bind,
+        port: 0,
+        key: None,
+        limits,
+        namespace: None,
+        tcp: false,
+        attends: Vec::new(),
+    };
     let server = ServerHandle::start(&options).unwrap();
     let options = ClientOptions {
         host: host.into(),
         port: server.local_addr().port(),
         key: None,
         flows: 2,
+        others: 0,
         local_ports: Vec::new(),
         namespace: None,
         timeout: Duration::from_secs(10),

@@ -48,6 +48,7 @@ fn this_machine_answers_by_every_method_that_needs_no_rights() {
         limits: Limits::default(),
         namespace: None,
         tcp: false,
+        attends: Vec::new(),
     })
     .unwrap();
     let methods = [

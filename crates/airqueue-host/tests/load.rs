@@ -18,7 +18,15 @@ use std::time::{Duration, Instant};
 
 fn serve(limits: Limits, tcp: bool) -> ServerHandle {
     let bind = Some([127, 0, 0, 1].into());
-    let options = ServerOptions { bind, port: 0, key: None, limits, namespace: None, tcp };
+    let options = ServerOptions {
+        bind,
+        port: 0,
+        key: None,
+        limits,
+        namespace: None,
+        tcp,
+        attends: Vec::new(),
+    };
     ServerHandle::start(&options).unwrap()
 }
 
@@ -161,6 +169,7 @@ fn a_server_without_tcp_says_so_to_its_clients_and_works_otherwise() {
         limits: limits(10),
         namespace: None,
         tcp: true,
+        attends: Vec::new(),
     };
     let without = ServerHandle::start(&options).unwrap();
     let why = without.no_tcp().unwrap().to_owned();

@@ -15,7 +15,15 @@ use std::time::{Duration, Instant};
 fn a_client_shows_that_it_waits_as_soon_as_it_is_told() {
     let bind = Some([127, 0, 0, 1].into());
     let limits = Limits::default();
-    let options = ServerOptions { bind, port: 0, key: None, limits, namespace: None, tcp: false };
+    let options = ServerOptions {
+        bind,
+        port: 0,
+        key: None,
+        limits,
+        namespace: None,
+        tcp: false,
+        attends: Vec::new(),
+    };
     let server = ServerHandle::start(&options).unwrap();
     let port = server.local_addr().port();
     let (first, second) = (connect(port), connect(port));

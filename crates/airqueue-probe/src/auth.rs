@@ -3,7 +3,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Length of a tag or cookie in bytes.
 pub const TAG_LEN: usize = 16;
@@ -73,13 +73,18 @@ impl TagKey {
     }
 }
 
+/// An address as IPv6, IPv4 mapped.
+pub(crate) fn address_octets(ip: IpAddr) -> [u8; 16] {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
+        IpAddr::V6(ip) => ip.octets(),
+    }
+}
+
 /// The challenge that proves an address: only the receiver at `address` learns it. `stamp` is the
 /// server's clock in seconds.
 pub fn cookie(secret: &[u8; 32], address: SocketAddr, nonce: u64, stamp: u32) -> [u8; TAG_LEN] {
-    let ip = match address.ip().to_canonical() {
-        std::net::IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
-        std::net::IpAddr::V6(ip) => ip.octets(),
-    };
+    let ip = address_octets(address.ip());
     let (port, n, s) = (address.port().to_be_bytes(), nonce.to_be_bytes(), stamp.to_be_bytes());
     cut(hmac(secret, &[b"airqueue cookie", &ip, &port, &n, &s]))
 }

@@ -111,6 +111,28 @@ pub enum ClientError {
         /// Packets of the run that arrived.
         received: u64,
     },
+    /// The server takes no part in sessions with that other server.
+    #[error(
+        "{station} may not be measured together with others by {server}: on that station start the server with \
+         --attend {}", server.ip()
+    )]
+    NotAttending {
+        /// The station's server.
+        station: SocketAddr,
+        /// The server that would flood it.
+        server: SocketAddr,
+    },
+    /// The server did not manage to join the session with the other one.
+    #[error(
+        "{station} could not join the session with {server}: check that the station reaches that address and UDP port, \
+         that all ends have the same key or none, and the same release of airqueue"
+    )]
+    NotJoined {
+        /// The station's server.
+        station: SocketAddr,
+        /// The other server.
+        server: SocketAddr,
+    },
     /// The plan is over a limit.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -138,7 +160,8 @@ impl ClientError {
             Reason::KeyUnused => ClientError::KeyUnused,
             Reason::ServerFull => ClientError::ServerFull { limit: detail },
             Reason::AddressFull => ClientError::AddressFull { limit: detail },
-            Reason::UnknownSession => ClientError::SessionLost,
+            // Of one that attends the client knows to which server, and says so.
+            Reason::UnknownSession | Reason::NotAttending => ClientError::SessionLost,
             Reason::TooManyFlows => ClientError::Flows { asked: flows, limit: detail },
         })
     }

@@ -5,7 +5,7 @@
 //! sockets, `airqueue-scenario` over a simulated bottleneck.
 
 pub mod auth;
-pub mod bytes;
+pub use airqueue_core::bytes;
 pub mod capture;
 pub mod check;
 pub mod client;

@@ -7,6 +7,7 @@ use crate::schedule::{due_windows, last_of_each_flow};
 use crate::sender::SILENCE;
 use crate::wire::{DataHeader, Glimpse};
 use airqueue_core::{Span, Time};
+use std::ops::Range;
 
 /// Interval of a receiver's keepalives.
 pub const KEEP_ALIVE_EVERY: Span = Span::from_millis(200);
@@ -26,8 +27,12 @@ pub struct Receiver {
     /// The session's zero of receive times.
     zero: Time,
     log: ArrivalLog,
-    /// Total number of packets that the sender will send.
+    /// Total number of packets that the sender will send here.
     expected: u32,
+    /// The same to all hosts.
+    rows: u32,
+    /// Other packets of the plan go to other hosts.
+    part: bool,
     duplicates: u64,
     overflow: u64,
     clock_steps: u32,
@@ -55,18 +60,28 @@ pub struct Receiver {
 impl Receiver {
     /// Expects `plan`, checked before, to begin `delay` after `now`. Receive times count from `zero`.
     pub fn new(plan: &Plan, zero: Time, now: Time, delay: Span) -> Self {
-        let expected = u32::try_from(plan.packet_count()).unwrap_or(u32::MAX);
-        let due = due_windows(plan);
+        Receiver::of_flows(plan, 0..u8::MAX, zero, now, delay)
+    }
+
+    /// Expects the packets of some flows of a plan; those of others go to other hosts.
+    pub fn of_flows(plan: &Plan, flows: Range<u8>, zero: Time, now: Time, delay: Span) -> Self {
+        let here = plan.segments.iter().filter(|s| flows.contains(&s.flow)).copied().collect();
+        let here = Plan { segments: here };
+        let count = |plan: &Plan| u32::try_from(plan.packet_count()).unwrap_or(u32::MAX);
+        let (rows, expected) = (count(plan), count(&here));
+        let due = due_windows(&here);
         let first_at = due.first().map_or(Span::ZERO, |w| w.0);
         let mut receiver = Receiver {
             zero,
-            log: ArrivalLog::new(expected),
+            log: ArrivalLog::new(rows),
             expected,
+            rows,
+            part: here.segments.len() < plan.segments.len(),
             duplicates: 0,
             overflow: 0,
             clock_steps: 0,
             program_timestamps: false,
-            last_missing: last_of_each_flow(plan),
+            last_missing: last_of_each_flow(plan, flows),
             due,
             first_at,
             plan_end: plan.end(),
@@ -160,8 +175,8 @@ impl Receiver {
 
     /// The sender will send no more than its first `attempted` packets.
     pub fn on_sender_stopped(&mut self, now: Time, attempted: u32) {
-        if self.stopped_early.is_none() && attempted < self.expected {
-            self.expected = attempted;
+        if self.stopped_early.is_none() && attempted < self.rows {
+            self.expected = self.expected.min(attempted);
             self.stopped_early = Some(now);
             self.reckon_end();
         }
@@ -206,7 +221,9 @@ impl Receiver {
             None => u32::MAX,
             Some(_) => u32::try_from(self.recent_delay.as_nanos() / 1000).unwrap_or(u32::MAX - 1),
         };
-        Glimpse { received: self.log.count(), lost: self.log.overtaken(), delay_us }
+        // Packets of other hosts are missing here too.
+        let lost = if self.part { 0 } else { self.log.overtaken() };
+        Glimpse { received: self.log.count(), lost, delay_us }
     }
 
     /// Further datagrams did not fit into the receive buffer.
@@ -253,7 +270,11 @@ impl Receiver {
 
     fn reckon_end(&mut self) {
         self.ends_at = if self.all_here() {
-            self.last_arrival
+            // Packets to other hosts may come later than the last one to this host.
+            match self.start {
+                Some(start) if self.part => self.last_arrival.max(self.sending_ends(start)),
+                _ => self.last_arrival,
+            }
         } else {
             match self.start {
                 None => self.stopped_early.map_or(self.first_by, |t| t + QUIET),

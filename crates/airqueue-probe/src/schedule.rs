@@ -5,6 +5,7 @@ use airqueue_core::Span;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::ops::Range;
 
 /// The packets of a plan in the order of sending; ties keep the order of the segments. Allocates
 /// when made, never when asked for the next packet.
@@ -43,14 +44,15 @@ impl Iterator for Packets {
     }
 }
 
-/// Sequence number of the last packet of each flow that has packets, without walking the plan.
-pub fn last_of_each_flow(plan: &Plan) -> Vec<u32> {
+/// Sequence number of the last packet of each of these flows that has packets, without walking the plan.
+pub fn last_of_each_flow(plan: &Plan, flows: Range<u8>) -> Vec<u32> {
     let mut last: [Option<(Span, usize)>; 256] = [None; 256];
     for (i, s) in plan.segments.iter().enumerate().filter(|(_, s)| s.count > 0) {
         let slot = &mut last[usize::from(s.flow)];
         *slot = (*slot).max(Some((s.packet_at(s.count - 1), i)));
     }
-    last.iter().flatten().map(|&(at, i)| packets_up_to(plan, at, i) - 1).collect()
+    let last = last.iter().zip(0..=u8::MAX).filter(|(_, flow)| flows.contains(flow));
+    last.filter_map(|(last, _)| *last).map(|(at, i)| packets_up_to(plan, at, i) - 1).collect()
 }
 
 /// Number of packets up to and including the last one of segment `i` at offset `at`.

@@ -10,11 +10,13 @@ use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{Classes, HostReport, MISSING, Records, Run, RunEnd};
 use airqueue_probe::schedule::{due_windows, last_of_each_flow};
 use airqueue_probe::wire::{
-    CHUNK_LEN, DataHeader, Glimpse, Message, Packet, Reason, Summary, VERSION, decode, encode,
+    CHUNK_LEN, DataHeader, ForeignFlow, Glimpse, Message, Packet, Reason, Summary, VERSION, decode,
+    encode,
 };
 use airqueue_probe::{capture, column};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 fn segments() -> impl Strategy<Value = Segment> {
     let times = (0..5_000_000_000i64, 0..5_000_000_000i64);
@@ -55,7 +57,7 @@ fn handshakes() -> impl Strategy<Value = Message<'static>> {
 fn session_messages() -> impl Strategy<Value = Message<'static>> {
     let numbers = (any::<u64>(), any::<u32>(), any::<[u32; 5]>(), any::<[u64; 3]>());
     let bytes = vec(any::<u8>(), 0..=CHUNK_LEN);
-    (0..13, numbers, vec(segments(), 0..=40), bytes, any::<[bool; 2]>()).prop_map(
+    (0..15, numbers, vec(segments(), 0..=40), bytes, any::<[bool; 2]>()).prop_map(
         |(kind, (session, run, n, big), segments, bytes, flags)| match kind {
             0 => {
                 let direction = if flags[0] { Direction::Up } else { Direction::Down };
@@ -92,7 +94,15 @@ fn session_messages() -> impl Strategy<Value = Message<'static>> {
             8 => Message::Fetch { session, run, first: n[0], wanted: big[0] },
             9 => Message::Chunk { session, run, index: n[0], bytes: bytes.leak() },
             10 => Message::Close { session },
-            11 => Message::Wait { session, run, left_ms: n[0], ahead: n[1] as u16 },
+            11 => {
+                let ip =
+                    if flags[0] { Ipv4Addr::from(n[1]).into() } else { Ipv6Addr::LOCALHOST.into() };
+                let server = SocketAddr::new(ip, n[0] as u16);
+                let of = ForeignFlow { server, session: big[0], nonce: big[1], flow: n[2] as u8 };
+                Message::Attend { session, of }
+            }
+            12 => Message::Attending { session },
+            13 => Message::Wait { session, run, left_ms: n[0], ahead: n[1] as u16 },
             _ => Message::Data(DataHeader { session, run, seq: n[0], sent_ns: big[0] as i64 }),
         },
     )
@@ -267,7 +277,7 @@ proptest! {
         let plan = Plan { segments };
         let mut last = std::collections::BTreeMap::new();
         plan.packets().for_each(|p| { last.insert(p.flow, p.seq); });
-        prop_assert_eq!(last_of_each_flow(&plan), last.into_values().collect::<Vec<_>>());
+        prop_assert_eq!(last_of_each_flow(&plan, 0..16), last.into_values().collect::<Vec<_>>());
         let sorted: Vec<_> = plan.packets().map(|p| p.at).collect();
         prop_assert!(sorted.is_sorted());
         prop_assert_eq!(sorted.len() as u64, plan.packet_count());

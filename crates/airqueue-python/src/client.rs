@@ -7,6 +7,8 @@ use crate::load::PyLoad;
 use airqueue_core::Time;
 use airqueue_host::client::RunState;
 use airqueue_host::{ClientHandle, ClientOptions};
+use airqueue_probe::client::Identity;
+use airqueue_probe::wire::ForeignFlow;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -17,7 +19,7 @@ pub(crate) struct PyClient(ClientHandle);
 #[pymethods]
 impl PyClient {
     #[new]
-    #[pyo3(signature = (host, port=5860, *, key=None, flows=2, local_ports=None, netns=None, timeout_s=5.0, max_wait_s=600.0))]
+    #[pyo3(signature = (host, port=5860, *, key=None, flows=2, others=0, local_ports=None, netns=None, timeout_s=5.0, max_wait_s=600.0))]
     #[expect(clippy::too_many_arguments)] // they are Python's keywords
     fn new(
         py: Python<'_>,
@@ -25,6 +27,7 @@ impl PyClient {
         port: u16,
         key: Option<Vec<u8>>,
         flows: u8,
+        others: u8,
         local_ports: Option<Vec<u16>>,
         netns: Option<PathBuf>,
         timeout_s: f64,
@@ -35,6 +38,7 @@ impl PyClient {
             port,
             key,
             flows,
+            others,
             local_ports: local_ports.unwrap_or_default(),
             namespace: netns,
             timeout: convert::seconds("timeout_s", timeout_s)?,
@@ -47,6 +51,39 @@ impl PyClient {
     fn start(&self, py: Python<'_>, segments: Vec<NativeSegment>, direction: &str) -> PyResult<()> {
         let (plan, direction) = (convert::plan(segments), convert::direction(direction)?);
         py.detach(|| self.0.start(&plan, direction)).map_err(error)
+    }
+
+    /// Who this client is to servers on other stations: the server's address, session, nonce, and a number for the next run.
+    fn identity(&self, py: Python<'_>) -> PyResult<(String, u64, u64, u32)> {
+        let identity = py.detach(|| self.0.identity()).map_err(error)?;
+        let Identity { session, nonce, next_run } =
+            identity.ok_or_else(|| error("the session is over: connect again"))?;
+        Ok((self.0.server().to_string(), session, nonce, next_run))
+    }
+
+    /// Has the server join a flow of a session with another server, whose client has this identity.
+    fn attend(
+        &self,
+        py: Python<'_>,
+        server: &str,
+        session: u64,
+        nonce: u64,
+        flow: u8,
+    ) -> PyResult<()> {
+        let wrong = |_| error(format!("{server:?} is not an address with a port"));
+        let of = ForeignFlow { server: server.parse().map_err(wrong)?, session, nonce, flow };
+        py.detach(|| self.0.attend(of)).map_err(error)
+    }
+
+    /// Has the server record a run, of this number, of the server whose session it attends.
+    fn watch(&self, py: Python<'_>, segments: Vec<NativeSegment>, number: u32) -> PyResult<()> {
+        let plan = convert::plan(segments);
+        py.detach(|| self.0.watch(&plan, number)).map_err(error)
+    }
+
+    /// The run that is watched is over: `finish` returns what was recorded.
+    fn conclude(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.0.conclude()).map_err(error)
     }
 
     /// The state and the progress of the run.

@@ -309,6 +309,50 @@ pub(crate) struct ContentionDict<'py> {
     pub(crate) packets: Column<'py, u64>,
 }
 
+/// The buffers of a flow of a mesh, as its routers compute them.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct MeshBuffersDict {
+    /// B: packets that the nodes in the bottleneck hold together; not rounded.
+    pub(crate) buffer_packets: f64,
+    /// Link in the middle of the bottleneck, by its index.
+    pub(crate) centre: usize,
+    /// The flow's hops in the bottleneck, from 0 at the source.
+    pub(crate) hops: Vec<usize>,
+    /// How much of its time the bottleneck is used.
+    pub(crate) utilisation: f64,
+    /// Whether the bottleneck is full.
+    pub(crate) full: bool,
+    /// Limits of the transmitting nodes of the route, from the source.
+    pub(crate) packets: Vec<u32>,
+}
+
+/// What a router of a mesh sets.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct MeshLimitDict {
+    /// Number of the flow whose queue it is; none: the router's one queue.
+    pub(crate) flow: Option<u32>,
+    /// The limit; none gives the queue back what it holds without this.
+    pub(crate) packets: Option<u32>,
+}
+
+/// Why a router of a mesh has this limit for a flow, or none.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct MeshReasonDict {
+    /// Number of the flow.
+    pub(crate) flow: u32,
+    /// The reason.
+    pub(crate) reason: String,
+}
+
+/// A decision of a router of a mesh.
+#[derive(IntoPyObject, JsonSchema)]
+pub(crate) struct MeshDecisionDict {
+    /// What is to be set.
+    pub(crate) changes: Vec<MeshLimitDict>,
+    /// The reasons of all active flows of the router.
+    pub(crate) reasons: Vec<MeshReasonDict>,
+}
+
 /// The fate of packets in a queue before a token bucket: in the arrays one value for each packet, in order.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct FatesDict<'py> {
@@ -459,6 +503,8 @@ pub(crate) fn result_schemas() -> (String, String) {
     generator.subschema_for::<SeriesDict<'static>>();
     generator.subschema_for::<OpportunitiesDict<'static>>();
     generator.subschema_for::<ContentionDict<'static>>();
+    generator.subschema_for::<MeshBuffersDict>();
+    generator.subschema_for::<MeshDecisionDict>();
     generator.subschema_for::<FatesDict<'static>>();
     generator.subschema_for::<CodecDict>();
     generator.subschema_for::<EmulationDict>();

@@ -13,6 +13,7 @@ mod live;
 mod live_dicts;
 mod load;
 mod load_dicts;
+mod mesh;
 mod path;
 mod plan;
 mod radio;
@@ -61,6 +62,8 @@ mod _native {
     use super::live::PyMoment;
     #[pymodule_export]
     use super::load::PyLoad;
+    #[pymodule_export]
+    use super::mesh::{PyMeshRouter, mesh_buffers};
     #[pymodule_export]
     use super::path::PySimulatedPath;
     #[pymodule_export]

@@ -188,6 +188,16 @@ impl PyMonitor {
     ) -> PyResult<()> {
         self.0.set_limit(&mut run.run, station, flow, packets).map_err(wrong)
     }
+
+    /// Sends a message between two stations, by their places in the map; whether they exchange messages.
+    fn send(&self, run: &mut PyRun, from: u32, to: u32, size_bytes: u32, number: u32) -> bool {
+        self.0.send(&mut run.run, (from, to), size_bytes, number)
+    }
+
+    /// The numbers of messages that have arrived, or were lost, since the last call.
+    fn finished(&self, run: &mut PyRun) -> Vec<(u32, bool)> {
+        self.0.finished(&mut run.run)
+    }
 }
 
 pub(crate) fn opportunities<'py>(py: Python<'py>, of: &Opportunities) -> OpportunitiesDict<'py> {

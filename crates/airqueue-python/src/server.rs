@@ -7,6 +7,7 @@ use airqueue_core::Span;
 use airqueue_host::{ServerHandle, ServerOptions};
 use airqueue_probe::limits::Limits;
 use pyo3::prelude::*;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// A server that runs until it is stopped or dropped.
@@ -16,7 +17,7 @@ pub(crate) struct PyServer(ServerHandle);
 #[pymethods]
 impl PyServer {
     #[new]
-    #[pyo3(signature = (bind=None, port=5860, *, key=None, max_bits_per_s=None, max_packets_per_s=None, max_run_s=None, max_sessions=None, max_sessions_per_address=None, netns=None, tcp=true))]
+    #[pyo3(signature = (bind=None, port=5860, *, key=None, max_bits_per_s=None, max_packets_per_s=None, max_run_s=None, max_sessions=None, max_sessions_per_address=None, netns=None, tcp=true, attend=None))]
     #[expect(clippy::too_many_arguments)] // they are Python's keywords
     fn new(
         py: Python<'_>,
@@ -30,13 +31,17 @@ impl PyServer {
         max_sessions_per_address: Option<u32>,
         netns: Option<PathBuf>,
         tcp: bool,
+        attend: Option<Vec<String>>,
     ) -> PyResult<PyServer> {
-        let bind = bind
-            .map(|text| {
-                text.parse()
-                    .map_err(|_| error(format!("cannot listen on {text:?}: give an IP address")))
-            })
-            .transpose()?;
+        let address = |what: &str, text: &str| {
+            text.parse().map_err(|_| error(format!("cannot {what} {text:?}: give an IP address")))
+        };
+        let bind = bind.map(|text| address("listen on", text)).transpose()?;
+        let attends = attend.unwrap_or_default();
+        let attends = attends
+            .iter()
+            .map(|text| address("attend", text))
+            .collect::<PyResult<Vec<IpAddr>>>()?;
         let d = Limits::default();
         let max_run = max_run_s.map(|s| convert::seconds("max_run_s", s)).transpose()?;
         let limits = Limits {
@@ -48,7 +53,7 @@ impl PyServer {
             max_sessions_per_address: max_sessions_per_address
                 .unwrap_or(d.max_sessions_per_address),
         };
-        let options = ServerOptions { bind, port, key, limits, namespace: netns, tcp };
+        let options = ServerOptions { bind, port, key, limits, namespace: netns, tcp, attends };
         py.detach(|| ServerHandle::start(&options)).map(PyServer).map_err(error)
     }
 

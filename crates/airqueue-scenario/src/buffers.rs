@@ -2,8 +2,8 @@
 
 use super::error::{Result, wrong};
 use super::file::{
-    AllocationName, BuffersTable, CarryingName, DomainsName, File, LimitedName, RoundingName,
-    SourceQueueName,
+    AllocationName, BuffersTable, CarryingName, DeciderName, DomainsName, File, LimitedName,
+    RoundingName, SourceQueueName,
 };
 use super::quantity::{Duration, Quantity};
 use super::stations::Stations;
@@ -15,6 +15,8 @@ use serde::Serialize;
 /// How the runner of a network is to set the limits of queues during the run.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct Buffers {
+    /// Who computes the limits.
+    pub(super) decided_by: DeciderName,
     /// The collision domain that limits a flow.
     domains: DomainsName,
     /// The rate in B = round-trip time · rate.
@@ -63,6 +65,7 @@ impl Buffers {
         if table.min_change.value == 0 {
             return wrong("buffers.min_change", "found 0 packets, expected at least 1 packet");
         }
+        check_decider(table)?;
         let mut queues_of_all = stations.specs.iter().flat_map(|station| &station.queues);
         let apart = queues_of_all.all(|queue| queue.discipline.facts().apart.is_some());
         if limit_per == LimitedName::Flow && !apart {
@@ -75,6 +78,7 @@ impl Buffers {
         }
         let seconds = |time: &Quantity<Duration>| time.value.as_secs_f64();
         Ok(Some(Buffers {
+            decided_by: table.decided_by,
             domains,
             carrying,
             allocation,
@@ -86,5 +90,28 @@ impl Buffers {
             hold_s: seconds(&table.hold_time),
             change_packets: u64::from(table.min_change.value),
         }))
+    }
+}
+
+/// Routers compute what the MESH paper prints; the rest is the observer's.
+fn check_decider(table: &BuffersTable) -> Result<()> {
+    if table.decided_by == DeciderName::Observer {
+        return Ok(());
+    }
+    let kept = [
+        (table.carrying == CarryingName::LinkRates, "carrying", "\"link-rates\""),
+        (table.allocation == AllocationName::Ratio, "allocation", "\"ratio\""),
+        (table.rounding == RoundingName::Nearest, "rounding", "\"nearest\""),
+        (table.source == SourceQueueName::First, "source", "\"first\""),
+        (table.min_change.value == 1, "min_change", "\"1 packets\""),
+    ];
+    match kept.iter().find(|(holds, ..)| !holds) {
+        Some((_, key, value)) => wrong(
+            format_args!("buffers.{key}"),
+            format_args!(
+                "with decided_by = \"routers\" it is {value}; leave it out, or decided_by"
+            ),
+        ),
+        None => Ok(()),
     }
 }

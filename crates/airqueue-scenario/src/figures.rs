@@ -2,6 +2,7 @@
 
 use super::Scenario;
 use super::error::{ScenarioError, error};
+use super::messages::Messages;
 use super::reported::{
     CallFigures, ConnectionFigures, Figures, FlowFigures, MediumFigures, Named, QueueFigures,
     StationFigures,
@@ -26,6 +27,7 @@ pub struct Run {
     calls: Arc<[(FlowId, Call)]>,
     end: Time,
     pub(super) series: Option<Series>,
+    messages: Option<Messages>,
 }
 
 /// The names of a network's parts in results.
@@ -73,10 +75,12 @@ pub(super) fn category(category: AccessCategory) -> String {
 
 impl Run {
     pub(super) fn new(scenario: &Scenario, seed: Seed) -> Result<Run, ScenarioError> {
-        let network = Network::new(&scenario.spec, seed).map_err(|problem| error("", problem))?;
+        let messages = scenario.messages.clone();
+        let network = Network::new(&scenario.started_spec(), seed);
+        let network = network.map_err(|problem| error("", problem))?;
         let end = Time::ZERO + scenario.warm_up + scenario.duration;
         let (names, calls) = (scenario.names.clone(), scenario.calls.clone());
-        Ok(Run { network, names, calls, end, series: None })
+        Ok(Run { network, names, calls, end, series: None, messages })
     }
 
     /// The simulated time, from the beginning of the warm-up.
@@ -110,7 +114,10 @@ impl Run {
         let now = self.now();
         let seconds = (now - self.network.model.wlan().counting_since()).as_secs_f64();
         let mut count = Count { network: &mut self.network.model, now, seconds };
-        let figures = count.figures(&names, &calls);
+        let mut figures = count.figures(&names, &calls);
+        if let Some(messages) = &self.messages {
+            figures.medium.messages_airtime_ratio = count.messages(messages);
+        }
         serde_json::to_string(&figures).expect("figures are JSON")
     }
 }
@@ -123,6 +130,16 @@ struct Count<'a> {
 }
 
 impl Count<'_> {
+    /// The share of time of the exchanges of messages that were sent once, each as long as it takes without contention.
+    fn messages(&self, messages: &Messages) -> Option<f64> {
+        let of_flow = |(flow, hop)| {
+            let sent = self.network.flow(flow).taken;
+            let mean = sent.bytes.checked_div(sent.packets).unwrap_or(0) as u32;
+            self.network.wlan().lone_exchange_of(hop, mean).as_secs_f64() * sent.packets as f64
+        };
+        ratio(messages.flows().map(of_flow).sum(), self.seconds)
+    }
+
     fn figures<'n>(&mut self, names: &'n Names, calls: &[(FlowId, Call)]) -> Figures<'n> {
         let stations = (0..).map(StationId).zip(&names.stations);
         let stations = stations.map(|(id, name)| (&**name, self.station(id))).collect();
@@ -301,6 +318,7 @@ impl Count<'_> {
             data_airtime_ratio: self.share(data - lost),
             lost_data_airtime_ratio: self.share(lost),
             control_airtime_ratio: self.share(control),
+            messages_airtime_ratio: None,
             throughput_jain_index: ratio(sum * sum, throughputs.len() as f64 * squares),
             goodput_bps: ratio(8.0 * tcp.delivered_bytes as f64, self.seconds),
             sessions: tcp.sessions.took.count,

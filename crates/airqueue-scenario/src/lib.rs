@@ -18,6 +18,7 @@ mod links;
 pub mod live;
 mod mac;
 mod medium;
+mod messages;
 mod monitor;
 mod nodes;
 mod pacing;
@@ -60,15 +61,18 @@ use buffers::Buffers;
 use changes::Changes;
 use error::{error, unreadable};
 use figures::Names;
+use file::DeciderName;
 use file::File;
 use flows::{BuiltFlows, Flows};
 use links::LinkRates;
 use medium::Medium;
+use messages::Messages;
 use nodes::Nodes;
 use radio_hops::RadioHops;
 use rates::RateControls;
 use routes::Routes;
 use stations::Stations;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A network that can be simulated, and the duration of the run.
@@ -81,6 +85,8 @@ pub struct Scenario {
     /// The flows that are calls.
     calls: Arc<[(FlowId, Call)]>,
     buffers: Option<Buffers>,
+    /// Hops of the messages by which stations compute limits.
+    messages: Option<Messages>,
     limits_count_frame_in_hand: bool,
     /// Positions of the stations, where they matter.
     places: Vec<Place>,
@@ -116,7 +122,7 @@ impl Scenario {
         let buffers = Buffers::new(file, &stations)?;
         let nodes = Nodes::new(file, &stations)?;
         let lasts = warm_up + duration;
-        let (BuiltFlows { flows, hops, calls, .. }, changes) = {
+        let (BuiltFlows { flows, hops, calls, .. }, changes, messages) = {
             let (stations, phy, medium) = (&stations, &radio.phy, &medium);
             let links = &LinkRates::new(file, stations, phy, &medium.reach)?;
             let controls = RateControls::new(file, stations, links, phy)?;
@@ -126,7 +132,9 @@ impl Scenario {
             let reroutes = flows.reroutes(&mut built)?;
             let changes =
                 Changes { flows: &flows, built: &built, reroutes: &reroutes, lasts }.all()?;
-            (built, changes)
+            let routers = buffers.is_some_and(|of| of.decided_by == DeciderName::Routers);
+            let messages = routers.then(|| Messages::new(radio_hops, &built)).transpose()?;
+            (built, changes, messages)
         };
         if buffers.is_some() && !flows.iter().any(FlowSpec::is_tcp_on_air) {
             let problem = "it is for TCP, and no flow of TCP goes over the air; leave it out";
@@ -156,6 +164,7 @@ impl Scenario {
             names,
             calls: calls.into(),
             buffers,
+            messages,
             limits_count_frame_in_hand: file.behaviour.profile().limits_count_frame_in_hand,
             places,
             renamed: Vec::new(),
@@ -170,6 +179,14 @@ impl Scenario {
     /// The network that the engine runs.
     pub fn spec(&self) -> &NetworkSpec {
         &self.spec
+    }
+
+    /// The network of a replication: with the flows of messages by which stations compute limits.
+    fn started_spec(&self) -> Cow<'_, NetworkSpec> {
+        match &self.messages {
+            Some(messages) => Cow::Owned(messages.added_to(&self.spec)),
+            None => Cow::Borrowed(&self.spec),
+        }
     }
 
     /// The wireless LAN of the network.

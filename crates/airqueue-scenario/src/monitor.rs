@@ -1,9 +1,11 @@
 //! What the manager of a network samples during the run, and the limits that the manager sets.
 
 use super::error::{Result, error};
+use super::messages::Messages;
 use super::{Run, Scenario};
-use airqueue_core::{Limit, Span};
-use airqueue_network::network::{Hop, NetworkSpec, Traffic};
+use airqueue_core::{Limit, Payload, Span};
+use airqueue_network::network::{Hop, NetworkSpec, OfferedPacket, Traffic};
+use airqueue_network::outcome::Outcome;
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::WlanSpec;
 use airqueue_network::{FlowId, HopId, WireId};
@@ -27,6 +29,7 @@ pub struct Monitor {
     /// The flows with a hop over the air, with their places among all flows.
     flows: Vec<MonitoredFlow>,
     by_name: HashMap<String, usize>,
+    messages: Messages,
     /// For each hop over the air, the scenario's limit of the queue of the hop's packets.
     usual: Vec<Limit>,
 }
@@ -140,6 +143,7 @@ impl Scenario {
             queues: queues.collect(),
             neighbours: neighbours(spec),
             by_name: names.collect(),
+            messages: self.messages.clone().unwrap_or_default(),
             usual: usual.collect(),
             flows,
         }
@@ -301,6 +305,26 @@ impl Monitor {
             }
             Some(flow) => self.set_flow_limit(run, at, flow, given),
         }
+    }
+
+    /// Sends a message between two stations, by their places in the map, in an IP packet of this size. Its number comes
+    /// out of [`Self::finished`] when it arrives or is lost. False: the stations do not exchange messages.
+    pub fn send(&self, run: &mut Run, (from, to): (u32, u32), bytes: u32, number: u32) -> bool {
+        let Some(flow) = self.messages.between(StationId(from), StationId(to)) else {
+            return false;
+        };
+        let Simulation { model, queue, .. } = &mut run.network;
+        model.offer(flow, OfferedPacket::new(bytes, Payload(number)), queue);
+        true
+    }
+
+    /// The numbers of messages that have arrived, or been lost, since the last call, in order.
+    pub fn finished(&self, run: &mut Run) -> Vec<(u32, bool)> {
+        let number = |outcome| match outcome {
+            Outcome::Delivered(packet) => (packet.payload.0, true),
+            Outcome::Dropped(packet, _) | Outcome::Lost(packet) => (packet.payload.0, false),
+        };
+        run.network.model.outcomes().map(number).collect()
     }
 
     fn set_flow_limit(

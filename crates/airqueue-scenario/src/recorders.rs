@@ -39,7 +39,7 @@ impl Scenario {
                 View::Station(StationId(id.ok_or_else(nobody)? as u32))
             }
         };
-        self.spec.pcap(view, snap_bytes, out)
+        self.started_spec().pcap(view, snap_bytes, out)
     }
 }
 
@@ -71,7 +71,7 @@ impl Scenario {
     pub fn watch(&self, run: &mut Run, text: &str) -> Result<()> {
         let link = self.link(text)?;
         let begin = Time::ZERO + self.warm_up;
-        if !run.network.model.start_watch(&self.spec, link, begin) {
+        if !run.network.model.start_watch(&self.started_spec(), link, begin) {
             return wrong("trace", format_args!("no flow has a hop over the link {text}"));
         }
         Ok(())

@@ -222,6 +222,9 @@ pub(super) struct MediumFigures {
     pub(super) lost_data_airtime_ratio: Option<f64>,
     /// Airtime of all other frames.
     pub(super) control_airtime_ratio: Option<f64>,
+    /// Exchanges of messages by which stations compute limits, each as long as it takes without contention and sent once;
+    /// `null` where an observer does, or nobody.
+    pub(super) messages_airtime_ratio: Option<f64>,
     /// (Σx)² / (n Σx²) of the flows' throughputs: 1 if all are equal, 1/n if one flow has all.
     pub(super) throughput_jain_index: Option<f64>,
     /// Goodput of all TCP connections.

@@ -22,7 +22,12 @@ const LONELY_PPS: f64 = 1e6 / (50.0 + 310.0 + 1310.0 + 10.0 + 248.0);
 
 /// Station 0 is the access point, station 1 has the client, and `others` stations are idle.
 fn access_point(queue: QueueSpec, others: usize) -> CellSpec {
-    CellSpec { network: stations(queue, others).network(), down: FlowId(0), up: FlowId(1) }
+    CellSpec {
+        network: stations(queue, others).network(),
+        down: FlowId(0),
+        up: FlowId(1),
+        others: Vec::new(),
+    }
 }
 
 fn stations(queue: QueueSpec, others: usize) -> cells::CellSpec {
@@ -46,7 +51,7 @@ fn offered(from: u32, to: u32, rate: RateIndex) -> Flow {
 fn busy(queue: QueueSpec, others: usize) -> CellSpec {
     let mut cell = stations(queue, others);
     cell.flows.push(saturated(2, 0, AccessCategory::FIRST, cell.flows[0].rate, u32::from(SIZE)));
-    CellSpec { network: cell.network(), down: FlowId(0), up: FlowId(1) }
+    CellSpec { network: cell.network(), down: FlowId(0), up: FlowId(1), others: Vec::new() }
 }
 
 fn packets(n: u32) -> QueueSpec {

@@ -33,7 +33,12 @@ fn cell(standard: &str, queue: &Value, down: &Value) -> SimulatedPath {
         "stations": [{"name": "ap"}, {"name": "sta"}],
         "flows": [flow, {"from": "sta", "to": "ap", "source": "external"}],
     });
-    let cell = CellConfig { scenario, down: "ap->sta".to_owned(), up: "sta->ap".to_owned() };
+    let cell = CellConfig {
+        scenario,
+        down: "ap->sta".to_owned(),
+        up: "sta->ap".to_owned(),
+        others: Vec::new(),
+    };
     let config = PathConfig { cell: Some(cell), ..PathConfig::default() };
     SimulatedPath::new(&config, 1).expect("a valid path")
 }

@@ -329,7 +329,12 @@ fn a_measurement_over_wires_only_is_refused() {
         ]),
     );
     Scenario::from_json(&scenario.to_string()).unwrap();
-    let config = CellConfig { scenario, down: "there".to_owned(), up: "back".to_owned() };
+    let config = CellConfig {
+        scenario,
+        down: "there".to_owned(),
+        up: "back".to_owned(),
+        others: Vec::new(),
+    };
     let path = PathConfig { cell: Some(config), ..PathConfig::default() };
     let refusal = SimulatedPath::new(&path, 1).unwrap_err().to_string();
     assert!(refusal.contains("over the air"), "{refusal}");

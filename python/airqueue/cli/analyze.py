@@ -14,9 +14,11 @@ from airqueue.cli.captures import read_capture
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.expect import expect_options, expectation
 from airqueue.cli.output import Outputs
+from airqueue.cli.stations import analyze_stations
 from airqueue.measure import api
 from airqueue.measure.mgen import read_mgen
 from airqueue.measure.records import Run
+from airqueue.measure.stations.plans import PROFILE
 
 
 @click.command(short_help="Evaluate a stored capture again.")
@@ -76,10 +78,12 @@ def analyze(
         raise click.ClickException(
             f"{files[0]} holds no whole run, so there is nothing to evaluate."
         )
+    if header.get("profile") == PROFILE:
+        return analyze_stations(click.get_current_context(), header, runs, json_path)
     measured = api.analyze(runs, {**header, "target": ", ".join(files)})
     result = measured.to_json()
     outputs.emit(result, runs)
-    wanted.enforce(result)
+    return wanted.enforce(result)
 
 
 def _mgen_sessions(files: Sequence[str], sender_logs: Sequence[str]) -> list[Run]:

@@ -8,6 +8,8 @@ from typing import Any, NoReturn, TypeGuard
 from airqueue.measure import api, capture
 from airqueue.measure.records import Run
 from airqueue.measure.schema import ResultError
+from airqueue.measure.stations.plans import PROFILE
+from airqueue.measure.stations.plans import fits as fits_stations
 
 MAX_RUN_S = 86_400.0
 """No run lasts a day."""
@@ -32,7 +34,10 @@ def read_capture(path: str) -> tuple[dict[str, Any], list[Run]]:
 def check_header(path: str, header: Mapping[str, Any]) -> dict[str, Any]:
     """Return the header fields that analyses use; raise ResultError if a field is not valid."""
     expected: dict[str, Callable[[Any], bool]] = {
-        "profile": lambda value: isinstance(value, str) and value in api.PROFILES,
+        "profile": lambda value: isinstance(value, str) and value in (*api.PROFILES, PROFILE),
+        "stations": lambda value: (
+            isinstance(value, list) and len(value) > 1 and all(isinstance(v, str) for v in value)
+        ),
         "direction": lambda value: value in ("down", "up"),
         "sizes": lambda value: isinstance(value, list) and all(map(_packet_size, value)),
         "created": lambda value: isinstance(value, str),
@@ -78,6 +83,8 @@ def check_meta(path: str, number: int, meta: Mapping[str, Any]) -> None:
         refuse("no phases quiet, hold and after")
     if kind == "standing" and not {"quiet", "control", "stand", "after"} <= phases.keys():
         refuse("no phases quiet, control, stand and after")
+    if meta.get("profile") == PROFILE and not fits_stations(meta):
+        refuse("no description of floods to stations")
 
 
 def _whole(value: object) -> TypeGuard[int]:

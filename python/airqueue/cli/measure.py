@@ -19,6 +19,7 @@ from airqueue.cli.expect import expect_options, expectation
 from airqueue.cli.output import Outputs
 from airqueue.cli.parameters import DURATION, RATE, SIZES, key_option, max_wait_option, read_key
 from airqueue.cli.progress import Display
+from airqueue.cli.stations import check_options, measure_stations
 from airqueue.files import check_writable
 from airqueue.measure import api
 from airqueue.measure.capture import CaptureFile
@@ -79,6 +80,14 @@ class Job:
 @click.argument("host")
 @click.option("--port", default=5860, show_default=True, type=click.IntRange(1, 65535))
 @click.option(
+    "--with",
+    "with_stations",
+    metavar="STATION",
+    multiple=True,
+    help="Another station of the access point, where `airqueue server --attend HOST` runs: measure "
+    "how stations share. Repeat for several.",
+)
+@click.option(
     "--direction",
     type=click.Choice(["down", "up"]),
     default="down",
@@ -113,6 +122,7 @@ def measure(
     *,
     host: str,
     port: int,
+    with_stations: tuple[str, ...],
     direction: Direction,
     profile: str,
     sizes: tuple[int, ...],
@@ -139,25 +149,35 @@ def measure(
       airqueue measure 192.0.2.1 --direction up --capture up.capture
       airqueue measure 192.0.2.1 --resume up.capture
       airqueue measure 192.0.2.1 --expect managed --max-delay 50ms
+      airqueue measure 192.0.2.1 --with 192.0.2.20 --with 192.0.2.21
 
     Exit codes: 0 a result, and as expected; 1 it could not be measured; 2 wrong usage;
     3 not as expected; 4 undecided whether it is as expected; 130 interrupted. Without an
     expectation every result is 0.
     """
+    common = {"airqueue": airqueue.__version__, "created": _now().strftime("%Y-%m-%dT%H:%M:%SZ")}
+    common["target"] = server_address(host, port)
+    if with_stations:
+        check_options(click.get_current_context(), with_stations)
+        return measure_stations(
+            host,
+            port,
+            with_stations,
+            common,
+            key_file=key_file,
+            json_path=json_path,
+            capture_path=capture_path,
+            max_rate=max_rate,
+            max_wait=max_wait,
+            quiet=quiet,
+        )
     wanted = expectation(**expected)
     if capture_path is not None and resume_path is not None:
         raise click.UsageError("--resume goes on with its own file; leave --capture out.")
     outputs = Outputs(json_path, report_path)
     outputs.check()
     key = read_key(key_file)
-    header = {
-        "target": server_address(host, port),
-        "profile": profile,
-        "direction": direction,
-        "sizes": list(sizes),
-        "airqueue": airqueue.__version__,
-        "created": _now().strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
+    header = {**common, "profile": profile, "direction": direction, "sizes": list(sizes)}
     job = Job(header, resume_path or capture_path, max_time_s=max_time, resumable=True)
     if resume_path is not None:
         _resume(job, resume_path, click.get_current_context())
@@ -178,7 +198,7 @@ def measure(
     outputs.emit(result, job.runs)
     if result["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
-    wanted.enforce(result)
+    return wanted.enforce(result)
 
 
 def _resume(job: Job, path: str, ctx: click.Context) -> None:

@@ -23,6 +23,13 @@ POLL_S = 0.2
     help="Offer no load by TCP connections, which use the same port number.",
 )
 @click.option(
+    "--attend",
+    metavar="ADDRESS",
+    multiple=True,
+    help="IP address of another server that may flood this machine, when a client measures several "
+    "stations with it. Repeat for several.",
+)
+@click.option(
     "--key-file",
     metavar="FILE",
     help="Serve only clients that know this shared key (or AIRQUEUE_KEY).",
@@ -52,6 +59,7 @@ def server(
     bind: str | None,
     port: int,
     no_tcp: bool,
+    attend: tuple[str, ...],
     key_file: str | None,
     max_rate: float,
     max_run: float,
@@ -67,6 +75,7 @@ def server(
     Examples:
       airqueue server
       airqueue server --bind 192.0.2.1 --key-file lab.key --max-rate 300mbit
+      airqueue server --attend 192.0.2.1
     """
     running = Server(
         bind=bind,
@@ -77,6 +86,7 @@ def server(
         max_sessions=max_sessions,
         max_sessions_per_address=max_sessions_per_address,
         tcp=not no_tcp,
+        attend=list(attend),
     )
     # Handle signals also if a shell started the server in the background (SIGINT ignored) or a
     # service manager stops the server.

@@ -1,8 +1,9 @@
 """A replication that sets the limits of queues while it runs, by the table ``buffers``.
 
-Every ``look_s`` of simulated time the engine's view of the network becomes an `Observation`, and the
-decision of `airqueue.sizing.mesh_control` becomes limits. Looks are at exact multiples of ``look_s``,
-however long the pieces of the run are: scenario and seed determine all results.
+Every ``look_s`` of simulated time the engine's view of the network becomes an `Observation`. The
+decision of `airqueue.sizing.mesh_control` becomes limits, or the router of each station is told its
+part of it (`airqueue.simulate.routers`). Looks are at exact multiples of ``look_s``, however long the
+pieces of the run are: scenario and seed determine all results.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from airqueue.models.mesh_topology import Flow, Link, Topology
 from airqueue.models.packets import TCP_IP_BYTES
 from airqueue.monitored import Buffers, FlowSnapshot, Map, Snapshot
 from airqueue.simulate.reported import SetLimit, buffers_of, map_of, run_of, snapshot_of
+from airqueue.simulate.routers import STEP_NS, MeshRouters
 from airqueue.simulate.tables import LIMITS
 from airqueue.sizing.mesh_control import Controller, Decision, Observation, Policy
 
@@ -47,11 +49,17 @@ class ControlledReplication:
         settings = buffers_of(scenario.buffers)
         self._run = run
         self._monitor = scenario.monitor()
-        self._network = ObservedNetwork(map_of(self._monitor.map()))
-        self._controller = Controller(_policy(settings, self._network.segment_bytes))
+        layout = map_of(self._monitor.map())
+        self._network = ObservedNetwork(layout)
+        segment_bytes = self._network.segment_bytes
+        self._controller = Controller(_policy(settings, segment_bytes))
+        self._routers: MeshRouters | None = None
+        if settings["decided_by"] == "routers":
+            self._routers = MeshRouters(layout, self._monitor, settings, segment_bytes)
         self._counts_sent = counts_sent
         self._look_ns = round(settings["look_s"] * _NS)
-        self._next_ns = self._look_ns
+        self._next_look_ns = self._look_ns
+        self._next_step_ns = STEP_NS
         self._seen = self._snapshot()
         self._rows: list[SetLimit] = []
 
@@ -59,11 +67,16 @@ class ControlledReplication:
         """Advance by this simulated time, at most to the end; look and set limits meanwhile."""
         end_ns = min(self._now_ns() + round(seconds * _NS), round(self._run.end_s * _NS))
         while self._now_ns() < end_ns:
-            to_ns = min(end_ns, self._next_ns)
+            to_ns = min(end_ns, self._next_look_ns)
+            if self._routers is not None:
+                to_ns = min(to_ns, self._next_step_ns)
             self._run.advance((to_ns - self._now_ns()) / _NS)
-            if to_ns == self._next_ns:
-                self._next_ns += self._look_ns
-                self._steer()
+            if to_ns == self._next_look_ns:
+                self._next_look_ns += self._look_ns
+                self._look()
+            if self._routers is not None and to_ns == self._next_step_ns:
+                self._next_step_ns += STEP_NS
+                self._rows += self._routers.step(self._run, to_ns, self._set_limit)
 
     def _now_ns(self) -> int:
         return round(self._run.now_s * _NS)
@@ -71,14 +84,20 @@ class ControlledReplication:
     def _snapshot(self) -> Snapshot:
         return snapshot_of(self._monitor.snapshot(self._run))
 
-    def _steer(self) -> None:
+    def _look(self) -> None:
         before, self._seen = self._seen, self._snapshot()
         seen = self._network.observation(before, self._seen)
+        if self._routers is not None:
+            self._routers.look(seen, self._now_ns())
+            return
         decision = self._controller.observe(seen)
         if decision is not None:
             for (station, flow), packets in decision.changes.items():
-                self._monitor.set_limit(self._run, station, flow, self._waiting(packets))
+                self._set_limit(station, flow, packets)
             self._rows += _rows(decision, seen.topology)
+
+    def _set_limit(self, station: str, flow: str | None, packets: int | None) -> None:
+        self._monitor.set_limit(self._run, station, flow, self._waiting(packets))
 
     def _waiting(self, packets: int | None) -> int | None:
         """Return how many packets may wait besides the packet in service."""

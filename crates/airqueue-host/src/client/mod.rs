@@ -11,10 +11,13 @@ use crate::netns;
 use crate::socket::UdpPort;
 use crate::wait::Waker;
 use airqueue_core::Span;
-use airqueue_probe::client::{Client, ClientConfig, ClientState, Direction, Progress, RunTimes};
+use airqueue_probe::client::{
+    Client, ClientConfig, ClientState, Direction, Identity, Progress, RunTimes,
+};
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::Plan;
 use airqueue_probe::records::Run;
+use airqueue_probe::wire::ForeignFlow;
 use session::{Command, Session};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -41,6 +44,8 @@ pub struct ClientOptions {
     pub key: Option<Vec<u8>>,
     /// Number of flows, each from a port of its own.
     pub flows: u8,
+    /// How many of the flows, the last ones, are those of other stations.
+    pub others: u8,
     /// Local ports of the flows in order; 0, or none given for a flow: any free one.
     pub local_ports: Vec<u16>,
     /// Network namespace to open the sockets in.
@@ -103,6 +108,7 @@ impl ClientHandle {
             server,
             key: options.key.clone(),
             flows: options.flows,
+            others: options.others,
             entropy: random()?,
             max_wait: span(options.max_wait),
         };
@@ -173,9 +179,53 @@ impl ClientHandle {
 
     /// Begins a run.
     pub fn start(&self, plan: &Plan, direction: Direction) -> Result<(), HostError> {
+        self.view_no_run();
         let (reply, answer) = sync_channel(1);
         self.command(Command::Start(plan.clone(), direction, reply))?;
         Ok(answer.recv().map_err(|_| self.end())??)
+    }
+
+    /// Who this client is to servers on other stations; `None` once its session is over.
+    pub fn identity(&self) -> Result<Option<Identity>, HostError> {
+        let (reply, answer) = sync_channel(1);
+        self.command(Command::Identity(reply))?;
+        answer.recv().map_err(|_| self.end())
+    }
+
+    /// Has the server join a flow of a session with another server, and waits until it has.
+    pub fn attend(&self, of: ForeignFlow) -> Result<(), HostError> {
+        let (reply, answer) = sync_channel(1);
+        self.command(Command::Attend(of, reply))?;
+        answer.recv().map_err(|_| self.end())??;
+        let mut view = self.shared.lock();
+        loop {
+            match &view.state {
+                ClientState::Failed(error) => return Err(error.clone().into()),
+                ClientState::Closed => return Err(HostError::Closed),
+                _ if view.attends => return Ok(()),
+                _ => {}
+            }
+            if view.ended.is_some() {
+                drop(view);
+                return Err(self.end());
+            }
+            // The client gives up by its own clock.
+            view = self.shared.changed.wait(view).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Has the server record a run, of this number, of the server whose session it attends. [`Self::times`] tells when the
+    /// record has begun; the other server must begin within eight seconds of that.
+    pub fn watch(&self, plan: &Plan, number: u32) -> Result<(), HostError> {
+        self.view_no_run();
+        let (reply, answer) = sync_channel(1);
+        self.command(Command::Watch(plan.clone(), number, reply))?;
+        Ok(answer.recv().map_err(|_| self.end())??)
+    }
+
+    /// The run that is watched is over: `finish` collects what was recorded.
+    pub fn conclude(&self) -> Result<(), HostError> {
+        self.command(Command::Conclude)
     }
 
     /// The state and the progress of the run.
@@ -251,12 +301,12 @@ impl ClientHandle {
         }
     }
 
+    /// Until the thread takes the command of a new run, the view must not show an earlier run's end.
+    fn view_no_run(&self) {
+        self.shared.lock().run = None;
+    }
+
     fn command(&self, command: Command) -> Result<(), HostError> {
-        if let Command::Start(..) = command {
-            // Until the thread takes the command, the view must not show an earlier run's end.
-            let mut view = self.shared.lock();
-            view.run = None;
-        }
         self.commands.send(command).map_err(|_| self.end())?;
         self.waker.wake();
         Ok(())
@@ -296,6 +346,12 @@ fn check(options: &ClientOptions) -> Result<(), HostError> {
     if !(1..=16).contains(&options.flows) {
         return refuse(format!("{} flows: give 1 to 16", options.flows));
     }
+    if options.others >= options.flows {
+        return refuse(format!(
+            "all {} flows are of other stations: one must be of this",
+            options.flows
+        ));
+    }
     if options.local_ports.len() > usize::from(options.flows) {
         let given = options.local_ports.len();
         return refuse(format!("{given} local ports for {} flows: give one each", options.flows));
@@ -309,7 +365,7 @@ fn open_ports(options: &ClientOptions, server: SocketAddr) -> Result<Vec<UdpPort
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let namespace = options.namespace.as_deref();
-    (0..usize::from(options.flows))
+    (0..usize::from(options.flows - options.others))
         .map(|i| options.local_ports.get(i).copied().unwrap_or(0))
         .map(|port| UdpPort::open(SocketAddr::new(any, port), namespace))
         .collect()

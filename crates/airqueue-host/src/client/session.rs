@@ -6,9 +6,10 @@ use crate::driver::Driver;
 use crate::wait::prefer_this_thread;
 use airqueue_core::{Span, Time};
 use airqueue_probe::ClientError;
-use airqueue_probe::client::{Client, ClientState, Direction};
+use airqueue_probe::client::{Client, ClientState, Direction, Identity};
 use airqueue_probe::load::LoadGrant;
 use airqueue_probe::plan::Plan;
+use airqueue_probe::wire::ForeignFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 
@@ -19,6 +20,10 @@ const VIEW_EVERY: Span = Span::from_millis(20);
 pub(super) enum Command {
     Start(Plan, Direction, SyncSender<Result<(), ClientError>>),
     Load(SyncSender<Option<LoadGrant>>),
+    Identity(SyncSender<Option<Identity>>),
+    Attend(ForeignFlow, SyncSender<Result<(), ClientError>>),
+    Watch(Plan, u32, SyncSender<Result<(), ClientError>>),
+    Conclude,
     Cancel,
     Close,
 }
@@ -32,6 +37,8 @@ pub(super) struct Session {
     shown_state: ClientState,
     /// Runs of other clients that come first, as shown.
     shown_ahead: Option<u16>,
+    /// Whether the server has joined another's session, and whether it records a run, as shown: the thread may then sleep for long.
+    shown_facts: [bool; 2],
 }
 
 impl Session {
@@ -41,8 +48,8 @@ impl Session {
         shared: Arc<Shared>,
     ) -> Session {
         let shown_state = ClientState::Connecting;
-        let (shown, shown_ahead) = (Time::ZERO, None);
-        Session { driver, inbox, shared, shown, shown_state, shown_ahead }
+        let (shown, shown_ahead, shown_facts) = (Time::ZERO, None, [false; 2]);
+        Session { driver, inbox, shared, shown, shown_state, shown_ahead, shown_facts }
     }
 
     pub(super) fn run(mut self) {
@@ -85,6 +92,22 @@ impl Session {
                 self.show();
                 let _ = reply.send(grant);
             }
+            Command::Identity(reply) => {
+                let _ = reply.send(self.driver.endpoint().identity());
+            }
+            Command::Attend(of, reply) => {
+                let result = self.driver.endpoint().attend(now, of);
+                // The view must not show that an earlier one was joined.
+                self.shown = Time::ZERO;
+                self.show();
+                let _ = reply.send(result);
+            }
+            Command::Watch(plan, number, reply) => {
+                let result = self.driver.endpoint().watch(now, &plan, number);
+                self.show();
+                let _ = reply.send(result);
+            }
+            Command::Conclude => self.driver.endpoint().conclude(now),
             Command::Cancel => self.driver.endpoint().cancel(now),
             Command::Close => {}
         }
@@ -106,10 +129,14 @@ impl Session {
         let run = endpoint.take_run();
         let progress = endpoint.progress(now);
         let times = endpoint.times();
+        let attends = endpoint.attends();
+        let facts = [attends, endpoint.is_watching()];
         // While a client waits for its turn its thread sleeps for seconds: the next look would be late.
         let ahead = progress.waiting.map(|w| w.ahead);
-        let same =
-            *endpoint.state() == self.shown_state && run.is_none() && ahead == self.shown_ahead;
+        let same = *endpoint.state() == self.shown_state
+            && run.is_none()
+            && ahead == self.shown_ahead
+            && facts == self.shown_facts;
         let connecting = self.shown_state == ClientState::Connecting;
         if same && !connecting && now < self.shown + VIEW_EVERY {
             return;
@@ -117,6 +144,7 @@ impl Session {
         self.shown = now;
         self.shown_state = endpoint.state().clone();
         self.shown_ahead = ahead;
+        self.shown_facts = facts;
         let limits = endpoint.limits().copied();
         let mut view = self.shared.lock();
         view.progress = progress;
@@ -124,6 +152,7 @@ impl Session {
         view.state = self.shown_state.clone();
         view.transport = transport;
         view.limits = limits;
+        view.attends = attends;
         if run.is_some() {
             view.run = run;
         }

@@ -22,6 +22,8 @@ pub(super) struct View {
     pub(super) run: Option<Run>,
     pub(super) transport: DriverStats,
     pub(super) limits: Option<Limits>,
+    /// Whether the server has joined the session with another server that it was to join.
+    pub(super) attends: bool,
     /// Why the thread ended, if it has ended.
     pub(super) ended: Option<String>,
 }
@@ -74,6 +76,7 @@ impl View {
             run: None,
             transport: DriverStats::default(),
             limits: None,
+            attends: false,
             ended: None,
         }
     }

@@ -10,6 +10,7 @@ pub fn connect(port: u16) -> ClientHandle {
         port,
         key: None,
         flows: 1,
+        others: 0,
         local_ports: Vec::new(),
         namespace: None,
         timeout: Duration::from_secs(10),

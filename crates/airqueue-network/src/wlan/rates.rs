@@ -86,8 +86,17 @@ impl<U: UpperLayer> Wlan<U> {
     ///
     /// If the hop does not exist.
     pub fn lone_exchange(&self, hop: HopId) -> Span {
+        self.lone_exchange_of(hop, self.hops[hop.index()].size_bytes)
+    }
+
+    /// The same for a packet of `ip_bytes`.
+    ///
+    /// # Panics
+    ///
+    /// If the hop does not exist.
+    pub fn lone_exchange_of(&self, hop: HopId, ip_bytes: u32) -> Span {
         let of = &self.hops[hop.index()];
-        let bytes = of.size_bytes + of.overhead_bytes;
+        let bytes = ip_bytes + of.overhead_bytes;
         let &Interface { station, ac, .. } = &self.interfaces[of.interface.index()];
         self.listeners.macs[station.index()].lone_exchange(
             ac,

@@ -5,7 +5,7 @@ use super::{Client, ClientState, Direction, IDLE_EVERY};
 use crate::bytes::Truncated;
 use crate::error::ClientError;
 use crate::log::{SentRows, decode_receiver, decode_sender, join, longest_log};
-use crate::records::{Classes, HostReport, Records, Run, RunEnd};
+use crate::records::{Classes, HostReport, MISSING, Records, Run, RunEnd};
 use crate::wire::{CHUNK_LEN, Message, Summary};
 use airqueue_core::Time;
 
@@ -182,6 +182,13 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
             let received = decode_receiver(log, packets)?;
             (join(&run.plan, &sent, received.arrivals()), s.end(), Some(summary.end))
         }
+        (Half::Watching(_), _) => {
+            // Another server has sent: of the packets that were not for this one nothing is known.
+            let received = decode_receiver(log, packets)?;
+            let n = packets as usize;
+            let sent = SentRows { lateness_ns: vec![0; n], kernel_tx_ns: vec![MISSING; n] };
+            (join(&run.plan, &sent, received.arrivals()), None, Some(summary.end))
+        }
         (Half::Waiting, Direction::Up | Direction::Down) => {
             let records = join(&run.plan, &SentRows::default(), std::iter::empty());
             (records, None, None)
@@ -197,7 +204,7 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
 fn joint_end(cancelled: bool, sender: Option<RunEnd>, receiver: Option<RunEnd>) -> RunEnd {
     match (sender, receiver) {
         _ if cancelled => RunEnd::Cancelled,
-        (Some(RunEnd::Complete), _) => RunEnd::Complete,
+        (Some(RunEnd::Complete), _) | (None, Some(RunEnd::Complete)) => RunEnd::Complete,
         (_, Some(RunEnd::SenderSilent)) => RunEnd::SenderSilent,
         (Some(RunEnd::ReceiverSilent), _) => RunEnd::ReceiverSilent,
         _ => RunEnd::SenderSilent,

@@ -36,6 +36,11 @@ impl FlowHandshake {
     pub fn new(nonce: u64, now: Time) -> Self {
         FlowHandshake { nonce, step: Step::Greeting, retry: Retry::new(now), since: now }
     }
+
+    /// What the flow's requests are told by.
+    pub fn nonce(&self) -> u64 {
+        self.nonce
+    }
 }
 
 impl Client {
@@ -136,19 +141,22 @@ impl Client {
     }
 
     fn on_refused(&mut self, now: Time, flow: usize, echo: u64, reason: Reason, detail: u64) {
-        let link = &mut self.handshakes[flow];
+        let link = &self.handshakes[flow];
         let of_link = echo == link.nonce
             && self.state == ClientState::Connecting
             && matches!(link.step, Step::Proven { .. });
-        let of_session =
-            self.session.as_ref().is_some_and(|s| s.id == echo) && reason == Reason::UnknownSession;
+        let of_session = self.session.as_ref().is_some_and(|s| s.id == echo)
+            && matches!(reason, Reason::UnknownSession | Reason::NotAttending);
         if !of_link && !of_session {
             return;
         }
-        match ClientError::from_refusal(reason, detail, self.config.flows) {
+        match self.refusal(reason, detail) {
             Some(error) => self.fail(error),
             // The proof is too old: ask for another.
-            None => (link.step, link.retry) = (Step::Greeting, Retry::new(now)),
+            None => {
+                let link = &mut self.handshakes[flow];
+                (link.step, link.retry) = (Step::Greeting, Retry::new(now));
+            }
         }
     }
 

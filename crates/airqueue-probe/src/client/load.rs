@@ -26,6 +26,7 @@ impl ClientRun {
             Half::Waiting => (None, None),
             Half::Sending(s) => (Some(s.epoch()), Some(s.epoch())),
             Half::Receiving(r) => (Some(r.zero()), r.start()),
+            Half::Watching(since) => (None, *since),
         };
         let active = matches!(self.phase, ClientPhase::Active);
         RunTimes { number: self.number, epoch, started, active }

@@ -4,6 +4,7 @@ mod collect;
 mod connect;
 mod load;
 mod run;
+mod together;
 
 use crate::auth::{Role, TagKey, unguessable};
 use crate::check::{check, min_size};
@@ -16,9 +17,11 @@ use crate::wire::{MAX_FLOWS, Message, decode, encode};
 use airqueue_core::{Span, Time};
 use connect::FlowHandshake;
 pub use load::RunTimes;
-use run::ClientRun;
+use run::{ClientRun, Half};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use together::Attending;
+pub use together::Identity;
 
 /// Interval of an idle client's keepalives on every flow, which also keep its bindings in address
 /// translators (RFC 4787, REQ-5: these last at least two minutes, in practice thirty seconds).
@@ -42,6 +45,8 @@ pub struct ClientConfig {
     pub key: Option<Vec<u8>>,
     /// Number of flows, each on its own socket: flow `i` uses socket `i`. 1 to 16.
     pub flows: u8,
+    /// How many of the flows, the last ones, are those of other stations, which join by themselves. Less than `flows`.
+    pub others: u8,
     /// Fresh random bytes: nonces come from them.
     pub entropy: [u8; 32],
     /// Longest wait for the first turn, where other clients measure with the server; zero: none.
@@ -120,6 +125,8 @@ pub struct Client {
     session: Option<OpenSession>,
     run: Option<ClientRun>,
     last_run: u32,
+    /// The number that the next run has at least.
+    next_run: u32,
     finished: Option<Run>,
     /// The times of the run before.
     last_times: Option<RunTimes>,
@@ -135,6 +142,8 @@ pub struct Client {
     program_timestamps: bool,
     /// A run of this session has begun.
     had_turn: bool,
+    /// What the server was asked to take part in.
+    attending: Option<Attending>,
 }
 
 impl Client {
@@ -142,8 +151,9 @@ impl Client {
     pub fn new(config: ClientConfig, now: Time) -> Client {
         let flows = config.flows.min(MAX_FLOWS);
         let nonce = |flow| unguessable(&config.entropy, "nonce", u64::from(flow));
-        let handshakes = (0..flows).map(|flow| FlowHandshake::new(nonce(flow), now)).collect();
-        let state = if (1..=MAX_FLOWS).contains(&config.flows) {
+        let own = flows.saturating_sub(config.others);
+        let handshakes = (0..own).map(|flow| FlowHandshake::new(nonce(flow), now)).collect();
+        let state = if own > 0 && config.flows <= MAX_FLOWS {
             ClientState::Connecting
         } else {
             let (asked, limit) = (config.flows, u64::from(MAX_FLOWS));
@@ -156,6 +166,7 @@ impl Client {
             session: None,
             run: None,
             last_run: 0,
+            next_run: 0,
             finished: None,
             last_times: None,
             outbox: VecDeque::new(),
@@ -168,6 +179,7 @@ impl Client {
             last_counter: None,
             program_timestamps: false,
             had_turn: false,
+            attending: None,
         }
     }
 
@@ -197,16 +209,33 @@ impl Client {
         else {
             return Err(ClientError::NotReady);
         };
-        check(plan, &session.limits, self.config.flows, min_size(self.config.server))?;
-        self.last_run += 1;
+        let flows = match direction {
+            Direction::Down => self.config.flows,
+            Direction::Up => self.own_flows(),
+        };
+        check(plan, &session.limits, flows, min_size(self.config.server))?;
+        let half = match direction {
+            Direction::Down => Half::receiving(plan, self.own_flows(), self.born, now),
+            Direction::Up => Half::Waiting,
+        };
+        let number = self.next_run.max(self.last_run + 1);
+        self.begin(ClientRun::new(number, direction, plan, half, now));
+        Ok(())
+    }
+
+    fn begin(&mut self, mut run: ClientRun) {
+        self.last_run = run.number;
         self.finished = None;
-        let mut run = ClientRun::new(self.last_run, direction, plan, self.born, now);
         if self.program_timestamps {
             run.note_program_timestamps();
         }
         self.run = Some(run);
         self.state = ClientState::Running;
-        Ok(())
+    }
+
+    /// The number of flows whose packets come to this host.
+    fn own_flows(&self) -> u8 {
+        self.handshakes.len() as u8
     }
 
     /// Stops the run at both ends, then collects the records so far. Without a run nothing happens.
@@ -288,10 +317,11 @@ impl Client {
             ClientState::Connecting => self.advance_connecting(now),
             ClientState::Ready if now >= self.next_idle => {
                 self.next_idle = now + IDLE_EVERY;
-                for flow in 0..self.config.flows {
+                for flow in 0..self.own_flows() {
                     self.say_keep_alive(flow, 0);
                 }
             }
+            ClientState::Ready => self.advance_attending(now),
             ClientState::Running | ClientState::Collecting => self.advance_run(now),
             _ => {}
         }
@@ -312,6 +342,7 @@ impl Client {
             | Message::KeepAlive { session, .. }
             | Message::Stopped { session, .. }
             | Message::Chunk { session, .. }
+            | Message::Attending { session }
             | Message::Joined { session } => session == id,
             _ => false,
         };
@@ -321,6 +352,7 @@ impl Client {
         self.last_received = now;
         match message {
             Message::Joined { .. } => self.on_joined(now, rx.socket),
+            Message::Attending { .. } => self.on_attending(),
             other => self.on_run_message(now, other),
         }
     }
@@ -373,7 +405,7 @@ impl Endpoint for Client {
         }
         match self.state {
             ClientState::Connecting => self.connecting_deadline(),
-            ClientState::Ready => Some(self.next_idle),
+            ClientState::Ready => Some(self.next_idle.min(self.attending_deadline())),
             ClientState::Running | ClientState::Collecting => self.run_deadline(),
             ClientState::Failed(_) | ClientState::Closed => None,
         }

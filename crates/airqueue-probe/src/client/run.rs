@@ -14,7 +14,7 @@ use crate::wire::{DataHeader, Glimpse, Message, SEGMENTS_PER_PART, Summary};
 use airqueue_core::{Span, Time};
 
 /// Quiet between the last control message and the first measured packet.
-const START_DELAY: Span = Span::from_millis(100);
+pub(super) const START_DELAY: Span = Span::from_millis(100);
 /// Silence after which the server is given up.
 const PATIENCE: Span = Span::from_secs(10);
 /// The same after a flood that arrived: a queue manager may refuse everything until its average has fallen.
@@ -48,6 +48,15 @@ pub(super) enum Half {
     Waiting,
     Sending(Sender),
     Receiving(Receiver),
+    /// Packets go to the server from another one: in progress since this time, once it is.
+    Watching(Option<Time>),
+}
+
+impl Half {
+    /// The half that receives the packets of so many flows of a plan, from flow 0.
+    pub fn receiving(plan: &Plan, flows: u8, zero: Time, now: Time) -> Half {
+        Half::Receiving(Receiver::of_flows(plan, 0..flows, zero, now, START_DELAY))
+    }
 }
 
 /// One run on the client.
@@ -76,12 +85,8 @@ pub(super) struct ClientRun {
 }
 
 impl ClientRun {
-    /// A run of a checked plan. `zero` is the session's zero of receive times.
-    pub fn new(number: u32, direction: Direction, plan: &Plan, zero: Time, now: Time) -> Self {
-        let half = match direction {
-            Direction::Down => Half::Receiving(Receiver::new(plan, zero, now, START_DELAY)),
-            Direction::Up => Half::Waiting,
-        };
+    /// A run of a checked plan.
+    pub fn new(number: u32, direction: Direction, plan: &Plan, half: Half, now: Time) -> Self {
         let parts = plan.segments.len().div_ceil(SEGMENTS_PER_PART) as u16;
         ClientRun {
             number,
@@ -124,7 +129,7 @@ impl ClientRun {
 
     pub fn progress(&self, now: Time) -> Progress {
         let (start, glimpse) = match &self.half {
-            Half::Waiting => (None, None),
+            Half::Waiting | Half::Watching(_) => (None, None),
             Half::Sending(s) => (Some(s.epoch()), self.remote),
             Half::Receiving(r) => (r.start(), Some(r.glimpse())),
         };
@@ -165,7 +170,7 @@ impl ClientRun {
         match &mut self.half {
             Half::Sending(s) => s.on_clock_step(),
             Half::Receiving(r) => r.on_clock_step(),
-            Half::Waiting => {}
+            Half::Waiting | Half::Watching(_) => {}
         }
     }
 
@@ -181,7 +186,7 @@ impl ClientRun {
         let (end, glimpse) = match &self.half {
             Half::Receiving(r) => (r.end(), r.glimpse()),
             Half::Sending(s) => (s.end(), self.remote.unwrap_or_default()),
-            Half::Waiting => (None, Glimpse::default()),
+            Half::Waiting | Half::Watching(_) => (None, Glimpse::default()),
         };
         let over = matches!(self.phase, ClientPhase::Stopping | ClientPhase::Fetching { .. });
         if over && end == Some(RunEnd::Complete) { u64::from(glimpse.received) } else { 0 }
@@ -206,6 +211,8 @@ impl ClientRun {
     fn attempted(&self) -> u32 {
         match &self.half {
             Half::Sending(s) => s.log().attempted(),
+            // Nothing is known of what another server has sent; of a run that was cancelled nothing more is to be awaited.
+            Half::Watching(_) if !self.cancelled => u32::MAX,
             _ => 0,
         }
     }
@@ -214,6 +221,7 @@ impl ClientRun {
     fn half_deadline(&self) -> Option<Time> {
         match &self.half {
             Half::Waiting => None,
+            Half::Watching(_) => self.watched_until(),
             Half::Sending(s) => s.next_deadline(),
             Half::Receiving(r) => Some(r.next_deadline()),
         }
@@ -249,10 +257,11 @@ impl Client {
                 received => ClientError::Starved { server, received },
             });
         }
+        let own = self.handshakes.len() as u8;
         let starting = matches!(run.phase, ClientPhase::Starting) && run.queued.is_none();
         if run.retry.due(now) {
             if run.asked && run.queued.is_none() {
-                run.request_flow = (run.request_flow + 1) % self.config.flows;
+                run.request_flow = (run.request_flow + 1) % own;
             }
             run.asked = true;
             self.ask_for_progress();
@@ -271,7 +280,7 @@ impl Client {
             return;
         }
         let (flow, number) = (run.keep_alive_flow, run.number);
-        run.keep_alive_flow = (flow + 1) % self.config.flows;
+        run.keep_alive_flow = (flow + 1) % self.handshakes.len() as u8;
         self.say_keep_alive(flow, number);
     }
 
@@ -286,7 +295,7 @@ impl Client {
                 return parts.into_iter().for_each(|part| self.say_part(session, part));
             }
             ClientPhase::Starting => {
-                let delay_ms = (START_DELAY.as_nanos() / 1_000_000) as u32;
+                let delay_ms = (run.start_delay().as_nanos() / 1_000_000) as u32;
                 Message::Start { session, run: number, delay_ms }
             }
             ClientPhase::Stopping => {
@@ -318,6 +327,7 @@ impl Client {
         let Some(run) = &mut self.run else { return };
         let ended = match &mut run.half {
             Half::Waiting => false,
+            Half::Watching(_) => run.watched_until().is_some_and(|at| now >= at),
             Half::Sending(sender) => {
                 sender.on_time(now);
                 sender.end().is_some()
@@ -402,7 +412,7 @@ impl Client {
     /// The server will begin: downwards packets will come, upwards they may go.
     fn on_started(&mut self, now: Time) {
         let Some(session) = self.session.as_ref().map(|s| s.id) else { return };
-        let flows = usize::from(self.config.flows);
+        let flows = usize::from(self.own_flows());
         let overheads = vec![overhead(self.config.server); flows];
         let Some(run) = self.run.as_mut().filter(|r| matches!(r.phase, ClientPhase::Starting))
         else {
@@ -410,6 +420,7 @@ impl Client {
         };
         match &mut run.half {
             Half::Receiving(receiver) => receiver.expect_start(now, START_DELAY),
+            Half::Watching(since) => *since = Some(now),
             half => {
                 let epoch = now + START_DELAY;
                 let sender = Sender::new(session, run.number, &run.plan, epoch, overheads);

@@ -1,6 +1,7 @@
 //! The server: proves addresses, keeps sessions, carries out its half of the runs.
 
 mod admission;
+mod attendance;
 mod load;
 mod run;
 mod session;
@@ -15,7 +16,7 @@ use admission::owner;
 use airqueue_core::{Span, Time};
 use run::ServerPhase;
 use session::{Outbox, Session};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use turns::Turns;
 
 /// Largest number of replies stored for the driver, which takes them after every datagram.
@@ -32,12 +33,17 @@ pub struct ServerConfig {
     pub limits: Limits,
     /// Fresh random bytes: cookies and session ids come from them.
     pub secret: [u8; 32],
+    /// Other servers in whose sessions clients may make this endpoint take part, as one station among several: each of these
+    /// servers may then flood this host.
+    pub attends: Vec<IpAddr>,
 }
 
 impl std::fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let keyed = self.key.is_some();
-        f.debug_struct("ServerConfig").field("keyed", &keyed).field("limits", &self.limits).finish()
+        let mut out = f.debug_struct("ServerConfig");
+        out.field("keyed", &keyed).field("limits", &self.limits);
+        out.field("attends", &self.attends).finish()
     }
 }
 
@@ -66,6 +72,8 @@ pub struct Server {
     outbox: Outbox,
     stats: ServerStats,
     program_timestamps: bool,
+    /// Number of attendances so far.
+    attendances: u64,
 }
 
 impl Server {
@@ -79,6 +87,7 @@ impl Server {
             outbox: Outbox::new(),
             stats: ServerStats::default(),
             program_timestamps: false,
+            attendances: 0,
         }
     }
 
@@ -116,21 +125,25 @@ impl Server {
         if !matches!(packet.message, Message::KeepAlive { .. }) {
             self.sessions[i].answers_on = packet.flow;
         }
-        self.obey(now, i, packet.message);
+        self.obey(now, i, packet.flow, packet.message);
     }
 
     /// Carries out a verified message of session `i`.
-    fn obey(&mut self, now: Time, i: usize, message: Message<'_>) {
+    fn obey(&mut self, now: Time, i: usize, flow: u8, message: Message<'_>) {
         let limits = self.config.limits;
         if let Message::Start { run, .. } = message
             && !self.has_turn(now, i, run)
         {
             return self.sessions[i].on_received(now);
         }
+        if let Message::Attend { of, .. } = message {
+            self.sessions[i].on_received(now);
+            return self.on_attend(i, of);
+        }
         let (session, out) = (&mut self.sessions[i], &mut self.outbox);
         match message {
             Message::KeepAlive { run, counter, .. } => {
-                return session.on_keep_alive(now, run, counter);
+                return session.on_keep_alive(now, flow, run, counter);
             }
             Message::Close { .. } => {
                 return self.remove(now, i);
@@ -261,13 +274,10 @@ impl Endpoint for Server {
         }
         match decode(rx.payload) {
             Ok(Packet { flow, message: Message::Data(header) }) => {
-                let known = |s: &&mut Session| {
-                    s.id == header.session && s.flows.get(usize::from(flow)) == Some(&Some(rx.from))
-                };
-                match self.sessions.iter_mut().find(known) {
-                    Some(session) => {
-                        session.on_data(now, rx, &header);
-                        self.note_traffic(header.session);
+                match self.session_of_data(rx.from, flow, header.session) {
+                    Some(i) => {
+                        self.sessions[i].on_data(now, rx, &header);
+                        self.note_traffic(self.sessions[i].id);
                     }
                     None => self.stats.ignored += 1,
                 }
@@ -277,6 +287,10 @@ impl Endpoint for Server {
             }
             Ok(packet @ Packet { message: Message::Open { .. } | Message::Join { .. }, .. }) => {
                 self.on_request(now, rx, packet);
+            }
+            Ok(packet @ Packet { message: Message::Challenge { .. }, .. })
+            | Ok(packet @ Packet { message: Message::Joined { .. }, .. }) => {
+                self.on_foreign_reply(rx, packet);
             }
             Ok(packet) => self.on_session_message(now, rx, packet),
             Err(WireError::OtherVersion { nonce, .. }) => {
@@ -347,6 +361,7 @@ fn session_of(message: &Message<'_>) -> Option<u64> {
         | Message::KeepAlive { session, .. }
         | Message::Stop { session, .. }
         | Message::Fetch { session, .. }
+        | Message::Attend { session, .. }
         | Message::Close { session } => Some(session),
         _ => None,
     }

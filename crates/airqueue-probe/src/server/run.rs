@@ -8,6 +8,7 @@ use crate::records::RunEnd;
 use crate::sender::Sender;
 use crate::wire::{CHUNK_LEN, SEGMENTS_PER_PART, Summary};
 use airqueue_core::{Span, Time};
+use std::ops::Range;
 
 /// Longest delay that a START may ask for.
 const MAX_DELAY: Span = Span::from_secs(10);
@@ -32,6 +33,19 @@ pub(super) enum ServerPhase {
     Over { summary: Summary, log: Vec<u8> },
 }
 
+/// What a run takes from its session when it begins.
+#[derive(Debug)]
+pub(super) struct Beginning {
+    /// The session.
+    pub id: u64,
+    /// The session's zero of receive times.
+    pub zero: Time,
+    /// IP and UDP header bytes of each flow.
+    pub overhead: Vec<u16>,
+    /// Flows whose packets come here, upwards.
+    pub flows: Range<u8>,
+}
+
 /// One run on the server.
 #[derive(Debug)]
 pub(super) struct ServerRun {
@@ -48,6 +62,8 @@ pub(super) struct ServerRun {
     pub stop_received: bool,
     /// When a load beside the run ends at the latest; set at the start.
     pub planned_end: Option<Time>,
+    /// Flows with packets.
+    pub flows: Vec<u8>,
     /// Chunks to send: `first + i` for every bit `i`.
     wanted: (u32, u128),
 }
@@ -63,6 +79,7 @@ impl ServerRun {
             fetched: false,
             stop_received: false,
             planned_end: None,
+            flows: Vec::new(),
             wanted: (0, 0),
         }
     }
@@ -78,8 +95,8 @@ impl ServerRun {
         Some(Plan { segments: whole?.into_iter().flatten().copied().collect() })
     }
 
-    /// Begins `delay` after `now`. `zero` is the session's zero of receive times.
-    pub fn start(&mut self, id: u64, now: Time, zero: Time, delay: Span, overhead: Vec<u16>) {
+    /// Begins `delay` after `now`, if it is agreed and has not begun.
+    pub fn start(&mut self, at: &Beginning, now: Time, delay: Span) {
         let delay = delay.min(MAX_DELAY);
         if let ServerPhase::Receiving(receiver) = &mut self.phase {
             return receiver.expect_start(now, delay);
@@ -88,9 +105,13 @@ impl ServerRun {
         self.planned_end = Some(now + delay + plan.end() + START_SLACK);
         self.phase = match self.direction {
             Direction::Down => {
-                ServerPhase::Sending(Sender::new(id, self.number, plan, now + delay, overhead))
+                let overhead = at.overhead.clone();
+                ServerPhase::Sending(Sender::new(at.id, self.number, plan, now + delay, overhead))
             }
-            Direction::Up => ServerPhase::Receiving(Receiver::new(plan, zero, now, delay)),
+            Direction::Up => {
+                let flows = at.flows.clone();
+                ServerPhase::Receiving(Receiver::of_flows(plan, flows, at.zero, now, delay))
+            }
         };
     }
 

@@ -1,13 +1,14 @@
 //! One client's session on the server.
 
-use super::run::{ServerPhase, ServerRun, most_parts};
+use super::attendance::{Attendance, Heard};
+use super::run::{Beginning, ServerPhase, ServerRun, most_parts};
 use crate::auth::{Role, TagKey};
 use crate::check::{MAX_SIZE, PlanError, PlanFault, check, min_size, overhead};
 use crate::client::Direction;
 use crate::endpoint::Received;
 use crate::limits::Limits;
 use crate::plan::{Plan, Segment};
-use crate::wire::{DataHeader, Glimpse, Message, encode};
+use crate::wire::{DataHeader, Glimpse, MAX_FLOWS, Message, encode};
 use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -42,8 +43,10 @@ pub(super) struct Session {
     pub opened: Time,
     last_received: Time,
     pub run: Option<ServerRun>,
-    /// Highest keepalive counter received: a replayed keepalive has no effect.
-    last_counter: Option<u32>,
+    /// The keepalives that were received.
+    heard: Heard,
+    /// The flow of a session with another server whose packets are those of the runs here.
+    pub attendance: Option<Attendance>,
     next_counter: u32,
     /// The flow of the client's last request, on which the server answers.
     pub answers_on: u8,
@@ -65,7 +68,8 @@ impl Session {
             opened: now,
             last_received: now,
             run: None,
-            last_counter: None,
+            heard: Heard::new(flows),
+            attendance: None,
             next_counter: 0,
             answers_on: 0,
             asked: None,
@@ -177,14 +181,20 @@ impl Session {
     /// Accepts or refuses a complete plan.
     fn judge(&mut self, plan: Plan, limits: &Limits) {
         let min_size = self.main_address().map_or(MAX_SIZE, min_size);
-        let verdict = self
-            .missing_flow(&plan)
-            .map_or(Ok(()), Err)
-            .and_then(|()| check(&plan, limits, self.flows.len() as u8, min_size));
+        // With a flow of another server's session the plan is that of all of its flows.
+        let (missing, flows) = match &self.attendance {
+            Some(_) => (None, MAX_FLOWS),
+            None => (self.missing_flow(&plan), self.flows.len() as u8),
+        };
+        let verdict =
+            missing.map_or(Ok(()), Err).and_then(|()| check(&plan, limits, flows, min_size));
         let Some(run) = &mut self.run else { return };
         run.phase = match verdict {
             Ok(load) => {
                 run.load = load;
+                run.flows = plan.segments.iter().map(|s| s.flow).collect();
+                run.flows.sort_unstable();
+                run.flows.dedup();
                 ServerPhase::Agreed(plan)
             }
             Err(error) => ServerPhase::Refused(error),
@@ -234,28 +244,40 @@ impl Session {
 
     /// START. True if a run began.
     pub fn on_start(&mut self, now: Time, run: u32, delay: Span, out: &mut Outbox) -> bool {
-        let overheads = self.flows.iter().map(|a| a.map_or(0, overhead)).collect();
-        let (id, zero) = (self.id, self.opened);
+        let at = Beginning {
+            id: self.id,
+            zero: self.opened,
+            overhead: self.flows.iter().map(|a| a.map_or(0, overhead)).collect(),
+            flows: self
+                .attendance
+                .as_ref()
+                .map_or(0..u8::MAX, |a| a.of.flow..a.of.flow.saturating_add(1)),
+        };
         let Some(current) = self.run.as_mut().filter(|r| r.number == run) else { return false };
         let began = matches!(current.phase, ServerPhase::Agreed(_));
-        current.start(id, now, zero, delay, overheads);
+        if began {
+            self.heard.restart();
+        }
+        current.start(&at, now, delay);
         if current.is_active() && !current.loads_downwards(now) {
-            self.say(self.answers_on, &Message::Started { session: id, run }, out);
+            self.say(self.answers_on, &Message::Started { session: at.id, run }, out);
         }
         began
     }
 
     /// A keepalive.
-    pub fn on_keep_alive(&mut self, now: Time, run: u32, counter: u32) {
-        if self.last_counter.is_some_and(|last| counter <= last) {
+    pub fn on_keep_alive(&mut self, now: Time, flow: u8, run: u32, counter: u32) {
+        if !self.heard.is_new(flow, counter) {
             return;
         }
-        self.last_counter = Some(counter);
         self.on_received(now);
-        if let Some(ServerRun { number, phase: ServerPhase::Sending(s), .. }) = &mut self.run
+        if let Some(ServerRun { number, phase: ServerPhase::Sending(s), flows, .. }) = &mut self.run
             && *number == run
         {
-            s.on_received(now);
+            self.heard.note(flow, now);
+            if let Some(at) = self.heard.by_all(flows, &self.flows) {
+                s.on_received(at);
+            }
         }
     }
 
@@ -314,6 +336,11 @@ impl Session {
         let active = run.is_active();
         if settled {
             self.say_stopped(out);
+        } else if let (Some(glimpse), Some(attendance)) = (glimpse, &mut self.attendance) {
+            // Nothing to the client: that would travel through the queue that the other server loads.
+            if active {
+                attendance.say_keep_alive(number, glimpse, out);
+            }
         } else if let Some(glimpse) = glimpse {
             let counter = self.next_counter;
             self.next_counter = counter.wrapping_add(1);

@@ -1,8 +1,8 @@
 //! Reading messages: total over all bytes.
 
 use super::{
-    CHUNK_LEN, DataHeader, Glimpse, MAGIC, Message, Packet, REQUEST_LEN, Reason, SEGMENTS_PER_PART,
-    Summary, VERSION, kind,
+    CHUNK_LEN, DataHeader, ForeignFlow, Glimpse, MAGIC, Message, Packet, REQUEST_LEN, Reason,
+    SEGMENTS_PER_PART, Summary, VERSION, kind,
 };
 use crate::auth::TAG_LEN;
 use crate::bytes::{Reader, Truncated};
@@ -12,6 +12,7 @@ use crate::limits::Limits;
 use crate::plan::Segment;
 use crate::records::RunEnd;
 use airqueue_core::Span;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// Why a datagram is not a message of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,17 @@ pub fn decode(datagram: &[u8]) -> Result<Packet<'_>> {
     let message = match kind {
         kind::HELLO..=kind::JOINED => handshake(kind, datagram.len(), r)?,
         kind::PLAN..=kind::CLOSE | kind::WAIT => session(kind, untagged(r)?)?,
+        kind::ATTEND => {
+            // The padding prevents amplification by the server.
+            ensure(datagram.len() == REQUEST_LEN)?;
+            attend(untagged(r)?)?
+        }
+        kind::ATTENDING => {
+            let mut r = untagged(r)?;
+            let message = Message::Attending { session: r.u64()? };
+            ensure(r.rest().is_empty())?;
+            message
+        }
         kind::DATA => {
             let (session, run, seq, sent_ns) = (r.u64()?, r.u32()?, r.u32()?, r.i64()?);
             Message::Data(DataHeader { session, run, seq, sent_ns })
@@ -167,6 +179,14 @@ fn session<'a>(kind: u8, mut r: Reader<'a>) -> Result<Message<'a>> {
     };
     ensure(r.rest().is_empty())?;
     Ok(message)
+}
+
+fn attend(mut r: Reader<'_>) -> Result<Message<'static>> {
+    let session = r.u64()?;
+    let ip = IpAddr::from(Ipv6Addr::from(r.array::<16>()?)).to_canonical();
+    let server = SocketAddr::new(ip, r.u16()?);
+    let of = ForeignFlow { server, session: r.u64()?, nonce: r.u64()?, flow: r.u8()? };
+    Ok(Message::Attend { session, of })
 }
 
 fn plan(session: u64, run: u32, r: &mut Reader<'_>) -> Result<Message<'static>> {

@@ -1,9 +1,10 @@
 //! Writing messages.
 
 use super::{
-    DATA_HEADER_LEN, DataHeader, Glimpse, MAGIC, Message, REQUEST_LEN, Summary, VERSION, kind,
+    DATA_HEADER_LEN, DataHeader, ForeignFlow, Glimpse, MAGIC, Message, REQUEST_LEN, Summary,
+    VERSION, kind,
 };
-use crate::auth::TAG_LEN;
+use crate::auth::{TAG_LEN, address_octets};
 use crate::client::Direction;
 use crate::limits::Limits;
 use crate::plan::Segment;
@@ -50,6 +51,8 @@ fn kind_of(message: &Message<'_>) -> u8 {
         Message::Close { .. } => kind::CLOSE,
         Message::Data(_) => kind::DATA,
         Message::Wait { .. } => kind::WAIT,
+        Message::Attend { .. } => kind::ATTEND,
+        Message::Attending { .. } => kind::ATTENDING,
     }
 }
 
@@ -179,10 +182,23 @@ fn session(message: &Message<'_>, out: &mut Vec<u8>) {
             u32(out, index);
             out.extend_from_slice(bytes);
         }
-        Message::Close { session } => u64(out, session),
+        Message::Attend { session, ref of } => {
+            u64(out, session);
+            put_foreign(out, of);
+            out.resize(REQUEST_LEN - TAG_LEN, 0);
+        }
+        Message::Close { session } | Message::Attending { session } => u64(out, session),
         Message::Data(ref header) => out.extend_from_slice(&data_header(0, header)[8..]),
         _ => {}
     }
+}
+
+fn put_foreign(out: &mut Vec<u8>, of: &ForeignFlow) {
+    out.extend_from_slice(&address_octets(of.server.ip()));
+    u16(out, of.server.port());
+    u64(out, of.session);
+    u64(out, of.nonce);
+    out.push(of.flow);
 }
 
 fn put_segment(out: &mut Vec<u8>, s: &Segment) {

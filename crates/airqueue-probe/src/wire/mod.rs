@@ -14,12 +14,13 @@ use crate::client::Direction;
 use crate::limits::Limits;
 use crate::plan::Segment;
 use crate::records::RunEnd;
+use std::net::SocketAddr;
 
 /// First bytes of every datagram.
 pub const MAGIC: [u8; 4] = *b"AQPB";
 /// Version of the format.
 pub const VERSION: u8 = 3;
-/// Length of HELLO, OPEN and JOIN in bytes: no reply to an unproven address is longer.
+/// Length of HELLO, OPEN, JOIN and ATTEND in bytes: nothing that goes to an unproven address because of one is longer.
 pub const REQUEST_LEN: usize = 96;
 /// Length of the data header in bytes, the smallest UDP payload of a measured packet.
 pub const DATA_HEADER_LEN: usize = 32;
@@ -53,6 +54,8 @@ pub(crate) mod kind {
     pub const CLOSE: u8 = 19;
     pub const DATA: u8 = 20;
     pub const WAIT: u8 = 21;
+    pub const ATTEND: u8 = 22;
+    pub const ATTENDING: u8 = 23;
 }
 
 /// Why a server refuses a client.
@@ -75,6 +78,8 @@ pub enum Reason {
     UnknownSession = 7,
     /// More flows than a session may have; the detail is the limit.
     TooManyFlows = 8,
+    /// The server takes no part in sessions with that other server.
+    NotAttending = 9,
 }
 
 impl Reason {
@@ -89,6 +94,7 @@ impl Reason {
             AddressFull,
             UnknownSession,
             TooManyFlows,
+            NotAttending,
         ];
         all.into_iter().find(|&r| r as u8 == code)
     }
@@ -115,6 +121,19 @@ pub struct Summary {
     pub kernel_receive_timestamps: bool,
     /// Whether the server carried packets of other sessions during the run.
     pub shared: bool,
+}
+
+/// A flow of a session with another server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignFlow {
+    /// The other server's address.
+    pub server: SocketAddr,
+    /// The session with it.
+    pub session: u64,
+    /// The nonce that opened that session; with the id and the shared key it makes the session's key.
+    pub nonce: u64,
+    /// The flow.
+    pub flow: u8,
 }
 
 /// A remote receiver's report during a run.
@@ -190,6 +209,10 @@ pub enum Message<'a> {
     Fetch { session: u64, run: u32, first: u32, wanted: u64 },
     /// Server: a chunk of the log.
     Chunk { session: u64, run: u32, index: u32, bytes: &'a [u8] },
+    /// Client: join this flow of my session with another server; its packets are those of the runs here.
+    Attend { session: u64, of: ForeignFlow },
+    /// Server: has joined it.
+    Attending { session: u64 },
     /// Client: goodbye.
     Close { session: u64 },
     /// A measured packet.

@@ -107,7 +107,7 @@ pub fn client_address(client: usize, flow: usize) -> SocketAddr {
 }
 
 pub fn server_config() -> ServerConfig {
-    ServerConfig { key: None, limits: Limits::default(), secret: [7; 32] }
+    ServerConfig { key: None, limits: Limits::default(), secret: [7; 32], attends: Vec::new() }
 }
 
 pub fn client_config(flows: u8) -> ClientConfig {
@@ -115,6 +115,7 @@ pub fn client_config(flows: u8) -> ClientConfig {
         server: server_address(),
         key: None,
         flows,
+        others: 0,
         entropy: [9; 32],
         max_wait: Span::from_secs(600),
     }

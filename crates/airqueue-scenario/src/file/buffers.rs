@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct BuffersTable {
+    /// Who computes the limits. The default is observer.
+    pub(crate) decided_by: DeciderName,
     /// The collision domain that limits a flow. The default is two-hop.
     pub(crate) domains: DomainsName,
     /// The rate in B = round-trip time · rate. The default is link-rates.
@@ -34,6 +36,7 @@ pub(crate) struct BuffersTable {
 impl Default for BuffersTable {
     fn default() -> BuffersTable {
         BuffersTable {
+            decided_by: DeciderName::default(),
             domains: DomainsName::default(),
             carrying: CarryingName::default(),
             allocation: AllocationName::default(),
@@ -46,6 +49,17 @@ impl Default for BuffersTable {
             hold_time: Quantity::of("30 s"),
         }
     }
+}
+
+/// Who computes limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DeciderName {
+    /// An observer, who sees the whole network at once.
+    #[default]
+    Observer,
+    /// Every station by itself, from messages of its neighbours that take airtime.
+    Routers,
 }
 
 /// How the collision domain that limits a flow is found.
@@ -61,7 +75,7 @@ pub(crate) enum DomainsName {
 }
 
 /// The rate in B.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CarryingName {
     /// The rate of the slowest link in the domain, which no flow exceeds.
@@ -72,7 +86,7 @@ pub(crate) enum CarryingName {
 }
 
 /// A rule that divides B among nodes.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AllocationName {
     /// In proportion to the square roots of the hops from the source: Eq. (16).
@@ -93,7 +107,7 @@ pub(crate) enum AllocationName {
 }
 
 /// How buffers are rounded to whole packets.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RoundingName {
     /// To the nearest; the sum may change.
@@ -117,7 +131,7 @@ pub(crate) enum LimitedName {
 }
 
 /// The limit at the source of a flow.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SourceQueueName {
     /// The first of the buffers.

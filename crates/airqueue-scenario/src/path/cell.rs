@@ -17,11 +17,22 @@ use std::collections::VecDeque;
 /// A network, and the flows with the path's packets.
 #[derive(Clone, Debug)]
 pub struct CellSpec {
-    /// The stations, other flows, and two flows with packets from outside, which carry the packets of the path.
+    /// The stations, other flows, and flows with packets from outside, which carry the packets of the path.
     pub network: NetworkSpec,
     /// The flow that carries packets towards the client.
     pub down: FlowId,
     /// The flow that carries packets back, between the same two nodes.
+    pub up: FlowId,
+    /// Further stations: the last of the endpoints' flows end there, one at each.
+    pub others: Vec<StationSpec>,
+}
+
+/// The flows of the network that carry the packets of the path to and from a further station.
+#[derive(Clone, Copy, Debug)]
+pub struct StationSpec {
+    /// The flow towards the station.
+    pub down: FlowId,
+    /// The flow back.
     pub up: FlowId,
 }
 
@@ -32,8 +43,8 @@ pub struct CellSpec {
 #[derive(Debug)]
 pub struct Cell {
     network: Simulation<Network>,
-    down: Hop,
-    up: Hop,
+    /// The hops of each station: down, and up.
+    stations: Vec<[Hop; 2]>,
     loaded: Direction,
     /// The first of the endpoints' flows. From there on they are in blocks of as many as the endpoints have, each of one
     /// direction: whether it is downward.
@@ -87,32 +98,46 @@ impl CellSpec {
         let separate = self.network.has_categories(id);
         Ok((flow, Hop { station, ac, separate, most_bytes: size_bytes, usual, by_category }))
     }
+
+    /// The hops to and from a station, whose flows the keys below `place` name.
+    fn hops(&self, station: StationSpec, place: &str) -> Result<[Hop; 2], ConfigError> {
+        let (down, down_hop) = self.flow(&format!("{place}.down"), station.down)?;
+        let (up, up_hop) = self.flow(&format!("{place}.up"), station.up)?;
+        if (up.from, up.to) != (down.to, down.from) {
+            let expected = format_args!("a flow back to where {:?} comes from", down.name);
+            return Err(wrong(format!("{place}.up"), format_args!("{:?}", up.name), expected));
+        }
+        Ok([down_hop, up_hop])
+    }
 }
 
-/// Adds the flows of the endpoints, so many in a block, and sets their numbers in the hops. Returns of each block whether it is
-/// of the first direction.
-fn add_flows(
-    network: &mut NetworkSpec,
-    mut ways: [(FlowId, &mut Hop); 2],
-    flows: u32,
-) -> Vec<bool> {
+/// A flow of the scenario that carries the endpoints' flows in one direction.
+struct Way<'a> {
+    like: FlowId,
+    down: bool,
+    hop: &'a mut Hop,
+}
+
+/// Adds the flows of the endpoints, so many in a block, and sets their numbers in the hops. Returns of each block whether it goes
+/// down.
+fn add_flows(network: &mut NetworkSpec, mut ways: Vec<Way<'_>>, flows: u32) -> Vec<bool> {
     let mut blocks = Vec::new();
-    let mut add_block = |way: usize, like: FlowId, category: Option<AccessCategory>| {
+    let mut add_block = |down: bool, like: FlowId, category: Option<AccessCategory>| {
         let first = network.flows.len() as u32;
         for n in 0..flows {
             let name = format!("{} {n}", network.flows[like.index()].name);
             network.add_like(like, name, category);
         }
-        blocks.push(way == 0);
+        blocks.push(down);
         first
     };
-    for (way, (like, hop)) in ways.iter_mut().enumerate() {
-        hop.usual = add_block(way, *like, None);
+    for Way { like, down, hop } in &mut ways {
+        hop.usual = add_block(*down, *like, None);
     }
-    for (way, (like, hop)) in ways.into_iter().enumerate() {
+    for Way { like, down, hop } in ways {
         hop.by_category = AccessCategory::ALL.map(|ac| {
             let apart = hop.separate && ac != hop.ac;
-            if apart { add_block(way, like, Some(ac)) } else { hop.usual }
+            if apart { add_block(down, like, Some(ac)) } else { hop.usual }
         });
     }
     blocks
@@ -123,26 +148,41 @@ impl Cell {
     /// separates flows sees, and as many in each further access category. The random streams are those of
     /// [`Network::new`]; other flows have equal streams with and without endpoints.
     pub fn new(spec: CellSpec, flows: u32, seed: Seed) -> Result<Cell, ConfigError> {
-        let (down, mut down_hop) = spec.flow("cell.down", spec.down)?;
-        let (up, mut up_hop) = spec.flow("cell.up", spec.up)?;
-        if (up.from, up.to) != (down.to, down.from) {
-            let expected = format_args!("a flow back to where {:?} comes from", down.name);
-            return Err(wrong("cell.up", format_args!("{:?}", up.name), expected));
+        if spec.others.len() >= flows as usize {
+            let expected = format_args!("fewer stations than the endpoints have flows, {flows}");
+            return Err(wrong("cell.others", spec.others.len(), expected));
+        }
+        let first = StationSpec { down: spec.down, up: spec.up };
+        let mut stations = vec![spec.hops(first, "cell")?];
+        for &other in &spec.others {
+            stations.push(spec.hops(other, "cell.others")?);
         }
         let mut network = spec.network.clone();
+        let mut ways = Vec::new();
+        let specs = std::iter::once(&first).chain(&spec.others);
+        for (station, [down, up]) in specs.zip(&mut stations) {
+            ways.push(Way { like: station.down, down: true, hop: down });
+            ways.push(Way { like: station.up, down: false, hop: up });
+        }
         let first = network.flows.len() as u32;
-        let ways = [(spec.down, &mut down_hop), (spec.up, &mut up_hop)];
         let blocks = add_flows(&mut network, ways, flows);
         Ok(Cell {
             network: Network::new(&network, seed)?,
-            down: down_hop,
-            up: up_hop,
+            stations,
             loaded: Direction::Down,
             first,
             flows,
             blocks,
             outcomes: VecDeque::new(),
         })
+    }
+
+    /// The hop of a packet of one of the endpoints' flows.
+    fn hop(&self, flow: FlowKey, direction: PathDirection) -> Hop {
+        let own = self.flows as usize + 1 - self.stations.len();
+        let station = (flow.0 as usize + 1).saturating_sub(own);
+        let [down, up] = self.stations[station];
+        if self.is_down(direction) { down } else { up }
     }
 
     /// Whether packets of this direction go down.
@@ -173,7 +213,7 @@ impl Device for Cell {
 
     fn enqueue(&mut self, packet: Packet, direction: PathDirection, now: Time) {
         self.advance(now);
-        let hop = if self.is_down(direction) { self.down } else { self.up };
+        let hop = self.hop(packet.flow, direction);
         let flow = hop.flow(&packet);
         if packet.size > hop.most_bytes {
             let packet = Packet { flow: FlowKey(flow), ..packet };
@@ -207,7 +247,7 @@ impl Device for Cell {
     }
 
     fn waiting(&self) -> (u64, u64) {
-        let hop = if self.is_down(PathDirection::Forward) { self.down } else { self.up };
+        let hop = self.hop(FlowKey(0), PathDirection::Forward);
         self.network.model.wlan().waiting(hop.station, hop.ac)
     }
 }
@@ -215,7 +255,7 @@ impl Device for Cell {
 #[cfg(test)]
 mod tests {
     use super::super::check;
-    use super::super::config::CellConfig;
+    use super::super::config::{CellConfig, StationFlows};
     use super::*;
     use airqueue_core::{Payload, Span};
     use proptest::prelude::*;
@@ -235,7 +275,12 @@ mod tests {
                 {"from": "sta", "to": "ap", "source": "external"},
             ],
         });
-        let config = CellConfig { scenario, down: "ap->sta".to_owned(), up: "sta->ap".to_owned() };
+        let config = CellConfig {
+            scenario,
+            down: "ap->sta".to_owned(),
+            up: "sta->ap".to_owned(),
+            others: Vec::new(),
+        };
         Cell::new(check::cell(&config).unwrap(), 2, Seed(1)).unwrap()
     }
 
@@ -288,5 +333,64 @@ mod tests {
             }
             prop_assert!(fates.iter().all(|&n| n == 1), "{:?}", fates);
         }
+    }
+
+    /// An access point and stations at 54 and 6 Mb/s, and the flows of the endpoints to them.
+    fn two_stations(others: &[(&str, &str)]) -> CellConfig {
+        let external = |from, to| json!({"from": from, "to": to, "source": "external"});
+        let scenario = json!({
+            "phy": {"standard": "802.11g"},
+            "stations": [{"name": "ap"}, {"name": "fast", "rate": "54 Mb/s"}, {"name": "slow", "rate": "6 Mb/s"}],
+            "flows": [
+                external("ap", "fast"), external("fast", "ap"),
+                external("ap", "slow"), external("slow", "ap"),
+            ],
+        });
+        let flows = |&(down, up): &(&str, &str)| StationFlows { down: down.into(), up: up.into() };
+        let others = others.iter().map(flows).collect();
+        CellConfig { scenario, down: "ap->fast".into(), up: "fast->ap".into(), others }
+    }
+
+    #[test]
+    fn the_last_flows_end_at_the_other_stations() {
+        let config = two_stations(&[("ap->slow", "slow->ap")]);
+        let mut cell = Cell::new(check::cell(&config).unwrap(), 3, Seed(1)).unwrap();
+        let mut now = Time::ZERO;
+        let mut takes = |flow, direction| {
+            now += Span::from_millis(50);
+            let mut seen = Vec::new();
+            drive(&mut cell, now, &mut seen);
+            cell.enqueue(Packet::new(0, FlowKey(flow), 1500, now), direction, now);
+            while seen.is_empty() {
+                let at = cell.next_deadline().unwrap();
+                drive(&mut cell, at, &mut seen);
+                if let Some((came, Outcome::Delivered(_))) = seen.first() {
+                    assert_eq!(*came, direction);
+                    return at - now;
+                }
+            }
+            panic!("{seen:?}");
+        };
+        // 1500 bytes take 2 ms at 6 Mb/s, and a ninth of that at 54.
+        for direction in [PathDirection::Forward, PathDirection::Reverse] {
+            for flow in [0, 1] {
+                assert!(takes(flow, direction) < Span::from_millis(1), "{flow} {direction:?}");
+            }
+            assert!(takes(2, direction) > Span::from_millis(2), "{direction:?}");
+        }
+    }
+
+    #[test]
+    fn stations_that_cannot_be_are_refused() {
+        let refused = |others: &[(&str, &str)]| {
+            let spec = check::cell(&two_stations(others));
+            spec.and_then(|spec| Cell::new(spec, 2, Seed(1))).unwrap_err().to_string()
+        };
+        let slow = ("ap->slow", "slow->ap");
+        assert!(refused(&[slow, slow]).contains("`cell.others` is 2, expected fewer stations"));
+        assert!(
+            refused(&[("ap->none", "slow->ap")]).contains("`cell.others.down` is \"ap->none\"")
+        );
+        assert!(refused(&[("ap->slow", "fast->ap")]).contains("`cell.others.up` is \"fast->ap\""));
     }
 }

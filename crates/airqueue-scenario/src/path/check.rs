@@ -1,6 +1,6 @@
 //! Checks a path configuration and converts it to what can be simulated.
 
-use super::cell::CellSpec;
+use super::cell::{CellSpec, StationSpec};
 use super::config::{CellConfig, ConfigError, PathConfig};
 use crate::Scenario;
 use airqueue_core::{DataRate, Limit, Span, Time};
@@ -335,5 +335,10 @@ pub fn cell(c: &CellConfig) -> Result<CellSpec, ConfigError> {
         found.ok_or_else(|| wrong(key, quoted(name), "the name of one of the scenario's flows"))
     };
     let (down, up) = (flow("cell.down", &c.down)?, flow("cell.up", &c.up)?);
-    Ok(CellSpec { network: network.clone(), down, up })
+    let mut others = Vec::new();
+    for other in &c.others {
+        let down = flow("cell.others.down", &other.down)?;
+        others.push(StationSpec { down, up: flow("cell.others.up", &other.up)? });
+    }
+    Ok(CellSpec { network: network.clone(), down, up, others })
 }

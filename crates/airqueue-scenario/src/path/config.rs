@@ -17,6 +17,19 @@ pub struct CellConfig {
     pub down: String,
     /// The flow that carries packets back.
     pub up: String,
+    /// The same two flows of further stations: the last flows of the endpoints end there, one at each.
+    #[serde(default)]
+    pub others: Vec<StationFlows>,
+}
+
+/// The flows of a cell that go to and from a station.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StationFlows {
+    /// The flow, from outside, towards the station.
+    pub down: String,
+    /// The flow back.
+    pub up: String,
 }
 
 /// A simulated path: two hosts and between them, in the loaded direction, a device that queues.

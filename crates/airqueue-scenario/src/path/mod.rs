@@ -14,8 +14,8 @@ mod truth;
 #[cfg(test)]
 mod tests;
 
-pub use cell::CellSpec;
-pub use config::{CellConfig, ConfigError, PathConfig};
+pub use cell::{CellSpec, StationSpec};
+pub use config::{CellConfig, ConfigError, PathConfig, StationFlows};
 pub use truth::{QueueSample, Truth};
 
 use airqueue_core::{Seed, Span, Time};
@@ -81,11 +81,13 @@ fn endpoints(flows: u8, seed: Seed, session: u64) -> impl FnOnce(Time) -> (Clien
     move |now| {
         let entropy = seed.bytes(&format!("client {session}"));
         let max_wait = Span::ZERO; // nobody else measures here
-        let client = ClientConfig { server: SERVER, key: None, flows, entropy, max_wait };
+        let client =
+            ClientConfig { server: SERVER, key: None, flows, others: 0, entropy, max_wait };
         let server = ServerConfig {
             key: None,
             limits: LIMITS,
             secret: seed.bytes(&format!("server {session}")),
+            attends: Vec::new(),
         };
         (Client::new(client, now), Server::new(server))
     }

@@ -45,7 +45,8 @@ const SERVER_EXAMPLES: &str = "\
 Examples:
   airqueue-endpoint server
   AIRQUEUE_KEY=secret airqueue-endpoint server --bind 192.0.2.7 --port 6000
-  airqueue-endpoint server --max-rate 200mbit --max-sessions 2 --max-duration 60s";
+  airqueue-endpoint server --max-rate 200mbit --max-sessions 2 --max-duration 60s
+  airqueue-endpoint server --attend 192.0.2.7";
 
 const CLIENT_EXAMPLES: &str = "\
 Examples:
@@ -65,6 +66,10 @@ pub(crate) struct ServerArgs {
     /// Offer no load by TCP connections, which use the TCP port of the same number
     #[arg(long)]
     pub(crate) no_tcp: bool,
+    /// Address of another server: clients may have this host take part in a measurement of several stations with it, and it may
+    /// then flood this host. Repeat for several
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) attend: Vec<IpAddr>,
     /// File with a key that clients must know
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,

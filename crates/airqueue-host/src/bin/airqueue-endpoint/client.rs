@@ -25,6 +25,7 @@ pub(crate) fn run(args: &ClientArgs) -> Result<(), Stop> {
         port: args.port,
         key: args.key()?,
         flows: plan::FLOWS,
+        others: 0,
         local_ports: Vec::new(),
         namespace: None,
         timeout: Duration::from_secs_f64(args.timeout),

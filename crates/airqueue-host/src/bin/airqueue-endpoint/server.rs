@@ -15,6 +15,7 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Stop> {
         limits: args.limits(),
         namespace: None,
         tcp: !args.no_tcp,
+        attends: args.attend.clone(),
     };
     let server = ServerHandle::start(&options)?;
     let who = if options.key.is_some() { "clients that know the key" } else { "everyone" };

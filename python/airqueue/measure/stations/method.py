@@ -1,0 +1,146 @@
+"""Carries out the runs of several stations, and leaves their records to `verdict`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from airqueue.measure.events import Event
+from airqueue.measure.prober import Prober
+from airqueue.measure.records import Run
+from airqueue.measure.runner import Runner
+from airqueue.measure.stations import plans
+from airqueue.measure.stations.observed import is_saturated, rate_pps
+from airqueue.measure.stations.plans import SIZE_BYTES, Pair, flow_of
+from airqueue.measure.stations.verdict import StationsDict, judge
+
+START_PPS: Final = 2e6 / (8 * SIZE_BYTES)
+"""Of the first flood: a slow station gets no more than it carries in some seconds."""
+FASTER: Final = 4.0
+FLOODS: Final = 6
+"""Of the search, at most: to more than a gigabit per second."""
+WITHIN_LIMITS: Final = 0.98
+"""Share of the agreed rate that plans use: they round to whole packets."""
+TRIES: Final = 3
+"""Floods to a station alone: one that the path carries whole shows a rate that was too low."""
+
+
+def measure(
+    prober: Prober,
+    names: Sequence[str],
+    *,
+    on_event: Callable[[Event], None] | None = None,
+    on_run: Callable[[Run], None] | None = None,
+    header: Mapping[str, Any] | None = None,
+) -> StationsDict:
+    """Measure how stations share what lies between them and the server.
+
+    ``names``: of the stations, this machine's first; the prober has two flows to this machine and
+    one to each of the others, in this order. Raises ProbeError when the endpoints cannot carry out
+    a run.
+    """
+    most = WITHIN_LIMITS * prober.max_rate_pps(SIZE_BYTES)
+    survey = _Survey(Runner(prober, on_event, on_run), list(names), most)
+    survey.carry_out()
+    about = {
+        "elapsed_s": survey.runner.elapsed_s(),
+        "stations": list(names),
+        "warnings": survey.warnings,
+    }
+    return judge(survey.runner.runs, {**(header or {}), **about})
+
+
+@dataclass
+class _Survey:
+    """The runs of a measurement, and what has been learned for the next ones."""
+
+    runner: Runner
+    names: list[str]
+    most_pps: float
+    """Of a plan, all flows together."""
+    rates_pps: list[float | None] = field(default_factory=list)
+    """What the path to each station carries alone."""
+    warnings: list[str] = field(default_factory=list)
+    done: float = 0.0
+    """Share of the steps that are done."""
+
+    def carry_out(self) -> None:
+        """Flood each station alone, then each of the others together with this one."""
+        count = len(self.names)
+        for station, name in enumerate(self.names):
+            self.rates_pps.append(self._alone(station))
+            if self.rates_pps[station] is None:
+                self.warnings.append(
+                    f"The path to {name} could not be saturated within the agreed rates."
+                )
+            self.done += 1 / (2 * count - 1)
+        for station in range(1, count):
+            self._together(station)
+            self.done += 1 / (2 * count - 1)
+
+    def _run(self, planned: plans.Planned, says: str) -> Run:
+        plan, meta = planned
+        self.runner.say(meta["kind"], says, self.done)
+        return self.runner.run(plan, meta, self.done)
+
+    def _alone(self, station: int) -> float | None:
+        """Return what the path to a station carries alone; None if nothing saturates it."""
+        guess, count = self._search(station), len(self.names)
+        for index in range(TRIES):
+            if guess is None:
+                return None
+            planned = plans.alone_plan(station, guess, count, self.most_pps, index)
+            run = self._run(planned, f"measuring the rate of {self.names[station]} alone")
+            carried = rate_pps(run, flow_of(station))
+            if carried is None:
+                continue
+            if is_saturated(run, flow_of(station), carried):
+                return carried
+            guess = carried * FASTER / 2
+        return None
+
+    def _search(self, station: int) -> float | None:
+        """Return about what a path carries; None if it carries all that may be sent."""
+        flow, count = flow_of(station), len(self.names)
+        ceiling = self.most_pps - plans.total_pps(plans.sparse(count, [flow]))
+        rate = START_PPS
+        for index in range(FLOODS):
+            rate = min(rate, ceiling)
+            planned = plans.rate_plan(station, rate, count, index)
+            run = self._run(planned, f"looking for the rate of {self.names[station]}")
+            carried = _carried(run, flow)
+            if carried > 0 and is_saturated(run, flow, carried):
+                return carried
+            if rate >= ceiling:
+                break
+            rate *= FASTER
+        return None
+
+    def _together(self, station: int) -> None:
+        """Flood this machine and a station together, if the paths to both are known."""
+        own, other = self.rates_pps[0], self.rates_pps[station]
+        if own is None or other is None:
+            return
+        pair, count, most = Pair(0, station, (own, other)), len(self.names), self.most_pps
+        wanted = (
+            plans.together_plan(pair, more_to_first=True, stations=count, most_pps=most),
+            plans.together_plan(pair, more_to_first=False, stations=count, most_pps=most),
+            plans.two_to_one_plan(pair, count, most),
+        )
+        both = f"{self.names[0]} and {self.names[station]}"
+        for planned in wanted:
+            if planned is None:
+                self.warnings.append(f"The paths to {both} are too fast for the agreed rates.")
+                return
+            self._run(planned, f"flooding {both}")
+
+
+def _carried(run: Run, flow: int) -> float:
+    """Return the packets per second of a flood that arrived, over the time in which they did."""
+    start, end = run.meta["phases"]["load"]
+    sent = (run.flow == flow) & (run.scheduled_ns >= start * 1e9) & (run.scheduled_ns < end * 1e9)
+    at = run.received_ns[sent & run.received]
+    return float(len(at) / max(end - start, np.ptp(at) * 1e-9)) if len(at) else 0.0
