@@ -243,6 +243,15 @@ def test_what_is_accepted_is_set_and_taken_back(ran):
     assert (place["place"], place["shaped_bps"]) == expected
 
 
+def test_old_values_that_nothing_tells_say_where_they_are_from(ran):
+    said = ran.text("apply.out")
+    # The access point's configuration sets AIFSN 4, and nothing for its own queues.
+    source = "from /run/hostapd-ap.conf; hostapd does not tell"
+    assert f"from    AIFSN 4, CWmin 15, CWmax 1023, TXOP 0 us ({source})" in said
+    assert "from    AIFSN 3, CWmin 15, CWmax 63, TXOP 0 us" in said
+    assert "the kernel does not tell" in said
+
+
 def test_stations_hear_what_is_announced_and_stay(ran):
     # hostapd's configuration has AIFSN 4; the rest are its defaults.
     as_configured = {"aifsn": 4, "cw_min": 15, "cw_max": 1023, "txop_us": 0}

@@ -7,6 +7,7 @@ use nix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
 
 /// The run of the machine, and the network namespace of this process.
 pub fn run() -> io::Result<Run> {
@@ -26,6 +27,8 @@ pub fn not_to_be_stopped() {
 pub fn now() -> Time {
     // The clock exists since Linux 2.6.39; a time after every deadline takes a plan back.
     clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Time::MAX, |time| {
-        Time::from_nanos(time.tv_sec().saturating_mul(1_000_000_000).saturating_add(time.tv_nsec()))
+        // Seconds have 32 bits on some machines.
+        let nanos = Duration::from(time).as_nanos();
+        Time::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
     })
 }

@@ -13,7 +13,7 @@ use netlink_packet_core::{
 use netlink_sys::{Socket, SocketAddr};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, setsockopt, sockopt};
-use nix::sys::time::TimeVal;
+use nix::sys::time::{TimeVal, TimeValLike};
 use std::io;
 use thiserror::Error;
 
@@ -123,7 +123,7 @@ impl Netlink {
         // Kernels before 4.12 have no sentences; errors then have their number alone.
         let _ = socket.set_ext_ack(true);
         let _ = socket.set_cap_ack(true);
-        setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::new(PATIENCE_S, 0))
+        setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(PATIENCE_S))
             .map_err(|error| system("take a time limit")(error.into()))?;
         Ok(Netlink { socket, sequence: 0, buffer: Vec::with_capacity(LONGEST) })
     }
