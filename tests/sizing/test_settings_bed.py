@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import threading
+import time
 
 import pytest
 
@@ -86,14 +87,23 @@ def test_stations_packets_go_into_their_classes(station, far):
         for target, packets in sent.items():
             for _ in range(packets):
                 udp.sendto(bytes(500), (target, 9))
-    shown = json.loads(run(station, "tc -s -j qdisc show dev wlan0"))
-    leaves = {each["parent"]: each for each in shown if each["kind"] == "pfifo"}
+    leaves = leaves_of(station, "wlan0")
     limits = {parent: leaf["options"]["limit"] for parent, leaf in leaves.items()}
     assert limits == {"10:2": 9, "10:3": 3, "10:4": 5, "10:5": classes.OTHER_PACKETS}
+    # Packets count when they leave their class.
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and any(leaf["qlen"] for leaf in leaves.values()):
+        leaves = leaves_of(station, "wlan0")
     packets = {parent: leaf["packets"] for parent, leaf in leaves.items()}
     assert (packets["10:2"], packets["10:3"], packets["10:4"]) == (7, 4, 0)
     # ARP, which no rule assigns.
     assert packets["10:5"] > 0
+
+
+def leaves_of(namespace, device):
+    """Return the FIFOs of a device's classes, by class."""
+    shown = json.loads(run(namespace, f"tc -s -j qdisc show dev {device}"))
+    return {each["parent"]: each for each in shown if each["kind"] == "pfifo"}
 
 
 def upload(sender, receiver, family, source):
