@@ -5,6 +5,7 @@
 //! somebody steps the wall clock; it is nevertheless measured afresh around every batch.
 
 use airqueue_core::{Span, Time};
+use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
 /// A change of the offset beyond this is a step of the wall clock, in nanoseconds.
@@ -26,8 +27,8 @@ pub fn monotonic() -> Time {
 }
 
 fn read(clock: ClockId) -> i64 {
-    let t = clock_gettime(clock).expect("Linux always has this clock");
-    t.tv_sec() * 1_000_000_000 + t.tv_nsec()
+    // Seconds have 32 bits on some machines.
+    clock_gettime(clock).expect("Linux always has this clock").num_nanoseconds()
 }
 
 /// One simultaneous reading of both clocks.

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::time::TimeSpec;
+use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -153,9 +153,7 @@ impl Waiter {
     fn arm(&mut self, deadline: Option<Time>) -> Result<(), Errno> {
         self.armed = deadline;
         let Some(at) = deadline else { return self.timer.unset() };
-        let ns = at.as_nanos().max(1);
-        let at = TimeSpec::new(ns / 1_000_000_000, ns % 1_000_000_000);
-        let expiration = Expiration::OneShot(at);
+        let expiration = Expiration::OneShot(TimeSpec::nanoseconds(at.as_nanos().max(1)));
         self.timer.set(expiration, TimerSetTimeFlags::TFD_TIMER_ABSTIME)
     }
 

@@ -13,7 +13,7 @@ use airqueue_probe::echo::message::after_ipv4_header;
 use airqueue_probe::echo::prober::{IcmpError, Probe, Prober};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
+use nix::sys::time::{TimeSpec, TimeValLike};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -140,10 +140,8 @@ impl Loop {
         let mut polled = vec![PollFd::new(self.waker.as_fd(), PollFlags::POLLIN)];
         let counts: Vec<usize> =
             self.channels.iter().map(|channel| channel.descriptors(&mut polled)).collect();
-        let timeout = deadline.map(|at| {
-            let ns = (at - clock::monotonic()).as_nanos().max(0);
-            TimeSpec::new(ns / 1_000_000_000, ns % 1_000_000_000)
-        });
+        let timeout =
+            deadline.map(|at| TimeSpec::nanoseconds((at - clock::monotonic()).as_nanos().max(0)));
         match ppoll(&mut polled, timeout, None) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno),
