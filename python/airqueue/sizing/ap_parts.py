@@ -279,10 +279,15 @@ def flow_queueing(air: Air, asked: Asked, *, instead: bool = False) -> Settings:
         "interval_s": codel.interval_s,
         "quantum_bytes": codel.quantum_bytes,
     }
+    # At a few bits per second no plan can say how long CoDel must wait.
+    sayable = (
+        codel.target_s <= plans.LONGEST_TARGET_S and codel.interval_s <= plans.LONGEST_INTERVAL_S
+    )
+    planned = sayable and not instead
     return Settings(
         "tc",
         f"{PLACE}, shell, FQ-CoDel as qdisc" + (", instead" if instead else ""),
         (linux.fq_codel(asked.device, **values),),
         ("mac80211 has flow queueing and CoDel of its own: nothing to do there.",),
-        () if instead else (plans.queue(asked.device, plans.fq_codel(**values)),),
+        (plans.queue(asked.device, plans.fq_codel(**values)),) if planned else (),
     )

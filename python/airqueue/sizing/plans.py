@@ -18,6 +18,8 @@ VERSION: Final = 1
 PLACES: Final = ("queue", "txq")
 """Where a limit can be set: a queue discipline, mac80211's own queues."""
 LONGEST_WHY: Final = 1000
+LONGEST_TARGET_S, LONGEST_INTERVAL_S = 10.0, 60.0
+"""Of CoDel in a plan."""
 
 Set = Mapping[str, Any]
 
