@@ -79,11 +79,12 @@ def analyze(
             f"{files[0]} holds no whole run, so there is nothing to evaluate."
         )
     if header.get("profile") == PROFILE:
-        return analyze_stations(click.get_current_context(), header, runs, json_path)
+        analyze_stations(click.get_current_context(), header, runs, json_path)
+        return
     measured = api.analyze(runs, {**header, "target": ", ".join(files)})
     result = measured.to_json()
     outputs.emit(result, runs)
-    return wanted.enforce(result)
+    wanted.enforce(result)
 
 
 def _mgen_sessions(files: Sequence[str], sender_logs: Sequence[str]) -> list[Run]:

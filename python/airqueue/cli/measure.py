@@ -159,7 +159,7 @@ def measure(
     common["target"] = server_address(host, port)
     if with_stations:
         check_options(click.get_current_context(), with_stations)
-        return measure_stations(
+        measure_stations(
             host,
             port,
             with_stations,
@@ -171,6 +171,7 @@ def measure(
             max_wait=max_wait,
             quiet=quiet,
         )
+        return
     wanted = expectation(**expected)
     if capture_path is not None and resume_path is not None:
         raise click.UsageError("--resume goes on with its own file; leave --capture out.")
@@ -198,7 +199,7 @@ def measure(
     outputs.emit(result, job.runs)
     if result["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
-    return wanted.enforce(result)
+    wanted.enforce(result)
 
 
 def _resume(job: Job, path: str, ctx: click.Context) -> None:

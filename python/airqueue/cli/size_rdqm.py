@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -44,7 +44,7 @@ class _Flow(click.ParamType[Receiver]):
             self._refuse(value, "too many parts", param, ctx)
         return Receiver(rate, rtt, address)
 
-    def _refuse(self, value: Any, why: str, param: Any, ctx: Any) -> Any:
+    def _refuse(self, value: Any, why: str, param: Any, ctx: Any) -> NoReturn:
         delay = "150ms@" if self._delay else ""
         self.fail(
             f"{value!r} is no flow ({why}); write for example {delay}54mbit or "

@@ -40,8 +40,6 @@ GOES_WITH: Final = frozenset(
     }
 )
 """Parameters of `airqueue measure` that several stations have too."""
-
-
 OF_ANALYZE: Final = frozenset({"files", "file_format", "json_path"})
 """Those of `airqueue analyze`."""
 

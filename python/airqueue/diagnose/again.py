@@ -31,10 +31,9 @@ class Change:
     def says(self) -> str:
         """The change as a sentence."""
         was, is_now = text.seconds(self.before.value), text.seconds(self.now.value)
-        low, high = text.seconds(self.change.low), text.seconds(self.change.high)
         return (
             f"During {load_words(self.load)} round trips grow by {is_now} now, by {was} before: "
-            f"{self.word}, a change of {text.seconds(self.change.value)} [{low}, {high}]."
+            f"{self.word}, a change of {self.change.spoken}."
         )
 
 

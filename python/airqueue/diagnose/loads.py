@@ -99,7 +99,7 @@ class _Connected:
             else:
                 say(words, progress.planned_s - progress.elapsed_s)
 
-        down, up = (CONNECTIONS if way in ways else 0 for way in ("down", "up"))
+        down, up = (CONNECTIONS if way in ways else 0 for way in DIRECTIONS)
         return self.prober.run_with_load(plan, down, up, glimpse)
 
     def _load(self, series: LoadSeriesDict, direction: Direction) -> Load | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from airqueue._native import Client, Load, NativeError
 from airqueue.measure.native import FLOWS, highest_rate_pps, run_from_native
@@ -16,7 +17,7 @@ from airqueue.measure.records import Run
 
 if TYPE_CHECKING:
     # Shapes that the stub names; the compiled module has no such types.
-    from airqueue.records import LoadSeriesDict
+    from airqueue.records import LoadSeriesDict, PollDict
 
 DEFAULT_PORT = 5860
 PROGRESS_EVERY_S = 0.2
@@ -28,7 +29,50 @@ PARTIAL_WITHIN_S = 10.0
 """Longest wait for the records of a run that Ctrl-C stopped."""
 
 
-class LiveProber:
+class OverSockets(ABC):
+    """What probers over sockets share: the time since they were made, and leaving with a block."""
+
+    def __init__(self) -> None:
+        self._made = time.monotonic()
+
+    def elapsed_s(self) -> float:
+        """Return the time since the prober was made in seconds."""
+        return time.monotonic() - self._made
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass with nothing sent."""
+        time.sleep(seconds)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave all sessions."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def progress_of(seen: PollDict) -> RunProgress:
+    """Return how far a run is, from what a client says."""
+    return RunProgress(
+        elapsed_s=seen["elapsed_s"],
+        planned_s=seen["planned_s"],
+        received=seen["received"],
+        lost=seen["lost"],
+        delay_s=seen["delay_s"],
+        waits_s=seen["waits_s"],
+        runs_ahead=seen["runs_ahead"],
+    )
+
+
+class LiveProber(OverSockets):
     """Carries out plans with a server: connects when made, leaves when closed.
 
     ``local_ports``: the flows' local UDP ports in order, any free port where none is given.
@@ -53,8 +97,8 @@ class LiveProber:
         timeout_s: float = 5.0,
         max_wait_s: float = 600.0,
     ) -> None:
+        super().__init__()
         self.direction: Direction = direction
-        self._made = time.monotonic()
         self._max_rate_bps = max_rate_bps
         try:
             self._client = Client(
@@ -137,17 +181,7 @@ class LiveProber:
                 return False
             if on_progress is not None and now >= shown + PROGRESS_EVERY_S:
                 shown = now
-                on_progress(
-                    RunProgress(
-                        elapsed_s=seen["elapsed_s"],
-                        planned_s=seen["planned_s"],
-                        received=seen["received"],
-                        lost=seen["lost"],
-                        delay_s=seen["delay_s"],
-                        waits_s=seen["waits_s"],
-                        runs_ahead=seen["runs_ahead"],
-                    )
-                )
+                on_progress(progress_of(seen))
             time.sleep(POLL_EVERY_S)
         return True
 
@@ -166,25 +200,6 @@ class LiveProber:
             pass  # after Ctrl-C the reason why no records are left is of no interest
         return None
 
-    def elapsed_s(self) -> float:
-        """Return the time since the prober was made in seconds."""
-        return time.monotonic() - self._made
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass with nothing sent."""
-        time.sleep(seconds)
-
     def close(self) -> None:
         """Leave the session."""
         self._client.close()
-
-    def __enter__(self) -> LiveProber:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

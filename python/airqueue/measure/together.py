@@ -13,11 +13,16 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from airqueue._native import Client, NativeError
-from airqueue.measure.live import DEFAULT_PORT, POLL_EVERY_S, PROGRESS_EVERY_S
+from airqueue.measure.live import (
+    DEFAULT_PORT,
+    POLL_EVERY_S,
+    PROGRESS_EVERY_S,
+    OverSockets,
+    progress_of,
+)
 from airqueue.measure.native import highest_rate_pps, run_from_native
 from airqueue.measure.plan import Plan
 from airqueue.measure.prober import Direction, ProbeError, RunInterrupted, RunProgress
@@ -40,7 +45,7 @@ LONGEST_WAIT_S: Final = 86_400.0
 """For the clients of the sessions; the prober gives up before."""
 
 
-class TogetherProber:
+class TogetherProber(OverSockets):
     """Carries out plans whose packets go to several stations; connects when made, leaves when
     closed.
 
@@ -64,7 +69,7 @@ class TogetherProber:
         timeout_s: float = 5.0,
         max_wait_s: float = 600.0,
     ) -> None:
-        self._made = time.monotonic()
+        super().__init__()
         self._max_rate_bps = max_rate_bps
         self._names = list(stations)
         self._stations: list[Client] = []
@@ -166,7 +171,7 @@ class TogetherProber:
                 raise _BusyError("the server", seen)
             if on_progress is not None and now >= shown + PROGRESS_EVERY_S:
                 shown = now
-                on_progress(_progress(seen))
+                on_progress(progress_of(seen))
             time.sleep(POLL_EVERY_S)
 
     def _with_others(self, run: Run) -> Run:
@@ -190,29 +195,10 @@ class TogetherProber:
             with contextlib.suppress(NativeError):
                 client.cancel()  # where the session is over no more packets are sent
 
-    def elapsed_s(self) -> float:
-        """Return the time since the prober was made in seconds."""
-        return time.monotonic() - self._made
-
-    def wait(self, seconds: float) -> None:
-        """Let time pass with nothing sent."""
-        time.sleep(seconds)
-
     def close(self) -> None:
         """Leave all sessions."""
         for client in (*self._stations, self._client):
             client.close()
-
-    def __enter__(self) -> TogetherProber:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class _BusyError(ProbeError):
@@ -220,19 +206,7 @@ class _BusyError(ProbeError):
 
     def __init__(self, where: str, seen: PollDict) -> None:
         super().__init__(f"Other clients measure with {where} at the moment; try again later.")
-        self.progress = _progress(seen)
-
-
-def _progress(seen: PollDict) -> RunProgress:
-    return RunProgress(
-        elapsed_s=seen["elapsed_s"],
-        planned_s=seen["planned_s"],
-        received=seen["received"],
-        lost=seen["lost"],
-        delay_s=seen["delay_s"],
-        waits_s=seen["waits_s"],
-        runs_ahead=seen["runs_ahead"],
-    )
+        self.progress = progress_of(seen)
 
 
 def joined(run: Run, theirs: Run, flow: int) -> Run:

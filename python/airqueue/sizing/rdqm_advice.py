@@ -12,6 +12,8 @@ from airqueue.text import plural, rate
 
 SHAPED: Final = 0.9
 """Share of the air's rate that the classes get together, so that packets wait in them."""
+ALIKE: Final = 1.02
+"""Ratio of the rates with equal times to those of one FIFO up to which there is nothing to gain."""
 
 _CAUTIONS: Final = (
     "The shares hold while these flows are the ones that send: a flow more or less, another rate or "
@@ -59,20 +61,19 @@ def _headline(sized: RdqmSizing) -> str:
         parts = f"{plural(limits[0], 'packet')} to each of {plural(len(limits), 'flow')}"
     else:
         parts = f"{min(limits)} to {max(limits)} packets to each of {plural(len(limits), 'flow')}"
-    return (
-        f"Divide the buffer of {plural(sized.buffer_packets, 'packet')} by delay and rate, "
-        f"{parts}: together they then get {rate(_sum(sized.airtime_fair_bps))} to "
-        f"{rate(_sum(sized.capped_bps))} instead of {rate(_sum(sized.together_bps))} from one FIFO, "
-        "where the slowest sets the rate of all."
-        if _sum(sized.airtime_fair_bps) > 1.02 * _sum(sized.together_bps)
-        else f"Divide the buffer of {plural(sized.buffer_packets, 'packet')} by delay and rate, "
-        f"{parts}: flows with long ways then need not yield to those with short ones. The rates of "
-        "the stations hardly differ, so that all together get no more than from one FIFO."
+    divide = (
+        f"Divide the buffer of {plural(sized.buffer_packets, 'packet')} by delay and rate, {parts}"
     )
-
-
-def _sum(rates: tuple[float, ...]) -> float:
-    return float(sum(rates))
+    fair_bps, fifo_bps = sum(sized.airtime_fair_bps), sum(sized.together_bps)
+    if fair_bps <= ALIKE * fifo_bps:
+        return (
+            f"{divide}: flows with long ways then need not yield to those with short ones. The rates "
+            "of the stations hardly differ, so that all together get no more than from one FIFO."
+        )
+    return (
+        f"{divide}: together they then get {rate(fair_bps)} to {rate(sum(sized.capped_bps))} instead "
+        f"of {rate(fifo_bps)} from one FIFO, where the slowest sets the rate of all."
+    )
 
 
 def _figures(sized: RdqmSizing) -> tuple[Figure, ...]:
@@ -92,17 +93,17 @@ def _figures(sized: RdqmSizing) -> tuple[Figure, ...]:
             sized.buffer_packets * (flows - reports) / flows,
             "Q N_L/N, in equal parts",
         ),
-        Figure("fifo_bps", "all flows, from one FIFO", _sum(sized.together_bps), "equal packets"),
+        Figure("fifo_bps", "all flows, from one FIFO", sum(sized.together_bps), "equal packets"),
         Figure(
             "capped_bps",
             "all flows, at most",
-            _sum(sized.capped_bps),
+            sum(sized.capped_bps),
             "if the limits cap the windows, and nothing waits",
         ),
         Figure(
             "airtime_fair_bps",
             "all flows, with equal times",
-            _sum(sized.airtime_fair_bps),
+            sum(sized.airtime_fair_bps),
             "towards this waiting in the base station moves the rates",
         ),
     )
