@@ -1,6 +1,8 @@
 //! Traffic classes over real sockets, of both families and in both directions.
 #![allow(clippy::disallowed_methods)]
 
+mod common;
+
 use airqueue_core::Span;
 use airqueue_host::{ClientHandle, ClientOptions, ServerHandle, ServerOptions};
 use airqueue_probe::client::Direction;
@@ -27,28 +29,10 @@ fn plan() -> Plan {
 }
 
 fn check(bind: Option<IpAddr>, host: &str) {
-    let limits = Limits::default();
-    let options = ServerOptions {
-        bind,
-        port: 0,
-        key: None,
-        limits,
-        namespace: None,
-        tcp: false,
-        attends: Vec::new(),
-    };
+    let options = ServerOptions { bind, ..common::server(Limits::default(), false) };
     let server = ServerHandle::start(&options).unwrap();
-    let options = ClientOptions {
-        host: host.into(),
-        port: server.local_addr().port(),
-        key: None,
-        flows: 2,
-        others: 0,
-        local_ports: Vec::new(),
-        namespace: None,
-        timeout: Duration::from_secs(10),
-        max_wait: Duration::from_secs(60),
-    };
+    let port = server.local_addr().port();
+    let options = ClientOptions { host: host.into(), flows: 2, ..common::client(port) };
     let client = ClientHandle::connect(&options).unwrap();
     let sent: Vec<u8> = plan().packets().map(|p| p.traffic_class).collect();
     for direction in [Direction::Down, Direction::Up] {

@@ -2,9 +2,11 @@
 //! in tests/test_echo.py.
 #![allow(clippy::disallowed_methods)]
 
+mod common;
+
 use airqueue_core::Span;
 use airqueue_host::echo::{EchoOptions, EchoState, EchoTarget, EchoesHandle, first_hops};
-use airqueue_host::{HostError, ServerHandle, ServerOptions};
+use airqueue_host::{HostError, ServerHandle};
 use airqueue_probe::echo::Method;
 use airqueue_probe::echo::series::Ignored;
 use airqueue_probe::limits::Limits;
@@ -41,16 +43,7 @@ fn this_machine_answers_by_every_method_that_needs_no_rights() {
     std::thread::spawn(move || listener.incoming().for_each(drop));
     // A port that was free a moment ago.
     let shut = TcpListener::bind((LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-    let server = ServerHandle::start(&ServerOptions {
-        bind: Some(LOCALHOST.parse().unwrap()),
-        port: 0,
-        key: None,
-        limits: Limits::default(),
-        namespace: None,
-        tcp: false,
-        attends: Vec::new(),
-    })
-    .unwrap();
+    let server = ServerHandle::start(&common::server(Limits::default(), false)).unwrap();
     let methods = [
         Method::Udp(None),
         Method::Hop(1),

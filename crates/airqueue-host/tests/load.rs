@@ -11,23 +11,13 @@ use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{MISSING, Run, RunEnd};
-use common::connect;
+use common::{connect, server};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 fn serve(limits: Limits, tcp: bool) -> ServerHandle {
-    let bind = Some([127, 0, 0, 1].into());
-    let options = ServerOptions {
-        bind,
-        port: 0,
-        key: None,
-        limits,
-        namespace: None,
-        tcp,
-        attends: Vec::new(),
-    };
-    ServerHandle::start(&options).unwrap()
+    ServerHandle::start(&server(limits, tcp)).unwrap()
 }
 
 /// A sparse run of so many milliseconds, in progress.
@@ -162,15 +152,7 @@ fn a_server_without_tcp_says_so_to_its_clients_and_works_otherwise() {
             UdpSocket::bind(("127.0.0.1", port)).ok().map(|_| (port, taken))
         })
         .unwrap();
-    let options = ServerOptions {
-        bind: Some([127, 0, 0, 1].into()),
-        port,
-        key: None,
-        limits: limits(10),
-        namespace: None,
-        tcp: true,
-        attends: Vec::new(),
-    };
+    let options = ServerOptions { port, ..server(limits(10), true) };
     let without = ServerHandle::start(&options).unwrap();
     let why = without.no_tcp().unwrap().to_owned();
     assert!(why.contains(&port.to_string()) && why.contains("taken"), "{why}");

@@ -4,27 +4,16 @@
 mod common;
 
 use airqueue_core::Span;
-use airqueue_host::{ServerHandle, ServerOptions};
+use airqueue_host::ServerHandle;
 use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::{Plan, Segment};
-use common::connect;
+use common::{connect, server};
 use std::time::{Duration, Instant};
 
 #[test]
 fn a_client_shows_that_it_waits_as_soon_as_it_is_told() {
-    let bind = Some([127, 0, 0, 1].into());
-    let limits = Limits::default();
-    let options = ServerOptions {
-        bind,
-        port: 0,
-        key: None,
-        limits,
-        namespace: None,
-        tcp: false,
-        attends: Vec::new(),
-    };
-    let server = ServerHandle::start(&options).unwrap();
+    let server = ServerHandle::start(&server(Limits::default(), false)).unwrap();
     let port = server.local_addr().port();
     let (first, second) = (connect(port), connect(port));
     let duration = Span::from_secs(4);

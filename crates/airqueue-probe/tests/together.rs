@@ -264,14 +264,18 @@ fn a_station_with_another_key_never_joins() {
     assert_eq!(world.orders.state(), &ClientState::Failed(error));
 }
 
+/// A plan of 20 s to both.
+fn long() -> Plan {
+    Plan {
+        segments: vec![segment(0, 0, 20_000, 2000, 1500), segment(OTHER, 0, 20_000, 2000, 1500)],
+    }
+}
+
 #[test]
 fn a_flood_ends_when_one_of_its_stations_is_gone() {
     let mut world = World::willing();
     world.attend();
-    let long = Plan {
-        segments: vec![segment(0, 0, 20_000, 2000, 1500), segment(OTHER, 0, 20_000, 2000, 1500)],
-    };
-    world.begin(&long);
+    world.begin(&long());
     world.until(3, |_| false);
     world.station_alive = false;
     let gone = world.now;
@@ -289,10 +293,7 @@ fn a_flood_ends_when_one_of_its_stations_is_gone() {
 fn a_flood_ends_when_its_client_is_gone_although_the_other_station_is_there() {
     let mut world = World::willing();
     world.attend();
-    let long = Plan {
-        segments: vec![segment(0, 0, 20_000, 2000, 1500), segment(OTHER, 0, 20_000, 2000, 1500)],
-    };
-    world.begin(&long);
+    world.begin(&long());
     world.until(3, |_| false);
     let gone = world.now;
     world.client = Client::new(client_config(0), gone);

@@ -16,3 +16,5 @@ pub mod points;
 pub mod qdisc;
 pub mod radio;
 mod state;
+#[cfg(test)]
+mod testing;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::Folder;
 use airqueue_control::plan::Category;
 use airqueue_control::watch::{Alarm, Row};
 
@@ -60,13 +61,11 @@ fn prometheus_reads_each_figure_with_its_labels() {
 
 #[test]
 fn a_file_is_written_whole_or_stays() {
-    let folder = std::env::temp_dir().join(format!("airqueued-{}-watch", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("a.prom");
+    let folder = Folder::new("watch");
+    let path = folder.path().join("a.prom");
     write(&path, "first").unwrap();
     write(&path, "second").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "second");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left");
-    assert!(write(&folder.join("absent/a.prom"), "x").is_err());
-    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    assert!(write(&folder.path().join("absent/a.prom"), "x").is_err());
 }

@@ -1,14 +1,15 @@
 //! On files as the kernel writes them (`aql_txq_limit_read`, `sta_airtime_read`).
 
 use super::*;
+use crate::testing::Folder;
 
-struct Tree(PathBuf);
+struct Tree(Folder);
 
 impl Tree {
     fn new(name: &str, files: &[(&str, &str)]) -> Self {
-        let root = std::env::temp_dir().join(format!("airqueued-{}-{name}", std::process::id()));
+        let root = Folder::new(name);
         for (path, text) in files {
-            let path = root.join("ieee80211/phy0").join(path);
+            let path = root.path().join("ieee80211/phy0").join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
@@ -16,17 +17,11 @@ impl Tree {
     }
 
     fn phy(&self) -> PhyFolder {
-        PhyFolder::new(&self.0, "phy0").unwrap()
+        PhyFolder::new(self.0.path(), "phy0").unwrap()
     }
 
     fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join("ieee80211/phy0").join(name)).unwrap()
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        fs::read_to_string(self.0.path().join("ieee80211/phy0").join(name)).unwrap()
     }
 }
 
@@ -52,7 +47,7 @@ fn a_kernel_without_the_files_has_no_limits() {
     let limit = AqlLimit { low_us: 1, high_us: 2 };
     let said = tree.phy().set_limit(Category::Voice, limit).unwrap_err().to_string();
     assert!(said.contains("there is no"), "{said}");
-    assert!(!tree.0.join("ieee80211/phy0").join(LIMITS).exists(), "no file is made");
+    assert!(!tree.0.path().join("ieee80211/phy0").join(LIMITS).exists(), "no file is made");
 }
 
 #[test]

@@ -2,29 +2,13 @@
 
 use super::*;
 use crate::radio::edca::CATEGORIES;
+use crate::testing::Folder;
 use configuration::{announced_by, find, names, own_by, own_default};
 use proptest::prelude::*;
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-/// A folder of its own for a test, which is gone afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("airqueued-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Listens as hostapd does, answers each command with the datagrams that `answers` returns, and returns the commands
 /// once one of them has no answer.
@@ -61,18 +45,18 @@ const FASTER: Parameters = Parameters { aifsn: 2, ecw_min: 3, ecw_max: 5, txop_3
 #[test]
 fn parameters_are_set_one_by_one_and_announced() {
     let folder = Folder::new("announce");
-    let other = pretend(&folder.0, |command| match command {
+    let other = pretend(folder.path(), |command| match command {
         "PING" => vec![b"PONG\n".to_vec()],
         "RELOAD" => vec![],
         _ => vec![b"<3>WPS-PBC-ACTIVE".to_vec(), b"OK\n".to_vec()],
     });
-    let mut hostapd = open(&folder.0);
+    let mut hostapd = open(folder.path());
     hostapd.ping().unwrap();
     hostapd.announce(Category::BestEffort, &FASTER).unwrap();
     hostapd.update_beacon().unwrap();
     drop(hostapd);
     let end = UnixDatagram::unbound().unwrap();
-    end.send_to(b"RELOAD", folder.0.join("wlan0")).unwrap();
+    end.send_to(b"RELOAD", folder.path().join("wlan0")).unwrap();
     let expected = [
         "PING",
         "SET wmm_ac_be_aifs 2",
@@ -88,11 +72,11 @@ fn parameters_are_set_one_by_one_and_announced() {
 #[test]
 fn what_hostapd_refuses_is_an_error_with_its_words() {
     let folder = Folder::new("refuses");
-    let other = pretend(&folder.0, |command| match command {
+    let other = pretend(folder.path(), |command| match command {
         "RELOAD" => vec![],
         _ => vec![b"FAIL\x1b[2J\n".to_vec()],
     });
-    let mut hostapd = open(&folder.0);
+    let mut hostapd = open(folder.path());
     let said = hostapd.update_beacon().unwrap_err().to_string();
     assert!(said.contains("UPDATE_BEACON") && said.contains("FAIL"), "{said}");
     assert!(!said.contains('\x1b'), "an answer does not act on the terminal: {said}");
@@ -101,7 +85,7 @@ fn what_hostapd_refuses_is_an_error_with_its_words() {
     assert!(matches!(hostapd.announce(Category::Voice, &wide), Err(RadioError::Value(_))));
     assert!(matches!(hostapd.request("PING\nRELOAD"), Err(RadioError::Value(_))));
     let mut impatient =
-        Hostapd::open_patiently(&folder.0, "wlan0", Duration::from_millis(100)).unwrap();
+        Hostapd::open_patiently(folder.path(), "wlan0", Duration::from_millis(100)).unwrap();
     assert!(matches!(impatient.request("RELOAD"), Err(RadioError::Silent { .. })));
     assert_eq!(other.join().unwrap(), ["UPDATE_BEACON", "RELOAD"]);
 }
@@ -109,9 +93,9 @@ fn what_hostapd_refuses_is_an_error_with_its_words() {
 #[test]
 fn an_answer_that_comes_too_late_is_not_taken_for_the_next() {
     let folder = Folder::new("late");
-    let socket = UnixDatagram::bind(folder.0.join("wlan0")).unwrap();
+    let socket = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
     let mut hostapd =
-        Hostapd::open_patiently(&folder.0, "wlan0", Duration::from_millis(100)).unwrap();
+        Hostapd::open_patiently(folder.path(), "wlan0", Duration::from_millis(100)).unwrap();
     assert!(matches!(hostapd.ping(), Err(RadioError::Silent { .. })));
     let mut bytes = [0; 64];
     let (_, from) = socket.recv_from(&mut bytes).unwrap();
@@ -122,14 +106,14 @@ fn an_answer_that_comes_too_late_is_not_taken_for_the_next() {
 #[test]
 fn events_without_end_do_not_hold_a_command_up() {
     let folder = Folder::new("events");
-    let socket = UnixDatagram::bind(folder.0.join("wlan0")).unwrap();
+    let socket = UnixDatagram::bind(folder.path().join("wlan0")).unwrap();
     let flood = thread::spawn(move || {
         let mut bytes = [0; 64];
         let (_, from) = socket.recv_from(&mut bytes).unwrap();
         while socket.send_to_addr(b"<3>AP-STA-CONNECTED", &from).is_ok() {}
     });
     let mut hostapd =
-        Hostapd::open_patiently(&folder.0, "wlan0", Duration::from_millis(200)).unwrap();
+        Hostapd::open_patiently(folder.path(), "wlan0", Duration::from_millis(200)).unwrap();
     assert!(matches!(hostapd.ping(), Err(RadioError::Silent { .. })));
     drop(hostapd);
     flood.join().unwrap();
@@ -138,10 +122,13 @@ fn events_without_end_do_not_hold_a_command_up() {
 #[test]
 fn an_absent_hostapd_and_a_name_that_leads_elsewhere_are_said() {
     let folder = Folder::new("absent");
-    let said = Hostapd::open(&folder.0, "wlan0").unwrap_err().to_string();
+    let said = Hostapd::open(folder.path(), "wlan0").unwrap_err().to_string();
     assert!(said.contains("ctrl_interface"), "{said}");
     for name in ["", ".", "..", "../wlan0", "a/b", "wlan 0", "a-name-that-is-too-long"] {
-        assert!(matches!(Hostapd::open(&folder.0, name), Err(RadioError::Value(_))), "{name:?}");
+        assert!(
+            matches!(Hostapd::open(folder.path(), name), Err(RadioError::Value(_))),
+            "{name:?}"
+        );
     }
 }
 
@@ -185,12 +172,12 @@ fn a_configuration_says_what_is_announced_and_what_is_used() {
 #[test]
 fn the_configuration_of_an_interface_is_found_in_folders() {
     let folder = Folder::new("found");
-    std::fs::write(folder.0.join("hostapd-a.conf"), "interface=wlan1\n").unwrap();
-    std::fs::write(folder.0.join("hostapd-b.conf"), CONFIGURATION).unwrap();
-    std::fs::write(folder.0.join("other.conf"), "interface=wlan2\n").unwrap();
-    let folders = [folder.0.join("absent"), folder.0.clone()];
+    std::fs::write(folder.path().join("hostapd-a.conf"), "interface=wlan1\n").unwrap();
+    std::fs::write(folder.path().join("hostapd-b.conf"), CONFIGURATION).unwrap();
+    std::fs::write(folder.path().join("other.conf"), "interface=wlan2\n").unwrap();
+    let folders = [folder.path().join("absent"), folder.path().to_owned()];
     let (path, text) = find("wlan0", &folders).unwrap();
-    assert_eq!((path, text.as_str()), (folder.0.join("hostapd-b.conf"), CONFIGURATION));
+    assert_eq!((path, text.as_str()), (folder.path().join("hostapd-b.conf"), CONFIGURATION));
     assert!(find("wlan2", &folders).is_none());
 }
 

@@ -1,28 +1,12 @@
 //! Without a radio: what control points make of a plan's settings, hostapd's answers and files.
 
 use super::*;
+use crate::testing::Folder;
 use airqueue_control::plan::{Aql, Category, Edca, Set};
 use airqueue_control::point::{ControlPoint, PointError};
 use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("airqueued-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A hostapd with two BSSs that agrees to everything until `TERMINATE`; returns what was asked, with the BSS.
 fn agree(folder: &std::path::Path) -> Vec<thread::JoinHandle<Vec<String>>> {
@@ -74,10 +58,10 @@ fn edca(folder: &std::path::Path) -> Set {
 fn what_a_plan_leaves_out_stays_and_every_bss_announces() {
     let folder = Folder::new("edca-point");
     let configuration = "interface=wlan0\nwmm_ac_be_cwmin=3\nwmm_ac_be_txop_limit=32\n";
-    std::fs::write(folder.0.join("hostapd.conf"), configuration).unwrap();
-    let hostapd = agree(&folder.0);
-    let mut point = EdcaPoint::with_configurations(vec![folder.0.clone()]);
-    let set = edca(&folder.0);
+    std::fs::write(folder.path().join("hostapd.conf"), configuration).unwrap();
+    let hostapd = agree(folder.path());
+    let mut point = EdcaPoint::with_configurations(vec![folder.path().to_owned()]);
+    let set = edca(folder.path());
     let now = point.read(&set, None).unwrap();
     assert!(
         now.words.starts_with("AIFSN 3, CWmin 7, CWmax 1023, TXOP 1024 us (from /"),
@@ -90,7 +74,7 @@ fn what_a_plan_leaves_out_stays_and_every_bss_announces() {
     point.put(&set, &aim.value).unwrap();
     assert!(!point.tells());
     assert!(point.read(&set, Some(&aim.value)).is_ok());
-    terminate(&folder.0);
+    terminate(folder.path());
     let mut asked = hostapd.into_iter().map(|each| each.join().unwrap());
     let (first, second) = (asked.next().unwrap(), asked.next().unwrap());
     let changes = [
@@ -105,9 +89,9 @@ fn what_a_plan_leaves_out_stays_and_every_bss_announces() {
     assert_eq!(second, ["UPDATE_BEACON"], "the other BSS of the radio has a beacon of its own");
 
     // A hostapd that is started anew announces its configuration: nothing of ours is there any more.
-    let another = agree(&folder.0);
+    let another = agree(folder.path());
     assert!(matches!(point.read(&set, Some(&aim.value)), Err(PointError::Gone(_))));
-    terminate(&folder.0);
+    terminate(folder.path());
     for each in another {
         each.join().unwrap();
     }
@@ -119,14 +103,15 @@ fn what_a_plan_leaves_out_stays_and_every_bss_announces() {
 #[test]
 fn windows_that_a_plan_turns_round_are_refused() {
     let folder = Folder::new("edca-turned");
-    std::fs::write(folder.0.join("hostapd.conf"), "interface=wlan0\nwmm_ac_be_cwmin=9\n").unwrap();
-    let hostapd = agree(&folder.0);
-    let mut point = EdcaPoint::with_configurations(vec![folder.0.clone()]);
-    let set = edca(&folder.0);
+    std::fs::write(folder.path().join("hostapd.conf"), "interface=wlan0\nwmm_ac_be_cwmin=9\n")
+        .unwrap();
+    let hostapd = agree(folder.path());
+    let mut point = EdcaPoint::with_configurations(vec![folder.path().to_owned()]);
+    let set = edca(folder.path());
     let now = point.read(&set, None).unwrap();
     let said = point.aim(&set, &now, &now).unwrap_err().to_string();
     assert!(said.contains("CWmin of 2^9 - 1 is above CWmax of 2^6 - 1"), "{said}");
-    terminate(&folder.0);
+    terminate(folder.path());
     for each in hostapd {
         each.join().unwrap();
     }
@@ -135,13 +120,13 @@ fn windows_that_a_plan_turns_round_are_refused() {
 #[test]
 fn limits_of_airtime_are_set_read_back_and_put_back() {
     let folder = Folder::new("aql-point");
-    let phy = folder.0.join("ieee80211/phy0");
+    let phy = folder.path().join("ieee80211/phy0");
     std::fs::create_dir_all(&phy).unwrap();
     let file = phy.join("aql_txq_limit");
     let text = |be: &str| format!("AC\tlow\thigh\nVO\t1\t2\nVI\t3\t4\nBE\t{be}\nBK\t7\t8\n");
     std::fs::write(&file, text("5\t6")).unwrap();
     std::fs::write(phy.join("aql_threshold"), "24000\n").unwrap();
-    let mut point = AqlPoint::below(&folder.0);
+    let mut point = AqlPoint::below(folder.path());
     let set = Set::Aql(Aql {
         phy: "phy0".to_owned(),
         access_category: Category::BestEffort,
