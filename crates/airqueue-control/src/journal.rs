@@ -71,6 +71,8 @@ pub enum Change {
         /// Until when it may be confirmed, ns since the machine started, sleep included.
         deadline_ns: i64,
     },
+    /// All is changed, and a process goes on changing the values. All goes back when the process ends.
+    Steered(Forward),
     /// Settings are being put back.
     Back(Back),
 }
@@ -157,10 +159,11 @@ impl Journal {
         self.kept.iter().find(|kept| kept.set.point() == point)
     }
 
-    /// The plan under way, if it waits to be confirmed or is being applied.
+    /// The plan under way: being applied, to be confirmed, or steered.
     pub fn forward(&self) -> Option<&Forward> {
         match &self.change {
             Some(Change::Prepared(forward) | Change::Applying(forward)) => Some(forward),
+            Some(Change::Steered(forward)) => Some(forward),
             Some(Change::Applied { forward, .. }) => Some(forward),
             Some(Change::Back(_)) | None => None,
         }

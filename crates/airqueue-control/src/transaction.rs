@@ -8,6 +8,7 @@
 //! | prepared | old | forgets the plan |
 //! | applying | each old, new, or neither | puts all back |
 //! | applied | new | waits for the deadline, then puts all back |
+//! | steered | new, or what the steering process has set since | puts all back once that process has ended |
 //! | back | each old, new, or neither | goes on putting back |
 //! | no change | old, or new after a confirmation | nothing |
 //!
@@ -48,7 +49,7 @@ pub enum Done {
 /// How the transaction ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The plan is applied and waits to be confirmed.
+    /// The plan is applied, and waits to be confirmed or is steered.
     Applied,
     /// Nothing was touched; why.
     NotBegun(String),
@@ -92,13 +93,21 @@ enum Stage {
     End(Outcome),
 }
 
+/// What an applied plan waits for.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    /// A confirmation, for so long.
+    Confirm(Span),
+    /// The end of the process that steers its values.
+    Steer,
+}
+
 /// A change of the machine under way.
 #[derive(Clone, Debug)]
 pub struct Transaction {
     journal: Journal,
     stage: Stage,
-    /// How long the plan waits to be confirmed.
-    wait: Span,
+    then: Then,
     /// What could not be put back, with the task.
     stuck: Vec<(Task, String)>,
 }
@@ -106,21 +115,33 @@ pub struct Transaction {
 impl Transaction {
     /// Applies a plan, which then waits so long to be confirmed. The error says why it must not be begun.
     pub fn apply(journal: &Journal, forward: Forward, wait: Span) -> Result<Transaction, String> {
+        Transaction::begin(journal, forward, Then::Confirm(wait))
+    }
+
+    /// Applies a plan whose values a process then steers. The error says why it must not be begun.
+    pub fn steer(journal: &Journal, forward: Forward) -> Result<Transaction, String> {
+        Transaction::begin(journal, forward, Then::Steer)
+    }
+
+    fn begin(journal: &Journal, forward: Forward, then: Then) -> Result<Transaction, String> {
         if journal.change.is_some() {
             return Err(
-                "another plan waits to be confirmed or put back: confirm or restore it first"
+                "another plan is steered, or waits to be confirmed or put back: confirm or restore it first"
                     .into(),
             );
         }
         let mut journal = journal.clone();
         journal.change = Some(Change::Prepared(forward));
-        Ok(Transaction { journal, stage: Stage::Announce, wait, stuck: Vec::new() })
+        Ok(Transaction { journal, stage: Stage::Announce, then, stuck: Vec::new() })
     }
 
     /// Takes the change under way back, or ends the way back that another process began. `found` are the values at
     /// [`Journal::undoing`], in that order.
     pub fn undo(journal: &Journal, now: &Run, why: &str, found: &[Found]) -> Transaction {
-        let half_done = matches!(journal.change, Some(Change::Applying(_) | Change::Back(_)));
+        let half_done = matches!(
+            journal.change,
+            Some(Change::Applying(_) | Change::Steered(_) | Change::Back(_))
+        );
         let (why, then) = match &journal.change {
             Some(Change::Back(back)) => (back.why.clone(), back.then.clone()),
             _ => (why.to_owned(), journal.kept.clone()),
@@ -143,7 +164,7 @@ impl Transaction {
     fn back(journal: &Journal, back: Back) -> Transaction {
         let mut journal = journal.clone();
         journal.change = Some(Change::Back(back));
-        Transaction { journal, stage: Stage::CallHelp, wait: Span::ZERO, stuck: Vec::new() }
+        Transaction { journal, stage: Stage::CallHelp, then: Then::Steer, stuck: Vec::new() }
     }
 
     /// What is to be done now.
@@ -229,8 +250,13 @@ impl Transaction {
         if step < self.forward().steps.len() {
             return Stage::Forward { step, put: true };
         }
-        let deadline_ns = (now + self.wait).as_nanos();
-        self.advance(|forward| Change::Applied { forward, deadline_ns });
+        match self.then {
+            Then::Confirm(wait) => {
+                let deadline_ns = (now + wait).as_nanos();
+                self.advance(|forward| Change::Applied { forward, deadline_ns });
+            }
+            Then::Steer => self.advance(Change::Steered),
+        }
         Stage::Settle
     }
 
@@ -294,8 +320,8 @@ fn at<'a>(put: bool, set: &'a Set, value: &'a Value) -> Action<'a> {
     if put { Action::Put(set, value) } else { Action::Check(set, value) }
 }
 
-/// What of the tasks is to be done. If the change was half done in this run of the machine, whatever is found is a
-/// remainder of it. Otherwise others may have set something since, which stays; and after a restart of the machine the
+/// What of the tasks is to be done. If the change was half done in this run of the machine, or steered, whatever is found
+/// is a remainder of it. Otherwise others may have set something since, which stays; and after a restart of the machine the
 /// settings are the system's again.
 fn sorted(
     tasks: Vec<Task>,

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// How often the guard looks.
 const GLANCE: Duration = Duration::from_millis(200);
+/// How often it looks whether a process that steers still lives.
+const CALM: Duration = Duration::from_secs(1);
 /// How long a guard may take to start.
 const START: Duration = Duration::from_secs(3);
 /// Longest pause between tries to put back what could not be put back.
@@ -69,9 +71,10 @@ pub fn stand(state: &State) -> Result<(), StateError> {
     let mut pause = GLANCE;
     while post.is_some() {
         if let Ok(lock) = state.lock(Duration::ZERO) {
-            match look(&lock, &state.journal()?, &mut points) {
+            match look(&lock, state, &mut points)? {
                 Look::Ended => leave(&mut post, lock),
                 Look::Waiting => pause = GLANCE,
+                Look::Steered => pause = CALM,
                 Look::Stuck => pause = (pause * 2).min(LONGEST_PAUSE),
             }
         }
@@ -104,35 +107,46 @@ enum Look {
     Ended,
     /// A plan waits to be confirmed.
     Waiting,
+    /// A process steers its settings.
+    Steered,
     /// Something could not be put back.
     Stuck,
 }
 
-fn look(lock: &Locked, journal: &Journal, points: &mut Points) -> Look {
-    let Ok(run) = machine::run() else { return Look::Stuck };
-    let Some(why) = reason(journal, &run) else {
-        return if journal.change.is_none() { Look::Ended } else { Look::Waiting };
+fn look(lock: &Locked, state: &State, points: &mut Points) -> Result<Look, StateError> {
+    let journal = state.journal()?;
+    let Ok(run) = machine::run() else { return Ok(Look::Stuck) };
+    let Some(why) = reason(&journal, &run, state)? else {
+        return Ok(match journal.change {
+            None => Look::Ended,
+            Some(Change::Steered(_)) => Look::Steered,
+            Some(_) => Look::Waiting,
+        });
     };
     let found = points.found(&journal.undoing(), &run);
-    let work = Transaction::undo(journal, &run, &why, &found);
-    match carry::carry(work, lock, points, Company::None) {
+    let work = Transaction::undo(&journal, &run, &why, &found);
+    Ok(match carry::carry(work, lock, points, Company::None) {
         Outcome::Stuck(_) => Look::Stuck,
         _ => Look::Ended,
-    }
+    })
 }
 
 /// Why what is under way has to be taken back now, while the lock of the journal is free; none if it has not.
-pub fn reason(journal: &Journal, run: &Run) -> Option<String> {
-    match journal.change.as_ref()? {
-        Change::Prepared(_) => Some("the plan was given up before its first setting".into()),
-        Change::Applying(_) => Some("the process that applied the plan died".into()),
-        Change::Applied { forward, .. } if forward.run.boot != run.boot => {
-            Some("the machine was restarted before the plan was confirmed".into())
+pub fn reason(journal: &Journal, run: &Run, state: &State) -> Result<Option<String>, StateError> {
+    let why = match journal.change.as_ref() {
+        None => return Ok(None),
+        Some(Change::Prepared(_)) => "the plan was given up before its first setting",
+        Some(Change::Applying(_)) => "the process that applied the plan died",
+        Some(Change::Applied { forward, .. }) if forward.run.boot != run.boot => {
+            "the machine was restarted before the plan was confirmed"
         }
-        Change::Applied { deadline_ns, .. } if machine::now().as_nanos() >= *deadline_ns => {
-            Some("the plan was not confirmed in time".into())
+        Some(Change::Applied { deadline_ns, .. }) if machine::now().as_nanos() >= *deadline_ns => {
+            "the plan was not confirmed in time"
         }
-        Change::Applied { .. } => None,
-        Change::Back(back) => Some(back.why.clone()),
-    }
+        Some(Change::Applied { .. }) => return Ok(None),
+        Some(Change::Steered(_)) if state.is_steered()? => return Ok(None),
+        Some(Change::Steered(_)) => "the airqueued that steered the settings ended",
+        Some(Change::Back(back)) => &back.why,
+    };
+    Ok(Some(why.to_owned()))
 }

@@ -61,8 +61,13 @@ pub struct Locked<'a> {
     _lock: Flock<File>,
 }
 
-/// The post of the guard, held by one process.
+/// A post that one process holds until its end: that of the guard, or that of the process that steers settings.
 pub struct Post(#[allow(dead_code)] Flock<File>);
+
+/// The lock's file of the guard.
+const GUARD: &str = "guard";
+/// That of the process that steers settings.
+const STEER: &str = "steer";
 
 impl State {
     /// Makes the directory if there is none. Others must not be able to write to it: they could have us set anything.
@@ -105,19 +110,29 @@ impl State {
 
     /// Waits for the post of the guard.
     pub fn wait_for_post(&self) -> Result<Post, StateError> {
-        let mut file = self.lock_file("guard")?;
+        let mut file = self.lock_file(GUARD)?;
         loop {
             match Flock::lock(file, FlockArg::LockExclusive) {
                 Ok(lock) => return Ok(Post(lock)),
                 Err((again, nix::errno::Errno::EINTR)) => file = again,
-                Err((_, errno)) => return Err(self.failed("lock", "guard", errno.into())),
+                Err((_, errno)) => return Err(self.failed("lock", GUARD, errno.into())),
             }
         }
     }
 
     /// Whether a process has the post of the guard.
     pub fn is_guarded(&self) -> Result<bool, StateError> {
-        Ok(self.try_lock("guard")?.is_none())
+        Ok(self.try_lock(GUARD)?.is_none())
+    }
+
+    /// The right to steer settings; none if another process has it.
+    pub fn take_helm(&self) -> Result<Option<Post>, StateError> {
+        Ok(self.try_lock(STEER)?.map(Post))
+    }
+
+    /// Whether a process steers settings.
+    pub fn is_steered(&self) -> Result<bool, StateError> {
+        Ok(self.try_lock(STEER)?.is_none())
     }
 
     /// The journal, an empty one if there is none.

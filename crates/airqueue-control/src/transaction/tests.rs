@@ -80,6 +80,10 @@ impl Machine {
         Transaction::apply(&self.disk, self.forward(targets), Span::from_secs(90)).unwrap()
     }
 
+    fn steer(&self, targets: &[u32]) -> Transaction {
+        Transaction::steer(&self.disk, self.forward(targets)).unwrap()
+    }
+
     fn found(&self, tasks: &[Task]) -> Vec<Found> {
         let one = |task: &Task| match self.settings[index(&task.set)] {
             now if now == number(&task.to) => Found::Old,
@@ -218,6 +222,26 @@ proptest! {
         prop_assert_eq!(&machine.settings, &old);
         prop_assert_eq!(&machine.disk.kept, &[]);
         // Once more is no change.
+        machine.drive(machine.restore(), None);
+        prop_assert_eq!(&machine.settings, &old);
+    }
+
+    /// What a process steers goes back to the confirmed plan when the process ends, whatever it has set meanwhile.
+    #[test]
+    fn steered_settings_go_back_whole((old, first, second) in values(), steered in 300u32..400, at in deaths(5)) {
+        let mut machine = Machine::new(&old);
+        machine.drive(machine.apply(&first), None);
+        machine.disk = machine.disk.confirmed();
+        let outcome = machine.drive(machine.steer(&second), at.first().copied());
+        if outcome == Some(Outcome::Applied) {
+            prop_assert_eq!(&machine.settings, &second);
+            machine.settings.fill(steered);
+            // A confirmation is for plans that wait, not for these.
+            prop_assert_eq!(&machine.disk.confirmed(), &machine.disk);
+        }
+        machine.recover(at.get(1..).unwrap_or_default());
+        prop_assert_eq!(&machine.settings, &first);
+        prop_assert_eq!(&machine.disk.change, &None);
         machine.drive(machine.restore(), None);
         prop_assert_eq!(&machine.settings, &old);
     }

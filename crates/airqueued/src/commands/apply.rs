@@ -4,10 +4,9 @@ use super::args::ApplyArgs;
 use super::survey::{Line, Survey, survey};
 use super::{Code, Ground, Stop, ended, say, this_run};
 use crate::carry::{Company, carry};
-use crate::guard;
 use crate::points::Points;
 use crate::state::State;
-use airqueue_control::journal::{Change, Forward, Journal};
+use airqueue_control::journal::{Forward, Journal};
 use airqueue_control::plan::Plan;
 use airqueue_control::transaction::{Outcome, Transaction};
 use airqueue_core::Span;
@@ -83,7 +82,7 @@ fn print(lines: &[Line]) {
 fn apply(args: &ApplyArgs, plan: Plan, wait: Span) -> Result<(), Stop> {
     let state = State::open(&args.state.state)?;
     let mut ground = Ground::of(&state)?;
-    recover(&mut ground, &state)?;
+    ground.recover(&state)?;
     let Survey { lines, steps } = survey(&plan, &ground.journal, &ground.run, &mut ground.points)?;
     if !args.state.json {
         print(&lines);
@@ -114,21 +113,6 @@ fn apply(args: &ApplyArgs, plan: Plan, wait: Span) -> Result<(), Stop> {
         }
         outcome => ended(outcome).map(|_| ()),
     }
-}
-
-/// Ends what another process left half done. A plan that waits to be confirmed stays.
-fn recover(ground: &mut Ground, state: &State) -> Result<(), Stop> {
-    let Some(why) = guard::reason(&ground.journal, &ground.run) else {
-        return match ground.journal.change {
-            Some(Change::Applied { .. }) => {
-                let why = "another plan waits to be confirmed: `airqueued confirm` or `airqueued restore` it first";
-                Err(Stop::new(Code::NotNow, why))
-            }
-            _ => Ok(()),
-        };
-    };
-    ground.undo(&why, state)?;
-    Ok(())
 }
 
 fn report(args: &ApplyArgs, outcome: &str, lines: &[Line], sentence: &str) {

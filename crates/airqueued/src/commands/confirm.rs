@@ -10,7 +10,7 @@ use serde_json::json;
 pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
     let state = State::open(&args.state)?;
     let mut ground = Ground::of(&state)?;
-    if let Some(why) = guard::reason(&ground.journal, &ground.run) {
+    if let Some(why) = guard::reason(&ground.journal, &ground.run, &state)? {
         ground.undo(&why, &state)?;
         return Err(Stop::new(
             Code::NotNow,

@@ -11,10 +11,11 @@ mod survey;
 mod watch;
 
 use crate::carry::{Company, carry};
+use crate::guard;
 use crate::machine;
 use crate::points::Points;
 use crate::state::{Locked, State, StateError};
-use airqueue_control::journal::{Journal, Run};
+use airqueue_control::journal::{Change, Journal, Run};
 use airqueue_control::transaction::{Outcome, Transaction};
 use args::{Args, Command};
 use std::io::Write;
@@ -75,7 +76,7 @@ pub fn run(args: &Args) -> ExitCode {
         Command::Obeys(args) => obeys::run(args),
         Command::Watch(args) => watch::run(args),
         Command::Guard(args) => State::open(&args.state)
-            .and_then(|state| crate::guard::stand(&state))
+            .and_then(|state| guard::stand(&state))
             .map_err(Stop::from),
     };
     match done {
@@ -108,6 +109,21 @@ impl Ground<'_> {
         let run = this_run()?;
         elsewhere(&journal, &run, state)?;
         Ok(Ground { lock, journal, run, points: Points::default() })
+    }
+
+    /// Ends what another process left half done. A plan that waits to be confirmed, or is steered, stays.
+    fn recover(&mut self, state: &State) -> Result<(), Stop> {
+        let not_now = |why| Err(Stop::new(Code::NotNow, why));
+        match (guard::reason(&self.journal, &self.run, state)?, &self.journal.change) {
+            (Some(why), _) => self.undo(&why, state).map(|_| ()),
+            (None, Some(Change::Applied { .. })) => not_now(
+                "another plan waits to be confirmed: `airqueued confirm` or `airqueued restore` it first",
+            ),
+            (None, Some(_)) => not_now(
+                "another airqueued steers settings: stop it first, or change its configuration",
+            ),
+            (None, None) => Ok(()),
+        }
     }
 
     /// Puts back what is under way. Returns what was left as it is.

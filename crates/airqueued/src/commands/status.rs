@@ -48,6 +48,7 @@ pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
             let left_ns = deadline_ns.saturating_sub(machine::now().as_nanos());
             ("waits to be confirmed", Some(left_ns.max(0) as f64 / 1e9))
         }
+        Some(Change::Steered(_)) => ("steered", None),
         Some(Change::Back(_)) => ("going back", None),
     };
     if args.json {
