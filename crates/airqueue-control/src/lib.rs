@@ -10,5 +10,6 @@ pub mod pace;
 pub mod places;
 pub mod plan;
 pub mod point;
+pub mod steer;
 pub mod transaction;
 pub mod watch;

@@ -1,0 +1,12 @@
+//! What `airqueued` keeps right while a network changes: a plan, and loops that change values of its settings.
+//!
+//! A plan is applied first. Each loop then has one setting of the plan, and says what its value is to be now; nothing
+//! else of the plan changes. When `airqueued` ends, the whole plan goes back.
+
+mod config;
+mod knob;
+mod txop;
+
+pub use config::{Config, ConfigError, EdcaConfig};
+pub use knob::Knob;
+pub use txop::{TXOP_UNIT_US, TxopLoop, TxopPolicy};

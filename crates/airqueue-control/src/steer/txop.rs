@@ -1,0 +1,130 @@
+//! EDCA's loop: the access point's TXOP for data follows the number of active downloads n_d (EDCA paper, Table 2).
+//!
+//! With the same AIFS and CWmin as the stations' data, the access point wins 1/(n_u + 1) of the opportunities among n_u
+//! uploads; with n_d packets each time every flow gets 1/(n_u + n_d). A TXOP admits N = max(1, ⌊(TXOP + SIFS)/T⌋)
+//! packets, T being one packet with its acknowledgement and the SIFS before each of the two; so n_d T - SIFS admits n_d.
+
+use crate::pace::{Next, Pace, Paced};
+use airqueue_core::{Span, Time};
+
+/// The unit of TXOP limits (802.11-2016, 9.4.2.29).
+pub const TXOP_UNIT_US: u32 = 32;
+
+/// How a TXOP follows downloads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TxopPolicy {
+    /// T: a packet, its acknowledgement, and a SIFS before each.
+    pub packet: Span,
+    /// SIFS.
+    pub sifs: Span,
+    /// The most packets of a TXOP, however many downloads there are.
+    pub most_packets: u32,
+    /// Shortest time between two changes.
+    pub least_interval: Span,
+}
+
+/// The TXOP of an access point as downloads come and go.
+#[derive(Clone, Copy, Debug)]
+pub struct TxopLoop {
+    policy: TxopPolicy,
+    packets: Paced,
+}
+
+impl TxopPolicy {
+    /// The TXOP limit in µs that admits so many packets, in whole units; 0 is one packet.
+    pub fn txop_us(&self, packets: u32) -> u32 {
+        let packets = packets.min(self.most_packets);
+        if packets <= 1 {
+            return 0;
+        }
+        let need_ns = self.packet.as_nanos().saturating_mul(packets.into()) - self.sifs.as_nanos();
+        let unit_ns = i64::from(TXOP_UNIT_US) * 1000;
+        let units = (need_ns + unit_ns - 1) / unit_ns;
+        u32::try_from(units).unwrap_or(u32::MAX).min(u16::MAX.into()) * TXOP_UNIT_US
+    }
+
+    /// Packets that a TXOP limit admits.
+    pub fn admitted(&self, txop_us: u32) -> u32 {
+        let time_ns = i64::from(txop_us) * 1000 + self.sifs.as_nanos();
+        u32::try_from(time_ns / self.packet.as_nanos().max(1)).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+impl TxopLoop {
+    /// A loop that begins with one packet.
+    pub fn new(policy: TxopPolicy) -> TxopLoop {
+        // Downloads come and go one by one or all at once; the number of packets is bounded by itself.
+        let pace = Pace {
+            least_interval: policy.least_interval,
+            greatest_factor: f64::from(policy.most_packets.max(2)),
+        };
+        TxopLoop { policy, packets: Paced::new(pace, 1) }
+    }
+
+    /// The TXOP limit in µs.
+    pub fn txop_us(&self) -> u32 {
+        self.policy.txop_us(u32::try_from(self.packets.value()).unwrap_or(u32::MAX))
+    }
+
+    /// Takes the number of active downloads, at a time. Returns the TXOP limit in µs if it is to change now.
+    pub fn on_downloads(&mut self, downloads: u32, now: Time) -> Option<u32> {
+        let before = self.txop_us();
+        let wanted = u64::from(downloads.clamp(1, self.policy.most_packets.max(1)));
+        match self.packets.on_wanted(wanted, now) {
+            Next::Set(_) => Some(self.txop_us()).filter(|&txop| txop != before),
+            Next::Stay | Next::Wait(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn policy(packet_us: i64) -> TxopPolicy {
+        TxopPolicy {
+            packet: Span::from_micros(packet_us),
+            sifs: Span::from_micros(10),
+            most_packets: 30,
+            least_interval: Span::from_secs(5),
+        }
+    }
+
+    fn at(second: i64) -> Time {
+        Time::ZERO + Span::from_secs(second)
+    }
+
+    #[test]
+    fn one_packet_for_each_download() {
+        // The paper's packet at 11 Mb/s takes some 1270 µs: six take 7620 - 10 µs.
+        let policy = policy(1270);
+        assert_eq!(policy.txop_us(6), 7616);
+        assert_eq!(policy.admitted(7616), 6);
+        assert_eq!((policy.txop_us(0), policy.txop_us(1), policy.admitted(0)), (0, 0, 1));
+    }
+
+    #[test]
+    fn it_follows_downloads_at_its_pace() {
+        let mut txop = TxopLoop::new(policy(1270));
+        assert_eq!(txop.on_downloads(0, at(0)), None);
+        assert_eq!(txop.on_downloads(4, at(1)), Some(policy(1270).txop_us(4)));
+        assert_eq!(txop.on_downloads(1, at(3)), None);
+        assert_eq!(txop.on_downloads(1, at(6)), Some(0));
+        assert_eq!(txop.on_downloads(1, at(60)), None);
+        assert_eq!(txop.on_downloads(1000, at(70)), Some(policy(1270).txop_us(30)));
+    }
+
+    proptest! {
+        /// A TXOP admits what it is for; rounding up to the unit adds no more packets than fit into a unit.
+        #[test]
+        fn a_txop_admits_its_packets(packet_us in 50i64..5000, packets in 1u32..100) {
+            let policy = TxopPolicy { most_packets: 100, ..policy(packet_us) };
+            let txop_us = policy.txop_us(packets);
+            prop_assert!(txop_us.is_multiple_of(TXOP_UNIT_US));
+            prop_assert!(txop_us <= 65_535 * TXOP_UNIT_US);
+            let admitted = policy.admitted(txop_us);
+            prop_assert!(admitted == packets, "{} for {}", admitted, packets);
+        }
+    }
+}
