@@ -4,6 +4,7 @@
 //! Nothing here opens a socket, reads a clock or writes a file: `airqueued` acts on Linux, the network of a
 //! simulation acts on simulated queues.
 
+pub mod flows;
 pub mod journal;
 pub mod mesh;
 pub mod pace;

@@ -14,8 +14,8 @@ use thiserror::Error;
 pub struct Config {
     /// Version of this format: 1.
     pub config: u32,
-    /// File of the plan whose settings are applied at the start.
-    pub plan: Option<PathBuf>,
+    /// File of the plan whose settings are applied at the start; loops change values of these settings alone.
+    pub plan: PathBuf,
     /// Time between two looks at the network.
     #[serde(default = "second")]
     pub every: Quantity<Duration>,
@@ -102,9 +102,6 @@ impl Config {
         }
         within("every", &self.every, 0.1, 3600.0)?;
         within("at_most_every", &self.at_most_every, 1.0, 86_400.0)?;
-        if self.plan.is_none() && self.edca.is_empty() {
-            return Err(wrong("plan", "is missing, and there is no loop: nothing would be kept right"));
-        }
         for (index, edca) in self.edca.iter().enumerate() {
             let key = |name: &str| format!("edca[{index}].{name}");
             within(&key("packet"), &edca.packet, 50e-6, 0.05)?;

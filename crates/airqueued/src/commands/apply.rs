@@ -1,7 +1,7 @@
 //! `apply`.
 
 use super::args::ApplyArgs;
-use super::survey::{Line, Survey, survey};
+use super::survey::{Line, survey};
 use super::{Code, Ground, Stop, ended, say, this_run};
 use crate::carry::{Company, carry};
 use crate::points::Points;
@@ -26,7 +26,8 @@ pub(super) fn run(args: &ApplyArgs) -> Result<(), Stop> {
     }
 }
 
-fn read(path: &Path) -> Result<Plan, Stop> {
+/// Reads a plan from a file, or from the standard input.
+pub(super) fn read(path: &Path) -> Result<Plan, Stop> {
     let from = if path == Path::new("-") {
         "the standard input".into()
     } else {
@@ -83,7 +84,8 @@ fn apply(args: &ApplyArgs, plan: Plan, wait: Span) -> Result<(), Stop> {
     let state = State::open(&args.state.state)?;
     let mut ground = Ground::of(&state)?;
     ground.recover(&state)?;
-    let Survey { lines, steps } = survey(&plan, &ground.journal, &ground.run, &mut ground.points)?;
+    let survey = survey(&plan, &ground.journal, &ground.run, &mut ground.points)?;
+    let (steps, lines) = (survey.changes(), survey.lines);
     if !args.state.json {
         print(&lines);
     }

@@ -42,8 +42,16 @@ impl fmt::Display for Line {
 pub(super) struct Survey {
     /// Every setting, for people.
     pub(super) lines: Vec<Line>,
-    /// What has to be changed.
+    /// Every setting, for the journal, in the same order.
     pub(super) steps: Vec<Step>,
+}
+
+impl Survey {
+    /// What has to be changed.
+    pub(super) fn changes(&self) -> Vec<Step> {
+        let changes = self.lines.iter().zip(&self.steps).filter(|(line, _)| !line.already);
+        changes.map(|(_, step)| step.clone()).collect()
+    }
 }
 
 /// Reads everything that a plan sets. All settings that this machine cannot hold are named together.
@@ -59,7 +67,7 @@ pub(super) fn survey(
         match one(item, journal, run, points) {
             Ok((line, step)) => {
                 survey.lines.push(line);
-                survey.steps.extend(step);
+                survey.steps.push(step);
             }
             Err(error) => {
                 denied |= matches!(error, PointError::Denied(_));
@@ -81,7 +89,7 @@ fn one(
     journal: &Journal,
     run: &Run,
     points: &mut Points,
-) -> Result<(Line, Option<Step>), PointError> {
+) -> Result<(Line, Step), PointError> {
     if let Set::Queue(queue) = &item.set {
         would_fill(queue)?;
     }
@@ -111,7 +119,7 @@ fn one(
     };
     let (set, why, target) = (item.set.clone(), item.why.clone(), aim.value);
     let step = Step { set, why, original, before: now, target };
-    Ok((line, (!already).then_some(step)))
+    Ok((line, step))
 }
 
 /// Refuses a queue in which no packet would wait.

@@ -1,0 +1,210 @@
+//! Round trips of one half of a connection, seen from a point of its path.
+//!
+//! A packet that passes towards one end, and the first packet from there that answers it, are one round trip between this
+//! point and that end. With timestamps (RFC 7323) the answer echoes the packet's TSval; without, it acknowledges the
+//! packet's last byte, and bytes that were sent twice tell nothing (Karn). SYN and SYN-ACK, SYN-ACK and ACK are such
+//! pairs as well.
+//!
+//! An answer is never too early, so the least sample of a window is the nearest to the path's own delay: an acknowledgement
+//! that waits for a second segment, or a sender that has nothing to send, makes samples longer, not shorter.
+
+use airqueue_core::{Span, Time};
+
+/// Packets that wait for their answer. More pass meanwhile; these are enough for some samples in each round trip.
+const WAITING: usize = 8;
+/// A packet without an answer for so long will have none.
+const LOST: Span = Span::from_secs(10);
+/// The window of the least sample has this many parts,
+const PARTS: usize = 6;
+/// each this long: a path that became longer is seen after a minute.
+const PART: Span = Span::from_secs(10);
+
+/// What an answer must have to answer a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// TSval of the packet, TSecr of the answer.
+    Stamp(u32),
+    /// Number behind the packet's last byte, number that the answer acknowledges.
+    Byte(u32),
+}
+
+impl Mark {
+    /// Whether the answer `echo` is at or behind this mark; numbers wrap (RFC 9293, section 3.4).
+    fn is_reached(self, echo: Mark) -> bool {
+        match (self, echo) {
+            (Mark::Stamp(mark), Mark::Stamp(echo)) | (Mark::Byte(mark), Mark::Byte(echo)) => {
+                echo.wrapping_sub(mark) < 1 << 31
+            }
+            _ => false,
+        }
+    }
+}
+
+/// How long an end takes to answer.
+#[derive(Clone, Debug, Default)]
+pub struct RoundTrip {
+    waiting: [Option<(Mark, Time)>; WAITING],
+    latest: Option<Mark>,
+    least: [Option<Span>; PARTS],
+    part: i64,
+    smoothed: Option<Span>,
+    samples: u32,
+}
+
+impl RoundTrip {
+    /// A packet passed towards the end.
+    pub fn on_packet(&mut self, mark: Mark, now: Time) {
+        // A mark at or before the latest was there before: the same tick of the clock, or bytes that are sent again.
+        if self.latest.is_some_and(|latest| mark.is_reached(latest)) {
+            if let Mark::Byte(_) = mark {
+                self.waiting = Default::default();
+            }
+            return;
+        }
+        self.latest = Some(mark);
+        let old = |entry: &Option<(Mark, Time)>| entry.is_none_or(|(_, at)| now - at >= LOST);
+        if let Some(free) = self.waiting.iter_mut().find(|entry| old(entry)) {
+            *free = Some((mark, now));
+        }
+    }
+
+    /// A packet passed from the end, with this echo. Returns the round trip if it answers a packet.
+    pub fn on_answer(&mut self, echo: Mark, now: Time) -> Option<Span> {
+        let mut sample: Option<Time> = None;
+        for entry in &mut self.waiting {
+            let Some((mark, at)) = *entry else { continue };
+            if mark.is_reached(echo) {
+                // An older tick than the echo was answered before, or its answer was lost; bytes are acknowledged together.
+                let answers = mark == echo || matches!(mark, Mark::Byte(_));
+                if answers && now >= at {
+                    sample = sample.max(Some(at));
+                }
+                *entry = None;
+            }
+        }
+        let sample = now - sample?;
+        self.take(sample, now);
+        Some(sample)
+    }
+
+    fn take(&mut self, sample: Span, now: Time) {
+        self.advance(now);
+        let least = &mut self.least[index(self.part)];
+        *least = Some(least.map_or(sample, |least| least.min(sample)));
+        // RFC 6298, section 2: alpha is 1/8.
+        let before = self.smoothed.unwrap_or(sample).as_nanos();
+        self.smoothed = Some(Span::from_nanos(before + (sample.as_nanos() - before) / 8));
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    /// Forgets parts of the window that are over.
+    fn advance(&mut self, now: Time) {
+        let part = (now - Time::ZERO).as_nanos() / PART.as_nanos();
+        if part - self.part >= PARTS as i64 {
+            self.least = Default::default();
+        } else {
+            for over in self.part + 1..=part {
+                self.least[index(over)] = None;
+            }
+        }
+        self.part = self.part.max(part);
+    }
+
+    /// The least sample of the last minute.
+    pub fn least(&self) -> Option<Span> {
+        self.least.iter().flatten().min().copied()
+    }
+
+    /// The smoothed round trip (RFC 6298).
+    pub fn smoothed(&self) -> Option<Span> {
+        self.smoothed
+    }
+
+    /// How many samples there were.
+    pub fn samples(&self) -> u32 {
+        self.samples
+    }
+}
+
+fn index(part: i64) -> usize {
+    usize::try_from(part.rem_euclid(PARTS as i64)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(ms: i64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn the_first_packet_of_a_tick_and_its_first_echo_are_a_round_trip() {
+        let mut trip = RoundTrip::default();
+        trip.on_packet(Mark::Stamp(u32::MAX), ms(0));
+        trip.on_packet(Mark::Stamp(u32::MAX), ms(5));
+        trip.on_packet(Mark::Stamp(1), ms(7));
+        assert_eq!(trip.on_answer(Mark::Stamp(u32::MAX), ms(30)), Some(Span::from_millis(30)));
+        assert_eq!(trip.on_answer(Mark::Stamp(u32::MAX), ms(31)), None);
+        assert_eq!(trip.on_answer(Mark::Stamp(1), ms(39)), Some(Span::from_millis(32)));
+        assert_eq!(trip.least(), Some(Span::from_millis(30)));
+    }
+
+    #[test]
+    fn bytes_that_are_sent_twice_tell_nothing() {
+        let mut trip = RoundTrip::default();
+        trip.on_packet(Mark::Byte(100), ms(0));
+        trip.on_packet(Mark::Byte(200), ms(1));
+        trip.on_packet(Mark::Byte(100), ms(300));
+        assert_eq!(trip.on_answer(Mark::Byte(200), ms(340)), None);
+        trip.on_packet(Mark::Byte(300), ms(350));
+        trip.on_packet(Mark::Byte(400), ms(352));
+        // Both are acknowledged at once: the later one has waited the least for the acknowledgement.
+        assert_eq!(trip.on_answer(Mark::Byte(400), ms(390)), Some(Span::from_millis(38)));
+    }
+
+    #[test]
+    fn a_path_that_becomes_longer_is_seen_after_the_window() {
+        let mut trip = RoundTrip::default();
+        for second in 0..200 {
+            let delay_ms = if second < 50 { 20 } else { 80 };
+            trip.on_packet(Mark::Byte(second as u32 + 1), ms(second * 1000));
+            trip.on_answer(Mark::Byte(second as u32 + 1), ms(second * 1000 + delay_ms));
+            let expected = if second < 100 { 20 } else { 80 };
+            if second < 100 || second >= 110 {
+                assert_eq!(trip.least(), Some(Span::from_millis(expected)), "second {second}");
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever is lost, delayed or acknowledged together, no sample is shorter than the path.
+        #[test]
+        fn no_sample_is_shorter_than_the_path(
+            packets in prop::collection::vec((0i64..40, 0i64..60, any::<bool>(), any::<bool>()), 1..200),
+            path_ms in 1i64..300, stamps: bool, first: u32
+        ) {
+            // Each packet: ms since the one before, ms that the end waits, whether packet and answer get lost.
+            let (mut trip, mut now, mut events) = (RoundTrip::default(), 0, Vec::new());
+            for (number, (gap, wait, lost, unanswered)) in packets.into_iter().enumerate() {
+                now += gap;
+                let mark = if stamps { now as u32 } else { number as u32 };
+                let mark = first.wrapping_add(mark);
+                events.push((now, 0, mark));
+                if !lost && !unanswered {
+                    events.push((now + path_ms + wait, 1, mark));
+                }
+            }
+            events.sort();
+            let make = |mark| if stamps { Mark::Stamp(mark) } else { Mark::Byte(mark) };
+            for (at, answer, mark) in events {
+                if answer == 0 {
+                    trip.on_packet(make(mark), ms(at));
+                } else if let Some(sample) = trip.on_answer(make(mark), ms(at)) {
+                    prop_assert!(sample >= Span::from_millis(path_ms), "{:?}", sample);
+                }
+            }
+        }
+    }
+}

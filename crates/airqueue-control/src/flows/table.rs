@@ -1,0 +1,241 @@
+//! The flows of an interface.
+
+use super::packet::{End, Mac, Packet, Protocol};
+use super::round_trip::{Mark, RoundTrip};
+use airqueue_core::{Span, Time};
+use std::collections::BTreeMap;
+
+/// The most flows that are known: 4 MB.
+pub const MOST_FLOWS: usize = 4096;
+/// The most flows among them that have had no payload yet.
+pub const MOST_SILENT: usize = 1024;
+/// A flow that has had no packet for so long is forgotten.
+pub const IDLE: Span = Span::from_secs(60);
+/// One without payload, or that has ended, is forgotten sooner.
+const SILENT: Span = Span::from_secs(5);
+/// Payload per second in one direction from which a flow is active: some four full packets.
+pub const ACTIVE_BPS: f64 = 50_000.0;
+
+/// A flow by its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowKey {
+    /// The end on the stations' side.
+    pub station: End,
+    /// The other end.
+    pub far: End,
+    /// The protocol.
+    pub protocol: Protocol,
+}
+
+/// Where most of a flow's payload goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the station.
+    Download,
+    /// From the station.
+    Upload,
+}
+
+/// A flow at a look.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its ends.
+    pub key: FlowKey,
+    /// Where the frames to and from the station go and come from: the station, or the next router on the way to it.
+    pub station_mac: Option<Mac>,
+    /// Where most of its payload went since the last look.
+    pub direction: Direction,
+    /// Payload since the last look, bit/s, to the station and from the station.
+    pub down_bps: f64,
+    /// The same from the station.
+    pub up_bps: f64,
+    /// Whether one of the two is at least [`ACTIVE_BPS`].
+    pub active: bool,
+    /// From here to the station and back.
+    pub station: Half,
+    /// From here to the far end and back.
+    pub far: Half,
+}
+
+/// A half of a flow's round trip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Half {
+    /// The least of the last minute.
+    pub least: Option<Span>,
+    /// The smoothed one.
+    pub smoothed: Option<Span>,
+    /// How many samples there were.
+    pub samples: u32,
+}
+
+/// How many flows are active.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Towards stations.
+    pub downloads: u32,
+    /// From stations.
+    pub uploads: u32,
+    /// Flows since the last look that found no room.
+    pub untracked: u32,
+}
+
+/// All flows of an interface.
+#[derive(Clone, Debug)]
+pub struct Flows {
+    flows: BTreeMap<FlowKey, Entry>,
+    silent: usize,
+    untracked: u32,
+    looked: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    seen: Time,
+    station_mac: Option<Mac>,
+    /// Payload since the last look, to the station and from the station.
+    bytes: [u64; 2],
+    rates_bps: [f64; 2],
+    silent: bool,
+    ended: bool,
+    station: RoundTrip,
+    far: RoundTrip,
+}
+
+impl Flows {
+    /// No flows yet, at a time.
+    pub fn new(now: Time) -> Flows {
+        Flows { flows: BTreeMap::new(), silent: 0, untracked: 0, looked: now }
+    }
+
+    /// A packet passed. `outgoing`: from here to the stations.
+    pub fn on_packet(&mut self, packet: &Packet, outgoing: bool, now: Time) {
+        let (station, far, mac) = match outgoing {
+            true => (packet.destination, packet.source, packet.destination_mac),
+            false => (packet.source, packet.destination, packet.source_mac),
+        };
+        let key = FlowKey { station, far, protocol: packet.protocol };
+        let Some(entry) = self.entry(key, packet.payload_bytes == 0, now) else { return };
+        entry.seen = entry.seen.max(now);
+        // A broadcast is nobody's address.
+        entry.station_mac = mac.filter(|mac| mac[0] & 1 == 0).or(entry.station_mac);
+        entry.bytes[usize::from(!outgoing)] += u64::from(packet.payload_bytes);
+        entry.measure(packet, outgoing, now);
+    }
+
+    /// The flow's entry, if there is one or room for one.
+    fn entry(&mut self, key: FlowKey, silent: bool, now: Time) -> Option<&mut Entry> {
+        let full = self.flows.len() >= MOST_FLOWS || (silent && self.silent >= MOST_SILENT);
+        if full && !self.flows.contains_key(&key) {
+            self.untracked = self.untracked.saturating_add(1);
+            return None;
+        }
+        let silents = &mut self.silent;
+        let entry = self.flows.entry(key).or_insert_with(|| {
+            *silents += 1;
+            Entry::new(now)
+        });
+        if entry.silent && !silent {
+            entry.silent = false;
+            *silents -= 1;
+        }
+        Some(entry)
+    }
+
+    /// What passed since the last look, in the order of the ends; and forgets what is over.
+    pub fn look(&mut self, now: Time) -> Vec<Flow> {
+        let elapsed_s = (now - self.looked).as_secs_f64();
+        self.looked = self.looked.max(now);
+        self.untracked = 0;
+        self.flows.retain(|_, entry| {
+            let short = entry.silent || entry.ended;
+            now - entry.seen < if short { SILENT } else { IDLE }
+        });
+        self.silent = self.flows.values().filter(|entry| entry.silent).count();
+        self.flows.iter_mut().map(|(key, entry)| entry.look(*key, elapsed_s)).collect()
+    }
+
+    /// How many flows were active at the last look, and how many found no room since.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts { untracked: self.untracked, ..Counts::default() };
+        for entry in self.flows.values().filter(|entry| entry.is_active()) {
+            match entry.direction() {
+                Direction::Download => counts.downloads += 1,
+                Direction::Upload => counts.uploads += 1,
+            }
+        }
+        counts
+    }
+}
+
+impl Entry {
+    fn new(now: Time) -> Entry {
+        Entry {
+            seen: now,
+            station_mac: None,
+            bytes: [0; 2],
+            rates_bps: [0.0; 2],
+            silent: true,
+            ended: false,
+            station: RoundTrip::default(),
+            far: RoundTrip::default(),
+        }
+    }
+
+    fn measure(&mut self, packet: &Packet, outgoing: bool, now: Time) {
+        let Some(segment) = packet.segment else { return };
+        self.ended = segment.ends;
+        let (towards, back) = match outgoing {
+            true => (&mut self.station, &mut self.far),
+            false => (&mut self.far, &mut self.station),
+        };
+        // TSecr means something in segments that acknowledge alone (RFC 7323, section 3.2).
+        if let Some(acknowledged) = segment.acknowledged {
+            let stamps = segment.timestamps.map(|stamps| Mark::Stamp(stamps.echo));
+            back.on_answer(stamps.unwrap_or(Mark::Byte(acknowledged)), now);
+        }
+        let length = packet.payload_bytes.wrapping_add(segment.syn.into());
+        match segment.timestamps {
+            Some(stamps) => towards.on_packet(Mark::Stamp(stamps.value), now),
+            None if length > 0 => {
+                towards.on_packet(Mark::Byte(segment.sequence.wrapping_add(length)), now);
+            }
+            None => {}
+        }
+    }
+
+    fn look(&mut self, key: FlowKey, elapsed_s: f64) -> Flow {
+        if elapsed_s > 0.0 {
+            self.rates_bps = self.bytes.map(|bytes| bytes as f64 * 8.0 / elapsed_s);
+            self.bytes = [0; 2];
+        }
+        let half = |trip: &RoundTrip| Half {
+            least: trip.least(),
+            smoothed: trip.smoothed(),
+            samples: trip.samples(),
+        };
+        Flow {
+            key,
+            station_mac: self.station_mac,
+            direction: self.direction(),
+            down_bps: self.rates_bps[0],
+            up_bps: self.rates_bps[1],
+            active: self.is_active(),
+            station: half(&self.station),
+            far: half(&self.far),
+        }
+    }
+
+    fn direction(&self) -> Direction {
+        match self.rates_bps[0] >= self.rates_bps[1] {
+            true => Direction::Download,
+            false => Direction::Upload,
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.rates_bps.iter().any(|&bps| bps >= ACTIVE_BPS)
+    }
+}
+
+#[cfg(test)]
+mod tests;

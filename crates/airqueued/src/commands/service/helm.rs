@@ -1,0 +1,158 @@
+//! The plan in force, whose values a service changes.
+
+use crate::carry::{Company, carry};
+use crate::commands::survey::survey;
+use crate::commands::{Code, Ground, Stop, ended};
+use crate::points::Points;
+use crate::state::{Post, State};
+use airqueue_control::journal::{Change, Forward, Journal, Run, Step};
+use airqueue_control::plan::{Plan, Set};
+use airqueue_control::point::{ControlPoint, PointError, Value};
+use airqueue_control::transaction::{Outcome, Transaction};
+
+use super::super::PATIENCE;
+
+/// The right to steer, and what is steered. The journal has what was before; when this process ends, the guard puts it back.
+pub(super) struct Helm<'a> {
+    state: &'a State,
+    _post: Post,
+    run: Run,
+    points: Points,
+    steps: Vec<Step>,
+}
+
+/// What became of a setting that was looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// As it was set.
+    So,
+    /// Another program, or the machine, had set it; it is ours again. What it was, in words.
+    SetAgain(String),
+    /// The thing is not there now; in a sentence.
+    Gone(String),
+}
+
+impl<'a> Helm<'a> {
+    /// Applies a plan, to be steered from now on.
+    pub(super) fn take(state: &'a State, plan: &Plan) -> Result<Helm<'a>, Stop> {
+        let mut ground = Ground::of(state)?;
+        ground.recover(state)?;
+        let post = state.take_helm()?.ok_or_else(|| {
+            Stop::new(Code::NotNow, "another airqueued steers settings: stop it first")
+        })?;
+        let steps = survey(plan, &ground.journal, &ground.run, &mut ground.points)?.steps;
+        let forward =
+            Forward { made_by: plan.made_by.clone(), run: ground.run.clone(), steps: steps.clone() };
+        let work = Transaction::steer(&ground.journal, forward)
+            .map_err(|why| Stop::new(Code::NotNow, why))?;
+        match carry(work, &ground.lock, &mut ground.points, Company::Guard(state)) {
+            Outcome::Applied => {}
+            Outcome::PutBack { why, .. } => {
+                return Err(Stop::new(Code::PutBack, format!("{why}. Everything was put back")));
+            }
+            outcome => return Err(ended(outcome).map_or_else(|stop| stop, |_| unsteered())),
+        }
+        let Ground { run, points, .. } = ground;
+        Ok(Helm { state, _post: post, run, points, steps })
+    }
+
+    /// The settings as they are now.
+    pub(super) fn settings(&self) -> impl ExactSizeIterator<Item = (&Set, &Value)> {
+        self.steps.iter().map(|step| (&step.set, &step.target))
+    }
+
+    /// Changes the setting at a place in the plan. Returns the values before and after, in words.
+    pub(super) fn turn(&mut self, at: usize, set: Set) -> Result<(String, String), Stop> {
+        let lock = self.state.lock(PATIENCE)?;
+        still_ours(&self.state.journal()?)?;
+        let step = &mut self.steps[at];
+        let point = self.points.of(&set).map_err(refused)?;
+        let read = point.read(&set, Some(&step.target)).map_err(refused)?;
+        let now = if point.tells() { read } else { step.target.clone() };
+        let target = point.aim(&set, &now, &step.original).map_err(refused)?.value;
+        point.put(&set, &target).map_err(refused)?;
+        self.points.check(&set, &target).map_err(refused)?;
+        drop(lock);
+        let before = std::mem::replace(&mut step.target, target);
+        step.set = set;
+        Ok((before.words, step.target.words.clone()))
+    }
+
+    /// Sees to it that the setting at a place in the plan is as it was set last.
+    pub(super) fn keep(&mut self, at: usize) -> Result<Kept, Stop> {
+        let Step { set, target, .. } = self.steps[at].clone();
+        let point = match self.points.of(&set) {
+            Ok(point) => point,
+            Err(error) => return Ok(Kept::Gone(error.to_string())),
+        };
+        match point.read(&set, Some(&target)) {
+            Ok(now) if !point.tells() || point.same(&now, &target) => Ok(Kept::So),
+            Ok(now) => {
+                let lock = self.state.lock(PATIENCE)?;
+                still_ours(&self.state.journal()?)?;
+                let done = self.points.of(&set).and_then(|point| point.put(&set, &target));
+                drop(lock);
+                done.map_err(refused)?;
+                Ok(Kept::SetAgain(now.words))
+            }
+            Err(PointError::Gone(what)) => self.anew(at, what),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    /// Sets what is gone anew if there is another one by the same name: an interface that was made again, a hostapd that was
+    /// started again. What it has now is what it goes back to.
+    fn anew(&mut self, at: usize, gone: String) -> Result<Kept, Stop> {
+        let lock = self.state.lock(PATIENCE)?;
+        let mut journal = self.state.journal()?;
+        still_ours(&journal)?;
+        let set = self.steps[at].set.clone();
+        let point = self.points.of(&set).map_err(refused)?;
+        let Ok(before) = point.read(&set, None) else { return Ok(Kept::Gone(gone)) };
+        let target = match point.aim(&set, &before, &before) {
+            Ok(aim) => aim.value,
+            Err(error) => return Ok(Kept::Gone(error.to_string())),
+        };
+        let step = &mut self.steps[at];
+        *step = Step { original: before.clone(), before, target, ..step.clone() };
+        let words = step.before.words.clone();
+        // The way back is known before the first change.
+        let forward = Forward {
+            made_by: journal.forward().map_or_else(String::new, |known| known.made_by.clone()),
+            run: self.run.clone(),
+            steps: self.steps.clone(),
+        };
+        journal.change = Some(Change::Steered(forward));
+        lock.write(&journal)?;
+        let Step { set, target, .. } = &self.steps[at];
+        let done = self.points.of(set).and_then(|point| point.put(set, target));
+        done.map_err(refused)?;
+        Ok(Kept::SetAgain(words))
+    }
+
+    /// Puts everything back. Returns what was left as it is.
+    pub(super) fn leave(self, why: &str) -> Result<Vec<String>, Stop> {
+        let mut ground = Ground::of(self.state)?;
+        match ground.journal.change {
+            Some(_) => ground.undo(why, self.state),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Whether the settings are still this process's to change: `airqueued restore` takes them away.
+fn still_ours(journal: &Journal) -> Result<(), Stop> {
+    match journal.change {
+        Some(Change::Steered(_)) => Ok(()),
+        _ => Err(unsteered()),
+    }
+}
+
+fn unsteered() -> Stop {
+    Stop::new(Code::NotNow, "the settings were put back by another airqueued: nothing is left to steer")
+}
+
+fn refused(error: PointError) -> Stop {
+    let code = if matches!(error, PointError::Denied(_)) { Code::Failed } else { Code::PutBack };
+    Stop::new(code, error.to_string())
+}

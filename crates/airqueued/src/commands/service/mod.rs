@@ -1,0 +1,159 @@
+//! `airqueued --config FILE`: the service that keeps settings right until it is stopped.
+
+mod helm;
+mod loops;
+
+use super::args::ServiceArgs;
+use super::{Code, Stop, say};
+use crate::machine;
+use crate::state::State;
+use airqueue_control::plan::Plan;
+use airqueue_control::steer::Config;
+use airqueue_core::{Span, Time};
+use helm::{Helm, Kept};
+use loops::Loops;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use serde_json::json;
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+/// How often every setting is looked at: another program may have changed it.
+const KEPT_EVERY: Span = Span::from_secs(5);
+
+pub(super) fn run(args: &ServiceArgs) -> Result<(), Stop> {
+    let Some(path) = &args.config else {
+        return Err(Stop::new(Code::Refused, "give a command, or --config FILE; see --help"));
+    };
+    let config = config(path)?;
+    let plan = plan(&config, path)?;
+    let loops = Loops::new(&config, &plan).map_err(|what| {
+        Stop::new(Code::Refused, format!("{}: {what}", path.display()))
+    })?;
+    let signals = signals()?;
+    let state = State::open(&args.state)?;
+    let helm = Helm::take(&state, &plan)?;
+    let mut service = Service { helm, loops, json: args.json };
+    service.greet();
+    let ended = service.steer(&signals, config.every.value);
+    // The reason to end is told after the settings are back; if they were put back by another, nothing is to be done.
+    let left_alone = service.helm.leave(ended.as_ref().map_or_else(|stop| &stop.text, |why| why))?;
+    for what in left_alone {
+        tell(args.json, "left alone", &what, None);
+    }
+    ended.map(|_| ())
+}
+
+fn config(path: &Path) -> Result<Config, Stop> {
+    let refused = |what: String| Stop::new(Code::Refused, format!("{}: {what}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
+    Config::read(&text).map_err(|error| refused(error.to_string()))
+}
+
+/// The plan of the configuration; its path is that seen from the configuration's folder.
+fn plan(config: &Config, path: &Path) -> Result<Plan, Stop> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    super::apply::read(&folder.join(&config.plan))
+}
+
+/// The signals that end the service. A SIGKILL is the guard's business.
+fn signals() -> Result<SignalFd, Stop> {
+    let ends: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().collect();
+    let failed = |errno: nix::errno::Errno| {
+        Stop::new(Code::Failed, format!("cannot wait for signals: {errno}"))
+    };
+    ends.thread_block().map_err(failed)?;
+    SignalFd::with_flags(&ends, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC).map_err(failed)
+}
+
+struct Service<'a> {
+    helm: Helm<'a>,
+    loops: Loops,
+    json: bool,
+}
+
+impl Service<'_> {
+    fn greet(&self) {
+        for (set, value) in self.helm.settings() {
+            self.tell("set", &format!("{} is {}", set.point(), value.words), None);
+        }
+    }
+
+    /// Keeps settings right until a signal. Returns why it ended.
+    fn steer(&mut self, signals: &SignalFd, every: Span) -> Result<String, Stop> {
+        let mut look_at = machine::now();
+        let mut keep_at = look_at + KEPT_EVERY;
+        loop {
+            if let Ok(Some(signal)) = signals.read_signal() {
+                let name = i32::try_from(signal.ssi_signo).ok().and_then(|n| Signal::try_from(n).ok());
+                return Ok(format!("airqueued ended by {}", name.map_or("a signal", Signal::as_str)));
+            }
+            let now = machine::now();
+            if now >= look_at {
+                look_at = now + every;
+                self.look(now)?;
+            }
+            if now >= keep_at {
+                keep_at = now + KEPT_EVERY;
+                self.keep()?;
+            }
+            wait(signals, look_at.min(keep_at))?;
+        }
+    }
+
+    /// Has each loop look, and changes what a loop says.
+    fn look(&mut self, now: Time) -> Result<(), Stop> {
+        let sets: Vec<_> = self.helm.settings().map(|(set, _)| set.clone()).collect();
+        for turn in self.loops.look(&sets, now)? {
+            let (from, to) = self.helm.turn(turn.at, turn.set)?;
+            let what = format!("{} from {from} to {to}", sets[turn.at].point());
+            self.tell("changed", &what, Some(&turn.why));
+        }
+        Ok(())
+    }
+
+    /// Sees to it that settings are as they were set.
+    fn keep(&mut self) -> Result<(), Stop> {
+        for at in 0..self.helm.settings().len() {
+            let kept = self.helm.keep(at)?;
+            let point = self.helm.settings().nth(at).map(|(set, _)| set.point()).unwrap_or_default();
+            match kept {
+                Kept::So => {}
+                Kept::SetAgain(was) => {
+                    self.tell("set again", &point, Some(&format!("it had become {was}")));
+                }
+                Kept::Gone(what) => self.tell("gone", &point, Some(&what)),
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, event: &str, what: &str, why: Option<&str>) {
+        tell(self.json, event, what, why);
+    }
+}
+
+/// Prints what happened, a line of text or of JSON.
+fn tell(as_json: bool, event: &str, what: &str, why: Option<&str>) {
+    if as_json {
+        let at_s = machine::now().as_secs_f64();
+        say(&json!({"at_s": at_s, "event": event, "what": what, "why": why}).to_string());
+    } else {
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
+        say(&format!("{event}: {what}{why}"));
+    }
+}
+
+/// Waits for a signal, or until a time.
+fn wait(signals: &SignalFd, until: Time) -> Result<(), Stop> {
+    let left_ms = (until - machine::now()).as_nanos().max(0) / 1_000_000 + 1;
+    let timeout = PollTimeout::try_from(i32::try_from(left_ms).unwrap_or(i32::MAX))
+        .unwrap_or(PollTimeout::MAX);
+    let mut polled = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut polled, timeout) {
+        Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+        Err(errno) => Err(Stop::new(Code::Failed, format!("cannot wait: {errno}"))),
+    }
+}
