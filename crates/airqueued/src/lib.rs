@@ -16,5 +16,6 @@ pub mod points;
 pub mod qdisc;
 pub mod radio;
 mod state;
+pub mod tap;
 #[cfg(test)]
 mod testing;

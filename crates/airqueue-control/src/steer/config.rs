@@ -2,8 +2,8 @@
 
 use super::{Knob, TXOP_UNIT_US, TxopPolicy};
 use crate::plan::Category;
-use airqueue_core::quantity::{Duration, Quantity};
 use airqueue_core::Span;
+use airqueue_core::quantity::{Duration, Quantity};
 use serde::Deserialize;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -106,9 +106,13 @@ impl Config {
             let key = |name: &str| format!("edca[{index}].{name}");
             within(&key("packet"), &edca.packet, 50e-6, 0.05)?;
             within(&key("sifs"), &edca.sifs, 1e-6, 50e-6)?;
-            let longest = edca.policy(Span::ZERO).packet.as_secs_f64() * f64::from(edca.most_packets);
-            if edca.most_packets < 1 || longest > f64::from(u32::from(u16::MAX) * TXOP_UNIT_US) / 1e6 {
-                let most = (f64::from(u32::from(u16::MAX) * TXOP_UNIT_US) / 1e6
+            let longest =
+                edca.policy(Span::ZERO).packet.as_secs_f64() * f64::from(edca.most_packets);
+            if edca.most_packets < 1
+                || longest > f64::from(u32::from(u16::MAX) * TXOP_UNIT_US) / 1e6
+            {
+                let most = (f64::from(u32::from(u16::MAX) * TXOP_UNIT_US)
+                    / 1e6
                     / edca.packet.value.as_secs_f64()) as u32;
                 let what = format!(
                     "is {}; give 1 to {most}: a TXOP ends at 2.097 s, the standard's field has no more",

@@ -29,7 +29,9 @@ impl Knob {
     pub fn wanted(&self) -> String {
         match self {
             Knob::QueueLimit { interface } => {
-                format!("a queue of {interface} that is a fifo with limit_packets, or shaped with such a fifo below")
+                format!(
+                    "a queue of {interface} that is a fifo with limit_packets, or shaped with such a fifo below"
+                )
             }
             Knob::TxqLimit { phy } => format!("a txq of {phy} with limit_packets"),
             Knob::OwnTxop { interface, access_category } => {
@@ -61,7 +63,9 @@ impl Knob {
         match (self, set) {
             (Knob::QueueLimit { interface }, Set::Queue(QueueOf { interface: of, queue })) => {
                 let fifo = match queue {
-                    Queue::Fifo(fifo) | Queue::Shaped(Shaped { below: Leaf::Fifo(fifo), .. }) => fifo,
+                    Queue::Fifo(fifo) | Queue::Shaped(Shaped { below: Leaf::Fifo(fifo), .. }) => {
+                        fifo
+                    }
                     _ => return None,
                 };
                 let Fifo { limit_packets, .. } = fifo;
@@ -98,7 +102,8 @@ mod tests {
         };
         assert_eq!(limit.turned(&shaped(50), 7), shaped(7));
         assert_eq!(limit.value(&shaped(50)), Some(50));
-        let txop = Knob::OwnTxop { interface: "wlan0".into(), access_category: Category::BestEffort };
+        let txop =
+            Knob::OwnTxop { interface: "wlan0".into(), access_category: Category::BestEffort };
         let own = |category: &str, txop_us: u32| {
             set(json!({"own_edca": {"interface": "wlan0", "access_category": category, "aifsn": 6,
                 "cw_min": 31, "cw_max": 1023, "txop_us": txop_us}}))
@@ -124,6 +129,9 @@ mod tests {
             made_by: "a test".into(),
             settings: vec![item(txq(100)), item(own("best_effort", 0))],
         };
-        assert_eq!([phy.find(&plan), txop.find(&plan), limit.find(&plan)], [Some(0), Some(1), None]);
+        assert_eq!(
+            [phy.find(&plan), txop.find(&plan), limit.find(&plan)],
+            [Some(0), Some(1), None]
+        );
     }
 }

@@ -10,11 +10,25 @@ const STATE: &str = "/var/lib/airqueued";
 
 /// Settings of queues on a Linux machine: applied, confirmed and taken back.
 #[derive(Debug, Parser)]
-#[command(name = "airqueued", version, after_help = HELP)]
+#[command(name = "airqueued", version, after_help = HELP, args_conflicts_with_subcommands = true)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+    /// Without a command: the service.
+    #[command(flatten)]
+    pub service: ServiceArgs,
+}
+
+/// Arguments of the service.
+#[derive(Debug, ClapArgs)]
+pub struct ServiceArgs {
+    /// Apply the plan of this configuration, keep it right until airqueued is stopped, then put everything back
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Where the journal is, and how to print.
+    #[command(flatten)]
+    pub state: StateArgs,
 }
 
 const HELP: &str = "\
@@ -25,6 +39,8 @@ Examples:
   airqueued confirm
   airqueued restore
   airqueued watch
+  airqueued flows wlan0
+  airqueued --config /etc/airqueued.toml
 
 Exit codes:
   0  done
@@ -37,7 +53,8 @@ Exit codes:
   7  a queue held more than its limit
   8  a queue did not fill, so that nothing is known
 
-To change settings it needs CAP_NET_ADMIN, and a directory for its journal. To look it needs no rights.";
+To change settings it needs CAP_NET_ADMIN, and a directory for its journal; to listen to packets CAP_NET_RAW. To look it
+needs no rights.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -63,6 +80,9 @@ pub enum Command {
     /// Every station's queues, live: what waits, for how long, airtime, drops; which queues do not drain
     #[command(after_help = WATCH)]
     Watch(WatchArgs),
+    /// The flows through an interface, live: who sends how much, and how long each end takes to answer
+    #[command(after_help = FLOWS)]
+    Flows(FlowsArgs),
     /// Take a plan back if its applier dies or nobody confirms it; `apply` starts this
     #[command(hide = true)]
     Guard(StateArgs),
@@ -137,18 +157,51 @@ Examples:
 A queue that has packets and sends none for the time of --stuck-after is an alarm, with the station, since when, and who
 waits at the same phy meanwhile. Kernels show queues of stations where mac80211 has TXQs: see `airqueued places`.";
 
-/// Arguments of `watch`.
+/// When commands look that look again and again.
 #[derive(Debug, ClapArgs)]
-pub struct WatchArgs {
+pub struct LooksArgs {
     /// Time between two looks
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
     pub every: Span,
-    /// A queue that sends nothing for so long is stuck
-    #[arg(long, value_name = "TIME", value_parser = wait, default_value = "5s")]
-    pub stuck_after: Span,
     /// End after this number of looks
     #[arg(long, value_name = "LOOKS", value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Option<u32>,
+}
+
+const FLOWS: &str = "\
+Examples:
+  airqueued flows wlan0
+  airqueued flows br-lan --every 5s --json
+
+Listens to the interface towards the stations, and changes nothing. A round trip has two halves: to the station and back, and
+to the far end and back; the far one holds the wait in this interface's queue unless the queue was empty once in the last
+minute. It needs CAP_NET_RAW.";
+
+/// Arguments of `flows`.
+#[derive(Debug, ClapArgs)]
+pub struct FlowsArgs {
+    /// Interface towards the stations, as `wlan0`
+    pub interface: String,
+    /// Print flows that are not active, too
+    #[arg(long)]
+    pub all: bool,
+    /// When to look.
+    #[command(flatten)]
+    pub looks: LooksArgs,
+    /// How to print.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Arguments of `watch`.
+#[derive(Debug, ClapArgs)]
+pub struct WatchArgs {
+    /// When to look.
+    #[command(flatten)]
+    pub looks: LooksArgs,
+    /// A queue that sends nothing for so long is stuck
+    #[arg(long, value_name = "TIME", value_parser = wait, default_value = "5s")]
+    pub stuck_after: Span,
     /// Also write the figures to this file, as Prometheus reads them
     #[arg(long, value_name = "FILE")]
     pub prometheus: Option<PathBuf>,
@@ -219,7 +272,8 @@ mod tests {
         for wrong in ["9", "0s", "25h", "-1s"] {
             assert!(parse(&format!("airqueued apply p --confirm={wrong}")).is_err(), "{wrong}");
         }
-        let Command::Apply(args) = parse("airqueued apply p --confirm 1.5min").unwrap().command
+        let Some(Command::Apply(args)) =
+            parse("airqueued apply p --confirm 1.5min").unwrap().command
         else {
             panic!("apply is not apply")
         };

@@ -3,9 +3,12 @@
 mod apply;
 pub mod args;
 mod confirm;
+mod flows;
+mod looks;
 mod obeys;
 mod places;
 mod restore;
+mod service;
 mod status;
 mod survey;
 mod watch;
@@ -67,7 +70,8 @@ impl From<StateError> for Stop {
 
 /// Runs a command.
 pub fn run(args: &Args) -> ExitCode {
-    let done = match &args.command {
+    let Some(command) = &args.command else { return exit(service::run(&args.service)) };
+    exit(match command {
         Command::Apply(args) => apply::run(args),
         Command::Confirm(args) => confirm::run(args),
         Command::Restore(args) => restore::run(args),
@@ -75,10 +79,15 @@ pub fn run(args: &Args) -> ExitCode {
         Command::Places(args) => places::run(args),
         Command::Obeys(args) => obeys::run(args),
         Command::Watch(args) => watch::run(args),
-        Command::Guard(args) => State::open(&args.state)
-            .and_then(|state| guard::stand(&state))
-            .map_err(Stop::from),
-    };
+        Command::Flows(args) => flows::run(args),
+        Command::Guard(args) => {
+            State::open(&args.state).and_then(|state| guard::stand(&state)).map_err(Stop::from)
+        }
+    })
+}
+
+/// The program's exit code; an error is told.
+fn exit(done: Result<(), Stop>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Stop { code, text }) => {

@@ -7,7 +7,8 @@ const ROUTER: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 fn segment_frame(vlans: u8, six: bool, payload: usize) -> Vec<u8> {
     let link = PacketBuilder::ethernet2(ROUTER, STATION);
-    let options = [TcpOptionElement::Noop, TcpOptionElement::Noop, TcpOptionElement::Timestamp(7, 9)];
+    let options =
+        [TcpOptionElement::Noop, TcpOptionElement::Noop, TcpOptionElement::Timestamp(7, 9)];
     macro_rules! finish {
         ($step:expr) => {{
             let tcp = $step.tcp(443, 50_000, 1000, 64_000).ack(77).options(&options).unwrap();

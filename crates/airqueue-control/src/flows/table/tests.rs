@@ -37,7 +37,11 @@ fn a_download_has_a_rate_a_station_and_both_halves() {
     for round in 0..20 {
         let (now, tick) = (i64::from(round) * 50, round * 50);
         // Data passes, is acknowledged 10 ms later, and the acknowledgement brings more data 40 ms later.
-        flows.on_packet(&packet(true, 5000, 12_000, stamped(tick, tick.wrapping_sub(40))), true, at(now));
+        flows.on_packet(
+            &packet(true, 5000, 12_000, stamped(tick, tick.wrapping_sub(40))),
+            true,
+            at(now),
+        );
         flows.on_packet(&packet(false, 5000, 0, stamped(tick + 10, tick)), false, at(now + 10));
     }
     let look = flows.look(at(1000));

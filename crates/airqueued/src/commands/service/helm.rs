@@ -2,15 +2,13 @@
 
 use crate::carry::{Company, carry};
 use crate::commands::survey::survey;
-use crate::commands::{Code, Ground, Stop, ended};
+use crate::commands::{Code, Ground, PATIENCE, Stop, ended};
 use crate::points::Points;
 use crate::state::{Post, State};
 use airqueue_control::journal::{Change, Forward, Journal, Run, Step};
 use airqueue_control::plan::{Plan, Set};
-use airqueue_control::point::{ControlPoint, PointError, Value};
+use airqueue_control::point::{PointError, Value};
 use airqueue_control::transaction::{Outcome, Transaction};
-
-use super::super::PATIENCE;
 
 /// The right to steer, and what is steered. The journal has what was before; when this process ends, the guard puts it back.
 pub(super) struct Helm<'a> {
@@ -41,8 +39,11 @@ impl<'a> Helm<'a> {
             Stop::new(Code::NotNow, "another airqueued steers settings: stop it first")
         })?;
         let steps = survey(plan, &ground.journal, &ground.run, &mut ground.points)?.steps;
-        let forward =
-            Forward { made_by: plan.made_by.clone(), run: ground.run.clone(), steps: steps.clone() };
+        let forward = Forward {
+            made_by: plan.made_by.clone(),
+            run: ground.run.clone(),
+            steps: steps.clone(),
+        };
         let work = Transaction::steer(&ground.journal, forward)
             .map_err(|why| Stop::new(Code::NotNow, why))?;
         match carry(work, &ground.lock, &mut ground.points, Company::Guard(state)) {
@@ -149,7 +150,10 @@ fn still_ours(journal: &Journal) -> Result<(), Stop> {
 }
 
 fn unsteered() -> Stop {
-    Stop::new(Code::NotNow, "the settings were put back by another airqueued: nothing is left to steer")
+    Stop::new(
+        Code::NotNow,
+        "the settings were put back by another airqueued: nothing is left to steer",
+    )
 }
 
 fn refused(error: PointError) -> Stop {

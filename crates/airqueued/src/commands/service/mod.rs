@@ -20,6 +20,8 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+/// How often packets are taken from the kernel, whose memory for them is bounded.
+const DRAINED_EVERY: Span = Span::from_millis(100);
 /// How often every setting is looked at: another program may have changed it.
 const KEPT_EVERY: Span = Span::from_secs(5);
 
@@ -29,26 +31,27 @@ pub(super) fn run(args: &ServiceArgs) -> Result<(), Stop> {
     };
     let config = config(path)?;
     let plan = plan(&config, path)?;
-    let loops = Loops::new(&config, &plan).map_err(|what| {
-        Stop::new(Code::Refused, format!("{}: {what}", path.display()))
-    })?;
+    let loops = Loops::new(&config, &plan, machine::now())?;
     let signals = signals()?;
-    let state = State::open(&args.state)?;
+    let state = State::open(&args.state.state)?;
     let helm = Helm::take(&state, &plan)?;
-    let mut service = Service { helm, loops, json: args.json };
+    let json = args.state.json;
+    let mut service = Service { helm, loops, json };
     service.greet();
     let ended = service.steer(&signals, config.every.value);
     // The reason to end is told after the settings are back; if they were put back by another, nothing is to be done.
-    let left_alone = service.helm.leave(ended.as_ref().map_or_else(|stop| &stop.text, |why| why))?;
+    let left_alone =
+        service.helm.leave(ended.as_ref().unwrap_or_else(|stop| &stop.text))?;
     for what in left_alone {
-        tell(args.json, "left alone", &what, None);
+        tell(json, "left alone", &what, None);
     }
     ended.map(|_| ())
 }
 
 fn config(path: &Path) -> Result<Config, Stop> {
     let refused = |what: String| Stop::new(Code::Refused, format!("{}: {what}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
+    let text =
+        fs::read_to_string(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
     Config::read(&text).map_err(|error| refused(error.to_string()))
 }
 
@@ -87,9 +90,14 @@ impl Service<'_> {
         let mut keep_at = look_at + KEPT_EVERY;
         loop {
             if let Ok(Some(signal)) = signals.read_signal() {
-                let name = i32::try_from(signal.ssi_signo).ok().and_then(|n| Signal::try_from(n).ok());
-                return Ok(format!("airqueued ended by {}", name.map_or("a signal", Signal::as_str)));
+                let name =
+                    i32::try_from(signal.ssi_signo).ok().and_then(|n| Signal::try_from(n).ok());
+                return Ok(format!(
+                    "airqueued ended by {}",
+                    name.map_or("a signal", Signal::as_str)
+                ));
             }
+            self.loops.drain();
             let now = machine::now();
             if now >= look_at {
                 look_at = now + every;
@@ -99,14 +107,19 @@ impl Service<'_> {
                 keep_at = now + KEPT_EVERY;
                 self.keep()?;
             }
-            wait(signals, look_at.min(keep_at))?;
+            wait(signals, self.wake_at(look_at.min(keep_at)))?;
         }
+    }
+
+    /// When there is something to be done next.
+    fn wake_at(&self, due: Time) -> Time {
+        if self.loops.is_listening() { due.min(machine::now() + DRAINED_EVERY) } else { due }
     }
 
     /// Has each loop look, and changes what a loop says.
     fn look(&mut self, now: Time) -> Result<(), Stop> {
         let sets: Vec<_> = self.helm.settings().map(|(set, _)| set.clone()).collect();
-        for turn in self.loops.look(&sets, now)? {
+        for turn in self.loops.look(&sets, now) {
             let (from, to) = self.helm.turn(turn.at, turn.set)?;
             let what = format!("{} from {from} to {to}", sets[turn.at].point());
             self.tell("changed", &what, Some(&turn.why));
@@ -116,9 +129,11 @@ impl Service<'_> {
 
     /// Sees to it that settings are as they were set.
     fn keep(&mut self) -> Result<(), Stop> {
-        for at in 0..self.helm.settings().len() {
+        let settings = self.helm.settings().len();
+        for at in 0..settings {
             let kept = self.helm.keep(at)?;
-            let point = self.helm.settings().nth(at).map(|(set, _)| set.point()).unwrap_or_default();
+            let point =
+                self.helm.settings().nth(at).map(|(set, _)| set.point()).unwrap_or_default();
             match kept {
                 Kept::So => {}
                 Kept::SetAgain(was) => {

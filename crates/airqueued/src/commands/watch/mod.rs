@@ -4,20 +4,15 @@ mod prometheus;
 mod table;
 
 use super::args::WatchArgs;
-use super::{Code, Stop};
+use super::{Code, Stop, looks};
 use crate::machine;
 use crate::radio::error::RadioError;
 use crate::radio::nl80211::Nl80211;
 use crate::radio::stations;
-use airqueue_control::watch::{Report, Watch};
+use airqueue_control::watch::Watch;
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
-
-/// Has a terminal begin at its upper left corner, and forget what is below.
-const CLEAR: &str = "\x1b[H\x1b[J";
 
 pub(super) fn run(args: &WatchArgs) -> Result<(), Stop> {
     let failed = |error: RadioError| Stop::new(Code::Failed, error.to_string());
@@ -29,9 +24,7 @@ pub(super) fn run(args: &WatchArgs) -> Result<(), Stop> {
         )
     })?;
     let mut watch = Watch::new(args.stuck_after);
-    let mut due = machine::now();
-    let mut looks = 0_u32;
-    loop {
+    let look = || {
         let look = stations::look(&mut nl80211, machine::now()).map_err(failed)?;
         let report = watch.on_look(&look);
         if let Some(path) = &args.prometheus {
@@ -43,33 +36,9 @@ pub(super) fn run(args: &WatchArgs) -> Result<(), Stop> {
                 )
             })?;
         }
-        // A reader that went away wants no more.
-        if show(&report, args.print.json).is_err() {
-            return Ok(());
-        }
-        looks = looks.saturating_add(1);
-        if args.count.is_some_and(|count| looks >= count) {
-            return Ok(());
-        }
-        due += args.every;
-        let now = machine::now();
-        if due > now {
-            thread::sleep(Duration::from_nanos((due - now).as_nanos().unsigned_abs()));
-        } else {
-            due = now;
-        }
-    }
-}
-
-fn show(report: &Report, json: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    if json {
-        writeln!(out, "{}", serde_json::to_string(report).expect("a report is JSON"))?;
-    } else {
-        let clear = if out.is_terminal() { CLEAR } else { "" };
-        writeln!(out, "{clear}{}", table::text(report))?;
-    }
-    out.flush()
+        Ok(looks::show(&report, args.print.json, || table::text(&report)))
+    };
+    looks::each(args.looks.every, args.looks.count, || {}, look)
 }
 
 /// Writes a file whole: a reader sees the old one or the new one, also if this process dies.

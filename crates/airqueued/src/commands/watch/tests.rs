@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::Folder;
 use airqueue_control::plan::Category;
-use airqueue_control::watch::{Alarm, Row};
+use airqueue_control::watch::{Alarm, Report, Row};
 
 fn report() -> Report {
     let row = Row {

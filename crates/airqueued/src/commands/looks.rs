@@ -1,0 +1,56 @@
+//! What commands share that look again and again.
+
+use super::Stop;
+use crate::machine;
+use airqueue_core::Span;
+use serde::Serialize;
+use std::io::{self, IsTerminal, Write};
+use std::thread;
+use std::time::Duration;
+
+/// Has a terminal begin at its upper left corner, and forget what is below.
+const CLEAR: &str = "\x1b[H\x1b[J";
+/// How often there is something to be done between looks.
+const BETWEEN: Span = Span::from_millis(100);
+
+/// Looks at regular times, so many times or until a look says that nobody wants more; calls `meanwhile` ten times a second.
+pub(super) fn each(
+    every: Span,
+    count: Option<u32>,
+    mut meanwhile: impl FnMut(),
+    mut look: impl FnMut() -> Result<bool, Stop>,
+) -> Result<(), Stop> {
+    let mut due = machine::now();
+    let mut looks = 0_u32;
+    loop {
+        if !look()? {
+            return Ok(());
+        }
+        looks = looks.saturating_add(1);
+        if count.is_some_and(|count| looks >= count) {
+            return Ok(());
+        }
+        // A look that is late is not made up for.
+        due = (due + every).max(machine::now());
+        while machine::now() < due {
+            sleep((due - machine::now()).min(BETWEEN));
+            meanwhile();
+        }
+    }
+}
+
+fn sleep(span: Span) {
+    thread::sleep(Duration::from_nanos(span.as_nanos().max(0).unsigned_abs()));
+}
+
+/// Prints a look: a line of JSON, or a page of text. Returns whether there is still a reader.
+pub(super) fn show<T: Serialize>(look: &T, json: bool, page: impl FnOnce() -> String) -> bool {
+    let mut out = io::stdout().lock();
+    let shown = if json {
+        writeln!(out, "{}", serde_json::to_string(look).expect("a look is JSON"))
+    } else {
+        let clear = if out.is_terminal() { CLEAR } else { "" };
+        writeln!(out, "{clear}{}", page())
+    };
+    shown.and_then(|()| out.flush()).is_ok()
+}
