@@ -1,7 +1,8 @@
 //! The types that every other crate of airqueue uses: time, data rates, packets, random streams, the queue discipline
-//! traits, the grammar of quantities and keys of files, and the checked reading of bytes. Nothing here reads a clock or
+//! traits, the arithmetic of buffers, the grammar of quantities and keys of files, and the checked reading of bytes. Nothing here reads a clock or
 //! touches the operating system.
 
+pub mod buffers;
 pub mod bytes;
 mod ids;
 pub mod keys;

@@ -4,6 +4,7 @@
 use crate::discipline::{Around, Facts, LEAST_INTERVAL, Parameters, Place};
 use crate::fifo::Fifo;
 use crate::flow_hash::FlowHash;
+use airqueue_core::buffers::bytes_of_flows;
 use airqueue_core::keys::check::{least, plain, some};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity, Rate, Size};
@@ -214,8 +215,8 @@ impl Adaptive {
     fn adapt(&mut self) {
         let given = self.params.rate.map(|rate| rate.as_bps() as f64);
         self.limit = given.or(self.rate.bps).map(|bps| {
-            let bits = bps * self.params.rtt.as_secs_f64() / self.flows.estimate().sqrt();
-            ((bits / 8.0) as u64).max(self.params.floor_bytes)
+            let bytes = bytes_of_flows(bps, self.params.rtt, self.flows.estimate());
+            (bytes as u64).max(self.params.floor_bytes)
         });
     }
 

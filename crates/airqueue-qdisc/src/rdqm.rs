@@ -9,6 +9,7 @@ use airqueue_core::{
 
 use crate::discipline::{Around, Facts, Parameters, Place};
 use crate::fifo::Fifo;
+use airqueue_core::buffers::{MOST_RDQM_WEIGHT, RdqmFlows, rdqm_weight};
 use airqueue_core::keys::check::{any, at_most, plain};
 use airqueue_core::keys::{Layers, Result};
 use airqueue_core::quantity::{Duration, Quantity};
@@ -131,9 +132,8 @@ pub struct Rdqm {
     limit: Limit,
     waiting: Fifo,
     flows: BTreeMap<FlowKey, Flow>,
-    /// N_R, and Σw over these flows.
-    rdqm_flows: u64,
-    weights: u128,
+    /// N_R and Σw; N is the number of `flows`.
+    sums: RdqmFlows,
     /// Flows by the earliest time at which they may be forgotten; an entry whose time differs from the flow's `look` is
     /// out of date.
     idle: BinaryHeap<Reverse<(Time, FlowKey)>>,
@@ -157,18 +157,18 @@ struct Report {
     rtt: Span,
 }
 
-/// Larger than any link's weights, and limits in bytes; products of such weights and of counts stay in range.
-const MOST_WEIGHT: u64 = 1 << 44;
+/// Larger than any limit in bytes; products of such limits and of weights stay in range.
 const MOST_BYTES: u64 = 1 << 40;
 
 impl RdqmWeight {
     /// The weight in bits, or in microseconds; at least 1, so that each flow has a share.
     fn of(self, feedback: &Feedback) -> u64 {
-        let weight = match self {
-            RdqmWeight::Bdp => feedback.rate.work_in(feedback.rtt) / 1_000_000_000,
-            RdqmWeight::Rtt => u128::try_from(feedback.rtt.as_nanos() / 1000).unwrap_or(0),
-        };
-        u64::try_from(weight).map_or(MOST_WEIGHT, |weight| weight.clamp(1, MOST_WEIGHT))
+        match self {
+            RdqmWeight::Bdp => rdqm_weight(feedback.rtt, feedback.rate),
+            RdqmWeight::Rtt => u64::try_from(feedback.rtt.as_nanos() / 1000)
+                .unwrap_or(0)
+                .clamp(1, MOST_RDQM_WEIGHT),
+        }
     }
 }
 
@@ -180,8 +180,7 @@ impl Rdqm {
             limit,
             waiting: Fifo::default(),
             flows: BTreeMap::new(),
-            rdqm_flows: 0,
-            weights: 0,
+            sums: RdqmFlows::default(),
             idle: BinaryHeap::new(),
         }
     }
@@ -203,20 +202,13 @@ impl Rdqm {
         Some(share as f64 / parts as f64)
     }
 
-    /// A share as a fraction: for an RDQM flow w · Q · N_R / (Σw · N), for a legacy flow Q / N.
     fn fraction(&self, report: Option<Report>) -> (u128, u128) {
         let room = match self.limit {
-            Limit::Packets(packets) => u128::from(packets),
-            Limit::Bytes(bytes) => u128::from(bytes.min(MOST_BYTES)),
+            Limit::Packets(packets) => u64::from(packets),
+            Limit::Bytes(bytes) => bytes.min(MOST_BYTES),
         };
-        let flows = self.flows.len() as u128;
-        match report {
-            None => (room, flows),
-            Some(Report { weight, .. }) => (
-                u128::from(weight) * room * u128::from(self.rdqm_flows),
-                self.weights.saturating_mul(flows),
-            ),
-        }
+        let sums = RdqmFlows { flows: self.flows.len() as u64, ..self.sums };
+        sums.share(room, report.map(|report| report.weight))
     }
 
     /// Whether a flow may have another packet in the queue.
@@ -263,8 +255,8 @@ impl Rdqm {
                 flow.look = Some(expires);
                 self.idle.push(Reverse((expires, id)));
             } else if let Some(Flow { report: Some(report), .. }) = self.flows.remove(&id) {
-                self.rdqm_flows -= 1;
-                self.weights -= u128::from(report.weight);
+                self.sums.reporting -= 1;
+                self.sums.weights -= u128::from(report.weight);
             }
         }
     }
@@ -286,9 +278,9 @@ impl Rdqm {
             before = Some(flow.report.replace(Report { weight, rtt: feedback.rtt }));
         });
         if let Some(before) = before {
-            self.rdqm_flows += u64::from(before.is_none());
-            self.weights += u128::from(weight);
-            self.weights -= before.map_or(0, |report| u128::from(report.weight));
+            self.sums.reporting += u64::from(before.is_none());
+            self.sums.weights += u128::from(weight);
+            self.sums.weights -= before.map_or(0, |report| u128::from(report.weight));
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The configuration of `airqueued` as a service.
 
-use super::{Knob, TXOP_UNIT_US, TxopPolicy};
-use crate::plan::Category;
-use airqueue_core::Span;
-use airqueue_core::quantity::{Duration, Quantity};
+use super::{AdaptivePolicy, Knob, RdqmLoop, RdqmPolicy, TXOP_UNIT_US, TxopPolicy};
+use crate::plan::{Category, Item, Plan, Queue, QueueOf, Set};
+use airqueue_core::quantity::{Duration, Packets, Quantity, Rate};
+use airqueue_core::{DataRate, Span};
 use serde::Deserialize;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -15,7 +16,7 @@ pub struct Config {
     /// Version of this format: 1.
     pub config: u32,
     /// File of the plan whose settings are applied at the start; loops change values of these settings alone.
-    pub plan: PathBuf,
+    pub plan: Option<PathBuf>,
     /// Time between two looks at the network.
     #[serde(default = "second")]
     pub every: Quantity<Duration>,
@@ -25,6 +26,12 @@ pub struct Config {
     /// Access points whose TXOP follows the number of downloads.
     #[serde(default)]
     pub edca: Vec<EdcaConfig>,
+    /// FIFOs whose limit follows the number of flows and their round trip.
+    #[serde(default)]
+    pub adaptive: Vec<AdaptiveConfig>,
+    /// Buffers that are divided among downloads; these queues are no part of the plan.
+    #[serde(default)]
+    pub rdqm: Vec<RdqmConfig>,
 }
 
 /// EDCA's loop at one access point.
@@ -44,6 +51,64 @@ pub struct EdcaConfig {
     /// The most packets of a TXOP.
     #[serde(default = "most_packets")]
     pub most_packets: u32,
+}
+
+/// APQ's adaptive queue at one interface.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdaptiveConfig {
+    /// The interface towards the stations; the plan has its queue, a FIFO.
+    pub interface: String,
+    /// The interface towards the far ends, where the round trip is seen without this queue. Without it `rtt` holds.
+    pub uplink: Option<String>,
+    /// Rate of the link, or of the shaper.
+    pub rate: Quantity<Rate>,
+    /// The round trip while none is measured: in the median of the Internet of the paper.
+    #[serde(default = "paper_rtt")]
+    pub rtt: Quantity<Duration>,
+    /// The least limit.
+    #[serde(default = "ten_packets")]
+    pub least: Quantity<Packets>,
+    /// The largest limit.
+    #[serde(default = "thousand_packets")]
+    pub most: Quantity<Packets>,
+}
+
+/// RDQM's loop at one interface.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RdqmConfig {
+    /// The interface towards the stations.
+    pub interface: String,
+    /// The interface towards the far ends, where round trips are seen without this queue. Addresses must be the same there: no
+    /// translation (NAT) in between.
+    pub uplink: Option<String>,
+    /// Rate of the shaper: below what the air carries, or packets wait in the driver.
+    pub rate: Quantity<Rate>,
+    /// The buffer that is divided.
+    pub buffer: Quantity<Packets>,
+    /// How many downloads have classes of their own.
+    #[serde(default = "classes")]
+    pub classes: u16,
+    /// Number of the shaper at the interface's root.
+    #[serde(default = "handle")]
+    pub handle: u16,
+    /// A download that does not send for so long gives its class back.
+    #[serde(default = "ten_seconds")]
+    pub idle: Quantity<Duration>,
+    /// Rates of stations that no radio of this machine knows.
+    #[serde(default)]
+    pub station: Vec<StationRate>,
+}
+
+/// The rate of a station.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StationRate {
+    /// Its IP address.
+    pub address: IpAddr,
+    /// Its rate.
+    pub rate: Quantity<Rate>,
 }
 
 fn second() -> Quantity<Duration> {
@@ -67,6 +132,26 @@ fn most_packets() -> u32 {
     30
 }
 
+fn paper_rtt() -> Quantity<Duration> {
+    Quantity::of("200 ms")
+}
+
+fn ten_packets() -> Quantity<Packets> {
+    Quantity::of("10 packets")
+}
+
+fn thousand_packets() -> Quantity<Packets> {
+    Quantity::of("1000 packets")
+}
+
+fn classes() -> u16 {
+    32
+}
+
+fn handle() -> u16 {
+    0x10
+}
+
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
@@ -85,6 +170,13 @@ pub enum ConfigError {
 
 /// The version that this code reads.
 const VERSION: u32 = 1;
+/// A full packet with its Ethernet header.
+const ETHERNET_BYTES: u32 = 1514;
+const MOST_PACKETS: u32 = 100_000;
+/// More downloads than a cell carries well.
+const MOST_CLASSES: u16 = 500;
+/// Rate that a class has at least, ten times over: so that the shares are those of flows.
+const LEAST_CLASS_BPS: u64 = 80_000;
 
 impl Config {
     /// Reads a configuration. The error names line or key, what is wrong and what is possible.
@@ -102,30 +194,49 @@ impl Config {
         }
         within("every", &self.every, 0.1, 3600.0)?;
         within("at_most_every", &self.at_most_every, 1.0, 86_400.0)?;
-        for (index, edca) in self.edca.iter().enumerate() {
-            let key = |name: &str| format!("edca[{index}].{name}");
-            within(&key("packet"), &edca.packet, 50e-6, 0.05)?;
-            within(&key("sifs"), &edca.sifs, 1e-6, 50e-6)?;
-            let longest =
-                edca.policy(Span::ZERO).packet.as_secs_f64() * f64::from(edca.most_packets);
-            if edca.most_packets < 1
-                || longest > f64::from(u32::from(u16::MAX) * TXOP_UNIT_US) / 1e6
-            {
-                let most = (f64::from(u32::from(u16::MAX) * TXOP_UNIT_US)
-                    / 1e6
-                    / edca.packet.value.as_secs_f64()) as u32;
-                let what = format!(
-                    "is {}; give 1 to {most}: a TXOP ends at 2.097 s, the standard's field has no more",
-                    edca.most_packets
-                );
-                return Err(wrong(&key("most_packets"), what));
-            }
+        if self.plan.is_none() && self.rdqm.is_empty() {
+            return Err(wrong(
+                "plan",
+                "is missing: without a plan, and without rdqm, nothing is set",
+            ));
         }
-        Ok(())
+        let at = |table: &str, index: usize| format!("{table}[{index}]");
+        let checks = |(index, edca): (usize, &EdcaConfig)| edca.check(&at("edca", index));
+        self.edca.iter().enumerate().try_for_each(checks)?;
+        let checks = |(index, each): (usize, &AdaptiveConfig)| each.check(&at("adaptive", index));
+        self.adaptive.iter().enumerate().try_for_each(checks)?;
+        let checks = |(index, rdqm): (usize, &RdqmConfig)| rdqm.check(&at("rdqm", index));
+        self.rdqm.iter().enumerate().try_for_each(checks)
+    }
+
+    /// What is applied at the start: the settings of the plan, and the queues of `rdqm`.
+    pub fn whole(&self, plan: Option<Plan>) -> Result<Plan, ConfigError> {
+        let empty = Plan { plan: 1, made_by: "airqueued".into(), settings: Vec::new() };
+        let mut whole = plan.unwrap_or(empty);
+        for rdqm in &self.rdqm {
+            whole.settings.push(rdqm.item(self.at_most_every.value));
+        }
+        whole.check().map_err(|error| ConfigError::Unreadable(error.to_string()))?;
+        Ok(whole)
     }
 }
 
 impl EdcaConfig {
+    fn check(&self, at: &str) -> Result<(), ConfigError> {
+        within(&format!("{at}.packet"), &self.packet, 50e-6, 0.05)?;
+        within(&format!("{at}.sifs"), &self.sifs, 1e-6, 50e-6)?;
+        let longest_us = f64::from(u16::MAX) * f64::from(TXOP_UNIT_US);
+        let most = (longest_us / 1e6 / self.packet.value.as_secs_f64()) as u32;
+        if (1..=most).contains(&self.most_packets) {
+            return Ok(());
+        }
+        let what = format!(
+            "is {}; give 1 to {most}: a TXOP ends at 2.097 s, the standard's field has no more",
+            self.most_packets
+        );
+        Err(wrong(&format!("{at}.most_packets"), what))
+    }
+
     /// Where the loop acts.
     pub fn knob(&self) -> Knob {
         Knob::OwnTxop { interface: self.interface.clone(), access_category: self.access_category }
@@ -142,6 +253,92 @@ impl EdcaConfig {
     }
 }
 
+impl AdaptiveConfig {
+    fn check(&self, at: &str) -> Result<(), ConfigError> {
+        within(&format!("{at}.rtt"), &self.rtt, 0.001, 60.0)?;
+        let (least, most) = (self.least.value, self.most.value);
+        if least >= 1 && least <= most && most <= MOST_PACKETS {
+            return Ok(());
+        }
+        let what =
+            format!("is {least}, and most is {most}; give 1 to most, and most to {MOST_PACKETS}");
+        Err(wrong(&format!("{at}.least"), what))
+    }
+
+    /// Where the loop acts.
+    pub fn knob(&self) -> Knob {
+        Knob::QueueLimit { interface: self.interface.clone() }
+    }
+
+    /// How the limit follows.
+    pub fn policy(&self, least_interval: Span) -> AdaptivePolicy {
+        AdaptivePolicy {
+            rate: self.rate.value,
+            rtt: self.rtt.value,
+            packet_bytes: ETHERNET_BYTES,
+            least_packets: self.least.value,
+            most_packets: self.most.value,
+            least_interval,
+        }
+    }
+}
+
+impl RdqmConfig {
+    fn check(&self, at: &str) -> Result<(), ConfigError> {
+        within(&format!("{at}.idle"), &self.idle, 1.0, 3600.0)?;
+        if !(1..=MOST_CLASSES).contains(&self.classes) {
+            let what = format!("is {}; give 1 to {MOST_CLASSES}", self.classes);
+            return Err(wrong(&format!("{at}.classes"), what));
+        }
+        let (packets, least) = (self.buffer.value, u32::from(self.classes) + 1);
+        if !(least..=MOST_PACKETS).contains(&packets) {
+            let what = format!(
+                "is {packets} packets; give {least} to {MOST_PACKETS}: each class, and what has none, holds one at least"
+            );
+            return Err(wrong(&format!("{at}.buffer"), what));
+        }
+        let least_bps = u64::from(least) * LEAST_CLASS_BPS;
+        if self.rate.value.as_bps() < least_bps {
+            let what = format!(
+                "is {}; give {} kb/s at least for so many classes",
+                self.rate.text,
+                least_bps / 1000
+            );
+            return Err(wrong(&format!("{at}.rate"), what));
+        }
+        Ok(())
+    }
+
+    /// How the buffer is divided.
+    pub fn policy(&self, least_interval: Span) -> RdqmPolicy {
+        RdqmPolicy {
+            buffer_packets: self.buffer.value,
+            rate: self.rate.value,
+            classes: self.classes,
+            handle: self.handle,
+            idle: self.idle.value,
+            least_interval,
+        }
+    }
+
+    /// The queue at the start.
+    fn item(&self, least_interval: Span) -> Item {
+        let shared = RdqmLoop::new(self.policy(least_interval)).shared().clone();
+        let why = format!(
+            "RDQM divides {} packets among downloads by delay and rate",
+            self.buffer.value
+        );
+        let queue = QueueOf { interface: self.interface.clone(), queue: Queue::Shared(shared) };
+        Item { why, set: Set::Queue(queue) }
+    }
+
+    /// The rate of a station that the configuration gives.
+    pub fn rate_of(&self, address: IpAddr) -> Option<DataRate> {
+        let station = self.station.iter().find(|station| station.address == address);
+        station.map(|station| station.rate.value)
+    }
+}
+
 fn wrong(key: &str, what: impl Into<String>) -> ConfigError {
     ConfigError::Key { key: key.to_owned(), what: what.into() }
 }
@@ -153,4 +350,70 @@ fn within(key: &str, time: &Quantity<Duration>, least: f64, most: f64) -> Result
         return Ok(());
     }
     Err(wrong(key, format!("is {}; give a time from {least} s to {most} s", time.text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_has_loops_and_their_defaults() {
+        let text = r#"
+            config = 1
+            plan = "plan.json"
+            [[edca]]
+            interface = "wlan0"
+            packet = "1.27 ms"
+            [[adaptive]]
+            interface = "eth1"
+            rate = "20 Mb/s"
+            [[rdqm]]
+            interface = "eth2"
+            rate = "20 Mb/s"
+            buffer = "100 packets"
+            [[rdqm.station]]
+            address = "10.0.0.7"
+            rate = "11 Mb/s"
+        "#;
+        let config = Config::read(text).unwrap();
+        assert_eq!(config.every.value, Span::from_secs(1));
+        let policy = config.edca[0].policy(config.at_most_every.value);
+        assert_eq!((policy.txop_us(6), policy.least_interval), (7616, Span::from_secs(10)));
+        assert_eq!(config.adaptive[0].policy(Span::ZERO).limit(1, None), 331);
+        let rate = config.rdqm[0].rate_of("10.0.0.7".parse().unwrap());
+        assert_eq!(rate, DataRate::from_bps(11_000_000));
+        let whole = config.whole(None).unwrap();
+        assert_eq!(whole.settings[0].set.point(), "queue of eth2");
+        // The queue of the loop may be in no plan.
+        assert!(
+            config
+                .whole(Some(whole))
+                .unwrap_err()
+                .to_string()
+                .contains("sets the queue of eth2 again")
+        );
+    }
+
+    #[test]
+    fn errors_name_the_key_and_what_is_possible() {
+        let edca = "config = 1\nplan = \"p\"\n[[edca]]\ninterface = \"w\"\n";
+        let rdqm = "config = 1\n[[rdqm]]\ninterface = \"e\"\nbuffer = \"100 p\"\nrate = ";
+        for (text, expected) in [
+            ("config = 2\nplan = \"p\"".to_owned(), "config: is 2; this airqueued reads version 1"),
+            ("config = 1".to_owned(), "plan: is missing"),
+            ("config = 1\nplan = \"p\"\nevry = \"1 s\"".to_owned(), "unknown field `evry`"),
+            ("config = 1\nplan = \"p\"\nevery = 3".to_owned(), "a length of time"),
+            (format!("{edca}packet = \"1 s\""), "edca[0].packet: is 1 s; give a time"),
+            (format!("{edca}packet = \"40 ms\"\nmost_packets = 90"), "give 1 to 52"),
+            (format!("{rdqm}\"1 Mb/s\""), "rdqm[0].rate: is 1 Mb/s; give 2640 kb/s at least"),
+            (
+                format!("{rdqm}\"9 Mb/s\"\nclasses = 100"),
+                "rdqm[0].buffer: is 100 packets; give 101",
+            ),
+            ("config = ".to_owned(), "line 1"),
+        ] {
+            let error = Config::read(&text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
 }

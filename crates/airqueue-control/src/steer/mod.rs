@@ -3,10 +3,15 @@
 //! A plan is applied first. Each loop then has one setting of the plan, and says what its value is to be now; nothing
 //! else of the plan changes. When `airqueued` ends, the whole plan goes back.
 
+mod adaptive;
 mod config;
+mod division;
 mod knob;
+mod rdqm;
 mod txop;
 
-pub use config::{Config, ConfigError, EdcaConfig};
+pub use adaptive::{AdaptiveLoop, AdaptivePolicy};
+pub use config::{AdaptiveConfig, Config, ConfigError, EdcaConfig, RdqmConfig, StationRate};
 pub use knob::Knob;
+pub use rdqm::{Change, FlowSeen, OTHER, RdqmLoop, RdqmPolicy};
 pub use txop::{TXOP_UNIT_US, TxopLoop, TxopPolicy};

@@ -145,7 +145,7 @@ fn flows_end_when_they_have_been_silent() {
     assert_eq!(shares(&q), [6.0; 2]);
     acknowledge(&mut q, 9, None, ms(4000));
     assert_eq!((q.flows.keys().collect::<Vec<_>>(), shares(&q)), (vec![&FlowKey(2)], vec![12.0]));
-    assert_eq!((q.rdqm_flows, q.weights), (0, 0));
+    assert_eq!((q.sums.reporting, q.sums.weights), (0, 0));
     // The packet of flow 2 leaves, and is acknowledged a while later: the flow expires a second after the
     // acknowledgement.
     q.dequeue(ms(5000), &mut Drops::new());
@@ -160,17 +160,17 @@ fn flows_end_when_they_have_been_silent() {
 fn reports_need_a_known_flow_and_an_acknowledgement() {
     let mut q = queue(10);
     acknowledge(&mut q, 3, Some(feedback(1, 1)), ms(0));
-    assert_eq!((q.flows(), q.rdqm_flows), (0, 0));
+    assert_eq!((q.flows(), q.sums.reporting), (0, 0));
     offer(&mut q, 3, ms(0));
     let packet = Packet::new(0, FlowKey(3), 1500, ms(0));
     let given_up =
         Sent { packet, acknowledged: false, airtime: Span::ZERO, feedback: Some(feedback(1, 1)) };
     q.on_sent(&given_up, ms(1));
-    assert_eq!(q.rdqm_flows, 0);
+    assert_eq!(q.sums.reporting, 0);
     // An acknowledgement without feedback removes no report.
     acknowledge(&mut q, 3, Some(feedback(1, 1)), ms(1));
     acknowledge(&mut q, 3, None, ms(2));
-    assert_eq!(q.rdqm_flows, 1);
+    assert_eq!(q.sums.reporting, 1);
 }
 
 #[derive(Clone, Debug)]
@@ -285,7 +285,7 @@ proptest! {
                 prop_assert!(close(shares(&q).iter().sum(), room));
                 let rdqm = q.flows.iter().filter(|(_, flow)| flow.report.is_some());
                 let part: f64 = rdqm.map(|(&id, _)| q.share(FlowKey(id.0)).unwrap()).sum();
-                prop_assert!(close(part, room * q.rdqm_flows as f64 / all));
+                prop_assert!(close(part, room * q.sums.reporting as f64 / all));
             }
         }
     }

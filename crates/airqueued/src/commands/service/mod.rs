@@ -40,8 +40,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<(), Stop> {
     service.greet();
     let ended = service.steer(&signals, config.every.value);
     // The reason to end is told after the settings are back; if they were put back by another, nothing is to be done.
-    let left_alone =
-        service.helm.leave(ended.as_ref().unwrap_or_else(|stop| &stop.text))?;
+    let left_alone = service.helm.leave(ended.as_ref().unwrap_or_else(|stop| &stop.text))?;
     for what in left_alone {
         tell(json, "left alone", &what, None);
     }

@@ -1,0 +1,228 @@
+//! RDQM's loop: a buffer that is divided among downloads by their delay and rate, as classes of one shaper.
+//!
+//! The paper's station reports the round trip in link-layer acknowledgements; here the base station measures it, and the
+//! shares are the same (Algorithm 3): a flow with round trip d and rate r has d r / Σ d r of the part Q N_R / N of the buffer,
+//! a flow of which one of the two is unknown Q / N. Where the paper has one FIFO with limits for flows, each flow here has
+//! a FIFO of its own behind a shaper, and with it a share of the rate: in proportion to its station's rate, so that
+//! stations get equal times on the air.
+//!
+//! The number of classes is fixed, so that classes change in place and no packet is dropped. Flows without a class, and all
+//! that is no download, share the class `other`.
+
+use super::division::whole;
+use crate::flows::FlowKey;
+use crate::plan::{Class, Fifo, Shared};
+use airqueue_core::buffers::{RdqmFlows, rdqm_weight};
+use airqueue_core::{DataRate, Span, Time};
+use std::collections::BTreeMap;
+
+/// The class of everything without one of its own.
+pub const OTHER: u16 = 2;
+/// The least rate of a class, bit/s.
+const LEAST_BPS: u64 = 8_000;
+/// Limits that change by no more than this part are left alone: round trips are noisy.
+const ALIKE: f64 = 0.1;
+
+/// How a buffer is divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RdqmPolicy {
+    /// Q, packets.
+    pub buffer_packets: u32,
+    /// Rate of all classes together.
+    pub rate: DataRate,
+    /// How many flows have classes of their own.
+    pub classes: u16,
+    /// Number of the shaper at the interface's root.
+    pub handle: u16,
+    /// A flow that is not active for so long gives its class back.
+    pub idle: Span,
+    /// Shortest time between two changes.
+    pub least_interval: Span,
+}
+
+/// An active download.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowSeen {
+    /// Its ends.
+    pub key: FlowKey,
+    /// Rate of its station, if known.
+    pub rate: Option<DataRate>,
+    /// Its round trip without the queue here, if known.
+    pub rtt: Option<Span>,
+}
+
+/// What is to be done, in this order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// Flows that give their classes back.
+    pub released: Vec<(FlowKey, u16)>,
+    /// The classes, if one changes.
+    pub shared: Option<Shared>,
+    /// Flows that get classes.
+    pub assigned: Vec<(FlowKey, u16)>,
+}
+
+/// The division of a buffer as flows come and go.
+#[derive(Clone, Debug)]
+pub struct RdqmLoop {
+    policy: RdqmPolicy,
+    held: BTreeMap<FlowKey, Held>,
+    shared: Shared,
+    changed: Option<Time>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    class: u16,
+    active: Time,
+    weight: Option<u64>,
+    rate: Option<DataRate>,
+}
+
+impl RdqmLoop {
+    /// A buffer without flows: all belongs to `other`.
+    pub fn new(policy: RdqmPolicy) -> RdqmLoop {
+        let shared = shared(&policy, &BTreeMap::new(), 0);
+        RdqmLoop { policy, held: BTreeMap::new(), shared, changed: None }
+    }
+
+    /// The classes as they are.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Takes the active downloads. Returns what is to change now, if anything.
+    pub fn on_flows(&mut self, flows: &[FlowSeen], now: Time) -> Option<Change> {
+        for flow in flows {
+            if let Some(held) = self.held.get_mut(&flow.key) {
+                held.take(flow, now);
+            }
+        }
+        let due = self.changed.map(|changed| changed.saturating_add(self.policy.least_interval));
+        if due.is_some_and(|due| now < due) {
+            return None;
+        }
+        let mut change = Change::default();
+        let idle = self.policy.idle;
+        self.held.retain(|key, held| {
+            let stays = now - held.active < idle;
+            if !stays {
+                change.released.push((*key, held.class));
+            }
+            stays
+        });
+        let mut without = 0;
+        for flow in flows {
+            if self.held.contains_key(&flow.key) {
+                continue;
+            }
+            let Some(class) = self.free() else {
+                without += 1;
+                continue;
+            };
+            let mut held = Held { class, active: now, weight: None, rate: None };
+            held.take(flow, now);
+            self.held.insert(flow.key, held);
+            change.assigned.push((flow.key, class));
+        }
+        let shared = shared(&self.policy, &self.held, without);
+        let moved = !change.assigned.is_empty() || !change.released.is_empty();
+        if moved || differs(&self.shared, &shared) {
+            if shared != self.shared {
+                change.shared = Some(shared.clone());
+                self.shared = shared;
+            }
+            self.changed = Some(now);
+            return Some(change);
+        }
+        None
+    }
+
+    fn free(&self) -> Option<u16> {
+        let taken = |class: &u16| self.held.values().any(|held| held.class == *class);
+        ids(&self.policy).find(|class| !taken(class))
+    }
+}
+
+impl Held {
+    fn take(&mut self, flow: &FlowSeen, now: Time) {
+        self.active = now;
+        self.rate = flow.rate.or(self.rate);
+        if let (Some(rate), Some(rtt)) = (self.rate, flow.rtt) {
+            self.weight = Some(rdqm_weight(rtt, rate));
+        }
+    }
+}
+
+/// The classes of flows.
+fn ids(policy: &RdqmPolicy) -> impl Iterator<Item = u16> + use<> {
+    (OTHER + 1..).take(usize::from(policy.classes))
+}
+
+/// The classes for flows with and without one.
+fn shared(policy: &RdqmPolicy, held: &BTreeMap<FlowKey, Held>, without: u64) -> Shared {
+    let weights = held.values().filter_map(|held| held.weight);
+    // What is no download counts as a flow that reports nothing: there is always some of it.
+    let others = without.max(1);
+    let sums = RdqmFlows {
+        flows: held.len() as u64 + others,
+        reporting: weights.clone().count() as u64,
+        weights: weights.map(u128::from).sum(),
+    };
+    let share = |weight, times: u64| {
+        let (share, parts) = sums.share(policy.buffer_packets.into(), weight);
+        share as f64 * times as f64 / parts as f64
+    };
+    let shares: Vec<f64> = std::iter::once(share(None, others))
+        .chain(held.values().map(|held| share(held.weight, 1)))
+        .collect();
+    let limits = whole(&shares, policy.buffer_packets);
+    let rates = rates(policy, held, others);
+    let at: BTreeMap<u16, usize> = std::iter::once((OTHER, 0))
+        .chain(held.values().enumerate().map(|(index, held)| (held.class, index + 1)))
+        .collect();
+    let class = |id: u16| {
+        let index = at.get(&id);
+        Class {
+            id,
+            rate_bps: index.map_or(LEAST_BPS, |&index| rates[index]),
+            queue: Fifo {
+                limit_packets: Some(index.map_or(1, |&index| limits[index])),
+                limit_bytes: None,
+            },
+        }
+    };
+    Shared {
+        handle: policy.handle,
+        rate_bps: policy.rate.as_bps() / 8 * 8,
+        other: OTHER,
+        classes: std::iter::once(OTHER).chain(ids(policy)).map(class).collect(),
+    }
+}
+
+/// The rates of `other` and of the flows: equal times on the air, so in proportion to stations' rates; a station of unknown
+/// rate counts as the mean of the others. Whole bytes per second; every class of the shaper has the least rate at least.
+fn rates(policy: &RdqmPolicy, held: &BTreeMap<FlowKey, Held>, others: u64) -> Vec<u64> {
+    let known: Vec<f64> =
+        held.values().filter_map(|held| held.rate).map(|rate| rate.as_bps() as f64).collect();
+    let mean = if known.is_empty() { 1.0 } else { known.iter().sum::<f64>() / known.len() as f64 };
+    let of = |held: &Held| held.rate.map_or(mean, |rate| rate.as_bps() as f64);
+    let parts: Vec<f64> =
+        std::iter::once(mean * others as f64).chain(held.values().map(of)).collect();
+    let all: f64 = parts.iter().sum();
+    let reserved = LEAST_BPS * (u64::from(policy.classes) + 1);
+    let divided = policy.rate.as_bps().saturating_sub(reserved) as f64;
+    parts.iter().map(|part| LEAST_BPS + (divided * part / all) as u64 / 8 * 8).collect()
+}
+
+/// Whether a limit or a rate differs by more than noise.
+fn differs(old: &Shared, new: &Shared) -> bool {
+    let far = |a: f64, b: f64| (a - b).abs() > ALIKE * a.max(b);
+    let limit = |class: &Class| f64::from(class.queue.limit_packets.unwrap_or_default());
+    old.classes.iter().zip(&new.classes).any(|(old, new)| {
+        far(limit(old), limit(new)) || far(old.rate_bps as f64, new.rate_bps as f64)
+    })
+}
+
+#[cfg(test)]
+mod tests;
