@@ -18,13 +18,7 @@ impl Points {
     /// The control point of a setting.
     pub fn of(&mut self, set: &Set) -> Result<&mut dyn ControlPoint, PointError> {
         match set {
-            Set::Queue(_) => {
-                let queues = match self.queues.take() {
-                    Some(queues) => queues,
-                    None => Queues::open()?,
-                };
-                Ok(self.queues.insert(queues))
-            }
+            Set::Queue(_) => Ok(self.queues()?),
             Set::Txq(_) => Ok(&mut self.radio.txq),
             Set::Edca(_) => Ok(&mut self.radio.edca),
             Set::OwnEdca(_) => Ok(&mut self.radio.own_edca),
@@ -32,6 +26,15 @@ impl Points {
             Set::Aql(_) => Ok(&mut self.radio.aql),
             Set::Ring(_) => Ok(&mut self.radio.ring),
         }
+    }
+
+    /// The queues of interfaces.
+    pub fn queues(&mut self) -> Result<&mut Queues, PointError> {
+        let queues = match self.queues.take() {
+            Some(queues) => queues,
+            None => Queues::open()?,
+        };
+        Ok(self.queues.insert(queues))
     }
 
     /// What is set where tasks are to be put back.

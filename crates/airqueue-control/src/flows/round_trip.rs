@@ -172,7 +172,7 @@ mod tests {
             trip.on_packet(Mark::Byte(second as u32 + 1), ms(second * 1000));
             trip.on_answer(Mark::Byte(second as u32 + 1), ms(second * 1000 + delay_ms));
             let expected = if second < 100 { 20 } else { 80 };
-            if second < 100 || second >= 110 {
+            if !(100..110).contains(&second) {
                 assert_eq!(trip.least(), Some(Span::from_millis(expected)), "second {second}");
             }
         }

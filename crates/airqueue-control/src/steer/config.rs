@@ -82,7 +82,7 @@ pub struct RdqmConfig {
     pub interface: String,
     /// The interface towards the far ends, where round trips are seen without this queue. Addresses must be the same there: no
     /// translation (NAT) in between.
-    pub uplink: Option<String>,
+    pub uplink: String,
     /// Rate of the shaper: below what the air carries, or packets wait in the driver.
     pub rate: Quantity<Rate>,
     /// The buffer that is divided.
@@ -324,10 +324,8 @@ impl RdqmConfig {
     /// The queue at the start.
     fn item(&self, least_interval: Span) -> Item {
         let shared = RdqmLoop::new(self.policy(least_interval)).shared().clone();
-        let why = format!(
-            "RDQM divides {} packets among downloads by delay and rate",
-            self.buffer.value
-        );
+        let why =
+            format!("RDQM divides {} packets among downloads by delay and rate", self.buffer.value);
         let queue = QueueOf { interface: self.interface.clone(), queue: Queue::Shared(shared) };
         Item { why, set: Set::Queue(queue) }
     }
@@ -369,6 +367,7 @@ mod tests {
             rate = "20 Mb/s"
             [[rdqm]]
             interface = "eth2"
+            uplink = "eth0"
             rate = "20 Mb/s"
             buffer = "100 packets"
             [[rdqm.station]]
@@ -397,7 +396,8 @@ mod tests {
     #[test]
     fn errors_name_the_key_and_what_is_possible() {
         let edca = "config = 1\nplan = \"p\"\n[[edca]]\ninterface = \"w\"\n";
-        let rdqm = "config = 1\n[[rdqm]]\ninterface = \"e\"\nbuffer = \"100 p\"\nrate = ";
+        let rdqm =
+            "config = 1\n[[rdqm]]\ninterface = \"e\"\nuplink = \"u\"\nbuffer = \"100 p\"\nrate = ";
         for (text, expected) in [
             ("config = 2\nplan = \"p\"".to_owned(), "config: is 2; this airqueued reads version 1"),
             ("config = 1".to_owned(), "plan: is missing"),

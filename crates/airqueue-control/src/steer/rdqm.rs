@@ -51,13 +51,11 @@ pub struct FlowSeen {
     pub rtt: Option<Span>,
 }
 
-/// What is to be done, in this order.
+/// Which flows change their classes; the classes are then [`RdqmLoop::shared`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
     /// Flows that give their classes back.
     pub released: Vec<(FlowKey, u16)>,
-    /// The classes, if one changes.
-    pub shared: Option<Shared>,
     /// Flows that get classes.
     pub assigned: Vec<(FlowKey, u16)>,
 }
@@ -89,6 +87,11 @@ impl RdqmLoop {
     /// The classes as they are.
     pub fn shared(&self) -> &Shared {
         &self.shared
+    }
+
+    /// The flows with classes of their own.
+    pub fn held(&self) -> impl Iterator<Item = (FlowKey, u16)> {
+        self.held.iter().map(|(key, held)| (*key, held.class))
     }
 
     /// Takes the active downloads. Returns what is to change now, if anything.
@@ -128,10 +131,7 @@ impl RdqmLoop {
         let shared = shared(&self.policy, &self.held, without);
         let moved = !change.assigned.is_empty() || !change.released.is_empty();
         if moved || differs(&self.shared, &shared) {
-            if shared != self.shared {
-                change.shared = Some(shared.clone());
-                self.shared = shared;
-            }
+            self.shared = shared;
             self.changed = Some(now);
             return Some(change);
         }

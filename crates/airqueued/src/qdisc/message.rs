@@ -9,6 +9,8 @@ pub(super) const DELETE_QDISC: u16 = 37;
 pub(super) const GET_QDISC: u16 = 38;
 pub(super) const NEW_CLASS: u16 = 40;
 pub(super) const GET_CLASS: u16 = 42;
+pub(super) const NEW_FILTER: u16 = 44;
+pub(super) const DELETE_FILTER: u16 = 45;
 pub(super) const GET_FILTER: u16 = 46;
 
 /// `TC_H_ROOT`: what has no parent.
@@ -85,6 +87,26 @@ pub(super) fn made(
     Request { kind, flags: NLM_F_CREATE | replace, body: body.finish() }
 }
 
+/// A filter (tc-u32) of all protocols at a shaper: index, number and the shaper's.
+pub(super) fn filter_request(
+    kind: u16,
+    flags: u16,
+    (index, handle, parent): (u32, u32, u32),
+    options: Option<Vec<u8>>,
+) -> Request {
+    // `tcm_info`: the priority of the filters among others, and the protocol, `ETH_P_ALL`.
+    let info = 1 << 16 | u32::from(3_u16.to_be());
+    let mut body = Writer::after(&words([0, index, handle, parent, info])).text(KIND, "u32");
+    if let Some(options) = options {
+        body = body.bytes(OPTIONS, &options);
+    }
+    Request { kind, flags, body: body.finish() }
+}
+
 fn header(index: u32, handle: u32, parent: u32) -> Vec<u8> {
-    [0, index, handle, parent, 0].iter().flat_map(|word| word.to_ne_bytes()).collect()
+    words([0, index, handle, parent, 0])
+}
+
+fn words(words: [u32; 5]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }

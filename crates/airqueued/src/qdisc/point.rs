@@ -2,8 +2,9 @@
 
 use super::tree::{self, Tree};
 use super::trial::{Trial, trial};
-use super::{build, words};
+use super::{build, filters, words};
 use crate::netlink::{Netlink, NetlinkError, ROUTE};
+use airqueue_control::flows::FlowKey;
 use airqueue_control::plan::{Queue, QueueOf, Set, Shared};
 use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
 use nix::errno::Errno;
@@ -20,6 +21,36 @@ impl Queues {
         let netlink =
             Netlink::open(ROUTE).map_err(|error| PointError::Refused(error.to_string()))?;
         Ok(Queues { netlink })
+    }
+
+    /// Puts packets of downloads into classes of the shaper `handle` of an interface, after classes were taken from others.
+    pub fn classify(
+        &mut self,
+        interface: &str,
+        handle: u16,
+        released: &[(FlowKey, u16)],
+        assigned: &[(FlowKey, u16)],
+    ) -> Result<(), PointError> {
+        let index = index(interface)?;
+        let away = released.iter().map(|(_, class)| filters::released(index, handle, *class));
+        let new = assigned
+            .iter()
+            .filter_map(|(flow, class)| filters::assigned(index, handle, *class, flow));
+        let requests: Vec<_> = away.chain(new).collect();
+        let refusals = self
+            .netlink
+            .batch(&requests)
+            .map_err(|error| refused(interface, "take filters", &error))?;
+        // A filter that is gone already is as wanted.
+        let told = refusals
+            .into_iter()
+            .find(|(at, refusal)| *at >= released.len() || refusal.errno != Errno::ENOENT);
+        match told {
+            Some((_, refusal)) => {
+                Err(refused(interface, "take filters", &NetlinkError::Refused(refusal)))
+            }
+            None => Ok(()),
+        }
     }
 
     fn tree(&mut self, interface: &str, index: u32) -> Result<tree::Found, PointError> {
@@ -50,14 +81,15 @@ impl ControlPoint for Queues {
     fn aim(&mut self, set: &Set, now: &Value, original: &Value) -> Result<Aim, PointError> {
         let QueueOf { interface, queue } = queue_of(set)?;
         let (now, original) = (parsed(now)?, parsed(original)?);
+        let tree = aimed(interface, queue, &now, &original)?;
+        if tree.in_place(&now) {
+            // What else is there, as filters of ours, stays.
+            return Ok(Aim { value: value(&tree), interrupts: None });
+        }
         let lost = self.again(interface, now.index)?.lost.into_iter().next();
         if let Some(what) = lost.or_else(|| now.refusal()).or_else(|| original.refusal()) {
             let why = "which airqueued could not put back; remove it with tc first";
             return Err(PointError::Refused(format!("{interface} has {what}, {why}")));
-        }
-        let tree = aimed(interface, queue, &now, &original)?;
-        if tree.in_place(&now) {
-            return Ok(Aim { value: value(&tree), interrupts: None });
         }
         if let Trial::Refused(why) = trial(&tree) {
             let what = words::of(&tree);

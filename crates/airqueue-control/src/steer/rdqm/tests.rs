@@ -43,9 +43,8 @@ fn shares_are_those_of_the_algorithm() {
         seen(3, Some(1.0), Some(150)),
     ];
     let change = rdqm.on_flows(&flows, at(0)).unwrap();
-    let shared = change.shared.unwrap();
     // 15.25, 28.76, 14.38, 2.61: the largest remainders are rounded up.
-    assert_eq!(limits(&shared), [15, 29, 14, 3, 1]);
+    assert_eq!(limits(rdqm.shared()), [15, 29, 14, 3, 1]);
     assert_eq!(change.assigned, [(key(1), 3), (key(2), 4), (key(3), 5)]);
     // Delays instead of rates: 50, 100 and 150 ms of 300.
     let flows = [
@@ -53,9 +52,9 @@ fn shares_are_those_of_the_algorithm() {
         seen(2, Some(9.0), Some(100)),
         seen(3, Some(9.0), Some(150)),
     ];
-    let shared = rdqm.on_flows(&flows, at(5)).unwrap().shared.unwrap();
+    rdqm.on_flows(&flows, at(5)).unwrap();
     // 15.25, 7.625, 15.25, 22.875.
-    assert_eq!(limits(&shared), [15, 8, 15, 23, 1]);
+    assert_eq!(limits(rdqm.shared()), [15, 8, 15, 23, 1]);
 }
 
 #[test]
@@ -63,9 +62,9 @@ fn a_flow_that_tells_nothing_has_an_equal_share() {
     let mut rdqm = RdqmLoop::new(policy());
     let flows =
         [seen(1, Some(11.0), None), seen(2, None, Some(100)), seen(3, Some(11.0), Some(10))];
-    let shared = rdqm.on_flows(&flows, at(0)).unwrap().shared.unwrap();
+    rdqm.on_flows(&flows, at(0)).unwrap();
     // Q/N = 15.25 for each, the one that reports among them: it is alone in its part.
-    let mut each = limits(&shared);
+    let mut each = limits(rdqm.shared());
     each.sort();
     assert_eq!(each, [1, 15, 15, 15, 16]);
 }
@@ -77,7 +76,7 @@ fn flows_keep_their_classes_and_give_them_back_when_idle() {
     let change = rdqm.on_flows(&all, at(0)).unwrap();
     assert_eq!(change.assigned.len(), 4);
     // Two flows share `other`: N = 6, and twice Q/6 = 20.3 is theirs, which has the largest remainder.
-    assert_eq!(limits(&change.shared.unwrap()), [21, 10, 10, 10, 10]);
+    assert_eq!(limits(rdqm.shared()), [21, 10, 10, 10, 10]);
     assert_eq!(rdqm.on_flows(&all, at(1)), None);
     assert_eq!(rdqm.on_flows(&all, at(10)), None);
     // Flows 1 to 5 go on; the first one gives its class to another after 30 s.

@@ -1,5 +1,6 @@
 //! The plan in force, whose values a service changes.
 
+use super::rdqm::Moves;
 use crate::carry::{Company, carry};
 use crate::commands::survey::survey;
 use crate::commands::{Code, Ground, PATIENCE, Stop, ended};
@@ -77,6 +78,13 @@ impl<'a> Helm<'a> {
         let before = std::mem::replace(&mut step.target, target);
         step.set = set;
         Ok((before.words, step.target.words.clone()))
+    }
+
+    /// Moves flows between the classes of a queue.
+    pub(super) fn classify(&mut self, moves: &Moves) -> Result<(), Stop> {
+        let Moves { interface, handle, released, assigned } = moves;
+        let queues = self.points.queues().map_err(refused)?;
+        queues.classify(interface, *handle, released, assigned).map_err(refused)
     }
 
     /// Sees to it that the setting at a place in the plan is as it was set last.

@@ -1,12 +1,12 @@
 //! The loops of a service: each has one setting of the plan, and says what its value is to be.
 
+use super::ears::{Ears, Side};
+use super::rdqm::{Moves, Rates, Rdqm};
 use crate::commands::{Code, Stop};
-use crate::tap::Tap;
-use airqueue_control::flows::{Counts, Flows};
+use crate::radio::nl80211::Nl80211;
 use airqueue_control::plan::{Plan, Set};
-use airqueue_control::steer::{Config, Knob, TxopLoop};
-use airqueue_core::Time;
-use std::collections::BTreeMap;
+use airqueue_control::steer::{AdaptiveLoop, Config, Knob, TxopLoop};
+use airqueue_core::{Span, Time};
 
 /// A change that a loop wants.
 pub(super) struct Turn {
@@ -16,18 +16,17 @@ pub(super) struct Turn {
     pub(super) set: Set,
     /// Why, in words.
     pub(super) why: String,
+    /// Flows that change their classes with it.
+    pub(super) moves: Option<Moves>,
 }
 
 /// All loops, and what they listen to.
 pub(super) struct Loops {
-    ears: BTreeMap<String, Ear>,
+    ears: Ears,
+    nl80211: Option<Nl80211>,
     edca: Vec<Edca>,
-}
-
-/// An interface that is listened to.
-struct Ear {
-    tap: Tap,
-    flows: Flows,
+    adaptive: Vec<Adaptive>,
+    rdqm: Vec<Rdqm>,
 }
 
 struct Edca {
@@ -37,27 +36,49 @@ struct Edca {
     interface: String,
 }
 
+struct Adaptive {
+    at: usize,
+    knob: Knob,
+    limit: AdaptiveLoop,
+    interface: String,
+    uplink: Option<String>,
+}
+
 impl Loops {
     /// The loops of a configuration. The error names the loop whose setting the plan lacks, or what cannot be listened to.
     pub(super) fn new(config: &Config, plan: &Plan, now: Time) -> Result<Loops, Stop> {
-        let mut loops = Loops { ears: BTreeMap::new(), edca: Vec::new() };
+        let mut ears = Ears::default();
+        let pace = config.at_most_every.value;
+        let mut edca = Vec::new();
         for (index, each) in config.edca.iter().enumerate() {
             let knob = each.knob();
             let at = place(&knob, plan, &format!("edca[{index}]"))?;
-            let txop = TxopLoop::new(each.policy(config.at_most_every.value));
             let interface = each.interface.clone();
-            loops.listen(&interface, now)?;
-            loops.edca.push(Edca { at, knob, txop, interface });
+            ears.listen(&interface, Side::Stations, now)?;
+            edca.push(Edca { at, knob, txop: TxopLoop::new(each.policy(pace)), interface });
         }
-        Ok(loops)
-    }
-
-    fn listen(&mut self, interface: &str, now: Time) -> Result<(), Stop> {
-        if !self.ears.contains_key(interface) {
-            let tap = Tap::open(interface).map_err(|e| Stop::new(Code::Failed, e.to_string()))?;
-            self.ears.insert(interface.to_owned(), Ear { tap, flows: Flows::new(now) });
+        let mut adaptive = Vec::new();
+        for (index, each) in config.adaptive.iter().enumerate() {
+            let knob = each.knob();
+            let at = place(&knob, plan, &format!("adaptive[{index}]"))?;
+            let begin = knob.value(&plan.settings[at].set).unwrap_or_default();
+            let (interface, uplink) = (each.interface.clone(), each.uplink.clone());
+            ears.listen(&interface, Side::Stations, now)?;
+            if let Some(uplink) = &uplink {
+                ears.listen(uplink, Side::Far, now)?;
+            }
+            let limit = AdaptiveLoop::new(each.policy(pace), begin);
+            adaptive.push(Adaptive { at, knob, limit, interface, uplink });
         }
-        Ok(())
+        let first = plan.settings.len() - config.rdqm.len();
+        let rdqm = config
+            .rdqm
+            .iter()
+            .enumerate()
+            .map(|(index, each)| Rdqm::new(first + index, each.clone(), pace, &mut ears, now));
+        let rdqm = rdqm.collect::<Result<Vec<_>, Stop>>()?;
+        let nl80211 = if rdqm.is_empty() { None } else { Nl80211::open().ok().flatten() };
+        Ok(Loops { ears, nl80211, edca, adaptive, rdqm })
     }
 
     /// Whether packets have to be taken in.
@@ -67,43 +88,66 @@ impl Loops {
 
     /// Takes in the packets that have passed.
     pub(super) fn drain(&mut self) {
-        for Ear { tap, flows } in self.ears.values_mut() {
-            tap.drain(|packet, outgoing, at| flows.on_packet(packet, outgoing, at));
-        }
+        self.ears.drain();
     }
 
     /// Looks at the flows. Returns the settings that are to change now; `sets` are those of the plan as they are.
     pub(super) fn look(&mut self, sets: &[Set], now: Time) -> Vec<Turn> {
-        let counts: BTreeMap<&str, Counts> = self
-            .ears
-            .iter_mut()
-            .map(|(name, ear)| {
-                ear.flows.look(now);
-                (name.as_str(), ear.flows.counts())
-            })
-            .collect();
-        let mut turns = Vec::new();
+        self.ears.look(now);
+        let (ears, mut turns) = (&self.ears, Vec::new());
         for Edca { at, knob, txop, interface } in &mut self.edca {
-            let downloads = counts.get(interface.as_str()).map_or(0, |counts| counts.downloads);
+            let downloads = ears.counts(interface).downloads;
             if let Some(txop_us) = txop.on_downloads(downloads, now) {
-                let why = match downloads {
-                    1 => "1 active download".to_owned(),
-                    many => format!("{many} active downloads"),
-                };
-                turns.push(Turn { at: *at, set: knob.turned(&sets[*at], txop_us), why });
+                let why = counted(downloads, "active download");
+                turns.push(Turn {
+                    at: *at,
+                    set: knob.turned(&sets[*at], txop_us),
+                    why,
+                    moves: None,
+                });
             }
+        }
+        for Adaptive { at, knob, limit, interface, uplink } in &mut self.adaptive {
+            let flows = ears.counts(interface);
+            let flows = flows.downloads + flows.uploads;
+            let rtt = uplink.as_ref().and_then(|uplink| ears.median_rtt(interface, uplink));
+            if let Some(packets) = limit.on_flows(flows, rtt, now) {
+                let trip = rtt.map_or(String::new(), |rtt| format!(", round trip {}", in_ms(rtt)));
+                let why = format!("{}{trip}", counted(flows, "active flow"));
+                turns.push(Turn {
+                    at: *at,
+                    set: knob.turned(&sets[*at], packets),
+                    why,
+                    moves: None,
+                });
+            }
+        }
+        if !self.rdqm.is_empty() {
+            let rates = Rates::read(self.nl80211.as_mut());
+            turns.extend(self.rdqm.iter_mut().filter_map(|rdqm| rdqm.look(ears, &rates, now)));
         }
         turns
     }
+
+    /// The classes of flows at a setting that was made anew.
+    pub(super) fn again(&self, at: usize) -> Option<Moves> {
+        self.rdqm.iter().find(|rdqm| rdqm.at == at).map(Rdqm::again)
+    }
+}
+
+fn counted(number: u32, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+fn in_ms(span: Span) -> String {
+    format!("{:.1} ms", span.as_secs_f64() * 1e3)
 }
 
 /// The setting of the plan that a loop changes.
 fn place(knob: &Knob, plan: &Plan, who: &str) -> Result<usize, Stop> {
     knob.find(plan).ok_or_else(|| {
-        let what = knob.wanted();
-        Stop::new(
-            Code::Refused,
-            format!("{who}: the plan has no setting for this loop; it needs {what}"),
-        )
+        let what =
+            format!("{who}: the plan has no setting for this loop; it needs {}", knob.wanted());
+        Stop::new(Code::Refused, what)
     })
 }

@@ -1,7 +1,9 @@
 //! `airqueued --config FILE`: the service that keeps settings right until it is stopped.
 
+mod ears;
 mod helm;
 mod loops;
+mod rdqm;
 
 use super::args::ServiceArgs;
 use super::{Code, Stop, say};
@@ -54,10 +56,13 @@ fn config(path: &Path) -> Result<Config, Stop> {
     Config::read(&text).map_err(|error| refused(error.to_string()))
 }
 
-/// The plan of the configuration; its path is that seen from the configuration's folder.
+/// The plan of the configuration, whose path is that seen from the configuration's folder, and what its loops add.
 fn plan(config: &Config, path: &Path) -> Result<Plan, Stop> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    super::apply::read(&folder.join(&config.plan))
+    let plan =
+        config.plan.as_ref().map(|plan| super::apply::read(&folder.join(plan))).transpose()?;
+    let refused = |error| Stop::new(Code::Refused, format!("{}: {error}", path.display()));
+    config.whole(plan).map_err(refused)
 }
 
 /// The signals that end the service. A SIGKILL is the guard's business.
@@ -120,7 +125,11 @@ impl Service<'_> {
         let sets: Vec<_> = self.helm.settings().map(|(set, _)| set.clone()).collect();
         for turn in self.loops.look(&sets, now) {
             let (from, to) = self.helm.turn(turn.at, turn.set)?;
-            let what = format!("{} from {from} to {to}", sets[turn.at].point());
+            if let Some(moves) = &turn.moves {
+                self.helm.classify(moves)?;
+            }
+            let point = sets[turn.at].point();
+            let what = if from == to { point } else { format!("{point} from {from} to {to}") };
             self.tell("changed", &what, Some(&turn.why));
         }
         Ok(())
@@ -136,6 +145,9 @@ impl Service<'_> {
             match kept {
                 Kept::So => {}
                 Kept::SetAgain(was) => {
+                    if let Some(moves) = self.loops.again(at) {
+                        self.helm.classify(&moves)?;
+                    }
                     self.tell("set again", &point, Some(&format!("it had become {was}")));
                 }
                 Kept::Gone(what) => self.tell("gone", &point, Some(&what)),

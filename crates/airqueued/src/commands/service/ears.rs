@@ -1,0 +1,102 @@
+//! The interfaces that a service listens to.
+
+use crate::commands::{Code, Stop};
+use crate::tap::Tap;
+use airqueue_control::flows::{Counts, Direction, Flow, FlowKey, Flows};
+use airqueue_core::{Span, Time};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// Which side of an interface the stations are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    /// What leaves goes to stations.
+    Stations,
+    /// What leaves goes to the far ends.
+    Far,
+}
+
+/// All taps, with the flows that pass them.
+#[derive(Default)]
+pub(super) struct Ears {
+    ears: BTreeMap<(String, Side), Ear>,
+}
+
+struct Ear {
+    tap: Tap,
+    flows: Flows,
+    seen: Vec<Flow>,
+}
+
+impl Ears {
+    /// Listens to an interface from now on.
+    pub(super) fn listen(&mut self, interface: &str, side: Side, now: Time) -> Result<(), Stop> {
+        let key = (interface.to_owned(), side);
+        if let Entry::Vacant(free) = self.ears.entry(key) {
+            let tap = Tap::open(interface).map_err(|e| Stop::new(Code::Failed, e.to_string()))?;
+            free.insert(Ear { tap, flows: Flows::new(now), seen: Vec::new() });
+        }
+        Ok(())
+    }
+
+    /// Whether packets have to be taken in.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ears.is_empty()
+    }
+
+    /// Takes in the packets that have passed.
+    pub(super) fn drain(&mut self) {
+        for ((_, side), Ear { tap, flows, .. }) in &mut self.ears {
+            tap.drain(|packet, leaves, at| {
+                flows.on_packet(packet, leaves == (*side == Side::Stations), at);
+            });
+        }
+    }
+
+    /// Looks at all flows.
+    pub(super) fn look(&mut self, now: Time) {
+        for ear in self.ears.values_mut() {
+            ear.seen = ear.flows.look(now);
+        }
+    }
+
+    fn of(&self, interface: &str, side: Side) -> Option<&Ear> {
+        self.ears.get(&(interface.to_owned(), side))
+    }
+
+    /// How many flows of an interface were active at the last look.
+    pub(super) fn counts(&self, interface: &str) -> Counts {
+        self.of(interface, Side::Stations).map_or(Counts::default(), |ear| ear.flows.counts())
+    }
+
+    /// The active flows of an interface at the last look.
+    fn active(&self, interface: &str, side: Side) -> impl Iterator<Item = &Flow> {
+        let seen = self.of(interface, side).map_or(&[][..], |ear| &ear.seen);
+        seen.iter().filter(|flow| flow.active)
+    }
+
+    /// The active downloads of an interface at the last look.
+    pub(super) fn downloads(&self, interface: &str) -> impl Iterator<Item = &Flow> {
+        self.active(interface, Side::Stations).filter(|flow| flow.direction == Direction::Download)
+    }
+
+    /// A flow's round trip from an uplink to its far end; the queue towards the stations is not in it.
+    pub(super) fn far_rtt(&self, uplink: &str, flow: &FlowKey) -> Option<Span> {
+        let seen = &self.of(uplink, Side::Far)?.seen;
+        let at = seen.binary_search_by_key(flow, |flow| flow.key).ok()?;
+        seen[at].far.least
+    }
+
+    /// The median of both halves over the active flows, added: the round trip without the queue towards the stations.
+    /// Addresses may be translated between the two interfaces.
+    pub(super) fn median_rtt(&self, interface: &str, uplink: &str) -> Option<Span> {
+        let near = self.active(interface, Side::Stations).filter_map(|flow| flow.station.least);
+        let far = self.active(uplink, Side::Far).filter_map(|flow| flow.far.least);
+        Some(median(near.collect())? + median(far.collect())?)
+    }
+}
+
+fn median(mut spans: Vec<Span>) -> Option<Span> {
+    spans.sort();
+    spans.get(spans.len() / 2).copied()
+}
