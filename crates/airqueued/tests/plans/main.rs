@@ -3,4 +3,6 @@
 
 mod apply;
 mod bed;
+mod flows;
 mod kills;
+mod service;

@@ -1,0 +1,241 @@
+//! Flows of real TCP through a router: seen, and followed by the service.
+
+use crate::bed::{Bed, PATIENCE, apart};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A server that sends to everybody who connects, at a port of both versions of IP.
+const SERVER: &str = "
+import socket, threading
+listening = socket.create_server(('::', 5001), family=socket.AF_INET6, dualstack_ipv6=True)
+def feed(connection):
+    try:
+        while True:
+            connection.sendall(bytes(65536))
+    except OSError:
+        pass
+while True:
+    threading.Thread(target=feed, args=(listening.accept()[0],), daemon=True).start()
+";
+/// A station that downloads, from an address of its own, until it is killed.
+const STATION: &str = "
+import socket, sys
+family = socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET
+connection = socket.socket(family)
+connection.bind((sys.argv[1], 0))
+connection.connect((sys.argv[2], 5001))
+while connection.recv(1 << 18):
+    pass
+";
+
+/// A router with an uplink `wan` to a server, and `lan` to a station with several addresses; each in its namespace.
+struct Home {
+    server: Child,
+    station: Child,
+    programs: RefCell<Vec<Child>>,
+    bed: Bed,
+}
+
+impl Home {
+    fn new() -> Option<Home> {
+        let bed = Bed::new()?;
+        let beside = || {
+            let mut command = bed.command("unshare");
+            command.args(["--net", "sleep", "1000"]).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let home = Home { server: beside(), station: beside(), programs: RefCell::default(), bed };
+        home.bed.until("both namespaces", PATIENCE, || {
+            let of =
+                |process: &Child| std::fs::read_link(format!("/proc/{}/ns/net", process.id())).ok();
+            let router = home.bed.inside("readlink", &["/proc/self/ns/net"]).stdout;
+            let router = String::from_utf8(router).unwrap();
+            [&home.server, &home.station].map(of).iter().all(|found| {
+                found.as_ref().is_some_and(|found| found.to_string_lossy() != router.trim())
+            })
+        });
+        home.connect("wan", &home.server, 1);
+        home.connect("lan", &home.station, 2);
+        for extra in 3..6 {
+            let address = format!("10.2.0.{extra}/24");
+            home.ip(&home.station, &["address", "add", &address, "dev", "eth"]);
+        }
+        let forward = ["-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"];
+        assert!(home.bed.inside("sysctl", &forward).status.success());
+        home.start(&home.server, SERVER, &[]);
+        Some(home)
+    }
+
+    fn connect(&self, interface: &str, host: &Child, net: u8) {
+        let pid = host.id().to_string();
+        let pair = ["link", "add", interface, "type", "veth", "peer", "name", "eth", "netns", &pid];
+        assert!(self.bed.inside("ip", &pair).status.success());
+        let four = |last: u8| format!("10.{net}.0.{last}");
+        let six = |last: u8| format!("fd0{net}::{last}");
+        for address in [format!("{}/24", four(1)), format!("{}/64", six(1))] {
+            let output =
+                self.bed.inside("ip", &["address", "add", &address, "dev", interface, "nodad"]);
+            assert!(output.status.success(), "{output:?}");
+        }
+        assert!(self.bed.inside("ip", &["link", "set", interface, "up"]).status.success());
+        for address in [format!("{}/24", four(2)), format!("{}/64", six(2))] {
+            self.ip(host, &["address", "add", &address, "dev", "eth", "nodad"]);
+        }
+        self.ip(host, &["link", "set", "eth", "up"]);
+        self.ip(host, &["route", "add", "default", "via", &four(1)]);
+        self.ip(host, &["-6", "route", "add", "default", "via", &six(1)]);
+    }
+
+    fn at(&self, host: &Child) -> Command {
+        let mut command = self.bed.command("nsenter");
+        command.arg(format!("--net=/proc/{}/ns/net", host.id()));
+        command
+    }
+
+    fn ip(&self, host: &Child, arguments: &[&str]) {
+        let output = self.at(host).arg("ip").args(arguments).output().unwrap();
+        assert!(output.status.success(), "ip {arguments:?}: {output:?}");
+    }
+
+    fn start(&self, host: &Child, program: &str, arguments: &[&str]) {
+        let mut command = self.at(host);
+        command.args(["python3", "-c", program]).args(arguments);
+        self.programs.borrow_mut().push(apart(command));
+    }
+
+    /// A station's address begins to download.
+    fn download(&self, address: &str) {
+        let server = if address.contains(':') { "fd01::2" } else { "10.1.0.2" };
+        self.start(&self.station, STATION, &[address, server]);
+    }
+
+    /// The flows through `lan` in a second.
+    fn flows(&self) -> Value {
+        let mut command = self.bed.command(env!("CARGO_BIN_EXE_airqueued"));
+        let output = command.args(["flows", "lan", "--count", "1", "--json"]).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let mut programs = self.programs.borrow_mut();
+        for process in programs.iter_mut().chain([&mut self.server, &mut self.station]) {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+#[test]
+fn downloads_are_seen_with_their_rates_and_round_trips() {
+    let Some(home) = Home::new() else { return };
+    // 8 Mb/s in a FIFO of 30 packets behind `lan`: a packet waits up to 30 times 1.514 ms.
+    home.bed.tc("qdisc add dev lan root handle 1: tbf rate 8mbit burst 3028 limit 3000000");
+    home.bed.tc("qdisc add dev lan parent 1:1 handle 10: pfifo limit 30");
+    home.download("10.2.0.2");
+    home.download("fd02::2");
+    std::thread::sleep(Duration::from_secs(4));
+    let look = home.flows();
+    let (downloads, uploads) = (look["downloads"].as_u64(), look["uploads"].as_u64());
+    assert_eq!((downloads, uploads), (Some(2), Some(0)), "{look:#}");
+    let flows = look["flows"].as_array().unwrap();
+    let sum: f64 = flows.iter().map(|flow| flow["down_bps"].as_f64().unwrap()).sum();
+    // Payload is 1448 of 1514 bytes, 1428 with IPv6.
+    assert!((6.8e6..8e6).contains(&sum), "{look:#}");
+    for flow in flows {
+        assert_eq!(flow["far"].as_str().unwrap().rsplit(':').next(), Some("5001"));
+        let [near, far] = ["station_rtt", "far_rtt"].map(|half| &flow[half]);
+        // veth has no delay; the station's processor may be late.
+        assert!(near["least_s"].as_f64().unwrap() < 0.005, "{flow:#}");
+        // The wait in the FIFO lies between an acknowledgement and the data that follows.
+        let wait_s = far["smoothed_s"].as_f64().unwrap();
+        assert!((0.01..0.06).contains(&wait_s), "{flow:#}");
+        assert!(near["samples"].as_u64() > Some(20) && far["samples"].as_u64() > Some(20));
+    }
+}
+
+#[test]
+fn a_buffer_is_divided_among_downloads_by_rate_and_given_back() {
+    let Some(home) = Home::new() else { return };
+    let bed = &home.bed;
+    let before = bed.shown("lan");
+    let configuration = "config = 1\nat_most_every = \"1 s\"\n[[rdqm]]\ninterface = \"lan\"\n\
+        uplink = \"wan\"\nrate = \"20 Mb/s\"\nbuffer = \"100 packets\"\nclasses = 4\nidle = \"2 s\"\n\
+        [[rdqm.station]]\naddress = \"10.2.0.2\"\nrate = \"11 Mb/s\"\n\
+        [[rdqm.station]]\naddress = \"fd02::2\"\nrate = \"1 Mb/s\"\n";
+    let file = bed.plan_file().with_file_name("airqueued.toml");
+    std::fs::write(&file, configuration).unwrap();
+    let mut service = apart(bed.airqueued(&["--config", file.to_str().unwrap()]));
+    bed.until("steered", PATIENCE, || bed.status()["state"] == "steered");
+    for address in ["10.2.0.2", "fd02::2", "10.2.0.3"] {
+        home.download(address);
+    }
+    let filters = || {
+        let output = bed.inside("tc", &["filter", "show", "dev", "lan"]);
+        String::from_utf8(output.stdout).unwrap().matches("flowid").count()
+    };
+    bed.until("three flows have classes", PATIENCE, || filters() == 3);
+    std::thread::sleep(Duration::from_secs(4));
+    // N is 4 with what has no class: Q/4 for it and for the flow without a known rate; half the buffer for the two others,
+    // whose delays hardly differ: the one with 11 Mb/s has far more of it.
+    let shown = bed.disciplines("lan");
+    let limit = |line: &str| line.split("limit ").nth(1)?.strip_suffix('p')?.parse::<u32>().ok();
+    let mut limits: Vec<u32> = shown.lines().filter_map(|line| limit(line.trim())).collect();
+    limits.sort();
+    assert_eq!(limits.len(), 5, "{shown}");
+    let used = &limits[1..];
+    assert_eq!(used.iter().sum::<u32>(), 100, "{shown}");
+    assert_eq!(used.iter().filter(|limit| **limit == 25).count(), 2, "{shown}");
+    assert!(used[3] >= 35 && used[0] <= 15, "{shown}");
+    // Packets go into their classes, and nothing was dropped when classes changed: only full queues drop.
+    let output = bed.inside("tc", &["-s", "class", "show", "dev", "lan"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let sent = |class: &str| -> u64 {
+        let (_, after) = text.split_once(&format!("class htb 10:{class} ")).unwrap();
+        let (_, after) = after.split_once("Sent ").unwrap();
+        after.split(' ').next().unwrap().parse().unwrap()
+    };
+    for class in ["3", "4", "5"] {
+        assert!(sent(class) > 100_000, "{class}: {text}");
+    }
+    assert_eq!(sent("6"), 0, "{text}");
+    // The stations end: classes and filters go back, and with the service the shaper.
+    for station in home.programs.borrow_mut().iter_mut().skip(1) {
+        station.kill().unwrap();
+    }
+    bed.until("no flow has a class", PATIENCE, || filters() == 0);
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(service.id() as i32),
+        nix::sys::signal::Signal::SIGTERM,
+    )
+    .unwrap();
+    assert!(service.wait().unwrap().success());
+    assert_eq!(bed.shown("lan"), before);
+}
+
+#[test]
+fn a_limit_follows_the_number_of_flows() {
+    let Some(home) = Home::new() else { return };
+    let bed = &home.bed;
+    let queue = serde_json::json!({"shaped": {"rate_bps": 20_000_000,
+        "below": {"fifo": {"limit_packets": 300}}}});
+    bed.plan(&[("lan", queue)]);
+    let configuration = "config = 1\nplan = \"plan.json\"\nat_most_every = \"1 s\"\n\
+        [[adaptive]]\ninterface = \"lan\"\nrate = \"20 Mb/s\"\nrtt = \"200 ms\"\n";
+    let file = bed.plan_file().with_file_name("airqueued.toml");
+    std::fs::write(&file, configuration).unwrap();
+    let mut service = apart(bed.airqueued(&["--config", file.to_str().unwrap()]));
+    bed.until("steered", PATIENCE, || bed.status()["state"] == "steered");
+    // 20 Mb/s times 200 ms are 331 packets of 1514 bytes; for four flows half of them.
+    let has = |limit: u32| bed.disciplines("lan").contains(&format!("limit {limit}p"));
+    home.download("10.2.0.2");
+    bed.until("a limit for one flow", PATIENCE, || has(331));
+    for address in ["10.2.0.3", "10.2.0.4", "10.2.0.5"] {
+        home.download(address);
+    }
+    bed.until("a limit for four flows", PATIENCE, || has(166));
+    service.kill().unwrap();
+    service.wait().unwrap();
+}
