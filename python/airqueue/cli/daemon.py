@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "status": "Say what plans have set, and what waits to be confirmed.",
     "places": "Say where the queue of each interface is, and what it cannot hold.",
     "watch": "Show every station's queues live, and which do not drain.",
+    "flows": "Show the flows through an interface live, with their round trips.",
 }
 
 
@@ -50,4 +51,4 @@ def program() -> str | None:
     return shutil.which(PROGRAM, path=os.pathsep.join([str(beside), os.environ.get("PATH", "")]))
 
 
-apply, confirm, restore, status, places, watch = (_Passing(name) for name in COMMANDS)
+apply, confirm, restore, status, places, watch, flows = (_Passing(name) for name in COMMANDS)
