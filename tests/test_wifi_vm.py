@@ -33,6 +33,7 @@ SETTINGS = {
     "edca": {"edca": {**EDCA, **ANNOUNCED}},
     "own_edca": {"own_edca": {**EDCA, "aifsn": 2, "cw_min": 7, "cw_max": 15, "txop_us": 1024}},
     "shaped": {"queue": {"interface": "wlan0", "queue": SHAPED}},
+    "fair": {"own_edca": {**EDCA, "aifsn": 6, "cw_min": 31, "cw_max": 1023, "txop_us": 0}},
     "ring": {"ring": {"interface": "eth0", "packets": 80}},
     "rounded": {"ring": {"interface": "eth0", "packets": 50}},
     "few": {"txq": {"phy": "phy0", "limit_packets": 30}},
@@ -52,6 +53,15 @@ READABLE = {True: ["txq", "shaped"], False: ["empty"]}
 # What each kernel accepts of the access point. Before TXQs the root qdisc has the queue.
 ACCEPTED = {True: ["txq", "edca", "own_edca", "shaped"], False: ["edca", "own_edca", "empty"]}
 REFUSED = {True: ["few", "empty", "weight", "aql"], False: ["txq", "weight", "aql"]}
+SERVICE = """
+config = 1
+plan = "fair.json"
+every = "500 ms"
+at_most_every = "1 s"
+[[edca]]
+interface = "wlan0"
+packet = "1.27 ms"
+"""
 
 SCRIPT = """
 radios 5
@@ -137,6 +147,15 @@ if [ TXQS = True ]; then
 fi
 run restore airqueued ap restore --state /run/ap
 look restored
+within ap $PWD/airqueued --config service.toml --state /run/service --json >service.out 2>service.err &
+waits 20 grep -q set service.out
+within ap PYTHON downloads.py 10.9.0.2 3 6
+# The next look finds them gone.
+sleep 2.5
+within ap PYTHON downloads.py 10.9.0.2 1 1
+pkill -TERM -x airqueued
+waits 20 sh -c '! pgrep -x airqueued'
+run service-status airqueued ap status --state /run/service --json
 kills KILLS
 touch listen.stop
 wait
@@ -166,6 +185,7 @@ def ran(tmp_path_factory):
     txqs = kernel.has_txqs
     (folder / "accepted.json").write_text(plan(*ACCEPTED[txqs]), "utf-8")
     (folder / "readable.json").write_text(plan(*READABLE[txqs]), "utf-8")
+    (folder / "service.toml").write_text(SERVICE, "utf-8")
     kills = os.environ.get(KILLS, "2")
     words = {
         "KILLS": kills,
@@ -177,6 +197,7 @@ def ran(tmp_path_factory):
     files = {
         "airqueued": max(built, key=lambda path: path.stat().st_mtime),
         "flood.py": HERE / "flood.py",
+        "downloads.py": HERE / "downloads.py",
         "listen.py": HERE / "listen.py",
     }
     limit_s = 400 + 60 * int(kills)
@@ -263,6 +284,20 @@ def test_stations_hear_what_is_announced_and_stay(ran):
     # Between the looks is more than a second each.
     times = [ran.connected_s(name) for name in ("before", "applied", "restored")]
     assert times == sorted(set(times)), "the station did not connect anew"
+
+
+def test_the_txop_follows_the_downloads(ran):
+    assert ran.text("service.err") == ""
+    events = [json.loads(line) for line in ran.text("service.out").splitlines()]
+    assert [event["event"] for event in events[:1]] == ["set"]
+    changes = [(event["what"], event["why"]) for event in events if event["event"] == "changed"]
+    assert all(what.startswith("own best effort of wlan0") for what, _ in changes)
+    # Three packets of 1.27 ms less a SIFS of 10 us, in units of 32 us.
+    to = [re.search(r"to AIFSN 6, CWmin 31, CWmax 1023, TXOP (\d+) us", what)[1] for what, _ in changes]
+    assert "3808" in to and changes[to.index("3808")][1] == "3 active downloads"
+    # Without downloads, and with one, it is one packet.
+    assert to[-1] == "0", changes
+    assert ran.json("service-status")["state"] == "nothing of ours"
 
 
 @pytest.mark.parametrize(
