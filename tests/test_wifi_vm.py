@@ -147,7 +147,8 @@ if [ TXQS = True ]; then
 fi
 run restore airqueued ap restore --state /run/ap
 look restored
-within ap $PWD/airqueued --config service.toml --state /run/service --json >service.out 2>service.err &
+within ap $PWD/airqueued --config service.toml --state /run/service --json \
+    >service.out 2>service.err &
 waits 20 grep -q set service.out
 within ap PYTHON downloads.py 10.9.0.2 3 6
 # The next look finds them gone.
@@ -293,7 +294,8 @@ def test_the_txop_follows_the_downloads(ran):
     changes = [(event["what"], event["why"]) for event in events if event["event"] == "changed"]
     assert all(what.startswith("own best effort of wlan0") for what, _ in changes)
     # Three packets of 1.27 ms less a SIFS of 10 us, in units of 32 us.
-    to = [re.search(r"to AIFSN 6, CWmin 31, CWmax 1023, TXOP (\d+) us", what)[1] for what, _ in changes]
+    same = "to AIFSN 6, CWmin 31, CWmax 1023, TXOP"
+    to = [re.search(rf"{same} (\d+) us", what)[1] for what, _ in changes]
     assert "3808" in to and changes[to.index("3808")][1] == "3 active downloads"
     # Without downloads, and with one, it is one packet.
     assert to[-1] == "0", changes
