@@ -154,6 +154,10 @@ fuzz: system-build  ## fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz
 binaries: system-build  ## static airqueued and airqueue-endpoint for routers, three architectures, below 2 MB each
 	scripts/binaries.sh $(TARGET)/binaries
 
+deb: system-build  ## the Debian package of airqueued, with a unit of systemd (needs cargo-deb)
+	cargo build --release --locked -p airqueued
+	cargo deb --locked --no-build -p airqueued --output $(TARGET)/debian/
+
 deny: system-build  ## licences and origins of the Rust dependencies (needs cargo-deny)
 	cargo deny --locked check licenses bans sources
 

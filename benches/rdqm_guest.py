@@ -115,12 +115,17 @@ def serve() -> None:
 
 
 def pull(number: int, wait_s: float, counts: list[int]) -> None:
+    """Download until the end; a connection that is refused or reset is tried again."""
     time.sleep(wait_s)
-    connection = socket.socket()
-    connection.bind((f"10.2.0.{10 + number}", 0))
-    connection.connect(("10.1.0.2", PORT))
-    while data := connection.recv(1 << 18):
-        counts[number] += len(data)
+    while True:
+        connection = socket.socket()
+        connection.bind((f"10.2.0.{10 + number}", 0))
+        try:
+            connection.connect(("10.1.0.2", PORT))
+            while data := connection.recv(1 << 18):
+                counts[number] += len(data)
+        except OSError:
+            time.sleep(1)
 
 
 def download(task: Any) -> None:

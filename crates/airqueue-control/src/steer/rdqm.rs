@@ -36,7 +36,7 @@ pub struct RdqmPolicy {
     pub handle: u16,
     /// A flow that is not active for so long gives its class back.
     pub idle: Span,
-    /// Shortest time between two changes.
+    /// Shortest time between two changes of limits and rates while no flow comes or goes.
     pub least_interval: Span,
 }
 
@@ -101,10 +101,6 @@ impl RdqmLoop {
                 held.take(flow, now);
             }
         }
-        let due = self.changed.map(|changed| changed.saturating_add(self.policy.least_interval));
-        if due.is_some_and(|due| now < due) {
-            return None;
-        }
         let mut change = Change::default();
         let idle = self.policy.idle;
         self.held.retain(|key, held| {
@@ -129,8 +125,11 @@ impl RdqmLoop {
             change.assigned.push((flow.key, class));
         }
         let shared = shared(&self.policy, &self.held, without);
+        // A flow without a class waits behind all others that have none: it gets one at once.
         let moved = !change.assigned.is_empty() || !change.released.is_empty();
-        if moved || differs(&self.shared, &shared) {
+        let due = self.changed.map(|changed| changed.saturating_add(self.policy.least_interval));
+        let rests = due.is_some_and(|due| now < due);
+        if moved || (!rests && differs(&self.shared, &shared)) {
             self.shared = shared;
             self.changed = Some(now);
             return Some(change);
