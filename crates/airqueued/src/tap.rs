@@ -4,7 +4,7 @@
 //! Nobody is woken for a packet: the service reads what has gathered when its clock says so.
 
 use crate::machine;
-use airqueue_control::flows::Packet;
+use airqueue_control::flows::{Flows, Packet};
 use airqueue_core::{Span, Time};
 use nix::errno::Errno;
 use nix::libc;
@@ -35,6 +35,10 @@ const BLOCK_BYTES: usize = 1 << 16;
 const RING_BYTES: NonZeroUsize = NonZeroUsize::new(FRAME_BYTES * FRAMES).unwrap();
 /// Where the kernel writes the packet's address, behind its notes.
 const ADDRESS_AT: usize = size_of::<libc::tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
+/// How often two clocks are read to compare them.
+const READINGS: usize = 3;
+/// A packet's time that is so far from now is one of a clock that was set.
+const SET: Span = Span::from_secs(60);
 /// `ARPHRD_ETHER`, of Ethernet and of 802.11.
 const ETHERNET: &str = "1";
 
@@ -146,17 +150,24 @@ impl Tap {
         Ok(tap)
     }
 
-    /// Hands over all packets that have gathered: the packet, whether it left from here, and when, on the machine's clock.
-    pub fn drain(&mut self, mut take: impl FnMut(&Packet, bool, Time)) {
+    /// Tells flows of all packets that have gathered. `towards_stations`: what leaves this interface goes to stations.
+    pub fn feed(&mut self, flows: &mut Flows, towards_stations: bool) {
         let clock = Clock::now();
+        let mut gap = false;
         // A kernel that fills the ring faster than it is read is not waited for.
         for _ in 0..FRAMES {
             // SAFETY: `next` is below FRAMES, and the mapping has FRAMES frames.
             let frame = unsafe { self.memory.cast::<u8>().add(self.next * FRAME_BYTES) };
             // SAFETY: a frame begins with its status, is aligned, and lives as long as the mapping.
             let status = unsafe { AtomicU32::from_ptr(frame.cast().as_ptr()) };
-            if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
-                return;
+            let found = status.load(Ordering::Acquire);
+            if found & libc::TP_STATUS_USER == 0 {
+                break;
+            }
+            // The kernel lost packets before this one, since it was last asked how many.
+            if found & libc::TP_STATUS_LOSING != 0 && !gap {
+                flows.on_gap();
+                gap = true;
             }
             // SAFETY: the frame belongs to this side until the status changes, and begins with this header.
             let header = unsafe { frame.cast::<libc::tpacket2_hdr>().read() };
@@ -170,19 +181,24 @@ impl Tap {
             if from.sll_pkttype != libc::PACKET_LOOPBACK
                 && let Some(packet) = Packet::of_frame(bytes, header.tp_len)
             {
-                let outgoing = from.sll_pkttype == libc::PACKET_OUTGOING;
-                take(&packet, outgoing, clock.at(header.tp_sec, header.tp_nsec));
+                let leaves = from.sll_pkttype == libc::PACKET_OUTGOING;
+                let at = clock.at(header.tp_sec, header.tp_nsec);
+                flows.on_packet(&packet, leaves == towards_stations, at);
             }
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
             self.next = (self.next + 1) % FRAMES;
         }
+        self.count_lost();
     }
 
     /// Packets that passed unseen since the tap was opened, because the ring was full.
-    pub fn lost(&mut self) -> u64 {
-        // Reading sets the kernel's counter to zero.
-        self.lost += getsockopt(&self.socket, Statistics).map_or(0, |of| u64::from(of.tp_drops));
+    pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    fn count_lost(&mut self) {
+        // Reading sets the kernel's counter to zero, and ends the mark on packets that come after a loss.
+        self.lost += getsockopt(&self.socket, Statistics).map_or(0, |of| u64::from(of.tp_drops));
     }
 }
 
@@ -200,17 +216,24 @@ struct Clock {
 }
 
 impl Clock {
+    /// Both clocks at about one moment: of some readings that during which this process was held up the least.
     fn now() -> Clock {
-        let day = clock_gettime(ClockId::CLOCK_REALTIME).map_or(Duration::ZERO, Duration::from);
-        let day_ns = i64::try_from(day.as_nanos()).unwrap_or_default();
-        Clock { now: machine::now(), day_ns }
+        let reading = || {
+            let before = machine::now();
+            let day = clock_gettime(ClockId::CLOCK_REALTIME).map_or(Duration::ZERO, Duration::from);
+            let day_ns = i64::try_from(day.as_nanos()).unwrap_or_default();
+            (machine::now() - before, Clock { now: before, day_ns })
+        };
+        let readings = std::array::from_fn::<_, READINGS, _>(|_| reading());
+        readings.into_iter().min_by_key(|(took, _)| *took).expect("there are some").1
     }
 
     fn at(&self, seconds: u32, nanoseconds: u32) -> Time {
         let stamp_ns = i64::from(seconds) * 1_000_000_000 + i64::from(nanoseconds);
-        // If the day's clock was set in between, the packet counts as of now.
         let ago = Span::from_nanos(self.day_ns - stamp_ns);
-        if ago >= Span::ZERO && ago <= Span::from_secs(60) { self.now - ago } else { self.now }
+        // If the day's clock was set in between, the packet counts as of now. Packets that come while others are read have
+        // later times than the clock was read at.
+        if (Span::ZERO - SET..=SET).contains(&ago) { self.now - ago } else { self.now }
     }
 }
 

@@ -14,7 +14,7 @@
 //! # What others can do
 //!
 //! At most [`MOST_FLOWS`] flows are known, of which at most [`MOST_SILENT`] have had no payload, so that a flood of SYNs
-//! hides no transfer. Flows beyond are counted. Whoever sends false packets makes false flows.
+//! hides no transfer. A flow beyond takes the place of one that moves nothing, or its packets are counted. Whoever sends false packets makes false flows.
 
 mod packet;
 pub mod round_trip;

@@ -3,7 +3,10 @@
 //! A packet that passes towards one end, and the first packet from there that answers it, are one round trip between this
 //! point and that end. With timestamps (RFC 7323) the answer echoes the packet's TSval; without, it acknowledges the
 //! packet's last byte, and bytes that were sent twice tell nothing (Karn). SYN and SYN-ACK, SYN-ACK and ACK are such
-//! pairs as well.
+//! pairs as well, by their bytes: whether a connection has timestamps is known behind them only.
+//!
+//! A clock of 10 ms gives many packets one TSval, and the answer may be that to the first of them. Of a connection that was
+//! there before, or of which packets passed unseen, the first mark is therefore not measured: an earlier packet may have had it.
 //!
 //! An answer is never too early, so the least sample of a window is the nearest to the path's own delay: an acknowledgement
 //! that waits for a second segment, or a sender that has nothing to send, makes samples longer, not shorter.
@@ -29,6 +32,10 @@ pub enum Mark {
 }
 
 impl Mark {
+    fn is_comparable(self, other: Mark) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+
     /// Whether the answer `echo` is at or behind this mark; numbers wrap (RFC 9293, section 3.4).
     fn is_reached(self, echo: Mark) -> bool {
         match (self, echo) {
@@ -52,15 +59,39 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
+    /// The packet that opens a connection passed towards the end (SYN, or SYN-ACK).
+    pub fn on_open(&mut self, mark: Mark, now: Time) {
+        // The same mark is the same packet sent again. Another one is a new connection of the same ends.
+        if self.latest != Some(mark) {
+            self.latest = None;
+            self.waiting = Default::default();
+            self.wait_for(mark, now);
+        } else {
+            self.on_packet(mark, now);
+        }
+    }
+
     /// A packet passed towards the end.
     pub fn on_packet(&mut self, mark: Mark, now: Time) {
-        // A mark at or before the latest was there before: the same tick of the clock, or bytes that are sent again.
-        if self.latest.is_some_and(|latest| mark.is_reached(latest)) {
-            if let Mark::Byte(_) = mark {
-                self.waiting = Default::default();
+        match self.latest {
+            Some(latest) if !mark.is_comparable(latest) => self.latest = Some(mark),
+            None => self.latest = Some(mark),
+            // A mark at or before the latest was there before: the same tick of the clock, or bytes that are sent again.
+            Some(latest) if mark.is_reached(latest) => {
+                if let Mark::Byte(_) = mark {
+                    self.waiting = Default::default();
+                }
             }
-            return;
+            Some(_) => self.wait_for(mark, now),
         }
+    }
+
+    /// Packets may have passed unseen: the next mark may not be seen for the first time.
+    pub fn on_gap(&mut self) {
+        self.latest = None;
+    }
+
+    fn wait_for(&mut self, mark: Mark, now: Time) {
         self.latest = Some(mark);
         let old = |entry: &Option<(Mark, Time)>| entry.is_none_or(|(_, at)| now - at >= LOST);
         if let Some(free) = self.waiting.iter_mut().find(|entry| old(entry)) {
@@ -110,7 +141,7 @@ impl RoundTrip {
         self.part = self.part.max(part);
     }
 
-    /// The least sample of the last minute.
+    /// The least sample of the last minute in which there were samples.
     pub fn least(&self) -> Option<Span> {
         self.least.iter().flatten().min().copied()
     }
@@ -142,6 +173,7 @@ mod tests {
     #[test]
     fn the_first_packet_of_a_tick_and_its_first_echo_are_a_round_trip() {
         let mut trip = RoundTrip::default();
+        trip.on_packet(Mark::Stamp(u32::MAX - 1), ms(-10));
         trip.on_packet(Mark::Stamp(u32::MAX), ms(0));
         trip.on_packet(Mark::Stamp(u32::MAX), ms(5));
         trip.on_packet(Mark::Stamp(1), ms(7));
@@ -154,6 +186,7 @@ mod tests {
     #[test]
     fn bytes_that_are_sent_twice_tell_nothing() {
         let mut trip = RoundTrip::default();
+        trip.on_open(Mark::Byte(0), ms(-10));
         trip.on_packet(Mark::Byte(100), ms(0));
         trip.on_packet(Mark::Byte(200), ms(1));
         trip.on_packet(Mark::Byte(100), ms(300));
@@ -167,6 +200,7 @@ mod tests {
     #[test]
     fn a_path_that_becomes_longer_is_seen_after_the_window() {
         let mut trip = RoundTrip::default();
+        trip.on_packet(Mark::Byte(0), ms(-1000));
         for second in 0..200 {
             let delay_ms = if second < 50 { 20 } else { 80 };
             trip.on_packet(Mark::Byte(second as u32 + 1), ms(second * 1000));
@@ -178,18 +212,53 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_connection_that_was_there_before_is_not_measured_by_its_first_mark() {
+        // Ticks of 100 ms, a path of 30 ms: packets of one tick at 0 ms, before anybody listened, and at 25 ms.
+        let mut trip = RoundTrip::default();
+        trip.on_packet(Mark::Stamp(1), ms(25));
+        assert_eq!(trip.on_answer(Mark::Stamp(1), ms(30)), None);
+        trip.on_packet(Mark::Stamp(2), ms(100));
+        assert_eq!(trip.on_answer(Mark::Stamp(2), ms(130)), Some(Span::from_millis(30)));
+        // The same after packets that passed unseen.
+        trip.on_gap();
+        trip.on_packet(Mark::Stamp(3), ms(225));
+        assert_eq!(trip.on_answer(Mark::Stamp(3), ms(230)), None);
+        assert_eq!(trip.samples(), 1);
+    }
+
+    #[test]
+    fn a_new_connection_of_the_same_ends_begins_anew_and_a_repeated_syn_tells_nothing() {
+        let mut trip = RoundTrip::default();
+        for (begin, first) in [(0, 4_000_000_000_u32), (10_000, 1000)] {
+            trip.on_open(Mark::Byte(first), ms(begin));
+            assert_eq!(
+                trip.on_answer(Mark::Byte(first), ms(begin + 20)),
+                Some(Span::from_millis(20))
+            );
+            trip.on_packet(Mark::Byte(first + 100), ms(begin + 30));
+            let answer = trip.on_answer(Mark::Byte(first + 100), ms(begin + 50));
+            assert_eq!(answer, Some(Span::from_millis(20)));
+        }
+        trip.on_open(Mark::Byte(77), ms(20_000));
+        trip.on_open(Mark::Byte(77), ms(21_000));
+        assert_eq!(trip.on_answer(Mark::Byte(77), ms(21_001)), None);
+    }
+
     proptest! {
-        /// Whatever is lost, delayed or acknowledged together, no sample is shorter than the path.
+        /// Whatever is lost, delayed or acknowledged together, whatever the clock's ticks, whenever somebody begins to listen and
+        /// whatever passes unseen, no sample is shorter than the path.
         #[test]
         fn no_sample_is_shorter_than_the_path(
             packets in prop::collection::vec((0i64..40, 0i64..60, any::<bool>(), any::<bool>()), 1..200),
-            path_ms in 1i64..300, stamps: bool, first: u32
+            path_ms in 1i64..300, stamps: bool, first: u32, tick_ms in 1i64..120,
+            begins in 0i64..2000, gap in 0i64..4000, gap_ms in 0i64..300
         ) {
             // Each packet: ms since the one before, ms that the end waits, whether packet and answer get lost.
             let (mut trip, mut now, mut events) = (RoundTrip::default(), 0, Vec::new());
             for (number, (gap, wait, lost, unanswered)) in packets.into_iter().enumerate() {
                 now += gap;
-                let mark = if stamps { now as u32 } else { number as u32 };
+                let mark = if stamps { (now / tick_ms) as u32 } else { number as u32 };
                 let mark = first.wrapping_add(mark);
                 events.push((now, 0, mark));
                 if !lost && !unanswered {
@@ -198,7 +267,15 @@ mod tests {
             }
             events.sort();
             let make = |mark| if stamps { Mark::Stamp(mark) } else { Mark::Byte(mark) };
+            let mut hidden = false;
             for (at, answer, mark) in events {
+                if at < begins || (gap..gap + gap_ms).contains(&at) {
+                    hidden = true;
+                    continue;
+                }
+                if std::mem::take(&mut hidden) {
+                    trip.on_gap();
+                }
                 if answer == 0 {
                     trip.on_packet(make(mark), ms(at));
                 } else if let Some(sample) = trip.on_answer(make(mark), ms(at)) {

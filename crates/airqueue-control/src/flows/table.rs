@@ -4,6 +4,7 @@ use super::packet::{End, Mac, Packet, Protocol};
 use super::round_trip::{Mark, RoundTrip};
 use airqueue_core::{Span, Time};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 /// The most flows that are known: 4 MB.
 pub const MOST_FLOWS: usize = 4096;
@@ -86,7 +87,12 @@ pub struct Flows {
     silent: usize,
     untracked: u32,
     looked: Time,
+    /// Up to where room was last looked for.
+    cursor: Option<FlowKey>,
 }
+
+/// Of so many flows the one that was not seen for longest gives its place to a new one.
+const LOOKED_AT: usize = 16;
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -104,7 +110,7 @@ struct Entry {
 impl Flows {
     /// No flows yet, at a time.
     pub fn new(now: Time) -> Flows {
-        Flows { flows: BTreeMap::new(), silent: 0, untracked: 0, looked: now }
+        Flows { flows: BTreeMap::new(), silent: 0, untracked: 0, looked: now, cursor: None }
     }
 
     /// A packet passed. `outgoing`: from here to the stations.
@@ -124,10 +130,12 @@ impl Flows {
 
     /// The flow's entry, if there is one or room for one.
     fn entry(&mut self, key: FlowKey, silent: bool, now: Time) -> Option<&mut Entry> {
-        let full = self.flows.len() >= MOST_FLOWS || (silent && self.silent >= MOST_SILENT);
-        if full && !self.flows.contains_key(&key) {
-            self.untracked = self.untracked.saturating_add(1);
-            return None;
+        if !self.flows.contains_key(&key) {
+            let crowded = silent && self.silent >= MOST_SILENT;
+            if crowded || (self.flows.len() >= MOST_FLOWS && !self.make_room()) {
+                self.untracked = self.untracked.saturating_add(1);
+                return None;
+            }
         }
         let silents = &mut self.silent;
         let entry = self.flows.entry(key).or_insert_with(|| {
@@ -139,6 +147,32 @@ impl Flows {
             *silents -= 1;
         }
         Some(entry)
+    }
+
+    /// Forgets the flow of the next few that was not seen for longest and moves nothing; whether there was one.
+    fn make_room(&mut self) -> bool {
+        let from = self.cursor.map_or(Bound::Unbounded, Bound::Excluded);
+        let next = self.flows.range((from, Bound::Unbounded)).chain(&self.flows).take(LOOKED_AT);
+        let mut last = None;
+        let mut oldest: Option<(FlowKey, Time)> = None;
+        for (key, entry) in next {
+            last = Some(*key);
+            if !entry.moves() && oldest.is_none_or(|(_, seen)| entry.seen < seen) {
+                oldest = Some((*key, entry.seen));
+            }
+        }
+        self.cursor = last;
+        let forgotten = oldest.and_then(|(key, _)| self.flows.remove(&key));
+        self.silent -= usize::from(forgotten.as_ref().is_some_and(|entry| entry.silent));
+        forgotten.is_some()
+    }
+
+    /// Packets may have passed unseen.
+    pub fn on_gap(&mut self) {
+        for entry in self.flows.values_mut() {
+            entry.station.on_gap();
+            entry.far.on_gap();
+        }
     }
 
     /// What passed since the last look, in the order of the ends; and forgets what is over.
@@ -190,15 +224,17 @@ impl Entry {
         };
         // TSecr means something in segments that acknowledge alone (RFC 7323, section 3.2).
         if let Some(acknowledged) = segment.acknowledged {
-            let stamps = segment.timestamps.map(|stamps| Mark::Stamp(stamps.echo));
-            back.on_answer(stamps.unwrap_or(Mark::Byte(acknowledged)), now);
+            back.on_answer(Mark::Byte(acknowledged), now);
+            if let Some(stamps) = segment.timestamps {
+                back.on_answer(Mark::Stamp(stamps.echo), now);
+            }
         }
         let length = packet.payload_bytes.wrapping_add(segment.syn.into());
+        let end = Mark::Byte(segment.sequence.wrapping_add(length));
         match segment.timestamps {
+            _ if segment.syn => towards.on_open(end, now),
             Some(stamps) => towards.on_packet(Mark::Stamp(stamps.value), now),
-            None if length > 0 => {
-                towards.on_packet(Mark::Byte(segment.sequence.wrapping_add(length)), now);
-            }
+            None if length > 0 => towards.on_packet(end, now),
             None => {}
         }
     }
@@ -230,6 +266,11 @@ impl Entry {
             true => Direction::Download,
             false => Direction::Upload,
         }
+    }
+
+    /// Whether it was active at the last look, or has had as much since as makes it active in a second.
+    fn moves(&self) -> bool {
+        self.is_active() || self.bytes.iter().any(|&bytes| bytes as f64 * 8.0 >= ACTIVE_BPS)
     }
 
     fn is_active(&self) -> bool {

@@ -54,7 +54,7 @@ pub(super) fn run(args: &FlowsArgs) -> Result<(), Stop> {
     let ears = RefCell::new((tap, Flows::new(machine::now())));
     let listen = || {
         let (tap, flows) = &mut *ears.borrow_mut();
-        tap.drain(|packet, outgoing, at| flows.on_packet(packet, outgoing, at));
+        tap.feed(flows, true);
     };
     // The first look has the time of one interval behind it, as all others.
     looks::each(args.looks.every, Some(2), listen, || Ok(true))?;

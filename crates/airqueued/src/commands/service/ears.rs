@@ -47,9 +47,7 @@ impl Ears {
     /// Takes in the packets that have passed.
     pub(super) fn drain(&mut self) {
         for ((_, side), Ear { tap, flows, .. }) in &mut self.ears {
-            tap.drain(|packet, leaves, at| {
-                flows.on_packet(packet, leaves == (*side == Side::Stations), at);
-            });
+            tap.feed(flows, *side == Side::Stations);
         }
     }
 
