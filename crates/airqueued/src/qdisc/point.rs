@@ -135,8 +135,13 @@ impl ControlPoint for Queues {
 /// The tree that is to be set: by changes of `now` if that is possible, else by new disciplines with numbers of
 /// their own.
 fn aimed(queue: &Queue, interface: build::Interface, now: &Tree, original: &Tree) -> Tree {
-    let changed =
-        build::tree(queue, interface, &[]).renumbered(now).filter(|tree| tree.in_place(now));
+    // Priorities and filters name the shaper by the number that the plan gives it.
+    let named = |tree: &Tree| match queue {
+        Queue::Shared(shared) => tree.majors().any(|major| major == shared.handle),
+        _ => true,
+    };
+    let changed = build::tree(queue, interface, &[]).renumbered(now);
+    let changed = changed.filter(|tree| named(tree) && tree.in_place(now));
     changed.unwrap_or_else(|| build::tree(queue, interface, &[now, original]))
 }
 

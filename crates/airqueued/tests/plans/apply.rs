@@ -249,6 +249,12 @@ fn a_shaper_with_other_classes_takes_the_place_of_one_with_its_number() {
         assert_eq!(shown.matches("class htb 5:").count(), 1 + classes.len(), "{shown}");
         assert!(classes.iter().all(|id| shown.contains(&format!("limit {}p", 10 + id))), "{shown}");
     }
+    // Another number is another shaper, though all else is as it was.
+    let mut other = shared(&[2]);
+    other["shared"]["handle"] = json!(6);
+    bed.apply(&bed.plan(&[("va", other)]), "60s").ends(0, "Applied");
+    assert!(bed.shown("va").contains("class htb 6:2"), "{}", bed.shown("va"));
+    bed.run(&["confirm"]).ends(0, "Confirmed");
     bed.run(&["restore"]).ends(0, "as it was before");
     assert_eq!(bed.shown("va"), before);
 }

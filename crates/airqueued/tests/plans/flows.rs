@@ -208,7 +208,7 @@ fn a_buffer_is_divided_among_downloads_by_rate_and_given_back() {
         home.download(address);
     }
     let filters = || {
-        let output = bed.inside("tc", &["filter", "show", "dev", "lan"]);
+        let output = bed.inside("tc", &["filter", "show", "dev", "lan", "parent", "10:"]);
         String::from_utf8(output.stdout).unwrap().matches("flowid").count()
     };
     bed.until("three flows have classes", PATIENCE, || filters() == 3);
