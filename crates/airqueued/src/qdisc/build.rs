@@ -21,9 +21,26 @@ const ONLY: u16 = 1;
 /// Packets that a shaper's own queue would hold if the one below it were not there.
 const FALLBACK_PACKETS: u32 = 100;
 
+/// Rate of a shaper's second bucket, which holds one packet.
+const PEAK_BPS: u64 = 16_000_000_000;
+/// Bytes that the second bucket gets in a tick: sizes are whole numbers of these, or the kernel would tell less than it took.
+const PEAK_TICK_BYTES: u32 = 128;
+/// An Ethernet header, and two VLAN tags.
+const LINK_BYTES: u32 = 22;
+
+/// The interface that gets a tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interface {
+    /// Its number.
+    pub(super) index: u32,
+    /// Its MTU, if it is known and has to do with packets on a line: that of the loopback interface has not.
+    pub(super) mtu: Option<u32>,
+}
+
 /// The tree that a plan asks for. `avoided` are trees whose numbers are in use, or will be again.
-pub(super) fn tree(queue: &Queue, index: u32, avoided: &[&Tree]) -> Tree {
+pub(super) fn tree(queue: &Queue, interface: Interface, avoided: &[&Tree]) -> Tree {
     let mut builder = Builder {
+        longest: interface.mtu.map(|mtu| mtu.saturating_add(LINK_BYTES)),
         nodes: Vec::new(),
         taken: avoided.iter().flat_map(|tree| tree.majors()).collect(),
     };
@@ -34,10 +51,12 @@ pub(super) fn tree(queue: &Queue, index: u32, avoided: &[&Tree]) -> Tree {
         Queue::Shaped(shaped) => builder.shaped(shaped),
         Queue::Shared(shared) => builder.shared(shared),
     }
-    Tree { index, default: None, nodes: builder.nodes }
+    Tree { index: interface.index, default: None, nodes: builder.nodes }
 }
 
 struct Builder {
+    /// Bytes of the longest frame of the interface.
+    longest: Option<u32>,
     nodes: Vec<Node>,
     taken: Vec<u16>,
 }
@@ -78,7 +97,7 @@ impl Builder {
         let root = self.major();
         let class = root | u32::from(ONLY);
         match shaped.by {
-            Shaper::Tbf => self.add(false, "tbf", root, ROOT, tbf_options(shaped)),
+            Shaper::Tbf => self.add(false, "tbf", root, ROOT, tbf_options(shaped, self.longest)),
             Shaper::Htb => {
                 self.add(false, "htb", root, ROOT, htb_options(ONLY));
                 self.add(
@@ -97,16 +116,24 @@ impl Builder {
         let root = u32::from(shared.handle) << 16;
         self.taken.push(shared.handle);
         let all = root | u32::from(ONLY);
-        let burst = |rate_bps| {
-            Shaped {
-                by: Shaper::Htb,
-                rate_bps,
-                burst_bytes: None,
-                below: Leaf::Fifo(Fifo::default()),
-            }
-            .burst()
+        let shaped = |rate_bps| Shaped {
+            by: Shaper::Tbf,
+            rate_bps,
+            burst_bytes: None,
+            below: Leaf::Fifo(Fifo::default()),
         };
-        self.add(false, "htb", root, ROOT, htb_options(shared.other));
+        let burst = |rate_bps| shaped(rate_bps).burst();
+        // htb leaves packets merged, and its FIFOs would count many as one: a token bucket around it takes them apart.
+        let whole = shaped(shared.rate_bps);
+        let above = match self.longest.filter(|_| takes_apart(&whole)) {
+            Some(longest) => {
+                let major = self.major();
+                self.add(false, "tbf", major, ROOT, tbf_options(&whole, Some(longest)));
+                major | u32::from(ONLY)
+            }
+            None => ROOT,
+        };
+        self.add(false, "htb", root, above, htb_options(shared.other));
         self.add(
             true,
             "htb",
@@ -206,13 +233,29 @@ fn with_long_rates(written: Writer, attributes: &[u16], rate_bps: u64) -> Writer
     attributes.iter().filter(|_| long).fold(written, |to, kind| to.u64(*kind, rate_bps / 8))
 }
 
-/// `struct tc_tbf_qopt` and the burst in bytes.
-fn tbf_options(shaped: &Shaped) -> Vec<u8> {
+/// Whether packets that the kernel has merged (GRO, or a sender's offload) are to become single ones before the FIFO, whose
+/// limit counts them. A second bucket that holds one packet does this, as tbf takes apart what is longer than its buckets
+/// (`tbf_segment`); packets leave it faster than they come.
+fn takes_apart(shaped: &Shaped) -> bool {
+    matches!(&shaped.below, Leaf::Fifo(Fifo { limit_bytes: None, .. }))
+        && shaped.rate_bps <= PEAK_BPS / 2
+}
+
+/// `struct tc_tbf_qopt` and the bursts in bytes. A packet longer than a bucket would be dropped.
+fn tbf_options(shaped: &Shaped, longest: Option<u32>) -> Vec<u8> {
     // The limit is that of the byte queue which the kernel makes for an instant, before the one below is there.
     let fallback = FALLBACK_PACKETS * 1518;
-    let ticks = burst_ticks(shaped.burst(), shaped.rate_bps);
-    let parms = [ratespec(shaped.rate_bps), ratespec(0), words(&[fallback, ticks, 0])].concat();
-    let written = Writer::default().bytes(1, &parms).u32(6, shaped.burst());
+    let given = shaped.burst_bytes.is_some();
+    let burst = shaped.burst().max(longest.filter(|_| !given).unwrap_or_default());
+    let ticks = burst_ticks(burst, shaped.rate_bps);
+    let peak = longest.filter(|_| takes_apart(shaped));
+    // One step more: the kernel may round it down.
+    let peak = peak.map(|bytes| bytes.next_multiple_of(PEAK_TICK_BYTES) + PEAK_TICK_BYTES);
+    let peak_bps = if peak.is_some() { PEAK_BPS } else { 0 };
+    let peak_ticks = peak.unwrap_or_default() / PEAK_TICK_BYTES;
+    let parms =
+        [ratespec(shaped.rate_bps), ratespec(peak_bps), words(&[fallback, ticks, peak_ticks])];
+    let written = Writer::default().bytes(1, &parms.concat()).u32(6, burst).maybe_u32(7, peak);
     with_long_rates(written, &[4], shaped.rate_bps).finish()
 }
 

@@ -24,6 +24,7 @@ const KNOWN: [&str; 14] = [
 
 const TBF_PARMS: u16 = 1;
 const TBF_BURST: u16 = 6;
+const TBF_PEAK_BURST: u16 = 7;
 const HTB_PARMS: u16 = 1;
 const HTB_INIT: u16 = 2;
 
@@ -53,8 +54,8 @@ pub(super) fn holds(wanted: &Node, now: &Node) -> bool {
                 return false;
             };
             asked.0.iter().all(|each| {
-                // The kernel takes the burst in bytes, and tells the time that it lasts.
-                (wanted.kind == "tbf" && each.kind == TBF_BURST)
+                // The kernel takes bursts in bytes, and tells the times that they last.
+                (wanted.kind == "tbf" && matches!(each.kind, TBF_BURST | TBF_PEAK_BURST))
                     || told
                         .find(each.kind)
                         .is_some_and(|told| same(wanted, each.kind, each.value, told))

@@ -4,8 +4,9 @@ use super::tree::{self, Tree};
 use super::trial::{Trial, trial};
 use super::{build, filters, words};
 use crate::netlink::{Netlink, NetlinkError, ROUTE};
+use crate::radio::links;
 use airqueue_control::flows::FlowKey;
-use airqueue_control::plan::{Queue, QueueOf, Set, Shared};
+use airqueue_control::plan::{Queue, QueueOf, Set};
 use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
 use nix::errno::Errno;
 use nix::net::if_::{if_indextoname, if_nametoindex};
@@ -53,6 +54,14 @@ impl Queues {
         }
     }
 
+    /// What a tree of the interface depends on.
+    fn interface(&mut self, name: &str, index: u32) -> Result<build::Interface, PointError> {
+        let told = self.netlink.dump(&links::list()).and_then(|all| links::read_all(&all));
+        let links = told.map_err(|error| refused(name, "tell its MTU", &error))?;
+        let mtu = links.iter().find(|link| link.index == index).and_then(|link| link.mtu);
+        Ok(build::Interface { index, mtu })
+    }
+
     fn tree(&mut self, interface: &str, index: u32) -> Result<tree::Found, PointError> {
         tree::read(&mut self.netlink, index)
             .map_err(|error| refused(interface, "tell its queue", &error))
@@ -81,7 +90,7 @@ impl ControlPoint for Queues {
     fn aim(&mut self, set: &Set, now: &Value, original: &Value) -> Result<Aim, PointError> {
         let QueueOf { interface, queue } = queue_of(set)?;
         let (now, original) = (parsed(now)?, parsed(original)?);
-        let tree = aimed(interface, queue, &now, &original)?;
+        let tree = aimed(queue, self.interface(interface, now.index)?, &now, &original);
         if tree.in_place(&now) {
             // What else is there, as filters of ours, stays.
             return Ok(Aim { value: value(&tree), interrupts: None });
@@ -125,21 +134,15 @@ impl ControlPoint for Queues {
 
 /// The tree that is to be set: by changes of `now` if that is possible, else by new disciplines with numbers of
 /// their own.
-fn aimed(interface: &str, queue: &Queue, now: &Tree, original: &Tree) -> Result<Tree, PointError> {
-    let changed =
-        build::tree(queue, now.index, &[]).renumbered(now).filter(|tree| tree.in_place(now));
-    if let Some(tree) = changed {
-        return Ok(tree);
-    }
-    if let Queue::Shared(Shared { handle, .. }) = queue {
-        // Beneath the root such a number would be that of another discipline.
-        if [now, original].iter().any(|tree| tree.majors().skip(1).any(|major| major == *handle)) {
-            let what =
-                format!("{interface} has a discipline {handle:x}: already; give another handle");
-            return Err(PointError::Refused(what));
-        }
-    }
-    Ok(build::tree(queue, now.index, &[now, original]))
+fn aimed(queue: &Queue, interface: build::Interface, now: &Tree, original: &Tree) -> Tree {
+    // Priorities and filters name the shaper by the number that the plan gives it.
+    let named = |tree: &Tree| match queue {
+        Queue::Shared(shared) => tree.majors().any(|major| major == shared.handle),
+        _ => true,
+    };
+    let changed = build::tree(queue, interface, &[]).renumbered(now);
+    let changed = changed.filter(|tree| named(tree) && tree.in_place(now));
+    changed.unwrap_or_else(|| build::tree(queue, interface, &[now, original]))
 }
 
 fn queue_of(set: &Set) -> Result<&QueueOf, PointError> {

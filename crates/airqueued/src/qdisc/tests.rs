@@ -1,3 +1,4 @@
+use super::build::Interface;
 use super::message::ROOT;
 use super::tree::{Node, Tree, ordered};
 use super::{build, kinds, words};
@@ -6,6 +7,8 @@ use crate::netlink::attributes::{self, Writer};
 use airqueue_control::plan::{Plan, Queue, Set};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+const ETHERNET: Interface = Interface { index: 3, mtu: Some(1500) };
 
 fn queue(queue: Value) -> Queue {
     let set = json!({"queue": {"interface": "va", "queue": queue}});
@@ -57,7 +60,7 @@ fn a_tree_that_is_asked_for_holds_itself_and_no_other() {
     ];
     for (first, one) in kinds.iter().enumerate() {
         for (second, other) in kinds.iter().enumerate() {
-            let (one, other) = (build::tree(one, 3, &[]), build::tree(other, 3, &[]));
+            let (one, other) = (build::tree(one, ETHERNET, &[]), build::tree(other, ETHERNET, &[]));
             assert_eq!(one.holds(&other), first == second, "{one:?} and {other:?}");
         }
     }
@@ -65,23 +68,64 @@ fn a_tree_that_is_asked_for_holds_itself_and_no_other() {
 
 #[test]
 fn limits_of_classes_change_in_place_and_their_number_does_not() {
-    let before = build::tree(&shared(10), 3, &[]);
-    let other = build::tree(&queue(json!({"fifo": {"limit_packets": 30}})), 3, &[]);
-    let after = build::tree(&shared(20), 3, &[&other]).renumbered(&before).unwrap();
+    let before = build::tree(&shared(10), ETHERNET, &[]);
+    let other = build::tree(&queue(json!({"fifo": {"limit_packets": 30}})), ETHERNET, &[]);
+    let after = build::tree(&shared(20), ETHERNET, &[&other]).renumbered(&before).unwrap();
     assert!(after.in_place(&before));
-    // Three classes and their two queues; htb itself cannot be changed.
-    assert_eq!(after.requests(&before).len(), 5);
+    // The token bucket, three classes and their two queues; htb itself cannot be changed.
+    assert_eq!(after.requests(&before).len(), 6);
     assert!(other.clone().renumbered(&before).is_none());
     assert!(!other.in_place(&before));
+}
+
+/// tbf takes apart what is longer than its buckets, and drops what it cannot take apart.
+#[test]
+fn a_bucket_holds_the_longest_packet_and_no_two() {
+    let fifo = json!({"shaped": {"rate_bps": 800_000, "below": {"fifo": {"limit_packets": 9}}}});
+    let peak = |tree: &Tree| {
+        let root = tree.root().unwrap();
+        assert_eq!(root.kind, "tbf");
+        let options = attributes::read(root.options.as_ref().unwrap()).unwrap();
+        (options.number(6).unwrap(), options.number(7))
+    };
+    for mtu in [576, 1500, 2304, 9000, 65_535] {
+        let interface = Interface { index: 3, mtu: Some(mtu) };
+        for tree in [queue(fifo.clone()), shared(10)].map(|q| build::tree(&q, interface, &[])) {
+            let (burst, longest) = (peak(&tree).0, u64::from(mtu) + 18);
+            // The kernel tells it in steps of 128 bytes, perhaps one less than it was given.
+            let second = peak(&tree).1.unwrap();
+            assert!(second % 128 == 0 && second - 128 >= longest && burst >= longest, "{mtu}");
+            assert!(second < longest + 2 * 128 || mtu == 576, "{mtu}: {second}");
+        }
+    }
+    // Queues that count bytes, or packets by themselves, get them as they come; and so does what has no frames.
+    for below in [json!({"fifo": {"limit_bytes": 9000}}), json!({"fq_codel": {}})] {
+        let shaped = json!({"shaped": {"rate_bps": 800_000, "below": below}});
+        assert_eq!(peak(&build::tree(&queue(shaped), ETHERNET, &[])).1, None);
+    }
+    let loopback = Interface { index: 1, mtu: None };
+    assert_eq!(peak(&build::tree(&queue(fifo), loopback, &[])).1, None);
+    assert_eq!(build::tree(&shared(10), loopback, &[]).root().unwrap().kind, "htb");
+}
+
+/// Without it a discipline of ours would become the root, or keep its children.
+#[test]
+fn a_tree_is_taken_away_first_if_it_has_a_number_of_the_next_one() {
+    let ours = build::tree(&shared(10), ETHERNET, &[]);
+    let theirs = Tree { nodes: vec![Node { handle: 5 << 16, ..target(5000) }], ..ours.clone() };
+    assert_eq!(theirs.requests(&ours).len(), 2);
+    assert_eq!(ours.requests(&theirs).len(), 1 + ours.nodes.len());
+    let other = Tree { nodes: vec![Node { handle: 6 << 16, ..target(5000) }], ..ours.clone() };
+    assert_eq!(other.requests(&ours).len(), 1);
 }
 
 #[test]
 fn numbers_in_use_are_avoided() {
     let shaped =
         queue(json!({"shaped": {"rate_bps": 8_000_000, "below": {"fifo": {"limit_packets": 9}}}}));
-    let first = build::tree(&shaped, 3, &[]);
-    let second = build::tree(&shaped, 3, &[&first]);
-    let third = build::tree(&shaped, 3, &[&first, &second]);
+    let first = build::tree(&shaped, ETHERNET, &[]);
+    let second = build::tree(&shaped, ETHERNET, &[&first]);
+    let third = build::tree(&shaped, ETHERNET, &[&first, &second]);
     let mut majors: Vec<u16> =
         [&first, &second, &third].iter().flat_map(|tree| tree.majors()).collect();
     majors.dedup();
@@ -93,7 +137,7 @@ fn rates_beyond_four_gigabytes_per_second_have_their_own_attribute() {
     let fast = queue(
         json!({"shaped": {"rate_bps": 80_000_000_000_u64, "below": {"fifo": {"limit_packets": 9}}}}),
     );
-    let tree = build::tree(&fast, 3, &[]);
+    let tree = build::tree(&fast, ETHERNET, &[]);
     let options = attributes::read(tree.nodes[0].options.as_ref().unwrap()).unwrap();
     assert_eq!(options.number(4), Some(10_000_000_000));
     assert!(words::of(&tree).starts_with("tbf at 80000 Mb/s above a FIFO of 9 packets"));
@@ -115,14 +159,17 @@ fn htbs_version_is_told_in_full_and_taken_in_part() {
 
 #[test]
 fn parents_come_before_children_and_strays_are_named() {
-    let tree = build::tree(&shared(10), 3, &[]);
+    let tree = build::tree(&shared(10), ETHERNET, &[]);
     let mut nodes = tree.nodes.clone();
     nodes.reverse();
     let (sorted, strays) = ordered(nodes.clone());
     assert_eq!((sorted.len(), strays.len()), (nodes.len(), 0));
     for (at, node) in sorted.iter().enumerate() {
-        let before = |handle: u32| sorted[..at].iter().any(|other| other.handle == handle);
-        assert!(node.parent == ROOT || before(node.parent), "{node:?}");
+        // The class of a token bucket is there with it.
+        let has = |nodes: &[Node], handle: u32| nodes.iter().any(|other| other.handle == handle);
+        let made = has(&sorted, node.parent);
+        let parent = if made { node.parent } else { node.parent & 0xffff_0000 };
+        assert!(node.parent == ROOT || has(&sorted[..at], parent), "{node:?}");
     }
     nodes.retain(|node| node.parent != ROOT);
     assert_eq!(ordered(nodes).0, []);

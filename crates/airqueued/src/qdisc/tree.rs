@@ -193,11 +193,12 @@ impl Tree {
             return changed.map(|node| self.request(node)).collect();
         }
         let delete = request(DELETE_QDISC, 0, self.index, 0, ROOT);
-        let Some(root) = self.root() else {
+        if self.root().is_none() {
             return if now.root().is_some() { vec![delete] } else { Vec::new() };
-        };
-        // A root of the same number would be changed in place, and its children kept.
-        let first = now.root().filter(|old| old.handle == root.handle).map(|_| delete);
+        }
+        // What has a number of this tree would be changed in place, with its children kept, or become the root.
+        let clash = self.majors().any(|major| now.majors().any(|other| other == major));
+        let first = clash.then_some(delete);
         first.into_iter().chain(self.nodes.iter().map(|node| self.request(node))).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Trees in words.
 
-use super::rates;
 use super::tree::{Node, Tree};
+use super::{kinds, rates};
 use crate::netlink::attributes;
 
 /// What a tree is: "a FIFO of 100 packets", "the system's default (fq_codel)".
@@ -11,8 +11,9 @@ pub(super) fn of(tree: &Tree) -> String {
             format!("the system's default ({})", tree.default.as_deref().unwrap_or("none"))
         }
         (_, Some(root)) => {
-            let below: Vec<String> =
-                tree.nodes[1..].iter().filter(|node| !node.class).map(one).collect();
+            // What has classes holds no packets itself.
+            let queue = |node: &&Node| !node.class && !kinds::has_classes(&node.kind);
+            let below: Vec<String> = tree.nodes[1..].iter().filter(queue).map(one).collect();
             match &below[..] {
                 [] => one(root),
                 [only] => format!("{} above {only}", one(root)),

@@ -9,6 +9,7 @@ const GET_LINK: u16 = 18;
 /// Bytes of `struct ifinfomsg`.
 const HEADER: usize = 16;
 const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
 const IFLA_QDISC: u16 = 6;
 /// `ARPHRD_LOOPBACK`.
 const LOOPBACK: u16 = 772;
@@ -20,6 +21,8 @@ pub struct Link {
     pub index: u32,
     /// Its name.
     pub name: String,
+    /// Its MTU, bytes.
+    pub mtu: Option<u32>,
     /// Kind of its root qdisc, as in tc.
     pub qdisc: Option<String>,
 }
@@ -44,6 +47,7 @@ pub fn read_all(messages: &[Message]) -> Result<Vec<Link>, NetlinkError> {
         found.push(Link {
             index: u32::from_ne_bytes([header[4], header[5], header[6], header[7]]),
             name: told.text(IFLA_IFNAME).unwrap_or_default(),
+            mtu: told.number(IFLA_MTU).and_then(|mtu| u32::try_from(mtu).ok()),
             qdisc: told.text(IFLA_QDISC),
         });
     }

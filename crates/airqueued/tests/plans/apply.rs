@@ -181,6 +181,89 @@ fn a_limit_changes_in_place_and_drops_nothing() {
 }
 
 #[test]
+fn classes_change_in_place_and_packets_that_wait_in_them_stay() {
+    let Some(bed) = Bed::new() else { return };
+    // So slow that what waits is still there afterwards: a packet of 1442 bytes takes half a second.
+    let shared = |limits: [u32; 2], rates: [u64; 2]| {
+        let class = |at: usize| json!({"id": 2 + at, "rate_bps": rates[at], "queue": {"limit_packets": limits[at]}});
+        json!({"shared": {"handle": 5, "rate_bps": 24_000, "other": 3, "classes": [class(0), class(1)]}})
+    };
+    let set = |queue| bed.apply(&bed.plan(&[("va", queue)]), "60s");
+    set(shared([9, 60], [16_000, 8000])).ends(0, "are dropped");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    let ip = |line: &str| {
+        let output = bed.inside("ip", &line.split(' ').collect::<Vec<_>>());
+        assert!(output.status.success(), "ip {line}: {output:?}");
+    };
+    ip("address add 10.9.0.1/24 dev va");
+    ip("neighbour add 10.9.0.2 lladdr 02:00:00:00:00:01 dev va");
+    let burst = "import socket\nend = socket.socket(type=socket.SOCK_DGRAM)\n\
+        for _ in range(50): end.sendto(bytes(1400), ('10.9.0.2', 9))";
+    assert!(bed.inside("python3", &["-c", burst]).status.success());
+    // Packets that wait in both FIFOs, and those that were dropped.
+    let waiting = || {
+        let output = bed.inside("tc", &["-s", "-j", "qdisc", "show", "dev", "va"]);
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let fifos = told.as_array().unwrap().iter().filter(|each| each["kind"] == "pfifo");
+        let number = |each: &Value, key: &str| each[key].as_u64().unwrap();
+        fifos.fold((0, 0), |(qlen, drops), each| {
+            (qlen + number(each, "qlen"), drops + number(each, "drops"))
+        })
+    };
+    let began = std::time::Instant::now();
+    let (before, dropped) = waiting();
+    assert!(before >= 40 && dropped == 0, "{before} wait, {dropped} dropped");
+    // The second FIFO is then far shorter than what waits in it.
+    for (limits, rates) in [([20, 90], [8000, 8000]), ([60, 5], [8000, 16_000])] {
+        let done = set(shared(limits, rates));
+        done.ends(0, "Applied");
+        assert!(!done.stdout.contains("dropped"), "{done:?}");
+        bed.run(&["confirm"]).ends(0, "Confirmed");
+        let shown = bed.disciplines("va");
+        assert!(limits.iter().all(|limit| shown.contains(&format!("limit {limit}p"))), "{shown}");
+    }
+    let (after, dropped) = waiting();
+    // The shaper sends two in a second, and its buckets hold three.
+    let sent = began.elapsed().as_secs_f64() * 24_000.0 / 8.0 / 1442.0 + 3.0;
+    assert!(
+        dropped == 0 && after as f64 + sent >= before as f64,
+        "{after} of {before}, {dropped} dropped"
+    );
+    assert!(after > 5, "too slow a machine: {after} packets are no more than the limit");
+    bed.run(&["restore"]).ends(0, "as it was before");
+}
+
+/// The number of its classes cannot change in place; the shaper of the new tree has the number of the old one.
+#[test]
+fn a_shaper_with_other_classes_takes_the_place_of_one_with_its_number() {
+    let Some(bed) = Bed::new() else { return };
+    bed.tc("qdisc add dev va root handle 5: htb default 20");
+    bed.tc("class add dev va parent 5: classid 5:20 htb rate 50mbit");
+    let before = bed.shown("va");
+    let shared = |classes: &[u16]| {
+        let class =
+            |id: &u16| json!({"id": id, "rate_bps": 8000, "queue": {"limit_packets": 10 + id}});
+        json!({"shared": {"handle": 5, "rate_bps": 800_000, "other": 2,
+            "classes": classes.iter().map(class).collect::<Vec<_>>()}})
+    };
+    for classes in [&[2, 3][..], &[2, 3, 4], &[2]] {
+        bed.apply(&bed.plan(&[("va", shared(classes))]), "60s").ends(0, "Applied");
+        bed.run(&["confirm"]).ends(0, "Confirmed");
+        let shown = bed.shown("va");
+        assert_eq!(shown.matches("class htb 5:").count(), 1 + classes.len(), "{shown}");
+        assert!(classes.iter().all(|id| shown.contains(&format!("limit {}p", 10 + id))), "{shown}");
+    }
+    // Another number is another shaper, though all else is as it was.
+    let mut other = shared(&[2]);
+    other["shared"]["handle"] = json!(6);
+    bed.apply(&bed.plan(&[("va", other)]), "60s").ends(0, "Applied");
+    assert!(bed.shown("va").contains("class htb 6:2"), "{}", bed.shown("va"));
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    bed.run(&["restore"]).ends(0, "as it was before");
+    assert_eq!(bed.shown("va"), before);
+}
+
+#[test]
 fn a_plan_goes_back_unless_it_is_confirmed() {
     let Some(bed) = Bed::new() else { return };
     let (before, plan) = (bed.both(), bed.plan(&two_queues(20)));

@@ -1,6 +1,6 @@
 //! Flows of real TCP through a router: seen, and followed by the service.
 
-use crate::bed::{Bed, PATIENCE, apart};
+use crate::bed::{Bed, GUARDED, PATIENCE, apart};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::process::{Child, Command, Stdio};
@@ -168,6 +168,41 @@ fn downloads_are_seen_with_their_rates_and_round_trips() {
     }
 }
 
+/// A sender hands its packets over merged, as a driver with GRO does. A FIFO of ten packets holds ten of them, not ten times as
+/// many as were merged.
+#[test]
+fn a_limit_in_packets_counts_packets_that_came_merged() {
+    let Some(home) = Home::new() else { return };
+    let bed = &home.bed;
+    for address in ["10.2.0.2", "10.2.0.3", "fd02::2"] {
+        home.download(address);
+    }
+    let fifo = serde_json::json!({"limit_packets": 10});
+    let shaped = |by: &str| serde_json::json!({"shaped": {"by": by, "rate_bps": 6_000_000, "burst_bytes": 24_000, "below": {"fifo": fifo}}});
+    let shared = serde_json::json!({"shared": {"handle": 7, "rate_bps": 6_000_000, "other": 2, "classes": [
+        {"id": 2, "rate_bps": 6_000_000, "queue": fifo}]}});
+    // htb leaves them merged: a plan that asks for htb gets htb alone.
+    for (queue, single) in [(shaped("tbf"), true), (shared, true), (shaped("htb"), false)] {
+        let about = queue.to_string();
+        bed.apply(&bed.plan(&[("lan", queue)]), "60s").ends(0, "Applied");
+        bed.run(&["confirm"]).ends(0, "Confirmed");
+        // Packets of IPv4 and IPv6 have 1514 bytes with their Ethernet headers.
+        let (mut most, mut longest) = (0, 0);
+        for _ in 0..40 {
+            std::thread::sleep(Duration::from_millis(50));
+            let output = bed.inside("tc", &["-s", "-j", "qdisc", "show", "dev", "lan"]);
+            let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let told = told.as_array().unwrap().iter().find(|each| each["kind"] == "pfifo");
+            let number = |key: &str| told.unwrap()[key].as_u64().unwrap();
+            let (packets, bytes) = (number("qlen"), number("backlog"));
+            most = most.max(packets);
+            longest = longest.max(bytes.checked_div(packets).unwrap_or_default());
+        }
+        assert!((5..=10).contains(&most), "{most} packets in {about}");
+        assert_eq!(longest <= 1514, single, "{longest} bytes in {about}");
+    }
+}
+
 #[test]
 fn a_buffer_is_divided_among_downloads_by_rate_and_given_back() {
     let Some(home) = Home::new() else { return };
@@ -185,7 +220,7 @@ fn a_buffer_is_divided_among_downloads_by_rate_and_given_back() {
         home.download(address);
     }
     let filters = || {
-        let output = bed.inside("tc", &["filter", "show", "dev", "lan"]);
+        let output = bed.inside("tc", &["filter", "show", "dev", "lan", "parent", "10:"]);
         String::from_utf8(output.stdout).unwrap().matches("flowid").count()
     };
     bed.until("three flows have classes", PATIENCE, || filters() == 3);
@@ -225,6 +260,14 @@ fn a_buffer_is_divided_among_downloads_by_rate_and_given_back() {
     .unwrap();
     assert!(service.wait().unwrap().success());
     assert_eq!(bed.shown("lan"), before);
+    // With a service that is killed its filters end as well: by its guard.
+    let mut service = apart(bed.airqueued(&["--config", file.to_str().unwrap()]));
+    home.download("10.2.0.2");
+    bed.until("a flow has a class", PATIENCE, || filters() == 1);
+    service.kill().unwrap();
+    service.wait().unwrap();
+    bed.until("all as before", GUARDED, || bed.shown("lan") == before);
+    assert_eq!(filters(), 0);
 }
 
 #[test]

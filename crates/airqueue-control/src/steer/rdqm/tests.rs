@@ -101,6 +101,28 @@ fn noise_changes_nothing() {
 }
 
 proptest! {
+    /// Shares depend on what flows tell, not on the order in which they are told; and what stays as it is changes nothing.
+    #[test]
+    fn the_order_of_flows_is_nothing_and_without_news_nothing_changes(
+        flows in prop::collection::btree_map(0u16..50, (prop::option::of(0.1f64..1000.0), prop::option::of(0i64..2000)), 1..=4),
+        buffer in 5u32..2000
+    ) {
+        let policy = RdqmPolicy { buffer_packets: buffer, ..policy() };
+        let mut seen: Vec<FlowSeen> = flows.iter().map(|(n, (mbps, rtt))| seen(*n, *mbps, *rtt)).collect();
+        let divide = |seen: &[FlowSeen]| {
+            let mut rdqm = RdqmLoop::new(policy);
+            rdqm.on_flows(seen, at(0)).unwrap();
+            for second in 1..100 {
+                assert_eq!(rdqm.on_flows(seen, at(second)), None);
+            }
+            let class = |id: u16| rdqm.shared().classes.iter().find(|class| class.id == id).unwrap();
+            rdqm.held().map(|(key, id)| (key, class(id).rate_bps, class(id).queue.clone())).collect::<Vec<_>>()
+        };
+        let forwards = divide(&seen);
+        seen.reverse();
+        prop_assert_eq!(forwards, divide(&seen));
+    }
+
     /// Whatever flows state, a plan can have these classes, and the buffer is divided whole.
     #[test]
     fn classes_are_valid_whatever_flows_tell(
