@@ -65,7 +65,7 @@ def wire(delays_ms: list[float]) -> None:
     ip("-n server route add default via 10.1.0.1")
     ip("-n station route add default via 10.2.0.1")
     run("ip", "netns", "exec", "router", "sysctl", "-qw", "net.ipv4.ip_forward=1")
-    # Merged packets would be one for a limit in packets: up to two for this token bucket, up to 40 for htb.
+    # Merged packets would be one for a limit in packets, as many as fit into a token bucket's burst.
     run("ip", "netns", "exec", "server", "ethtool", "-K", "eth", "tso", "off", "gso", "off")
     tc("station", f"qdisc add dev eth root handle 1: prio bands {len(delays_ms) + 1}")
     for number, delay_ms in enumerate(delays_ms, 1):

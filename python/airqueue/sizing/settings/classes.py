@@ -29,15 +29,15 @@ LEAST_BURST_BYTES: Final = 3036
 TBF_LIMIT_BYTES: Final = 151_800
 """Of the byte queue that htb replaces at once."""
 PEAK_BURST_BYTES: Final = 1664
-"""A second bucket for one packet of 1500 bytes: tbf takes merged packets apart, which a pfifo would count as one."""
+"""A second bucket, for one packet of 1500 bytes: tbf takes apart what the kernel has merged."""
 
 NOTES: Final = (
     "The classes hold the queue while their rates together stay below that of the air; on a "
     "mac80211 device nothing waits in a qdisc without such a shaper.",
     "Rules name stations: without an address no packet gets into a flow's class. Address, protocol "
     "and port of the server tell flows of one station apart.",
-    "The token bucket around the classes takes packets apart that the kernel has merged (GRO), so that "
-    "limits count packets. Its second bucket is for an MTU of 1500: with a larger one it must be larger.",
+    "The token bucket around the classes takes packets apart that the kernel has merged (GRO), so "
+    "that limits count packets. Its second bucket is for an MTU of 1500; a larger one needs more.",
 )
 
 
