@@ -4,9 +4,9 @@
 //! is left of them when its place is given back. IPv4 packets with options or in fragments, and IPv6 packets with extension
 //! headers, match no flow.
 
-use super::message::{DELETE_FILTER, NEW_FILTER, filter_request};
-use crate::netlink::Request;
+use super::message::{DELETE_FILTER, FILTER_INFO as INFO, NEW_FILTER, filter_request};
 use crate::netlink::attributes::Writer;
+use crate::netlink::{Message, Request};
 use airqueue_control::flows::{FlowKey, Protocol};
 use netlink_packet_core::NLM_F_CREATE;
 use std::net::IpAddr;
@@ -16,8 +16,8 @@ const CLASS: u16 = 1;
 const SELECTOR: u16 = 5;
 /// `TC_U32_TERMINAL`: what matches is decided.
 const TERMINAL: u8 = 1;
-/// The kernel's number of the first table of u32.
-const TABLE: u32 = 0x8000_0000;
+/// `TC_U32_NODE`: the part of a filter's number that we choose.
+const NODE: u32 = 0xfff;
 
 /// One 32-bit word of a packet, from the IP header on: its place, the bits that count, and their value.
 type Word = (i32, u32, u32);
@@ -32,10 +32,23 @@ pub(super) fn assigned(index: u32, handle: u16, class: u16, flow: &FlowKey) -> O
     Some(filter_request(NEW_FILTER, NLM_F_CREATE, (index, number, root), Some(options.finish())))
 }
 
-/// Takes a class's filter away.
-pub(super) fn released(index: u32, handle: u16, class: u16) -> Request {
-    let at = (index, TABLE | u32::from(class), u32::from(handle) << 16);
-    filter_request(DELETE_FILTER, 0, at, None)
+/// Takes a filter away, by the number that the kernel has given it.
+pub(super) fn released(index: u32, handle: u16, filter: u32) -> Request {
+    filter_request(DELETE_FILTER, 0, (index, filter, u32::from(handle) << 16), None)
+}
+
+/// The classes that have filters of ours, with the filters' numbers, of all filters that the kernel tells. The table, which is
+/// the number's upper part, depends on whose filters came first.
+pub(super) fn ours(told: &[Message]) -> impl Iterator<Item = (u16, u32)> {
+    told.iter().filter_map(|message| {
+        let word = |at: usize| {
+            let bytes = message.body.get(at..at + 4)?;
+            Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+        };
+        let (filter, info) = (word(8)?, word(16)?);
+        let class = u16::try_from(filter & NODE).ok()?;
+        (info == INFO && class != 0).then_some((class, filter))
+    })
 }
 
 /// What packets to the station have. None for ends of two versions of IP.

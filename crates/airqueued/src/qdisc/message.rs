@@ -87,6 +87,9 @@ pub(super) fn made(
     Request { kind, flags: NLM_F_CREATE | replace, body: body.finish() }
 }
 
+/// `tcm_info` of our filters: their priority among others, 1, and the protocol, `ETH_P_ALL`.
+pub(super) const FILTER_INFO: u32 = 1 << 16 | (3_u16.to_be() as u32);
+
 /// A filter (tc-u32) of all protocols at a shaper: index, number and the shaper's.
 pub(super) fn filter_request(
     kind: u16,
@@ -94,9 +97,7 @@ pub(super) fn filter_request(
     (index, handle, parent): (u32, u32, u32),
     options: Option<Vec<u8>>,
 ) -> Request {
-    // `tcm_info`: the priority of the filters among others, and the protocol, `ETH_P_ALL`.
-    let info = 1 << 16 | u32::from(3_u16.to_be());
-    let mut body = Writer::after(&words([0, index, handle, parent, info])).text(KIND, "u32");
+    let mut body = Writer::after(&words([0, index, handle, parent, FILTER_INFO])).text(KIND, "u32");
     if let Some(options) = options {
         body = body.bytes(OPTIONS, &options);
     }

@@ -33,7 +33,11 @@ impl Queues {
         assigned: &[(FlowKey, u16)],
     ) -> Result<(), PointError> {
         let index = index(interface)?;
-        let away = released.iter().map(|(_, class)| filters::released(index, handle, *class));
+        let there = self.filters(interface, index, handle)?;
+        // A class that gets a filter has no other.
+        let freed = |class: &u16| released.iter().chain(assigned).any(|(_, each)| each == class);
+        let away = there.iter().filter(|(class, _)| freed(class));
+        let away = away.map(|(_, filter)| filters::released(index, handle, *filter));
         let new = assigned
             .iter()
             .filter_map(|(flow, class)| filters::assigned(index, handle, *class, flow));
@@ -42,16 +46,36 @@ impl Queues {
             .netlink
             .batch(&requests)
             .map_err(|error| refused(interface, "take filters", &error))?;
-        // A filter that is gone already is as wanted.
-        let told = refusals
-            .into_iter()
-            .find(|(at, refusal)| *at >= released.len() || refusal.errno != Errno::ENOENT);
-        match told {
+        match refusals.into_iter().next() {
             Some((_, refusal)) => {
                 Err(refused(interface, "take filters", &NetlinkError::Refused(refusal)))
             }
             None => Ok(()),
         }
+    }
+
+    /// Flows whose classes have no filter: another program has taken it away.
+    pub fn unclassified(
+        &mut self,
+        interface: &str,
+        handle: u16,
+        mut assigned: Vec<(FlowKey, u16)>,
+    ) -> Result<Vec<(FlowKey, u16)>, PointError> {
+        let index = index(interface)?;
+        let there = self.filters(interface, index, handle)?;
+        assigned.retain(|(_, class)| there.iter().all(|(each, _)| each != class));
+        Ok(assigned)
+    }
+
+    fn filters(
+        &mut self,
+        interface: &str,
+        index: u32,
+        handle: u16,
+    ) -> Result<Vec<(u16, u32)>, PointError> {
+        let told = tree::filters(&mut self.netlink, index, u32::from(handle) << 16);
+        let told = told.map_err(|error| refused(interface, "tell its filters", &error))?;
+        Ok(filters::ours(&told).collect())
     }
 
     /// What a tree of the interface depends on.

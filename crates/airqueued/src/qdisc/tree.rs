@@ -5,7 +5,7 @@ use super::message::{
     DELETE_QDISC, GET_CLASS, GET_FILTER, GET_QDISC, INGRESS, NEW_CLASS, NEW_QDISC, ROOT, Told,
     made, request,
 };
-use crate::netlink::{LONGEST_BATCH, Netlink, NetlinkError, Request};
+use crate::netlink::{LONGEST_BATCH, Message, Netlink, NetlinkError, Request};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -115,6 +115,15 @@ fn dump(
 ) -> Result<Vec<Told>, NetlinkError> {
     let messages = netlink.dump(&request(kind, 0, index, 0, parent))?;
     messages.iter().map(Told::read).collect()
+}
+
+/// The filters at a discipline, as the kernel tells them.
+pub(super) fn filters(
+    netlink: &mut Netlink,
+    index: u32,
+    at: u32,
+) -> Result<Vec<Message>, NetlinkError> {
+    netlink.dump(&request(GET_FILTER, 0, index, 0, at))
 }
 
 /// Parents before children, and what has no known parent. Numbers of classes are those of their discipline, and a

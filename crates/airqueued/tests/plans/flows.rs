@@ -216,12 +216,15 @@ fn a_buffer_is_divided_among_downloads_by_rate_and_given_back() {
     std::fs::write(&file, configuration).unwrap();
     let mut service = apart(bed.airqueued(&["--config", file.to_str().unwrap()]));
     bed.until("steered", PATIENCE, || bed.status()["state"] == "steered");
+    // Somebody has a filter there first, so that the kernel gives ours other numbers.
+    bed.tc("filter add dev lan parent 10: protocol ip pref 5 u32 match u32 1 0xffffffff at 0 flowid 10:6");
     for address in ["10.2.0.2", "fd02::2", "10.2.0.3"] {
         home.download(address);
     }
     let filters = || {
         let output = bed.inside("tc", &["filter", "show", "dev", "lan", "parent", "10:"]);
-        String::from_utf8(output.stdout).unwrap().matches("flowid").count()
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().filter(|line| line.contains("pref 1 ") && line.contains("flowid")).count()
     };
     bed.until("three flows have classes", PATIENCE, || filters() == 3);
     std::thread::sleep(Duration::from_secs(4));
@@ -248,6 +251,16 @@ fn a_buffer_is_divided_among_downloads_by_rate_and_given_back() {
         assert!(sent(class) > 100_000, "{class}: {text}");
     }
     assert_eq!(sent("6"), 0, "{text}");
+    // Another program changes a class, and takes a filter away: both come back, and the service goes on.
+    let [class, filter] = [
+        "class change dev lan parent 10:1 classid 10:6 htb rate 1mbit",
+        "filter delete dev lan parent 10: protocol all pref 1 handle 801::3 u32",
+    ];
+    bed.tc(class);
+    bed.until("the class comes back", PATIENCE, || !bed.shown("lan").contains("rate 1Mbit"));
+    bed.tc(filter);
+    bed.until("the filter comes back", PATIENCE, || filters() == 3);
+    assert!(service.try_wait().unwrap().is_none());
     // The stations end: classes and filters go back, and with the service the shaper.
     for station in home.programs.borrow_mut().iter_mut().skip(1) {
         station.kill().unwrap();

@@ -87,6 +87,17 @@ impl<'a> Helm<'a> {
         queues.classify(interface, *handle, released, assigned).map_err(refused)
     }
 
+    /// Puts flows into their classes again whose filters another program has taken away. Returns how many there were.
+    pub(super) fn reclassify(&mut self, moves: Moves) -> Result<usize, Stop> {
+        let queues = self.points.queues().map_err(refused)?;
+        let Moves { interface, handle, assigned, .. } = moves;
+        let missing = queues.unclassified(&interface, handle, assigned).map_err(refused)?;
+        if !missing.is_empty() {
+            queues.classify(&interface, handle, &[], &missing).map_err(refused)?;
+        }
+        Ok(missing.len())
+    }
+
     /// Sees to it that the setting at a place in the plan is as it was set last.
     pub(super) fn keep(&mut self, at: usize) -> Result<Kept, Stop> {
         let Step { set, target, .. } = self.steps[at].clone();

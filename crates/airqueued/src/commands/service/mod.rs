@@ -142,16 +142,17 @@ impl Service<'_> {
             let kept = self.helm.keep(at)?;
             let point =
                 self.helm.settings().nth(at).map(|(set, _)| set.point()).unwrap_or_default();
-            match kept {
-                Kept::So => {}
-                Kept::SetAgain(was) => {
-                    if let Some(moves) = self.loops.again(at) {
-                        self.helm.classify(&moves)?;
-                    }
-                    self.tell("set again", &point, Some(&format!("it had become {was}")));
-                }
-                Kept::Gone(what) => self.tell("gone", &point, Some(&what)),
-            }
+            let missing = match (&kept, self.loops.again(at)) {
+                (Kept::So | Kept::SetAgain(_), Some(moves)) => self.helm.reclassify(moves)?,
+                _ => 0,
+            };
+            let (event, why) = match kept {
+                Kept::So if missing == 0 => continue,
+                Kept::So => ("set again", format!("{missing} filters were missing")),
+                Kept::SetAgain(was) => ("set again", format!("it had become {was}")),
+                Kept::Gone(what) => ("gone", what),
+            };
+            self.tell(event, &point, Some(&why));
         }
         Ok(())
     }
