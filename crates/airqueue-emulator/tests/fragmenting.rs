@@ -13,8 +13,8 @@ const CELL: &str = r#"{
     "phy": {"standard": "802.11n", "rate": "HT-MCS7"},
     "stations": [{"name": "ap"}, {"name": "phone", "real": true}],
     "hosts": [
-        {"name": "isp", "link": "ap", "delay": "5 ms", "mtu": "1400 B"},
-        {"name": "core", "link": "isp", "delay": "5 ms", "mtu": "1280 B", "rate": "1 Mb/s"},
+        {"name": "isp", "link": "ap", "delay": "5 ms", "mtu": "1400 B", "rate": "20 Mb/s"},
+        {"name": "core", "link": "isp", "delay": "5 ms", "mtu": "1280 B", "rate": "1 Mb/s", "queue": {"limit": "50 packets"}},
         {"name": "server", "link": "core", "delay": "5 ms", "real": true}
     ]
 }"#;

@@ -239,7 +239,7 @@ impl Emulation {
         if let Some(narrow) = held.narrow {
             return self.pass_on_fragments(held, narrow);
         }
-        let (router, from) = (self.routes[held.route].to, self.routes[held.route].from);
+        let (router, from) = (self.routes[held.route].to, self.routes[held.pair].from);
         match held.purpose {
             Purpose::Stopped(errand) => self.send_error(errand, from, &held.bytes),
             _ => match icmp::answer(&held.bytes) {
