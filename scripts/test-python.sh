@@ -22,7 +22,8 @@ run() {
     [ "$code" -eq "$NOTHING_CHOSEN" ] || chosen=yes
     [ "$code" -eq 0 ] || [ "$code" -eq "$NOTHING_CHOSEN" ] || exit "$code"
 }
-run -m "not wall_clock" --numprocesses=auto --dist=loadfile "$@"
+# In the order of tests/conftest.py: without the option xdist begins with the files that have most tests, however short.
+run -m "not wall_clock" --numprocesses=auto --dist=loadfile --no-loadscope-reorder "$@"
 run -m wall_clock "$@"
 if [ "$chosen" = no ]; then
     echo "airqueue: no test is chosen by: $*" >&2

@@ -38,14 +38,14 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
     return CliRunner()
 
 
-@pytest.fixture
-def user_mode_linux(tmp_path: Path) -> Any:
+@pytest.fixture(scope="session")
+def user_mode_linux(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A kernel that runs as a process; a test that asks is skipped where there is none."""
     from peers.install import UnavailableError  # noqa: PLC0415 - most tests do without
     from validation.linux import kernel  # noqa: PLC0415
 
     try:
-        return kernel.install(tmp_path)
+        return kernel.install(tmp_path_factory.mktemp("kernel"))
     except UnavailableError as reason:
         pytest.skip(f"no user-mode Linux: {reason}")
 
@@ -77,10 +77,16 @@ def _why_no_namespaces(tools: Sequence[str]) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what rests on the wall clock: `make test-python` runs the others beside each other."""
+    """Mark what rests on the wall clock: `make test-python` runs the others beside each other.
+
+    Files with tests that boot machines come first: they take minutes, and one of them at the end
+    would leave the other processors without work.
+    """
     for item in items:
         if item.get_closest_marker("bed") or item.get_closest_marker("emulation"):
             item.add_marker(pytest.mark.wall_clock)
+    long = {item.path for item in items if "user_mode_linux" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: item.path not in long)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from airqueue.cli import main
+from airqueue.cli import emulate_exact, main
 from airqueue.emulate import EmulationError, Order, Program, exact
 from airqueue.linux.errors import MachineError
 from airqueue.linux.virtual import machine
@@ -270,11 +274,12 @@ def test_a_machine_without_user_mode_linux_says_what_to_install(monkeypatch, tmp
 def test_the_command_prints_what_programs_print_and_ends_as_they_do(tmp_path):
     result = tmp_path / "result.json"
     command = [*AIRQUEUE, "quiet-flat", "--exact", "--json", str(result), "--at", "phone", "--"]
-    script = "echo out; ping -qc 3 peer >&2; exit 5"
-    done = subprocess.run(
-        [*command, "sh", "-c", script], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (5, "out\n")
+    # A pipe, longer than a pipe holds.
+    given = "".join(f"line {number}\n" for number in range(20_000))
+    script = "read first; echo $first; sort -r | tail -n 1; ping -qc 3 peer >&2; exit 5"
+    command = [*command, "sh", "-c", script]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (5, "line 0\nline 1\n")
     assert "3 packets transmitted, 3 received" in done.stderr
     assert "of virtual time" in done.stderr
     assert '"exact": true' in result.read_text("utf-8")
@@ -313,3 +318,43 @@ def test_options_that_do_not_go_together_are_refused(arguments, says):
     done = CliRunner().invoke(main, ["emulate", "quiet-flat", *arguments])
     assert done.exit_code == 2
     assert says in done.stderr
+
+
+def test_a_terminal_is_not_passed_on(monkeypatch, capsys):
+    controller, terminal = pty.openpty()
+    with os.fdopen(controller, "wb"), os.fdopen(terminal, encoding="utf-8") as typed:
+        monkeypatch.setattr(sys, "stdin", typed)
+        assert emulate_exact._stdin(quiet=False) == b""
+        assert (
+            "is a terminal, which programs on a virtual clock do not get" in capsys.readouterr().err
+        )
+        assert emulate_exact._stdin(quiet=True) == b""
+        assert capsys.readouterr().err == ""
+
+
+def test_standard_input_is_read_to_its_end_and_bounded(monkeypatch, capsys):
+    def given(text: bytes, wait_s: float = 0.0) -> bytes:
+        reading, writing = os.pipe()
+
+        def write() -> None:
+            time.sleep(wait_s)
+            with os.fdopen(writing, "wb") as pipe:
+                pipe.write(text)
+
+        with os.fdopen(reading, encoding="utf-8") as pipe:
+            monkeypatch.setattr(sys, "stdin", pipe)
+            writer = threading.Thread(target=write)
+            writer.start()
+            try:
+                return emulate_exact._stdin(quiet=False)
+            finally:
+                writer.join()
+
+    monkeypatch.setattr(emulate_exact, "MOST_STDIN_BYTES", 4 << 20)
+    assert given(b"") == b""
+    assert given(b"x" * (4 << 20)) == b"x" * (4 << 20)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(click.UsageError, match=r"^Standard input has more than 4 MiB: let the"):
+        given(b"x" * (4 << 20) + b"y")
+    assert given(b"late", wait_s=1.5) == b"late"
+    assert "read to its end before the run begins" in capsys.readouterr().err

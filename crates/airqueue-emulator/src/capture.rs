@@ -5,7 +5,7 @@
 
 use crate::figures::Refusal;
 use crate::pcapng::{self, Direction};
-use crate::story::{Labels, Story};
+use crate::story::{End, Labels, Story};
 use airqueue_core::{Span, Time};
 use airqueue_network::network::{Step, Traced};
 use std::collections::VecDeque;
@@ -158,17 +158,17 @@ impl Captures {
         }
     }
 
-    /// The network is done with a packet, which `to` receives unless the packet is lost.
-    pub(crate) fn ends(&mut self, held: u32, to: Option<(usize, &[u8])>, marked: bool, now: Time) {
+    /// The network is done with a packet.
+    pub(crate) fn ends(&mut self, held: u32, end: End<'_>, marked: bool, now: Time) {
         let story = &mut self.stories[held as usize];
         let record = story.record.take();
         let file =
             |files: &Vec<Option<File>>, node: usize| files.get(node).is_some_and(Option::is_some);
-        let received = to.filter(|(node, _)| file(&self.files, *node));
+        let received = end.received().filter(|(node, _)| file(&self.files, *node));
         if record.is_none() && received.is_none() {
             return;
         }
-        let comment = self.labels.ended(story, to.is_some(), marked, now);
+        let comment = self.labels.ended(story, end, marked, now);
         if let Some((node, number)) = record
             && let Some(file) = &mut self.files[node]
         {

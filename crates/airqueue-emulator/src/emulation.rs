@@ -1,17 +1,20 @@
 //! The network of a scenario between real nodes.
 
 mod captured;
+mod fragmented;
+mod held;
 mod routers;
 
+use self::held::{Held, Purpose};
 use self::routers::{Errand, Routers};
 use crate::capture::Captures;
-use crate::figures::{LossPlace, Losses, PairCounters, Refusal};
+use crate::figures::{Losses, PairCounters, Refusal};
 use crate::header::{self, Header};
 use crate::live::Snapshot;
 use crate::outside::is_routed;
 use crate::slots::Slots;
 use crate::story::Labels;
-use airqueue_core::{Ecn, Packet, PacketCount, Payload, Seed, Span, Time};
+use airqueue_core::{PacketCount, Payload, Seed, Span, Time};
 use airqueue_network::network::{Change, Opportunities, TimedChange};
 use airqueue_network::outcome::Outcome;
 use airqueue_scenario::emulated::{Emulated, Pair, Passage, RealNode};
@@ -52,6 +55,8 @@ pub struct Emulation {
     refused: [PacketCount; Refusal::ALL.len()],
     /// How many of these packets a router has answered with an error.
     answered: [u64; Refusal::ALL.len()],
+    /// The fragment that a router makes.
+    fragment: Vec<u8>,
 }
 
 /// What the owner of a packet's sender holds until the sender's station is done with the packet.
@@ -73,37 +78,6 @@ struct Route {
     slots: [Slots; 4],
     counters: PairCounters,
     losses: Losses,
-}
-
-/// A packet in the network.
-#[derive(Debug, Default)]
-struct Held {
-    bytes: Vec<u8>,
-    route: usize,
-    arrived: Time,
-    /// The ECN field with which the packet was sent.
-    ecn: Ecn,
-    /// What the sender's owner holds, until the sender's station is done with the packet.
-    token: Option<u32>,
-    /// Whether the sender's station still has the packet.
-    at_sender: bool,
-    /// Whether the packet has not left the network.
-    in_network: bool,
-    purpose: Purpose,
-    /// Where the packet was dropped or given up, if it was.
-    lost_at: Option<LossPlace>,
-}
-
-/// Why a packet is in the network.
-#[derive(Clone, Copy, Debug, Default)]
-enum Purpose {
-    /// The packet goes from a real node to its destination.
-    #[default]
-    Carried,
-    /// The packet goes from a real node to a router that does not forward the packet.
-    Stopped(Errand),
-    /// A router has sent the packet.
-    FromRouter,
 }
 
 /// A packet that leaves the network.
@@ -156,6 +130,7 @@ impl Emulation {
             released: Vec::new(),
             refused: [PacketCount::default(); Refusal::ALL.len()],
             answered: [0; Refusal::ALL.len()],
+            fragment: Vec::new(),
         })
     }
 
@@ -244,7 +219,7 @@ impl Emulation {
         while self.step(now, pass_on) {}
         self.run.network().run_until(now);
         let header = header::read(bytes).ok_or((Refusal::Malformed, None));
-        let route = header.and_then(|header| Ok((header, self.check(from, &header)?)));
+        let route = header.and_then(|header| Ok((header, self.check(from, bytes, &header)?)));
         let done = match (route, header) {
             (Ok((header, route)), _) => {
                 self.routes[route].counters.offered.add_size(u64::from(header.size));
@@ -285,18 +260,23 @@ impl Emulation {
     }
 
     /// The route of a packet; otherwise why there is none, and which router says so.
-    fn check(&self, from: usize, header: &Header) -> Result<usize, (Refusal, Option<Errand>)> {
+    fn check(
+        &self,
+        from: usize,
+        bytes: &[u8],
+        header: &Header,
+    ) -> Result<usize, (Refusal, Option<Errand>)> {
         if self.node_for(header.source) != Some(from) {
             return Err((Refusal::ForeignSource, None));
         }
-        if self.is_full() {
+        if !self.has_room(1) {
             return Err((Refusal::Full, None));
         }
         let Some(to) = self.node_for(header.destination) else {
             return Err((Refusal::NoSuchNode, self.no_such_node(from, header)));
         };
         let route = self.route(from, to).ok_or((Refusal::NoSuchNode, None))?;
-        self.stops(route, header)?;
+        self.stops(route, bytes, header)?;
         Ok(route)
     }
 
@@ -305,8 +285,9 @@ impl Emulation {
         self.route_of[from * (self.nodes.len() + self.router_names.len()) + to]
     }
 
-    fn is_full(&self) -> bool {
-        self.free.is_empty() && self.held.len() >= MOST_PACKETS
+    fn has_room(&self, packets: u64) -> bool {
+        let room = self.free.len() + MOST_PACKETS.saturating_sub(self.held.len());
+        room as u64 >= packets
     }
 
     /// Stores a packet; buffers are used again.
@@ -327,8 +308,8 @@ impl Emulation {
         self.conclude(pass_on);
         while !self.at_routers.is_empty() {
             for at in std::mem::take(&mut self.at_routers) {
-                let held = std::mem::take(&mut self.held[at as usize]);
-                self.come_to_router(&held);
+                let mut held = std::mem::take(&mut self.held[at as usize]);
+                self.come_to_router(&mut held);
                 self.held[at as usize] = Held { in_network: false, ..held };
                 self.give_up(Payload(at));
             }
@@ -348,23 +329,27 @@ impl Emulation {
             let (Outcome::Delivered(packet) | Outcome::Dropped(packet, _) | Outcome::Lost(packet)) =
                 outcome;
             let held = &mut self.held[packet.payload.0 as usize];
-            let route = &mut self.routes[held.route];
+            let Route { to, ref routers, .. } = self.routes[held.route];
             match outcome {
                 Outcome::Delivered(packet) => {
-                    let marked = route.finish(held, &packet, now);
-                    let to = Some((route.to, &held.bytes[..]));
-                    captured::ended(&mut self.captures, &packet, held.purpose, to, (marked, now));
-                    if matches!(held.purpose, Purpose::Stopped(_)) || route.to >= self.nodes.len() {
+                    let marked = held.finish(routers.len(), &packet);
+                    captured::ended(&mut self.captures, &packet, held, Some(to), (marked, now));
+                    if held.is_carried() && held.narrow.is_none() {
+                        let counters = &mut self.routes[held.pair].counters;
+                        counters.on_delivered(&packet, held.ecn, now - held.sent);
+                    }
+                    if held.is_for_router() || to >= self.nodes.len() {
                         self.at_routers.push(packet.payload.0);
                         continue;
                     }
-                    pass_on(Departure { to: route.to, bytes: &held.bytes, due: now });
+                    pass_on(Departure { to, bytes: &held.bytes, due: now });
                 }
                 Outcome::Dropped(..) | Outcome::Lost(_) => {
-                    captured::ended(&mut self.captures, &packet, held.purpose, None, (false, now));
+                    captured::ended(&mut self.captures, &packet, held, None, (false, now));
                     if held.is_carried() {
-                        route.counters.on_gone(&outcome);
-                        route.losses.add(&self.labels, held.lost_at);
+                        let pair = &mut self.routes[held.pair];
+                        pair.counters.on_gone(&outcome);
+                        pair.losses.add(&self.labels, held.lost_at);
                     }
                 }
             }
@@ -469,13 +454,6 @@ impl Emulation {
     }
 }
 
-impl Held {
-    /// Whether the packet counts among those of its pair.
-    fn is_carried(&self) -> bool {
-        matches!(self.purpose, Purpose::Carried)
-    }
-}
-
 impl Route {
     fn new(pair: &Pair) -> Route {
         Route {
@@ -487,17 +465,5 @@ impl Route {
             counters: PairCounters::default(),
             losses: Losses::default(),
         }
-    }
-
-    /// Writes into a delivered packet what the network changed. Returns whether a queue has marked the packet.
-    fn finish(&mut self, held: &mut Held, packet: &Packet, now: Time) -> bool {
-        if held.is_carried() {
-            self.counters.on_delivered(packet, held.ecn, now - held.arrived);
-        }
-        if packet.ecn == Ecn::Ce {
-            header::mark_ce(&mut held.bytes);
-        }
-        header::pass_routers(&mut held.bytes, self.routers.len() as u8);
-        held.ecn != Ecn::Ce && packet.ecn == Ecn::Ce
     }
 }

@@ -53,6 +53,24 @@ pub fn read(packet: &[u8]) -> Option<Header> {
     })
 }
 
+/// What the network knows of a fragment of IPv4 that a router has made of a packet that was read before.
+pub fn of_fragment(packet: &[u8]) -> Header {
+    let address = |at: usize| {
+        let bytes: [u8; 4] = packet[at..at + 4].try_into().expect("four bytes");
+        IpAddr::from(bytes)
+    };
+    let (source, destination) = (address(12), address(16));
+    Header {
+        source,
+        destination,
+        size: packet.len() as u32,
+        dscp: packet[1] >> 2,
+        ecn: Ecn::of(packet[1]),
+        hop_limit: packet[8],
+        flow: digest(source, destination, IpNumber(packet[9]), [0; 4]),
+    }
+}
+
 /// The source and destination ports of an unfragmented packet of a protocol that has them, as four bytes.
 fn ports(protocol: IpNumber, fragmented: bool, payload: &[u8]) -> [u8; 4] {
     let with_ports =

@@ -5,8 +5,10 @@
 //! models anything. `airqueue-host` has the clock and the devices.
 
 mod capture;
+mod checksum;
 mod emulation;
 mod figures;
+pub mod fragments;
 mod header;
 mod icmp;
 mod live;

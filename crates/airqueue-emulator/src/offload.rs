@@ -5,7 +5,6 @@
 //! [`Merger`] makes one packet of the segments of a connection that arrive at one instant, as the kernel's generic
 //! receive offload (GRO) does behind a card.
 
-mod checksum;
 mod headers;
 mod merge;
 mod notes;

@@ -22,6 +22,35 @@ pub struct Story {
     pub record: Option<(usize, u64)>,
 }
 
+/// How a packet, or its way as a whole, ends.
+#[derive(Clone, Copy, Debug)]
+pub enum End<'a> {
+    /// A place receives the packet.
+    Delivered {
+        /// The place.
+        to: usize,
+        /// The packet.
+        bytes: &'a [u8],
+    },
+    /// A router makes fragments of the packet.
+    Fragmented {
+        /// The largest packets of the next link, in IP bytes.
+        mtu_bytes: u32,
+    },
+    /// The packet is lost.
+    Lost,
+}
+
+impl<'a> End<'a> {
+    /// The place that receives the packet, and the packet.
+    pub fn received(self) -> Option<(usize, &'a [u8])> {
+        match self {
+            End::Delivered { to, bytes } => Some((to, bytes)),
+            End::Fragmented { .. } | End::Lost => None,
+        }
+    }
+}
+
 /// A hop of a packet.
 #[derive(Debug)]
 pub struct Leg {
@@ -100,14 +129,18 @@ impl Labels {
     }
 
     /// The comment on a packet with which the network is done.
-    pub fn ended(&self, story: &Story, delivered: bool, marked: bool, now: Time) -> String {
+    pub fn ended(&self, story: &Story, end: End<'_>, marked: bool, now: Time) -> String {
         let (from, to) = story.ends;
         let (from, to) = (&self.places[from], &self.places[to]);
         let after = milliseconds(now - story.since);
         let mut text = format!("{from} -> {to}: ");
         // Writing to a string never fails.
-        let _ = match (delivered, story.dropped, story.given_up) {
-            (true, ..) => write!(text, "delivered after {after} in the network"),
+        let _ = match (end, story.dropped, story.given_up) {
+            (End::Delivered { .. }, ..) => write!(text, "delivered after {after} in the network"),
+            (End::Fragmented { mtu_bytes }, ..) => write!(
+                text,
+                "fragmented there for a link that carries {mtu_bytes} bytes, after {after} in the network"
+            ),
             (_, Some((over, reason)), _) => {
                 let queue = self.queue(over);
                 write!(text, "dropped by the queue {queue} ({}) after {after}", words(reason))

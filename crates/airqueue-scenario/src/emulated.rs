@@ -39,7 +39,8 @@ pub struct Emulated {
     pub nodes: Vec<RealNode>,
     /// Names of the routers between real nodes that are not real themselves.
     pub routers: Vec<String>,
-    /// The ordered pairs of different real nodes; then those of a real node and a router in `routers`, in both directions.
+    /// The ordered pairs of different real nodes; then those with a router in `routers`: of a real node and
+    /// a router, in both directions, and of two routers where the first may send fragments to the second.
     pub pairs: Vec<Pair>,
     pub(super) changeable: Changeable,
 }

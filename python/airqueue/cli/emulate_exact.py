@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import sys
 import time
 from pathlib import Path
@@ -22,6 +23,15 @@ _STALLED: Final = (
     "Ctrl-C ends the run."
 )
 _ERASE: Final = "\r\x1b[K"
+MOST_STDIN_BYTES: Final = 64 << 20
+"""Most bytes of standard input, which is kept in memory; a file may have more."""
+_TERMINAL: Final = (
+    "Standard input is a terminal, which programs on a virtual clock do not get: they read nothing. "
+    "'< FILE' gives them a file."
+)
+_WAITING: Final = (
+    "Standard input is read to its end before the run begins; '< /dev/null' gives programs none."
+)
 
 
 def run(
@@ -32,11 +42,13 @@ def run(
     ``options`` are those of `exact.run`.
     """
     status = _Status(order.duration_s, quiet=quiet)
+    stdin = _stdin(quiet=quiet)
     with signals_end():
         try:
             return exact.run(
                 scenario,
                 order,
+                stdin=stdin,
                 stdout=status.before(sys.stdout.buffer),
                 stderr=status.before(sys.stderr.buffer),
                 scratch=scratch,
@@ -45,6 +57,36 @@ def run(
             )
         finally:
             status.erase()
+
+
+def _stdin(*, quiet: bool) -> bytes:
+    """Return all of standard input, nothing of a terminal. Raises UsageError if it is too long.
+
+    What somebody types comes at times that no seed determines, and so does what a pipe has later.
+    """
+    if sys.stdin is None or sys.stdin.closed:
+        return b""
+    given = sys.stdin.buffer
+    if given.isatty():
+        if not quiet:
+            click.echo(_TERMINAL, err=True)
+        return b""
+    if not quiet and not _is_ready(given):
+        click.echo(_WAITING, err=True)
+    read = given.read(MOST_STDIN_BYTES + 1)
+    if len(read) > MOST_STDIN_BYTES:
+        raise click.UsageError(
+            f"Standard input has more than {MOST_STDIN_BYTES >> 20} MiB: let the program read a file."
+        )
+    return read
+
+
+def _is_ready(given: BinaryIO) -> bool:
+    """Return whether there is something to read, or the end, within a second."""
+    try:
+        return bool(select.select([given], [], [], 1.0)[0])
+    except (OSError, ValueError):  # not a file of the system: all of it is there
+        return True
 
 
 def run_twins(

@@ -64,6 +64,7 @@ def run(
     scenario: str | Mapping[str, object],
     order: Order,
     *,
+    stdin: bytes = b"",
     stdout: BinaryIO | None = None,
     stderr: BinaryIO | None = None,
     real: Sequence[str] = (),
@@ -79,7 +80,9 @@ def run(
     """Carry out an order in a scenario's network on a virtual clock; return when all is over.
 
     The arguments are those of `EmulatedNetwork`; the seed also determines all random numbers that
-    the kernel gives to programs. What programs print goes to ``stdout`` and ``stderr``; without a
+    the kernel gives to programs. ``stdin`` is the standard input of the main program, whole before
+    the run begins: a text that came while the run goes on would come at times that no seed
+    determines. What programs print goes to ``stdout`` and ``stderr``; without a
     stream the result has the text. Programs read the host's files; what they write is gone at the
     end, except below ``scratch``, a folder to which it is then copied. ``tcp``: settings below
     ``net.ipv4`` in place of the kernel's defaults. Files of ``pcap`` are made at the end.
@@ -113,6 +116,7 @@ def run(
             "environment": _environment(),
         }
         (folder / guest.TASK).write_text(json.dumps(task), encoding="utf-8")
+        (folder / guest.STDIN).write_bytes(stdin)
         follower = _Follower(folder, stdout or out, stderr or err, watch)
         try:
             machine.boot(

@@ -29,6 +29,7 @@ TASK: Final = "task.json"
 RESULT: Final = "result.json"
 ERROR: Final = "error"
 OPPORTUNITIES: Final = "opportunities.json"
+STDIN: Final = "stdin"
 STDOUT: Final = "stdout"
 STDERR: Final = "stderr"
 SCRATCH: Final = "scratch"
@@ -87,12 +88,12 @@ def _work(task: Mapping[str, Any], written: int) -> int:
 
 
 def _redirect() -> None:
-    """Give programs an empty stdin, and files of the host as stdout and stderr, written at once."""
+    """Give programs files of the host: stdin, which is whole, stdout and stderr, written at once."""
     sys.stdout.flush()
     sys.stderr.flush()
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
+    given = os.open(first_process.FOLDER / STDIN, os.O_RDONLY)
+    os.dup2(given, 0)
+    os.close(given)
     for number, name in ((1, STDOUT), (2, STDERR)):
         path = first_process.FOLDER / name
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC)

@@ -1,8 +1,9 @@
 //! Captures of what real nodes send and receive.
 
-use super::{Emulation, Errand, Purpose};
+use super::{Emulation, Errand, Held, Purpose};
 use crate::capture::{CaptureState, Captures, Sink};
 use crate::figures::{LossPlace, Refusal};
+use crate::story::End;
 use airqueue_core::{Packet, Payload, Span, Time};
 
 impl Emulation {
@@ -90,16 +91,23 @@ impl Emulation {
     }
 }
 
-/// The network is done with a packet, which a place receives unless the packet is lost.
+/// The network is done with a packet, which comes to a place unless the packet is lost.
 pub(super) fn ended(
     captures: &mut Option<Box<Captures>>,
     packet: &Packet,
-    purpose: Purpose,
-    to: Option<(usize, &[u8])>,
+    held: &Held,
+    to: Option<usize>,
     (marked, now): (bool, Time),
 ) {
     // What comes to a router that does not forward the packet, the router's node does not receive.
-    if let Some(captures) = captures.as_mut().filter(|_| !matches!(purpose, Purpose::Stopped(_))) {
-        captures.ends(packet.payload.0, to, marked, now);
-    }
+    let Some(captures) = captures.as_mut().filter(|_| !matches!(held.purpose, Purpose::Stopped(_)))
+    else {
+        return;
+    };
+    let end = match (to, held.narrow) {
+        (None, _) => End::Lost,
+        (Some(_), Some(narrow)) => End::Fragmented { mtu_bytes: narrow.mtu_bytes },
+        (Some(to), None) => End::Delivered { to, bytes: &held.bytes },
+    };
+    captures.ends(packet.payload.0, end, marked, now);
 }

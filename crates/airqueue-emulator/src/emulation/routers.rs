@@ -6,6 +6,7 @@
 
 use super::{Emulation, Held, Purpose};
 use crate::figures::Refusal;
+use crate::fragments::Fragments;
 use crate::header::{self, Header};
 use crate::icmp::{self, Answer, Problem};
 use airqueue_core::{Payload, Span, Time};
@@ -146,6 +147,7 @@ impl Emulation {
     pub(super) fn stops(
         &self,
         route: usize,
+        bytes: &[u8],
         header: &Header,
     ) -> Result<(), (Refusal, Option<Errand>)> {
         let route = &self.routes[route];
@@ -161,7 +163,8 @@ impl Emulation {
             if usize::from(header.hop_limit) <= before + 1 {
                 return Err(errand(router.router, Problem::TimeExceeded, Refusal::HopLimit, true));
             }
-            if header.size > router.mtu_bytes {
+            let is_too_big = header.size > router.mtu_bytes;
+            if is_too_big && Fragments::new(bytes, router.mtu_bytes).is_none() {
                 let problem = Problem::TooBig { mtu: router.mtu_bytes };
                 return Err(errand(router.router, problem, Refusal::Oversize, true));
             }
@@ -199,10 +202,21 @@ impl Emulation {
         header: &Header,
         purpose: Purpose,
     ) -> Payload {
-        let (arrived, ecn) = (self.run.now(), header.ecn);
-        let held = Held { route, arrived, ecn, purpose, in_network: true, ..Held::default() };
+        let (leg, narrow) = self.leg(route, header.size);
+        let (now, ecn) = (self.run.now(), header.ecn);
+        let held = Held {
+            route: leg,
+            pair: route,
+            narrow,
+            arrived: now,
+            sent: now,
+            ecn,
+            purpose,
+            in_network: true,
+            ..Held::default()
+        };
         let held = self.hold(bytes, held);
-        self.capture_entry(held, route);
+        self.capture_entry(held, leg);
         held
     }
 
@@ -220,9 +234,12 @@ impl Emulation {
         }
     }
 
-    /// A packet has come to the router for which it was meant, or which does not forward it.
-    pub(super) fn come_to_router(&mut self, held: &Held) {
-        let (router, from) = (self.routes[held.route].to, self.routes[held.route].from);
+    /// A packet has come to the router for which it was meant, which does not forward it, or which fragments it.
+    pub(super) fn come_to_router(&mut self, held: &mut Held) {
+        if let Some(narrow) = held.narrow {
+            return self.pass_on_fragments(held, narrow);
+        }
+        let (router, from) = (self.routes[held.route].to, self.routes[held.pair].from);
         match held.purpose {
             Purpose::Stopped(errand) => self.send_error(errand, from, &held.bytes),
             _ => match icmp::answer(&held.bytes) {
@@ -250,8 +267,8 @@ impl Emulation {
     /// A router sends a packet to a real node.
     fn send_from(&mut self, router: usize, to: usize, packet: &[u8]) {
         let header = header::read(packet).expect("routers send whole packets");
-        let route = self.route(router, to).filter(|&at| self.stops(at, &header).is_ok());
-        if let Some(route) = route.filter(|_| !self.is_full()) {
+        let route = self.route(router, to).filter(|&at| self.stops(at, packet, &header).is_ok());
+        if let Some(route) = route.filter(|_| self.has_room(1)) {
             self.offer(route, packet, &header, Purpose::FromRouter);
         }
     }

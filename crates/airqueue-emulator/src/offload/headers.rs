@@ -1,6 +1,6 @@
 //! Where the headers of IP, TCP and UDP are in a packet, and the fields that differ between segments.
 
-use super::checksum::Sum;
+use crate::checksum::Sum;
 use etherparse::{IpHeadersSlice, IpNumber, IpSlice};
 
 /// Places in TCP's header (RFC 9293, section 3.1).

@@ -1,9 +1,9 @@
 //! Large packets, cut into those that a network card would send (`tcp_gso_segment`, `__udp_gso_segment` and
 //! `inet_gso_segment` of Linux).
 
-use super::checksum::Sum;
 use super::headers::{Headers, Transport, long, tcp, udp, word};
 use super::notes::{Cut, NOTES_BYTES, Notes};
+use crate::checksum::Sum;
 
 /// Least data of a segment of TCP: `TCP_MIN_GSO_SIZE` of Linux, the least MSS of 48 bytes less the options.
 const LEAST_TCP_BYTES: u16 = 8;

@@ -2,8 +2,8 @@
 //!
 //! A node that forwards packets over the air alone is a bridge, as access points and mesh stations of IEEE 802.11 are. A
 //! node that forwards packets from or to a wire is a router. Routers that are not real have flows of their own from and
-//! to real nodes: packets that end at a router take the first part of a pair's route, and the router's own packets take
-//! the last part.
+//! to real nodes: packets that end at a router take the first part of a pair's route, and the router's own packets and
+//! fragments take the last part; fragments for a later router take the part between the two.
 
 use super::{FLOWS, MOST_FLOWS, MTU_BYTES, Pair, Passage, multiply};
 use crate::file::File;
@@ -95,10 +95,17 @@ impl Ways {
         let mut known: HashSet<(Node, Node)> = ways.iter().map(|way| (way.from, way.to)).collect();
         for (&flow, way) in flows.iter().zip(&ways) {
             let length = spec.flows[flow.index()].route.len();
-            for &(router, at, _) in &way.routers {
+            for (place, &(router, at, mtu)) in way.routers.iter().enumerate() {
                 let to = FlowPart { hops: 0..at, from: way.from, to: router };
                 let back = FlowPart { hops: at..length, from: router, to: way.to };
-                for part in [to, back] {
+                // Fragments may be fragmented again by a later router, or have used up their hop limit there.
+                let further = way.routers[place + 1..].iter().filter(|_| mtu < MTU_BYTES);
+                let further = further.map(|&(next, end, _)| FlowPart {
+                    hops: at..end,
+                    from: router,
+                    to: next,
+                });
+                for part in [to, back].into_iter().chain(further) {
                     if known.insert((part.from, part.to)) {
                         built.push(self.pair(spec, flow, way, &part, FLOWS_OF_ROUTERS));
                     }
