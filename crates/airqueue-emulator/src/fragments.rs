@@ -59,7 +59,7 @@ impl<'a> Fragments<'a> {
         let copied = copied_options(&packet[LEAST_HEADER..header])?;
         let mtu = usize::try_from(mtu).ok()?;
         let fits = mtu >= header + UNIT;
-        fits.then(|| Fragments { packet, header, copied, mtu, rest: header..packet.len() })
+        fits.then_some(Fragments { packet, header, copied, mtu, rest: header..packet.len() })
     }
 
     /// Writes the next fragment in place of what is in `out`. Returns whether there was one.
