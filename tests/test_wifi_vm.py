@@ -85,12 +85,12 @@ whole() { state >now.state; cmp -s now.state old.state || cmp -s now.state new.s
 # kills COUNT: kills the program at different moments of an apply, each in five seconds whole again
 kills() {
     state >old.state
-    airqueued ap apply readable.json --confirm 100s --state /run/kills >/dev/null
+    airqueued ap apply readable.json --confirm 1000s --state /run/kills >/dev/null
     state >new.state
     airqueued ap restore --state /run/kills >/dev/null
     local number
     for number in $(seq $1); do
-        ip netns exec ap $PWD/airqueued apply readable.json --confirm 100s --state /run/kills \
+        ip netns exec ap $PWD/airqueued apply readable.json --confirm 1000s --state /run/kills \
             >/dev/null 2>&1 &
         sleep $((number * 13 % 20 / 10)).$((number * 13 % 10))
         kill -9 $! 2>/dev/null
@@ -112,7 +112,7 @@ waits 20 test -e listen.ready
 for at in ap sta m3; do run places-$at airqueued $at places --json; done
 run places-first $PWD/airqueued places --json
 look before
-run apply airqueued ap apply accepted.json --confirm 100s --state /run/ap
+run apply airqueued ap apply accepted.json --confirm 1000s --state /run/ap
 look applied
 run places-applied airqueued ap places --json
 run status airqueued ap status --json --state /run/ap
@@ -120,16 +120,16 @@ for name in REFUSED; do
     run $name airqueued ap apply $name.json --dry-run --state /run/ap-refused
 done
 if [ -e /sys/class/net/eth0 ]; then
-    run ring $PWD/airqueued apply ring.json --confirm 100s --state /run/first
+    run ring $PWD/airqueued apply ring.json --confirm 1000s --state /run/first
     ethtool -g eth0 >ring.applied
     run ring-restore $PWD/airqueued restore --state /run/first
-    run rounded $PWD/airqueued apply rounded.json --confirm 100s --state /run/first
+    run rounded $PWD/airqueued apply rounded.json --confirm 1000s --state /run/first
     ethtool -g eth0 >ring.restored
 fi
 if [ TXQS = True ]; then
     run shaped-off airqueued ap restore --state /run/ap
     within ap ping -c 1 10.9.0.2 >/dev/null
-    run limit airqueued ap apply txq.json --confirm 100s --state /run/ap
+    run limit airqueued ap apply txq.json --confirm 1000s --state /run/ap
     run idle airqueued ap obeys phy0 --for 1s --json
     within ap PYTHON flood.py 10.9.0.2 400 wait &
     waits 20 test -e flood.ready
