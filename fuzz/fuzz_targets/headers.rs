@@ -15,7 +15,7 @@ fuzz_target!(|input: (Vec<(Vec<u8>, u32, bool, u16)>, &str)| {
             flows.on_packet(&packet, outgoing, now);
         }
     }
-    assert!(flows.look(now).len() <= MOST_FLOWS);
+    assert!(flows.look(now).flows.len() <= MOST_FLOWS);
     if let Err(error) = Config::read(text) {
         assert!(!error.to_string().is_empty());
     }

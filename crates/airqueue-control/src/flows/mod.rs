@@ -22,5 +22,5 @@ mod table;
 
 pub use packet::{End, Mac, Packet, Protocol, Segment, Timestamps};
 pub use table::{
-    ACTIVE_BPS, Counts, Direction, Flow, FlowKey, Flows, Half, IDLE, MOST_FLOWS, MOST_SILENT,
+    ACTIVE_BPS, Direction, Flow, FlowKey, Flows, Half, IDLE, Look, MOST_FLOWS, MOST_SILENT,
 };

@@ -69,15 +69,20 @@ pub struct Half {
     pub samples: u32,
 }
 
-/// How many flows are active.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Towards stations.
-    pub downloads: u32,
-    /// From stations.
-    pub uploads: u32,
-    /// Flows since the last look that found no room.
+/// What passed between two looks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Look {
+    /// The flows, in the order of their ends.
+    pub flows: Vec<Flow>,
+    /// Packets of flows for which there was no room.
     pub untracked: u32,
+}
+
+impl Look {
+    /// The active flows of which most went in a direction.
+    pub fn active(&self, direction: Direction) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().filter(move |flow| flow.active && flow.direction == direction)
+    }
 }
 
 /// All flows of an interface.
@@ -175,29 +180,17 @@ impl Flows {
         }
     }
 
-    /// What passed since the last look, in the order of the ends; and forgets what is over.
-    pub fn look(&mut self, now: Time) -> Vec<Flow> {
+    /// What passed since the last look; and forgets what is over.
+    pub fn look(&mut self, now: Time) -> Look {
         let elapsed_s = (now - self.looked).as_secs_f64();
         self.looked = self.looked.max(now);
-        self.untracked = 0;
         self.flows.retain(|_, entry| {
             let short = entry.silent || entry.ended;
             now - entry.seen < if short { SILENT } else { IDLE }
         });
         self.silent = self.flows.values().filter(|entry| entry.silent).count();
-        self.flows.iter_mut().map(|(key, entry)| entry.look(*key, elapsed_s)).collect()
-    }
-
-    /// How many flows were active at the last look, and how many found no room since.
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts { untracked: self.untracked, ..Counts::default() };
-        for entry in self.flows.values().filter(|entry| entry.is_active()) {
-            match entry.direction() {
-                Direction::Download => counts.downloads += 1,
-                Direction::Upload => counts.uploads += 1,
-            }
-        }
-        counts
+        let flows = self.flows.iter_mut().map(|(key, entry)| entry.look(*key, elapsed_s)).collect();
+        Look { flows, untracked: std::mem::take(&mut self.untracked) }
     }
 }
 

@@ -4,7 +4,7 @@ use super::args::FlowsArgs;
 use super::{Code, Stop, looks};
 use crate::machine;
 use crate::tap::Tap;
-use airqueue_control::flows::{Counts, Direction, End, Flow, Flows, Half, Protocol};
+use airqueue_control::flows::{Direction, End, Flow, Flows, Half, Protocol};
 use airqueue_core::Span;
 use serde::Serialize;
 use std::cell::RefCell;
@@ -17,10 +17,10 @@ struct Look {
     /// When, in seconds since the machine started.
     at_s: f64,
     /// Active flows towards stations.
-    downloads: u32,
+    downloads: usize,
     /// Active flows from stations.
-    uploads: u32,
-    /// Flows that found no room.
+    uploads: usize,
+    /// Packets of flows for which there was no room.
     untracked: u32,
     /// Packets that passed unseen since the beginning.
     lost_packets: u64,
@@ -61,18 +61,16 @@ pub(super) fn run(args: &FlowsArgs) -> Result<(), Stop> {
     looks::each(args.looks.every, args.looks.count, listen, || {
         listen();
         let (tap, flows) = &mut *ears.borrow_mut();
-        let untracked = flows.counts().untracked;
         let now = machine::now();
-        let mut seen = flows.look(now);
-        seen.retain(|flow| args.all || flow.active);
-        let Counts { downloads, uploads, .. } = flows.counts();
+        let seen = flows.look(now);
+        let shown = seen.flows.iter().filter(|flow| args.all || flow.active);
         let look = Look {
             at_s: now.as_secs_f64(),
-            downloads,
-            uploads,
-            untracked,
+            downloads: seen.active(Direction::Download).count(),
+            uploads: seen.active(Direction::Upload).count(),
+            untracked: seen.untracked,
             lost_packets: tap.lost(),
-            flows: seen.iter().map(line).collect(),
+            flows: shown.map(line).collect(),
         };
         Ok(looks::show(&look, args.print.json, || page(&look)))
     })

@@ -2,7 +2,7 @@
 
 use crate::commands::{Code, Stop};
 use crate::tap::Tap;
-use airqueue_control::flows::{Counts, Direction, Flow, FlowKey, Flows};
+use airqueue_control::flows::{Direction, Flow, FlowKey, Flows, Look};
 use airqueue_core::{Span, Time};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -25,7 +25,7 @@ pub(super) struct Ears {
 struct Ear {
     tap: Tap,
     flows: Flows,
-    seen: Vec<Flow>,
+    seen: Look,
 }
 
 impl Ears {
@@ -34,7 +34,7 @@ impl Ears {
         let key = (interface.to_owned(), side);
         if let Entry::Vacant(free) = self.ears.entry(key) {
             let tap = Tap::open(interface).map_err(|e| Stop::new(Code::Failed, e.to_string()))?;
-            free.insert(Ear { tap, flows: Flows::new(now), seen: Vec::new() });
+            free.insert(Ear { tap, flows: Flows::new(now), seen: Look::default() });
         }
         Ok(())
     }
@@ -58,29 +58,25 @@ impl Ears {
         }
     }
 
-    fn of(&self, interface: &str, side: Side) -> Option<&Ear> {
-        self.ears.get(&(interface.to_owned(), side))
-    }
-
-    /// How many flows of an interface were active at the last look.
-    pub(super) fn counts(&self, interface: &str) -> Counts {
-        self.of(interface, Side::Stations).map_or(Counts::default(), |ear| ear.flows.counts())
+    fn seen(&self, interface: &str, side: Side) -> Option<&Look> {
+        self.ears.get(&(interface.to_owned(), side)).map(|ear| &ear.seen)
     }
 
     /// The active flows of an interface at the last look.
-    fn active(&self, interface: &str, side: Side) -> impl Iterator<Item = &Flow> {
-        let seen = self.of(interface, side).map_or(&[][..], |ear| &ear.seen);
-        seen.iter().filter(|flow| flow.active)
+    pub(super) fn active(&self, interface: &str, side: Side) -> impl Iterator<Item = &Flow> {
+        let flows = self.seen(interface, side).into_iter().flat_map(|seen| &seen.flows);
+        flows.filter(|flow| flow.active)
     }
 
     /// The active downloads of an interface at the last look.
     pub(super) fn downloads(&self, interface: &str) -> impl Iterator<Item = &Flow> {
-        self.active(interface, Side::Stations).filter(|flow| flow.direction == Direction::Download)
+        let seen = self.seen(interface, Side::Stations).into_iter();
+        seen.flat_map(|seen| seen.active(Direction::Download))
     }
 
     /// A flow's round trip from an uplink to its far end; the queue towards the stations is not in it.
     pub(super) fn far_rtt(&self, uplink: &str, flow: &FlowKey) -> Option<Span> {
-        let seen = &self.of(uplink, Side::Far)?.seen;
+        let seen = &self.seen(uplink, Side::Far)?.flows;
         let at = seen.binary_search_by_key(flow, |flow| flow.key).ok()?;
         seen[at].far.least
     }

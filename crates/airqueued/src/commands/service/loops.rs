@@ -96,7 +96,7 @@ impl Loops {
         self.ears.look(now);
         let (ears, mut turns) = (&self.ears, Vec::new());
         for Edca { at, knob, txop, interface } in &mut self.edca {
-            let downloads = ears.counts(interface).downloads;
+            let downloads = number(ears.downloads(interface));
             if let Some(txop_us) = txop.on_downloads(downloads, now) {
                 let why = counted(downloads, "active download");
                 turns.push(Turn {
@@ -108,8 +108,7 @@ impl Loops {
             }
         }
         for Adaptive { at, knob, limit, interface, uplink } in &mut self.adaptive {
-            let flows = ears.counts(interface);
-            let flows = flows.downloads + flows.uploads;
+            let flows = number(ears.active(interface, Side::Stations));
             let rtt = uplink.as_ref().and_then(|uplink| ears.median_rtt(interface, uplink));
             if let Some(packets) = limit.on_flows(flows, rtt, now) {
                 let trip = rtt.map_or(String::new(), |rtt| format!(", round trip {}", in_ms(rtt)));
@@ -133,6 +132,10 @@ impl Loops {
     pub(super) fn again(&self, at: usize) -> Option<Moves> {
         self.rdqm.iter().find(|rdqm| rdqm.at == at).map(Rdqm::again)
     }
+}
+
+fn number<T>(of: impl Iterator<Item = T>) -> u32 {
+    u32::try_from(of.count()).unwrap_or(u32::MAX)
 }
 
 fn counted(number: u32, what: &str) -> String {
