@@ -1,6 +1,6 @@
 //! The one number of a plan's setting that a loop changes.
 
-use crate::plan::{Category, Fifo, Leaf, OwnEdca, Plan, Queue, QueueOf, Set, Shaped, Txq};
+use crate::plan::{Category, Fifo, Leaf, OwnEdca, Plan, Queue, QueueOf, Set, Shaped};
 
 /// Which number a loop changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,11 +9,6 @@ pub enum Knob {
     QueueLimit {
         /// The interface.
         interface: String,
-    },
-    /// The limit in packets of the queues of mac80211 of a phy.
-    TxqLimit {
-        /// The phy.
-        phy: String,
     },
     /// The TXOP limit in µs of an access point's own queue.
     OwnTxop {
@@ -33,7 +28,6 @@ impl Knob {
                     "a queue of {interface} that is a fifo with limit_packets, or shaped with such a fifo below"
                 )
             }
-            Knob::TxqLimit { phy } => format!("a txq of {phy} with limit_packets"),
             Knob::OwnTxop { interface, access_category } => {
                 format!("an own_edca of {interface} for {}", access_category.words())
             }
@@ -71,9 +65,6 @@ impl Knob {
                 let Fifo { limit_packets, .. } = fifo;
                 limit_packets.as_mut().filter(|_| interface == of)
             }
-            (Knob::TxqLimit { phy }, Set::Txq(Txq { phy: of, limit_packets, .. })) => {
-                limit_packets.as_mut().filter(|_| phy == of)
-            }
             (
                 Knob::OwnTxop { interface, access_category },
                 Set::OwnEdca(OwnEdca { interface: of, access_category: category, txop_us, .. }),
@@ -110,9 +101,7 @@ mod tests {
         };
         assert_eq!(txop.turned(&own("best_effort", 0), 640), own("best_effort", 640));
         assert_eq!(txop.value(&own("video", 0)), None);
-        let phy = Knob::TxqLimit { phy: "phy0".into() };
         let txq = |limit: u32| set(json!({"txq": {"phy": "phy0", "limit_packets": limit}}));
-        assert_eq!(phy.turned(&txq(100), 64), txq(64));
         // A limit in bytes is another number, and so is that of another interface.
         for other in [
             json!({"queue": {"interface": "eth0", "queue": {"fifo": {"limit_bytes": 9000}}}}),
@@ -129,9 +118,6 @@ mod tests {
             made_by: "a test".into(),
             settings: vec![item(txq(100)), item(own("best_effort", 0))],
         };
-        assert_eq!(
-            [phy.find(&plan), txop.find(&plan), limit.find(&plan)],
-            [Some(0), Some(1), None]
-        );
+        assert_eq!([txop.find(&plan), limit.find(&plan)], [Some(1), None]);
     }
 }

@@ -42,12 +42,6 @@ impl TxopPolicy {
         let units = (need_ns + unit_ns - 1) / unit_ns;
         u32::try_from(units).unwrap_or(u32::MAX).min(u16::MAX.into()) * TXOP_UNIT_US
     }
-
-    /// Packets that a TXOP limit admits.
-    pub fn admitted(&self, txop_us: u32) -> u32 {
-        let time_ns = i64::from(txop_us) * 1000 + self.sifs.as_nanos();
-        u32::try_from(time_ns / self.packet.as_nanos().max(1)).unwrap_or(u32::MAX).max(1)
-    }
 }
 
 impl TxopLoop {
@@ -91,6 +85,12 @@ mod tests {
         }
     }
 
+    /// Packets that a TXOP limit admits: N = max(1, ⌊(TXOP + SIFS)/T⌋).
+    fn admitted(policy: &TxopPolicy, txop_us: u32) -> u32 {
+        let time_ns = i64::from(txop_us) * 1000 + policy.sifs.as_nanos();
+        u32::try_from(time_ns / policy.packet.as_nanos().max(1)).unwrap_or(u32::MAX).max(1)
+    }
+
     fn at(second: i64) -> Time {
         Time::ZERO + Span::from_secs(second)
     }
@@ -100,8 +100,8 @@ mod tests {
         // The paper's packet at 11 Mb/s takes some 1270 µs: six take 7620 - 10 µs.
         let policy = policy(1270);
         assert_eq!(policy.txop_us(6), 7616);
-        assert_eq!(policy.admitted(7616), 6);
-        assert_eq!((policy.txop_us(0), policy.txop_us(1), policy.admitted(0)), (0, 0, 1));
+        assert_eq!(admitted(&policy, 7616), 6);
+        assert_eq!((policy.txop_us(0), policy.txop_us(1), admitted(&policy, 0)), (0, 0, 1));
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
             let txop_us = policy.txop_us(packets);
             prop_assert!(txop_us.is_multiple_of(TXOP_UNIT_US));
             prop_assert!(txop_us <= 65_535 * TXOP_UNIT_US);
-            let admitted = policy.admitted(txop_us);
+            let admitted = admitted(&policy, txop_us);
             prop_assert!(admitted == packets, "{} for {}", admitted, packets);
         }
     }
