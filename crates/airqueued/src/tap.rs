@@ -28,7 +28,9 @@ use thiserror::Error;
 const SNAP_BYTES: u32 = 128;
 /// Room of a packet, with the kernel's notes of some 80 bytes before it.
 const FRAME_BYTES: usize = 256;
-/// Packets between two readings: 80 000 a second where it is read ten times a second.
+/// How often a tap is to be read.
+pub const READ_EVERY: Span = Span::from_millis(100);
+/// Packets between two readings: 80 000 a second.
 const FRAMES: usize = 8192;
 /// The kernel allocates the ring in such parts.
 const BLOCK_BYTES: usize = 1 << 16;

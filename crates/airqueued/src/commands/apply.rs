@@ -2,13 +2,13 @@
 
 use super::args::ApplyArgs;
 use super::survey::{Line, survey};
-use super::{Code, Ground, Stop, ended, say, this_run};
+use super::{Code, Ground, Stop, applied, say, this_run};
 use crate::carry::{Company, carry};
 use crate::points::Points;
 use crate::state::State;
 use airqueue_control::journal::{Forward, Journal};
 use airqueue_control::plan::Plan;
-use airqueue_control::transaction::{Outcome, Transaction};
+use airqueue_control::transaction::Transaction;
 use airqueue_core::Span;
 use serde_json::json;
 use std::fs::File;
@@ -96,25 +96,12 @@ fn apply(args: &ApplyArgs, plan: Plan, wait: Span) -> Result<(), Stop> {
     let forward = Forward { made_by: plan.made_by, run: ground.run.clone(), steps };
     let work = Transaction::apply(&ground.journal, forward, wait)
         .map_err(|why| Stop::new(Code::NotNow, why))?;
-    match carry(work, &ground.lock, &mut ground.points, Company::Guard(&state)) {
-        Outcome::Applied => {
-            let seconds = wait.as_secs_f64();
-            report(
-                args,
-                "applied",
-                &lines,
-                &format!(
-                    "Applied. It goes back in {seconds} s unless you keep it: airqueued confirm"
-                ),
-            );
-            Ok(())
-        }
-        Outcome::PutBack { why, left_alone } => {
-            let rest = left_alone.iter().map(|what| format!("; {what}")).collect::<String>();
-            Err(Stop::new(Code::PutBack, format!("{why}. Everything was put back{rest}")))
-        }
-        outcome => ended(outcome).map(|_| ()),
-    }
+    applied(carry(work, &ground.lock, &mut ground.points, Company::Guard(&state)))?;
+    let seconds = wait.as_secs_f64();
+    let sentence =
+        format!("Applied. It goes back in {seconds} s unless you keep it: airqueued confirm");
+    report(args, "applied", &lines, &sentence);
+    Ok(())
 }
 
 fn report(args: &ApplyArgs, outcome: &str, lines: &[Line], sentence: &str) {

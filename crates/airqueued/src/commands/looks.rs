@@ -2,6 +2,7 @@
 
 use super::Stop;
 use crate::machine;
+use crate::tap::READ_EVERY;
 use airqueue_core::Span;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -10,10 +11,8 @@ use std::time::Duration;
 
 /// Has a terminal begin at its upper left corner, and forget what is below.
 const CLEAR: &str = "\x1b[H\x1b[J";
-/// How often there is something to be done between looks.
-const BETWEEN: Span = Span::from_millis(100);
 
-/// Looks at regular times, so many times or until a look says that nobody wants more; calls `meanwhile` ten times a second.
+/// Looks at regular times, so many times or until a look says that nobody wants more; calls `meanwhile` as often as a tap is read.
 pub(super) fn each(
     every: Span,
     count: Option<u32>,
@@ -33,7 +32,7 @@ pub(super) fn each(
         // A look that is late is not made up for.
         due = (due + every).max(machine::now());
         while machine::now() < due {
-            sleep((due - machine::now()).min(BETWEEN));
+            sleep((due - machine::now()).min(READ_EVERY));
             meanwhile();
         }
     }

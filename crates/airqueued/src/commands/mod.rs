@@ -21,12 +21,18 @@ use crate::state::{Locked, State, StateError};
 use airqueue_control::journal::{Change, Journal, Run};
 use airqueue_control::transaction::{Outcome, Transaction};
 use args::{Args, Command};
+use clap::CommandFactory;
+use clap::error::ErrorKind;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// How long a command waits for another one that acts.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why nothing else changes settings while a service does.
+const STEERED: &str =
+    "another airqueued steers settings: stop it first, or change its configuration";
 
 /// Why a command did not do what was asked, and the program's exit code.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,7 +76,14 @@ impl From<StateError> for Stop {
 
 /// Runs a command.
 pub fn run(args: &Args) -> ExitCode {
-    let Some(command) = &args.command else { return exit(service::run(&args.service)) };
+    let command = match (&args.command, &args.service.config) {
+        (Some(command), _) => command,
+        (None, Some(config)) => return exit(service::run(config, &args.service.state)),
+        (None, None) => {
+            let what = "give a command, or a configuration by --config FILE";
+            Args::command().error(ErrorKind::MissingRequiredArgument, what).exit()
+        }
+    };
     exit(match command {
         Command::Apply(args) => apply::run(args),
         Command::Confirm(args) => confirm::run(args),
@@ -128,9 +141,7 @@ impl Ground<'_> {
             (None, Some(Change::Applied { .. })) => not_now(
                 "another plan waits to be confirmed: `airqueued confirm` or `airqueued restore` it first",
             ),
-            (None, Some(_)) => not_now(
-                "another airqueued steers settings: stop it first, or change its configuration",
-            ),
+            (None, Some(_)) => not_now(STEERED),
             (None, None) => Ok(()),
         }
     }
@@ -166,6 +177,18 @@ fn elsewhere(journal: &Journal, now: &Run, state: &State) -> Result<(), Stop> {
         );
         Err(Stop::new(Code::NotNow, what))
     })
+}
+
+/// The end of a plan's application.
+fn applied(outcome: Outcome) -> Result<(), Stop> {
+    match outcome {
+        Outcome::Applied => Ok(()),
+        Outcome::PutBack { why, left_alone } => {
+            let rest = left_alone.iter().map(|what| format!("; {what}")).collect::<String>();
+            Err(Stop::new(Code::PutBack, format!("{why}. Everything was put back{rest}")))
+        }
+        outcome => ended(outcome).map(|_| ()),
+    }
 }
 
 /// The end of a way back as the result of a command that was to lead there.

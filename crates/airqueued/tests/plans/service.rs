@@ -127,6 +127,18 @@ fn a_restore_ends_the_service() {
 }
 
 #[test]
+fn a_plan_that_follows_a_restore_is_not_the_services_to_take_back() {
+    let Some(bed) = Bed::new() else { return };
+    let mut service = Service::start(&bed, PLAN);
+    bed.run(&["restore"]).ends(0, "as it was before");
+    bed.apply(&bed.plan(&two_queues(30)), "60s").ends(0, "Applied");
+    let applied = bed.both();
+    assert_eq!(service.ended(), Some(4));
+    assert_eq!(bed.both(), applied);
+    assert_eq!(bed.status()["state"], "waits to be confirmed");
+}
+
+#[test]
 fn a_configuration_that_cannot_be_followed_changes_nothing() {
     let Some(bed) = Bed::new() else { return };
     let before = bed.both();

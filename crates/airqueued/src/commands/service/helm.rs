@@ -3,13 +3,13 @@
 use super::rdqm::Moves;
 use crate::carry::{Company, carry};
 use crate::commands::survey::survey;
-use crate::commands::{Code, Ground, PATIENCE, Stop, ended};
+use crate::commands::{Code, Ground, PATIENCE, STEERED, Stop, applied};
 use crate::points::Points;
-use crate::state::{Post, State};
+use crate::state::{Locked, Post, State};
 use airqueue_control::journal::{Change, Forward, Journal, Run, Step};
 use airqueue_control::plan::{Plan, Set};
 use airqueue_control::point::{PointError, Value};
-use airqueue_control::transaction::{Outcome, Transaction};
+use airqueue_control::transaction::Transaction;
 
 /// The right to steer, and what is steered. The journal has what was before; when this process ends, the guard puts it back.
 pub(super) struct Helm<'a> {
@@ -36,9 +36,7 @@ impl<'a> Helm<'a> {
     pub(super) fn take(state: &'a State, plan: &Plan) -> Result<Helm<'a>, Stop> {
         let mut ground = Ground::of(state)?;
         ground.recover(state)?;
-        let post = state.take_helm()?.ok_or_else(|| {
-            Stop::new(Code::NotNow, "another airqueued steers settings: stop it first")
-        })?;
+        let post = state.take_helm()?.ok_or_else(|| Stop::new(Code::NotNow, STEERED))?;
         let steps = survey(plan, &ground.journal, &ground.run, &mut ground.points)?.steps;
         let forward = Forward {
             made_by: plan.made_by.clone(),
@@ -47,13 +45,7 @@ impl<'a> Helm<'a> {
         };
         let work = Transaction::steer(&ground.journal, forward)
             .map_err(|why| Stop::new(Code::NotNow, why))?;
-        match carry(work, &ground.lock, &mut ground.points, Company::Guard(state)) {
-            Outcome::Applied => {}
-            Outcome::PutBack { why, .. } => {
-                return Err(Stop::new(Code::PutBack, format!("{why}. Everything was put back")));
-            }
-            outcome => return Err(ended(outcome).map_or_else(|stop| stop, |_| unsteered())),
-        }
+        applied(carry(work, &ground.lock, &mut ground.points, Company::Guard(state)))?;
         let Ground { run, points, .. } = ground;
         Ok(Helm { state, _post: post, run, points, steps })
     }
@@ -65,8 +57,7 @@ impl<'a> Helm<'a> {
 
     /// Changes the setting at a place in the plan. Returns the values before and after, in words.
     pub(super) fn turn(&mut self, at: usize, set: Set) -> Result<(String, String), Stop> {
-        let lock = self.state.lock(PATIENCE)?;
-        still_ours(&self.state.journal()?)?;
+        let (lock, _) = ours(self.state)?;
         let step = &mut self.steps[at];
         let point = self.points.of(&set).map_err(refused)?;
         let read = point.read(&set, Some(&step.target)).map_err(refused)?;
@@ -83,19 +74,21 @@ impl<'a> Helm<'a> {
     /// Moves flows between the classes of a queue.
     pub(super) fn classify(&mut self, moves: &Moves) -> Result<(), Stop> {
         let Moves { interface, handle, released, assigned } = moves;
+        let _lock = ours(self.state)?;
         let queues = self.points.queues().map_err(refused)?;
         queues.classify(interface, *handle, released, assigned).map_err(refused)
     }
 
     /// Puts flows into their classes again whose filters another program has taken away. Returns how many there were.
     pub(super) fn reclassify(&mut self, moves: Moves) -> Result<usize, Stop> {
+        let Moves { interface, handle, released, assigned } = moves;
         let queues = self.points.queues().map_err(refused)?;
-        let Moves { interface, handle, assigned, .. } = moves;
-        let missing = queues.unclassified(&interface, handle, assigned).map_err(refused)?;
-        if !missing.is_empty() {
-            queues.classify(&interface, handle, &[], &missing).map_err(refused)?;
+        let assigned = queues.unclassified(&interface, handle, assigned).map_err(refused)?;
+        let missing = assigned.len();
+        if missing > 0 {
+            self.classify(&Moves { interface, handle, released, assigned })?;
         }
-        Ok(missing.len())
+        Ok(missing)
     }
 
     /// Sees to it that the setting at a place in the plan is as it was set last.
@@ -108,11 +101,8 @@ impl<'a> Helm<'a> {
         match point.read(&set, Some(&target)) {
             Ok(now) if !point.tells() || point.same(&now, &target) => Ok(Kept::So),
             Ok(now) => {
-                let lock = self.state.lock(PATIENCE)?;
-                still_ours(&self.state.journal()?)?;
-                let done = self.points.of(&set).and_then(|point| point.put(&set, &target));
-                drop(lock);
-                done.map_err(refused)?;
+                let _lock = ours(self.state)?;
+                self.points.of(&set).and_then(|point| point.put(&set, &target)).map_err(refused)?;
                 Ok(Kept::SetAgain(now.words))
             }
             Err(PointError::Gone(what)) => self.anew(at, what),
@@ -123,9 +113,7 @@ impl<'a> Helm<'a> {
     /// Sets what is gone anew if there is another one by the same name: an interface that was made again, a hostapd that was
     /// started again. What it has now is what it goes back to.
     fn anew(&mut self, at: usize, gone: String) -> Result<Kept, Stop> {
-        let lock = self.state.lock(PATIENCE)?;
-        let mut journal = self.state.journal()?;
-        still_ours(&journal)?;
+        let (lock, mut journal) = ours(self.state)?;
         let set = self.steps[at].set.clone();
         let point = self.points.of(&set).map_err(refused)?;
         let Ok(before) = point.read(&set, None) else { return Ok(Kept::Gone(gone)) };
@@ -154,25 +142,24 @@ impl<'a> Helm<'a> {
     pub(super) fn leave(self, why: &str) -> Result<Vec<String>, Stop> {
         let mut ground = Ground::of(self.state)?;
         match ground.journal.change {
-            Some(_) => ground.undo(why, self.state),
-            None => Ok(Vec::new()),
+            Some(Change::Steered(_)) => ground.undo(why, self.state),
+            // They were put back by another airqueued; what is under way now is its own.
+            _ => Ok(Vec::new()),
         }
     }
 }
 
-/// Whether the settings are still this process's to change: `airqueued restore` takes them away.
-fn still_ours(journal: &Journal) -> Result<(), Stop> {
+/// The right to act, and the journal, if the settings are still this process's to change: `airqueued restore` takes them away.
+fn ours(state: &State) -> Result<(Locked<'_>, Journal), Stop> {
+    let lock = state.lock(PATIENCE)?;
+    let journal = state.journal()?;
     match journal.change {
-        Some(Change::Steered(_)) => Ok(()),
-        _ => Err(unsteered()),
+        Some(Change::Steered(_)) => Ok((lock, journal)),
+        _ => Err(Stop::new(
+            Code::NotNow,
+            "the settings were put back by another airqueued: nothing is left to steer",
+        )),
     }
-}
-
-fn unsteered() -> Stop {
-    Stop::new(
-        Code::NotNow,
-        "the settings were put back by another airqueued: nothing is left to steer",
-    )
 }
 
 fn refused(error: PointError) -> Stop {

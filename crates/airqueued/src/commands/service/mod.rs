@@ -5,10 +5,11 @@ mod helm;
 mod loops;
 mod rdqm;
 
-use super::args::ServiceArgs;
+use super::args::StateArgs;
 use super::{Code, Stop, say};
 use crate::machine;
 use crate::state::State;
+use crate::tap;
 use airqueue_control::plan::Plan;
 use airqueue_control::steer::Config;
 use airqueue_core::{Span, Time};
@@ -22,29 +23,23 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// How often packets are taken from the kernel, whose memory for them is bounded.
-const DRAINED_EVERY: Span = Span::from_millis(100);
 /// How often every setting is looked at: another program may have changed it.
 const KEPT_EVERY: Span = Span::from_secs(5);
 
-pub(super) fn run(args: &ServiceArgs) -> Result<(), Stop> {
-    let Some(path) = &args.config else {
-        return Err(Stop::new(Code::Refused, "give a command, or --config FILE; see --help"));
-    };
+pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
     let config = config(path)?;
     let plan = plan(&config, path)?;
     let loops = Loops::new(&config, &plan, machine::now())?;
     let signals = signals()?;
-    let state = State::open(&args.state.state)?;
+    let state = State::open(&args.state)?;
     let helm = Helm::take(&state, &plan)?;
-    let json = args.state.json;
-    let mut service = Service { helm, loops, json };
+    let mut service = Service { helm, loops, json: args.json };
     service.greet();
     let ended = service.steer(&signals, config.every.value);
     // The reason to end is told after the settings are back; if they were put back by another, nothing is to be done.
     let left_alone = service.helm.leave(ended.as_ref().unwrap_or_else(|stop| &stop.text))?;
     for what in left_alone {
-        tell(json, "left alone", &what, None);
+        tell(args.json, "left alone", &what, None);
     }
     ended.map(|_| ())
 }
@@ -117,7 +112,7 @@ impl Service<'_> {
 
     /// When there is something to be done next.
     fn wake_at(&self, due: Time) -> Time {
-        if self.loops.is_listening() { due.min(machine::now() + DRAINED_EVERY) } else { due }
+        if self.loops.is_listening() { due.min(machine::now() + tap::READ_EVERY) } else { due }
     }
 
     /// Has each loop look, and changes what a loop says.
