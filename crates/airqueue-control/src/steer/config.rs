@@ -63,7 +63,7 @@ pub struct AdaptiveConfig {
     pub uplink: Option<String>,
     /// Rate of the link, or of the shaper.
     pub rate: Quantity<Rate>,
-    /// The round trip while none is measured: in the median of the Internet of the paper.
+    /// The round trip while none is measured. The default is the paper's median of the Internet.
     #[serde(default = "paper_rtt")]
     pub rtt: Quantity<Duration>,
     /// The least limit.
