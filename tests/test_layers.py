@@ -37,14 +37,16 @@ MAY_USE = {
         "airqueue-network",
         "airqueue-scenario",
     },
+    "airqueue-ring": set(),
     "airqueue-host": {
         "airqueue-core",
         "airqueue-probe",
+        "airqueue-ring",
         "airqueue-network",
         "airqueue-scenario",
         "airqueue-emulator",
     },
-    "airqueued": {"airqueue-core", "airqueue-control"},
+    "airqueued": {"airqueue-core", "airqueue-control", "airqueue-ring"},
     "airqueue-python": {
         "airqueue-core",
         "airqueue-control",
@@ -73,7 +75,7 @@ OS_CRATES = {
     "netlink-sys",
 }
 PYTHON_CRATES = {"pyo3", "numpy"}
-SHELLS = {"airqueue-host", "airqueue-python", "airqueued"}
+SHELLS = {"airqueue-host", "airqueue-python", "airqueue-ring", "airqueued"}
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from airqueue.linux.netns import Namespace
 pytestmark = pytest.mark.emulation
 
 RING_PACKETS = 4096
-"""FRAMES of crates/airqueue-host/src/packet_ring.rs."""
+"""The frames of LAYOUT in crates/airqueue-host/src/packet_ring.rs."""
 SIZE = 200_000
 
 # Serves one connection of each family: sends the digest of what comes, and as many bytes back.

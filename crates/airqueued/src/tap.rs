@@ -6,37 +6,24 @@
 use crate::machine;
 use airqueue_control::flows::{Flows, Packet};
 use airqueue_core::{Span, Time};
+use airqueue_ring::{Layout, Ring};
 use nix::errno::Errno;
 use nix::libc;
 use nix::net::if_::if_nametoindex;
-use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
-use nix::sys::socket::{
-    AddressFamily, LinkAddr, SockFlag, SockType, SockaddrLike, bind, getsockopt, setsockopt, socket,
-};
+use nix::sys::socket::{SockType, setsockopt};
 use nix::time::{ClockId, clock_gettime};
-use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
-use std::ffi::c_void;
+use nix::{setsockopt_impl, sockopt_impl};
 use std::fs;
-use std::num::NonZeroUsize;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 use thiserror::Error;
 
 /// Bytes of a packet that are kept: Ethernet with two tags, IPv6 with some extensions, TCP with its options.
 const SNAP_BYTES: u32 = 128;
-/// Room of a packet, with the kernel's notes of some 80 bytes before it.
-const FRAME_BYTES: usize = 256;
 /// How often a tap is to be read.
 pub const READ_EVERY: Span = Span::from_millis(100);
-/// Packets between two readings: 80 000 a second.
-const FRAMES: usize = 8192;
-/// The kernel allocates the ring in such parts.
-const BLOCK_BYTES: usize = 1 << 16;
-const RING_BYTES: NonZeroUsize = NonZeroUsize::new(FRAME_BYTES * FRAMES).unwrap();
-/// Where the kernel writes the packet's address, behind its notes.
-const ADDRESS_AT: usize = size_of::<libc::tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
+/// Packets between two readings: 80 000 a second, in 2 MB.
+const LAYOUT: Layout = Layout { frame_bytes: 256, frames: 8192, block_bytes: 1 << 16 };
 /// How often two clocks are read to compare them.
 const READINGS: usize = 3;
 /// A packet's time that is so far from now is one of a clock that was set.
@@ -44,30 +31,6 @@ const SET: Span = Span::from_secs(60);
 /// `ARPHRD_ETHER`, of Ethernet and of 802.11.
 const ETHERNET: &str = "1";
 
-sockopt_impl!(
-    /// The layout of the ring's frames.
-    Version,
-    SetOnly,
-    libc::SOL_PACKET,
-    libc::PACKET_VERSION,
-    libc::c_int
-);
-sockopt_impl!(
-    /// The size of the ring.
-    RxRing,
-    SetOnly,
-    libc::SOL_PACKET,
-    libc::PACKET_RX_RING,
-    libc::tpacket_req
-);
-sockopt_impl!(
-    /// Packets and drops since the last reading.
-    Statistics,
-    GetOnly,
-    libc::SOL_PACKET,
-    libc::PACKET_STATISTICS,
-    libc::tpacket_stats
-);
 sockopt_impl!(
     /// Which packets are taken, and how much of them.
     Filter,
@@ -102,9 +65,7 @@ pub enum TapError {
 #[derive(Debug)]
 pub struct Tap {
     socket: OwnedFd,
-    memory: NonNull<c_void>,
-    /// The frame that the kernel fills next.
-    next: usize,
+    ring: Ring,
     lost: u64,
 }
 
@@ -129,27 +90,14 @@ impl Tap {
     }
 
     fn of_index(index: libc::c_uint) -> nix::Result<Tap> {
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        // Protocol 0: no packet comes before the socket is bound.
-        let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
-        setsockopt(&socket, Version, &(libc::tpacket_versions::TPACKET_V2 as libc::c_int))?;
-        let size = libc::tpacket_req {
-            tp_block_size: BLOCK_BYTES as libc::c_uint,
-            tp_block_nr: (FRAMES * FRAME_BYTES / BLOCK_BYTES) as libc::c_uint,
-            tp_frame_size: FRAME_BYTES as libc::c_uint,
-            tp_frame_nr: FRAMES as libc::c_uint,
-        };
-        setsockopt(&socket, RxRing, &size)?;
+        let socket = airqueue_ring::open(SockType::Raw, &LAYOUT)?;
         let mut filter = filter();
         let program =
             libc::sock_fprog { len: filter.len() as libc::c_ushort, filter: filter.as_mut_ptr() };
         setsockopt(&socket, Filter, &program)?;
-        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: a new mapping, at an address that the kernel chooses.
-        let memory = unsafe { mmap(None, RING_BYTES, access, MapFlags::MAP_SHARED, &socket, 0) }?;
-        let tap = Tap { socket, memory, next: 0, lost: 0 };
-        bind(tap.socket.as_raw_fd(), &address(index)?)?;
-        Ok(tap)
+        let ring = Ring::map(&socket, LAYOUT)?;
+        airqueue_ring::bind_to(&socket, index as libc::c_int)?;
+        Ok(Tap { socket, ring, lost: 0 })
     }
 
     /// Tells flows of all packets that have gathered. `towards_stations`: what leaves this interface goes to stations.
@@ -157,57 +105,32 @@ impl Tap {
         let clock = Clock::now();
         let mut gap = false;
         // A kernel that fills the ring faster than it is read is not waited for.
-        for _ in 0..FRAMES {
-            // SAFETY: `next` is below FRAMES, and the mapping has FRAMES frames.
-            let frame = unsafe { self.memory.cast::<u8>().add(self.next * FRAME_BYTES) };
-            // SAFETY: a frame begins with its status, is aligned, and lives as long as the mapping.
-            let status = unsafe { AtomicU32::from_ptr(frame.cast().as_ptr()) };
-            let found = status.load(Ordering::Acquire);
-            if found & libc::TP_STATUS_USER == 0 {
+        for _ in 0..LAYOUT.frames {
+            let read = self.ring.read(|frame| {
+                // The kernel lost packets before this one, since it was last asked how many.
+                if frame.status & libc::TP_STATUS_LOSING != 0 && !gap {
+                    flows.on_gap();
+                    gap = true;
+                }
+                if frame.kind != libc::PACKET_LOOPBACK
+                    && let Some(packet) = Packet::of_frame(frame.from_link(), frame.header.tp_len)
+                {
+                    let leaves = frame.kind == libc::PACKET_OUTGOING;
+                    let at = clock.at(frame.header.tp_sec, frame.header.tp_nsec);
+                    flows.on_packet(&packet, leaves == towards_stations, at);
+                }
+            });
+            if read.is_none() {
                 break;
             }
-            // The kernel lost packets before this one, since it was last asked how many.
-            if found & libc::TP_STATUS_LOSING != 0 && !gap {
-                flows.on_gap();
-                gap = true;
-            }
-            // SAFETY: the frame belongs to this side until the status changes, and begins with this header.
-            let header = unsafe { frame.cast::<libc::tpacket2_hdr>().read() };
-            // SAFETY: the kernel writes the address there; all its bytes are within the frame.
-            let from =
-                unsafe { frame.add(ADDRESS_AT).cast::<libc::sockaddr_ll>().read_unaligned() };
-            let begins = usize::from(header.tp_mac).min(FRAME_BYTES);
-            let size = (header.tp_snaplen as usize).min(FRAME_BYTES - begins);
-            // SAFETY: the bytes are within the frame, which belongs to this side.
-            let bytes = unsafe { std::slice::from_raw_parts(frame.add(begins).as_ptr(), size) };
-            if from.sll_pkttype != libc::PACKET_LOOPBACK
-                && let Some(packet) = Packet::of_frame(bytes, header.tp_len)
-            {
-                let leaves = from.sll_pkttype == libc::PACKET_OUTGOING;
-                let at = clock.at(header.tp_sec, header.tp_nsec);
-                flows.on_packet(&packet, leaves == towards_stations, at);
-            }
-            status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
-            self.next = (self.next + 1) % FRAMES;
         }
-        self.count_lost();
+        // Being asked ends the kernel's mark on packets that come after a loss.
+        self.lost += airqueue_ring::newly_dropped(&self.socket);
     }
 
     /// Packets that passed unseen since the tap was opened, because the ring was full.
     pub fn lost(&self) -> u64 {
         self.lost
-    }
-
-    fn count_lost(&mut self) {
-        // Reading sets the kernel's counter to zero, and ends the mark on packets that come after a loss.
-        self.lost += getsockopt(&self.socket, Statistics).map_or(0, |of| u64::from(of.tp_drops));
-    }
-}
-
-impl Drop for Tap {
-    fn drop(&mut self) {
-        // SAFETY: the mapping of `of_index`, which nobody uses any more. There is nothing to do about an error.
-        let _ = unsafe { munmap(self.memory, RING_BYTES.get()) };
     }
 }
 
@@ -237,22 +160,6 @@ impl Clock {
         // later times than the clock was read at.
         if (Span::ZERO - SET..=SET).contains(&ago) { self.now - ago } else { self.now }
     }
-}
-
-/// Every protocol at an interface.
-fn address(index: libc::c_uint) -> nix::Result<LinkAddr> {
-    let raw = libc::sockaddr_ll {
-        sll_family: libc::AF_PACKET as libc::sa_family_t,
-        sll_protocol: (libc::ETH_P_ALL as u16).to_be(),
-        sll_ifindex: index as libc::c_int,
-        sll_hatype: 0,
-        sll_pkttype: 0,
-        sll_halen: 0,
-        sll_addr: [0; 8],
-    };
-    let size = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: a whole address of that size.
-    unsafe { LinkAddr::from_raw((&raw const raw).cast(), Some(size)) }.ok_or(Errno::EINVAL)
 }
 
 /// TCP and UDP over both versions of IP, what has VLAN tags, and IPv6 with extensions; no more than their headers.
