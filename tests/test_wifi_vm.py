@@ -56,7 +56,7 @@ REFUSED = {True: ["few", "empty", "weight", "aql"], False: ["txq", "weight", "aq
 SERVICE = """
 config = 1
 plan = "fair.json"
-every = "500 ms"
+sample_interval = "500 ms"
 at_most_every = "1 s"
 [[edca]]
 interface = "wlan0"

@@ -4,10 +4,19 @@ import socket
 import sys
 import time
 
-address, count, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-began = time.monotonic()
-for packet in range(int(50 * seconds)):
-    for port, each in enumerate(sockets, 9000):
-        each.sendto(bytes(500), (address, port))
-    time.sleep(max(0.0, began + packet / 50 - time.monotonic()))
+FIRST_PORT = 9000
+PACKETS_PER_SECOND = 50
+PAYLOAD_BYTES = 500
+
+
+def main(address: str, count: int, seconds: float) -> None:
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+    began = time.monotonic()
+    for packet in range(int(PACKETS_PER_SECOND * seconds)):
+        for port, each in enumerate(sockets, FIRST_PORT):
+            each.sendto(bytes(PAYLOAD_BYTES), (address, port))
+        time.sleep(max(0.0, began + packet / PACKETS_PER_SECOND - time.monotonic()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))

@@ -19,7 +19,7 @@ pub struct Config {
     pub plan: Option<PathBuf>,
     /// Time between two looks at the network.
     #[serde(default = "second")]
-    pub every: Quantity<Duration>,
+    pub sample_interval: Quantity<Duration>,
     /// Shortest time between two changes of one setting.
     #[serde(default = "ten_seconds")]
     pub at_most_every: Quantity<Duration>,
@@ -192,7 +192,7 @@ impl Config {
             let what = format!("is {}; this airqueued reads version {VERSION}", self.config);
             return Err(wrong("config", what));
         }
-        within("every", &self.every, 0.1, 3600.0)?;
+        within("sample_interval", &self.sample_interval, 0.1, 3600.0)?;
         within("at_most_every", &self.at_most_every, 1.0, 86_400.0)?;
         if self.plan.is_none() && self.rdqm.is_empty() {
             return Err(wrong(
@@ -375,7 +375,7 @@ mod tests {
             rate = "11 Mb/s"
         "#;
         let config = Config::read(text).unwrap();
-        assert_eq!(config.every.value, Span::from_secs(1));
+        assert_eq!(config.sample_interval.value, Span::from_secs(1));
         let policy = config.edca[0].policy(config.at_most_every.value);
         assert_eq!((policy.txop_us(6), policy.least_interval), (7616, Span::from_secs(10)));
         assert_eq!(config.adaptive[0].policy(Span::ZERO).limit(1, None), 331);

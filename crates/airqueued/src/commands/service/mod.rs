@@ -35,7 +35,7 @@ pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
     let helm = Helm::take(&state, &plan)?;
     let mut service = Service { helm, loops, json: args.json };
     service.greet();
-    let ended = service.steer(&signals, config.every.value);
+    let ended = service.steer(&signals, config.sample_interval.value);
     // The reason to end is told after the settings are back; if they were put back by another, nothing is to be done.
     let left_alone = service.helm.leave(ended.as_ref().unwrap_or_else(|stop| &stop.text))?;
     for what in left_alone {
@@ -84,7 +84,7 @@ impl Service<'_> {
     }
 
     /// Keeps settings right until a signal. Returns why it ended.
-    fn steer(&mut self, signals: &SignalFd, every: Span) -> Result<String, Stop> {
+    fn steer(&mut self, signals: &SignalFd, sample_interval: Span) -> Result<String, Stop> {
         let mut look_at = machine::now();
         let mut keep_at = look_at + KEPT_EVERY;
         loop {
@@ -99,7 +99,7 @@ impl Service<'_> {
             self.loops.drain();
             let now = machine::now();
             if now >= look_at {
-                look_at = now + every;
+                look_at = now + sample_interval;
                 self.look(now)?;
             }
             if now >= keep_at {
