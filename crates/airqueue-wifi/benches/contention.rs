@@ -6,7 +6,7 @@ use airqueue_core::Seed;
 use airqueue_wifi::contention::{Contender, Contention, CountdownRule};
 use divan::counter::ItemsCount;
 
-#[path = "../tests/slot_by_slot/mod.rs"]
+#[path = "../tests/wifi/slot_by_slot/mod.rs"]
 mod slot_by_slot;
 
 fn main() {

@@ -1,0 +1,31 @@
+//! Networks: what stations, routers and queues do together.
+
+mod ack_filter;
+mod allocation;
+mod bottleneck;
+mod cell_by_cycle;
+mod cells;
+mod common;
+mod counting;
+mod estimates;
+mod event_order;
+mod network_properties;
+mod on_air;
+mod pcap_records;
+mod queueing_theory;
+mod random_networks;
+mod random_routes;
+mod wlan_allocations;
+mod wlan_ampdu;
+mod wlan_answers;
+mod wlan_cells;
+mod wlan_closed_forms;
+mod wlan_determinism;
+mod wlan_edca_table2;
+mod wlan_limits;
+mod wlan_pcap;
+mod wlan_properties;
+mod wlan_rates;
+mod wlan_series;
+mod wlan_tap;
+mod wlan_txop_by_flows;

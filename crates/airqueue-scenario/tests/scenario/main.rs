@@ -1,0 +1,39 @@
+//! Scenarios: from a description to figures, and what descriptions are refused.
+
+mod cell_path;
+#[path = "../../../airqueue-network/tests/network/cells/mod.rs"]
+mod cells;
+#[path = "../../../airqueue-network/tests/network/counting/mod.rs"]
+mod counting;
+mod figures;
+mod marked_path;
+mod measured_path;
+mod network_allocations;
+mod network_closed_forms;
+mod network_pcap;
+mod path_config;
+#[path = "../../../airqueue-network/tests/network/pcap_records/mod.rs"]
+mod pcap_records;
+mod scenario_airtime;
+mod scenario_batches;
+mod scenario_calls;
+mod scenario_changes;
+mod scenario_errors;
+mod scenario_figures;
+mod scenario_fuzz;
+mod scenario_mcs;
+mod scenario_meshes;
+mod scenario_monitor;
+mod scenario_network_errors;
+mod scenario_places;
+mod scenario_queue_changes;
+mod scenario_rates;
+mod scenario_rdqm;
+mod scenario_renamed;
+mod scenario_routes;
+mod scenario_small_queue;
+mod scenario_tcp_ap;
+mod scenario_wires;
+mod scenarios;
+mod sessions;
+mod shaped_queue;

@@ -1,0 +1,117 @@
+//! Airtime fairness in a simulated access point: two fast stations and a slow one, as in "Ending the Anomaly"
+//! (Høiland-Jørgensen and others, USENIX ATC 2017). Each station is sent more than it can receive, and a fast station
+//! also a call.
+
+use crate::figures::{close, figure, results};
+use airqueue_core::Seed;
+use airqueue_network::network::Network;
+use airqueue_network::wlan::tap::Recording;
+use airqueue_scenario::Scenario;
+use airqueue_wifi::mac::FrameKind;
+use serde_json::{Value, json};
+
+fn access_point(phy: Value, rates: [&str; 2], queue: Value) -> Value {
+    json!({
+        "duration": "10 s", "warm_up": "5 s",
+        "phy": phy, "mac": {"access": "edca"}, "queue": queue,
+        "stations": [
+            {"name": "ap"}, {"name": "fast", "count": 2, "rate": rates[0]},
+            {"name": "slow", "rate": rates[1]},
+        ],
+        "flows": [
+            {"name": "fast", "from": "ap", "to": "fast", "source": "poisson", "rate": "60 Mb/s"},
+            {"name": "slow", "from": "ap", "to": "slow", "source": "poisson", "rate": "60 Mb/s"},
+            {"name": "call", "from": "ap", "to": "fast1", "source": "cbr",
+             "packet_rate": "50 packets/s", "size": "200 B"},
+        ],
+    })
+}
+
+/// 802.11n with 130 and 6.5 Mb/s, and A-MPDUs.
+fn aggregating(queue: Value) -> Value {
+    let phy = json!({"standard": "802.11n", "width": "20 MHz", "streams": 2});
+    access_point(phy, ["HT-MCS15", "HT-MCS0"], queue)
+}
+
+/// 802.11g with 54 and 6 Mb/s: one packet per frame.
+fn single(queue: Value) -> Value {
+    access_point(json!({"standard": "802.11g"}), ["54 Mb/s", "6 Mb/s"], queue)
+}
+
+fn mac80211() -> Value {
+    json!({"discipline": "mac80211"})
+}
+
+/// The queue of an access point before airtime fairness.
+fn droptail() -> Value {
+    json!({"limit": "1000 packets"})
+}
+
+/// Each station's share of the airtime, of data frames to the station and its responses.
+fn airtime(scenario: &Value) -> [f64; 3] {
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let mut sim = Network::new(scenario.spec(), Seed(1)).unwrap();
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
+    let begins = scenario.spec().warm_up;
+    sim.run_until(begins + scenario.duration());
+    let recording: Recording = sim.model.wlan_mut().unplug().unwrap();
+    let mut shares = [0.0; 3];
+    for traced in recording.frames.iter().filter(|traced| traced.begins >= begins) {
+        let frame = &traced.frame;
+        let station = if frame.kind == FrameKind::Data { frame.to } else { frame.from };
+        shares[station.index() - 1] += (traced.ends - traced.begins).as_secs_f64();
+    }
+    let all: f64 = shares.iter().sum();
+    shares.map(|share| share / all)
+}
+
+#[test]
+fn each_station_has_a_third_of_the_air() {
+    for scenario in [aggregating(mac80211()), single(mac80211())] {
+        for share in airtime(&scenario) {
+            close(share, 1.0 / 3.0, 0.02);
+        }
+    }
+}
+
+/// Without airtime fairness the slow station has most of the airtime where stations get equal numbers of packets: in
+/// one queue, or one packet in turn. (Turns of whole A-MPDUs are fairer: none lasts longer than 5.484 ms.)
+#[test]
+fn without_airtime_fairness_the_slow_station_has_most_of_it() {
+    let turns = json!({"discipline": "mac80211", "mac80211": {"airtime_fairness": false}});
+    for scenario in [aggregating(droptail()), single(droptail()), single(turns)] {
+        let [_, _, slow] = airtime(&scenario);
+        assert!((0.6..0.95).contains(&slow), "{slow}");
+    }
+}
+
+/// The paper's results: about four times the throughput, and a delay that falls from hundreds of milliseconds to about
+/// ten.
+#[test]
+fn the_anomaly_ends() {
+    let [before, after] = [droptail(), mac80211()].map(|queue| results(&aggregating(queue), 1));
+    let throughput = |results: &Value| results["medium"]["throughput_bps"].as_f64().unwrap();
+    let delay_s = |results: &Value| figure(results, "flows", "call", "delay_p95_s");
+    let gain = throughput(&after) / throughput(&before);
+    assert!((2.0..10.0).contains(&gain), "{gain}");
+    assert!(
+        delay_s(&before) > 0.2 && delay_s(&after) < 0.05,
+        "{} {}",
+        delay_s(&before),
+        delay_s(&after)
+    );
+    assert_eq!(figure(&after, "flows", "call", "loss_ratio"), 0.0);
+}
+
+/// A ring holds packets outside the queues' control; the limit on the ring's airtime makes this harmless.
+#[test]
+fn airtime_queue_limits_keep_the_ring_short() {
+    let ring = |aql: bool| {
+        let mut queue = mac80211();
+        queue["ring"] = json!("1000 packets");
+        queue["mac80211"] = json!({"aql": aql});
+        figure(&results(&aggregating(queue), 1), "flows", "call", "delay_p95_s")
+    };
+    let (with, without) = (ring(true), ring(false));
+    assert!(with < 0.05 && without > 4.0 * with, "{with} {without}");
+}

@@ -1,0 +1,27 @@
+//! 802.11: access, air time, rates and the medium.
+
+mod contention;
+#[path = "../../../airqueue-network/tests/network/counting/mod.rs"]
+mod counting;
+mod layers;
+mod mac_access;
+mod mac_airtime;
+mod mac_exchange;
+mod mac_medium;
+mod mac_rates;
+mod mac_txop;
+mod medium_allocations;
+mod medium_capture;
+mod medium_frame_errors;
+mod medium_reach;
+mod phy_ampdu;
+mod phy_facts;
+mod phy_mcs;
+mod phy_tables;
+mod phy_times;
+mod rate_allocations;
+mod rate_channels;
+mod rate_control;
+mod routing;
+mod script;
+mod slot_by_slot;
