@@ -23,8 +23,8 @@ run() {
     [ "$code" -eq 0 ] || [ "$code" -eq "$NOTHING_CHOSEN" ] || exit "$code"
 }
 # In the order of tests/conftest.py: without the option xdist begins with the files that have most tests, however short.
-run -m "not wall_clock" --numprocesses=auto --dist=loadfile --no-loadscope-reorder "$@"
-run -m wall_clock "$@"
+run -m "not wall_clock and not long" --numprocesses=auto --dist=loadfile --no-loadscope-reorder "$@"
+run -m "wall_clock and not long" "$@"
 if [ "$chosen" = no ]; then
     echo "airqueue: no test is chosen by: $*" >&2
     exit "$NOTHING_CHOSEN"

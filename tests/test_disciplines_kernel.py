@@ -33,6 +33,7 @@ def test_codel_with_the_arithmetic_of_linux():
     assert law.interval_s[0] == pytest.approx(0.12, rel=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("queue", "name", "parameter", "truth"),
     [

@@ -82,6 +82,7 @@ def test_packets_are_found_and_two_runs_are_the_same_to_the_byte(tmp_path):
     assert len(load(folders[0] / "runs.capture").runs) >= 4
 
 
+@pytest.mark.long
 @boots
 def test_bytes_are_found_behind_long_wires(tmp_path):
     found = measured("bfifo:150kB", tmp_path, "--delay", "10ms", "--direction", "up", "--ipv6")

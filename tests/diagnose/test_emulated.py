@@ -17,9 +17,9 @@ from airqueue.measure.api import analyze
 pytestmark = pytest.mark.usefixtures("user_mode_linux")
 
 AIRQUEUE = (sys.executable, "-m", "airqueue")
-PHY = {"standard": "802.11g", "rate": "54 Mb/s"}
-AIR_BPS = 30e6
-"""About what 802.11g carries at 54 Mb/s."""
+PHY = {"standard": "802.11g", "rate": "24 Mb/s"}
+AIR_BPS = 17e6
+"""About what 802.11g carries at 24 Mb/s."""
 
 
 def diagnosed(
@@ -62,6 +62,7 @@ def check_rates(found: dict[str, Any], queue_bits: float = 0.0) -> None:
         assert abs(mean_bps - load["carried_bps"]) <= bound_bps
 
 
+@pytest.mark.long
 def test_the_access_points_queue_is_found_by_a_server_without_tcp(tmp_path):
     found = diagnosed(tmp_path, "pfifo:200", {}, "--direction", "down", server=("--no-tcp",))
     (finding,) = found["findings"]
@@ -93,6 +94,7 @@ def test_the_queue_in_which_packets_wait_is_measured(tmp_path):
     assert analyze(runs, header).capacity == queue["capacity"]
 
 
+@pytest.mark.long
 def test_the_line_is_found_in_both_directions_with_tcp(tmp_path):
     line = {"rate": "8 Mb/s", "queue": "pfifo:100"}
     found = diagnosed(tmp_path, "pfifo:1000", line, "--together")
@@ -113,6 +115,7 @@ def test_the_line_is_found_in_both_directions_with_tcp(tmp_path):
     assert found["recommendation"]["do"] == "shape-line"
 
 
+@pytest.mark.long
 def test_nobody_waits_where_flows_are_kept_apart(tmp_path):
     found = diagnosed(tmp_path, "fq_codel", {}, "--direction", "down")
     (finding,) = found["findings"]

@@ -96,6 +96,7 @@ def upload(**options: Any) -> tuple[list[int], dict[str, Any]]:
     return json.loads(done.stdout), dict(done.results.emulated["pairs"]["phone->server"])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("user_mode_linux")
 def test_tcp_keeps_its_segments_above_a_full_station() -> None:
     below, with_it = upload()

@@ -34,15 +34,16 @@ def measure(folder: Path, phy: dict[str, Any], queue: dict[str, Any]) -> dict[st
 
 
 def test_a_queue_of_packets_is_found_to_the_packet(tmp_path):
-    phy = {"standard": "802.11g", "rate": "54 Mb/s"}
+    phy = {"standard": "802.11g", "rate": "12 Mb/s"}
     found = measure(tmp_path, phy, {"discipline": "droptail", "limit": "60 packets"})
     assert (found["verdict"], found["counted_in"]) == ("fifo", "packets")
     assert found["capacity"] == pytest.approx(60, abs=1)
     assert found["ci95"][0] <= 60 <= found["ci95"][1]
 
 
+@pytest.mark.long
 def test_queues_of_flows_are_told_from_a_fifo(tmp_path):
-    phy = {"standard": "802.11g", "rate": "54 Mb/s"}
+    phy = {"standard": "802.11g", "rate": "12 Mb/s"}
     found = measure(tmp_path, phy, {"discipline": "fq_codel", "limit": "1000 packets"})
     assert found["verdict"] == "isolated"
     assert found["capacity"] is None

@@ -42,6 +42,7 @@ def measure(folder: Path, queue: dict[str, Any]) -> dict[str, Any]:
     return json.loads(kept.read_text("utf-8"))
 
 
+@pytest.mark.long
 def test_airtime_fairness_of_an_emulated_access_point(tmp_path):
     found = measure(tmp_path, {"discipline": "mac80211"})
     assert (found["queues"], found["shares"]) == ("by_station", "equal_airtime"), found
