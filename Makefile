@@ -58,7 +58,7 @@ endpoint: $(VENV)/.dependencies
 	cargo build --quiet --release --locked -p airqueue-host -p airqueued --bins
 	ln -sf "$(abspath $(TARGET))/release/airqueue-endpoint" "$(abspath $(TARGET))/release/airqueued" $(BIN)/
 
-test: system-test lint test-rust test-models test-python  ## lint, then every test of Rust and Python
+test: system-test lint test-rust test-models test-python  ## lint, then the tests of Rust and Python
 
 lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy; changes nothing
 	cargo fmt --all --check
