@@ -13,7 +13,7 @@ use crate::event::{EventQueue, Phase};
 use crate::timer::Timer;
 use crate::{HopId, InterfaceId};
 use airqueue_core::{NeighbourId, Seed, Sent, Time};
-use airqueue_wifi::mac::{Delivery, Frame, FrameKind, Msdu, TxReport, TxStatus};
+use airqueue_wifi::mac::{Delivery, Frame, FrameKind, Msdu, TxReport, TxStatus, rdqm_field};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -62,6 +62,8 @@ pub struct Wlan<U: UpperLayer> {
     pub(super) tap: Socket,
     pub(super) stations: Vec<StationCounters>,
     pub(super) warm: Baseline,
+    /// Whether the receiver of any hop reports (RDQM).
+    pub(super) reports: bool,
 }
 
 impl<U: UpperLayer> Wlan<U> {
@@ -94,6 +96,7 @@ impl<U: UpperLayer> Wlan<U> {
             tap: Socket::default(),
             stations: vec![StationCounters::default(); stations],
             warm: Baseline::new(stations, queues),
+            reports: spec.hops.iter().any(|hop| hop.report.is_some()),
         };
         wlan.add_hops(spec, seed)?;
         Ok(wlan)
@@ -165,12 +168,12 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     fn account_finished(&mut self, finished: &TxReport, interface: InterfaceId, now: Time) {
-        let TxReport { msdu, sequence, status, airtime } = *finished;
+        let TxReport { msdu, sequence, status, airtime, field } = *finished;
         let Msdu { packet, to, recipient, rate, .. } = msdu;
         let acknowledged = status == TxStatus::Acknowledged;
         let hop = &mut self.hops[HopId::of(&packet).index()];
         let rate = self.listeners.radio.phy.rate(rate);
-        let feedback = if acknowledged { hop.feedback(&packet, rate, now) } else { None };
+        let feedback = rdqm_field::decode(field, rate);
         let sent = Sent { packet, acknowledged, airtime, feedback };
         self.interfaces[interface.index()].queue.tx_queue.on_sent(&sent, now);
         self.interfaces[interface.index()].backlog.remove(&mut hop.presence);
@@ -286,6 +289,9 @@ impl<U: UpperLayer> Wlan<U> {
         }
         if ending.is_received() && kind == FrameKind::Data {
             let recipient = frame.recipient;
+            if self.reports {
+                self.tell(from, ending.to, now);
+            }
             if ending.mpdus > 1 && self.listeners.radio.rules.delivery == Delivery::EachMpdu {
                 self.deliver_mpdus(ending.to, recipient, now, queue);
             } else {
@@ -304,6 +310,21 @@ impl<U: UpperLayer> Wlan<U> {
             self.follow_up(station, now, queue);
         }
         self.listeners.regroup(from, now);
+    }
+
+    /// The receiver of a data frame tells about the first packet that its response acknowledges.
+    #[inline(never)]
+    fn tell(&mut self, from: StationId, to: StationId, now: Time) {
+        let (sender, receiver) =
+            (&self.listeners.macs[from.index()], &self.listeners.macs[to.index()]);
+        let &Frame { ac, recipient, .. } = sender.frame();
+        let first =
+            sender.sent(ac).find(|(sequence, _)| receiver.has_received(recipient, *sequence));
+        let Some((_, msdu)) = first else { return };
+        let (packet, rate) = (msdu.packet, self.listeners.radio.phy.rate(msdu.rate));
+        if let Some(feedback) = self.hops[HopId::of(&packet).index()].feedback(&packet, rate, now) {
+            self.listeners.macs[to.index()].tell(rdqm_field::encode(&feedback));
+        }
     }
 
     fn report_to_tap(&mut self, ending: &Ending, now: Time) {

@@ -53,7 +53,7 @@ impl Hop {
         }
     }
 
-    /// What the receiver reports in the acknowledgement of a packet whose last data frame had this rate.
+    /// What the receiver reports of a packet that has arrived, at this rate.
     pub(super) fn feedback(
         &mut self,
         packet: &Packet,

@@ -36,6 +36,7 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// From now on the receiver of a hop reports this round-trip time (RDQM).
     pub fn report_rtt(&mut self, hop: HopId, rtt: Span) {
+        self.reports = true;
         self.hops[hop.index()].report = Some(RttReport { base: rtt, smoothed: false });
     }
 

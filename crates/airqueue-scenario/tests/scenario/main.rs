@@ -14,6 +14,7 @@ mod network_pcap;
 mod path_config;
 #[path = "../../../airqueue-network/tests/network/pcap_records/mod.rs"]
 mod pcap_records;
+mod rdqm_field;
 mod scenario_airtime;
 mod scenario_batches;
 mod scenario_calls;

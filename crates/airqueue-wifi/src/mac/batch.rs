@@ -20,6 +20,8 @@ struct Slot {
     /// Airtime of its transmissions, with responses and the SIFS between; a packet of an A-MPDU has a share in
     /// proportion to its bytes.
     airtime: Span,
+    /// What the receiver told about the packet; 0: nothing.
+    field: u16,
     /// Set once the sender is done with this packet; packets before it may still be outstanding.
     status: Option<TxStatus>,
 }
@@ -122,6 +124,7 @@ impl Batch {
             since: now,
             sent: false,
             airtime: Span::ZERO,
+            field: 0,
             status: None,
         });
         self.next_sequence += 1;
@@ -220,12 +223,18 @@ impl Batch {
     }
 
     /// A response has arrived. Returns the number of packets that the response acknowledges: an ACK the packet of the
-    /// data frame, a block ack all packets that the receiver has.
-    pub(super) fn on_acknowledged(&mut self, response: Response, scoreboard: &Scoreboard) -> u64 {
+    /// data frame, a block ack all packets that the receiver has. Its `field` speaks of the first of these.
+    pub(super) fn on_acknowledged(
+        &mut self,
+        response: Response,
+        scoreboard: &Scoreboard,
+        field: u16,
+    ) -> u64 {
         let mut count = 0;
         let first = self.first_sequence();
         let mut acknowledge = |slot: &mut Slot| {
             slot.status = Some(TxStatus::Acknowledged);
+            slot.field = if count == 0 { field } else { 0 };
             count += 1;
         };
         match response {
@@ -260,8 +269,8 @@ impl Batch {
     #[inline]
     pub(super) fn pop_finished(&mut self) -> Option<TxReport> {
         let (status, sequence) = (self.slots.front()?.status?, self.first_sequence());
-        let Slot { msdu, airtime, .. } = self.slots.pop_front()?;
-        Some(TxReport { msdu, sequence, status, airtime })
+        let Slot { msdu, airtime, field, .. } = self.slots.pop_front()?;
+        Some(TxReport { msdu, sequence, status, airtime, field })
     }
 
     /// The packets of the last data frame with their sequence numbers, in the order of the frame.

@@ -33,6 +33,8 @@ pub struct TxReport {
     /// A-MPDU has a share in proportion to its bytes. The time reserved for a response counts whether or not the
     /// response arrived.
     pub airtime: Span,
+    /// What the receiver told about the packet in the response's Duration/ID field ([`super::rdqm_field`]); 0: nothing.
+    pub field: u16,
 }
 
 /// A frame of the station's own exchange.
@@ -88,7 +90,7 @@ impl Mac {
                 _ => kind_of(self.categories[ac.index()].batch.response()),
             };
             if frame.kind == awaited && peer == Some(frame.from) {
-                self.on_response(ac, step, scoreboard, now, radio);
+                self.on_response(ac, step, (scoreboard, frame.field), now, radio);
                 return;
             }
             self.end_wait(now, radio);
@@ -106,6 +108,14 @@ impl Mac {
             self.frame = response;
             self.state = State::Responding;
             self.timer = now + radio.phy.sifs();
+        }
+    }
+
+    /// Puts what the receiver has to tell of a packet into the response that the station is about to send. A response
+    /// that announces a NAV, of the rest of a TXOP, has no room.
+    pub fn tell(&mut self, field: u16) {
+        if self.state == State::Responding && self.frame.nav == Span::ZERO {
+            self.frame.field = field;
         }
     }
 
@@ -135,7 +145,7 @@ impl Mac {
         &mut self,
         ac: AccessCategory,
         step: Step,
-        scoreboard: &Scoreboard,
+        (scoreboard, field): (&Scoreboard, u16),
         now: Time,
         radio: &Radio,
     ) {
@@ -157,7 +167,8 @@ impl Mac {
         }
         let category = &mut self.categories[ac.index()];
         category.batch.asks = false;
-        category.counters.acknowledged += category.batch.on_acknowledged(response, scoreboard);
+        category.counters.acknowledged +=
+            category.batch.on_acknowledged(response, scoreboard, field);
         if category.batch.ppdu.is_agreed() {
             category.counters.given_up += category.batch.give_up_expired(lifetime, now);
         }

@@ -38,6 +38,8 @@ pub struct Frame {
     pub bytes: u32,
     /// Duration/ID: the NAV that the frame sets, counted from the end of the frame.
     pub nav: Span,
+    /// What a response with NAV 0 has in its Duration/ID field instead ([`super::rdqm_field`]); 0: nothing.
+    pub field: u16,
     /// The sender's access category; for a block ack the category of the acknowledged data, for other responses the
     /// first.
     pub ac: AccessCategory,
@@ -64,6 +66,7 @@ impl Frame {
             rate,
             bytes: 0,
             nav: Span::ZERO,
+            field: 0,
             ac: AccessCategory::FIRST,
             opens: false,
             retry: false,

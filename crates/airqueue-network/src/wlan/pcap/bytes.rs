@@ -149,9 +149,9 @@ impl Score {
 
 /// Frame Control and Duration.
 fn begin(kind: u8, flags: u8, frame: &Frame, out: &mut Vec<u8>) {
-    let duration_us = (frame.nav.as_nanos() / 1_000) as u16;
+    let field = if frame.field == 0 { (frame.nav.as_nanos() / 1_000) as u16 } else { frame.field };
     out.extend([kind, flags]);
-    out.extend(duration_us.to_le_bytes());
+    out.extend(field.to_le_bytes());
 }
 
 /// A station's address: locally administered, with the station's id in the last four bytes.

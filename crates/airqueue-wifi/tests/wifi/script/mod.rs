@@ -229,6 +229,7 @@ impl Station {
             rate,
             bytes,
             nav,
+            field: 0,
             ac: AccessCategory::FIRST,
             opens,
             retry,
