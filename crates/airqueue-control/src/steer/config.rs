@@ -401,7 +401,10 @@ mod tests {
         for (text, expected) in [
             ("config = 2\nplan = \"p\"".to_owned(), "config: is 2; this airqueued reads version 1"),
             ("config = 1".to_owned(), "plan: is missing"),
-            ("config = 1\nplan = \"p\"\nsample_intervall = \"1 s\"".to_owned(), "unknown field `sample_intervall`"),
+            (
+                "config = 1\nplan = \"p\"\nsample_intervall = \"1 s\"".to_owned(),
+                "unknown field `sample_intervall`",
+            ),
             ("config = 1\nplan = \"p\"\nsample_interval = 3".to_owned(), "a length of time"),
             (format!("{edca}packet = \"1 s\""), "edca[0].packet: is 1 s; give a time"),
             (format!("{edca}packet = \"40 ms\"\nmost_packets = 90"), "give 1 to 52"),

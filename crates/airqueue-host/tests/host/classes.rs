@@ -2,7 +2,6 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::common;
-
 use airqueue_core::Span;
 use airqueue_host::{ClientHandle, ClientOptions, ServerHandle, ServerOptions};
 use airqueue_probe::client::Direction;

@@ -3,7 +3,6 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::common;
-
 use airqueue_core::Span;
 use airqueue_host::echo::{EchoOptions, EchoState, EchoTarget, EchoesHandle, first_hops};
 use airqueue_host::{HostError, ServerHandle};

@@ -1,7 +1,6 @@
 //! CAKE's ACK filter on an asymmetric link: what the acknowledgements of downloads take of a slow way back.
 
 use crate::cells;
-
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
 use airqueue_network::network::{

@@ -1,7 +1,6 @@
 //! Properties of every network of stations, wired links and TCP.
 
 use crate::cells;
-
 use crate::random_networks::{STOP, drained};
 use crate::random_routes::{wired_networks, wired_transfers};
 use airqueue_core::{Payload, RandomStream, Seed, Span, Time};

@@ -1,7 +1,6 @@
 //! Simulating a frame allocates nothing, and a large network takes little memory.
 
 use crate::cells;
-
 use crate::cells::{CellSpec, Flow, cell, dcf, edca, rate, saturated, uploads};
 use crate::counting::{allocations, most_held};
 use airqueue_core::keys::Word;

@@ -1,7 +1,6 @@
 //! A-MPDUs with block ack: throughput by hand, the content of each frame, and the effect of noise.
 
 use crate::cells;
-
 use crate::cells::{CellSpec, Flow};
 use airqueue_core::{Limit, Payload, Seed, Span, Time};
 use airqueue_network::FlowId;

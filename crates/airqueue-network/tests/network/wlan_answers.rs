@@ -4,7 +4,6 @@
 //! response and the answer is then AIFS (or DIFS) and the backoff: nothing, or a draw from the smallest window.
 
 use crate::cells;
-
 use crate::cells::{CellSpec, Flow};
 use airqueue_core::{Ecn, Payload, Seed, Span, Time};
 use airqueue_network::network::{

@@ -1,9 +1,8 @@
 //! Saturated cells of many stations against a model of one busy period at a time.
 
 use crate::cell_by_cycle;
-use crate::cells;
-
 use crate::cell_by_cycle::{Access, Counts, Times};
+use crate::cells;
 use crate::cells::{CellSpec, DCF_OVERHEAD, cell, rate, saturated};
 use crate::estimates::{Estimate, agree, of};
 use airqueue_core::{DataRate, Seed};

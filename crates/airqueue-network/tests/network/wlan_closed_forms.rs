@@ -1,7 +1,6 @@
 //! Cells of one and two stations against closed forms: cycles, shares, waiting times.
 
 use crate::cells;
-
 use crate::cells::{CellSpec, DCF_OVERHEAD, Flow, cell, dcf, rate, saturated, uploads};
 use crate::estimates::{Estimate, agree, exactly, to_within};
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};

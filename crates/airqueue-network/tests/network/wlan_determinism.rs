@@ -2,7 +2,6 @@
 //! station.
 
 use crate::cells;
-
 use crate::cells::{CellSpec, Flow};
 use crate::random_networks::networks;
 use airqueue_core::{Seed, Span, Time};

@@ -1,7 +1,6 @@
 //! Changes of queues and of their limits in networks at work.
 
 use crate::cells;
-
 use crate::cells::CellSpec;
 use crate::random_networks::{STOP, drained, missing, networks, nothing_is_left, offer};
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};

@@ -1,7 +1,6 @@
 //! Captures, read by a parser that shares no code with the writer.
 
 use crate::cells;
-
 use crate::cells::{CellSpec, Flow};
 use crate::pcap_records::{Record, internet_sum, le16, le32, records};
 use airqueue_core::Seed;

@@ -1,8 +1,7 @@
 //! Properties of every wireless LAN.
 
-use crate::on_air;
-
 use crate::cells::{CellSpec, Flow};
+use crate::on_air;
 use crate::random_networks::{
     STOP, drained, is_aggregated, missing, networks, nothing_is_left, offer,
 };

@@ -1,7 +1,6 @@
 //! Rate control in networks: throughput where noise decides, and the reaction to collisions.
 
 use crate::cells;
-
 use crate::cells::{CellSpec, Flow, at, dcf, edca, saturated};
 use airqueue_core::{DataRate, Seed};
 use airqueue_network::FlowId;

@@ -1,7 +1,6 @@
 //! Time series sum to the counters of the network, and change no result.
 
 use crate::cells;
-
 use crate::cells::CellSpec;
 use airqueue_core::{DataRate, FlowKey, Seed, Span, Time};
 use airqueue_network::FlowId;

@@ -1,7 +1,6 @@
 //! A tap observes every frame, and changes no result.
 
 use crate::cells;
-
 use crate::cells::CellSpec;
 use airqueue_core::Seed;
 use airqueue_network::FlowId;

@@ -1,7 +1,6 @@
 //! Peers that are absent, dead, wrong or hostile.
 
 use crate::common;
-
 use crate::common::{Net, client_address, client_config, received, segment, server_config};
 use airqueue_core::{Span, Time};
 use airqueue_probe::ClientError;

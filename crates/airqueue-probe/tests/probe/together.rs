@@ -1,7 +1,6 @@
 //! Several stations in one session, in virtual time: a measuring server, a client, and a server on another station.
 
 use crate::common;
-
 use crate::common::{client_config, segment, server_config};
 use airqueue_core::{Span, Time};
 use airqueue_probe::ClientError;

@@ -1,7 +1,6 @@
 //! Several clients at one server: one run at a time.
 
 use crate::common;
-
 use crate::common::{Net, client_address, client_config, received, segment, server_config};
 use airqueue_core::{Span, Time};
 use airqueue_probe::ClientError::{self, Busy};

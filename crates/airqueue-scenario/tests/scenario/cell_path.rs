@@ -1,7 +1,6 @@
 //! The real endpoints over a Wi-Fi cell: what a measurement through an access point sees.
 
 use crate::cells;
-
 use crate::cells::{Flow, b, cell, dcf, rate, saturated};
 use crate::sessions::{FLOOD, PROBE, SIZE, cbr, delays, mean, published, run, session};
 use airqueue_core::{Limit, Span, Time};

@@ -1,7 +1,6 @@
 //! The real endpoints over simulated bottlenecks: measurements on the virtual clock.
 
 use crate::sessions;
-
 use crate::sessions::{FLOOD, cbr, delays, published, run};
 use airqueue_core::{Span, Time};
 use airqueue_probe::client::Direction;

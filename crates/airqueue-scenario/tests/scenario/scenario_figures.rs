@@ -1,8 +1,7 @@
 //! Figures of simulated scenarios, against closed forms and invariants.
 
-use crate::scenarios;
-
 use crate::figures::{close, figure, results};
+use crate::scenarios;
 use crate::scenarios::refusal_of;
 use airqueue_core::{Seed, Span};
 use airqueue_scenario::Scenario;

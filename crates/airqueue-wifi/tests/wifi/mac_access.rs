@@ -1,7 +1,6 @@
 //! When a station transmits: immediate access, backoff, and the countdown.
 
 use crate::script;
-
 use crate::script::{
     ACK_US, Answer, DATA_US, DIFS_US, EIFS_US, EXCHANGE_US, Ending, SLOT_US, Station, dcf, draws,
     edca, slots,

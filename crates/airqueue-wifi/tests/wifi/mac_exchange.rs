@@ -1,7 +1,6 @@
 //! The exchanges of a station: protection, retries, windows, TXOPs.
 
 use crate::script;
-
 use crate::script::{
     ACK_US, Answer, DATA_US, DIFS_US, EIFS_US, EXCHANGE_US, Ending, ME, OTHER, PEER, RTS_US,
     SIFS_US, SLOT_US, Station, THIRD, TIMEOUT_US, dcf, draws, eager, edca, slots,

@@ -1,7 +1,6 @@
 //! Effect of frames for other stations: EIFS, NAV, and responses sent or omitted.
 
 use crate::script;
-
 use crate::script::{
     ACK_US, Answer, DATA_US, DIFS_US, EIFS_US, EXCHANGE_US, Ending, ME, OTHER, PEER, RTS_US,
     SIFS_US, SLOT_US, Station, THIRD, dcf, draws, eager, edca, slots,

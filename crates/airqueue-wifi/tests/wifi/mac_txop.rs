@@ -1,7 +1,6 @@
 //! TXOPs as in ns-3: announced as a whole, returned by CF-End, resumed after a loss.
 
 use crate::script;
-
 use crate::script::{
     ACK_US, Answer, DATA_US, DIFS_US, EXCHANGE_US, Ending, OTHER, SIFS_US, SLOT_US, Station, THIRD,
     TIMEOUT_US, draws, edca, slots,
