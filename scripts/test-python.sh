@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Python tests: first those without a clock, several at a time, then those on the wall clock, one after the
-# other, which others would make late.
+# The Python tests: those on the wall clock, one after the other; beside them, several at a time and only when a
+# processor is free, those without a clock.
 #
 #   scripts/test-python.sh COMMAND... [-- ARGUMENTS OF PYTEST]
 #
@@ -15,17 +15,32 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 
-chosen=no
-run() {
-    local code=0
-    "${command[@]}" "$@" || code=$?
-    [ "$code" -eq "$NOTHING_CHOSEN" ] || chosen=yes
-    [ "$code" -eq 0 ] || [ "$code" -eq "$NOTHING_CHOSEN" ] || exit "$code"
+said=$(mktemp)
+beside=
+finish() {
+    [ -z "$beside" ] || kill "$beside" 2>/dev/null || true
+    rm -f "$said"
 }
+trap finish EXIT
+
+# sched(7), SCHED_IDLE: a test on the wall clock that wants a processor takes it from these at once.
 # In the order of tests/conftest.py: without the option xdist begins with the files that have most tests, however short.
-run -m "not wall_clock and not long" --numprocesses=auto --dist=loadfile --no-loadscope-reorder "$@"
-run -m "wall_clock and not long" "$@"
-if [ "$chosen" = no ]; then
+chrt --idle 0 "${command[@]}" -m "not wall_clock and not long" --numprocesses=auto --dist=loadfile \
+    --no-loadscope-reorder "$@" >"$said" 2>&1 &
+beside=$!
+
+code=0
+"${command[@]}" -m "wall_clock and not long" "$@" || code=$?
+echo "airqueue: the tests on the wall clock have ended with $code; the others go on"
+others=0
+wait "$beside" || others=$?
+beside=
+cat "$said"
+
+if [ "$code" -eq "$NOTHING_CHOSEN" ] && [ "$others" -eq "$NOTHING_CHOSEN" ]; then
     echo "airqueue: no test is chosen by: $*" >&2
     exit "$NOTHING_CHOSEN"
 fi
+for each in "$code" "$others"; do
+    [ "$each" -eq 0 ] || [ "$each" -eq "$NOTHING_CHOSEN" ] || exit "$each"
+done

@@ -32,7 +32,7 @@ def write(subjects: Mapping[str, Sequence[Claim]], folder: Path) -> None:
     """Write ``validation.md`` into the folder; the figures are beside it in ``validation/``."""
     text = HEAD + _summary(subjects)
     for subject, claims in subjects.items():
-        text += f"## {subject}\n\n" + "".join(_section(claim) for claim in claims)
+        text += f"## {subject}\n\n" + "".join(section(claim) for claim in claims)
     (folder / "validation.md").write_text(text.rstrip() + "\n", encoding="utf-8")
 
 
@@ -54,7 +54,8 @@ def _largest(claim: Claim) -> str:
     return f"{max((point.difference for point in claim.covered), key=abs):+.2%}"
 
 
-def _section(claim: Claim) -> str:
+def section(claim: Claim) -> str:
+    """Return what the page says of a claim."""
     text = f"### {claim.title}\n\n{claim.statement}\n\n"
     least = f", or {claim.absolute:g} where that is more" if claim.absolute else ""
     text += f"Reference: {claim.reference}. Tolerance: {_percent(claim.tolerance)}{least}. "

@@ -1,12 +1,14 @@
 //! Clients over real sockets that wait for each other.
 #![allow(clippy::disallowed_methods)]
 
-use crate::common::{connect, server};
+mod common;
+
 use airqueue_core::Span;
 use airqueue_host::ServerHandle;
 use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::{Plan, Segment};
+use common::{connect, server};
 use std::time::{Duration, Instant};
 
 #[test]

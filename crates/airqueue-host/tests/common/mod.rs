@@ -1,4 +1,5 @@
 //! What several tests over real sockets share.
+#![allow(dead_code)] // Each of these tests uses a part.
 
 use airqueue_host::{ClientHandle, ClientOptions, ServerOptions};
 use airqueue_probe::limits::Limits;

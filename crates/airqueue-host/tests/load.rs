@@ -1,7 +1,8 @@
 //! TCP load over real sockets: what it carries, when it ends, and what strangers can do to it.
 #![allow(clippy::disallowed_methods)]
 
-use crate::common::{connect, server};
+mod common;
+
 use airqueue_core::Span;
 use airqueue_host::clock::monotonic;
 use airqueue_host::load::{LoadSeries, MISSING_NS};
@@ -10,6 +11,7 @@ use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{MISSING, Run, RunEnd};
+use common::{connect, server};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};

@@ -1,7 +1,8 @@
 //! Traffic classes over real sockets, of both families and in both directions.
 #![allow(clippy::disallowed_methods)]
 
-use crate::common;
+mod common;
+
 use airqueue_core::Span;
 use airqueue_host::{ClientHandle, ClientOptions, ServerHandle, ServerOptions};
 use airqueue_probe::client::Direction;

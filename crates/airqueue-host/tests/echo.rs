@@ -2,7 +2,8 @@
 //! in tests/test_echo.py.
 #![allow(clippy::disallowed_methods)]
 
-use crate::common;
+mod common;
+
 use airqueue_core::Span;
 use airqueue_host::echo::{EchoOptions, EchoState, EchoTarget, EchoesHandle, first_hops};
 use airqueue_host::{HostError, ServerHandle};
