@@ -16,6 +16,8 @@ from wifi_vm.image import Image
 
 PROGRAM = "qemu-system-x86_64"
 MEMORY_MB = 512
+BOOTS = 3
+"""An emulated processor that lacks time now and then lets Linux panic before it has begun."""
 TOOLS = {
     "hostapd": "hostapd",
     "wpa_supplicant": "wpasupplicant",
@@ -74,7 +76,8 @@ def run(
 ) -> Ran:
     """Boot, run the script in ``folder``, which the machine sees as `SHARE`, and switch off.
 
-    ``files`` are copied into the folder under their names beforehand. Raises MachineFailedError with
+    ``files`` are copied into the folder under their names beforehand. A kernel that panics before
+    the script begins is booted again. Raises MachineFailedError with
     the end of the machine's output if the script did not end within ``limit_s``.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,9 +87,23 @@ def run(
     (folder / "first").write_text(_FIRST, "utf-8")
     began = time.monotonic()
     console = folder / "console"
+    for _ in range(BOOTS):
+        _boot(_command(image, folder), console, limit_s)
+        if (folder / "output").exists() or "Kernel panic" not in _read(console):
+            break
+    wall_s = time.monotonic() - began
+    said = _read(folder / "output")
+    if not (folder / "code").exists():
+        shown = f"{_read(console)[-1000:]}\n{said[-2000:]}"
+        raise MachineFailedError(f"the machine did not finish within {wall_s:.0f} s: {shown}")
+    return Ran(said, int(_read(folder / "code")), wall_s, folder)
+
+
+def _boot(command: list[str], console: Path, limit_s: float) -> None:
+    """Run a machine until it switches off, ``limit_s`` at most."""
     with console.open("wb") as output:
         process = subprocess.Popen(
-            _command(image, folder),
+            command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -100,12 +117,6 @@ def run(
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-    wall_s = time.monotonic() - began
-    said = _read(folder / "output")
-    if not (folder / "code").exists():
-        shown = f"{_read(console)[-1000:]}\n{said[-2000:]}"
-        raise MachineFailedError(f"the machine did not finish within {wall_s:.0f} s: {shown}")
-    return Ran(said, int(_read(folder / "code")), wall_s, folder)
 
 
 def _read(path: Path) -> str:

@@ -35,6 +35,7 @@ _MENDABLE = (
     ("airqueue.linux.errors", "NamespaceError"),
     ("airqueue.linux.errors", "MachineError"),
     ("airqueue.models.errors", "ModelError"),
+    ("airqueue.sizing.mesh_dumps", "DumpError"),
     ("airqueue.sizing.plans", "PlanError"),
     ("airqueue.simulate.errors", "ScenarioError"),
     ("airqueue.simulate.errors", "ResultsError"),

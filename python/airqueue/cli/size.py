@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from airqueue.cli.common import json_option
 from airqueue.cli.parameters import DURATION, RATE
 from airqueue.cli.plans import PlanFile, node_option, plan_option, sets_option
+from airqueue.cli.size_mesh_file import mesh_file
 from airqueue.cli.size_options import (
     TARGETS,
     device_named,
@@ -43,10 +44,11 @@ def size() -> None:
     """Say what to configure on a network, why, and what delay and utilisation to expect.
 
     \b
-    airqueue size ap    the queue of an access point
-    airqueue size mesh  the buffers of a wireless mesh, node by node
-    airqueue size edca  EDCA parameters that make TCP uploads and downloads fair
-    airqueue size rdqm  a base station's buffer, divided by the delays and rates of its flows
+    airqueue size ap         the queue of an access point
+    airqueue size mesh       the buffers of a wireless mesh, node by node
+    airqueue size mesh-file  what size mesh reads, from what iw prints on the routers
+    airqueue size edca       EDCA parameters that make TCP uploads and downloads fair
+    airqueue size rdqm       a base station's buffer, divided by the delays and rates of its flows
     """
 
 
@@ -363,4 +365,5 @@ def edca(
     finish(advice, targets, json_path, PlanFile(plan_path))
 
 
+size.add_command(mesh_file)
 size.add_command(rdqm)
