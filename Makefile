@@ -158,8 +158,8 @@ binaries: system-build  ## static airqueued and airqueue-endpoint for routers, t
 	scripts/binaries.sh $(TARGET)/binaries
 
 deb: system-build  ## the Debian package of airqueued, with a unit of systemd (needs cargo-deb)
-	cargo build --release --locked -p airqueued
-	cargo deb --locked --no-build -p airqueued --output $(TARGET)/debian/
+	cargo build --profile small --locked -p airqueued
+	cargo deb --profile small --locked --no-build -p airqueued --output $(TARGET)/debian/
 
 deny: system-build  ## licences and origins of the Rust dependencies (needs cargo-deny)
 	cargo deny --locked check licenses bans sources
