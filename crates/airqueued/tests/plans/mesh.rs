@@ -20,19 +20,21 @@ while True:
 ";
 /// Hears the messages of routers, and says each again four times: as it was, with a byte changed, cut, and too long.
 const HOSTILE: &str = "
-import socket, struct, sys
+import socket
 index = socket.if_nametoindex('va')
-heard = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-heard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-heard.bind(('::', 24945))
-group = socket.inet_pton(socket.AF_INET6, 'ff12::6171')
-heard.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group + struct.pack('@I', index))
+heard = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x86dd))
+heard.bind(('va', 0x86dd))
+out = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 while True:
-    said = heard.recv(2000)
+    packet, about = heard.recvfrom(2000)
+    # UDP to the port, from others.
+    if about[2] == socket.PACKET_OUTGOING or packet[6] != 17 or packet[42:44] != b'\x61\x71':
+        continue
+    said = packet[48:]
     changed = bytearray(said)
     changed[len(said) // 2] ^= 1
     for bad in (said, changed, said[:-1], said * 40):
-        heard.sendto(bytes(bad[:1400]), ('ff12::6171', 24945, 0, index))
+        out.sendto(bytes(bad[:1400]), ('ff12::6171', 24945, 0, index))
 ";
 
 /// Three routers and one that knows no key, at one switch; all hear all. Packets of the first go to the last by way of the second.

@@ -13,12 +13,15 @@ use airqueue_control::steer::{Knob, MeshConfig, MeshLimit};
 use airqueue_core::{Span, Time};
 use nix::net::if_::if_nametoindex;
 use sight::Eyes;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The most messages that are read at once. What else comes until the next reading, the kernel drops when its buffer is full.
 const MOST_AT_ONCE: usize = 256;
 /// How often it is told that messages are refused.
 const TOLD_EVERY: Span = Span::from_secs(10);
+/// The most reasons that are told at once.
+const MOST_REASONS: usize = 8;
 
 /// What a router is made of.
 pub(super) struct Place<'a> {
@@ -51,12 +54,22 @@ struct Open {
     air: Multicast,
 }
 
-/// Messages that were refused since it was told.
+/// Messages that were refused since it was told, by the reason.
 #[derive(Default)]
 struct Refused {
-    count: u32,
-    last: Option<NotTaken>,
+    counts: BTreeMap<String, u32>,
     told: Option<Time>,
+}
+
+impl Refused {
+    /// Others could give many reasons; those beyond a few are not counted.
+    fn add(&mut self, why: &NotTaken) {
+        let why = why.to_string();
+        if self.counts.len() < MOST_REASONS || self.counts.contains_key(&why) {
+            let count = self.counts.entry(why).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
 }
 
 impl MeshRouter {
@@ -117,10 +130,7 @@ impl MeshRouter {
             let Ok(Some(bytes)) = air.receive(&mut buffer) else { break };
             match node.on_message(bytes, now) {
                 Ok(()) | Err(NotTaken::FromAfar) => {}
-                Err(why) => {
-                    self.refused.count = self.refused.count.saturating_add(1);
-                    self.refused.last = Some(why);
-                }
+                Err(why) => self.refused.add(&why),
             }
         }
         while let Some(message) = node.poll_message(now) {
@@ -176,12 +186,13 @@ impl MeshRouter {
     }
 
     fn tell_refused(&mut self, now: Time) {
-        let Refused { count, last, told } = &mut self.refused;
-        let due = told.is_none_or(|told| now - told >= TOLD_EVERY);
-        if let Some(why) = last.take_if(|_| due) {
+        if self.refused.told.is_some_and(|told| now - told < TOLD_EVERY) {
+            return;
+        }
+        for (why, count) in std::mem::take(&mut self.refused.counts) {
             let what = format!("{count} messages at {}", self.config.interface);
-            self.news.push(News { event: "refused", what, why: why.to_string() });
-            (*count, *told) = (0, Some(now));
+            self.news.push(News { event: "refused", what, why });
+            self.refused.told = Some(now);
         }
     }
 
