@@ -84,7 +84,7 @@ impl Chain {
     fn run(&mut self, span: Span) {
         let until = self.now + span;
         while self.now < until {
-            self.now = self.now + STEP;
+            self.now += STEP;
             self.send();
             let looks = self.now.as_nanos() % 1_000_000_000 == 0;
             for node in 0..self.nodes.len() {
