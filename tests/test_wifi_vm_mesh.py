@@ -1,7 +1,7 @@
 """Routers of a mesh over the real 802.11s: mac80211 forwards, the service sees paths and sets TXQs.
 
 One machine is booted with a mesh of three whose outer stations do not hear each other. hwsim has no
-air time: rates are those of its frames, and its busy time is made up by the kernel, and not used here.
+air time: rates are those of its frames; busy time is made up by the kernel, and not used here.
 """
 
 from __future__ import annotations
