@@ -11,6 +11,7 @@ mod carry;
 pub mod commands;
 mod guard;
 mod machine;
+mod multicast;
 pub mod netlink;
 pub mod points;
 pub mod qdisc;

@@ -7,7 +7,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 
 /// A journal of 256 settings with large trees has less.
@@ -68,6 +68,8 @@ pub struct Post(#[allow(dead_code)] Flock<File>);
 const GUARD: &str = "guard";
 /// That of the process that steers settings.
 const STEER: &str = "steer";
+/// The last number of a start.
+const STARTS: &str = "starts";
 
 impl State {
     /// Makes the directory if there is none. Others must not be able to write to it: they could have us set anything.
@@ -151,6 +153,24 @@ impl State {
         let damaged = |reason: String| StateError::Damaged { path: path.clone(), reason };
         file.take(LARGEST).read_to_string(&mut text).map_err(|error| damaged(error.to_string()))?;
         Journal::read(&text).map_err(damaged)
+    }
+
+    /// A number that is larger each time: the time of day in seconds, or one more than the last one, where the clock stands still
+    /// or was set back.
+    pub fn next_start(&self) -> Result<u32, StateError> {
+        let path = self.path.join(STARTS);
+        let last = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(self.failed("read", STARTS, error)),
+            // What is no number is none of ours.
+            Ok(text) => text.trim().parse::<u32>().ok(),
+        };
+        let day = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let seconds = u32::try_from(day.as_secs()).unwrap_or(u32::MAX);
+        let number = last.map_or(seconds, |last| seconds.max(last.saturating_add(1)));
+        let new = self.path.join("starts.new");
+        let written = fs::write(&new, number.to_string()).and_then(|()| fs::rename(&new, &path));
+        written.map(|()| number).map_err(|error| self.failed("write", STARTS, error))
     }
 
     fn try_lock(&self, name: &'static str) -> Result<Option<Flock<File>>, StateError> {

@@ -104,21 +104,42 @@ impl Tap {
     pub fn feed(&mut self, flows: &mut Flows, towards_stations: bool) {
         let clock = Clock::now();
         let mut gap = false;
+        self.each(|seen| {
+            // The kernel lost packets before this one, since it was last asked how many.
+            if seen.follows_loss && !gap {
+                flows.on_gap();
+                gap = true;
+            }
+            if let Some((packet, leaves)) = seen.packet {
+                flows.on_packet(
+                    &packet,
+                    leaves == towards_stations,
+                    clock.at(seen.at.0, seen.at.1),
+                );
+            }
+        });
+    }
+
+    /// Hands over all packets that have gathered, and whether each one leaves this machine.
+    pub fn read(&mut self, mut take: impl FnMut(&Packet, bool)) {
+        self.each(|seen| {
+            if let Some((packet, leaves)) = seen.packet {
+                take(&packet, leaves);
+            }
+        });
+    }
+
+    fn each(&mut self, mut take: impl FnMut(Seen)) {
         // A kernel that fills the ring faster than it is read is not waited for.
         for _ in 0..LAYOUT.frames {
             let read = self.ring.read(|frame| {
-                // The kernel lost packets before this one, since it was last asked how many.
-                if frame.status & libc::TP_STATUS_LOSING != 0 && !gap {
-                    flows.on_gap();
-                    gap = true;
-                }
-                if frame.kind != libc::PACKET_LOOPBACK
-                    && let Some(packet) = Packet::of_frame(frame.from_link(), frame.header.tp_len)
-                {
-                    let leaves = frame.kind == libc::PACKET_OUTGOING;
-                    let at = clock.at(frame.header.tp_sec, frame.header.tp_nsec);
-                    flows.on_packet(&packet, leaves == towards_stations, at);
-                }
+                let packet = (frame.kind != libc::PACKET_LOOPBACK)
+                    .then(|| Packet::of_frame(frame.from_link(), frame.header.tp_len));
+                take(Seen {
+                    follows_loss: frame.status & libc::TP_STATUS_LOSING != 0,
+                    at: (frame.header.tp_sec, frame.header.tp_nsec),
+                    packet: packet.flatten().map(|of| (of, frame.kind == libc::PACKET_OUTGOING)),
+                });
             });
             if read.is_none() {
                 break;
@@ -132,6 +153,15 @@ impl Tap {
     pub fn lost(&self) -> u64 {
         self.lost
     }
+}
+
+/// A frame of the ring.
+struct Seen {
+    follows_loss: bool,
+    /// Seconds and nanoseconds of the day's clock.
+    at: (u32, u32),
+    /// A packet of TCP or UDP, and whether it leaves.
+    packet: Option<(Packet, bool)>,
 }
 
 /// The kernel stamps packets by the time of day, which is set now and then; the machine's clock is not.

@@ -37,6 +37,8 @@
 mod busy;
 mod key;
 mod limits;
+mod local;
+mod names;
 mod neighbours;
 mod pace;
 mod policy;
@@ -51,6 +53,7 @@ pub mod wire;
 
 pub use key::{MeshKey, TAG_LEN};
 pub use limits::{GRACE, Limits, Slot};
+pub use local::{Known, MOST_KNOWN, MOST_TOLD, MeshNode, NodePolicy, NotTaken, Routes, Sight};
 pub use neighbours::{MOST_REMEMBERED, REMEMBERED, SILENT};
 pub use pace::{BURST, BYTES_PER_S, GAP, INTERVAL};
 pub use policy::{DomainsBy, Policy, PolicyError, Queues};

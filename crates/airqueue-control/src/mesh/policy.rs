@@ -2,6 +2,7 @@
 
 use super::sizing::{ALIKE, SATURATED};
 use airqueue_core::Span;
+use serde::Deserialize;
 
 /// What has a limit: a router's one queue, or its queue of each flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,8 @@ pub enum Queues {
 }
 
 /// How the bottleneck of a flow is found. Who belongs to a domain is by two hops in both cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DomainsBy {
     /// The domain that max-min fair rates fill.
     TwoHop,

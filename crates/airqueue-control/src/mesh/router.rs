@@ -313,6 +313,19 @@ impl Router {
         &self.shares.reasons
     }
 
+    /// Active flows of which a neighbour that is heard says that they come here next, and that neighbour; ascending.
+    pub fn entering(&self, now: Time) -> impl Iterator<Item = (FlowNumber, RouterId)> {
+        let entering: BTreeMap<FlowNumber, RouterId> = self
+            .neighbours
+            .alive(now)
+            .filter_map(|from| Some((from, self.table.get(from).filter(|kept| kept.is_listed())?)))
+            .flat_map(|(from, kept)| kept.statement.flows.iter().map(move |flow| (from, flow)))
+            .filter(|(_, (_, hop))| hop.next == Some(self.id))
+            .map(|(from, (number, _))| (*number, from))
+            .collect();
+        entering.into_iter()
+    }
+
     /// How many routers' statements are known, the router's own among them.
     pub fn known_routers(&self) -> usize {
         self.table.iter().count()

@@ -5,6 +5,7 @@
 //! alone. A router acts on the statements that it reaches in this way; a router that nobody hears any more is no
 //! longer reached, and forgotten. A statement travels with its age, so no clocks are compared.
 
+use super::names::fnv1a;
 use super::statement::{RouterId, Stamp, Statement};
 use super::wire::{Told, told_bytes};
 use airqueue_core::{Span, Time};
@@ -187,9 +188,7 @@ impl Table {
     fn digest_of_reached(&self) -> u64 {
         let used = self.kept.iter().filter(|(_, kept)| kept.is_used());
         let numbers = used.flat_map(|(id, kept)| [id.0, kept.stamp.boot, kept.stamp.version]);
-        let bytes = numbers.flat_map(u32::to_be_bytes);
-        let fold = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325, fold);
+        let hash = fnv1a(numbers.flat_map(u32::to_be_bytes));
         if self.own().statement.flows.is_empty() { 0 } else { hash.max(1) }
     }
 

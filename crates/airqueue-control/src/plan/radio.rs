@@ -205,16 +205,21 @@ impl AirtimeWeight {
 
     /// The station's address, if it is one.
     pub fn station_address(&self) -> Option<[u8; 6]> {
-        let mut address = [0; 6];
-        let mut parts = self.station.split(':');
-        for byte in &mut address {
-            let part = parts.next().filter(|part| part.len() == 2)?;
-            // from_str_radix would take a sign.
-            let digits = part.bytes().all(|digit| digit.is_ascii_hexdigit());
-            *byte = u8::from_str_radix(part, 16).ok().filter(|_| digits)?;
-        }
-        parts.next().is_none().then_some(address)
+        mac_address(&self.station)
     }
+}
+
+/// A MAC address in a text such as `02:00:00:00:01:00`.
+pub fn mac_address(text: &str) -> Option<[u8; 6]> {
+    let mut address = [0; 6];
+    let mut parts = text.split(':');
+    for byte in &mut address {
+        let part = parts.next().filter(|part| part.len() == 2)?;
+        // from_str_radix would take a sign.
+        let digits = part.bytes().all(|digit| digit.is_ascii_hexdigit());
+        *byte = u8::from_str_radix(part, 16).ok().filter(|_| digits)?;
+    }
+    parts.next().is_none().then_some(address)
 }
 
 impl Aql {

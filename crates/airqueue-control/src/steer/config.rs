@@ -1,6 +1,6 @@
 //! The configuration of `airqueued` as a service.
 
-use super::{AdaptivePolicy, Knob, RdqmLoop, RdqmPolicy, TXOP_UNIT_US, TxopPolicy};
+use super::{AdaptivePolicy, Knob, MeshConfig, RdqmLoop, RdqmPolicy, TXOP_UNIT_US, TxopPolicy};
 use crate::plan::{Category, Item, Plan, Queue, QueueOf, Set};
 use airqueue_core::quantity::{Duration, Packets, Quantity, Rate};
 use airqueue_core::{DataRate, Span};
@@ -32,6 +32,9 @@ pub struct Config {
     /// Buffers that are divided among downloads; these queues are no part of the plan.
     #[serde(default)]
     pub rdqm: Vec<RdqmConfig>,
+    /// Routers of meshes that agree with their neighbours on the limits of their queues.
+    #[serde(default)]
+    pub mesh: Vec<MeshConfig>,
 }
 
 /// EDCA's loop at one access point.
@@ -172,7 +175,7 @@ pub enum ConfigError {
 const VERSION: u32 = 1;
 /// A full packet with its Ethernet header.
 const ETHERNET_BYTES: u32 = 1514;
-const MOST_PACKETS: u32 = 100_000;
+pub(super) const MOST_PACKETS: u32 = 100_000;
 /// More downloads than a cell carries well.
 const MOST_CLASSES: u16 = 500;
 /// Rate that a class has at least, ten times over: so that the shares are those of flows.
@@ -194,11 +197,8 @@ impl Config {
         }
         within("sample_interval", &self.sample_interval, 0.1, 3600.0)?;
         within("at_most_every", &self.at_most_every, 1.0, 86_400.0)?;
-        if self.plan.is_none() && self.rdqm.is_empty() {
-            return Err(wrong(
-                "plan",
-                "is missing: without a plan, and without rdqm, nothing is set",
-            ));
+        if self.plan.is_none() && self.rdqm.is_empty() && self.mesh.is_empty() {
+            return Err(wrong("plan", "is missing: without a plan, rdqm or mesh nothing is set"));
         }
         let at = |table: &str, index: usize| format!("{table}[{index}]");
         let checks = |(index, edca): (usize, &EdcaConfig)| edca.check(&at("edca", index));
@@ -206,13 +206,35 @@ impl Config {
         let checks = |(index, each): (usize, &AdaptiveConfig)| each.check(&at("adaptive", index));
         self.adaptive.iter().enumerate().try_for_each(checks)?;
         let checks = |(index, rdqm): (usize, &RdqmConfig)| rdqm.check(&at("rdqm", index));
-        self.rdqm.iter().enumerate().try_for_each(checks)
+        self.rdqm.iter().enumerate().try_for_each(checks)?;
+        let checks = |(index, mesh): (usize, &MeshConfig)| {
+            mesh.check(&at("mesh", index))?;
+            let taken = self.mesh[..index].iter().flat_map(MeshConfig::knobs);
+            let taken: Vec<_> =
+                taken.chain(self.adaptive.iter().map(AdaptiveConfig::knob)).collect();
+            if mesh.knobs().iter().any(|knob| taken.contains(knob)) {
+                return Err(wrong(&at("mesh", index), "changes a limit that another loop changes"));
+            }
+            match self.mesh[..index].iter().position(|other| other.interface == mesh.interface) {
+                None => Ok(()),
+                Some(other) => {
+                    let what = format!("is {}, as that of mesh[{other}]", mesh.interface);
+                    Err(wrong(&format!("{}.interface", at("mesh", index)), what))
+                }
+            }
+        };
+        self.mesh.iter().enumerate().try_for_each(checks)
     }
 
-    /// What is applied at the start: the settings of the plan, and the queues of `rdqm`.
+    /// What is applied at the start: the settings of the plan, the limits of `mesh` that it does not have, and last the queues
+    /// of `rdqm`.
     pub fn whole(&self, plan: Option<Plan>) -> Result<Plan, ConfigError> {
         let empty = Plan { plan: 1, made_by: "airqueued".into(), settings: Vec::new() };
         let mut whole = plan.unwrap_or(empty);
+        for mesh in &self.mesh {
+            let missing = mesh.items(&whole);
+            whole.settings.extend(missing);
+        }
         for rdqm in &self.rdqm {
             whole.settings.push(rdqm.item(self.at_most_every.value));
         }
@@ -337,12 +359,17 @@ impl RdqmConfig {
     }
 }
 
-fn wrong(key: &str, what: impl Into<String>) -> ConfigError {
+pub(super) fn wrong(key: &str, what: impl Into<String>) -> ConfigError {
     ConfigError::Key { key: key.to_owned(), what: what.into() }
 }
 
 /// Checks a time in seconds.
-fn within(key: &str, time: &Quantity<Duration>, least: f64, most: f64) -> Result<(), ConfigError> {
+pub(super) fn within(
+    key: &str,
+    time: &Quantity<Duration>,
+    least: f64,
+    most: f64,
+) -> Result<(), ConfigError> {
     let seconds = time.value.as_secs_f64();
     if (least..=most).contains(&seconds) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! The one number of a plan's setting that a loop changes.
 
-use crate::plan::{Category, Fifo, Leaf, OwnEdca, Plan, Queue, QueueOf, Set, Shaped};
+use crate::plan::{Category, Fifo, Leaf, OwnEdca, Plan, Queue, QueueOf, Set, Shaped, Txq};
 
 /// Which number a loop changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +9,11 @@ pub enum Knob {
     QueueLimit {
         /// The interface.
         interface: String,
+    },
+    /// The limit in packets of a phy's TXQs.
+    TxqLimit {
+        /// The phy.
+        phy: String,
     },
     /// The TXOP limit in µs of an access point's own queue.
     OwnTxop {
@@ -28,6 +33,7 @@ impl Knob {
                     "a queue of {interface} that is a fifo with limit_packets, or shaped with such a fifo below"
                 )
             }
+            Knob::TxqLimit { phy } => format!("a txq of {phy} with limit_packets"),
             Knob::OwnTxop { interface, access_category } => {
                 format!("an own_edca of {interface} for {}", access_category.words())
             }
@@ -65,6 +71,9 @@ impl Knob {
                 let Fifo { limit_packets, .. } = fifo;
                 limit_packets.as_mut().filter(|_| interface == of)
             }
+            (Knob::TxqLimit { phy }, Set::Txq(Txq { phy: of, limit_packets, .. })) => {
+                limit_packets.as_mut().filter(|_| phy == of)
+            }
             (
                 Knob::OwnTxop { interface, access_category },
                 Set::OwnEdca(OwnEdca { interface: of, access_category: category, txop_us, .. }),
@@ -101,7 +110,10 @@ mod tests {
         };
         assert_eq!(txop.turned(&own("best_effort", 0), 640), own("best_effort", 640));
         assert_eq!(txop.value(&own("video", 0)), None);
+        let txqs = Knob::TxqLimit { phy: "phy0".into() };
         let txq = |limit: u32| set(json!({"txq": {"phy": "phy0", "limit_packets": limit}}));
+        assert_eq!(txqs.turned(&txq(100), 70), txq(70));
+        assert_eq!(Knob::TxqLimit { phy: "phy1".into() }.value(&txq(100)), None);
         // A limit in bytes is another number, and so is that of another interface.
         for other in [
             json!({"queue": {"interface": "eth0", "queue": {"fifo": {"limit_bytes": 9000}}}}),
@@ -109,7 +121,7 @@ mod tests {
             json!({"queue": {"interface": "eth0", "queue": {"fq_codel": {}}}}),
         ] {
             let other = set(other);
-            assert_eq!(limit.value(&other), None);
+            assert_eq!([limit.value(&other), txqs.value(&other)], [None; 2]);
             assert_eq!(limit.turned(&other, 3), other);
         }
         let item = |set| Item { why: "a test".into(), set };

@@ -7,11 +7,13 @@ mod adaptive;
 mod config;
 mod division;
 mod knob;
+mod mesh;
 mod rdqm;
 mod txop;
 
 pub use adaptive::{AdaptiveLoop, AdaptivePolicy};
 pub use config::{AdaptiveConfig, Config, ConfigError, EdcaConfig, RdqmConfig, StationRate};
 pub use knob::Knob;
+pub use mesh::{MeshConfig, MeshLimit, MeshLink};
 pub use rdqm::{Change, FlowSeen, OTHER, RdqmLoop, RdqmPolicy};
 pub use txop::{TXOP_UNIT_US, TxopLoop, TxopPolicy};

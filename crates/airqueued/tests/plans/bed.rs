@@ -67,6 +67,11 @@ impl Bed {
         None
     }
 
+    /// The process that keeps the namespace.
+    pub fn process(&self) -> u32 {
+        self.holder.id()
+    }
+
     /// A command inside the namespace.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");

@@ -5,4 +5,5 @@ mod apply;
 mod bed;
 mod flows;
 mod kills;
+mod mesh;
 mod service;

@@ -1,12 +1,15 @@
 //! The loops of a service: each has one setting of the plan, and says what its value is to be.
 
 use super::ears::{Ears, Side};
+use super::mesh::{MeshRouter, Place};
 use super::rdqm::{Moves, Rates, Rdqm};
 use crate::commands::{Code, Stop};
 use crate::radio::nl80211::Nl80211;
+use crate::state::State;
 use airqueue_control::plan::{Plan, Set};
 use airqueue_control::steer::{AdaptiveLoop, Config, Knob, TxopLoop};
 use airqueue_core::{Span, Time};
+use std::path::Path;
 
 /// A change that a loop wants.
 pub(super) struct Turn {
@@ -20,6 +23,16 @@ pub(super) struct Turn {
     pub(super) moves: Option<Moves>,
 }
 
+/// Something that happened besides changes.
+pub(super) struct News {
+    /// Its kind.
+    pub(super) event: &'static str,
+    /// Where, or of what.
+    pub(super) what: String,
+    /// Why, in words.
+    pub(super) why: String,
+}
+
 /// All loops, and what they listen to.
 pub(super) struct Loops {
     ears: Ears,
@@ -27,6 +40,7 @@ pub(super) struct Loops {
     edca: Vec<Edca>,
     adaptive: Vec<Adaptive>,
     rdqm: Vec<Rdqm>,
+    mesh: Vec<MeshRouter>,
 }
 
 struct Edca {
@@ -45,8 +59,14 @@ struct Adaptive {
 }
 
 impl Loops {
-    /// The loops of a configuration. The error names the loop whose setting the plan lacks, or what cannot be listened to.
-    pub(super) fn new(config: &Config, plan: &Plan, now: Time) -> Result<Loops, Stop> {
+    /// The loops of a configuration, whose folder has the files that it names. The error names the loop whose setting the plan lacks, or what cannot be listened to.
+    pub(super) fn new(
+        config: &Config,
+        plan: &Plan,
+        folder: &Path,
+        state: &State,
+        now: Time,
+    ) -> Result<Loops, Stop> {
         let mut ears = Ears::default();
         let pace = config.at_most_every.value;
         let mut edca = Vec::new();
@@ -78,17 +98,24 @@ impl Loops {
             .map(|(index, each)| Rdqm::new(first + index, each.clone(), pace, &mut ears, now));
         let rdqm = rdqm.collect::<Result<Vec<_>, Stop>>()?;
         let nl80211 = if rdqm.is_empty() { None } else { Nl80211::open().ok().flatten() };
-        Ok(Loops { ears, nl80211, edca, adaptive, rdqm })
+        let mesh = meshes(config, plan, folder, state, now)?;
+        Ok(Loops { ears, nl80211, edca, adaptive, rdqm, mesh })
     }
 
     /// Whether packets have to be taken in.
     pub(super) fn is_listening(&self) -> bool {
-        !self.ears.is_empty()
+        !(self.ears.is_empty() && self.mesh.is_empty())
     }
 
-    /// Takes in the packets that have passed.
-    pub(super) fn drain(&mut self) {
+    /// Takes in the packets that have passed, and has routers of meshes hear and speak.
+    pub(super) fn drain(&mut self, now: Time) {
         self.ears.drain();
+        self.mesh.iter_mut().for_each(|mesh| mesh.drain(now));
+    }
+
+    /// What happened besides changes.
+    pub(super) fn news(&mut self) -> Vec<News> {
+        self.mesh.iter_mut().flat_map(MeshRouter::news).collect()
     }
 
     /// Looks at the flows. Returns the settings that are to change now; `sets` are those of the plan as they are.
@@ -125,6 +152,7 @@ impl Loops {
             let rates = Rates::read(self.nl80211.as_mut());
             turns.extend(self.rdqm.iter_mut().filter_map(|rdqm| rdqm.look(ears, &rates, now)));
         }
+        self.mesh.iter_mut().for_each(|mesh| mesh.look(sets, &mut turns, now));
         turns
     }
 
@@ -146,8 +174,24 @@ fn in_ms(span: Span) -> String {
     format!("{:.1} ms", span.as_secs_f64() * 1e3)
 }
 
+/// The routers of meshes.
+fn meshes(
+    config: &Config,
+    plan: &Plan,
+    folder: &Path,
+    state: &State,
+    now: Time,
+) -> Result<Vec<MeshRouter>, Stop> {
+    if config.mesh.is_empty() {
+        return Ok(Vec::new());
+    }
+    let place = Place { folder, boot: state.next_start()?, pace: config.at_most_every.value, now };
+    let each = config.mesh.iter().enumerate();
+    each.map(|(index, mesh)| MeshRouter::new(index, mesh, plan, &place)).collect()
+}
+
 /// The setting of the plan that a loop changes.
-fn place(knob: &Knob, plan: &Plan, who: &str) -> Result<usize, Stop> {
+pub(super) fn place(knob: &Knob, plan: &Plan, who: &str) -> Result<usize, Stop> {
     knob.find(plan).ok_or_else(|| {
         let what =
             format!("{who}: the plan has no setting for this loop; it needs {}", knob.wanted());

@@ -3,6 +3,7 @@
 mod ears;
 mod helm;
 mod loops;
+mod mesh;
 mod rdqm;
 
 use super::args::StateArgs;
@@ -29,9 +30,9 @@ const KEPT_EVERY: Span = Span::from_secs(5);
 pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
     let config = config(path)?;
     let plan = plan(&config, path)?;
-    let loops = Loops::new(&config, &plan, machine::now())?;
-    let signals = signals()?;
     let state = State::open(&args.state)?;
+    let loops = Loops::new(&config, &plan, folder(path), &state, machine::now())?;
+    let signals = signals()?;
     let helm = Helm::take(&state, &plan)?;
     let mut service = Service { helm, loops, json: args.json };
     service.greet();
@@ -53,11 +54,15 @@ fn config(path: &Path) -> Result<Config, Stop> {
 
 /// The plan of the configuration, whose path is that seen from the configuration's folder, and what its loops add.
 fn plan(config: &Config, path: &Path) -> Result<Plan, Stop> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let plan =
-        config.plan.as_ref().map(|plan| super::apply::read(&folder.join(plan))).transpose()?;
+    let read = |plan| super::apply::read(&folder(path).join(plan));
+    let plan = config.plan.as_ref().map(read).transpose()?;
     let refused = |error| Stop::new(Code::Refused, format!("{}: {error}", path.display()));
     config.whole(plan).map_err(refused)
+}
+
+/// The folder from which a configuration's paths are seen.
+fn folder(configuration: &Path) -> &Path {
+    configuration.parent().unwrap_or(Path::new(""))
 }
 
 /// The signals that end the service. A SIGKILL is the guard's business.
@@ -96,8 +101,8 @@ impl Service<'_> {
                     name.map_or("a signal", Signal::as_str)
                 ));
             }
-            self.loops.drain();
             let now = machine::now();
+            self.loops.drain(now);
             if now >= look_at {
                 look_at = now + sample_interval;
                 self.look(now)?;
@@ -126,6 +131,9 @@ impl Service<'_> {
             let point = sets[turn.at].point();
             let what = if from == to { point } else { format!("{point} from {from} to {to}") };
             self.tell("changed", &what, Some(&turn.why));
+        }
+        for news in self.loops.news() {
+            self.tell(news.event, &news.what, Some(&news.why));
         }
         Ok(())
     }
