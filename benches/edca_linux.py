@@ -25,10 +25,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import finished
 from airqueue.emulate import Order, Program, exact
 from airqueue.sizing.edca import ACK_CATEGORY, EdcaSizing, size_edca
 from airqueue.sizing.settings.hostapd import Category
+
+sys.path.insert(0, str(Path(__file__).parent))  # tests import this bench from elsewhere
+import finished
 from rdqm_linux import jain, words
 
 CASES = ((3, 3), (1, 6), (6, 1), (6, 6))
