@@ -6,7 +6,7 @@ the delay of netem in both directions; computing takes no time there, and the on
 is one, is at the router and in no half. The table has the estimate less the truth, of the least of
 the last minute, at the end of a run: of the half to the station as seen at its interface, and of the
 half to the server as seen at the uplink. Finished runs are kept in a file, a line each, and are not
-repeated.
+repeated. The largest smoothed round trip, less the truth, says how long samples are.
 
     .venv/bin/python benches/rtt_linux.py                            # 3 seeds
     .venv/bin/python benches/rtt_linux.py --seeds 5 --keep rtt.jsonl
@@ -108,14 +108,16 @@ def tasks(seeds: int) -> Iterator[dict[str, Any]]:
                 }
 
 
-def errors_ms(rows: Sequence[Any], wanted: dict[str, Any], half: str) -> Iterator[float | None]:
+def errors_ms(
+    rows: Sequence[Any], wanted: dict[str, Any], half: str, of: str = "least_s"
+) -> Iterator[float | None]:
     """Estimate less truth of each connection of a kind; None without an estimate."""
     for row in rows:
         for flow in row["flows"]:
             found = {**row["task"], **flow}
             if wanted.items() <= found.items():
-                least_s = flow[half] and flow[half]["least_s"]
-                yield None if least_s is None else 1e3 * least_s - row["task"][f"{half}_ms"]
+                told_s = flow[half] and flow[half][of]
+                yield None if told_s is None else 1e3 * told_s - row["task"][f"{half}_ms"]
 
 
 def words(errors: Sequence[float | None]) -> str:
@@ -132,8 +134,9 @@ def words(errors: Sequence[float | None]) -> str:
 def table(rows: Sequence[Any]) -> str:
     """The errors in ms, as a table of Markdown."""
     lines = [
-        "| application | timestamps | path | seen from | half to the station | half to the server |",
-        "|---|---|---|---|---|---|",
+        "| application | timestamps | path | seen from | half to the station | half to the server "
+        "| smoothed, at most | and to the server |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     cases = [*product(KINDS, (True, False), (0.0, LOSS)), (QUEUED, True, 0.0)]
     for (kind, timestamps, loss), begins in product(cases, (True, False)):
@@ -144,6 +147,10 @@ def table(rows: Sequence[Any]) -> str:
             "from_the_beginning": begins,
         }
         cells = [words(list(errors_ms(rows, wanted, half))) for half in ("near", "far")]
+        for half in ("near", "far"):
+            smoothed = errors_ms(rows, wanted, half, "smoothed_s")
+            longest = max((error for error in smoothed if error is not None), default=None)
+            cells.append("-" if longest is None else f"{longest:+.1f}")
         lossy = "lossy" if loss else "clean"
         seen = "its beginning" if begins else "later"
         head = [kind, "yes" if timestamps else "no", lossy, seen]
