@@ -127,7 +127,7 @@ def words(errors: Sequence[float | None]) -> str:
     if found is None:
         return f"none of {len(errors)}"
     absent = f"; {len(errors) - len(known)} of {len(errors)} without" * (len(known) < len(errors))
-    interval = f"{found.mean:+.2f} [{found.low:+.2f}, {found.high:+.2f}]"
+    interval = f"{found.mean:+.2f}" + f" [{found.low:+.2f}, {found.high:+.2f}]" * (found.n > 1)
     return f"{interval}, {min(known):+.2f} to {max(known):+.2f}{absent}"
 
 

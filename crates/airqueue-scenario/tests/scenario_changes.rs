@@ -107,7 +107,7 @@ fn a_txop_that_changes_is_that_of_the_next_txop_on() {
     let flows = set(cell.clone(), "stations[0].mac", json!({"edca": {"be": {"txop": "flows"}}}));
     change_refused(&flows, change("at", json!("1 s")), "changes[0].txop", "follows the flows");
     change_refused(&cell, change("txop", json!("flows")), "changes[0].txop", "follows the flows");
-    change_refused(&cell, change("txop", json!("3 s")), "changes[0].txop", "2097120 us");
+    change_refused(&cell, change("txop", json!("3000 ms")), "changes[0].txop", "2097120 us");
     change_refused(&cell, change("flow", json!("one")), "changes[0]", "only `queue_limit` changes");
     let no_txop =
         json!({"at": "1 s", "station": "a", "category": "vo", "queue_limit": "9 packets"});

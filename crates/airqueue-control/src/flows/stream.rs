@@ -12,15 +12,18 @@ pub(super) struct Stream {
     sent: Option<u32>,
     /// Number that the receiver expected last.
     acknowledged: Option<u32>,
+    /// Number of the first byte of a connection that may follow.
+    opening: Option<u32>,
 }
 
 impl Stream {
-    /// SYN passed: its number is that before the first byte.
+    /// SYN passed: its number is that before the first byte. Where a connection is known it begins anew when the other end
+    /// agrees: anybody may send a SYN (RFC 5961, section 4).
     pub(super) fn on_open(&mut self, sequence: u32) {
-        let sent = Some(sequence.wrapping_add(1));
-        // The same SYN again is nothing new.
-        if self.sent != sent {
-            *self = Stream { sent, acknowledged: None };
+        let first = Some(sequence.wrapping_add(1));
+        match self.sent.or(self.acknowledged) {
+            None => self.sent = first,
+            Some(_) => self.opening = first.filter(|_| self.sent != first),
         }
     }
 
@@ -36,7 +39,8 @@ impl Stream {
         }
         let end = sequence.wrapping_add(length);
         let Some(sent) = self.sent else {
-            self.sent = Some(end);
+            // What was acknowledged was sent, too.
+            self.sent = self.acknowledged.filter(|&from| is_ahead(from, end, HALF)).or(Some(end));
             return false;
         };
         if is_ahead(end, sent, HALF) {
@@ -47,6 +51,10 @@ impl Stream {
 
     /// The receiver acknowledged. Returns whether the bytes are newly acknowledged, and more are in flight.
     pub(super) fn on_acknowledged(&mut self, number: u32) -> bool {
+        if self.opening == Some(number) {
+            *self = Stream { sent: Some(number), acknowledged: Some(number), opening: None };
+            return false;
+        }
         // Of bytes that have not passed nothing can be acknowledged (RFC 5961, section 5.2).
         if self.sent.is_some_and(|sent| is_ahead(number, sent, HALF)) {
             return false;
@@ -131,5 +139,24 @@ mod tests {
             assert_eq!(stream.is_expected(number), expected, "{number}");
         }
         assert!(!Stream::default().is_expected(0));
+        // Somebody who listens from now on sees an acknowledgement and then old bytes again.
+        let mut stream = Stream::default();
+        stream.on_acknowledged(5000);
+        stream.on_bytes(2000, 1000);
+        assert_eq!(
+            [5000, 3000, 70_000].map(|number| stream.is_expected(number)),
+            [true, false, false]
+        );
+    }
+
+    #[test]
+    fn a_connection_begins_anew_when_the_other_end_agrees() {
+        let mut stream = in_flight();
+        stream.on_open(70_000);
+        assert!(!stream.is_expected(70_001));
+        assert!(stream.is_expected(450));
+        assert!(!stream.on_acknowledged(70_001));
+        assert!(stream.is_expected(70_001) && !stream.is_expected(450));
+        assert!(stream.on_bytes(70_001, 1000));
     }
 }
