@@ -39,7 +39,7 @@ HALVES_MS = ((2, 10), (2, 40), (10, 150), (40, 10), (150, 2))
 LOSS = 0.005
 """At each of four places."""
 JITTER_MS = 2
-"""More delay of a half's round trip at the most, where there are losses."""
+"""More delay in each direction of a half at the most, where there are losses."""
 SECONDS = 15
 
 
