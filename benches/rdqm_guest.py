@@ -13,6 +13,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -173,10 +174,10 @@ def work() -> int:
 
 def main() -> None:
     """Boot, work, switch off."""
-    first_process.first_process(MODULES, in_child)
+    first_process.first_process(MODULES, lambda: in_child(work))
 
 
-def in_child() -> None:
+def in_child(work: Callable[[], int]) -> None:
     if first_process.in_child(work) != 0:
         raise RuntimeError("the work failed")
 

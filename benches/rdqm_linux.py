@@ -59,10 +59,10 @@ def jain(rates: Sequence[float]) -> float:
 
 
 def words(samples: Sequence[float], digits: int) -> str:
-    """The mean with its 95 % interval."""
+    """The mean with its 95 % interval, if there is more than one run."""
     found = t_interval(samples)
     mean = sum(samples) / len(samples)
-    if found is None:
+    if found is None or found.n == 1:
         return f"{mean:.{digits}f}"
     return f"{mean:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
 

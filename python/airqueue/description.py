@@ -187,6 +187,7 @@ class ChangeTable(TypedDict, total=False):
 
     at: words.Duration
     away: bool
+    category: words.CategoryName
     delay: words.Duration
     flow: str
     host: str
@@ -197,6 +198,7 @@ class ChangeTable(TypedDict, total=False):
     queue_limit: words.QueueLimit
     rate: words.FrameRate
     station: str
+    txop: words.TxopLimit
     via: list[str]
 
 

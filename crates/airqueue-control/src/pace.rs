@@ -79,6 +79,33 @@ impl Paced {
     }
 }
 
+/// Changes that may come at once, a few of them, and else at their interval (the virtual scheduling algorithm of ITU-T I.371).
+#[derive(Clone, Copy, Debug)]
+pub struct Bursts {
+    interval: Span,
+    most: i64,
+    /// When the changes so far would be over at one for each interval.
+    until: Time,
+}
+
+impl Bursts {
+    /// `most` changes at once, at least 1, after a rest; one for each interval in the long run.
+    pub fn new(interval: Span, most: u32) -> Bursts {
+        Bursts { interval, most: most.max(1).into(), until: Time::ZERO }
+    }
+
+    /// Whether one more change may come now; if so the change counts.
+    pub fn take(&mut self, now: Time) -> bool {
+        let earliest = self.until.max(now);
+        let ahead = Span::from_nanos(self.interval.as_nanos().saturating_mul(self.most - 1));
+        if earliest - now > ahead {
+            return false;
+        }
+        self.until = earliest.saturating_add(self.interval);
+        true
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +134,33 @@ mod tests {
     }
 
     proptest! {
+        /// No time has more changes than the burst and one for each of its intervals, and whoever waits for an interval may
+        /// change something.
+        #[test]
+        fn bursts_are_bounded_and_nobody_waits_longer_than_an_interval(
+            gaps in prop::collection::vec(0i64..3000, 1..200), interval_ms in 0i64..5000, most in 1u32..6
+        ) {
+            let interval = Span::from_millis(interval_ms);
+            let (mut bursts, mut now, mut taken) = (Bursts::new(interval, most), Time::ZERO, Vec::new());
+            let mut waits: Option<Time> = None;
+            for gap in gaps {
+                now += Span::from_millis(gap);
+                if bursts.take(now) {
+                    taken.push(now);
+                    waits = None;
+                } else {
+                    let since = *waits.get_or_insert(now);
+                    prop_assert!(now - since < interval, "{:?} at {:?}", since, now);
+                }
+            }
+            for (at, first) in taken.iter().enumerate() {
+                for (number, last) in taken[at..].iter().enumerate() {
+                    let intervals = (*last - *first).as_nanos() / interval.as_nanos().max(1);
+                    prop_assert!(interval == Span::ZERO || (number as i64) < i64::from(most) + intervals);
+                }
+            }
+        }
+
         #[test]
         fn changes_keep_their_bounds_and_arrive(
             start in 0u64..1_000_000, wanted in 0u64..1_000_000, factor in 1.01f64..10.0, seconds in 0i64..100

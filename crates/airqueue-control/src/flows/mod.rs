@@ -18,6 +18,7 @@
 
 mod packet;
 pub mod round_trip;
+mod stream;
 mod table;
 
 pub use packet::{End, Mac, Packet, Protocol, Segment, Timestamps};

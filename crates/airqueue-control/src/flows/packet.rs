@@ -42,8 +42,10 @@ pub struct Segment {
     pub acknowledged: Option<u32>,
     /// Whether it opens the connection.
     pub syn: bool,
-    /// Whether it ends the connection (FIN or RST).
-    pub ends: bool,
+    /// Whether its sender has no more bytes (FIN).
+    pub fin: bool,
+    /// Whether it resets the connection (RST).
+    pub rst: bool,
     /// Its timestamps, if it has them.
     pub timestamps: Option<Timestamps>,
 }
@@ -135,7 +137,8 @@ fn segment(tcp: &etherparse::TcpSlice) -> Segment {
         sequence: tcp.sequence_number(),
         acknowledged: tcp.ack().then(|| tcp.acknowledgment_number()),
         syn: tcp.syn(),
-        ends: tcp.fin() || tcp.rst(),
+        fin: tcp.fin(),
+        rst: tcp.rst(),
         timestamps,
     }
 }

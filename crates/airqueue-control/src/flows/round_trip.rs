@@ -9,7 +9,27 @@
 //! there before, or of which packets passed unseen, the first mark is therefore not measured: an earlier packet may have had it.
 //!
 //! An answer is never too early, so the least sample of a window is the nearest to the path's own delay: an acknowledgement
-//! that waits for a second segment, or a sender that has nothing to send, makes samples longer, not shorter.
+//! that waits for a second segment makes samples longer, not shorter.
+//!
+//! # Ends that have nothing to send
+//!
+//! A packet with bytes is answered at once, or when a delayed acknowledgement is due. An acknowledgement alone asks for no
+//! answer: its TSval returns with whatever its receiver sends next, after a pause of any length. At an end RFC 7323 takes the
+//! samples of answers that acknowledge new bytes alone (section 4.1), and passive measurements often leave acknowledgements
+//! out. The half towards the sender of a download would then have no samples but that of its handshake. An acknowledgement
+//! is therefore measured under three conditions ([`Passed::Clock`]):
+//!
+//! - it acknowledges new bytes, and more were in flight here when it passed: the other end will acknowledge those, with a
+//!   later TSval, after its own round trip and delayed acknowledgement at the latest, and from then on that TSval returns;
+//! - no acknowledgement of the same tick without bytes in flight follows: it may be the one that was answered;
+//! - the answer has bytes that are new here: what a retransmission timer sends was not asked for by the acknowledgement.
+//!
+//! A sender that keeps no more in flight than passes within a tick has no such samples: a pause looks the same.
+//!
+//! Without losses a sample is thus longer than the path by at most the other half's round trip, a delayed acknowledgement
+//! and a tick, however long the sender pauses. With losses it may be longer by a pause up to the sender's timer: where the
+//! bytes in flight are lost behind this point, or the later acknowledgement is lost before a pause. The last case has no
+//! bound but the pause.
 
 use airqueue_core::{Span, Time};
 
@@ -47,10 +67,30 @@ impl Mark {
     }
 }
 
+/// What a packet asks of its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// An acknowledgement: it has bytes, SYN or FIN.
+    Bytes,
+    /// Nothing, but it acknowledges new bytes while more are in flight.
+    Clock,
+    /// Nothing.
+    Silent,
+}
+
+/// A packet that waits for its answer.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    mark: Mark,
+    at: Time,
+    /// Only new bytes answer it.
+    clock: bool,
+}
+
 /// How long an end takes to answer.
 #[derive(Clone, Debug, Default)]
 pub struct RoundTrip {
-    waiting: [Option<(Mark, Time)>; WAITING],
+    waiting: [Option<Waiting>; WAITING],
     latest: Option<Mark>,
     least: [Option<Span>; PARTS],
     part: i64,
@@ -65,49 +105,61 @@ impl RoundTrip {
         if self.latest != Some(mark) {
             self.latest = None;
             self.waiting = Default::default();
-            self.wait_for(mark, now);
+            self.wait_for(mark, false, now);
         } else {
-            self.on_packet(mark, now);
+            self.on_packet(mark, Passed::Bytes, now);
         }
     }
 
     /// A packet passed towards the end.
-    pub fn on_packet(&mut self, mark: Mark, now: Time) {
+    pub fn on_packet(&mut self, mark: Mark, passed: Passed, now: Time) {
         match self.latest {
             Some(latest) if !mark.is_comparable(latest) => self.latest = Some(mark),
             None => self.latest = Some(mark),
             // A mark at or before the latest was there before: the same tick of the clock, or bytes that are sent again.
-            Some(latest) if mark.is_reached(latest) => {
-                if let Mark::Byte(_) = mark {
-                    self.waiting = Default::default();
+            Some(latest) if mark.is_reached(latest) => match mark {
+                Mark::Byte(_) => self.waiting = Default::default(),
+                Mark::Stamp(_) if passed == Passed::Silent => {
+                    self.forget(|entry| entry.mark == mark)
                 }
-            }
-            Some(_) => self.wait_for(mark, now),
+                Mark::Stamp(_) => {}
+            },
+            Some(_) if passed == Passed::Silent => self.latest = Some(mark),
+            Some(_) => self.wait_for(mark, passed == Passed::Clock, now),
         }
     }
 
-    /// Packets may have passed unseen: the next mark may not be seen for the first time.
+    /// Packets may have passed unseen: the next mark may not be seen for the first time, and a silent packet may have
+    /// followed one that waits.
     pub fn on_gap(&mut self) {
         self.latest = None;
+        self.forget(|entry| matches!(entry.mark, Mark::Stamp(_)));
     }
 
-    fn wait_for(&mut self, mark: Mark, now: Time) {
-        self.latest = Some(mark);
-        let old = |entry: &Option<(Mark, Time)>| entry.is_none_or(|(_, at)| now - at >= LOST);
-        if let Some(free) = self.waiting.iter_mut().find(|entry| old(entry)) {
-            *free = Some((mark, now));
+    fn forget(&mut self, which: impl Fn(&Waiting) -> bool) {
+        for entry in &mut self.waiting {
+            *entry = entry.filter(|entry| !which(entry));
         }
     }
 
-    /// A packet passed from the end, with this echo. Returns the round trip if it answers a packet.
-    pub fn on_answer(&mut self, echo: Mark, now: Time) -> Option<Span> {
+    fn wait_for(&mut self, mark: Mark, clock: bool, now: Time) {
+        self.latest = Some(mark);
+        let old = |entry: &Option<Waiting>| entry.is_none_or(|entry| now - entry.at >= LOST);
+        if let Some(free) = self.waiting.iter_mut().find(|entry| old(entry)) {
+            *free = Some(Waiting { mark, at: now, clock });
+        }
+    }
+
+    /// A packet passed from the end, with this echo; `new`: it has bytes that had not passed before. Returns the round trip if
+    /// it answers a packet.
+    pub fn on_answer(&mut self, echo: Mark, new: bool, now: Time) -> Option<Span> {
         let mut sample: Option<Time> = None;
         for entry in &mut self.waiting {
-            let Some((mark, at)) = *entry else { continue };
+            let Some(Waiting { mark, at, clock }) = *entry else { continue };
             if mark.is_reached(echo) {
                 // An older tick than the echo was answered before, or its answer was lost; bytes are acknowledged together.
                 let answers = mark == echo || matches!(mark, Mark::Byte(_));
-                if answers && now >= at {
+                if answers && (new || !clock) && now >= at {
                     sample = sample.max(Some(at));
                 }
                 *entry = None;
@@ -173,13 +225,16 @@ mod tests {
     #[test]
     fn the_first_packet_of_a_tick_and_its_first_echo_are_a_round_trip() {
         let mut trip = RoundTrip::default();
-        trip.on_packet(Mark::Stamp(u32::MAX - 1), ms(-10));
-        trip.on_packet(Mark::Stamp(u32::MAX), ms(0));
-        trip.on_packet(Mark::Stamp(u32::MAX), ms(5));
-        trip.on_packet(Mark::Stamp(1), ms(7));
-        assert_eq!(trip.on_answer(Mark::Stamp(u32::MAX), ms(30)), Some(Span::from_millis(30)));
-        assert_eq!(trip.on_answer(Mark::Stamp(u32::MAX), ms(31)), None);
-        assert_eq!(trip.on_answer(Mark::Stamp(1), ms(39)), Some(Span::from_millis(32)));
+        trip.on_packet(Mark::Stamp(u32::MAX - 1), Passed::Bytes, ms(-10));
+        trip.on_packet(Mark::Stamp(u32::MAX), Passed::Bytes, ms(0));
+        trip.on_packet(Mark::Stamp(u32::MAX), Passed::Bytes, ms(5));
+        trip.on_packet(Mark::Stamp(1), Passed::Bytes, ms(7));
+        assert_eq!(
+            trip.on_answer(Mark::Stamp(u32::MAX), false, ms(30)),
+            Some(Span::from_millis(30))
+        );
+        assert_eq!(trip.on_answer(Mark::Stamp(u32::MAX), false, ms(31)), None);
+        assert_eq!(trip.on_answer(Mark::Stamp(1), false, ms(39)), Some(Span::from_millis(32)));
         assert_eq!(trip.least(), Some(Span::from_millis(30)));
     }
 
@@ -187,24 +242,24 @@ mod tests {
     fn bytes_that_are_sent_twice_tell_nothing() {
         let mut trip = RoundTrip::default();
         trip.on_open(Mark::Byte(0), ms(-10));
-        trip.on_packet(Mark::Byte(100), ms(0));
-        trip.on_packet(Mark::Byte(200), ms(1));
-        trip.on_packet(Mark::Byte(100), ms(300));
-        assert_eq!(trip.on_answer(Mark::Byte(200), ms(340)), None);
-        trip.on_packet(Mark::Byte(300), ms(350));
-        trip.on_packet(Mark::Byte(400), ms(352));
+        trip.on_packet(Mark::Byte(100), Passed::Bytes, ms(0));
+        trip.on_packet(Mark::Byte(200), Passed::Bytes, ms(1));
+        trip.on_packet(Mark::Byte(100), Passed::Bytes, ms(300));
+        assert_eq!(trip.on_answer(Mark::Byte(200), false, ms(340)), None);
+        trip.on_packet(Mark::Byte(300), Passed::Bytes, ms(350));
+        trip.on_packet(Mark::Byte(400), Passed::Bytes, ms(352));
         // Both are acknowledged at once: the later one has waited the least for the acknowledgement.
-        assert_eq!(trip.on_answer(Mark::Byte(400), ms(390)), Some(Span::from_millis(38)));
+        assert_eq!(trip.on_answer(Mark::Byte(400), false, ms(390)), Some(Span::from_millis(38)));
     }
 
     #[test]
     fn a_path_that_becomes_longer_is_seen_after_the_window() {
         let mut trip = RoundTrip::default();
-        trip.on_packet(Mark::Byte(0), ms(-1000));
+        trip.on_packet(Mark::Byte(0), Passed::Bytes, ms(-1000));
         for second in 0..200 {
             let delay_ms = if second < 50 { 20 } else { 80 };
-            trip.on_packet(Mark::Byte(second as u32 + 1), ms(second * 1000));
-            trip.on_answer(Mark::Byte(second as u32 + 1), ms(second * 1000 + delay_ms));
+            trip.on_packet(Mark::Byte(second as u32 + 1), Passed::Bytes, ms(second * 1000));
+            trip.on_answer(Mark::Byte(second as u32 + 1), false, ms(second * 1000 + delay_ms));
             let expected = if second < 100 { 20 } else { 80 };
             if !(100..110).contains(&second) {
                 assert_eq!(trip.least(), Some(Span::from_millis(expected)), "second {second}");
@@ -216,14 +271,14 @@ mod tests {
     fn a_connection_that_was_there_before_is_not_measured_by_its_first_mark() {
         // Ticks of 100 ms, a path of 30 ms: packets of one tick at 0 ms, before anybody listened, and at 25 ms.
         let mut trip = RoundTrip::default();
-        trip.on_packet(Mark::Stamp(1), ms(25));
-        assert_eq!(trip.on_answer(Mark::Stamp(1), ms(30)), None);
-        trip.on_packet(Mark::Stamp(2), ms(100));
-        assert_eq!(trip.on_answer(Mark::Stamp(2), ms(130)), Some(Span::from_millis(30)));
+        trip.on_packet(Mark::Stamp(1), Passed::Bytes, ms(25));
+        assert_eq!(trip.on_answer(Mark::Stamp(1), false, ms(30)), None);
+        trip.on_packet(Mark::Stamp(2), Passed::Bytes, ms(100));
+        assert_eq!(trip.on_answer(Mark::Stamp(2), false, ms(130)), Some(Span::from_millis(30)));
         // The same after packets that passed unseen.
         trip.on_gap();
-        trip.on_packet(Mark::Stamp(3), ms(225));
-        assert_eq!(trip.on_answer(Mark::Stamp(3), ms(230)), None);
+        trip.on_packet(Mark::Stamp(3), Passed::Bytes, ms(225));
+        assert_eq!(trip.on_answer(Mark::Stamp(3), false, ms(230)), None);
         assert_eq!(trip.samples(), 1);
     }
 
@@ -233,16 +288,16 @@ mod tests {
         for (begin, first) in [(0, 4_000_000_000_u32), (10_000, 1000)] {
             trip.on_open(Mark::Byte(first), ms(begin));
             assert_eq!(
-                trip.on_answer(Mark::Byte(first), ms(begin + 20)),
+                trip.on_answer(Mark::Byte(first), false, ms(begin + 20)),
                 Some(Span::from_millis(20))
             );
-            trip.on_packet(Mark::Byte(first + 100), ms(begin + 30));
-            let answer = trip.on_answer(Mark::Byte(first + 100), ms(begin + 50));
+            trip.on_packet(Mark::Byte(first + 100), Passed::Bytes, ms(begin + 30));
+            let answer = trip.on_answer(Mark::Byte(first + 100), false, ms(begin + 50));
             assert_eq!(answer, Some(Span::from_millis(20)));
         }
         trip.on_open(Mark::Byte(77), ms(20_000));
         trip.on_open(Mark::Byte(77), ms(21_000));
-        assert_eq!(trip.on_answer(Mark::Byte(77), ms(21_001)), None);
+        assert_eq!(trip.on_answer(Mark::Byte(77), false, ms(21_001)), None);
     }
 
     proptest! {
@@ -250,25 +305,27 @@ mod tests {
         /// whatever passes unseen, no sample is shorter than the path.
         #[test]
         fn no_sample_is_shorter_than_the_path(
-            packets in prop::collection::vec((0i64..40, 0i64..60, any::<bool>(), any::<bool>()), 1..200),
+            packets in prop::collection::vec((0i64..40, 0i64..60, any::<[bool; 3]>(), 0usize..3), 1..200),
             path_ms in 1i64..300, stamps: bool, first: u32, tick_ms in 1i64..120,
             begins in 0i64..2000, gap in 0i64..4000, gap_ms in 0i64..300
         ) {
-            // Each packet: ms since the one before, ms that the end waits, whether packet and answer get lost.
+            // Each packet: ms since the one before, ms that the end waits, whether packet and answer get lost and the answer
+            // has new bytes, and what the packet asks for.
             let (mut trip, mut now, mut events) = (RoundTrip::default(), 0, Vec::new());
-            for (number, (gap, wait, lost, unanswered)) in packets.into_iter().enumerate() {
+            for (number, (gap, wait, [lost, unanswered, new], asks)) in packets.into_iter().enumerate() {
                 now += gap;
                 let mark = if stamps { (now / tick_ms) as u32 } else { number as u32 };
                 let mark = first.wrapping_add(mark);
-                events.push((now, 0, mark));
+                let asks = if stamps { asks } else { 0 };
+                events.push((now, 0, mark, asks, new));
                 if !lost && !unanswered {
-                    events.push((now + path_ms + wait, 1, mark));
+                    events.push((now + path_ms + wait, 1, mark, asks, new));
                 }
             }
             events.sort();
             let make = |mark| if stamps { Mark::Stamp(mark) } else { Mark::Byte(mark) };
             let mut hidden = false;
-            for (at, answer, mark) in events {
+            for (at, answer, mark, asks, new) in events {
                 if at < begins || (gap..gap + gap_ms).contains(&at) {
                     hidden = true;
                     continue;
@@ -277,8 +334,9 @@ mod tests {
                     trip.on_gap();
                 }
                 if answer == 0 {
-                    trip.on_packet(make(mark), ms(at));
-                } else if let Some(sample) = trip.on_answer(make(mark), ms(at)) {
+                    let asks = [Passed::Bytes, Passed::Clock, Passed::Silent][asks];
+                    trip.on_packet(make(mark), asks, ms(at));
+                } else if let Some(sample) = trip.on_answer(make(mark), new, ms(at)) {
                     prop_assert!(sample >= Span::from_millis(path_ms), "{:?}", sample);
                 }
             }

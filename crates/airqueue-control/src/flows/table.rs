@@ -1,7 +1,8 @@
 //! The flows of an interface.
 
 use super::packet::{End, Mac, Packet, Protocol};
-use super::round_trip::{Mark, RoundTrip};
+use super::round_trip::{Mark, Passed, RoundTrip};
+use super::stream::Stream;
 use airqueue_core::{Span, Time};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -110,6 +111,8 @@ struct Entry {
     ended: bool,
     station: RoundTrip,
     far: RoundTrip,
+    /// Bytes to the station, and from the station.
+    streams: [Stream; 2],
 }
 
 impl Flows {
@@ -177,6 +180,7 @@ impl Flows {
         for entry in self.flows.values_mut() {
             entry.station.on_gap();
             entry.far.on_gap();
+            entry.streams.iter_mut().for_each(Stream::on_gap);
         }
     }
 
@@ -205,29 +209,50 @@ impl Entry {
             ended: false,
             station: RoundTrip::default(),
             far: RoundTrip::default(),
+            streams: Default::default(),
         }
     }
 
     fn measure(&mut self, packet: &Packet, outgoing: bool, now: Time) {
         let Some(segment) = packet.segment else { return };
-        self.ended = segment.ends;
-        let (towards, back) = match outgoing {
-            true => (&mut self.station, &mut self.far),
-            false => (&mut self.far, &mut self.station),
+        let [down, up] = &mut self.streams;
+        let (towards, back, own, other) = match outgoing {
+            true => (&mut self.station, &mut self.far, down, up),
+            false => (&mut self.far, &mut self.station, up, down),
         };
+        if segment.rst {
+            self.ended |= own.is_expected(segment.sequence);
+            return;
+        }
+        if segment.syn {
+            own.on_open(segment.sequence);
+            self.ended = false;
+        }
+        let ends = segment.fin && own.is_expected(segment.sequence);
+        let bytes = packet.payload_bytes.wrapping_add(segment.fin.into());
+        let new =
+            bytes > 0 && own.on_bytes(segment.sequence.wrapping_add(segment.syn.into()), bytes);
+        // Whoever has more to send has not ended, even if the other end has.
+        self.ended = ends || (self.ended && !new);
+        let clock = segment.acknowledged.is_some_and(|number| other.on_acknowledged(number));
         // TSecr means something in segments that acknowledge alone (RFC 7323, section 3.2).
         if let Some(acknowledged) = segment.acknowledged {
-            back.on_answer(Mark::Byte(acknowledged), now);
+            back.on_answer(Mark::Byte(acknowledged), new, now);
             if let Some(stamps) = segment.timestamps {
-                back.on_answer(Mark::Stamp(stamps.echo), now);
+                back.on_answer(Mark::Stamp(stamps.echo), new, now);
             }
         }
-        let length = packet.payload_bytes.wrapping_add(segment.syn.into());
+        let passed = match bytes > 0 {
+            true => Passed::Bytes,
+            false if clock => Passed::Clock,
+            false => Passed::Silent,
+        };
+        let length = bytes.wrapping_add(segment.syn.into());
         let end = Mark::Byte(segment.sequence.wrapping_add(length));
         match segment.timestamps {
             _ if segment.syn => towards.on_open(end, now),
-            Some(stamps) => towards.on_packet(Mark::Stamp(stamps.value), now),
-            None if length > 0 => towards.on_packet(end, now),
+            Some(stamps) => towards.on_packet(Mark::Stamp(stamps.value), passed, now),
+            None if length > 0 => towards.on_packet(end, Passed::Bytes, now),
             None => {}
         }
     }
@@ -271,5 +296,7 @@ impl Entry {
     }
 }
 
+#[cfg(test)]
+mod pauses;
 #[cfg(test)]
 mod tests;

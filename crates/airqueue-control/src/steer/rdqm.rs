@@ -11,6 +11,7 @@
 
 use super::division::whole;
 use crate::flows::FlowKey;
+use crate::pace::Bursts;
 use crate::plan::{Class, Fifo, Shared};
 use airqueue_core::buffers::{RdqmFlows, rdqm_weight};
 use airqueue_core::{DataRate, Span, Time};
@@ -22,6 +23,8 @@ pub const OTHER: u16 = 2;
 const LEAST_BPS: u64 = 8_000;
 /// Limits that change by no more than this part are left alone: round trips are noisy.
 const ALIKE: f64 = 0.1;
+/// After a rest so many changes may come at once, because downloads come and go: a page has some, one after the other.
+pub const AT_ONCE: u32 = 3;
 
 /// How a buffer is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +39,8 @@ pub struct RdqmPolicy {
     pub handle: u16,
     /// A flow that is not active for so long gives its class back.
     pub idle: Span,
-    /// Shortest time between two changes of limits and rates while no flow comes or goes.
+    /// Shortest time between two changes of limits and rates while no flow comes or goes. Flows that come and go change them
+    /// so often in the long run, and [`AT_ONCE`] times at once.
     pub least_interval: Span,
 }
 
@@ -67,6 +71,7 @@ pub struct RdqmLoop {
     held: BTreeMap<FlowKey, Held>,
     shared: Shared,
     changed: Option<Time>,
+    pace: Bursts,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +86,8 @@ impl RdqmLoop {
     /// A buffer without flows: all belongs to `other`.
     pub fn new(policy: RdqmPolicy) -> RdqmLoop {
         let shared = shared(&policy, &BTreeMap::new(), 0);
-        RdqmLoop { policy, held: BTreeMap::new(), shared, changed: None }
+        let pace = Bursts::new(policy.least_interval, AT_ONCE);
+        RdqmLoop { policy, held: BTreeMap::new(), shared, changed: None, pace }
     }
 
     /// The classes as they are.
@@ -101,6 +107,28 @@ impl RdqmLoop {
                 held.take(flow, now);
             }
         }
+        let others = flows.iter().filter(|flow| !self.held.contains_key(&flow.key)).count();
+        let over = |held: &Held| now - held.active >= self.policy.idle;
+        let ended = self.held.values().filter(|held| over(held)).count();
+        // A flow without a class waits behind all others that have none: it gets one at once, if flows have not come and
+        // gone too often. Those that came meanwhile get theirs together.
+        let moves = ended > 0 || (others > 0 && self.free().is_some());
+        if moves {
+            return self.pace.take(now).then(|| self.moved(flows, now));
+        }
+        let shared = shared(&self.policy, &self.held, others as u64);
+        let due = self.changed.map(|changed| changed.saturating_add(self.policy.least_interval));
+        let rests = due.is_some_and(|due| now < due);
+        if rests || !differs(&self.shared, &shared) || !self.pace.take(now) {
+            return None;
+        }
+        self.shared = shared;
+        self.changed = Some(now);
+        Some(Change::default())
+    }
+
+    /// Takes classes from flows that are over, and gives classes to those that have none.
+    fn moved(&mut self, flows: &[FlowSeen], now: Time) -> Change {
         let mut change = Change::default();
         let idle = self.policy.idle;
         self.held.retain(|key, held| {
@@ -124,17 +152,9 @@ impl RdqmLoop {
             self.held.insert(flow.key, held);
             change.assigned.push((flow.key, class));
         }
-        let shared = shared(&self.policy, &self.held, without);
-        // A flow without a class waits behind all others that have none: it gets one at once.
-        let moved = !change.assigned.is_empty() || !change.released.is_empty();
-        let due = self.changed.map(|changed| changed.saturating_add(self.policy.least_interval));
-        let rests = due.is_some_and(|due| now < due);
-        if moved || (!rests && differs(&self.shared, &shared)) {
-            self.shared = shared;
-            self.changed = Some(now);
-            return Some(change);
-        }
-        None
+        self.shared = shared(&self.policy, &self.held, without);
+        self.changed = Some(now);
+        change
     }
 
     fn free(&self) -> Option<u16> {

@@ -8,6 +8,7 @@ use crate::{FlowId, HopId, RouteId, WireId};
 use airqueue_core::{DataRate, Limit, Span, Time};
 use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::Txop;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -29,6 +30,15 @@ pub enum Change {
         ac: AccessCategory,
         /// The new limit. Packets already waiting stay.
         limit: Limit,
+    },
+    /// The limit of a station's TXOPs, from its next TXOP on. Neither the old nor the new one is [`Txop::Flows`].
+    Txop {
+        /// The station.
+        station: StationId,
+        /// The access category.
+        ac: AccessCategory,
+        /// The new limit.
+        txop: Txop,
     },
     /// The queue of a station, by [`Wlan::replace_queue`](crate::wlan::Wlan::replace_queue).
     Queue {
@@ -120,6 +130,12 @@ impl TimedChange {
             Change::Limit { station, ac, .. } => queue(station, ac).is_some(),
             Change::Queue { station, ac, queue: new } => queue(station, ac)
                 .is_some_and(|queue| queue.link_layer_bytes == new.link_layer_bytes),
+            Change::Txop { station, ac, txop } => {
+                let station = wlan.stations.get(station.index());
+                let old = station.and_then(|station| station.mac.categories.get(ac.index()));
+                old.is_some_and(|old| ![old.txop, txop].contains(&Txop::Flows))
+                    && txop.is_possible()
+            }
             Change::HopLimit { hop, .. } => hop_at(hop)
                 .and_then(|hop| queue(hop.from, hop.ac))
                 .is_some_and(|queue| queue.discipline.facts().apart.is_some()),
@@ -160,6 +176,7 @@ impl Network {
             Change::Queue { station, ac, queue: ref new } => {
                 self.replace_queue((station, ac), new, queue);
             }
+            Change::Txop { station, ac, txop } => self.wlan.set_txop(station, ac, txop),
             Change::HopLimit { hop, limit } => {
                 let apart = self.set_hop_limit(hop, limit, queue);
                 assert!(apart, "the packets of the hop have no queue for themselves");

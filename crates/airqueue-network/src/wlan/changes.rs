@@ -8,6 +8,7 @@ use crate::{HopId, InterfaceId};
 use airqueue_core::{Hosts, Limit, Packet, RandomStream, TcpHeader};
 use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::Txop;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -29,6 +30,11 @@ impl<U: UpperLayer> Wlan<U> {
         let interface = self.interface_of(station, ac);
         self.interfaces[interface.index()].queue.tx_queue.set_limit(limit);
         self.fill(interface, queue);
+    }
+
+    /// Gives a station's access category another limit of TXOPs ([`Mac::set_txop`](airqueue_wifi::mac::Mac::set_txop)).
+    pub fn set_txop(&mut self, station: StationId, ac: AccessCategory, txop: Txop) {
+        self.listeners.macs[station.index()].set_txop(ac, txop);
     }
 
     /// Replaces a station's queue for an access category, now. Packets that wait stay in the queue that is replaced, and

@@ -1,6 +1,7 @@
 //! The keys of changes during a run.
 
-use crate::quantity::{Duration, FrameRate, Length, Quantity, QueueLimit};
+use super::CategoryName;
+use crate::quantity::{Duration, FrameRate, Length, Quantity, QueueLimit, TxopLimit};
 use airqueue_qdisc::QueueGiven;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,6 +26,10 @@ pub(crate) struct ChangeTable {
     /// The new queues of the station, by themselves: a key that is left out has its default. Packets that wait leave
     /// first, by the old discipline.
     pub(crate) queue: Option<QueueGiven>,
+    /// The new limit of the station's TXOPs, from its next TXOP on: a time or packets, not `flows`.
+    pub(crate) txop: Option<Quantity<TxopLimit>>,
+    /// With `txop`: the access category. The default is be.
+    pub(crate) category: Option<CategoryName>,
     /// Whether the station is out of reach of all others from now on. Its packets wait in its queues; packets for the
     /// station are repeated and given up.
     pub(crate) away: Option<bool>,

@@ -19,6 +19,23 @@ pub enum Txop {
     Flows,
 }
 
+impl Txop {
+    fn check(self) -> Result<(), MacError> {
+        match self {
+            Txop::Packets(0) => Err(MacError::NoPackets(0)),
+            Txop::Time(limit) if limit <= Span::ZERO || limit > CategoryConfig::LONGEST_TXOP => {
+                Err(MacError::TxopLimit(limit))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a MAC may have this limit.
+    pub fn is_possible(self) -> bool {
+        self.check().is_ok()
+    }
+}
+
 /// Channel access of one access category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CategoryConfig {
@@ -146,13 +163,7 @@ impl CategoryConfig {
                 }
             }
         }
-        match self.txop {
-            Txop::Packets(0) => Err(MacError::NoPackets(0)),
-            Txop::Time(limit) if limit <= Span::ZERO || limit > Self::LONGEST_TXOP => {
-                Err(MacError::TxopLimit(limit))
-            }
-            _ => Ok(()),
-        }
+        self.txop.check()
     }
 }
 

@@ -45,6 +45,15 @@ impl Mac {
         }
     }
 
+    /// Gives an access category another limit of TXOPs. A TXOP that goes on keeps the limit with which it began. Neither
+    /// limit is [`Txop::Flows`], whose owner counts flows from the beginning.
+    pub fn set_txop(&mut self, ac: AccessCategory, txop: Txop) {
+        debug_assert!(
+            txop != Txop::Flows && self.categories[ac.index()].config.txop != Txop::Flows
+        );
+        self.categories[ac.index()].config.txop = txop;
+    }
+
     /// Extends a TXOP by flows ([`Txop::Flows`]) of an access category by this many packets. To be called between
     /// [`Self::on_grant`] and [`Self::compose`] for each flow but the first that has packets in the queue, and for
     /// each flow that gets packets later. After the end of a TXOP the call has no effect: the next TXOP begins anew.

@@ -100,6 +100,29 @@ fn noise_changes_nothing() {
     );
 }
 
+#[test]
+fn downloads_that_come_at_every_look_change_classes_at_a_pace() {
+    let mut rdqm = RdqmLoop::new(RdqmPolicy { classes: 200, ..policy() });
+    let mut changes = Vec::new();
+    for second in 0..100_u16 {
+        // A new download each second, which lasts ten.
+        let active: Vec<FlowSeen> =
+            (second.max(9) - 9..=second).map(|n| seen(n, Some(10.0), Some(50))).collect();
+        if let Some(change) = rdqm.on_flows(&active, at(second.into())) {
+            changes.push(second);
+            // All that wait get their classes together.
+            assert!(active.iter().all(|flow| rdqm.held().any(|(key, _)| key == flow.key)));
+            assert!(change.assigned.len() <= 5, "{change:?}");
+        }
+    }
+    // Three at once, then one in 5 s, for which a download waits at the most.
+    assert_eq!(changes[..5], [0, 1, 2, 5, 10]);
+    assert_eq!(changes.len(), 3 + 95 / 5);
+    // After a rest a download has a class at once.
+    let change = rdqm.on_flows(&[seen(900, None, None)], at(120)).unwrap();
+    assert!(change.assigned.iter().any(|(flow, _)| *flow == key(900)));
+}
+
 proptest! {
     /// Shares depend on what flows tell, not on the order in which they are told; and what stays as it is changes nothing.
     #[test]

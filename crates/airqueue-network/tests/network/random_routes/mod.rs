@@ -13,13 +13,14 @@ use airqueue_network::{FlowId, HopId, RouteId, WireId};
 use airqueue_qdisc::{DropFrom, DropTailParams, QueueSpec};
 use airqueue_transport::tcp::{AckEvery, AckTimer, CongestionName, Opening, TcpSpec};
 use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeDistribution, SourceSpec};
+use airqueue_wifi::mac::Txop;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// A random network with more features: wires, and flows over several hops, some with TCP. Rates, limits, routes
-/// queues and wires change during the run, and stations go out of reach and come back. Sources stop at [`STOP`].
+/// A random network with more features: wires, and flows over several hops, some with TCP. Rates, limits, routes,
+/// TXOPs, queues and wires change during the run, and stations go out of reach and come back. Sources stop at [`STOP`].
 pub fn wired_networks() -> impl Strategy<Value = NetworkSpec> {
     let wires = prop::collection::vec(wire(), 1..=6);
     let flows = prop::collection::vec(flow(), 1..=8);
@@ -62,7 +63,7 @@ struct Draft {
 
 fn change() -> impl Strategy<Value = Draft> {
     let limit = select(vec![Limit::Packets(0), Limit::Packets(2), Limit::Bytes(5000)]);
-    (0..STOP.as_nanos(), 0usize..10, any::<[Index; 2]>(), limit, queue()).prop_map(
+    (0..STOP.as_nanos(), 0usize..11, any::<[Index; 2]>(), limit, queue()).prop_map(
         |(at, what, place, limit, queue)| {
             let at = Time::from_nanos(at);
             Draft { at, what, place, limit, queue }
@@ -74,6 +75,20 @@ fn change() -> impl Strategy<Value = Draft> {
 fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
     let Draft { at, what, place: [first, second], limit, queue } = *draft;
     let wlan = &network.wlan;
+    if what > 9 {
+        let at_station = first.index(wlan.stations.len());
+        let categories = &wlan.stations[at_station].mac.categories;
+        let ac = AccessCategory::at(second.index(categories.len()));
+        if categories[ac.index()].txop == Txop::Flows {
+            return None;
+        }
+        let txop = match limit {
+            Limit::Packets(packets) => Txop::Packets(packets.max(1)),
+            Limit::Bytes(_) => Txop::Time(Span::from_millis(3)),
+        };
+        let station = StationId(at_station as u32);
+        return Some(TimedChange { at, change: Change::Txop { station, ac, txop } });
+    }
     if what > 8 {
         let station = first.index(wlan.stations.len());
         let ac = AccessCategory::at(second.index(wlan.stations[station].queues.len()));
