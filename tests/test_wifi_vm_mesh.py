@@ -17,6 +17,9 @@ import pytest
 from peers.install import UnavailableError
 from wifi_vm import image, machine, networks
 
+# Quicker, with routers that IP forwards through: crates/airqueued/tests/plans/mesh.rs.
+pytestmark = pytest.mark.long
+
 SERVICE = """
 config = 1
 at_most_every = "1 s"
