@@ -71,7 +71,8 @@ test-rust: system-build $(VENV)/.installed
 	cargo test --workspace --locked
 
 test-long: system-test $(VENV)/.installed endpoint  ## tests with the mark `long`, which make test leaves out; takes ten minutes
-	$(BIN)/python -m pytest --no-header -rs -m long --numprocesses=auto $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --no-header -rs -m long --numprocesses=auto --dist=loadfile \
+		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
 # The models and the sizing rules, whose every line some test must have run.
 MODEL_TESTS := tests/models tests/sizing python/airqueue/models python/airqueue/sizing

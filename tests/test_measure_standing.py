@@ -130,7 +130,13 @@ def test_the_chance_is_fishers():
     assert chance(Standing((5, 10), (0, 0))) == 1.0
 
 
-@pytest.mark.parametrize("kind", ["plain", "bytes", "lossy", "shared", "codel", "pie", "red"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("plain", "bytes", "lossy", "codel", "red"),
+        *(pytest.param(kind, marks=pytest.mark.long) for kind in ("shared", "pie")),
+    ],
+)
 def test_a_sample_of_the_campaign(kind):
     """The first three cases of each kind: no number for what has none, no wrong number for a FIFO."""
     cases = ((n, verdicts.drawn(verdicts.SEED, n)) for n in range(1000))
