@@ -254,6 +254,13 @@ def total_mbps(row: Mapping[str, Any]) -> float:
     return sum(t["bytes"][end] - t["bytes"][begin] for t in row["transfers"]) * 8e-6 / (end - begin)
 
 
+def said(row: Mapping[str, Any]) -> str:
+    """A run in a line."""
+    task = row["task"]
+    about = f"{task['congestion']} {task['case']} {task['settings']} {task['seed']}"
+    return f"{about}: {mean(fairness(row)):.3f}, {total_mbps(row):.2f} Mb/s"
+
+
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The runs as a table of Markdown: before and after in each cell."""
     lines = [
@@ -307,15 +314,12 @@ def main() -> None:
     parser.add_argument("--queue", type=int, default=100, help="packets at each station")
     parser.add_argument("--keep", type=Path)
     given = parser.parse_args()
-    rows, mine = finished.rows(given.keep), []
-    for task in tasks(given.seeds, given.congestion, given.queue):
-        row = next((row for row in rows if row["task"] == task), None)
-        if row is None:
-            row = {"task": task, "transfers": once(task)}
-            finished.keep(given.keep, row)
-            about = f"{task['congestion']} {task['case']} {task['settings']} {task['seed']}"
-            print(f"{about}: {mean(fairness(row)):.3f}, {total_mbps(row):.2f} Mb/s", flush=True)
-        mine.append(row)
+    mine = finished.runs(
+        given.keep,
+        tasks(given.seeds, given.congestion, given.queue),
+        lambda task: {"transfers": once(task)},
+        said,
+    )
     print(f"\n{table(mine)}")
 
 

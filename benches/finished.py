@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,3 +20,22 @@ def keep(file: Path | None, row: Mapping[str, Any]) -> None:
     if file is not None:
         with file.open("a", encoding="utf-8") as opened:
             opened.write(json.dumps(row) + "\n")
+
+
+def runs(
+    file: Path | None,
+    tasks: Iterable[Mapping[str, Any]],
+    once: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    say: Callable[[Mapping[str, Any]], str],
+) -> list[Mapping[str, Any]]:
+    """Return a row for each task: as it is kept, or run, kept and told."""
+    kept = rows(file)
+    found: list[Mapping[str, Any]] = []
+    for task in tasks:
+        row = next((row for row in kept if row["task"] == task), None)
+        if row is None:
+            row = {"task": task, **once(task)}
+            keep(file, row)
+            print(say(row), flush=True)
+        found.append(row)
+    return found

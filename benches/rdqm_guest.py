@@ -13,11 +13,11 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from airqueue.linux.virtual import first_process
+from guest import feed, in_child, inside, ip, quietly, run, tc
 
 MODULES = (
     "drivers/net/veth",
@@ -26,22 +26,6 @@ MODULES = (
 )
 PORT = 5001
 WARM_S = 20.0
-
-
-def run(*command: str) -> str:
-    """Run a command, and return what it prints."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{command} ended with {done.returncode}: {done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def ip(line: str) -> None:
-    run("ip", *line.split())
-
-
-def tc(where: str, line: str) -> None:
-    run("ip", "netns", "exec", where, "tc", *line.split())
 
 
 def wire(delays_ms: list[float]) -> None:
@@ -103,18 +87,10 @@ def queue(task: Any) -> subprocess.Popen[bytes] | None:
     return service
 
 
-def feed(connection: socket.socket) -> None:
-    try:
-        while True:
-            connection.sendall(bytes(65536))
-    except OSError:
-        pass
-
-
 def serve() -> None:
     listening = socket.create_server(("10.1.0.2", PORT))
     while True:
-        threading.Thread(target=feed, args=(listening.accept()[0],), daemon=True).start()
+        quietly(feed, listening.accept()[0])
 
 
 def pull(number: int, wait_s: float, counts: list[int]) -> None:
@@ -146,17 +122,6 @@ def download(task: Any) -> None:
     (first_process.FOLDER / "rates.json").write_text(json.dumps(rates), "utf-8")
 
 
-def inside(name: str, work: Any, *arguments: Any) -> int:
-    """Do something in a process in a network namespace."""
-    process = os.fork()
-    if process == 0:
-        with Path(f"/run/netns/{name}").open("rb") as space:
-            first_process.LIBC.setns(space.fileno(), 0)
-        work(*arguments)
-        os._exit(0)
-    return process
-
-
 def work() -> int:
     task = json.loads((first_process.FOLDER / "task.json").read_text("utf-8"))
     Path("/proc/sys/net/ipv4/tcp_congestion_control").write_text(task["congestion"], "ascii")
@@ -175,11 +140,6 @@ def work() -> int:
 def main() -> None:
     """Boot, work, switch off."""
     first_process.first_process(MODULES, lambda: in_child(work))
-
-
-def in_child(work: Callable[[], int]) -> None:
-    if first_process.in_child(work) != 0:
-        raise RuntimeError("the work failed")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
 import tempfile
 from collections.abc import Sequence
 from itertools import product
@@ -22,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import finished
-from airqueue.linux.virtual import machine
+import guests
 from airqueue.stats import t_interval
 
 DELAYS_MS = (10.0, 60.0, 110.0, 160.0, 200.0, 240.0)
@@ -39,17 +37,7 @@ def once(task: dict[str, Any], airqueued: Path) -> list[float]:
     """Run one machine, and return each flow's rate in bit/s."""
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
-        (folder / "task.json").write_text(json.dumps(task), "utf-8")
-        machine.boot(
-            machine.find(folder),
-            ["rdqm_guest"],
-            folder,
-            seed=task["seed"],
-            settings={
-                "AIRQUEUED": str(airqueued),
-                "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
-            },
-        )
+        guests.run("rdqm_guest", task, airqueued, folder)
         return [float(rate) for rate in json.loads((folder / "rates.json").read_text("utf-8"))]
 
 

@@ -13,15 +13,12 @@ import random
 import signal
 import socket
 import subprocess
-import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from airqueue.linux.virtual import first_process
-from rdqm_guest import in_child, inside, ip, run, tc
+from guest import feed, in_child, inside, ip, quietly, run, tc
 
 MODULES = ("drivers/net/veth", "net/sched/sch_netem", "net/sched/sch_tbf")
 PORT = 5001
@@ -81,15 +78,19 @@ def netem(task: Any, delay_ms: float) -> str:
     return f"delay {delay_ms + jitter_ms}ms {jitter_ms}ms loss {100 * task['loss']}%"
 
 
+def say_now_and_then(connection: socket.socket, draw: random.Random) -> None:
+    """Send a few packets, and pause, until the connection ends."""
+    while True:
+        connection.sendall(bytes(draw.randint(500, 8000)))
+        time.sleep(draw.uniform(0.1, 3.0))
+
+
 def serve(kind: str, connection: socket.socket, draw: random.Random) -> None:
     """The server's side of a connection."""
     if kind in ("download", "queued download"):
-        while True:
-            connection.sendall(bytes(65536))
+        feed(connection)
     if kind == "pushes":
-        while True:
-            connection.sendall(bytes(draw.randint(500, 8000)))
-            time.sleep(draw.uniform(0.1, 3.0))
+        say_now_and_then(connection, draw)
     while data := connection.recv(65536):
         if kind == "pages" and data.endswith(b"\n"):
             time.sleep(draw.uniform(0.0, 0.1))
@@ -99,12 +100,9 @@ def serve(kind: str, connection: socket.socket, draw: random.Random) -> None:
 def use(kind: str, connection: socket.socket, draw: random.Random) -> None:
     """The station's side."""
     if kind == "upload":
-        while True:
-            connection.sendall(bytes(65536))
+        feed(connection)
     if kind == "posts":
-        while True:
-            connection.sendall(bytes(draw.randint(500, 8000)))
-            time.sleep(draw.uniform(0.1, 3.0))
+        say_now_and_then(connection, draw)
     if kind != "pages":
         while connection.recv(65536):
             pass
@@ -115,16 +113,6 @@ def use(kind: str, connection: socket.socket, draw: random.Random) -> None:
         while left > 0:
             left -= len(connection.recv(left))
         time.sleep(draw.expovariate(2.0))
-
-
-def quietly(work: Callable[..., None], *arguments: Any) -> None:
-    """In a thread; the machine ends with the connections as they are."""
-
-    def go() -> None:
-        with suppress(OSError):
-            work(*arguments)
-
-    threading.Thread(target=go, daemon=True).start()
 
 
 def clamp(kind: str, end: socket.socket) -> None:

@@ -16,19 +16,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from airqueue.linux.virtual import machine
 from airqueue.stats import t_interval
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests import this bench from elsewhere
 import finished
+import guests
 from rtt_guest import PORT
 
 KINDS = ("download", "upload", "pages", "pushes", "posts")
@@ -43,21 +42,11 @@ JITTER_MS = 2
 SECONDS = 15
 
 
-def once(task: dict[str, Any], airqueued: Path) -> list[dict[str, Any]]:
+def once(task: Mapping[str, Any], airqueued: Path) -> list[dict[str, Any]]:
     """Run a machine; for each connection what the taps told of its halves at the end."""
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
-        (folder / "task.json").write_text(json.dumps(task), "utf-8")
-        machine.boot(
-            machine.find(folder),
-            ["rtt_guest"],
-            folder,
-            seed=task["seed"],
-            settings={
-                "AIRQUEUED": str(airqueued),
-                "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
-            },
-        )
+        guests.run("rtt_guest", task, airqueued, folder)
         looks = {
             name: json.loads((folder / f"{name}.json").read_text("utf-8").splitlines()[-1])
             for name in ("lan", "wan")
@@ -165,14 +154,13 @@ def main() -> None:
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--airqueued", type=Path, default=Path("target/release/airqueued"))
     given = parser.parse_args()
-    rows, mine = finished.rows(given.keep), []
-    for task in tasks(given.seeds):
-        row = next((row for row in rows if row["task"] == task), None)
-        if row is None:
-            row = {"task": task, "flows": once(task, given.airqueued.resolve())}
-            finished.keep(given.keep, row)
-            print(json.dumps(row), flush=True)
-        mine.append(row)
+    airqueued = given.airqueued.resolve()
+    mine = finished.runs(
+        given.keep,
+        tasks(given.seeds),
+        lambda task: {"flows": once(task, airqueued)},
+        json.dumps,
+    )
     print(f"\nEstimate less truth, in ms\n\n{table(mine)}")
 
 

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import queues_guest
 from airqueue.linux.virtual import machine
+from binaries import newest
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What plans did to every discipline, in one machine."""
-    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
-    built = [path.resolve() for path in target.glob("*/airqueued") if path.is_file()]
-    if not built:
-        pytest.skip("airqueued is not built: make endpoint")
+    airqueued = newest("airqueued")
     folder = tmp_path_factory.mktemp("airqueued")
     try:
         kernel = machine.find(folder)
     except machine.MachineUnavailableError as reason:
         pytest.skip(f"no user-mode Linux: {reason}")
-    newest = max(built, key=lambda path: path.stat().st_mtime)
-    machine.boot(kernel, ["queues_guest"], folder, seed=1, settings={"AIRQUEUED": str(newest)})
+    machine.boot(kernel, ["queues_guest"], folder, seed=1, settings={"AIRQUEUED": str(airqueued)})
     return json.loads((folder / "found.json").read_text("utf-8"))
 
 

@@ -21,6 +21,7 @@ from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import Plan, Segment, cbr
 from airqueue.measure.prober import ProbeError, RunInterrupted
 from airqueue.measure.records import MISSING
+from binaries import newest
 
 pytestmark = pytest.mark.wall_clock
 
@@ -368,13 +369,16 @@ def test_a_million_random_datagrams_do_not_disturb_a_measurement():
 
 
 def test_the_binarys_capture_is_analysed(server, tmp_path):
-    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
-    built = [b for b in target.glob("*/airqueue-endpoint") if b.is_file()]
-    if not built:
-        pytest.skip("airqueue-endpoint is not built: make endpoint")
-    newest = max(built, key=lambda b: b.stat().st_mtime)
     output = tmp_path / "down.aqc"
-    argv = [newest, "client", "127.0.0.1", "--port", str(server.port), "--output", output]
+    argv = [
+        newest("airqueue-endpoint"),
+        "client",
+        "127.0.0.1",
+        "--port",
+        str(server.port),
+        "--output",
+        output,
+    ]
     argv += ["--rate", "500", "--duration", "500ms", "--drain", "100ms", "--baseline", "300ms"]
     subprocess.run(argv, check=True, capture_output=True, timeout=30)
     done = CliRunner().invoke(main, ["analyze", str(output), "--json", "-"])

@@ -5,14 +5,13 @@ One machine of `benches/rtt_linux.py`.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airqueue.linux.virtual import machine
 from benches import rtt_linux
+from binaries import newest
 
 NEAR_MS, FAR_MS = 3, 25
 DELAYED_ACK_MS = 40
@@ -23,10 +22,7 @@ EXACT_MS = 0.1
 
 @pytest.fixture(scope="module")
 def flows() -> Any:
-    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
-    built = [path.resolve() for path in target.glob("*/airqueued") if path.is_file()]
-    if not built:
-        pytest.skip("airqueued is not built: make endpoint")
+    airqueued = newest("airqueued")
     try:
         machine.check()
     except machine.MachineUnavailableError as reason:
@@ -41,7 +37,7 @@ def flows() -> Any:
         "seed": 1,
         "seconds": 6,
     }
-    return rtt_linux.once(task, max(built, key=lambda path: path.stat().st_mtime))
+    return rtt_linux.once(task, airqueued)
 
 
 def errors_ms(flow: Any, half: str, of: str) -> float | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from binaries import newest
 from peers.install import UnavailableError
 from wifi_vm import image, machine, networks
 from wifi_vm.packages import Source, sources
@@ -171,10 +172,7 @@ def plan(*names: str) -> str:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """What the machine left behind, and whether its kernel has TXQs."""
-    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
-    built = [path for path in target.glob("*/airqueued") if path.is_file()]
-    if not built:
-        pytest.skip("airqueued is not built: make endpoint")
+    airqueued = newest("airqueued")
     try:
         machine.install()
         kernel = image.build(txqs={"": None, "0": False, "1": True}[os.environ.get(WANTED, "")])
@@ -196,7 +194,7 @@ def ran(tmp_path_factory):
     }
     own = re.sub("|".join(words), lambda found: words[found[0]], SCRIPT)
     files = {
-        "airqueued": max(built, key=lambda path: path.stat().st_mtime),
+        "airqueued": airqueued,
         "flood.py": HERE / "flood.py",
         "downloads.py": HERE / "downloads.py",
         "listen.py": HERE / "listen.py",

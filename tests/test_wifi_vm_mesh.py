@@ -7,13 +7,13 @@ air time: rates are those of its frames; busy time is made up by the kernel, and
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from binaries import newest
 from peers.install import UnavailableError
 from wifi_vm import image, machine, networks
 
@@ -77,10 +77,7 @@ exit 0
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The folder with what the machine left behind."""
-    target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
-    built = [path for path in target.glob("*/airqueued") if path.is_file()]
-    if not built:
-        pytest.skip("airqueued is not built: make endpoint")
+    airqueued = newest("airqueued")
     try:
         machine.install()
         kernel = image.build(txqs=True)
@@ -91,7 +88,7 @@ def ran(tmp_path_factory):
         (folder / f"m{number}.toml").write_text(SERVICE.format(number), "utf-8")
     (folder / "mesh.key").write_text("the routers of this mesh alone\n", "utf-8")
     (folder / "flow.py").write_text(FLOW, "utf-8")
-    files = {"airqueued": max(built, key=lambda path: path.stat().st_mtime)}
+    files = {"airqueued": airqueued}
     script = (
         networks.WAIT + networks.RADIOS + networks.MESH + SCRIPT.replace("PYTHON", sys.executable)
     )

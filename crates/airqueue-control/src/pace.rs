@@ -57,25 +57,21 @@ impl Paced {
         if let Some(due) = due.filter(|due| now < *due) {
             return Next::Wait(due);
         }
-        self.change(wanted, now)
-    }
-
-    /// The same for a value that is wanted at once and whole; the next change has its interval from then on.
-    pub fn at_once(&mut self, wanted: u64, now: Time) -> Next {
-        if wanted == self.value {
-            return Next::Stay;
-        }
-        (self.value, self.changed) = (wanted, Some(now));
-        Next::Set(wanted)
-    }
-
-    fn change(&mut self, wanted: u64, now: Time) -> Next {
         let (value, factor) = (self.value as f64, self.pace.greatest_factor);
         let highest = ((value * factor) as u64).max(self.value.saturating_add(1));
         let lowest = ((value / factor).ceil() as u64).min(self.value.saturating_sub(1));
         self.value = wanted.clamp(lowest, highest);
         self.changed = Some(now);
         Next::Set(self.value)
+    }
+
+    /// Sets the wanted value whole and without waiting; the next change has its interval from now on.
+    pub fn at_once(&mut self, wanted: u64, now: Time) -> Next {
+        if wanted == self.value {
+            return Next::Stay;
+        }
+        (self.value, self.changed) = (wanted, Some(now));
+        Next::Set(wanted)
     }
 }
 

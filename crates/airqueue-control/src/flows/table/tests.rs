@@ -33,25 +33,18 @@ fn counts(look: &Look) -> (usize, usize, u32) {
 }
 
 fn stamped(value: u32, echo: u32) -> Option<Segment> {
+    segment(0, 1, value, echo)
+}
+
+fn segment(sequence: u32, acknowledged: u32, value: u32, echo: u32) -> Option<Segment> {
     let timestamps = Some(Timestamps { value, echo });
-    Some(Segment {
-        sequence: 0,
-        acknowledged: Some(1),
-        syn: false,
-        fin: false,
-        rst: false,
-        timestamps,
-    })
+    let acknowledged = Some(acknowledged);
+    Some(Segment { sequence, acknowledged, syn: false, fin: false, rst: false, timestamps })
 }
 
 #[test]
 fn a_download_has_a_rate_a_station_and_both_halves() {
     let mut flows = Flows::new(at(0));
-    let segment = |sequence, acknowledged, value, echo| {
-        let timestamps = Some(Timestamps { value, echo });
-        let acknowledged = Some(acknowledged);
-        Some(Segment { sequence, acknowledged, syn: false, fin: false, rst: false, timestamps })
-    };
     for round in 0..20_u32 {
         // Two packets pass, 5 ms apart; each is acknowledged 10 ms later, and brings more data 40 ms later.
         for (number, now) in [(2 * round, round * 50), (2 * round + 1, round * 50 + 5)] {
@@ -142,11 +135,6 @@ fn a_flood_hides_no_transfer_and_ends() {
 #[test]
 fn a_sender_that_pauses_has_no_round_trip_of_its_pause() {
     let mut flows = Flows::new(at(0));
-    let segment = |sequence, acknowledged, value, echo| {
-        let timestamps = Some(Timestamps { value, echo });
-        let acknowledged = Some(acknowledged);
-        Some(Segment { sequence, acknowledged, syn: false, fin: false, rst: false, timestamps })
-    };
     for round in 0..10_u32 {
         // Three packets each two seconds. The first acknowledgement leaves one in flight, and is of the last one's tick.
         let now = round * 2000;
