@@ -168,9 +168,27 @@ impl State {
         let day = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let seconds = u32::try_from(day.as_secs()).unwrap_or(u32::MAX);
         let number = last.map_or(seconds, |last| seconds.max(last.saturating_add(1)));
-        let new = self.path.join("starts.new");
-        let written = fs::write(&new, number.to_string()).and_then(|()| fs::rename(&new, &path));
-        written.map(|()| number).map_err(|error| self.failed("write", STARTS, error))
+        self.replace(STARTS, &number.to_string()).map(|()| number)
+    }
+
+    /// Replaces a file so that a power cut leaves the old one or the new one.
+    fn replace(&self, name: &str, text: &str) -> Result<(), StateError> {
+        let failed = |error| self.failed("write", name, error);
+        let path = self.path.join(name);
+        let new = path.with_extension("new");
+        let mut options = OpenOptions::new();
+        options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .custom_flags(OFlag::O_NOFOLLOW.bits());
+        let mut file = options.open(&new).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+        fs::rename(&new, path).map_err(failed)?;
+        // The name is in the directory, which has to be on the disk too.
+        File::open(&self.path).and_then(|directory| directory.sync_all()).map_err(failed)
     }
 
     fn try_lock(&self, name: &'static str) -> Result<Option<Flock<File>>, StateError> {
@@ -195,20 +213,6 @@ impl State {
 impl Locked<'_> {
     /// Replaces the journal so that a power cut leaves the old one or the new one.
     pub fn write(&self, journal: &Journal) -> Result<(), StateError> {
-        let failed = |error| self.state.failed("write", "journal.json", error);
-        let new = self.state.path.join("journal.new");
-        let mut options = OpenOptions::new();
-        options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .custom_flags(OFlag::O_NOFOLLOW.bits());
-        let mut file = options.open(&new).map_err(failed)?;
-        file.write_all(journal.write().as_bytes()).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
-        fs::rename(&new, self.state.path.join("journal.json")).map_err(failed)?;
-        // The name is in the directory, which has to be on the disk too.
-        File::open(&self.state.path).and_then(|directory| directory.sync_all()).map_err(failed)
+        self.state.replace("journal.json", &journal.write())
     }
 }
