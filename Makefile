@@ -88,7 +88,7 @@ test-python: $(VENV)/.installed endpoint
 	prefix=$$($(BIN)/python -c \
 		'from airqueue.linux.privileges import command_prefix; print(*command_prefix())' \
 		2>/dev/null || true); \
-	scripts/test-python.sh $$prefix $(BIN)/python -m pytest -v -rs --no-header --durations=10 \
+	scripts/test-python.sh $$prefix $(BIN)/python -m pytest -v -rfEs --no-header --durations=10 \
 		-- $(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
 types: $(VENV)/.installed  ## the types of scenarios and results, and docs/simulate.md's tables, from their definitions

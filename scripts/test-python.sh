@@ -15,11 +15,12 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 
+on_clock=$(mktemp)
 said=$(mktemp)
 beside=
 finish() {
     [ -z "$beside" ] || kill "$beside" 2>/dev/null || true
-    rm -f "$said"
+    rm -f "$on_clock" "$said"
 }
 trap finish EXIT
 
@@ -30,12 +31,17 @@ chrt --idle 0 "${command[@]}" -m "not wall_clock and not long" --numprocesses=au
 beside=$!
 
 code=0
-"${command[@]}" -m "wall_clock and not long" "$@" || code=$?
+"${command[@]}" -m "wall_clock and not long" "$@" | tee "$on_clock" || code=$?
 echo "airqueue: the tests on the wall clock have ended with $code; the others go on"
 others=0
 wait "$beside" || others=$?
 beside=
 cat "$said"
+if [ "$code" -ne 0 ] && [ "$code" -ne "$NOTHING_CHOSEN" ]; then
+    # Once more at the end, where whoever reads looks first.
+    echo "airqueue: what failed on the wall clock:"
+    sed -n -E '/^=+ (ERRORS|FAILURES) =+$/,$p' "$on_clock" | tail -n 200
+fi
 
 if [ "$code" -eq "$NOTHING_CHOSEN" ] && [ "$others" -eq "$NOTHING_CHOSEN" ]; then
     echo "airqueue: no test is chosen by: $*" >&2
