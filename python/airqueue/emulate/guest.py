@@ -44,12 +44,13 @@ _MODULES: Final = (
     "drivers/net/tun",
     "drivers/net/veth",
     "drivers/net/ifb",
+    "net/sched/cls_u32",
     "net/ipv6/ipv6",
     "net/ipv4/netfilter/iptable_mangle",
     "net/ipv6/netfilter/ip6table_mangle",
     "net/netfilter/nfnetlink_queue",
     "net/netfilter/xt_NFQUEUE",
-    *(f"net/sched/sch_{name}" for name in ("cake", "fq", "fq_codel", "htb", "netem", "tbf")),
+    *(f"net/sched/sch_{name}" for name in ("cake", "fq", "fq_codel", "htb", "netem", "prio", "tbf")),
     *(f"net/ipv4/tcp_{name}" for name in ("bbr", "dctcp")),
 )
 
