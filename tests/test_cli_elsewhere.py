@@ -3,6 +3,7 @@
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -25,10 +26,17 @@ NO_COMMAND = "a string"
 
 
 @pytest.fixture
-def installed(monkeypatch):
+def installed(monkeypatch, tmp_path):
     """Make so many entry points, name -> value, the only ones there are."""
+    about = tmp_path / "greeter-1.0.dist-info"
+    about.mkdir()
+    monkeypatch.setattr(elsewhere, "sys", SimpleNamespace(path=["/none", str(tmp_path)]))
 
     def install(**values):
+        lines = [f"{name} = {value}\n" for name, value in values.items()]
+        others = "[console_scripts]\ngreet = greeter:main\n\n"
+        text = f"{others}[{elsewhere.GROUP}]\n# one a line\n{''.join(lines)}\n[last]\nlast = a:b\n"
+        (about / "entry_points.txt").write_text(text, "utf-8")
         entries = metadata.EntryPoints(
             metadata.EntryPoint(name, value, elsewhere.GROUP) for name, value in values.items()
         )
@@ -87,6 +95,12 @@ def test_a_command_that_cannot_be_loaded_is_told_in_one_line(installed, value, s
     (line,) = result.stderr.splitlines()
     assert says in line
     assert invoke("--help").exit_code == 0
+
+
+def test_the_list_has_what_the_interpreter_finds():
+    found = metadata.entry_points(group=elsewhere.GROUP).names
+    assert set(elsewhere.names()) >= found
+    assert elsewhere._installed() == found
 
 
 def test_the_papers_are_released_with_the_library():

@@ -1,5 +1,5 @@
 """airqueue: measure, model, simulate, emulate and manage the queues of Wi-Fi networks."""
 
-from importlib.metadata import version
+from airqueue import _native
 
-__version__ = version("airqueue")
+__version__ = _native.VERSION

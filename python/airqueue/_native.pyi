@@ -397,6 +397,7 @@ def mesh_buffers(
     busy: the fraction of time for each node, and whether its medium counts as full.
     """
 
+VERSION: Final[str]
 CAPTURE_LEAST_BYTES: Final[int]
 """The fewest of a frame that a capture keeps: control frames are whole."""
 CAPTURE_HEADERS_BYTES: Final[int]

@@ -12,13 +12,16 @@ import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import numpy.typing as npt
-
-from airqueue import text
+from airqueue import lazy, text
 from airqueue.files import write_atomically
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = lazy.Module("numpy")
 
 BYTES: Final = 1500
 """Bytes of IP packets of an opportunity."""

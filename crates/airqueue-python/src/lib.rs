@@ -40,6 +40,8 @@ pub(crate) fn error(error: impl std::fmt::Display) -> PyErr {
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
     use super::NativeError;
     #[pymodule_export]
     use super::capture::{PyCaptureWriter, read_capture};

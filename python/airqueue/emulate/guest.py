@@ -50,7 +50,10 @@ _MODULES: Final = (
     "net/ipv6/netfilter/ip6table_mangle",
     "net/netfilter/nfnetlink_queue",
     "net/netfilter/xt_NFQUEUE",
-    *(f"net/sched/sch_{name}" for name in ("cake", "fq", "fq_codel", "htb", "netem", "prio", "tbf")),
+    *(
+        f"net/sched/sch_{name}"
+        for name in ("cake", "fq", "fq_codel", "htb", "netem", "prio", "tbf")
+    ),
     *(f"net/ipv4/tcp_{name}" for name in ("bbr", "dctcp")),
 )
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import numpy.typing as npt
+from airqueue import lazy
 
-MISSING: int = np.iinfo(np.int64).min
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = lazy.Module("numpy")
+
+
+MISSING: int = -(1 << 63)
 """A time that does not exist: not sent, not stamped, lost."""
 
 RunEnd = Literal["complete", "cancelled", "receiver_silent", "sender_silent"]

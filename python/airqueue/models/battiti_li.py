@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff
 from airqueue.models.catalogue import Figure, Model, Output, Parameter
@@ -25,6 +24,7 @@ from airqueue.models.edca_validity import (
     validity,
     validity_figures,
 )
+from airqueue.models.logarithms import xlog1py
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def battiti_li(
 def _busy(tau: FloatArray, given: Classes) -> FloatArray:
     """Return p_i, the probability that others transmit in a slot."""
     one = np.eye(tau.shape[1])
-    silent = scipy.special.xlog1py(given.stations[:, np.newaxis] - one, -tau[:, np.newaxis])
+    silent = xlog1py(given.stations[:, np.newaxis] - one, -tau[:, np.newaxis])
     busy: FloatArray = -np.expm1(silent.sum(axis=-1))
     return busy
 
@@ -107,7 +107,7 @@ def _attempts(p: FloatArray, given: Classes) -> FloatArray:
 def _decrements(p: FloatArray, aifs_slots: FloatArray) -> FloatArray:
     """1/(1 + p H) = (1-p)^D."""
     with np.errstate(divide="ignore"):
-        moves: FloatArray = np.exp(scipy.special.xlog1py(aifs_slots, -p))
+        moves: FloatArray = np.exp(xlog1py(aifs_slots, -p))
     return moves
 
 

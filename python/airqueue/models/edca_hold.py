@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff
@@ -33,6 +32,7 @@ from airqueue.models.edca_validity import (
     validity,
     validity_figures,
 )
+from airqueue.models.logarithms import xlog1py
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ def _logs(tau: FloatArray, given: Classes) -> tuple[FloatArray, FloatArray, NDAr
     """
     states = np.arange(np.max(given.aifs_slots, initial=0.0) + 1.0)
     allowed = given.aifs_slots[..., np.newaxis] <= states
-    silent = np.where(allowed, scipy.special.xlog1py(given.stations, -tau)[..., np.newaxis], 0.0)
-    own = scipy.special.xlog1py(given.stations - 1.0, -tau)
+    silent = np.where(allowed, xlog1py(given.stations, -tau)[..., np.newaxis], 0.0)
+    own = xlog1py(given.stations - 1.0, -tau)
     others = np.stack(
         [
             np.delete(silent, i, axis=1).sum(axis=1) + own[:, i, np.newaxis]

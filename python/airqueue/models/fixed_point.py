@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy
 
 from airqueue.models.checks import FloatArray
+from airqueue.models.logarithms import xlog1py
 from airqueue.models.roots import increasing_root
 
 _MARGIN = 1e-9
@@ -52,11 +52,11 @@ def hit(attempt_probability: FloatArray, n: FloatArray) -> FloatArray:
 
     Exact for tiny τ, and for τ = 1 with n = 1.
     """
-    probability: FloatArray = -np.expm1(scipy.special.xlog1py(n - 1.0, -attempt_probability))
+    probability: FloatArray = -np.expm1(xlog1py(n - 1.0, -attempt_probability))
     return probability
 
 
 def spared(attempt_probability: FloatArray, n: FloatArray) -> FloatArray:
     """Return ``(1-τ)^(n-1)``, that no other attempts; for many stations 1 - `hit` cancels."""
-    probability: FloatArray = np.exp(scipy.special.xlog1py(n - 1.0, -attempt_probability))
+    probability: FloatArray = np.exp(xlog1py(n - 1.0, -attempt_probability))
     return probability

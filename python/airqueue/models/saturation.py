@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
-import scipy
 
 from airqueue.models.checks import (
     FloatArray,
@@ -24,6 +23,7 @@ from airqueue.models.checks import (
 )
 from airqueue.models.errors import ConvergenceError, ParameterError
 from airqueue.models.fixed_point import spared
+from airqueue.models.logarithms import xlog1py
 
 ACCESS: Final = ("basic", "rts-cts")
 
@@ -191,7 +191,7 @@ def saturation(
         payload_bits=numbers("payload_bits", payload_bits, above=0),
     )
     with np.errstate(all="ignore"):
-        busy = -np.expm1(scipy.special.xlog1py(stations, -tau))
+        busy = -np.expm1(xlog1py(stations, -tau))
         # With many stations P_tr tends to 1; rounding must not make it less than P_s.
         success = np.minimum(stations * tau * spared(tau, stations), busy)
         idle_time = spared(tau, stations + 1.0) * idle_s

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 import queue
 import re
@@ -184,8 +183,10 @@ def _nowhere(address: str, why: str) -> BackendError:
 
 def _check_versions(client: Any) -> None:
     """Raise CrewError if a worker has another airqueue, or none."""
+    from importlib import metadata  # noqa: PLC0415 - slow to load, and few need a cluster
+
     # Imported by name, so that the check also runs on workers without airqueue.
-    found = client.run(importlib.metadata.version, "airqueue", on_error="return")
+    found = client.run(metadata.version, "airqueue", on_error="return")
     for worker, version in sorted(found.items()):
         if version != airqueue.__version__:
             has = f"airqueue {version}" if isinstance(version, str) else "no airqueue"

@@ -17,6 +17,7 @@ from airqueue.simulate.directory import ResultsDirectory, read
 from airqueue.simulate.errors import ResultsError
 from airqueue.simulate.reported import KINDS, Named, Run, values
 from airqueue.simulate.tables import LIMITS
+from airqueue.stats import t_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,8 +182,6 @@ def _summaries(runs: Sequence[Named | MediumFigures]) -> dict[str, Summary]:
 
 def summarised(values: Sequence[float | None]) -> Summary:
     """Return mean and 95 % interval of a figure over replications; ``n`` if values are missing."""
-    from airqueue.stats import t_interval  # noqa: PLC0415 - scipy is slow to load
-
     present = [value for value in values if value is not None]
     interval = t_interval(present)
     if interval is None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from airqueue import _native
+from airqueue import _native, lazy
 from airqueue.simulate import renamed
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
 from airqueue.simulate.replications import MOST_SEED
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = lazy.Module("numpy")
 
 _MOST_BPS = 1_000_000_000_000
 _MOST_DSCP = 63

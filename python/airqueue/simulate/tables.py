@@ -8,18 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-import numpy as np
-
+from airqueue import lazy
 from airqueue.figures import Kind
 from airqueue.simulate.errors import ResultsError
 from airqueue.simulate.reported import KINDS, Run
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     from airqueue.records import SeriesDict
 
     Floats = npt.NDArray[np.float64]
+else:
+    np = lazy.Module("numpy")
 
 Table = Kind | Literal["limits", "medium"]
 """A table of results."""

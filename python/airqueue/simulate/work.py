@@ -12,15 +12,18 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
-import numpy as np
-
+from airqueue import lazy
 from airqueue.description import Description
 from airqueue.runs import Work, kinds
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from airqueue.records import SeriesDict
     from airqueue.simulate.reported import Run
     from airqueue.simulate.scenario import Scenario
+else:
+    np = lazy.Module("numpy")
 
 _SERIES_WEIGHT: Final = 1e-6
 """Relative to the replication that records the series: recording costs almost nothing."""

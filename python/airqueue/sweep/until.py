@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from airqueue.simulate.reported import Run
+from airqueue.stats import t_interval
 from airqueue.sweep import figures
 from airqueue.sweep.figures import Figure, Pattern
 
@@ -25,8 +26,6 @@ class Width:
 
         A figure that is missing in all replications does not count. One value has no interval.
         """
-        from airqueue.stats import t_interval  # noqa: PLC0415 - scipy is slow to load
-
         present = [value for value in values if value is not None]
         interval = t_interval(present)
         if interval is None:
