@@ -1,4 +1,4 @@
-"""What commands load before they answer: libraries that they do not need load longer than all else."""
+"""What commands load before they answer: libraries that they do not need take longest."""
 
 from __future__ import annotations
 
