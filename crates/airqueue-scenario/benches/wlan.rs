@@ -68,6 +68,22 @@ fn cell(bencher: divan::Bencher, stations: u32) {
     simulate(bencher, &scenario, 500);
 }
 
+/// The first 100 ms of a cell without positions: all stations begin to transmit at 0, where the standard's behaviour
+/// has it so. The cost of a station should not rise with their number.
+#[divan::bench(args = [10, 100, 1000], sample_count = 5, sample_size = 1)]
+fn beginning(bencher: divan::Bencher, stations: u32) {
+    let places = json!([{"name": "ap"}, {"name": "sta", "count": stations}]);
+    let scenario = network(places, vec![json!({"from": "sta", "to": "ap"})], json!({}));
+    let scenario = Scenario::from_json(&scenario.to_string()).expect("a scenario");
+    bencher
+        .counter(ItemsCount::new(stations))
+        .with_inputs(|| Network::new(scenario.spec(), Seed(1)).expect("a network"))
+        .bench_local_values(|mut network| {
+            network.run_until(network.now() + Span::from_millis(100));
+            network
+        });
+}
+
 /// Cells of few stations of one hearing class, simulated together where the class has at least `together` stations. The
 /// best threshold is [`WlanSpec::TOGETHER`].
 #[divan::bench(args = [(3, 2), (3, 99), (5, 2), (5, 99), (8, 2), (8, 99), (10, 2), (10, 99), (15, 2), (15, 99)])]

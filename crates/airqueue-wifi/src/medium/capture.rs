@@ -136,7 +136,12 @@ struct IncomingFrame {
     signal: Signal,
     standing: Standing,
     deaf: bool,
+    /// No longer on the air: the next sweep removes the frame.
+    ended: bool,
 }
+
+/// So many frames are moved up faster than marked and swept.
+const FEW: usize = 16;
 
 /// A frame that overlaps the frame that the receiver is with.
 #[derive(Clone, Copy, Debug)]
@@ -185,9 +190,14 @@ impl Hold {
 pub struct Reception {
     /// End of the station's own last transmission.
     deaf_until: Time,
-    /// All frames on the air, ordered by beginning, and by falling power for equal beginnings: sums and verdicts do
-    /// not depend on the order of the calls.
+    /// All frames on the air; those that are judged, by beginning, and by falling power for equal beginnings: sums and
+    /// verdicts do not depend on the order of the calls.
     incoming: Vec<IncomingFrame>,
+    /// How many of them have ended.
+    ended: usize,
+    /// Where the frame behind the last one that ended is: of frames that begin together and are equally strong the
+    /// next one ends there.
+    next: usize,
     rule: Rule,
     hold: Option<Hold>,
     /// The hold before the first of the frames that begin together with the frame at `since`.
@@ -197,6 +207,9 @@ pub struct Reception {
     /// of them began before `since`.
     overlaps: Vec<Overlap>,
     overlaps_before: usize,
+    /// Frames have begun at `since` or soon after it that are not judged yet: frames that begin together are judged
+    /// once, however many.
+    unjudged: bool,
 }
 
 impl Reception {
@@ -226,11 +239,14 @@ impl Reception {
             rule,
             deaf_until: never,
             incoming,
+            ended: 0,
+            next: 0,
             hold,
             before,
             since: never,
             overlaps,
             overlaps_before,
+            unjudged: false,
         })
     }
 
@@ -238,17 +254,19 @@ impl Reception {
     #[inline(always)]
     pub fn on_begin(&mut self, frame: FrameId, air: Air, signal: Signal) {
         debug_assert!(air.begins < air.ends, "a frame takes time");
-        debug_assert!(self.incoming.iter().all(|a| a.air.ends > air.begins), "ends come first");
-        debug_assert!(self.incoming.iter().all(|a| a.frame != frame), "one frame, one id");
+        debug_assert!(self.on_air().all(|a| a.air.ends > air.begins), "ends come first");
+        debug_assert!(self.on_air().all(|a| a.frame != frame), "one frame, one id");
         let deaf = air.begins < self.deaf_until;
-        self.join(IncomingFrame { frame, air, signal, standing: Standing::Faint, deaf });
+        let standing = Standing::Faint;
+        self.join(IncomingFrame { frame, air, signal, standing, deaf, ended: false });
     }
 
     /// The station itself begins to transmit: frames that are on the air during its transmission are lost at this
     /// station. As for [`Self::on_begin`], ends are reported first.
     #[inline]
     pub fn on_transmit(&mut self, air: Air) {
-        debug_assert!(self.incoming.iter().all(|a| a.air.ends > air.begins), "ends come first");
+        debug_assert!(self.on_air().all(|a| a.air.ends > air.begins), "ends come first");
+        self.judge();
         self.deaf_until = self.deaf_until.max(air.ends);
         for incoming in &mut self.incoming {
             incoming.deaf = true;
@@ -262,8 +280,8 @@ impl Reception {
     /// A frame ends. `None` if the frame never began here.
     #[inline(always)]
     pub fn on_end(&mut self, frame: FrameId) -> Option<End> {
-        let at = self.incoming.iter().position(|a| a.frame == frame)?;
-        let incoming = self.incoming.remove(at);
+        self.judge();
+        let incoming = self.take(frame)?;
         let hold = self.hold.take_if(|hold| hold.frame == frame);
         self.before.take_if(|hold| hold.frame == frame);
         let outcome = match (incoming.standing, hold) {
@@ -311,10 +329,12 @@ impl Reception {
     pub fn hear_as(&mut self, other: &Reception) {
         self.incoming.clear();
         self.incoming.extend_from_slice(&other.incoming);
+        (self.ended, self.next) = (other.ended, other.next);
         self.overlaps.clear();
         self.overlaps.extend_from_slice(&other.overlaps);
         self.overlaps_before = other.overlaps_before;
         (self.hold, self.before, self.since) = (other.hold, other.before, other.since);
+        self.unjudged = other.unjudged;
     }
 
     /// The outcome of a frame that no other frame overlaps and during which the station does not transmit: such a
@@ -334,7 +354,8 @@ impl Reception {
 
     /// True if at `now` the receiver is with a frame that it may still decode. It then stays with this frame, or with
     /// another frame that collides with it, to the end, if the station does not transmit.
-    pub fn receiving(&self, now: Time) -> bool {
+    pub fn receiving(&mut self, now: Time) -> bool {
+        self.judge();
         let hopeful = |a: &IncomingFrame| !a.deaf && self.may_decode(a.air.begins, a.signal, now);
         let held = |hold: &Hold| self.incoming.iter().any(|a| a.frame == hold.frame && hopeful(a));
         self.hold.as_ref().is_some_and(held)
@@ -354,10 +375,41 @@ impl Reception {
 
     /// True if a frame is on the air that makes the medium busy for this station.
     pub fn senses(&self) -> bool {
-        self.incoming.iter().any(|incoming| incoming.signal.sensed())
+        self.on_air().any(|incoming| incoming.signal.sensed())
     }
 
-    /// Adds a frame, and decides about all frames that begin at the same time.
+    fn on_air(&self) -> impl Iterator<Item = &IncomingFrame> {
+        self.incoming.iter().filter(|incoming| !incoming.ended)
+    }
+
+    /// Removes a frame. The order of the others stays: of many frames, each removal by itself would move all.
+    #[inline(always)]
+    fn take(&mut self, frame: FrameId) -> Option<IncomingFrame> {
+        let is = |a: &IncomingFrame| a.frame == frame && !a.ended;
+        let at = match self.incoming.get(self.next) {
+            Some(next) if is(next) => self.next,
+            _ => self.incoming.iter().position(is)?,
+        };
+        if self.incoming.len() <= FEW && self.ended == 0 {
+            return Some(self.incoming.remove(at));
+        }
+        self.incoming[at].ended = true;
+        let taken = self.incoming[at];
+        (self.ended, self.next) = (self.ended + 1, at + 1);
+        if self.ended * 2 > self.incoming.len() {
+            self.sweep();
+        }
+        Some(taken)
+    }
+
+    /// Removes the frames that have ended.
+    #[cold]
+    fn sweep(&mut self) {
+        self.incoming.retain(|incoming| !incoming.ended);
+        (self.ended, self.next) = (0, 0);
+    }
+
+    /// Adds a frame, which [`Self::judge`] decides about.
     #[inline(always)]
     fn join(&mut self, new: IncomingFrame) {
         let window = match self.rule {
@@ -365,19 +417,35 @@ impl Reception {
             Rule::Sinr { window, .. } => window,
         };
         // A receiver without frames has no state to keep.
-        let group = if self.incoming.is_empty() || new.air.begins > self.since + window {
+        if self.incoming.len() == self.ended || new.air.begins > self.since + window {
+            self.judge();
             self.since = new.air.begins;
             self.before = self.hold;
             self.overlaps_before = self.overlaps.len();
-            self.incoming.push(new);
-            self.incoming.len() - 1
-        } else {
-            self.hold = self.before;
-            self.overlaps.truncate(self.overlaps_before);
-            let at = self.incoming.partition_point(|a| by_beginning(a, &new) == Ordering::Less);
-            self.incoming.insert(at, new);
-            self.incoming.partition_point(|a| a.air.begins < self.since)
-        };
+        }
+        self.incoming.push(new);
+        self.unjudged = true;
+    }
+
+    /// Decides about all frames that began together last, if there are new ones.
+    #[inline(always)]
+    fn judge(&mut self) {
+        if std::mem::replace(&mut self.unjudged, false) {
+            self.judge_all();
+        }
+    }
+
+    #[inline(never)]
+    fn judge_all(&mut self) {
+        if self.ended > 0 {
+            self.sweep();
+        }
+        self.hold = self.before;
+        self.overlaps.truncate(self.overlaps_before);
+        let since = self.since;
+        let together = self.incoming.iter().rev().take_while(|a| a.air.begins >= since).count();
+        let group = self.incoming.len() - together;
+        self.incoming[group..].sort_unstable_by(by_beginning);
         match self.rule {
             Rule::First { ratio } => self.meet_first(group, ratio),
             Rule::Sinr { ratio, noise_w, .. } => self.meet_all(group, ratio, noise_w),

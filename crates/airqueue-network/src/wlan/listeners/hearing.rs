@@ -444,8 +444,8 @@ impl Hearing {
     }
 
     /// Whether the receiver of a station on its own is at `now` busy with a frame that the receiver may still decode.
-    pub(super) fn receiving(&self, station: StationId, now: Time, on: &OnAirNow) -> bool {
-        let reception = &self.receptions[station.index()];
+    pub(super) fn receiving(&mut self, station: StationId, now: Time, on: &OnAirNow) -> bool {
+        let reception = &mut self.receptions[station.index()];
         if self.receivers[station.index()].lone == NONE {
             return reception.receiving(now);
         }

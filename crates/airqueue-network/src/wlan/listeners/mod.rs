@@ -163,7 +163,7 @@ impl Listeners {
 
     /// Whether the receiver of a station on its own is busy with a frame that the receiver may still decode.
     #[inline]
-    pub(super) fn is_receiving(&self, station: StationId, now: Time) -> bool {
+    pub(super) fn is_receiving(&mut self, station: StationId, now: Time) -> bool {
         let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
         self.hearing.receiving(station, now, &on)
     }
