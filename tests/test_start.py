@@ -30,7 +30,10 @@ OF_NUMBERS = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
 @pytest.mark.parametrize(
     ("arguments", "unneeded"),
     [
-        (["--help"], ("importlib.metadata", "rich", *OF_NUMBERS)),
+        (
+            ["--help"],
+            ("airqueue.models", "airqueue.report", "importlib.metadata", "rich", *OF_NUMBERS),
+        ),
         (["--version"], ("importlib.metadata", "rich", *OF_NUMBERS)),
         (["simulate", "cell.toml"], ("importlib.metadata", *OF_NUMBERS)),
         (["model", "bianchi", "n=10"], ("importlib.metadata", *OF_NUMBERS[1:])),

@@ -1,16 +1,47 @@
-"""Writing files so that a reader finds the old one or the whole new one, never half of it."""
+"""Reading what a user names, and writing files so that a reader finds the old one or the whole new
+one, never half of it.
+"""
 
 from __future__ import annotations
 
+import codecs
 import errno
 import fcntl
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
+
+STANDARD_INPUT: Final = "-"
+"""In place of a file's name."""
+
+
+def named(path: str | os.PathLike[str]) -> str:
+    """Return what messages call a file: its path, or ``standard input``."""
+    name = os.fspath(path)
+    return "standard input" if name == STANDARD_INPUT else name
+
+
+def read_bytes(path: str | os.PathLike[str], most: int = -1) -> bytes:
+    """Return what a file has, ``-``: standard input; no more than ``most`` bytes. Raises OSError."""
+    if os.fspath(path) == STANDARD_INPUT:
+        return sys.stdin.buffer.read(most)
+    with Path(path).open("rb") as file:
+        return file.read(most)
+
+
+def decode(data: bytes) -> str:
+    """Return UTF-8 as text, and UTF-16 that begins with its mark, as PowerShell writes it.
+
+    A byte order mark is no part of the text. Raises UnicodeDecodeError.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    return data.decode("utf-8-sig")
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:

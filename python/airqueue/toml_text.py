@@ -9,8 +9,9 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
+
+from airqueue import files
 
 MAX_FILE_BYTES: Final = 1 << 20
 _LONG_KEY: Final = re.compile(r"(?:[^.=,#\[\]{}\n]{0,70}\.){50}")
@@ -29,13 +30,15 @@ class TomlError(ValueError):
 
 
 def read(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file. Raises OSError or TomlError, which does not name the file."""
-    with Path(path).open("rb") as file:
-        data = file.read(MAX_FILE_BYTES + 1)
+    """Return the text of a file, ``-``: of standard input.
+
+    Raises OSError or TomlError, which does not name the file.
+    """
+    data = files.read_bytes(path, MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise TomlError("the file", "too large", f"at most {MAX_FILE_BYTES >> 20} MiB")
     try:
-        return data.decode()
+        return files.decode(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise TomlError("the file", f"line {line} is not UTF-8", "a TOML file in UTF-8") from error
@@ -56,7 +59,15 @@ def parse(text: str) -> dict[str, Any]:
     except RecursionError as error:
         raise TomlError("the text", "nested too deeply", "a flat TOML file") from error
     except ValueError as error:
-        raise TomlError("the text", f"no TOML: {short(str(error))}", "TOML") from error
+        raise _not_toml(str(error)) from error
+
+
+def _not_toml(reason: str) -> TomlError:
+    """Return tomllib's reason, which ends in ``(at line 2, column 6)`` or the like."""
+    what, _, place = reason.removesuffix(")").rpartition(" (at ")
+    if not what:
+        what, place = reason, "the text"
+    return TomlError(place, short(what[0].lower() + what[1:]), "valid TOML")
 
 
 def render(table: Mapping[str, Any]) -> str:

@@ -79,7 +79,7 @@ def test_nothing_to_size():
         ("stations = 3", "phy|stations"),
         ('stations = [{name = "a"}]', "phy"),
         ('nodes = ["a"]', "nodes"),
-        ("nodes = [", "no TOML"),
+        ("nodes = [", "invalid value; expected valid TOML"),
     ],
 )
 def test_errors_name_the_file_and_the_place(tmp_path, text, place):

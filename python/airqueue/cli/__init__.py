@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 import airqueue
-from airqueue.cli import daemon, elsewhere
+from airqueue.cli import daemon, elsewhere, terminal
 from airqueue.cli.errors import one_sentence, warnings_as_sentences
 
-# Commands load when used: the test bed and the native module are slow to import, or absent on a
-# machine that only analyses. Name -> (module, attribute, line in the list of commands).
+# Commands load when used: some load libraries that take long. Name -> (module, attribute, line in
+# the list of commands).
 _COMMANDS = {
     "measure": ("airqueue.cli.measure", "measure", "Measure the queue between here and a server."),
     "diagnose": (
@@ -73,6 +73,11 @@ class LazyGroup(click.Group):
                     for name in self.list_commands(ctx)
                 ]
             )
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the command line and run a command, as click does."""
+        terminal.write_anywhere()
+        return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error that the user can mend becomes one sentence and exit code 1."""

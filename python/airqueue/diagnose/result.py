@@ -11,13 +11,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from typing import Any, Final
 
 import jsonschema
 import numpy as np
 from referencing import Registry, Resource
 
+from airqueue import files
 from airqueue.diagnose import records as recorded
 from airqueue.diagnose.advice import Asking, Recommendation, recommend
 from airqueue.diagnose.felt import Span, Trips, under, without_load
@@ -182,10 +182,14 @@ def validator() -> jsonschema.Draft202012Validator:
 
 
 def read_diagnosis(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read and check a file of `airqueue diagnose --json`. Raises OSError or DiagnosisError."""
+    """Read and check a file of `airqueue diagnose --json`, ``-``: standard input.
+
+    Raises OSError or DiagnosisError.
+    """
+    data, path = files.read_bytes(path), files.named(path)
     try:
         loaded = json.loads(
-            Path(path).read_bytes(), parse_float=_finite, parse_int=_whole, parse_constant=_finite
+            files.decode(data), parse_float=_finite, parse_int=_whole, parse_constant=_finite
         )
         # Half a surrogate pair would be refused by every file that the names get into.
         json.dumps(loaded, ensure_ascii=False).encode()

@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from airqueue.emulate.errors import EmulationError
+from airqueue.files import STANDARD_INPUT
 
 _FOLDER = Path(str(resources.files("airqueue.emulate") / "presets"))
 
@@ -28,6 +29,8 @@ def path(scenario: str) -> Path:
     What ends in ``.toml`` or has a slash is a file. Raises EmulationError that lists the presets.
     """
     known = names()
+    if scenario == STANDARD_INPUT:
+        raise EmulationError("standard input is that of the command inside; name a scenario file")
     if scenario in known:
         return _FOLDER / f"{scenario}.toml"
     if scenario.endswith(".toml") or "/" in scenario or Path(scenario).is_file():

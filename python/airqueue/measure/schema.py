@@ -8,11 +8,11 @@ import math
 import os
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Any, cast
 
 import jsonschema
 
+from airqueue import files
 from airqueue.measure.document import Document
 
 
@@ -43,9 +43,13 @@ def to_text(result: Mapping[str, object]) -> str:
 
 
 def read_result(path: str | os.PathLike[str]) -> Document:
-    """Read and check a result file. Raises OSError or ResultError, both naming the file."""
+    """Read and check a result file, ``-``: standard input.
+
+    Raises OSError or ResultError, both naming the file.
+    """
+    data, path = files.read_bytes(path), files.named(path)
     try:
-        loaded = json.loads(Path(path).read_bytes(), parse_constant=_no_number)
+        loaded = json.loads(files.decode(data), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise ResultError(f"{path} is not JSON: {_shortened(str(error))}.") from error
     if not isinstance(loaded, dict) or loaded.get("format") != "airqueue-measurement":

@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from airqueue import toml_text
+from airqueue.files import named
 from airqueue.models.catalogue import near
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_exchange import mesh_exchange, preset
@@ -82,7 +83,8 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except TopologyError as error:
-        raise TopologyError(f"{path}: {error.place}", error.found, error.expected) from error
+        place = f"{named(path)}: {error.place}"
+        raise TopologyError(place, error.found, error.expected) from error
 
 
 def parse_topology(text: str) -> Topology:

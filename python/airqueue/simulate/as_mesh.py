@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from airqueue.files import named
 from airqueue.models.mesh_exchange import MeshExchange
 from airqueue.models.mesh_file import naming, topology_of
 from airqueue.models.mesh_topology import Link, Topology
@@ -44,7 +45,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
             table = read_file(path)
             return mesh_of(Scenario(table)) if "stations" in table else Mesh(topology_of(table))
     except ScenarioError as error:
-        raise ScenarioError(f"{path}: {error}") from error
+        raise ScenarioError(f"{named(path)}: {error}") from error
 
 
 def mesh_of(scenario: Scenario) -> Mesh:

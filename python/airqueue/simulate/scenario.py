@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airqueue import _native, runs, toml_text
 from airqueue.description import Description
+from airqueue.files import named
 from airqueue.monitored import Map, Snapshot
 from airqueue.runs import Store, Work, execute
 from airqueue.simulate import overrides as changes
@@ -74,11 +75,11 @@ class Scenario:
             if not overrides:
                 return cls(unchanged)
         except ScenarioError as error:
-            raise ScenarioError(f"{path}: {error}") from error
+            raise ScenarioError(f"{named(path)}: {error}") from error
         try:
             return cls(changes.apply(unchanged, overrides))
         except ScenarioError as error:
-            whose = f"{path}, as changed" if _is_possible(unchanged) else path
+            whose = f"{named(path)}, as changed" if _is_possible(unchanged) else named(path)
             raise ScenarioError(f"{whose}: {error}") from error
 
     def changed(self, overrides: Mapping[str, object]) -> Scenario:

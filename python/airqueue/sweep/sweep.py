@@ -10,6 +10,7 @@ from pathlib import Path
 
 from airqueue import runs, toml_text
 from airqueue.description import Description
+from airqueue.files import named
 from airqueue.runs import Store, Work
 from airqueue.runs.backend import Backend
 from airqueue.simulate import overrides
@@ -76,7 +77,7 @@ class Sweep:
             description = toml_text.parse(toml_text.read(path))
             return cls(description, Path(path).parent)
         except (toml_text.TomlError, SweepError) as error:
-            raise SweepError(f"{path}: {error}") from error
+            raise SweepError(f"{named(path)}: {error}") from error
 
     def scenario(self, point: Point) -> Description:
         """Return the description of a point's scenario."""
