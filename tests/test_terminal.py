@@ -100,5 +100,5 @@ def test_standard_input_takes_the_place_of_a_file(runner, monkeypatch):
         result = runner.invoke(main, arguments, input="a = = 3")
         assert result.exit_code == 1
         assert result.stderr.startswith("Error: standard input"), result.stderr
-    result = runner.invoke(main, ["emulate", "-"], input=CELL)
+    result = runner.invoke(main, ["emulate", "-", "--", "true"], input=CELL)
     assert "standard input is that of the command inside" in result.stderr
