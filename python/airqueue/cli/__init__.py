@@ -44,6 +44,7 @@ _COMMANDS = {
         "Simulate a scenario at many points of its parameters.",
     ),
     "size": ("airqueue.cli.size", "size", "Say what to configure, and what to expect of it."),
+    "examples": ("airqueue.cli.examples", "examples", "List or print the examples."),
     **{name: ("airqueue.cli.daemon", name, line) for name, line in daemon.COMMANDS.items()},
 }
 

@@ -21,6 +21,7 @@ from airqueue.figures import (
     StationFigure,
     Summary,
 )
+from airqueue.files import named
 from airqueue.simulate import Results
 from airqueue.simulate.reported import KINDS, SetLimit
 from airqueue.simulate.reported import summaries as by_name
@@ -99,7 +100,7 @@ def _headline(path: str, results: Results) -> str:
     count = text.plural(len(results.runs), "replication")
     if not results.complete:
         count = f"{len(results.runs):,} of {text.plural(results.replications, 'replication')}"
-    return f"{path}: {count} of {results.duration_s:,g} s, seed {results.seed}"
+    return f"{named(path)}: {count} of {results.duration_s:,g} s, seed {results.seed}"
 
 
 def _table(kind: Kind, noun: str, figures: Mapping[str, Mapping[str, Summary]]) -> Table:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from airqueue import text
 from airqueue.cli.simulate_tables import figure_column
+from airqueue.files import named
 from airqueue.sweep import Sweep, SweepError, SweepResults
 from airqueue.sweep.figures import Pattern
 from airqueue.sweep.points import Point
@@ -46,7 +47,7 @@ def show_points(console: Console, path: str, sweep: Sweep) -> None:
     if rule.widths:
         each = f"{rule.least:,} to {each}"
     count = text.plural(len(sweep.points), "point")
-    console.print(f"{path}: {count}, {each} each, seed {sweep.spec.seed}", style="bold")
+    console.print(f"{named(path)}: {count}, {each} each, seed {sweep.spec.seed}", style="bold")
     table = _started(sweep.parameters, sweep.points)
     for point in sweep.points:
         table.add_row(*_cells(point))
@@ -82,7 +83,7 @@ def _headline(path: str, results: SweepResults) -> str:
     if not results.complete:
         points = f"{sum(each.complete for each in results.outcomes):,} of {points}"
     runs = text.plural(results.replications, "run")
-    return f"{path}: {points}, {runs}, seed {results.spec.seed}"
+    return f"{named(path)}: {points}, {runs}, seed {results.spec.seed}"
 
 
 def _started(paths: Sequence[str], points: Sequence[Point]) -> Table:

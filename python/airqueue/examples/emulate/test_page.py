@@ -8,6 +8,7 @@ virtual clock the test gives the same result each time, without root (docs/emula
 
 import sys
 from pathlib import Path
+from typing import Any
 
 SERVER = [sys.executable, "-m", "http.server", "80", "--directory"]
 FETCH = """
@@ -18,7 +19,7 @@ print(len(page), time.monotonic() - began)
 """
 
 
-def test_a_page_loads_within_three_seconds(airqueue_exact, tmp_path: Path) -> None:
+def test_a_page_loads_within_three_seconds(airqueue_exact: Any, tmp_path: Path) -> None:
     """500 kB from a server to a phone, beside a film, downloads and a call."""
     (tmp_path / "page").write_bytes(bytes(500_000))
     done = airqueue_exact(
