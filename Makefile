@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo demo-diagnose fuzz binaries deny clean \
+.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo demo-diagnose fuzz binaries wheel deb deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -51,6 +51,7 @@ $(VENV)/.dependencies: pyproject.toml papers/pyproject.toml | system-build
 # After a change of the Rust sources only the extension is built and installed again.
 $(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
 	[ ! -e $@ ] || $(PIP_INSTALL) --no-build-isolation --no-deps --editable .
+	rm -f python/airqueue/_native.cpython-*.so  # of before the stable ABI: Python would prefer such a file
 	touch $@
 
 # No stamp here: cargo itself knows whether there is something to do. The binaries are beside the command.
@@ -157,6 +158,9 @@ fuzz: system-build  ## fuzz every parser for FUZZ_SECONDS each (needs cargo-fuzz
 
 binaries: system-build  ## static airqueued and airqueue-endpoint for routers, three architectures, below 2 MB each
 	scripts/binaries.sh $(TARGET)/binaries
+
+wheel: $(VENV)/.installed  ## one wheel for CPython 3.11 and later, tried in bare virtual environments
+	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/wheel.sh $(TARGET)/wheels
 
 deb: system-build  ## the Debian package of airqueued, with a unit of systemd (needs cargo-deb)
 	cargo build --profile small --locked -p airqueued
