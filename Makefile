@@ -79,8 +79,10 @@ test-long: system-test $(VENV)/.installed endpoint  ## tests with the mark `long
 MODEL_TESTS := tests/models tests/sizing python/airqueue/models python/airqueue/sizing
 
 test-models: $(VENV)/.installed
-	$(BIN)/coverage run --source=airqueue.models,airqueue.sizing \
-		-m pytest --no-header --durations=5 $(MODEL_TESTS)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run --parallel-mode --source=airqueue.models,airqueue.sizing \
+		-m pytest --no-header --durations=5 --numprocesses=auto $(MODEL_TESTS)
+	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
 # Without root the tests of the bed run in a user namespace; where there is none either they are
@@ -170,7 +172,7 @@ deny: system-build  ## licences and origins of the Rust dependencies (needs carg
 	cargo deny --locked check licenses bans sources
 
 clean:  ## remove what was built
-	rm -rf $(VENV) demo .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/airqueue/_native*.so
 	find python papers tests benches peers validation -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -rf $(TARGET) fuzz/target
