@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -61,6 +62,42 @@ def test_the_service_of_openwrt_starts_when_it_is_enabled(tmp_path, shell):
 def test_a_configuration_that_is_missing_is_told(tmp_path, shell):
     lines = started(shell, enabled=1, config=tmp_path / "none.toml")
     assert lines[1].startswith("log no configuration") and lines[-1] == "ended 1"
+
+
+def asked(
+    shell: tuple[str, ...], folder: Path, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """What rpcd's plugin answers; `airqueued` is a program that prints its arguments as JSON."""
+    if shutil.which(shell[0]) is None:
+        pytest.skip(f"there is no {shell[0]}")
+    program = folder / "airqueued"
+    program.write_text('#!/bin/sh\nprintf \'{"asked": "%s"}\\n\' "$*"\n', "utf-8")
+    program.chmod(0o755)
+    return subprocess.run(
+        [*shell, str(OPENWRT / "files" / "airqueued.rpcd"), *arguments],
+        env={"PATH": f"{folder}:/usr/bin:/bin"},
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_ubus_has_the_methods_that_the_plugin_lists(tmp_path, shell):
+    methods = json.loads(asked(shell, tmp_path, "list").stdout)
+    answers = {method: asked(shell, tmp_path, "call", method) for method in methods}
+    state = started(shell, enabled=1, config=OPENWRT / "Makefile")
+    (command,) = [line for line in state if line.startswith("procd_set_param command")]
+    journal = command.split("--state ")[1]
+    said = {method: json.loads(answer.stdout)["asked"] for method, answer in answers.items()}
+    assert said == {
+        "status": f"status --json --state {journal}",
+        "stations": "watch --json --count 1",
+    }
+    assert asked(shell, tmp_path, "call", "reboot").returncode == 1
+    acl = json.loads((OPENWRT / "files" / "airqueued.acl.json").read_text("utf-8"))
+    assert sorted(acl["airqueued"]["read"]["ubus"]["airqueue"]) == sorted(methods)
 
 
 def test_the_package_installs_the_files_that_there_are():

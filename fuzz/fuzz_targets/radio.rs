@@ -1,9 +1,10 @@
-//! Any answer of cfg80211 and any configuration of hostapd: read, or an error.
+//! Any answer of cfg80211, any configuration of hostapd and any that `uci` exports: read, or an error.
 #![no_main]
 
 use airqueue_control::plan::Category;
 use airqueued::netlink::Message;
 use airqueued::radio::hostapd::configuration;
+use airqueued::uci::export;
 use airqueued::radio::{links, mesh_path, station, survey, wiphy};
 use libfuzzer_sys::fuzz_target;
 
@@ -18,4 +19,5 @@ fuzz_target!(|data: &[u8]| {
     configuration::announced_by(&text, Category::BestEffort);
     configuration::own_by(&text, Category::BestEffort);
     configuration::names(&text, "wlan0");
+    let _ = export::read(&text);
 });

@@ -112,8 +112,25 @@ def test_channel_access_is_planned_for_stations_and_access_point():
 def test_the_upload_of_a_line_is_planned_and_the_download_is_not():
     (setting,) = plans.chosen(_line(None, 2e6)).sets
     assert setting == plans.queue("wan", plans.cake(1_900_000))
-    with pytest.raises(plans.PlanError, match="nothing that a plan can say"):
+    with pytest.raises(plans.PlanError, match="--plan-sets uci"):
         plans.chosen(_line(20e6, 2e6))
+
+
+def test_what_is_planned_for_openwrt_is_what_its_lines_set():
+    settings = plans.chosen(_line(20e6, 2e6), plans.UCI)
+    (setting,) = settings.sets
+    section = setting["uci"]
+    typed = {f"uci set sqm.{section['section']}={section['type']}"}
+    typed |= {
+        f"uci set sqm.{section['section']}.{option}='{value}'"
+        for option, value in section["options"].items()
+    }
+    assert section["options"]["upload"] == "1900" and section["options"]["download"] == "19000"
+    assert typed == {line for line in settings.lines if line.startswith("uci set")}
+    with pytest.raises(plans.PlanError, match="sets no uci"):
+        plans.chosen(
+            (Settings("tc", "there", (), sets=(plans.queue("a", plans.fifo(packets=5)),)),), "uci"
+        )
 
 
 def _line(down_bps: float | None, up_bps: float | None) -> tuple[Settings, ...]:

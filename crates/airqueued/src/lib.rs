@@ -20,3 +20,4 @@ mod state;
 pub mod tap;
 #[cfg(test)]
 mod testing;
+pub mod uci;

@@ -2,6 +2,7 @@
 
 use crate::qdisc::Queues;
 use crate::radio::points::RadioPoints;
+use crate::uci::UciPoint;
 use airqueue_control::journal::{Run, Task};
 use airqueue_control::plan::Set;
 use airqueue_control::point::{ControlPoint, PointError, Value};
@@ -12,6 +13,7 @@ use airqueue_control::transaction::Found;
 pub struct Points {
     queues: Option<Queues>,
     radio: RadioPoints,
+    uci: UciPoint,
 }
 
 impl Points {
@@ -25,6 +27,7 @@ impl Points {
             Set::AirtimeWeight(_) => Ok(&mut self.radio.airtime_weight),
             Set::Aql(_) => Ok(&mut self.radio.aql),
             Set::Ring(_) => Ok(&mut self.radio.ring),
+            Set::Uci(_) => Ok(&mut self.uci),
         }
     }
 

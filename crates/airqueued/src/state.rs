@@ -2,6 +2,7 @@
 
 use airqueue_control::journal::Journal;
 use nix::fcntl::{Flock, FlockArg, OFlag};
+use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use nix::unistd::geteuid;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -94,6 +95,11 @@ impl State {
     /// The directory's path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether the directory is still there after a restart of the machine: OpenWrt's `/var` is memory.
+    pub fn outlives(&self) -> bool {
+        !statfs(&self.path).is_ok_and(|about| about.filesystem_type() == TMPFS_MAGIC)
     }
 
     /// The right to act, as soon as nobody else has it.

@@ -22,7 +22,7 @@ sets_option = click.option(
     "--plan-sets",
     "sets",
     type=click.Choice(PLACES),
-    help="Of the plan: queue, a qdisc, or txq, mac80211's queues; the recommendation's if not given.",
+    help="Of the plan: queue, a qdisc, txq, mac80211's queues, or uci, OpenWrt's SQM.",
 )
 node_option = click.option(
     "--node", metavar="NAME", help="Of the plan: the node that the plan is for."

@@ -15,8 +15,9 @@ from airqueue.sizing.advice import Settings
 from airqueue.sizing.edca_values import TXOP_UNIT_S, EdcaValues
 
 VERSION: Final = 1
-PLACES: Final = ("queue", "txq")
-"""Where a limit can be set: a queue discipline, mac80211's own queues."""
+UCI: Final = "uci"
+PLACES: Final = ("queue", "txq", UCI)
+"""Where a queue can be set: a queue discipline, mac80211's own queues, OpenWrt's configuration."""
 LONGEST_WHY: Final = 1000
 LONGEST_TARGET_S, LONGEST_INTERVAL_S = 10.0, 60.0
 """Of CoDel in a plan."""
@@ -67,6 +68,15 @@ def txq(phy: str, packets: int, memory_bytes: int | None = None) -> Set:
     return {"txq": {"phy": phy, "limit_packets": packets, **memory}}
 
 
+def uci(config: str, section: str, kind: str, options: Mapping[str, str]) -> Set:
+    """Return the setting of a section of OpenWrt's configuration; kind: its type.
+
+    >>> uci("sqm", "airqueue", "queue", {"upload": "9500"})["uci"]["options"]
+    {'upload': '9500'}
+    """
+    return {UCI: {"config": config, "section": section, "type": kind, "options": dict(options)}}
+
+
 def edca(interface: str, category: str, values: EdcaValues, *, own: bool = False) -> Set:
     """Return the setting of an access category: of the stations, or of the access point itself."""
     return {
@@ -86,9 +96,14 @@ def chosen(
 ) -> Settings:
     """Return the settings that a plan is written of: the first that can be set. Raises PlanError.
 
-    kind: of `PLACES`. machine: which of several.
+    kind: of `PLACES`; OpenWrt's configuration only if it is named: other machines have none.
+    machine: which of several.
     """
-    able = [each for each in settings if each.sets]
+    able = [each for each in settings if each.sets and (kind == UCI or not _is_uci(each))]
+    if not able and any(_is_uci(each) for each in settings):
+        raise PlanError(
+            "This advice sets OpenWrt's configuration alone: --plan-sets uci plans that."
+        )
     if not able:
         raise PlanError(
             "This advice sets nothing that a plan can say: see its settings with --for."
@@ -122,6 +137,10 @@ def plan(settings: Settings, why: str) -> dict[str, Any]:
 def text(document: Mapping[str, Any]) -> str:
     """Return the file's content."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _is_uci(settings: Settings) -> bool:
+    return any(UCI in setting for setting in settings.sets)
 
 
 def _names(names: Sequence[str]) -> str:

@@ -5,10 +5,12 @@
 mod check;
 mod queue;
 mod radio;
+mod uci;
 
 pub use check::PlanError;
 pub use queue::*;
 pub use radio::*;
+pub use uci::*;
 
 use check::{At, wrong};
 use schemars::JsonSchema;
@@ -65,6 +67,8 @@ pub enum Set {
     Aql(Aql),
     /// The transmit ring between kernel and driver.
     Ring(Ring),
+    /// A section of OpenWrt's configuration: SQM, radios.
+    Uci(Uci),
 }
 
 impl Set {
@@ -86,6 +90,7 @@ impl Set {
                 format!("airtime limit for {} of {}", aql.access_category.words(), aql.phy)
             }
             Set::Ring(ring) => format!("transmit ring of {}", ring.interface),
+            Set::Uci(uci) => format!("UCI section {}.{}", uci.config.name(), uci.section),
         }
     }
 
@@ -98,6 +103,7 @@ impl Set {
             Set::AirtimeWeight(weight) => weight.check(&at.key("airtime_weight")),
             Set::Aql(aql) => aql.check(&at.key("aql")),
             Set::Ring(ring) => ring.check(&at.key("ring")),
+            Set::Uci(uci) => uci.check(&at.key("uci")),
         }
     }
 }

@@ -27,6 +27,7 @@ fn settings() -> Vec<Value> {
         json!({"airtime_weight": {"interface": "wlan0", "station": "02:00:00:00:01:0a", "weight": 512}}),
         json!({"aql": {"phy": "phy0", "access_category": "best_effort", "limit_low_us": 1500, "limit_high_us": 5000}}),
         json!({"ring": {"interface": "eth0", "packets": 3}}),
+        json!({"uci": {"config": "sqm", "section": "wan", "type": "queue", "options": {"upload": "9500", "download": null, "more": ["a", "b"]}}}),
     ]
 }
 
@@ -70,6 +71,28 @@ fn errors_name_the_key_and_what_is_possible() {
         (
             plan(json!({"ring": {"interface": "../etc", "packets": 3}})),
             "settings[0].set.ring.interface: \"../etc\" is no name of an interface; give 1 to 15 letters, as wlan0",
+        ),
+        (
+            plan(
+                json!({"uci": {"config": "sqm", "section": "@queue[0]", "options": {"upload": "1"}}}),
+            ),
+            "settings[0].set.uci.section: \"@queue[0]\" is not a name of UCI; give 1 to 64 letters, digits or _",
+        ),
+        (
+            plan(json!({"uci": {"config": "sqm", "section": "wan", "options": {"upload": ""}}})),
+            "settings[0].set.uci.options.upload: is empty; give a text, or null for no option",
+        ),
+        (
+            plan(
+                json!({"uci": {"config": "wireless", "section": "lan", "options": {"key": "word"}}}),
+            ),
+            "settings[0].set.uci.options.key: may be a secret, which the journal would keep; set it with uci",
+        ),
+        (
+            plan(
+                json!({"uci": {"config": "network", "section": "lan", "options": {"mtu": "1400"}}}),
+            ),
+            "settings[0].set.uci.config: unknown variant `network`, expected `sqm` or `wireless` (line 1)",
         ),
         (
             plan(json!({"txq": {"phy": "phy0"}})),
@@ -197,7 +220,7 @@ proptest! {
 
     /// Right plans with one value replaced by another JSON value.
     #[test]
-    fn no_value_ends_in_a_panic(which in 0usize..11, step in 0usize..40, with in 0usize..9) {
+    fn no_value_ends_in_a_panic(which in 0usize..12, step in 0usize..40, with in 0usize..9) {
         let values = [json!(null), json!(-1), json!(0), json!(1e300), json!(u64::MAX), json!(""), json!([]), json!({}), json!(true)];
         let mut plan = plan(settings()[which].clone());
         let mut paths = Vec::new();

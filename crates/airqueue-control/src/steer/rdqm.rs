@@ -15,7 +15,7 @@ use crate::pace::Bursts;
 use crate::plan::{Class, Fifo, Shared};
 use airqueue_core::buffers::{RdqmFlows, rdqm_weight};
 use airqueue_core::{DataRate, Span, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The class of everything without one of its own.
 pub const OTHER: u16 = 2;
@@ -112,7 +112,7 @@ impl RdqmLoop {
         let ended = self.held.values().filter(|held| over(held)).count();
         // A flow without a class waits behind all others that have none: it gets one at once, if flows have not come and
         // gone too often. Those that came meanwhile get theirs together.
-        let moves = ended > 0 || (others > 0 && self.free().is_some());
+        let moves = ended > 0 || (others > 0 && self.free().next().is_some());
         if moves {
             return self.pace.take(now).then(|| self.moved(flows, now));
         }
@@ -139,11 +139,12 @@ impl RdqmLoop {
             stays
         });
         let mut without = 0;
+        let mut free = self.free();
         for flow in flows {
             if self.held.contains_key(&flow.key) {
                 continue;
             }
-            let Some(class) = self.free() else {
+            let Some(class) = free.next() else {
                 without += 1;
                 continue;
             };
@@ -157,9 +158,10 @@ impl RdqmLoop {
         change
     }
 
-    fn free(&self) -> Option<u16> {
-        let taken = |class: &u16| self.held.values().any(|held| held.class == *class);
-        ids(&self.policy).find(|class| !taken(class))
+    /// The classes that no flow has now.
+    fn free(&self) -> impl Iterator<Item = u16> + use<> {
+        let taken: BTreeSet<u16> = self.held.values().map(|held| held.class).collect();
+        ids(&self.policy).filter(move |class| !taken.contains(class))
     }
 }
 

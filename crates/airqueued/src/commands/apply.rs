@@ -7,7 +7,7 @@ use crate::carry::{Company, carry};
 use crate::points::Points;
 use crate::state::State;
 use airqueue_control::journal::{Forward, Journal};
-use airqueue_control::plan::Plan;
+use airqueue_control::plan::{Plan, Set};
 use airqueue_control::transaction::Transaction;
 use airqueue_core::Span;
 use serde_json::json;
@@ -82,6 +82,7 @@ fn print(lines: &[Line]) {
 
 fn apply(args: &ApplyArgs, plan: Plan, wait: Span) -> Result<(), Stop> {
     let state = State::open(&args.state.state)?;
+    must_last(&plan, &state)?;
     let mut ground = Ground::of(&state)?;
     ground.recover(&state)?;
     let survey = survey(&plan, &ground.journal, &ground.run, &mut ground.points)?;
@@ -102,6 +103,21 @@ fn apply(args: &ApplyArgs, plan: Plan, wait: Span) -> Result<(), Stop> {
         format!("Applied. It goes back in {seconds} s unless you keep it: airqueued confirm");
     report(args, "applied", &lines, &sentence);
     Ok(())
+}
+
+/// What stays over a restart of the machine must not be set by a journal that does not.
+pub(super) fn must_last(plan: &Plan, state: &State) -> Result<(), Stop> {
+    let Some(lasting) = plan.settings.iter().find(|item| matches!(item.set, Set::Uci(_))) else {
+        return Ok(());
+    };
+    if state.outlives() {
+        return Ok(());
+    }
+    let (point, path) = (lasting.set.point(), state.path().display());
+    let what = format!(
+        "the {point} stays when the machine restarts, and the journal in {path} does not, since this directory is memory: give one on the flash, as --state /etc/airqueued"
+    );
+    Err(Stop::new(Code::Refused, what))
 }
 
 fn report(args: &ApplyArgs, outcome: &str, lines: &[Line], sentence: &str) {

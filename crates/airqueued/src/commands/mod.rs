@@ -11,7 +11,7 @@ mod restore;
 mod service;
 mod status;
 mod survey;
-mod watch;
+pub mod watch;
 
 use crate::carry::{Company, carry};
 use crate::guard;

@@ -1,5 +1,6 @@
 //! A look at the queues of all stations of this network namespace.
 
+use crate::netlink::NetlinkError;
 use crate::radio::error::RadioError;
 use crate::radio::facts::Radios;
 use crate::radio::nl80211::Nl80211;
@@ -14,11 +15,20 @@ use nix::errno::Errno;
 /// Looks at all phys and their stations. An interface that goes away meanwhile is left out.
 pub fn look(nl80211: &mut Nl80211, at: Time) -> Result<Look, RadioError> {
     let radios = Radios::read_by(nl80211)?;
+    look_with(&radios, at, |interface| read::stations(nl80211, interface))
+}
+
+/// As [`look`], with the radios and with what lists the stations of an interface by its number.
+pub fn look_with(
+    radios: &Radios,
+    at: Time,
+    mut stations_of: impl FnMut(u32) -> Result<Vec<Station>, NetlinkError>,
+) -> Result<Look, RadioError> {
     let mut phys = Vec::new();
     for phy in &radios.phys {
         let mut stations = Vec::new();
         for interface in radios.interfaces.iter().filter(|each| each.wiphy == phy.index) {
-            let known = match read::stations(nl80211, interface.index) {
+            let known = match stations_of(interface.index) {
                 // It went away meanwhile, or its driver lists no stations.
                 Err(error) if matches!(error.errno(), Some(Errno::ENODEV | Errno::EOPNOTSUPP)) => {
                     continue;

@@ -7,3 +7,4 @@ mod flows;
 mod kills;
 mod mesh;
 mod service;
+mod uci;

@@ -16,6 +16,9 @@ SHAPED: Final = 0.95
 WAN: Final = "wan"
 """The device of the line on OpenWrt with DSA."""
 
+SECTION: Final = "airqueue"
+"""The section of sqm-scripts' configuration."""
+
 NOTES: Final = (
     f"{WAN} is the device that leads to the line: put its name in the place of {WAN}.",
     "Lower the rate until the delay under load is that of the idle line: lines with framing (DSL) "
@@ -56,11 +59,12 @@ def line(down_bps: float | None, up_bps: float | None) -> tuple[Settings, ...]:
     if up is not None:
         commands.append(f"tc qdisc replace dev {WAN} root cake bandwidth {up}kbit")
     return (
-        Settings(
-            "openwrt",
-            "router: shell (package sqm-scripts)",
-            _uci(WAN, download_kbit=down or 0, upload_kbit=up or 0),
+        _openwrt(
+            "router: shell",
+            WAN,
             (*NOTES, *unshaped),
+            download_kbit=down or 0,
+            upload_kbit=up or 0,
         ),
         Settings(
             "tc",
@@ -98,13 +102,8 @@ def before(device: str, rate_bps: float, place: str = ACCESS_POINT) -> tuple[Set
         "radio's: take the rate of the slowest place, and let only downloads through the shaper.",
     )
     return (
-        Settings(
-            "openwrt",
-            f"{place} (package sqm-scripts)",
-            # The queue's "upload" is what leaves through the interface: here to the stations.
-            _uci(device, download_kbit=0, upload_kbit=kbit),
-            notes,
-        ),
+        # The queue's "upload" is what leaves through the interface: here to the stations.
+        _openwrt(place, device, notes, download_kbit=0, upload_kbit=kbit),
         Settings(
             "tc",
             place,
@@ -119,17 +118,24 @@ def _shaped(device: str, kbit: int) -> plans.Set:
     return plans.queue(device, plans.cake(1000 * kbit))
 
 
-def _uci(interface: str, *, download_kbit: int, upload_kbit: int) -> tuple[str, ...]:
-    """Return the commands for one queue of sqm-scripts; a rate of 0 is not shaped."""
-    option = "uci set sqm.airqueue"
-    return (
-        f"{option}=queue",
-        f"{option}.interface='{interface}'",
-        f"{option}.download='{download_kbit}'",
-        f"{option}.upload='{upload_kbit}'",
-        f"{option}.qdisc='cake'",
-        f"{option}.script='piece_of_cake.qos'",
-        f"{option}.enabled='1'",
+def _openwrt(
+    place: str, interface: str, notes: tuple[str, ...], *, download_kbit: int, upload_kbit: int
+) -> Settings:
+    """Return one queue of sqm-scripts; a rate of 0 is not shaped."""
+    options = {
+        "interface": interface,
+        "download": str(download_kbit),
+        "upload": str(upload_kbit),
+        "qdisc": "cake",
+        "script": "piece_of_cake.qos",
+        "enabled": "1",
+    }
+    section = f"uci set sqm.{SECTION}"
+    lines = (
+        f"{section}=queue",
+        *(f"{section}.{option}='{value}'" for option, value in options.items()),
         "uci commit sqm",
         "/etc/init.d/sqm restart",
     )
+    sets = (plans.uci("sqm", SECTION, "queue", options),)
+    return Settings("openwrt", f"{place} (package sqm-scripts)", lines, notes, sets)

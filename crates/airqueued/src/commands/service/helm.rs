@@ -2,6 +2,7 @@
 
 use super::rdqm::Moves;
 use crate::carry::{Company, carry};
+use crate::commands::apply::must_last;
 use crate::commands::survey::survey;
 use crate::commands::{Code, Ground, PATIENCE, STEERED, Stop, applied};
 use crate::points::Points;
@@ -34,6 +35,7 @@ pub(super) enum Kept {
 impl<'a> Helm<'a> {
     /// Applies a plan, to be steered from now on.
     pub(super) fn take(state: &'a State, plan: &Plan) -> Result<Helm<'a>, Stop> {
+        must_last(plan, state)?;
         let mut ground = Ground::of(state)?;
         ground.recover(state)?;
         let post = state.take_helm()?.ok_or_else(|| Stop::new(Code::NotNow, STEERED))?;

@@ -1,6 +1,6 @@
 //! `watch`: the queues of all stations, live.
 
-mod prometheus;
+pub mod prometheus;
 mod table;
 
 use super::args::WatchArgs;

@@ -15,7 +15,7 @@ const FIGURES: [Figure; 4] = [
 ];
 
 /// The text of a look.
-pub(super) fn text(report: &Report) -> String {
+pub fn text(report: &Report) -> String {
     let mut text = String::new();
     for (name, help, value) in FIGURES {
         head(&mut text, name, help);

@@ -42,7 +42,7 @@ pub struct RadioPoints {
 }
 
 /// A value of a control point: words for people, and what is needed to put it back.
-fn value(words: String, raw: &impl Serialize) -> Value {
+pub(crate) fn value(words: String, raw: &impl Serialize) -> Value {
     Value {
         words,
         raw: serde_json::to_value(raw).expect("a structure of numbers and texts is JSON"),
@@ -50,7 +50,7 @@ fn value(words: String, raw: &impl Serialize) -> Value {
 }
 
 /// What a control point wrote into a value; a journal may have been written by another version.
-fn raw<T: DeserializeOwned>(value: &Value) -> Result<T, PointError> {
+pub(crate) fn raw<T: DeserializeOwned>(value: &Value) -> Result<T, PointError> {
     serde_json::from_value(value.raw.clone()).map_err(|error| {
         PointError::Refused(format!("the value {:?} is of another version: {error}", value.words))
     })
@@ -120,7 +120,7 @@ fn interface(
 }
 
 /// A setting that belongs to another control point: the table of control points is wrong.
-fn another(set: &airqueue_control::plan::Set) -> PointError {
+pub(crate) fn another(set: &airqueue_control::plan::Set) -> PointError {
     PointError::Refused(format!("the {} is set by another control point", set.point()))
 }
 
