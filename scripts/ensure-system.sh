@@ -59,6 +59,7 @@ look() {
         has ethtool || bed+=(ethtool)
         has zstd || bed+=(zstd)
         has strace || bed+=(strace)
+        has busybox || bed+=(busybox)
         has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
         optional+=("${bed[@]}" "${browser[@]}")
         ;;
