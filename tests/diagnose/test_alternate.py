@@ -212,9 +212,10 @@ def test_errors_leave_the_setting(bench):
     assert bench.state == WITH
     # A switch that fails half way: the state is unknown, and is set anew.
     broken = f"echo half > {bench.file}; exit 3"
-    with pytest.raises(SwitchError, match="exit code 3"), bench.switch(WITHOUT, **{WITH: broken}) as s:
-        alternate(s, 3, bench.measure, lambda words: None, 0.0)
-    assert bench.state == WITHOUT and s.put_back
+    switch = bench.switch(WITHOUT, **{WITH: broken})
+    with pytest.raises(SwitchError, match="exit code 3"), switch:
+        alternate(switch, 3, bench.measure, lambda words: None, 0.0)
+    assert bench.state == WITHOUT and switch.put_back
 
 
 def test_a_setting_that_cannot_be_put_back_is_said(bench):

@@ -129,9 +129,7 @@ def _by_state(pair: Sequence[Half]) -> Mapping[State, Records]:
     return {half.state: half.records for half in pair}
 
 
-def _both(
-    pair: Mapping[State, Records], key: tuple[str, str, str]
-) -> tuple[_Felt, _Felt] | None:
+def _both(pair: Mapping[State, Records], key: tuple[str, str, str]) -> tuple[_Felt, _Felt] | None:
     without, with_it = (_felt(pair.get(state), key) for state in (WITHOUT, WITH))
     return None if without is None or with_it is None else (without, with_it)
 
@@ -215,12 +213,10 @@ def _to_json(found: Paired) -> dict[str, Any]:
     }
 
 
-def from_json(
-    document: Mapping[str, Any]
-) -> Alternated | None:
+def from_json(document: Mapping[str, Any]) -> Alternated | None:
     """Return the comparison of a document that the schema accepts, or None."""
     kept = document.get("alternated")
     if kept is None:
         return None
-    halves = tuple(Half(each["state"], recorded.from_json(each["records"])) for each in kept["halves"])
-    return Alternated(halves, kept["left"])
+    halves = [Half(each["state"], recorded.from_json(each["records"])) for each in kept["halves"]]
+    return Alternated(tuple(halves), kept["left"])
