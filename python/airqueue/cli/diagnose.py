@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
+from dataclasses import dataclass
 from typing import Any, Final
 
 import click
@@ -18,6 +19,7 @@ from airqueue.cli.diagnose_queue import (
     measure_queue,
     queue_option,
 )
+from airqueue.cli.diagnose_switch import Switching, measure_in_turn, switch_options
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import DURATION, RATE, key_option, max_wait_option, read_key
@@ -25,6 +27,8 @@ from airqueue.cli.plans import plan_option
 from airqueue.cli.size_options import device_option
 from airqueue.diagnose.advice import Asking
 from airqueue.diagnose.again import changes
+from airqueue.diagnose.alternate import Alternated, State
+from airqueue.diagnose.alternate import from_json as alternated_from_json
 from airqueue.diagnose.loads import LoadError
 from airqueue.diagnose.order import AUTO, MOST_BYTES, NONE, Order, Web
 from airqueue.diagnose.order import diagnose as carry_out
@@ -95,6 +99,7 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
 @max_time_option
 @device_option
 @click.option("--again", metavar="FILE", help="Compare with an earlier result (--json).")
+@switch_options
 @click.option(
     "--from",
     "stored",
@@ -128,6 +133,10 @@ def diagnose(
     max_time: float | None,
     device: str,
     again: str | None,
+    switch: tuple[str, str] | None,
+    pairs: int | None,
+    leave: State | None,
+    settle: float | None,
     stored: str | None,
     json_path: str | None,
     report_path: str | None,
@@ -143,6 +152,9 @@ def diagnose(
     the path notices the load, some ten seconds in each direction; --queue takes about half a
     minute more. Ctrl-C keeps what was measured until then.
 
+    Between a diagnosis and the next (--again) more may change than the setting. --switch sets the
+    setting and takes it away again and again, and compares pairs of neighbouring diagnoses.
+
     \b
     Examples:
       airqueue diagnose server.example
@@ -151,21 +163,26 @@ def diagnose(
       airqueue diagnose server.example --together
       airqueue diagnose --download https://server.example/large.bin
       airqueue diagnose server.example --again now.json
+      airqueue diagnose server.example --switch 'ssh ap ./without.sh' 'ssh ap ./with.sh'
       airqueue diagnose --from now.json --flent now.flent.gz --plan plan.json
 
-    Exit codes: 0 a result; 1 nothing could be diagnosed; 2 wrong usage; 130 interrupted.
+    Exit codes: 0 a result; 1 nothing could be diagnosed, or a --switch failed; 2 wrong usage; 130
+    interrupted.
     """
     files = Files(json_path, report_path, flent_path, prometheus_path, plan_path)
     files.check()
     wanted = Wanted(queue, capture_path, max_time)
+    in_turn = Switching(switch, pairs, leave, settle)
+    in_turn.check(again=again is not None, queue=queue, together=together)
     before = None if again is None else from_json(read_diagnosis(again)["records"])
     if stored is not None:
         if host is not None or download is not None or upload is not None or wire is not None:
             raise click.UsageError("--from measures nothing: leave hosts and addresses out.")
-        if queue:
-            raise click.UsageError("--from measures nothing: leave --queue out.")
+        for flag, given in (("--queue", queue), ("--switch", switch is not None)):
+            if given:
+                raise click.UsageError(f"--from measures nothing: leave {flag} out.")
         wanted.check(server=False)
-        records, known, about = _stored(stored)
+        measured = _stored(stored)
     else:
         try:
             order = Order(
@@ -185,45 +202,75 @@ def diagnose(
         except LoadError as error:
             raise click.UsageError(str(error)) from error
         wanted.check(server=host is not None or wire is not None)
-        records, known, about = _measured(order, wanted, quiet=quiet)
+        if switch is None:
+            measured = _measured(order, wanted, quiet=quiet)
+        else:
+            measured = _in_turn(order, in_turn, quiet=quiet)
+    records, about = measured.records, measured.about
     compared = [] if before is None else changes(before, records)
-    emit(diagnosis(records, Asking(device), known), compared, about, files)
+    found = diagnosis(records, Asking(device), measured.queue, measured.alternated)
+    emit(found, compared, about, files)
+    if not measured.put_back:
+        raise click.exceptions.Exit(1)
     if stored is None and about["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _measured(
-    order: Order, wanted: Wanted, *, quiet: bool
-) -> tuple[Records, Queue | None, dict[str, Any]]:
-    """Carry out an order; return records, queue, and what the document says about them."""
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What the result rests on; ``about``: what the document says about the measurement."""
+
+    records: Records
+    queue: Queue | None
+    about: dict[str, Any]
+    alternated: Alternated | None = None
+    put_back: bool = True
+    """Whether a switched setting was left as the user chose."""
+
+
+def _in_turn(order: Order, wanted: Switching, *, quiet: bool) -> _Measured:
+    """Carry out an order without and with a setting in turn."""
+    began = time.monotonic()
+    with View(quiet=quiet) as view:
+        found, interrupted, put_back = measure_in_turn(order, wanted, view)
+    created = datetime.datetime.now(datetime.UTC)
+    about = _about(order, created, began, interrupted=interrupted)
+    return _Measured(found.records, None, about, found, put_back)
+
+
+def _measured(order: Order, wanted: Wanted, *, quiet: bool) -> _Measured:
+    """Carry out an order, once."""
     began = time.monotonic()
     known: Queue | None = None
     with View(quiet=quiet) as view:
         records, interrupted = carry_out(order, view.on_glimpse)
         # Of the records: flent's times count back from here.
-        created = datetime.datetime.now(datetime.UTC).strftime(CREATED)
+        created = datetime.datetime.now(datetime.UTC)
         if wanted.queue and interrupted:
             known = no_queue("Ctrl-C ended the diagnosis before")
         elif wanted.queue:
             known, interrupted = measure_queue(
                 records, order, wanted, began_s=began, on_event=view.on_event
             )
-    return (
-        records,
-        known,
-        {
-            "airqueue": airqueue.__version__,
-            "created": created,
-            "target": order.target,
-            "elapsed_s": round(time.monotonic() - began, 3),
-            "interrupted": interrupted,
-        },
-    )
+    return _Measured(records, known, _about(order, created, began, interrupted=interrupted))
 
 
-def _stored(path: str) -> tuple[Records, Queue | None, dict[str, Any]]:
-    """Return records and queue of a stored result, and what it says. Raises DiagnosisError."""
+def _about(
+    order: Order, created: datetime.datetime, began_s: float, *, interrupted: bool
+) -> dict[str, Any]:
+    return {
+        "airqueue": airqueue.__version__,
+        "created": created.strftime(CREATED),
+        "target": order.target,
+        "elapsed_s": round(time.monotonic() - began_s, 3),
+        "interrupted": interrupted,
+    }
+
+
+def _stored(path: str) -> _Measured:
+    """Return what a stored result rests on. Raises DiagnosisError."""
     document = read_diagnosis(path)
     kept = {name: document[name] for name in ("created", "target", "elapsed_s", "interrupted")}
     about = {"airqueue": airqueue.__version__, **kept}
-    return from_json(document["records"]), queue_from_json(document), about
+    records, queue = from_json(document["records"]), queue_from_json(document)
+    return _Measured(records, queue, about, alternated_from_json(document))

@@ -92,9 +92,10 @@ def _change(change: Change) -> dict[str, Any]:
 def _show(found: Diagnosis, compared: Sequence[Change], document: Mapping[str, Any]) -> None:
     console = stdout()
     console.print(found.headline, style="bold")
-    for change in compared:
+    in_turn = () if found.alternated is None else found.alternated.says
+    for says in (*(change.says for change in compared), *in_turn):
         console.print()
-        console.print(change.says, style="bold")
+        console.print(says, style="bold")
     console.print()
     console.print(found.recommendation.headline)
     for paragraph in (found.effects, sentences(found.queue)):

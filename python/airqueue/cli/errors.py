@@ -30,6 +30,7 @@ _MENDABLE = (
     ("airqueue.diagnose.legs", "LegError"),
     ("airqueue.diagnose.loads", "LoadError"),
     ("airqueue.diagnose.result", "DiagnosisError"),
+    ("airqueue.diagnose.switching", "SwitchError"),
     ("airqueue.emulate.errors", "EmulationError"),
     ("airqueue.linux.config", "ConfigError"),
     ("airqueue.linux.errors", "NamespaceError"),

@@ -41,14 +41,15 @@ def changes(before: Records, now: Records) -> list[Change]:
     """Compare the loads that both have, by site and direction."""
     found = []
     for load in now.loads:
-        same = next((e for e in before.loads if _key(e) == _key(load)), None)
+        same = next((e for e in before.loads if load_key(e) == load_key(load)), None)
         change = None if same is None else _change(before, same, now, load)
         if change is not None:
             found.append(change)
     return found
 
 
-def _key(load: Load) -> tuple[str, str, str]:
+def load_key(load: Load) -> tuple[str, str, str]:
+    """Return what two loads have in common that can be compared: site, direction, kind."""
     return load.site, load.direction, load.kind
 
 

@@ -99,6 +99,17 @@ def rises(records: Records, legs: Sequence[Leg], load: Load) -> list[Span] | Non
     return [span(value, column) for value, column in zip(values, draws.T, strict=True)]
 
 
+def rise(records: Records, leg: Leg, load: Load) -> float | None:
+    """Return what the load adds to the median round trip of a leg, in seconds.
+
+    None if there are fewer than `FEWEST` answers with the load, or without.
+    """
+    idle, loaded = _split(records, leg, load)
+    if min(len(_all(idle)), len(_all(loaded))) < FEWEST:
+        return None
+    return _middle(loaded) - _middle(idle)
+
+
 def span(value: float, draws: Floats) -> Span:
     """Return a value with the interval of its resampled values."""
     low, high = np.percentile(draws, [2.5, 97.5])
@@ -138,7 +149,7 @@ def _blocks(leg: Leg, began_s: float, ended_s: float) -> Blocks:
 
 
 def _all(blocks: Blocks) -> Floats:
-    return np.concatenate(blocks)
+    return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
 def _middle(blocks: Blocks) -> float:

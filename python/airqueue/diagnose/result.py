@@ -20,6 +20,7 @@ from referencing import Registry, Resource
 from airqueue import files
 from airqueue.diagnose import records as recorded
 from airqueue.diagnose.advice import Asking, Recommendation, recommend
+from airqueue.diagnose.alternate import Alternated
 from airqueue.diagnose.felt import Span, Trips, under, without_load
 from airqueue.diagnose.queue import Queue
 from airqueue.diagnose.queue_advice import recommend_measured
@@ -57,6 +58,9 @@ class Diagnosis:
     """None: it was not asked what the queue is."""
     together: tuple[Together, ...] = ()
     """Both directions at once."""
+    alternated: Alternated | None = None
+    """Diagnoses without and with a setting in turn, of which ``records`` are the last one in the
+    state that was left."""
 
     @property
     def headline(self) -> str:
@@ -85,12 +89,16 @@ class Diagnosis:
             "effects": self.effects,
             "round_trips": _round_trips(self.records),
             **({"queue": None, "queue_of": None} if self.queue is None else self.queue.to_json()),
+            **({} if self.alternated is None else {"alternated": self.alternated.to_json()}),
             "records": recorded.to_json(self.records),
         }
 
 
 def diagnosis(
-    records: Records, asking: Asking | None = None, queue: Queue | None = None
+    records: Records,
+    asking: Asking | None = None,
+    queue: Queue | None = None,
+    alternated: Alternated | None = None,
 ) -> Diagnosis:
     """Judge records, and the measurement of the queue if there is one: a pure function."""
     found = findings(records)
@@ -102,7 +110,8 @@ def diagnosis(
     advice = None if queue is None else recommend_measured(found, felt, asked, queue)
     if advice is None:
         advice = recommend(found, felt, asked, measured=queue is not None)
-    return Diagnosis(records, tuple(found), tuple(felt), advice, queue, tuple(together(records)))
+    at_once = tuple(together(records))
+    return Diagnosis(records, tuple(found), tuple(felt), advice, queue, at_once, alternated)
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -241,30 +250,37 @@ def _contradiction(document: Mapping[str, Any]) -> str | None:
         return f"created is {document['created'][:40]!r}, not a time like 2026-01-31T12:00:00Z"
     if made.year < 1970:
         return f"created is {document['created']}, before 1970"
-    names = [leg["name"] for leg in document["records"]["legs"]]
-    if len({*names}) < len(names):
-        return "two legs have one name"
-    ways = [(load["site"], load["direction"]) for load in document["records"]["loads"]]
-    if len({*ways}) < len(ways):
-        return "two loads are to one site in one direction"
-    at_once = document["records"].get("together", [])
-    if [each["direction"] for each in at_once] != ["down", "up"] * (len(at_once) // 2):
-        return "loads that ran at once are not pairs of a download and an upload"
     of = document.get("queue_of")
     if document.get("queue") is not None and (
         of is None or of["site"] is None or of["direction"] != document["queue"]["direction"]
     ):
         return "the measured queue is not that of queue_of"
-    for leg in document["records"]["legs"]:
+    halves = (document.get("alternated") or {}).get("halves", ())
+    parts = [document["records"], *(half["records"] for half in halves)]
+    return next((wrong for part in parts if (wrong := _impossible(part)) is not None), None)
+
+
+def _impossible(records: Mapping[str, Any]) -> str | None:
+    """Say what the schema cannot, about the records of one diagnosis."""
+    names = [leg["name"] for leg in records["legs"]]
+    if len({*names}) < len(names):
+        return "two legs have one name"
+    ways = [(load["site"], load["direction"]) for load in records["loads"]]
+    if len({*ways}) < len(ways):
+        return "two loads are to one site in one direction"
+    at_once = records.get("together", [])
+    if [each["direction"] for each in at_once] != ["down", "up"] * (len(at_once) // 2):
+        return "loads that ran at once are not pairs of a download and an upload"
+    for leg in records["legs"]:
         if len(leg["sent_s"]) != len(leg["round_trip_s"]):
             return f"the leg {leg['name'][:40]!r} has not as many round trips as probes"
         sent_s = np.array([0.0, *leg["sent_s"], LONGEST_S])
         if (np.diff(sent_s) < 0).any():
             return f"probes of the leg {leg['name'][:40]!r} are not in order of their times"
-    loads = [*document["records"]["loads"], *at_once]
+    loads = [*records["loads"], *at_once]
     times = [(load["began_s"], load["ended_s"]) for load in loads]
     times += [(begin, end) for load in loads for begin, end, _ in load["rates"]]
-    for began_s, ended_s in (*times, *document["records"]["quiet"]):
+    for began_s, ended_s in (*times, *records["quiet"]):
         if not 0 <= began_s <= ended_s <= LONGEST_S:
             return f"a time from {began_s:g} s to {ended_s:g} s is none within a diagnosis"
     return None

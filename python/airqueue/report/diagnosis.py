@@ -49,6 +49,7 @@ def render(found: Diagnosis, document: Mapping[str, Any]) -> str:
             ]
         ),
         html.paragraph([change["says"] for change in document.get("changes", [])]),
+        html.paragraph([] if found.alternated is None else found.alternated.says),
         f"<p>{html.prose(found.recommendation.headline)}</p>",
         html.paragraph(found.effects),
         html.figure(_over_time(found.records)),
