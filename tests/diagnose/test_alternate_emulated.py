@@ -17,6 +17,7 @@ from airqueue.diagnose.again import changes
 from airqueue.diagnose.alternate import Alternated, from_json, order
 from airqueue.diagnose.result import read_diagnosis
 from airqueue.emulate import Order, Program, exact
+from airqueue.emulate.guest import PROGRAMS_AT_S
 
 pytestmark = [pytest.mark.usefixtures("user_mode_linux"), pytest.mark.long]
 
@@ -28,6 +29,11 @@ LONG, SHORT = 100, 50
 WAIT = f"sleep $(({SLOT_S} - $(date +%s) % {SLOT_S})); sleep 1"
 """The date of an exact emulation begins at a multiple of the slot. The change comes before the end
 of the second sleep."""
+
+
+def slot_s(number: int) -> float:
+    """Return the network's time half a second into a slot of the date, which runs while booting."""
+    return SLOT_S * number - PROGRAMS_AT_S + 0.5
 
 
 def alternated(folder: Path, with_packets: int) -> Alternated:
@@ -45,13 +51,13 @@ def alternated(folder: Path, with_packets: int) -> Alternated:
         "flows": [{"name": "down", "source": "external", "from": "server", "to": "phone"}],
         "changes": [
             {
-                "at": f"{SLOT_S * n + 0.5} s",
+                "at": f"{slot_s(n)} s",
                 "station": "ap",
                 "queue": f"pfifo:{with_packets if n % 2 == 0 else LONG}",
             }
             for n in range(1, PAIRS + 2)
         ]
-        + [{"at": f"{3 * SLOT_S + 0.5} s", "station": "phone", "rate": "12 Mb/s"}],
+        + [{"at": f"{slot_s(3)} s", "station": "phone", "rate": "12 Mb/s"}],
     }
     kept = str(folder / "result.json")
     words = ("--direction", "down", "--load", "flood", "--hold", "2s", "--pairs", str(PAIRS))
