@@ -243,6 +243,7 @@ PROGRAM = textwrap.dedent(
 )
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
