@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from airqueue.cli import main, terminal
+from airqueue.emulate import EmulationError, catalogue
 from airqueue.measure import schema
 from airqueue.simulate import Scenario, ScenarioError
 
@@ -100,5 +101,5 @@ def test_standard_input_takes_the_place_of_a_file(runner, monkeypatch):
         result = runner.invoke(main, arguments, input="a = = 3")
         assert result.exit_code == 1
         assert result.stderr.startswith("Error: standard input"), result.stderr
-    result = runner.invoke(main, ["emulate", "-", "--", "true"], input=CELL)
-    assert "standard input is that of the command inside" in result.stderr
+    with pytest.raises(EmulationError, match="standard input is that of the command inside"):
+        catalogue.path("-")
