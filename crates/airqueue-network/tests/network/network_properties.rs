@@ -273,7 +273,7 @@ fn with_others(spec: &NetworkSpec, tcp: &TcpFlowSpec) -> NetworkSpec {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+    #![proptest_config(crate::random_networks::cases(300))]
 
     #[test]
     fn a_random_network_keeps_every_rule(spec in wired_networks(), seed: u64) {
@@ -286,7 +286,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+    #![proptest_config(crate::random_networks::cases(100))]
 
     #[test]
     fn stopping_in_between_changes_nothing(

@@ -136,7 +136,7 @@ fn counted(spec: &CellSpec, of: &CellSpec, seed: u64) -> Seen {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+    #![proptest_config(crate::random_networks::cases(150))]
 
     #[test]
     fn the_same_seed_gives_the_same_run(spec in networks(), seed: u64) {

@@ -91,7 +91,7 @@ fn change(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(crate::random_networks::cases(200))]
 
     /// Every packet is accounted for at any moment, and everything comes to an end.
     #[test]

@@ -190,7 +190,7 @@ fn packets_counted(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+    #![proptest_config(crate::random_networks::cases(1000))]
 
     #[test]
     fn a_random_network_keeps_every_rule(spec in networks(), seed: u64) {

@@ -26,6 +26,14 @@ use airqueue_wifi::rate_control::RateControlName;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
+/// So many cases. A finding is told after two minutes at the latest: to shrink a large network can take hours.
+pub fn cases(number: u32) -> ProptestConfig {
+    let mut config = ProptestConfig::with_cases(number);
+    config.failure_persistence = None;
+    config.max_shrink_time = 120_000;
+    config
+}
+
 /// When the last source stops.
 pub const STOP: Time = Time::from_nanos(150_000_000);
 
