@@ -37,12 +37,14 @@ def installed(monkeypatch, tmp_path):
         others = "[console_scripts]\ngreet = greeter:main\n\n"
         text = f"{others}[{elsewhere.GROUP}]\n# one a line\n{''.join(lines)}\n[last]\nlast = a:b\n"
         (about / "entry_points.txt").write_text(text, "utf-8")
+        elsewhere._installed.cache_clear()
         entries = metadata.EntryPoints(
             metadata.EntryPoint(name, value, elsewhere.GROUP) for name, value in values.items()
         )
         monkeypatch.setattr(metadata, "entry_points", entries.select)
 
-    return install
+    yield install
+    elsewhere._installed.cache_clear()
 
 
 def invoke(*arguments):

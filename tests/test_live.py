@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import loopback
 from airqueue._native import Client, NativeError, Server
 from airqueue.cli import main
 from airqueue.measure.live import LiveProber
@@ -113,43 +114,20 @@ def test_a_run_over_loopback(server, host, direction):
     assert glimpses[-1].planned_s == pytest.approx(plan.end_s, abs=0.01)
 
 
-def until_quiet(tap: socket.socket, port: bytes, ip_header: int) -> list[bytes]:
-    """Return the packets with this UDP destination port until 0.2 s pass without one."""
-    packets = []
-    last = time.monotonic()
-    while time.monotonic() - last < 0.2:
-        try:
-            packet = tap.recv(65535)
-        except TimeoutError:
-            break
-        if packet[ip_header + 2 : ip_header + 4] == port:
-            packets.append(packet)
-            last = time.monotonic()
-    return packets
-
-
 def test_packets_have_the_size_that_the_plan_says(server):
     """A raw socket on the loopback device sees IP packets of exactly the planned sizes."""
-    try:
-        tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0003))
-    except PermissionError:
-        pytest.skip("watching packets needs root")
-    tap.bind(("lo", 0x0003))
-    tap.settimeout(0.2)
     plan = Plan((cbr(0, 0, 0.2, 100, 1500), cbr(1, 0, 0.2, 100, 750)))
-    port = server.port.to_bytes(2, "big")
-    for host, version, ip_header in (("127.0.0.1", 4, 20), ("::1", 6, 40)):
-        with LiveProber(host, server.port, direction="up") as prober:
-            prober.run(plan, {})
-        # Other tests use the loopback device, too.
-        sizes = [
-            len(packet)
-            for packet in until_quiet(tap, port, ip_header)
-            if packet[0] >> 4 == version and len(packet) in (750, 1500)
-        ]
-        # The loopback device shows every packet twice: as it leaves and as it comes.
-        assert sorted(sizes) == [750] * 40 + [1500] * 40
-    tap.close()
+    with loopback.listening() as tap:
+        for host, version in (("127.0.0.1", 4), ("::1", 6)):
+            with LiveProber(host, server.port, direction="up") as prober:
+                prober.run(plan, {})
+            sizes = [
+                len(packet)
+                for packet in loopback.packets_of(tap, server.port)
+                if packet[0] >> 4 == version and len(packet) in (750, 1500)
+            ]
+            # The loopback device shows every packet twice: as it leaves and as it comes.
+            assert sorted(sizes) == [750] * 40 + [1500] * 40
 
 
 def test_runs_follow_each_other_in_one_session(server):

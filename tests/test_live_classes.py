@@ -1,10 +1,9 @@
 """Traffic classes over real sockets on the loopback device, in both families and directions."""
 
-import socket
-
 import numpy as np
 import pytest
 
+import loopback
 from airqueue._native import Server
 from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import (
@@ -63,37 +62,22 @@ def test_packets_arrive_with_the_class_that_the_plan_says(server, host, directio
 @pytest.mark.parametrize("host", LOOPBACKS)
 def test_ip_headers_have_the_class(server, host):
     """A raw socket on the loopback device sees them; control messages have class 0."""
-    try:
-        tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0003))
-    except PermissionError:
-        pytest.skip("watching packets needs root")
-    with tap:
-        tap.bind(("lo", 0x0003))
-        tap.settimeout(0.2)
+    with loopback.listening() as tap:
         with LiveProber(host, server.port, direction="up") as prober:
             prober.run(in_classes(*CLASSES), {})
-        packets = list(until_silence(tap))
+        packets = list(loopback.packets_of(tap, server.port))
     version = 6 if ":" in host else 4
     packets = [p for p in packets if p[0] >> 4 == version]
-    ours = [(p, kind) for p in packets if (kind := kind_of(p, server.port)) is not None]
+    ours = [(p, kind) for p in packets if (kind := kind_of(p)) is not None]
     measured = {(len(p), class_of(p)) for p, kind in ours if kind == DATA}
     assert measured == {*enumerate(CLASSES, start=300)}
     assert {class_of(p) for p, kind in ours if kind != DATA} == {0}
 
 
-def until_silence(tap):
-    while True:
-        try:
-            yield tap.recv(65535)
-        except TimeoutError:
-            return
-
-
-def kind_of(packet, port):
-    """The type of a message from or to a server's port; None for other packets."""
-    udp = packet[20:] if packet[0] >> 4 == 4 else packet[40:]
-    ports = (int.from_bytes(udp[:2]), int.from_bytes(udp[2:4]))
-    return udp[13] if port in ports and udp[8:12] == b"AQPB" else None
+def kind_of(packet):
+    """The type of a message of ours; None for other packets."""
+    udp = loopback.udp_of(packet)
+    return udp[13] if udp[8:12] == b"AQPB" else None
 
 
 def class_of(packet):

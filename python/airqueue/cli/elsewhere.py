@@ -6,6 +6,7 @@ The module is imported only when the command is called or listed.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -88,6 +89,7 @@ class _Absent(click.Command):
         raise click.ClickException(self._reason)
 
 
+@functools.cache
 def _installed() -> frozenset[str]:
     """Return the names in our group, without importlib.metadata, which loads longer than all else."""
     return frozenset(name for text in _entry_points() for name in _of_group(text))
