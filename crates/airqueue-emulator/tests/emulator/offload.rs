@@ -261,12 +261,14 @@ proptest! {
     }
 
     #[test]
-    fn what_was_merged_is_cut_into_the_same_segments(v6: bool, mss in 8u16..1449, sizes in prop::collection::vec(1usize..20_000, 1..6), last in prop::sample::select(vec![0u8, 1, 8])) {
-        let (version, kind) = if v6 { (6, TCPV6) } else { (4, TCPV4) };
+    fn what_was_merged_is_cut_into_the_same_segments(v4: bool, mss in 8u16..1449, sizes in prop::collection::vec(1usize..20_000, 1..6), last in prop::sample::select(vec![0u8, 1, 8])) {
+        let (version, kind) = if v4 { (4, TCPV4) } else { (6, TCPV6) };
         let (mut sent, mut sequence) = (Vec::new(), u32::MAX - 3000);
         for size in sizes {
             let mut record = notes(NEEDS_CSUM, kind, mss, (0, 0));
-            record.extend_from_slice(&packet(version, &tcp(16 | last, sequence), &data(size)));
+            let mut whole = packet(version, &tcp(16 | last, sequence), &data(size));
+            if v4 { rewrite(&mut whole, |of| of[4..6].copy_from_slice(&65_534u16.wrapping_add(sent.len() as u16).to_be_bytes())); }
+            record.extend_from_slice(&whole);
             sent.extend(pieces(&mut record).unwrap());
             sequence = sequence.wrapping_add(size as u32);
         }
@@ -448,6 +450,22 @@ fn identifications_go_up_by_one_or_stay() {
     let mut jumps = train(4, 9, 0);
     rewrite(&mut jumps[4], |of| of[4] ^= 1);
     assert_eq!(counts(&jumps), [4, 1, 4]);
+}
+
+/// The notes have no bit for identifications that stay, so that those of the segments go up: a packet that may not
+/// be fragmented may have any (RFC 6864, section 4.1).
+#[test]
+fn identifications_that_stay_may_go_up_after_a_merge_and_nothing_else_changes() {
+    let mut sent = train(4, 9, 0);
+    for packet in &mut sent {
+        rewrite(packet, |of| of[4..6].fill(0));
+    }
+    let mut records = merged(&sent);
+    let received = pieces(&mut records[0].0).unwrap();
+    for (at, packet) in sent.iter_mut().enumerate() {
+        rewrite(packet, |of| of[5] = at as u8);
+    }
+    assert_eq!(received, sent);
 }
 
 #[test]
