@@ -52,7 +52,14 @@ class Claim:
     sort: str = "statement"
     """``ratio``: ratios and normalised values, ``absolute``: other numbers; else ``statement``."""
     tolerance: float = 0.0
-    """Relative to the printed number."""
+    """Share of the printed number, or with ``against`` of the effect where that is the smaller."""
+    against: str | Number = ""
+    """What the number is compared with, a claim of the same paper or a number such as 100 for a
+    percentage of all: the effect is the distance between the two."""
+    effects: tuple[float, ...] = ()
+    """Computed from ``against``, for each printed number."""
+    reading: float = 0.0
+    """Error with which the print can be read: half the last digit, or of a drawn curve."""
     because: str = ""
     """Reason for the tolerance."""
     not_testable: str = ""
@@ -84,6 +91,20 @@ class Claim:
         numbers = [each for each in printed if isinstance(each, int | float)]
         return numbers if len(numbers) == len(printed) else None
 
+    @property
+    def margins(self) -> list[float]:
+        """The tolerance of each printed number, in its unit."""
+        sizes = [abs(float(each)) for each in self.numbers or []]
+        if self.effects:
+            sizes = [min(pair) for pair in zip(sizes, self.effects, strict=True)]
+        return [self.tolerance * size for size in sizes]
+
+    @property
+    def print_error(self) -> float:
+        """The print's own error: of reading, the half width of an interval, or the spread of runs."""
+        low, high = self.ci95_interval or (0.0, 0.0)
+        return max(self.reading, self.ci95 or 0.0, (high - low) / 2, self.std or 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimFile:
@@ -95,7 +116,7 @@ class ClaimFile:
     claims: Mapping[str, Claim]
 
 
-_KEYS: Final = {field.name for field in fields(Claim)}
+_KEYS: Final = {field.name for field in fields(Claim)} - {"effects"}
 
 
 @cache
@@ -112,7 +133,22 @@ def load(paper: str) -> ClaimFile:
         if claim.id in claims:
             raise ValueError(f"{place}: {claim.id} is there twice")
         claims[claim.id] = claim
-    return ClaimFile(paper, table["title"], table["authors"], claims)
+    compared = {name: _compared(place, each, claims) for name, each in claims.items()}
+    return ClaimFile(paper, table["title"], table["authors"], compared)
+
+
+def _compared(place: str, claim: Claim, claims: Mapping[str, Claim]) -> Claim:
+    """Return the claim with the effects that it is about. Raises ValueError, as `load`."""
+    if claim.against == "":
+        return claim
+    base: Number | None = None
+    if not isinstance(claim.against, str):
+        base = claim.against
+    elif claim.against in claims:
+        base = next(iter(claims[claim.against].numbers or ()), None)
+    if base is None or claim.numbers is None:
+        raise ValueError(f"{place}: {claim.id}: against {claim.against}: this has no number")
+    return replace(claim, effects=tuple(abs(float(each) - base) for each in claim.numbers))
 
 
 def made(place: str, paper: str, entry: Mapping[str, Any], default: Mapping[str, str]) -> Claim:

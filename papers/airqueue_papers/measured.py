@@ -45,6 +45,16 @@ def grows(values: Iterable[float]) -> bool:
     return all(one < other for one, other in itertools.pairwise(values))
 
 
+def above(value: Value, bound: float = 0.0) -> bool:
+    """Return whether a value is above a bound with its whole 95 % interval, if there is one."""
+    return (value.mean if value.low is None else value.low) > bound
+
+
+def apart_above(one: Value, other: Value) -> bool:
+    """Return whether one value is above another, and their 95 % intervals lie apart."""
+    return above(one, other.mean if other.high is None else other.high)
+
+
 def scaled(value: Value, by: float) -> Value:
     """Return a value in another unit."""
     low, high = (None if each is None else each * by for each in (value.low, value.high))

@@ -14,15 +14,41 @@ from airqueue_papers.finding import Finding, Value
 
 
 class Verdict(StrEnum):
-    """The four answers to a claim."""
+    """The answers to a claim."""
 
     REPRODUCED = "reproduced"
     OTHER_NUMBER = "same conclusion, other number"
     NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "cannot be judged"
     NOT_TESTABLE = "not testable here"
 
 
+COUNTED: Final = (Verdict.REPRODUCED, Verdict.OTHER_NUMBER, Verdict.NOT_REPRODUCED)
+"""Verdicts that can be in a share, the best first."""
+NOT_DISCRIMINATING: Final = "not discriminating"
+VALUE: Final = "value without a mechanism"
+UNCHALLENGED: Final = "not challenged yet"
 BY_CONSTRUCTION: Final = "by construction"
+KINDS: Final = (
+    *(each.value for each in COUNTED),
+    NOT_DISCRIMINATING,
+    VALUE,
+    UNCHALLENGED,
+    Verdict.UNDECIDED.value,
+    BY_CONSTRUCTION,
+    Verdict.NOT_TESTABLE.value,
+)
+"""What a claim can be counted as, in the order of every list; the first three are in shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """What became of a claim when its mechanism was switched off, or of a null prediction."""
+
+    verdict: Verdict
+    """The verdict on that run, or on that prediction."""
+    null: bool = False
+    """Whether the claim is about a value and no mechanism, so that a null prediction was judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +62,36 @@ class Record:
     ns2: float | None = None
     agrees_with_ns2: bool | None = None
     """Whether ours is within the claim's tolerance of ns-2's; None without a result of ns-2."""
+    challenge: Challenge | None = None
+    """None if there is none: then the claim counts only if it is not reproduced anyway."""
 
     @property
     def counts(self) -> bool:
-        """Whether the verdict counts: not if the answer was an input of ours."""
-        return self.verdict is not Verdict.NOT_TESTABLE and not self.claim.by_construction
+        """Whether the verdict is in shares: that of a claim that its sabotage would have changed."""
+        return self.counted_as in {each.value for each in COUNTED}
+
+    @property
+    def stands(self) -> bool:
+        """Whether the verdict is no worse with the mechanism off: then the claim shows nothing."""
+        if self.challenge is None or self.verdict is Verdict.NOT_REPRODUCED:
+            return False
+        off = self.challenge.verdict
+        return off in COUNTED and COUNTED.index(off) <= COUNTED.index(self.verdict)
 
     @property
     def counted_as(self) -> str:
-        """The verdict, or ``by construction`` if the answer was an input of ours."""
-        given = self.claim.by_construction and self.verdict is not Verdict.NOT_TESTABLE
-        return BY_CONSTRUCTION if given else self.verdict.value
+        """One of `KINDS`."""
+        if self.verdict is Verdict.NOT_TESTABLE:
+            return self.verdict.value
+        if self.claim.by_construction:
+            return BY_CONSTRUCTION
+        if self.verdict is Verdict.UNDECIDED:
+            return self.verdict.value
+        if self.challenge is not None and self.challenge.null:
+            return VALUE
+        if self.challenge is None and self.verdict is not Verdict.NOT_REPRODUCED:
+            return UNCHALLENGED
+        return NOT_DISCRIMINATING if self.stands else self.verdict.value
 
     @property
     def met(self) -> bool:
@@ -73,10 +118,13 @@ class Record:
             ),
             "unit": claim.unit,
             "tolerance": claim.tolerance if claim.sort != "statement" else None,
+            "margin": _plain(claim.margins) if claim.sort != "statement" else None,
             "ns2": self.ns2,
             "agrees_with_ns2": self.agrees_with_ns2,
             "by_construction": claim.by_construction or None,
             "verdict": self.verdict.value,
+            "without_mechanism": None if self.challenge is None else self.challenge.verdict.value,
+            "counted_as": self.counted_as,
             "reason": self.reason,
         }
 
@@ -87,9 +135,11 @@ _BOUNDS: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": o
 def judge(claim: Claim, finding: Finding | None) -> Record:
     """Return the verdict on a claim.
 
-    A number is reproduced if its mean is within the claim's tolerance of the printed number,
-    regardless of the width of its interval. Raises ValueError for a finding that does not answer the
-    claim, which is an error of ours, not of the paper.
+    A number is reproduced if its mean is within the claim's tolerance of the printed number and the
+    order that the paper concludes from it holds. It cannot be judged if our interval or the print's
+    own error is wider than the tolerance, unless both together do not bridge the distance. Raises
+    ValueError for a finding that does not answer the claim, which is an error of ours, not of the
+    paper.
     """
     if claim.not_testable:
         return Record(claim, Verdict.NOT_TESTABLE, claim.not_testable)
@@ -102,11 +152,40 @@ def judge(claim: Claim, finding: Finding | None) -> Record:
     _check_count(claim, finding.ours)
     near = None if finding.ns2 is None else _near_ns2(claim, finding.ours, finding.ns2)
     verdict = Verdict.NOT_REPRODUCED
-    if _agrees(claim, finding.ours):
+    if _open(claim, finding.ours):
+        verdict = Verdict.UNDECIDED
+    elif _agrees(claim, finding.ours) and finding.holds is not False:
         verdict = Verdict.REPRODUCED
     elif finding.holds:
         verdict = Verdict.OTHER_NUMBER
     return Record(claim, verdict, finding.reason, finding.ours, finding.ns2, near)
+
+
+def _open(claim: Claim, ours: Sequence[Value]) -> bool:
+    """Return whether intervals leave open which side of the tolerance the numbers are on."""
+    numbers = [float(each) for each in claim.numbers or []]
+    if claim.comparator in _BOUNDS:
+        return any(
+            value.low is not None and value.high is not None and value.low < bound < value.high
+            for value, bound in zip(ours, numbers, strict=True)
+        )
+    expected = list(zip(numbers, claim.margins, strict=True))
+    if claim.comparator == "range" and len(ours) == 1:
+        low, high = numbers[0] - claim.margins[0], numbers[1] + claim.margins[1]
+        expected = [((low + high) / 2, (high - low) / 2)]
+    states = [
+        _side(value, number, margin, claim.print_error)
+        for value, (number, margin) in zip(ours, expected, strict=True)
+    ]
+    return None in states and False not in states
+
+
+def _side(value: Value, number: float, margin: float, print_error: float) -> bool | None:
+    """Return whether means can be compared; False if a value is far in any case, None if neither."""
+    own = 0.0 if value.low is None or value.high is None else (value.high - value.low) / 2
+    if max(own, print_error) <= margin * (1 + 1e-9):  # printed decimals are no binary fractions
+        return True
+    return False if abs(value.mean - number) > margin + own + print_error else None
 
 
 def _judge_statement(claim: Claim, finding: Finding) -> Record:
@@ -126,7 +205,7 @@ def _check_count(claim: Claim, ours: Sequence[Value]) -> None:
 def _agrees(claim: Claim, ours: Sequence[Value]) -> bool:
     """Return whether values are within the tolerance of the printed ones."""
     printed = [float(each) for each in claim.numbers or []]
-    margin = [claim.tolerance * abs(each) for each in printed]
+    margin = claim.margins
     if claim.comparator == "range":
         if len(ours) == 2:
             return all(
@@ -148,7 +227,7 @@ def _same(claim: Claim, number: float | None) -> tuple[Value, ...]:
 
 
 def _near_ns2(claim: Claim, ours: Sequence[Value], ns2: float) -> bool:
-    return all(abs(value.mean - ns2) <= claim.tolerance * abs(ns2) for value in ours)
+    return all(abs(value.mean - ns2) <= max(claim.margins) for value in ours)
 
 
 def _plain(values: list[Any]) -> Any:
@@ -157,10 +236,9 @@ def _plain(values: list[Any]) -> Any:
 
 
 def counts(records: Iterable[Record]) -> dict[str, int]:
-    """Return the number of records by verdict; those by construction are counted separately."""
+    """Return the number of records by what they are counted as."""
     found = Counter(each.counted_as for each in records)
-    kinds = [*(verdict.value for verdict in Verdict), BY_CONSTRUCTION]
-    return {kind: found[kind] for kind in kinds}
+    return {kind: found[kind] for kind in KINDS}
 
 
 def shares(records: Iterable[Record]) -> dict[str, tuple[int, int]]:

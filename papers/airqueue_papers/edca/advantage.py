@@ -12,7 +12,7 @@ from airqueue_papers.edca.figures import found, jain, mean, runs
 from airqueue_papers.edca.scenarios import AP, UNENDING, network, saturated, tcp
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, Simulation
-from airqueue_papers.measured import interval, series
+from airqueue_papers.measured import apart_above, interval, series
 from airqueue_papers.picture import Panel, PaperFigure
 
 STATIONS: Final = 11
@@ -110,11 +110,6 @@ def _fairness(outcomes: Outcomes, name: str) -> float:
     return found(jain(list(_rates(run).values())) for run in runs(outcomes[name])).mean
 
 
-def _clearly_above(one: Value, other: Value) -> bool:
-    """Whether the 95 % intervals lie apart."""
-    return one.low is not None and other.high is not None and one.low > other.high
-
-
 def _compare_udp(outcomes: Outcomes) -> Iterable[Finding]:
     advantage = _advantage(outcomes, "udp")
     tests = [_rates(run) for run in runs(outcomes["udp"])]
@@ -132,7 +127,7 @@ def _compare_tcp(outcomes: Outcomes) -> Iterable[Finding]:
     of_mean = list(map(_of_mean, runs(outcomes["tcp"])))
     twice, starved = sum(x >= 2 for x in of_mean), sum(x < 0.1 for x in of_mean)
     loss = {source: _advantage(outcomes, f"{source}-loss") for source in ("udp", "tcp")}
-    magnified = by_tcp.mean > udp.mean
+    magnified = apart_above(by_tcp, udp)
     why = "" if magnified else ": TCP magnifies random differences"
     yield Finding(
         "edca.fig2",
@@ -142,7 +137,7 @@ def _compare_tcp(outcomes: Outcomes) -> Iterable[Finding]:
         f"{_fairness(outcomes, 'udp'):.3f} to {_fairness(outcomes, 'tcp'):.2f}{why}; if instead "
         f"the others lose frames to noise, station 11 has "
         f"{interval(loss['tcp'], digits=2)} by TCP and {interval(loss['udp'], digits=2)} by UDP"
-        f"{', which is magnified' if _clearly_above(loss['tcp'], loss['udp']) else ''}.",
+        f"{', which is magnified' if apart_above(loss['tcp'], loss['udp']) else ''}.",
         holds=magnified,
     )
 

@@ -10,7 +10,7 @@ from airqueue_papers.http.downloads import NEAR
 from airqueue_papers.http.scenarios import LARGE, THINK_S, LargeAndSmall, Sessions
 from airqueue_papers.http.users import AT_MEAN_SIZE, model_s, simulations
 from airqueue_papers.item import Budget, Item, Outcomes, Run
-from airqueue_papers.measured import apart, interval, percent, series
+from airqueue_papers.measured import apart, apart_above, interval, percent, series
 from airqueue_papers.picture import Panel, PaperFigure
 
 NODES: Final = 21
@@ -104,7 +104,7 @@ def _compare_turns(outcomes: Outcomes) -> Iterable[Finding]:
         f"With W* = {LARGE} the mean delay is {interval(first)} s first come first served and "
         f"{interval(turns)} s by turns, {percent(error)} from the {interval(small)} s of W* = 1; "
         f"FQ-CoDel has {interval(fq_codel)} s.",
-        holds=turns.mean < first.mean and error <= NEAR,
+        holds=apart_above(first, turns) and error <= NEAR,
     )
 
 
@@ -120,7 +120,7 @@ def _large_and_small_files(outcomes: Outcomes) -> Finding:
         f"{interval(large[1], digits=1)} s, and files of 16 kB of {NODES - 2} others from "
         f"{interval(small[0])} to {interval(small[1])} s; by turns W* = {LARGE} gives "
         f"{interval(turns[1], digits=1)} and {interval(turns[0])} s.",
-        holds=small[1].mean > small[0].mean and large[1].mean < large[0].mean,
+        holds=apart_above(small[1], small[0]) and apart_above(large[0], large[1]),
     )
 
 

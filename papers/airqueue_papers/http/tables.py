@@ -12,7 +12,7 @@ from airqueue_papers.finding import Finding, Value
 from airqueue_papers.http.downloads import ACKS, NEAR
 from airqueue_papers.http.scenarios import LARGE, MEAN_BYTES, Sessions
 from airqueue_papers.item import Budget, Item, Outcomes, Run
-from airqueue_papers.measured import interval, percent, series
+from airqueue_papers.measured import above, interval, percent, series
 from airqueue_papers.picture import Panel, PaperFigure, Series
 
 _BITS: Final = 8.0 * MEAN_BYTES
@@ -37,7 +37,7 @@ def _runs(cases: Iterable[Sessions], budget: Budget) -> Mapping[str, Run]:
 def _compare_table2(outcomes: Outcomes) -> Iterable[Finding]:
     one, large = _ONE["pareto"], _LARGE
     delays = {case: case.delay(outcomes).mean for case in (one, large)}
-    shorter = delays[large] < delays[one]
+    shorter = above(large.shorter_by(one, outcomes))
     yield _of_table("http.table2.w1", one, outcomes, holds=shorter)
     yield _of_table("http.table2.wbig", large, outcomes, holds=shorter)
     analytic = float(affine_delay_s(_BITS))
@@ -98,7 +98,7 @@ def _compare_table3(outcomes: Outcomes) -> Iterable[Finding]:
         "http.dyn_delack.worse",
         f"It takes {dynamic.mean:.4f} s with a timer of 40 ms and {own.mean:.4f} s with 100 ms, and "
         f"d = 2 takes {means[2]:.4f} s, for files of the same sizes.",
-        holds=dynamic.mean > means[2],
+        holds=above(_BY_D[2].shorter_by(_DYNAMIC, outcomes)),
     )
     best = min(means, key=lambda d: means[d])
     rivals = {"d = 1": means[1], "the dynamic scheme": dynamic.mean}

@@ -99,7 +99,7 @@ def share(part: float, of: float) -> float:
 
 def misses(name: str, ours: Value) -> bool:
     """Return whether a number is outside its claim's tolerance."""
-    record = judge(claim.load("mesh").claims[name], Finding(name, "", (ours,), holds=False))
+    record = judge(claim.load("mesh").claims[name], Finding(name, "", (ours,)))
     return record.verdict is Verdict.NOT_REPRODUCED
 
 
