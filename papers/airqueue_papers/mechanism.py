@@ -83,11 +83,13 @@ def load(paper: str) -> Grounds:
     table = toml_text.parse(file.read_text("utf-8"))
     mechanisms = [Mechanism(paper, **_tuples(each)) for each in table.get("mechanisms", ())]
     nulls = [Null(**_tuples(each)) for each in table.get("nulls", ())]
-    names = [claim for each in (*mechanisms, *nulls) for claim in each.claims]
+    grounds = Grounds(tuple(mechanisms), tuple(nulls))
+    names = [claim for of in mechanisms for claim in of.claims]
+    names += [claim for of in nulls for claim in of.claims]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"{FOLDER}/{paper}.toml: {min(twice)} is there twice")
-    return Grounds(tuple(mechanisms), tuple(nulls))
+    return grounds
 
 
 def _tuples(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import importlib
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airqueue.runs import Store, Work, WorkProgress, execute
 from airqueue.runs.backend import Backend
 from airqueue_papers import claim
+from airqueue_papers.challenge import challenge_of
 from airqueue_papers.claim import PAPERS, Claim
 from airqueue_papers.emulation import KIND
 from airqueue_papers.item import Budget, Item, Paper, Run
@@ -146,6 +147,9 @@ def _judged(chosen: Chosen, runs: Mapping[str, Run], results: Mapping[str, Any])
     strange = sorted(found.keys() - {each.id for each in chosen.claims})
     if strange:
         raise ValueError(f"{chosen.name} answers {strange[0]}, which is no claim of it")
-    records = [judge(each, found.get(each.id)) for each in chosen.claims]
+    records = [
+        replace(judge(each, found.get(each.id)), challenge=challenge_of(each))
+        for each in chosen.claims
+    ]
     pictures, sentences = chosen.item.pictures(outcomes), chosen.item.says(outcomes)
     return Reproduced(chosen, runs, records, tuple(pictures), tuple(sentences))

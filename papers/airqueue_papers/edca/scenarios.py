@@ -177,6 +177,25 @@ class Shared:
         return Simulation(self.scenario(duration_s), replications, weight=weight)
 
 
+def divide(described: Description) -> None:
+    """Give flows their categories: data is best effort."""
+    described["mac"] = {"access": "edca"}
+    for flow in described["flows"]:
+        flow["category"] = "vo" if flow["source"] == "voice" else "be"
+
+
+def prioritise(described: Description) -> None:
+    """Give flows and stations Table 2: acknowledgements have a category, or share it with calls."""
+    divide(described)
+    rows = {(who, category): access.keys() for who, category, access in TABLE2.values()}
+    stations: EdcaTable = {"be": rows["sta", "be"], "vo": rows["sta", "vo"]}
+    described["mac"]["edca"] = stations
+    described["stations"][0]["mac"] = {"edca": {"be": rows[AP, "be"], "vo": rows[AP, "vo"]}}
+    for flow in described["flows"]:
+        if flow["source"] == "tcp":
+            flow["ack_category"] = "vo"
+
+
 @dataclass(frozen=True, slots=True)
 class Transfers:
     """TCP uploads to the access point and downloads from it, one to a station; Figs 2, 6 to 9."""
@@ -223,10 +242,10 @@ class Transfers:
             described["flows"].append({**flow, **rate})
         if self.calls != "none":
             self._call(described)
-        if self.scheme != "default":
-            self._divide(described)
+        if self.scheme == "802.11e":
+            divide(described)
         if self.scheme == "table2":
-            self._prioritise(described)
+            prioritise(described)
         return described
 
     def _call(self, described: Description) -> None:
@@ -240,22 +259,6 @@ class Transfers:
             there: FlowTable = {"name": f"{end} speaks", "from": end, "to": AP}
             back: FlowTable = {"name": f"{end} listens", "from": AP, "to": end}
             described["flows"] += [{**way, "source": "voice"} for way in (there, back)]
-
-    def _divide(self, described: Description) -> None:
-        """Give flows their categories: data is best effort."""
-        described["mac"] = {"access": "edca"}
-        for flow in described["flows"]:
-            flow["category"] = "vo" if flow["source"] == "voice" else "be"
-
-    def _prioritise(self, described: Description) -> None:
-        """Table 2: acknowledgements have a category of their own, or share it with calls."""
-        rows = {(who, category): access.keys() for who, category, access in TABLE2.values()}
-        stations: EdcaTable = {"be": rows["sta", "be"], "vo": rows["sta", "vo"]}
-        described["mac"]["edca"] = stations
-        described["stations"][0]["mac"] = {"edca": {"be": rows[AP, "be"], "vo": rows[AP, "vo"]}}
-        for flow in described["flows"]:
-            if flow["source"] == "tcp":
-                flow["ack_category"] = "vo"
 
     def simulation(self, duration_s: float, replications: int) -> Simulation:
         """Return its replications."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -57,9 +57,14 @@ def _runs_fig5(budget: Budget) -> Mapping[str, Run]:
     return {case.name: case.simulation(budget) for case in _TEN_BY_D}
 
 
-def _compare_fig4(outcomes: Outcomes) -> Iterable[Finding]:
+def compare_fig4(
+    outcomes: Outcomes,
+    model: Callable[[float], tuple[float, float]] = model_mbps,
+    contenders: Callable[[int], float] = lambda connections: 1 + connections / 2,
+) -> Iterable[Finding]:
+    """Find the claims of Fig. 4, also with another model and another number of contending nodes."""
     simulated = {case.connections: case.throughput(outcomes).mean for case in MANY_SEGMENTS}
-    few = {n: (model_mbps(n)[0], simulated[n]) for n in CONNECTIONS if n <= FEW}
+    few = {n: (model(n)[0], simulated[n]) for n in CONNECTIONS if n <= FEW}
     n, error = furthest(few)
     yield Finding(
         "http.fig4.small",
@@ -67,7 +72,7 @@ def _compare_fig4(outcomes: Outcomes) -> Iterable[Finding]:
         f"W* = {LARGE} (furthest at {n}: {few[n][0]:.3f} and {few[n][1]:.3f} Mb/s).",
         holds=error <= NEAR,
     )
-    contended, token = model_mbps(MANY)
+    contended, token = model(MANY)
     at_most = apart(token, simulated[MANY])
     yield Finding(
         "http.fig4.large",
@@ -76,20 +81,24 @@ def _compare_fig4(outcomes: Outcomes) -> Iterable[Finding]:
         f"{percent(apart(contended, simulated[MANY]))} from it.",
         holds=at_most <= NEAR and at_most < apart(contended, simulated[MANY]),
     )
-    yield from _about_the_models(outcomes)
+    yield from _about_the_models(outcomes, model, contenders)
 
 
-def _about_the_models(outcomes: Outcomes) -> Iterable[Finding]:
-    crossing = next((n for n in range(2, 100) if model_mbps(n)[0] < model_mbps(n)[1]), None)
+def _about_the_models(
+    outcomes: Outcomes,
+    model: Callable[[float], tuple[float, float]],
+    contenders: Callable[[int], float],
+) -> Iterable[Finding]:
+    crossing = next((n for n in range(2, 100) if model(n)[0] < model(n)[1]), None)
     where = "nowhere below 100" if crossing is None else f"at {crossing}"
     yield Finding(
         "http.order_small",
-        f"Eq. (10) gives {model_mbps(2)[0]:.3f} Mb/s and Eq. (9) {model_mbps(2)[1]:.3f} with two "
+        f"Eq. (10) gives {model(2)[0]:.3f} Mb/s and Eq. (9) {model(2)[1]:.3f} with two "
         f"connections; it first gives less {where}.",
         holds=crossing is not None and crossing > TEN,
     )
     ten = Downloads(TEN, window=1)
-    found, printed = ten.backlogged(outcomes), 1 + TEN / 2
+    found, printed = ten.backlogged(outcomes), contenders(TEN)
     near = apart(found.mean, printed) <= 0.25
     why = (
         ""
@@ -167,7 +176,7 @@ def _pictures_fig5(outcomes: Outcomes) -> Iterable[PaperFigure]:
 FIG4: Final = Item(
     "fig4",
     "Throughput over the number of connections (Fig. 4)",
-    _compare_fig4,
+    compare_fig4,
     _runs_fig4,
     _pictures_fig4,
     (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -68,16 +68,17 @@ def _runs_fig7(budget: Budget) -> Mapping[str, Run]:
     return simulations((*cases, *_ANY_LAW), budget)
 
 
-def _compare_fig7(outcomes: Outcomes) -> Iterable[Finding]:
+def compare_fig7(outcomes: Outcomes, model: Callable[..., float] = model_s) -> Iterable[Finding]:
+    """Find the claims of Fig. 7, also with another model of the arguments of `model_s`."""
     found = {
         (law, window): _delays(_of(law, window, outcomes), outcomes)
         for law in _LAWS
         for window in _WINDOWS
     }
     small = {law: found[law, 1] for law in _LAWS}
-    pairs = {(law, n): (model_s(n), small[law][n].mean) for law in _LAWS for n in small[law]}
+    pairs = {(law, n): (model(n), small[law][n].mean) for law in _LAWS for n in small[law]}
     (law, n), error = furthest(pairs)
-    once = apart(model_s(n, cost="corrected"), pairs[law, n][1])
+    once = apart(model(n, cost="corrected"), pairs[law, n][1])
     yield Finding(
         "http.fig7.model",
         f"Eq. (17) is furthest at {n:.0f} nodes with {law} sizes, {percent(error)} from the "
@@ -148,12 +149,11 @@ def _pictures_fig7(outcomes: Outcomes) -> Iterable[PaperFigure]:
     yield PaperFigure("http-fig7", "Session delay over the number of nodes, as Fig. 7", (panel,))
 
 
-def _compare_fig8(outcomes: Outcomes) -> Iterable[Finding]:
-    pairs = {
-        case.think_s: (model_s(11, case.think_s), case.delay(outcomes).mean) for case in _ELEVEN
-    }
+def compare_fig8(outcomes: Outcomes, model: Callable[..., float] = model_s) -> Iterable[Finding]:
+    """Find the claim of Fig. 8, also with another model of the arguments of `model_s`."""
+    pairs = {case.think_s: (model(11, case.think_s), case.delay(outcomes).mean) for case in _ELEVEN}
     think, error = furthest(pairs)
-    once = apart(model_s(11, think, "corrected"), pairs[think][1])
+    once = apart(model(11, think, "corrected"), pairs[think][1])
     yield Finding(
         "http.fig8.load",
         f"Eq. (17) is furthest at a think time of {think:g} s, {percent(error)} from the simulation "
@@ -215,7 +215,7 @@ AT_MEAN_SIZE: Final = (
 FIG7: Final = Item(
     "fig7",
     "Session delay over the number of nodes (Fig. 7)",
-    _compare_fig7,
+    compare_fig7,
     _runs_fig7,
     _pictures_fig7,
     (
@@ -229,7 +229,7 @@ FIG7: Final = Item(
 FIG8: Final = Item(
     "fig8",
     "Session delay over the think time (Fig. 8)",
-    _compare_fig8,
+    compare_fig8,
     lambda budget: simulations(_ELEVEN, budget),
     _pictures_fig8,
     (AT_MEAN_SIZE,),

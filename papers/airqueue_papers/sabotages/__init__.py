@@ -1,0 +1,1 @@
+"""How each mechanism is switched off, for `airqueue_papers.sabotage`: a module for each paper."""
