@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact demo demo-diagnose fuzz binaries wheel deb deny clean \
+.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact sabotage demo demo-diagnose fuzz binaries wheel deb deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -135,6 +135,9 @@ validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 
 gallery-exact: $(VENV)/.installed  ## the kernel's TCP in the papers' networks, measured anew; takes the better part of an hour
 	$(BIN)/python -m validation.exact --site $(TARGET)/gallery
+
+sabotage: $(VENV)/.installed  ## the papers' mechanisms switched off one by one, and the first lines of docs/reproduction.md; takes ten minutes
+	$(BIN)/python -m validation.sabotage --site $(TARGET)/gallery
 
 gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; takes ten minutes to half an hour
 	$(BIN)/python -m validation.gallery --out docs --site $(TARGET)/gallery --budget $(BUDGET)

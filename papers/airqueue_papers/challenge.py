@@ -40,6 +40,13 @@ class Row:
     """None if nothing was judged: the claim rests on nothing."""
     ours_without: tuple[float, ...]
 
+    @property
+    def challenge(self) -> Challenge | None:
+        """What became of the claim without what it rests on."""
+        if self.without is None:
+            return None
+        return Challenge(self.without, self.rests_on == NULL, self.ours_without)
+
 
 def challenge_of(claim: Claim) -> Challenge | None:
     """Return what became of a claim without its mechanism, or None if nothing is known."""
@@ -47,12 +54,13 @@ def challenge_of(claim: Claim) -> Challenge | None:
     if ground is None:
         return None
     if isinstance(ground, Null):
-        return Challenge(by_null(claim, ground).verdict, null=True)
+        judged = by_null(claim, ground)
+        return Challenge(judged.verdict, null=True, ours=tuple(map(float, ground.prediction)))
     row = _rows().get(claim.id)
     # A row of another mechanism is of before the table was changed.
     if row is None or row.without is None or row.rests_on != ground.full_name:
         return None
-    return Challenge(row.without)
+    return row.challenge
 
 
 def by_null(claim: Claim, null: Null) -> Record:
@@ -66,9 +74,8 @@ def records(rows: Iterable[Row] | None = None) -> list[Record]:
     found = []
     for row in _rows().values() if rows is None else rows:
         claim = claims.load(_paper(row.claim)).claims[row.claim]
-        challenge = None if row.without is None else Challenge(row.without, row.rests_on == NULL)
         ours = tuple(map(Value, row.ours))
-        found.append(Record(claim, row.verdict, "", ours, challenge=challenge))
+        found.append(Record(claim, row.verdict, "", ours, challenge=row.challenge))
     return found
 
 

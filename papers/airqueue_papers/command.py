@@ -22,7 +22,7 @@ from airqueue.linux.virtual import machine
 from airqueue.measure.events import Event
 from airqueue.runs import Local, Store, WorkProgress
 from airqueue_papers import command_tables
-from airqueue_papers.document import to_text
+from airqueue_papers.document import sabotage_to_text, to_text
 from airqueue_papers.emulation import KIND
 from airqueue_papers.item import Budget
 from airqueue_papers.reproduction import (
@@ -34,6 +34,7 @@ from airqueue_papers.reproduction import (
     missing,
     reproduce,
 )
+from airqueue_papers.sabotage import campaign, chosen_for
 
 
 @click.command("reproduce", short_help="Rebuild the tables and figures of five papers.")
@@ -66,6 +67,12 @@ from airqueue_papers.reproduction import (
     "on two cores, whatever the budget. Needs user-mode Linux.",
 )
 @click.option(
+    "--sabotage",
+    is_flag=True,
+    help="Run items also with each mechanism that their claims are about switched off, and tell "
+    "which verdicts stand all the same. Finished runs are kept, as of other runs.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1, 1024),
     help="Runs at the same time; by default as many as there are cores.",
@@ -79,6 +86,7 @@ def reproduce_command(
     only_list: bool,
     real: bool,
     exact: bool,
+    sabotage: bool,
     workers: int | None,
 ) -> None:
     """Run the simulations behind each table and figure, and judge whether each claim holds.
@@ -89,6 +97,7 @@ def reproduce_command(
       airqueue reproduce mesh.table3 rdqm
       airqueue reproduce --budget full --out report
       airqueue reproduce --exact --out report
+      airqueue reproduce http --sabotage
       airqueue reproduce --json - | jq '.claims[] | select(.verdict == "not reproduced")'
 
     Without names: all papers. Finished runs are kept, so that the same command resumes an
@@ -106,6 +115,13 @@ def reproduce_command(
         check_writable(str(json_path))
     began = time.monotonic()
     store = Store(_kept_at(out_path))
+    if sabotage:
+        if real or exact:
+            raise click.ClickException(
+                "--sabotage is for simulations: leave --real and --exact out."
+            )
+        _sabotage(names, Budget(budget), store, Local(workers), json_path)
+        return
     simulated = [each for each in chosen if not each.item.real and not each.item.exact]
     if exact:
         _check_exact(chosen, Budget(budget), store)
@@ -167,6 +183,22 @@ def _run(
             show(_event(progress))
 
         return reproduce(chosen, budget, store, backend, follow, known=known)
+
+
+def _sabotage(
+    names: Sequence[str], budget: Budget, store: Store, backend: Local, json_path: str | None
+) -> None:
+    """Carry out the items as they are and without each mechanism, and tell which verdicts stand."""
+    with on_terminal() as show:
+        items = chosen_for(names)
+        done = campaign(items, budget, store, backend, lambda each: show(_event(each)))
+    content = sabotage_to_text(done, budget)
+    if json_path == "-":
+        click.echo(content, nl=False)
+        return
+    if json_path is not None:
+        write_atomically(json_path, content)
+    command_tables.show_sabotage(stdout(), done)
 
 
 def _kept_at(out_path: str | None) -> Path:

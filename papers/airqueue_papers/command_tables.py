@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
 from airqueue import text
+from airqueue_papers.challenge import NULL, Row
+from airqueue_papers.challenge import records as as_records
 from airqueue_papers.claim import SORTS, Claim, load
 from airqueue_papers.finding import Value
+from airqueue_papers.mechanism import load as grounds
 from airqueue_papers.reproduction import Chosen, Reproduced
-from airqueue_papers.verdict import Record, Verdict, counts, shares
+from airqueue_papers.sabotage import Campaign
+from airqueue_papers.tally import sentences, tally
+from airqueue_papers.verdict import NOT_DISCRIMINATING, Record, Verdict, counts, shares
 
 _STYLES: Final = {
     Verdict.REPRODUCED: "green",
     Verdict.OTHER_NUMBER: "yellow",
     Verdict.NOT_REPRODUCED: "red",
+    Verdict.UNDECIDED: "dim",
     Verdict.NOT_TESTABLE: "dim",
 }
 _COMPARED: Final = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> ", "=": "", "range": ""}
@@ -35,7 +43,11 @@ def show_items(console: Console, chosen: Sequence[Chosen]) -> None:
 
 
 def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
-    """Print claims and verdicts item by item, then the counts."""
+    """Print the counts, claims and verdicts item by item, then the claims by verdict."""
+    records = [record for each in reproduced for record in each.records]
+    if records:
+        for sentence in sentences(tally(records)):
+            console.print(sentence, highlight=False, markup=False)
     paper = ""
     for each in reproduced:
         if each.chosen.paper != paper:
@@ -50,8 +62,60 @@ def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
         for sentence in each.sentences:
             console.print(sentence, highlight=False, markup=False)
     console.print()
-    records = [record for each in reproduced for record in each.records]
     console.print(_summary(records))
+
+
+def show_sabotage(console: Console, done: Campaign) -> None:
+    """Print what became of claims with their mechanism and without it, then the counts."""
+    by_claim = {each.claim.id: each for of in done.reproduced for each in of.records}
+    for name, rows in groupby(sorted(done.rows, key=_ground), key=_ground):
+        if not name:
+            continue
+        console.print()
+        console.print(f"{name}: {_off(name)}", style="bold", highlight=False, markup=False)
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for heading in (
+            "claim",
+            "printed",
+            "ours",
+            "without",
+            "verdict",
+            "without the mechanism",
+            "",
+        ):
+            table.add_column(heading, overflow="fold")
+        for row in rows:
+            record = by_claim[row.claim]
+            counted = replace(record, challenge=row.challenge).counted_as
+            table.add_row(
+                row.claim,
+                printed(record.claim),
+                _numbers(row.ours),
+                _numbers(row.ours_without),
+                row.verdict.value,
+                "" if row.without is None else row.without.value,
+                counted if counted == NOT_DISCRIMINATING else "",
+            )
+        console.print(table)
+    console.print()
+    for sentence in sentences(tally(as_records(done.rows))):
+        console.print(sentence, highlight=False, markup=False)
+
+
+def _ground(row: Row) -> str:
+    return row.rests_on
+
+
+def _off(name: str) -> str:
+    """Return what is switched off."""
+    paper, _, mechanism = name.partition(".")
+    if name == NULL:
+        return "a constant, or the best simpler model"
+    return next(each.off for each in grounds(paper).mechanisms if each.name == mechanism)
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return ", ".join(f"{each:.4g}" for each in values)
 
 
 def _table(records: Sequence[Record]) -> Table:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from airqueue import text
 from airqueue_papers.verdict import (
     BY_CONSTRUCTION,
     COUNTED,
@@ -36,12 +37,18 @@ class Tally:
     """Of the discriminating ones, as the next two."""
     other_number: int
     not_reproduced: int
+    conclusion_stands: int
+    """Of the discriminating ones, those of which the mechanism changes only the number."""
     values: int
     """Values about no mechanism, counted apart."""
     values_reproduced: int
     values_by_null: int
     """Values that the null prediction reproduces."""
     values_by_ours_alone: int
+    values_nearer: int
+    """Values of which ours is nearer to the print than the null prediction is."""
+    values_compared: int
+    """Values that are numbers, which can be nearer."""
     numbers: int
     """Printed numbers with one of ours beside, whatever the verdict."""
     within: tuple[tuple[float, int], ...]
@@ -72,10 +79,13 @@ def tally(records: Iterable[Record]) -> Tally:
         reproduced=reproduced,
         other_number=other_number,
         not_reproduced=not_reproduced,
+        conclusion_stands=sum(_keeps_conclusion(each) for each in found),
         values=len(values),
         values_reproduced=len(right),
         values_by_null=sum(_by_null(each) for each in values),
         values_by_ours_alone=sum(not _by_null(each) for each in right),
+        values_nearer=sum(_nearer(each) for each in values),
+        values_compared=sum(each.claim.sort != "statement" for each in values),
         numbers=len(off),
         within=tuple((by, sum(each <= by for each in off)) for by in WITHIN),
         circular=circular,
@@ -98,5 +108,72 @@ def deviations(records: Iterable[Record]) -> list[float]:
     ]
 
 
+def _keeps_conclusion(record: Record) -> bool:
+    return (
+        record.counts
+        and record.verdict is Verdict.REPRODUCED
+        and record.challenge is not None
+        and record.challenge.verdict is Verdict.OTHER_NUMBER
+    )
+
+
+def _nearer(record: Record) -> bool:
+    """Return whether all our numbers together are nearer to the print than the null prediction's."""
+    printed, null = record.claim.numbers, record.challenge.ours if record.challenge else ()
+    if not printed or not null or not record.ours:
+        return False
+    ours = [value.mean for value in record.ours]
+    away = [sum(abs(a - b) for a, b in zip(each, printed, strict=True)) for each in (ours, null)]
+    return away[0] < away[1]
+
+
 def _by_null(record: Record) -> bool:
     return record.challenge is not None and record.challenge.verdict is Verdict.REPRODUCED
+
+
+def sentences(of: Tally) -> list[str]:
+    """Return the counts in the words with which a page begins."""
+    apart = [
+        f"{text.plural(of.values, 'value')} about no mechanism",
+        f"{of.not_discriminating} that hold with their mechanism switched off as well",
+        f"{of.undecided} that cannot be judged",
+    ]
+    apart += [f"{of.unchallenged} whose mechanism has not been switched off"] * bool(
+        of.unchallenged
+    )
+    said = [
+        f"{of.discriminating} of {text.plural(of.testable, 'claim')} count, since their verdict "
+        f"depends on what they are about; apart from these are {text.listed(apart)}. Of what "
+        f"counts {_share(of.reproduced, of.discriminating)} are reproduced, {of.other_number} have "
+        f"the same conclusion with another number, and {of.not_reproduced} are not reproduced."
+    ]
+    if of.conclusion_stands:
+        said[0] += (
+            f" For {of.conclusion_stands} of the reproduced ones the mechanism changes the number, "
+            "and the conclusion stands without it."
+        )
+    if of.values:
+        said.append(
+            f"Of the values about no mechanism ours reproduce {of.values_reproduced}, a constant or "
+            f"the best simpler model {of.values_by_null}, ours alone {of.values_by_ours_alone}; ours "
+            f"are the nearer to the print for {of.values_nearer} of {of.values_compared}."
+        )
+    if of.numbers:
+        steps = [
+            f"{text.percent(number / of.numbers)} within {100 * by:.0f} %"
+            for by, number in of.within
+        ]
+        said.append(
+            f"Without any tolerance, of {text.plural(of.numbers, 'printed number')} ours are: "
+            f"{', '.join(steps)}."
+        )
+    if of.circular or of.not_testable:
+        said.append(
+            f"In none of these counts: {of.circular} by construction, whose answer was an input of "
+            f"ours, and {of.not_testable} that cannot be tested here."
+        )
+    return said
+
+
+def _share(part: int, of: int) -> str:
+    return f"{part} ({text.percent(part / of)})" if of else "none"

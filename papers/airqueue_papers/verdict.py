@@ -49,6 +49,8 @@ class Challenge:
     """The verdict on that run, or on that prediction."""
     null: bool = False
     """Whether the claim is about a value and no mechanism, so that a null prediction was judged."""
+    ours: tuple[float, ...] = ()
+    """The numbers of that run, or of that prediction."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from airqueue import simulate
-from airqueue_papers.claim import load
+from airqueue_papers.claim import Claim, load
 from airqueue_papers.item import Budget, Item, Outcomes, Simulation
 from airqueue_papers.reproduction import paper
 from airqueue_papers.verdict import Record, judge
@@ -54,6 +54,11 @@ def verdicts(name: str, item: Item, found: Outcomes) -> dict[str, Record]:
     assert set(findings) == {c.id for c in claims.values() if not c.not_testable}
     assert all(f.reason.endswith(".") for f in findings.values())
     return {key: judge(claim, findings.get(key)) for key, claim in claims.items()}
+
+
+def vague(claim: Claim) -> bool:
+    """Whether the print's own error is wider than the tolerance, so that the print is not judged."""
+    return claim.print_error > min(claim.margins)
 
 
 def check_scenarios(item: Item) -> None:

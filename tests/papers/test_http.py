@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from judged import items, judged, outcomes
+from judged import items, judged, outcomes, vague
 
 from airqueue.models.file_sizes import mean_segments
 from airqueue.models.http_contention import contention
@@ -209,6 +209,7 @@ def test_a_cell_as_the_paper_has_it_reproduces_all(name):
         key: record.reason
         for key, record in judged("http", ITEMS[name], network).items()
         if record.verdict not in (Verdict.REPRODUCED, Verdict.NOT_TESTABLE)
+        and not (record.verdict is Verdict.UNDECIDED and vague(record.claim))
     }
     assert not missed
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from airqueue_papers.claim import Claim
 from airqueue_papers.finding import Finding, Value
-from airqueue_papers.verdict import Verdict, counts, judge, shares
+from airqueue_papers.tally import sentences, tally
+from airqueue_papers.verdict import Challenge, Verdict, counts, judge, shares
 
 
 def number(printed, **changes):
@@ -56,9 +59,47 @@ def test_numbers(printed, comparator, ours, verdict):
     assert judge(number(printed, comparator=comparator), found(*ours)).verdict is verdict
 
 
-def test_a_wide_interval_excuses_nothing():
-    finding = Finding("http.a", "measured", (Value(200, 50, 350),))
-    assert judge(number(100), finding).verdict is Verdict.NOT_REPRODUCED
+@pytest.mark.parametrize(
+    ("mean", "half", "changes", "verdict"),
+    [
+        (100, 25, {}, Verdict.REPRODUCED),
+        # Wider than the tolerance: open, whichever side of the tolerance the mean is on.
+        (100, 26, {}, Verdict.UNDECIDED),
+        (150, 26, {}, Verdict.UNDECIDED),
+        # Off in any case: neither the interval nor the print's error bridges the distance.
+        (152, 26, {}, Verdict.NOT_REPRODUCED),
+        (152, 26, {"reading": 2}, Verdict.UNDECIDED),
+        (100, 0, {"ci95": 25}, Verdict.REPRODUCED),
+        (100, 0, {"ci95": 26}, Verdict.UNDECIDED),
+        (100, 0, {"ci95_interval": [70.0, 130.0]}, Verdict.UNDECIDED),
+        (100, 0, {"std": 26}, Verdict.UNDECIDED),
+        (152, 0, {"std": 26}, Verdict.NOT_REPRODUCED),
+        # A bound is open if the interval is on both sides of it.
+        (90, 9, {"comparator": "<"}, Verdict.REPRODUCED),
+        (90, 11, {"comparator": "<"}, Verdict.UNDECIDED),
+        (110, 11, {"comparator": "<"}, Verdict.UNDECIDED),
+        (110, 9, {"comparator": "<"}, Verdict.NOT_REPRODUCED),
+    ],
+)
+def test_an_interval_wider_than_the_tolerance_leaves_open_what_is_near(
+    mean, half, changes, verdict
+):
+    finding = Finding("http.a", "measured", (Value(mean, mean - half, mean + half),))
+    assert judge(number(100, **changes), finding).verdict is verdict
+
+
+def test_the_tolerance_is_of_the_effect_where_that_is_less():
+    of_the_effect = number(878, effects=(52.0,))
+    assert of_the_effect.margins == [13.0]
+    assert judge(of_the_effect, found(890)).verdict is Verdict.REPRODUCED
+    assert judge(of_the_effect, found(892)).verdict is Verdict.NOT_REPRODUCED
+    assert number(22, effects=(294.0,)).margins == [5.5]
+    assert number([85, 90], comparator="range", effects=(15.0, 10.0)).margins == [3.75, 2.5]
+
+
+def test_the_order_is_a_condition_of_a_number():
+    assert judge(number(100), found(100, holds=False)).verdict is Verdict.NOT_REPRODUCED
+    assert judge(number(100), found(100, holds=True)).verdict is Verdict.REPRODUCED
 
 
 def test_another_number_with_the_same_conclusion():
@@ -105,22 +146,94 @@ def test_where_ns2_misses_the_print_agreeing_with_ns2_is_met():
     assert not judge(claim, found(200, ns2=400)).met
 
 
-def test_counts_and_shares_leave_out_what_was_put_in():
+FELL = Challenge(Verdict.NOT_REPRODUCED)
+
+
+def challenged(verdict, off, *, null=False):
+    """A record with this verdict, and one without its mechanism."""
+    holds = verdict is Verdict.OTHER_NUMBER
+    ours = 100 if verdict is Verdict.REPRODUCED else 300
+    record = judge(number(100), found(ours, holds=holds or None))
+    assert record.verdict is verdict
+    return replace(record, challenge=Challenge(off, null))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "off", "counted_as"),
+    [
+        (Verdict.REPRODUCED, Verdict.REPRODUCED, "not discriminating"),
+        (Verdict.REPRODUCED, Verdict.OTHER_NUMBER, "reproduced"),
+        (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, "reproduced"),
+        (Verdict.REPRODUCED, Verdict.UNDECIDED, "reproduced"),
+        (Verdict.OTHER_NUMBER, Verdict.REPRODUCED, "not discriminating"),
+        (Verdict.OTHER_NUMBER, Verdict.OTHER_NUMBER, "not discriminating"),
+        (Verdict.OTHER_NUMBER, Verdict.NOT_REPRODUCED, "same conclusion, other number"),
+        # A miss is a miss, whatever becomes of it without the mechanism.
+        (Verdict.NOT_REPRODUCED, Verdict.REPRODUCED, "not reproduced"),
+        (Verdict.NOT_REPRODUCED, Verdict.NOT_REPRODUCED, "not reproduced"),
+    ],
+)
+def test_a_claim_that_survives_its_sabotage_does_not_count(verdict, off, counted_as):
+    record = challenged(verdict, off)
+    assert record.counted_as == counted_as
+    assert record.counts == (counted_as != "not discriminating")
+
+
+def test_counts_and_shares_have_what_discriminates_only():
+    unchallenged = judge(number(100), found(100))
+    wide = Finding("http.a", "measured", (Value(100, 0, 200),))
     records = [
-        judge(number(100), found(100)),
-        judge(number(100), found(300)),
+        challenged(Verdict.REPRODUCED, Verdict.NOT_REPRODUCED),
+        challenged(Verdict.REPRODUCED, Verdict.OTHER_NUMBER),
+        challenged(Verdict.NOT_REPRODUCED, Verdict.NOT_REPRODUCED),
+        challenged(Verdict.REPRODUCED, Verdict.REPRODUCED),
+        challenged(Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, null=True),
+        challenged(Verdict.NOT_REPRODUCED, Verdict.REPRODUCED, null=True),
+        unchallenged,
+        judge(number(100), wide),
         judge(number(100, by_construction="given"), found(100)),
-        judge(number(100, sort="ratio"), found(100)),
+        replace(judge(number(100, sort="ratio"), found(100)), challenge=FELL),
         judge(number(100, not_testable="a device"), None),
     ]
     assert counts(records) == {
-        "reproduced": 2,
+        "reproduced": 3,
         "same conclusion, other number": 0,
         "not reproduced": 1,
-        "not testable here": 1,
+        "not discriminating": 1,
+        "value without a mechanism": 2,
+        "not challenged yet": 1,
+        "cannot be judged": 1,
         "by construction": 1,
+        "not testable here": 1,
     }
-    assert shares(records) == {"ratio": (1, 1), "absolute": (1, 2), "statement": (0, 0)}
+    assert shares(records) == {"ratio": (1, 1), "absolute": (2, 3), "statement": (0, 0)}
+    of = tally(records)
+    assert (of.testable, of.discriminating, of.reproduced, of.not_reproduced) == (9, 4, 3, 1)
+    assert (of.values, of.values_reproduced, of.values_by_null) == (2, 1, 1)
+    assert (of.values_by_ours_alone, of.conclusion_stands) == (1, 1)
+
+
+def test_a_value_is_compared_with_what_is_predicted_without_a_mechanism():
+    near = judge(number(100), found(110))
+    nearer = replace(near, challenge=Challenge(Verdict.REPRODUCED, null=True, ours=(95.0,)))
+    farther = replace(near, challenge=Challenge(Verdict.REPRODUCED, null=True, ours=(85.0,)))
+    assert [tally([each]).values_nearer for each in (nearer, farther)] == [0, 1]
+
+
+def test_deviations_heed_no_tolerance():
+    records = [
+        judge(number(100, tolerance=0.0), found(104)),
+        judge(number(-100), found(-110)),
+        judge(number([1, 2]), found(1.12, 4)),
+        judge(number(100, by_construction="given"), found(100)),
+        judge(number(100, comparator="<"), found(99)),
+        judge(number(0), found(1)),
+        judge(number(100), found()),
+    ]
+    of = tally(records)
+    assert of.numbers == 4
+    assert of.within == ((0.05, 1), (0.1, 2), (0.15, 3), (0.25, 3))
+    assert "of 4 printed numbers ours are: 25.0 % within 5 %" in " ".join(sentences(of))
 
 
 def test_the_record_as_json():

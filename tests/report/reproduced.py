@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from airqueue.runs import Work
 from airqueue_papers.claim import Claim
 from airqueue_papers.finding import Finding, Value
@@ -9,7 +11,7 @@ from airqueue_papers.item import Budget, Calculation, Item, Simulation
 from airqueue_papers.picture import Panel, PaperFigure, Series
 from airqueue_papers.reproduction import Chosen, Reproduced
 from airqueue_papers.site import Origin
-from airqueue_papers.verdict import judge
+from airqueue_papers.verdict import Challenge, Verdict, judge
 
 ORIGIN = Origin(Budget.QUICK, "1.2.3", "22 November 2026", "Linux, two cores", "0123abc", 61.0)
 HOSTILE = "<b>\"bold\"</b> & 'sharp' $x$"
@@ -38,6 +40,15 @@ def claim(name: str, **changed: object) -> Claim:
         "because": "a quarter: of one experiment",
     }
     return Claim(**{**stated, **changed})  # type: ignore[arg-type]
+
+
+NOTICED = Challenge(Verdict.NOT_REPRODUCED)
+CHALLENGES = {
+    "mesh.stands": Challenge(Verdict.REPRODUCED),
+    "mesh.value": Challenge(Verdict.REPRODUCED, null=True, ours=(0.9,)),
+    "mesh.alone": None,
+}
+"""What became of claims without their mechanism; of all others the verdict falls."""
 
 
 def _value(mean: float, half: float) -> Value:
@@ -72,11 +83,18 @@ def records():
         ),
         (claim("never", printed=1.5e-5, unit="s"), [], None, None),
         (claim("given", by_construction="the printed capacity is a setting"), [Value(0.94)], 1, 0),
+        (claim("stands"), [Value(0.94)], None, None),
+        (claim("value"), [Value(0.94)], None, None),
+        (claim("alone"), [Value(0.94)], None, None),
+        (claim("open"), [_value(0.94, 0.5)], None, None),
         (claim("hostile", quantity=HOSTILE, conditions=HOSTILE, unit="<i>"), [Value(1)], 0, None),
     ]
     reason = "with 20 packets a queue we measured what stands here, and it took a while to find why"
     judged = [
-        judge(of, Finding(of.id, reason, tuple(ours), holds and bool(holds), ns2))
+        replace(
+            judge(of, Finding(of.id, reason, tuple(ours), holds and bool(holds), ns2)),
+            challenge=CHALLENGES.get(of.id, NOTICED),
+        )
         for of, ours, holds, ns2 in found
     ]
     return [
@@ -141,6 +159,7 @@ def reproduced():
         claim("http", id="http.table2.w1", item="table2", place="Table 2"),
         Finding("", "the model gives it", (Value(0.95),)),
     )
+    other = replace(other, challenge=NOTICED)
     return [
         Reproduced(Chosen("mesh", item), runs, records(), pictures()),
         Reproduced(

@@ -34,7 +34,7 @@ def test_it_counts_verdicts_and_shares(page):
     _, text = page
     row = next(line for line in text.splitlines() if line.startswith("| **all** |"))
     assert [cell.strip() for cell in row.split("|")[2:-1]] == [
-        *("4", "2", "2", "1", "2"),
+        *("4", "2", "2", "1", "1", "1", "1", "2", "1"),
         *("3 of 5", "1 of 2", "1 of 1"),
     ]
 

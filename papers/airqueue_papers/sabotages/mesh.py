@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from airqueue.description import Description
+from airqueue_papers.item import Simulation
 from airqueue_papers.mesh.networks import FIFO50, SCHEMES, SIZED, TCPAP, USUAL_FRAMES
 from airqueue_papers.mesh.several import SHAPES
 from airqueue_papers.sabotage import Runs, Sabotage, scenarios, with_scenario
@@ -59,7 +61,14 @@ def _all_sense(item: str, runs: Runs) -> Runs:
 
 
 def _one_flow(_: str, runs: Runs) -> Runs:
-    return {**runs, **{each.name: runs[f"alone-{each.name}"] for each in (FIFO50, SIZED)}}
+    changed = dict(runs)
+    for each in (FIFO50, SIZED):
+        several, alone = runs[each.name], runs[f"alone-{each.name}"]
+        assert isinstance(several, Simulation)
+        assert isinstance(alone, Simulation)
+        # As often as the others: losses are taken replication by replication.
+        changed[each.name] = replace(alone, replications=several.replications)
+    return changed
 
 
 def _no_calls(_: str, runs: Runs) -> Runs:

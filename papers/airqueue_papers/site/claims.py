@@ -13,7 +13,13 @@ from airqueue.report.html import prose
 from airqueue_papers.claim import Claim, Number
 from airqueue_papers.finding import Value
 from airqueue_papers.site.verdicts import LOOKS, chip
-from airqueue_papers.verdict import Record, Verdict
+from airqueue_papers.verdict import (
+    NOT_DISCRIMINATING,
+    UNCHALLENGED,
+    VALUE,
+    Record,
+    Verdict,
+)
 
 _COMPARED: Final = {"<": "< ", "<=": "≤ ", ">": "> ", ">=": "≥ "}
 _UNSAID: Final = frozenset({"", "count", "name", "ratio", "fraction", "probability"})
@@ -111,8 +117,12 @@ def printed(claim: Claim, usual: float | None = None) -> str:
     joined = " to " if claim.comparator == "range" else ", "
     shown = _COMPARED.get(claim.comparator, "") + joined.join(map(_as_printed, numbers))
     said = [_spread(claim), claim.uncertainty]
-    if usual is not None and _has_tolerance(claim) and claim.tolerance != usual:
-        said.append(f"near: within {claim.tolerance * 100:.3g} %")
+    if usual is not None and _has_tolerance(claim):
+        if claim.effects:
+            margins = ", ".join(f"{each:.3g}" for each in claim.margins)
+            said.append(f"near: within {margins}{_unit(claim)}")
+        elif claim.tolerance != usual:
+            said.append(f"near: within {claim.tolerance * 100:.3g} %")
     notes = "".join(f"<small>{escape(words)}</small>" for words in said if words)
     return f"<b>{escape(shown)}</b>{_unit(claim)}{notes}"
 
@@ -182,6 +192,10 @@ def _ns2(record: Record) -> str:
 def _verdict(record: Record) -> str:
     kind = record.counted_as
     shown = chip(kind)
+    if kind in (NOT_DISCRIMINATING, VALUE, UNCHALLENGED):
+        shown += f"<small>{escape(record.verdict.value)}</small>"
+    if kind == VALUE and record.challenge is not None:
+        shown += f"<small>the null prediction: {escape(record.challenge.verdict.value)}</small>"
     if kind == "by construction":
         shown += f"<small>{escape(record.claim.by_construction)}</small>"
         if record.verdict is not Verdict.REPRODUCED:
@@ -195,7 +209,7 @@ def _gauge(record: Record) -> str:
     """Return a picture of deviations: tolerance as a band, ours with its interval, ns-2 hollow."""
     claim = record.claim
     offs = [_deviation(claim, index, value) for index, value in enumerate(record.ours)]
-    if not claim.tolerance or None in offs:
+    if not all(claim.margins) or None in offs:
         return ""
     line = _GAUGE[1]
     height = line * len(offs)
@@ -243,8 +257,8 @@ def _gauge_value(claim: Claim, index: int, value: Value, y: float) -> list[str]:
 
 def _place(claim: Claim, index: int, number: float) -> float:
     """Return the position of a number on a gauge, at most the gauge's end."""
-    off = _deviation(claim, index, Value(number)) or 0.0
-    share = off / claim.tolerance / _GAUGE_TOLERANCES
+    off = number - float((claim.numbers or [number])[index])
+    share = off / claim.margins[index] / _GAUGE_TOLERANCES
     return _GAUGE[0] * (0.5 + 0.5 * min(max(share, -1.0), 1.0))
 
 

@@ -11,7 +11,7 @@ from airqueue_papers.claim import load
 from airqueue_papers.reproduction import Reproduced
 from airqueue_papers.site.claims import claim_table, legend, usual_tolerance
 from airqueue_papers.site.paper import STYLES, navigation, page_of, records_of
-from airqueue_papers.site.verdicts import bar, cards, meanings_section
+from airqueue_papers.site.verdicts import bar, cards, lead, meanings_section
 
 
 def index_page(
@@ -26,6 +26,7 @@ def index_page(
         "<h1>Papers on queues of Wi&#8209;Fi networks, rebuilt</h1>",
         f'<p class="lead">{text.plural(len(records), "claim")} of {what}, each beside the '
         "results of airqueue's simulations and models, with the verdict and its reason.</p>",
+        lead(records),
         bar(records),
         cards(records),
         '<section id="papers"><h2>Paper by paper</h2><div class="papers">',

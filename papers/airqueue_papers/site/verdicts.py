@@ -9,7 +9,17 @@ from typing import Final
 
 from airqueue import text
 from airqueue_papers.claim import SORTS
-from airqueue_papers.verdict import BY_CONSTRUCTION, Record, Verdict, counts, shares
+from airqueue_papers.tally import sentences, tally
+from airqueue_papers.verdict import (
+    BY_CONSTRUCTION,
+    NOT_DISCRIMINATING,
+    UNCHALLENGED,
+    VALUE,
+    Record,
+    Verdict,
+    counts,
+    shares,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +35,8 @@ LOOKS: Final[Mapping[str, Look]] = {
     Verdict.REPRODUCED.value: Look(
         "good",
         "✓",
-        "Our number is within the claim's tolerance of the printed one; a statement holds.",
+        "Our number is within the claim's tolerance of the printed one, and the order that the paper "
+        "concludes from it holds; a statement holds.",
     ),
     Verdict.OTHER_NUMBER.value: Look(
         "near",
@@ -36,14 +47,35 @@ LOOKS: Final[Mapping[str, Look]] = {
     Verdict.NOT_REPRODUCED.value: Look(
         "bad", "✗", "Neither the number nor the conclusion from it holds; the reason explains why."
     ),
-    Verdict.NOT_TESTABLE.value: Look(
-        "none", "–", "About hardware that no simulation or model can speak for."
+    NOT_DISCRIMINATING: Look(
+        "none",
+        "○",
+        "The verdict stands when the mechanism that the claim is about is switched off: it shows "
+        "nothing, and does not count.",
+    ),
+    VALUE: Look(
+        "none",
+        "#",
+        "A value that is about no mechanism, beside the prediction of a constant or of the best "
+        "simpler model; counted apart.",
+    ),
+    UNCHALLENGED: Look(
+        "none", "…", "The mechanism has not been switched off yet; the verdict does not count."
+    ),
+    Verdict.UNDECIDED.value: Look(
+        "none",
+        "?",
+        "Our interval, or the print's own error, is wider than the tolerance, and both do not "
+        "bridge the distance either way.",
     ),
     BY_CONSTRUCTION: Look(
         "given",
         "=",
         "The answer was an input of ours, such as a device that is modelled by its printed capacity: "
         "the result does not count.",
+    ),
+    Verdict.NOT_TESTABLE.value: Look(
+        "none", "–", "About hardware that no simulation or model can speak for."
     ),
 }
 """Verdicts in the order of the counts."""
@@ -88,6 +120,11 @@ def cards(records: Iterable[Record]) -> str:
     return f'<div class="cards">{"".join(items)}</div>' if items else ""
 
 
+def lead(records: Iterable[Record]) -> str:
+    """Return the counts in sentences."""
+    return "".join(f"<p>{escape(each)}</p>" for each in sentences(tally(records)))
+
+
 def meanings_section() -> str:
     """Return the section that explains the verdicts."""
     rows = "".join(
@@ -96,8 +133,8 @@ def meanings_section() -> str:
     )
     met = (
         "<b>Met</b> are claims that agree with the print, or with ns-2 where ns-2 itself is off the "
-        "print: a setting that the paper does not state then decides. Claims by construction, or not "
-        "testable here, are in no share."
+        "print: a setting that the paper does not state then decides. Only claims count whose "
+        "verdict changes when their mechanism is switched off."
     )
     return (
         '<section id="verdicts"><h2>Meaning of the verdicts</h2>'
