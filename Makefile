@@ -136,7 +136,7 @@ validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 gallery-exact: $(VENV)/.installed  ## the kernel's TCP in the papers' networks, measured anew; takes the better part of an hour
 	$(BIN)/python -m validation.exact --site $(TARGET)/gallery
 
-sabotage: $(VENV)/.installed  ## the papers' mechanisms switched off one by one, and the first lines of docs/reproduction.md; takes ten minutes
+sabotage: $(VENV)/.installed  ## the papers' mechanisms switched off one by one, and the first lines of docs/reproduction.md; takes some minutes
 	$(BIN)/python -m validation.sabotage --site $(TARGET)/gallery
 
 gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; takes ten minutes to half an hour
