@@ -66,7 +66,9 @@ def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
 
 
 def show_sabotage(console: Console, done: Campaign) -> None:
-    """Print what became of claims with their mechanism and without it, then the counts."""
+    """Print the counts, then what became of claims with their mechanism and without it."""
+    for sentence in sentences(tally(as_records(done.rows))):
+        console.print(sentence, highlight=False, markup=False)
     by_claim = {each.claim.id: each for of in done.reproduced for each in of.records}
     for name, rows in groupby(sorted(done.rows, key=_ground), key=_ground):
         if not name:
@@ -74,32 +76,26 @@ def show_sabotage(console: Console, done: Campaign) -> None:
         console.print()
         console.print(f"{name}: {_off(name)}", style="bold", highlight=False, markup=False)
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for heading in (
-            "claim",
-            "printed",
-            "ours",
-            "without",
-            "verdict",
-            "without the mechanism",
-            "",
-        ):
+        table.add_column("claim", no_wrap=True)
+        for heading in ("printed", "ours", "verdict", "without", "verdict", ""):
             table.add_column(heading, overflow="fold")
         for row in rows:
             record = by_claim[row.claim]
             counted = replace(record, challenge=row.challenge).counted_as
             table.add_row(
-                row.claim,
+                row.claim.partition(".")[2],
                 printed(record.claim),
                 _numbers(row.ours),
+                _short(row.verdict),
                 _numbers(row.ours_without),
-                row.verdict.value,
-                "" if row.without is None else row.without.value,
-                counted if counted == NOT_DISCRIMINATING else "",
+                _short(row.without) if row.without else "",
+                "stands" if counted == NOT_DISCRIMINATING else "",
             )
         console.print(table)
-    console.print()
-    for sentence in sentences(tally(as_records(done.rows))):
-        console.print(sentence, highlight=False, markup=False)
+
+
+def _short(verdict: Verdict) -> str:
+    return verdict.value.partition(",")[0]
 
 
 def _ground(row: Row) -> str:

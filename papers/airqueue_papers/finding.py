@@ -40,6 +40,7 @@ class Finding:
     """One value for each number of the claim; for a range one value, or two: its ends."""
     holds: bool | None = None
     """Of a statement: whether it holds. Of a number: whether the paper's conclusion from the number
-    holds, such as which is the smaller; None without a conclusion."""
+    holds, such as which is the smaller, which is a condition of the number too; None without a
+    conclusion. Nothing holds whose sign or order our interval leaves open."""
     ns2: float | None = None
     """Value of ns-2, in the unit of the claim."""

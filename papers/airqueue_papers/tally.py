@@ -29,6 +29,8 @@ class Tally:
     testable: int
     """Claims that are testable here and whose answer is not an input of ours."""
     undecided: int
+    undecided_by_print: int
+    """Of these, claims of which the print's own error is wider than the tolerance."""
     not_discriminating: int
     unchallenged: int
     discriminating: int
@@ -73,6 +75,7 @@ def tally(records: Iterable[Record]) -> Tally:
     return Tally(
         testable=len(found) - circular - untestable,
         undecided=by_kind[Verdict.UNDECIDED.value],
+        undecided_by_print=sum(_vague(each) for each in found),
         not_discriminating=by_kind[NOT_DISCRIMINATING],
         unchallenged=by_kind[UNCHALLENGED],
         discriminating=reproduced + other_number + not_reproduced,
@@ -108,6 +111,13 @@ def deviations(records: Iterable[Record]) -> list[float]:
     ]
 
 
+def _vague(record: Record) -> bool:
+    """Return whether a claim cannot be judged, and the print's own error suffices for that."""
+    margins = record.claim.margins
+    undecided = record.counted_as == Verdict.UNDECIDED.value
+    return undecided and bool(margins) and record.claim.print_error > min(margins)
+
+
 def _keeps_conclusion(record: Record) -> bool:
     return (
         record.counts
@@ -133,24 +143,32 @@ def _by_null(record: Record) -> bool:
 
 def sentences(of: Tally) -> list[str]:
     """Return the counts in the words with which a page begins."""
-    apart = [
-        f"{text.plural(of.values, 'value')} about no mechanism",
-        f"{of.not_discriminating} that hold with their mechanism switched off as well",
-        f"{of.undecided} that cannot be judged",
+    counted = [
+        f"{of.reproduced} reproduced{_share(of.reproduced, of.discriminating)}",
+        f"{of.other_number} with the same conclusion and another number",
+        f"{of.not_reproduced} not reproduced",
     ]
-    apart += [f"{of.unchallenged} whose mechanism has not been switched off"] * bool(
-        of.unchallenged
-    )
+    apart = {
+        "values about no mechanism": of.values,
+        "verdicts that stand with the mechanism off": of.not_discriminating,
+        "mechanism not switched off yet": of.unchallenged,
+        "cannot be judged": of.undecided,
+    }
     said = [
-        f"{of.discriminating} of {text.plural(of.testable, 'claim')} count, since their verdict "
-        f"depends on what they are about; apart from these are {text.listed(apart)}. Of what "
-        f"counts {_share(of.reproduced, of.discriminating)} are reproduced, {of.other_number} have "
-        f"the same conclusion with another number, and {of.not_reproduced} are not reproduced."
+        f"{of.discriminating} of {text.plural(of.testable, 'claim')} count, because their verdict "
+        f"depends on what they are about: {text.listed(counted)}."
     ]
     if of.conclusion_stands:
         said[0] += (
-            f" For {of.conclusion_stands} of the reproduced ones the mechanism changes the number, "
-            "and the conclusion stands without it."
+            f" Of the reproduced ones {of.conclusion_stands} keep their conclusion with the "
+            "mechanism off, and lose the number only."
+        )
+    listed = "; ".join(f"{words}: {number}" for words, number in apart.items() if number)
+    if listed:
+        said.append(
+            f"Apart from these, in no share: {listed}"
+            + f" ({of.undecided_by_print} by the print's own error)" * bool(of.undecided_by_print)
+            + "."
         )
     if of.values:
         said.append(
@@ -169,11 +187,11 @@ def sentences(of: Tally) -> list[str]:
         )
     if of.circular or of.not_testable:
         said.append(
-            f"In none of these counts: {of.circular} by construction, whose answer was an input of "
-            f"ours, and {of.not_testable} that cannot be tested here."
+            f"In none of these numbers: {text.plural(of.circular, 'claim')} by construction, whose "
+            f"answer was an input of ours; {of.not_testable} that cannot be tested here."
         )
     return said
 
 
 def _share(part: int, of: int) -> str:
-    return f"{part} ({text.percent(part / of)})" if of else "none"
+    return f" ({text.percent(part / of)})" if of else ""

@@ -73,6 +73,7 @@ def test_an_entry_becomes_a_claim():
         ({"printed": "many"}, "a reason for it"),
         ({"sort": "size"}, "sort size"),
         ({"sort": "statement"}, "a statement has no tolerance"),
+        ({"effects": (1.0,)}, "unknown key effects"),
     ],
 )
 def test_what_is_wrong_is_named(changes, message):
@@ -83,3 +84,23 @@ def test_what_is_wrong_is_named(changes, message):
 def test_a_file_s_reason_stands_for_claims_without_one():
     made = claim.made("there", "http", entry(because=""), {"absolute": "the file's"})
     assert made.because == "the file's"
+
+
+def test_an_effect_is_the_distance_to_what_a_number_is_compared_with():
+    sized = claim.load("mesh").claims["mesh.table3.sized.goodput"]
+    assert (sized.against, sized.effects) == ("mesh.table3.fifo50.goodput", (52.0,))
+    kept = claim.load("mesh").claims["mesh.related.enachescu"]
+    assert (kept.against, kept.effects) == (100, (15.0, 10.0))
+
+
+@pytest.mark.parametrize("against", ["http.a.c", "http.a.words"])
+def test_a_comparison_needs_a_number(monkeypatch, against):
+    words = entry(id="http.a.words", printed="qualitative", sort="statement", tolerance=0.0)
+    table = {"title": "", "authors": "", "claims": [words, entry(against=against)]}
+    monkeypatch.setattr(claim.toml_text, "parse", lambda _: table)
+    claim.load.cache_clear()
+    try:
+        with pytest.raises(ValueError, match=f"http.a.b: against {against}: this has no number"):
+            claim.load("http")
+    finally:
+        claim.load.cache_clear()

@@ -211,6 +211,9 @@ def test_counts_and_shares_have_what_discriminates_only():
     assert (of.testable, of.discriminating, of.reproduced, of.not_reproduced) == (9, 4, 3, 1)
     assert (of.values, of.values_reproduced, of.values_by_null) == (2, 1, 1)
     assert (of.values_by_ours_alone, of.conclusion_stands) == (1, 1)
+    assert (of.undecided, of.undecided_by_print, of.unchallenged) == (1, 0, 1)
+    vague = judge(number(100, std=26), found(100))
+    assert (tally([vague]).undecided, tally([vague]).undecided_by_print) == (1, 1)
 
 
 def test_a_value_is_compared_with_what_is_predicted_without_a_mechanism():
