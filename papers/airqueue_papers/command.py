@@ -189,8 +189,12 @@ def _sabotage(
     names: Sequence[str], budget: Budget, store: Store, backend: Local, json_path: str | None
 ) -> None:
     """Carry out the items as they are and without each mechanism, and tell which verdicts stand."""
+    items = chosen_for(names)
+    if not items:
+        raise click.ClickException(
+            f"--sabotage is for the simulated items of the papers: {text.listed([*names])} has none."
+        )
     with on_terminal() as show:
-        items = chosen_for(names)
         done = campaign(items, budget, store, backend, lambda each: show(_event(each)))
     content = sabotage_to_text(done, budget)
     if json_path == "-":

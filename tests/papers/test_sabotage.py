@@ -102,6 +102,8 @@ def test_the_command_tells_what_stands(store):
     assert written["format"] == "airqueue-sabotage"
     assert written["tally"]["discriminating"] == len(written["claims"]) == 4
     assert all(each["reason_without"] for each in written["claims"])
+    none = CliRunner().invoke(reproduce_command, ["beyond.queue", "--sabotage"])
+    assert none.exit_code == 1 and "beyond.queue has none" in none.stderr
     refused = run("--exact")
     assert refused.exit_code == 1 and "--sabotage is for simulations" in refused.stderr
 
