@@ -24,6 +24,7 @@ from airqueue_papers.reproduction import (
 )
 from airqueue_papers.site import Origin, write_site
 from airqueue_papers.site.verdicts import LOOKS
+from airqueue_papers.tally import sentences, tally
 from airqueue_papers.verdict import Record, counts, shares
 
 SHOWN: Final = (
@@ -80,7 +81,8 @@ def _summary(reproduced: Sequence[Reproduced]) -> str:
         cells = [*(str(number or "") for number in counts(records).values()), *met]
         lines.append(f"| {title} | {' | '.join(cells)} |")
     screens = " ".join(f"![The report](gallery/{name}.png)" for name in SCREENS)
-    return "\n".join(lines) + f"\n\n{screens}\n\n"
+    said = "\n\n".join(sentences(tally(by_paper["**all**"])))
+    return f"{said}\n\n" + "\n".join(lines) + f"\n\n{screens}\n\n"
 
 
 def _section(each: Reproduced, picture: PaperFigure, budget: Budget) -> str:

@@ -32,6 +32,7 @@ def test_it_shows_the_chosen_figures_and_removes_older_ones(page):
 
 def test_it_counts_verdicts_and_shares(page):
     _, text = page
+    assert "8 of 12 claims count" in text
     row = next(line for line in text.splitlines() if line.startswith("| **all** |"))
     assert [cell.strip() for cell in row.split("|")[2:-1]] == [
         *("4", "2", "2", "1", "1", "1", "1", "2", "1"),
