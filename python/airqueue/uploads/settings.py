@@ -1,0 +1,130 @@
+"""The channel access that a user has set, and the ratio of accesses that follows from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypedDict
+
+from airqueue.models.edca_defaults import edca_defaults
+from airqueue.models.edca_slots import slots
+from airqueue.models.errors import ModelError
+from airqueue.models.phy_names import phy
+
+Category = Literal["bk", "be", "vi", "vo"]
+
+CATEGORIES: Final[tuple[Category, ...]] = ("bk", "be", "vi", "vo")
+NAMES: Final[Mapping[Category, str]] = {
+    "bk": "background",
+    "be": "best effort",
+    "vi": "video",
+    "vo": "voice",
+}
+DSCPS: Final[Mapping[Category, int]] = {"bk": 8, "be": 0, "vi": 34, "vo": 46}
+"""CS1, default, AF41, EF: the categories that RFC 8325 gives them, and Linux since 5.19."""
+TRANSMISSIONS: Final = 200_000
+"""Of the model: its own interval is then about one percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """EDCA parameters of one category; windows are the standard's CWmin and CWmax."""
+
+    aifsn: int
+    cw_min: int
+    cw_max: int
+    txop_s: float
+    """0: one frame exchange."""
+
+
+class AccessDict(TypedDict):
+    """The same in results."""
+
+    aifsn: int
+    cw_min: int
+    cw_max: int
+    txop_s: float
+
+
+Settings = Mapping[Category, Access]
+
+
+def defaults() -> dict[Category, Access]:
+    """Return the standard's defaults for stations with OFDM, which hostapd announces too."""
+    table = edca_defaults(phy("g"))
+    return {
+        category: Access(found.aifsn, round(found.cw_min), round(found.cw_max), float(found.txop_s))
+        for category in CATEGORIES
+        for found in [table[category.upper()]]
+    }
+
+
+def to_dict(settings: Settings) -> dict[Category, AccessDict]:
+    """Return settings as results and captures have them."""
+    return {
+        category: {
+            "aifsn": each.aifsn,
+            "cw_min": each.cw_min,
+            "cw_max": each.cw_max,
+            "txop_s": each.txop_s,
+        }
+        for category, each in settings.items()
+    }
+
+
+def from_dict(value: object) -> dict[Category, Access]:
+    """Return settings of a capture; raise ValueError if there are none."""
+    if not isinstance(value, dict) or set(value) != set(CATEGORIES):
+        raise ValueError("no settings of the four access categories")
+    found: dict[Category, Access] = {}
+    for category in CATEGORIES:
+        each = value[category]
+        if not isinstance(each, dict) or not {"aifsn", "cw_min", "cw_max", "txop_s"} <= set(each):
+            raise ValueError(f"no settings of {NAMES[category]}")
+        whole = [each[name] for name in ("aifsn", "cw_min", "cw_max")]
+        txop = each["txop_s"]
+        if not all(type(v) is int for v in whole) or type(txop) not in (int, float):
+            raise ValueError(f"settings of {NAMES[category]} that are no numbers")
+        found[category] = checked(Access(*whole, float(txop)))
+    return found
+
+
+def checked(access: Access) -> Access:
+    """Return the access; raise ValueError with what is wrong.
+
+    Ranges are those of the EDCA Parameter Set element (IEEE 802.11-2016, 9.4.2.29).
+    """
+    if not 1 <= access.aifsn <= 15:
+        raise ValueError(f"AIFSN is {access.aifsn}; give 1 to 15")
+    for name, value in (("CWmin", access.cw_min), ("CWmax", access.cw_max)):
+        if not 0 <= value <= 32767 or (value + 1) & value:
+            raise ValueError(
+                f"{name} is {value}; give one less than a power of two, as 15 (not the exponent 4)"
+            )
+    if access.cw_max < access.cw_min:
+        raise ValueError(f"CWmax {access.cw_max} is less than CWmin {access.cw_min}")
+    if not 0 <= access.txop_s <= 65535 * 32e-6:
+        raise ValueError(f"the TXOP limit is {access.txop_s:g} s; give 0 to 2.097 s")
+    return access
+
+
+def predicted(one: Access, other: Access, of_one: int, of_other: int) -> float | None:
+    """Return ln of the accesses of a station with ``one`` over those of a station with ``other``.
+
+    ``of_one``, ``of_other``: how many saturated stations there are of each; all hear each other, and
+    lose nothing but by collisions. The exact contention of `airqueue.models.edca_slots`. None where
+    one of the two gets next to nothing.
+    """
+    first = min(one.aifsn, other.aifsn)
+    try:
+        ratio = slots(
+            [of_one, of_other],
+            [one.aifsn - first, other.aifsn - first],
+            [one.cw_min, other.cw_min],
+            [one.cw_max, other.cw_max],
+            transmissions=TRANSMISSIONS,
+        ).ratio(0, 1)
+    except ModelError:
+        return None
+    return math.log(ratio.mean) if ratio.mean > 0 else None
