@@ -32,7 +32,8 @@ import finished
 from airqueue.measure.prober import ProbeError
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.uploads.method import measure
-from airqueue.uploads.settings import Access, Category, predicted
+from airqueue.uploads.settings import Access, Category
+from airqueue.uploads.settings import expected as log_ratio
 from verdicts import bound
 
 SEED: Final = 918_273_645
@@ -87,12 +88,6 @@ def access(draw: Draw) -> Access:
     return Access(int(draw.integers(2, 11)), 2**low - 1, 2**high - 1, 0.0)
 
 
-def log_ratio(one: Access, other: Access, stations: int) -> float | None:
-    """What parameters predict of a station in the category, over both runs."""
-    logs = predicted(one, other, 1, stations - 1), predicted(one, other, stations - 1, 1)
-    return None if logs[0] is None or logs[1] is None else (logs[0] + logs[1]) / 2
-
-
 def drawn(seed: int, index: int) -> Case:
     """Return the case of this number."""
     draw = np.random.default_rng([seed, index])
@@ -104,14 +99,14 @@ def drawn(seed: int, index: int) -> Case:
     loss = float(draw.choice([0.0, 0.0, 0.02, 0.1]))
     while True:
         stated = {"be": access(draw), category: access(draw)}
-        expected = log_ratio(stated[category], stated["be"], stations)
-        if expected is None or not LEAST <= abs(expected) <= 3.0:
+        says = log_ratio(stated, category, stations)
+        if says is None or not LEAST <= abs(says) <= 3.0:
             continue
         true = dict(stated)
         if kind == "other":
             true = {"be": access(draw), category: access(draw)}
-            other = log_ratio(true[category], true["be"], stations)
-            if other is None or abs(other) > 3.0 or abs(other - expected) < APART:
+            other = log_ratio(true, category, stations)
+            if other is None or abs(other) > 3.0 or abs(other - says) < APART:
                 continue
         break
     if phy != "802.11n" and draw.random() < 0.5:

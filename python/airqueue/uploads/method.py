@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,7 +13,7 @@ from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
 from airqueue.uploads import plans
 from airqueue.uploads.plans import SIZE_BYTES
-from airqueue.uploads.settings import NAMES, Category, Settings, to_dict
+from airqueue.uploads.settings import NAMES, Category, Settings, expected, to_dict
 from airqueue.uploads.verdict import UploadsDict, carried_pps, judge
 
 START_PPS: Final = 2e6 / (8 * SIZE_BYTES)
@@ -43,7 +44,14 @@ def measure(
     when the endpoints cannot carry out a run.
     """
     most = WITHIN_LIMITS * prober.max_rate_pps(SIZE_BYTES)
-    survey = _Survey(Runner(prober, on_event, on_run), list(names), list(categories), most)
+    logs = {category: expected(settings, category, len(names)) for category in categories}
+    contrasts = {c: math.exp(abs(log)) for c, log in logs.items() if log is not None}
+    survey = _Survey(Runner(prober, on_event, on_run), list(names), contrasts, most)
+    survey.warnings += [
+        f"The settings leave {NAMES[c]} or best effort next to nothing: they are not compared."
+        for c in categories
+        if c not in contrasts
+    ]
     survey.carry_out()
     about = {
         "elapsed_s": survey.runner.elapsed_s(),
@@ -60,7 +68,8 @@ class _Survey:
 
     runner: Runner
     names: list[str]
-    categories: list[Category]
+    contrasts: dict[Category, float]
+    """Of each category to compare: predicted accesses of one station over those of the other."""
     most_pps: float
     """Of a plan, all flows together."""
     warnings: list[str] = field(default_factory=list)
@@ -69,7 +78,7 @@ class _Survey:
 
     def carry_out(self) -> None:
         """Look for the rate of each station, then have all upload together."""
-        steps = len(self.names) + 1 + 2 * len(self.categories)
+        steps = len(self.names) + 1 + 2 * len(self.contrasts)
         rates: list[float] = []
         for station, name in enumerate(self.names):
             rate = self._search(station)
@@ -81,9 +90,11 @@ class _Survey:
             rates.append(rate)
             self.done += 1 / steps
         wanted = [(plans.equal_plan(rates, self.most_pps), "all stations upload in best effort")]
-        for category in self.categories:
+        for category, contrast in self.contrasts.items():
             for first in (True, False):
-                planned = plans.category_plan(rates, category, first=first, most_pps=self.most_pps)
+                planned = plans.category_plan(
+                    rates, category, first=first, most_pps=self.most_pps, contrast=contrast
+                )
                 who = self.names[0] if first else " and ".join(self.names[1:])
                 wanted.append((planned, f"{who} in {NAMES[category]}, the rest in best effort"))
         for planned, says in wanted:

@@ -29,6 +29,8 @@ OVERLOAD: Final = 1.6
 more than that, even beside others."""
 PACKETS: Final = 6000
 """Of all stations together, in a run."""
+FEWEST: Final = 300
+"""Of the station that is predicted to get the fewest."""
 LEAST_S: Final = 4.0
 LONGEST_S: Final = 16.0
 MOST_PACKETS: Final = 100_000
@@ -61,15 +63,21 @@ def equal_plan(rates_pps: Sequence[float], most_pps: float) -> Planned | None:
     ``rates_pps``: what the path of each station carries alone.
     """
     meta = {"kind": EQUAL, "index": 0, "says": "uploads in best effort"}
-    return _together(rates_pps, ["be"] * len(rates_pps), most_pps, meta)
+    return _together(rates_pps, ["be"] * len(rates_pps), most_pps, PACKETS, meta)
 
 
 def category_plan(
-    rates_pps: Sequence[float], category: Category, *, first: bool, most_pps: float
+    rates_pps: Sequence[float],
+    category: Category,
+    *,
+    first: bool,
+    most_pps: float,
+    contrast: float = 1.0,
 ) -> Planned | None:
     """Lay out uploads in two categories; None if that much cannot be sent.
 
     ``first``: this machine is in the category and the others are in best effort, else the reverse.
+    ``contrast``: predicted accesses of a station that has more over those of one that has fewer.
     """
     others: Category = "be" if first else category
     own: Category = category if first else "be"
@@ -80,13 +88,16 @@ def category_plan(
         "first": first,
         "says": "uploads in two categories",
     }
-    return _together(rates_pps, [own, *[others] * (len(rates_pps) - 1)], most_pps, meta)
+    categories = [own, *[others] * (len(rates_pps) - 1)]
+    packets = max(PACKETS, FEWEST * len(rates_pps) * contrast)
+    return _together(rates_pps, categories, most_pps, packets, meta)
 
 
 def _together(
     rates_pps: Sequence[float],
     categories: Sequence[Category],
     most_pps: float,
+    packets: float,
     meta: dict[str, Any],
 ) -> Planned | None:
     uploads = [
@@ -98,7 +109,7 @@ def _together(
         return None
     # All stations together carry about the harmonic mean of what each does alone.
     carried = len(rates_pps) / sum(1 / rate for rate in rates_pps)
-    wanted = min(max(LEAST_S, PACKETS / carried), LONGEST_S)
+    wanted = min(max(LEAST_S, packets / carried), LONGEST_S)
     return _laid_out(uploads, max(SHORTEST_S, min(wanted, MOST_PACKETS / offered)), meta)
 
 

@@ -13,7 +13,8 @@ settings predict P. With ``d = |D - P|``
 - ``obeyed`` if ``d <= TOLERANCE + interval``, and ``|D| > TOLERANCE + interval``: no difference
   between the categories would not look so;
 - ``not_obeyed`` if ``d > 2 TOLERANCE + interval``;
-- ``undecided`` otherwise, or if the interval is wider than `WIDEST`.
+- ``undecided`` otherwise; ``obeyed`` is not said if half of the interval is wider than `WIDEST` and
+  than a sixth of P.
 
 A device that obeys is then called disobedient with a probability of at most 0.5 % and the chance
 that its ratio is off by more than twice the tolerance for other reasons: frames that are lost,
@@ -88,11 +89,12 @@ def difference(first_has: Log, second_has: Log) -> Log:
 
 def obedience(seen: Log | None, predicted: float | None) -> Obedience:
     """Judge a ratio beside what the settings predict."""
-    if seen is None or predicted is None or seen.half > WIDEST:
+    if seen is None or predicted is None:
         return "undecided"
-    if seen.is_near(predicted):
-        return "undecided" if seen.is_near(0.0) else "obeyed"
-    return "not_obeyed" if seen.is_far(predicted) else "undecided"
+    if seen.is_far(predicted):
+        return "not_obeyed"
+    narrow = seen.half <= max(WIDEST, abs(predicted) / 6)
+    return "obeyed" if narrow and seen.is_near(predicted) and not seen.is_near(0.0) else "undecided"
 
 
 def fairness(logs: list[Log | None]) -> Fairness:

@@ -128,3 +128,14 @@ def predicted(one: Access, other: Access, of_one: int, of_other: int) -> float |
     except ModelError:
         return None
     return math.log(ratio.mean) if ratio.mean > 0 else None
+
+
+def expected(settings: Settings, category: Category, stations: int) -> float | None:
+    """Return ln of the accesses of a station in a category over those of one in best effort.
+
+    The mean of two cases: one of the stations is in the category, or all but one are. None where one
+    of the two gets next to nothing.
+    """
+    one, other = settings[category], settings["be"]
+    logs = predicted(one, other, 1, stations - 1), predicted(one, other, stations - 1, 1)
+    return None if logs[0] is None or logs[1] is None else (logs[0] + logs[1]) / 2

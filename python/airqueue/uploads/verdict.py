@@ -13,17 +13,20 @@ import numpy as np
 from airqueue.measure.records import Run
 from airqueue.uploads import ratios, txop
 from airqueue.uploads.accesses import Accesses, accesses
-from airqueue.uploads.plans import CATEGORY, EQUAL, RATE, SIZE_BYTES, uploads_of
+from airqueue.uploads.plans import CATEGORY, EQUAL, RATE, SIZE_BYTES, flow_of, uploads_of
 from airqueue.uploads.settings import (
     CATEGORIES,
     AccessDict,
     Category,
     Settings,
+    expected,
     from_dict,
-    predicted,
     to_dict,
 )
 
+WAITED: Final = 3.0
+"""Packet times that a station's packets must wait, or it did not always have some to send: its host
+may be slow, or lose them before the air."""
 CARRIED: Final = 0.95
 """A station that gets more than this of what it is offered may get all that it wants."""
 
@@ -210,13 +213,26 @@ def _found(runs: Sequence[Run], kind: str, stations: int, **about: object) -> _F
 
 
 def _saturated(run: Run, found: Accesses) -> bool:
-    """Whether all stations were offered more than they got."""
+    """Whether all stations were offered more than they got, and their packets waited."""
     length = found.end_s - found.start_s
-    return all(
-        float(ratios.in_blocks(found, u.station, packets=True).sum())
-        < CARRIED * u.rate_pps * length
-        for u in uploads_of(run.meta)
-    )
+    for upload in uploads_of(run.meta):
+        got = float(ratios.in_blocks(found, upload.station, packets=True).sum())
+        if not 0 < got < CARRIED * upload.rate_pps * length:
+            return False
+        if _waited_s(run, upload.station, found) < WAITED * length / got:
+            return False
+    return True
+
+
+def _waited_s(run: Run, station: int, found: Accesses) -> float:
+    """Return how much longer packets of a station took, in the median, than the quickest did.
+
+    By the clocks of station and server, whose offset cancels out.
+    """
+    rows = (run.flow == flow_of(station)) & run.sent & run.received
+    delay, at = run.delay_s[rows], run.received_ns[rows] * 1e-9
+    inside = (at >= found.start_s) & (at < found.end_s)
+    return float(np.median(delay[inside]) - delay.min()) if np.any(inside) else 0.0
 
 
 def _equal(runs: Sequence[Run], stations: int) -> EqualDict | None:
@@ -248,36 +264,35 @@ def _category(
     first, second = (
         _found(runs, CATEGORY, count, category=category, first=first) for first in (True, False)
     )
-    one, other = settings[category], settings["be"]
-    logs = predicted(one, other, 1, count - 1), predicted(one, other, count - 1, 1)
-    expected = None if logs[0] is None or logs[1] is None else (logs[0] + logs[1]) / 2
+    log = expected(settings, category, count)
     pairs = [
-        _pair((names[0], names[station]), station, (first, second), expected)
+        _pair((names[0], names[station]), station, (first, second), log)
         for station in range(1, count)
     ]
+    limit_s = settings[category].txop_s
     has = [(0, first), *((station, second) for station in range(1, count))]
     return {
         "category": category,
         "obedience": _overall([pair["obedience"] for pair in pairs]),
         "pairs": pairs,
-        "bursts": [_bursts(names[s], found.accesses, s, one.txop_s) for s, found in has],
+        "bursts": [_bursts(names[s], found.accesses, s, limit_s) for s, found in has],
     }
 
 
 def _pair(
-    names: tuple[str, str], station: int, found: tuple[_Found, _Found], expected: float | None
+    names: tuple[str, str], station: int, found: tuple[_Found, _Found], log: float | None
 ) -> PairDict:
     seen, reason = _difference(station, found)
-    if seen is not None and expected is None:
+    if seen is not None and log is None:
         reason = STARVED
-    judged = ratios.obedience(seen, expected)
+    judged = ratios.obedience(seen, log)
     return {
         "stations": list(names),
         "obedience": judged,
         "ratio": None if seen is None else math.exp(seen.value),
         "low": None if seen is None else math.exp(seen.value - seen.half),
         "high": None if seen is None else math.exp(seen.value + seen.half),
-        "predicted": None if expected is None else math.exp(expected),
+        "predicted": None if log is None else math.exp(log),
         "no_difference": seen is not None and seen.half <= ratios.WIDEST and seen.is_near(0.0),
         "reason": reason,
     }
