@@ -100,13 +100,13 @@ def drawn(seed: int, index: int) -> Case:
     while True:
         stated = {"be": access(draw), category: access(draw)}
         says = log_ratio(stated, category, stations)
-        if says is None or not LEAST <= abs(says) <= 3.0:
+        if says is None or not LEAST <= abs(says.log) <= 3.0:
             continue
         true = dict(stated)
         if kind == "other":
             true = {"be": access(draw), category: access(draw)}
             other = log_ratio(true, category, stations)
-            if other is None or abs(other) > 3.0 or abs(other - says) < APART:
+            if other is None or abs(other.log) > 3.0 or abs(other.log - says.log) < APART:
                 continue
         break
     if phy != "802.11n" and draw.random() < 0.5:

@@ -45,7 +45,7 @@ def measure(
     """
     most = WITHIN_LIMITS * prober.max_rate_pps(SIZE_BYTES)
     logs = {category: expected(settings, category, len(names)) for category in categories}
-    contrasts = {c: math.exp(abs(log)) for c, log in logs.items() if log is not None}
+    contrasts = {c: math.exp(abs(log.log)) for c, log in logs.items() if log is not None}
     survey = _Survey(Runner(prober, on_event, on_run), list(names), contrasts, most)
     survey.warnings += [
         f"The settings leave {NAMES[c]} or best effort next to nothing: they are not compared."

@@ -29,7 +29,7 @@ OVERLOAD: Final = 1.6
 more than that, even beside others."""
 PACKETS: Final = 6000
 """Of all stations together, in a run."""
-FEWEST: Final = 300
+FEWEST: Final = 500
 """Of the station that is predicted to get the fewest."""
 LEAST_S: Final = 4.0
 LONGEST_S: Final = 16.0

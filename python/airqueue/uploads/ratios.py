@@ -8,13 +8,14 @@ its interval is the jackknife's over the blocks.
 
 *Two categories.* Of the runs in which the first station has the category, and the second station has
 it, ``D = (L_first - L_second) / 2``: what one station has of its place or radio cancels out. The
-settings predict P. With ``d = |D - P|``
+settings predict P, and for losses in the air of up to a fifth a range, with a tolerance T that grows
+with collisions (`settings.Prediction`). With the distance d of D from the range
 
-- ``obeyed`` if ``d <= TOLERANCE + interval``, and ``|D| > TOLERANCE + interval``: no difference
+- ``obeyed`` if ``|D - P| <= TOLERANCE + interval``, and ``|D| > TOLERANCE + interval``: no difference
   between the categories would not look so;
-- ``not_obeyed`` if ``d > 2 TOLERANCE + interval``;
+- ``not_obeyed`` if ``d > 2 T + interval``;
 - ``undecided`` otherwise; ``obeyed`` is not said if half of the interval is wider than `WIDEST` and
-  than a sixth of P.
+  than a tenth of P.
 
 A device that obeys is then called disobedient with a probability of at most 0.5 % and the chance
 that its ratio is off by more than twice the tolerance for other reasons: frames that are lost,
@@ -31,13 +32,14 @@ import numpy as np
 from scipy import special
 
 from airqueue.uploads.accesses import Accesses, Floats
+from airqueue.uploads.settings import TOLERANCE, Prediction
 
 Obedience = Literal["obeyed", "not_obeyed", "undecided"]
 Fairness = Literal["equal", "unequal", "undecided"]
 
-TOLERANCE: Final = 0.15
-"""Of a logarithm."""
-WIDEST: Final = 0.35
+ALIKE: Final = Prediction(0.0, 0.0, 0.0, TOLERANCE)
+"""What stations get whose access is alike."""
+WIDEST: Final = 0.25
 BLOCKS: Final = 12
 LEAST_ACCESSES: Final = 60
 """Of either station, or the ratio is not known."""
@@ -51,13 +53,13 @@ class Log:
     value: float
     half: float
 
-    def is_near(self, expected: float) -> bool:
+    def is_near(self, expected: Prediction) -> bool:
         """Whether the ratio may be what is expected."""
-        return abs(self.value - expected) <= TOLERANCE + self.half
+        return abs(self.value - expected.log) <= TOLERANCE + self.half
 
-    def is_far(self, expected: float) -> bool:
+    def is_far(self, expected: Prediction) -> bool:
         """Whether the ratio is not what is expected."""
-        return abs(self.value - expected) > 2 * TOLERANCE + self.half
+        return expected.distance(self.value) > 2 * expected.tolerance + self.half
 
 
 def in_blocks(found: Accesses, station: int, *, packets: bool = False) -> Floats:
@@ -87,24 +89,26 @@ def difference(first_has: Log, second_has: Log) -> Log:
     return Log((first_has.value - second_has.value) / 2, half)
 
 
-def obedience(seen: Log | None, predicted: float | None) -> Obedience:
+def obedience(seen: Log | None, predicted: Prediction | None) -> Obedience:
     """Judge a ratio beside what the settings predict."""
     if seen is None or predicted is None:
         return "undecided"
     if seen.is_far(predicted):
         return "not_obeyed"
-    narrow = seen.half <= max(WIDEST, abs(predicted) / 6)
-    return "obeyed" if narrow and seen.is_near(predicted) and not seen.is_near(0.0) else "undecided"
+    narrow = seen.half <= max(WIDEST, abs(predicted.log) / 10)
+    return (
+        "obeyed" if narrow and seen.is_near(predicted) and not seen.is_near(ALIKE) else "undecided"
+    )
 
 
 def fairness(logs: list[Log | None]) -> Fairness:
     """Judge the ratios of all pairs of stations in one category."""
     known = [log for log in logs if log is not None]
-    if any(log.is_far(0.0) for log in known):
+    if any(log.is_far(ALIKE) for log in known):
         return "unequal"
     whole = bool(logs) and len(known) == len(logs)
     narrow = all(log.half <= WIDEST for log in known)
-    return "equal" if whole and narrow and all(log.is_near(0.0) for log in known) else "undecided"
+    return "equal" if whole and narrow and all(log.is_near(ALIKE) for log in known) else "undecided"
 
 
 @dataclass(frozen=True, slots=True)

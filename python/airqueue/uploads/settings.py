@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypedDict
 
+import numpy as np
+
+from airqueue.models.edca_classes import classes
 from airqueue.models.edca_defaults import edca_defaults
+from airqueue.models.edca_hold import bianchi_attempts
 from airqueue.models.edca_slots import slots
 from airqueue.models.errors import ModelError
 from airqueue.models.phy_names import phy
@@ -23,6 +28,14 @@ NAMES: Final[Mapping[Category, str]] = {
 }
 DSCPS: Final[Mapping[Category, int]] = {"bk": 8, "be": 0, "vi": 34, "vo": 46}
 """CS1, default, AF41, EF: the categories that RFC 8325 gives them, and Linux since 5.19."""
+TOLERANCE: Final = 0.15
+"""Of a logarithm: what moves ratios besides contention."""
+COLLIDING: Final = 0.5
+"""Of the tolerance for each collision an attempt."""
+LOSSES: Final = (0.05, 0.1, 0.2)
+"""Of frames in the air, as rate controls leave them."""
+BURST: Final = 10
+"""Packets of a TXOP, at most; one at least."""
 TRANSMISSIONS: Final = 200_000
 """Of the model: its own interval is then about one percent."""
 
@@ -109,33 +122,81 @@ def checked(access: Access) -> Access:
     return access
 
 
-def predicted(one: Access, other: Access, of_one: int, of_other: int) -> float | None:
-    """Return ln of the accesses of a station with ``one`` over those of a station with ``other``.
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """ln of the accesses of a station in one category over those of one in another.
 
-    ``of_one``, ``of_other``: how many saturated stations there are of each; all hear each other, and
-    lose nothing but by collisions. The exact contention of `airqueue.models.edca_slots`. None where
-    one of the two gets next to nothing.
+    ``low`` and ``high``: the same if frames are also lost in the air, at up to the highest of
+    `LOSSES`. ``tolerance``: what the model may be wrong by.
+    """
+
+    log: float
+    low: float
+    high: float
+    tolerance: float
+
+    def distance(self, value: float) -> float:
+        """Return how far a value is from what is predicted."""
+        return max(self.low - value, value - self.high, 0.0)
+
+
+def predicted(one: Access, other: Access, of_one: int, of_other: int) -> Prediction | None:
+    """Return what ``of_one`` saturated stations with ``one`` get beside ``of_other`` with ``other``.
+
+    All hear each other; the exact contention of `airqueue.models.edca_slots`. A loss of q changes the
+    attempts of a station as a collision probability of 1 - (1 - p) (1 - q) in place of p does, by
+    Bianchi's formula; of k packets in a TXOP (1 - q)^k takes the place of 1 - q, since any failure
+    doubles the window. After a collision, stations that took part and those that heard it wait for
+    unlike times (EIFS), which the model leaves out: the tolerance grows with the probability of
+    collisions. None where one of the two gets next to nothing.
     """
     first = min(one.aifsn, other.aifsn)
+    given = classes(
+        [of_one, of_other],
+        [one.aifsn - first, other.aifsn - first],
+        [one.cw_min, other.cw_min],
+        [one.cw_max, other.cw_max],
+    )
     try:
-        ratio = slots(
-            [of_one, of_other],
-            [one.aifsn - first, other.aifsn - first],
-            [one.cw_min, other.cw_min],
-            [one.cw_max, other.cw_max],
+        counted = slots(
+            given.stations,
+            given.aifs_slots,
+            given.w_min - 1,
+            given.w_max - 1,
             transmissions=TRANSMISSIONS,
-        ).ratio(0, 1)
+        )
+        ratio = counted.ratio(0, 1).mean
+        p = np.array([counted.collision_probability(index).mean for index in (0, 1)])
     except ModelError:
         return None
-    return math.log(ratio.mean) if ratio.mean > 0 else None
+    if ratio <= 0:
+        return None
+    log = math.log(ratio)
+    before = bianchi_attempts(p, given)
+    longest = np.array([BURST if each.txop_s > 0 else 1 for each in (one, other)])
+    shifts = []
+    for loss, packets in itertools.product(LOSSES, (np.ones(2), longest)):
+        failing = 1 - (1 - p) * (1 - loss) ** packets
+        fewer = np.log(bianchi_attempts(failing, given) / before)
+        shifts.append(float(fewer[0] - fewer[1]))
+    tolerance = TOLERANCE + COLLIDING * float(p.max())
+    return Prediction(log, log + min(0.0, *shifts), log + max(0.0, *shifts), tolerance)
 
 
-def expected(settings: Settings, category: Category, stations: int) -> float | None:
-    """Return ln of the accesses of a station in a category over those of one in best effort.
+def expected(settings: Settings, category: Category, stations: int) -> Prediction | None:
+    """Return what is predicted of a station in a category beside one in best effort.
 
     The mean of two cases: one of the stations is in the category, or all but one are. None where one
     of the two gets next to nothing.
     """
     one, other = settings[category], settings["be"]
-    logs = predicted(one, other, 1, stations - 1), predicted(one, other, stations - 1, 1)
-    return None if logs[0] is None or logs[1] is None else (logs[0] + logs[1]) / 2
+    both = predicted(one, other, 1, stations - 1), predicted(one, other, stations - 1, 1)
+    if both[0] is None or both[1] is None:
+        return None
+    first, second = both
+    return Prediction(
+        (first.log + second.log) / 2,
+        (first.low + second.low) / 2,
+        (first.high + second.high) / 2,
+        max(first.tolerance, second.tolerance),
+    )

@@ -9,9 +9,9 @@ them shorter. With b the 90th percentile of packets in an access of the station 
 - ``obeyed`` if b = N > 1: the limit is used and kept;
 - ``within`` if b < N: the limit is kept, and the station uses less;
 - ``exceeded`` if b > N;
-- ``undecided`` where accesses hold aggregates, whose duration arrivals do not show, where steps are so
-  short that a line of 100 Mb/s may have torn aggregates apart, where accesses are not told apart, and
-  where no bursts are seen: coarse times hide them.
+- ``undecided`` where accesses hold aggregates, whose duration arrivals do not show, where steps are
+  so short that a line of 100 Mb/s may have torn aggregates apart, where accesses are not told apart,
+  and where no bursts are seen: coarse times hide them.
 """
 
 from __future__ import annotations

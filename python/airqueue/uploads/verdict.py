@@ -18,6 +18,7 @@ from airqueue.uploads.settings import (
     CATEGORIES,
     AccessDict,
     Category,
+    Prediction,
     Settings,
     expected,
     from_dict,
@@ -280,7 +281,7 @@ def _category(
 
 
 def _pair(
-    names: tuple[str, str], station: int, found: tuple[_Found, _Found], log: float | None
+    names: tuple[str, str], station: int, found: tuple[_Found, _Found], log: Prediction | None
 ) -> PairDict:
     seen, reason = _difference(station, found)
     if seen is not None and log is None:
@@ -292,8 +293,10 @@ def _pair(
         "ratio": None if seen is None else math.exp(seen.value),
         "low": None if seen is None else math.exp(seen.value - seen.half),
         "high": None if seen is None else math.exp(seen.value + seen.half),
-        "predicted": None if log is None else math.exp(log),
-        "no_difference": seen is not None and seen.half <= ratios.WIDEST and seen.is_near(0.0),
+        "predicted": None if log is None else math.exp(log.log),
+        "no_difference": seen is not None
+        and seen.half <= ratios.WIDEST
+        and seen.is_near(ratios.ALIKE),
         "reason": reason,
     }
 
