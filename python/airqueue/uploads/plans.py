@@ -27,13 +27,13 @@ RATE_S: Final = 0.4
 OVERLOAD: Final = 1.6
 """What a station is offered over what its path carries alone in best effort: with a TXOP it may get
 more than that, even beside others."""
-PACKETS: Final = 6000
+PACKETS: Final = 10_000
 """Of all stations together, in a run."""
-FEWEST: Final = 500
+FEWEST: Final = 1500
 """Of the station that is predicted to get the fewest."""
 LEAST_S: Final = 4.0
-LONGEST_S: Final = 16.0
-MOST_PACKETS: Final = 100_000
+LONGEST_S: Final = 20.0
+MOST_PACKETS: Final = 300_000
 """Of a run; faster paths have shorter ones."""
 SHORTEST_S: Final = 1.0
 LAST_S: Final = 0.2
