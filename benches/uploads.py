@@ -36,7 +36,7 @@ from airqueue.uploads.settings import Access, Category
 from airqueue.uploads.settings import expected as log_ratio
 from verdicts import bound
 
-SEED: Final = 918_273_645
+SEED: Final = 2787038468
 """Published: equal seeds give equal cases and equal answers."""
 KINDS: Final = ("obeyed", "ignored", "other")
 APART: Final = 0.5

@@ -1,8 +1,7 @@
 //! Uploads of several stations to one server, in virtual time.
 
 use crate::common::{segment, server_config};
-use crate::together::{HOST, session_of_orders};
-use crate::together::{OTHER, OWN, STATION, World, at, client_address};
+use crate::together::{HOST, OTHER, STATION, World, at, client_address, session_of_orders};
 use airqueue_core::{Span, Time};
 use airqueue_probe::auth::{Role, TagKey};
 use airqueue_probe::client::{Client, Direction};
