@@ -93,7 +93,7 @@ def accesses(run: Run) -> Accesses | None:
     """Return the accesses of a run with uploads of all stations; None if too little is left."""
     stations = [u.station for u in uploads_of(run.meta)]
     got = run.received
-    at = run.received_ns[got] * 1e-9
+    at = (run.received_ns[got] * 1e-9).astype(np.float64)
     of_flow = {flow_of(station): station for station in stations}
     flow = run.flow[got]
     known = np.isin(flow, list(of_flow))

@@ -99,7 +99,7 @@ def from_dict(value: object) -> dict[Category, Access]:
         txop = each["txop_s"]
         if not all(type(v) is int for v in whole) or type(txop) not in (int, float):
             raise ValueError(f"settings of {NAMES[category]} that are no numbers")
-        found[category] = checked(Access(*whole, float(txop)))
+        found[category] = checked(Access(whole[0], whole[1], whole[2], float(txop)))
     return found
 
 
@@ -190,10 +190,10 @@ def expected(settings: Settings, category: Category, stations: int) -> Predictio
     of the two gets next to nothing.
     """
     one, other = settings[category], settings["be"]
-    both = predicted(one, other, 1, stations - 1), predicted(one, other, stations - 1, 1)
-    if both[0] is None or both[1] is None:
+    first = predicted(one, other, 1, stations - 1)
+    second = predicted(one, other, stations - 1, 1)
+    if first is None or second is None:
         return None
-    first, second = both
     return Prediction(
         (first.log + second.log) / 2,
         (first.low + second.low) / 2,
