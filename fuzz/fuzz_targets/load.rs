@@ -58,8 +58,7 @@ fn running() -> (LoadTurn, TagKey) {
         size: 200,
         traffic_class: 0,
     }];
-    let plan =
-        Message::Plan { session, run: 1, part: 0, parts: 1, way: Way::Down, segments };
+    let plan = Message::Plan { session, run: 1, part: 0, parts: 1, way: Way::Down, segments };
     say(&mut server, &plan, Some(&key));
     say(&mut server, &Message::Start { session, run: 1, delay_ms: 100 }, Some(&key));
     (server.load_turn().unwrap(), key)
