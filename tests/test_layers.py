@@ -145,6 +145,7 @@ MAY_IMPORT = {
     "simulate": {"simulate", "runs", "sizing", "models"},
     "sweep": {"sweep", "runs", "simulate"},
     "runs": {"runs", "models", "measure"},
+    "uploads": {"uploads", "measure", "models"},
     "plots": {"plots", "sweep", "simulate", "models"},
     "linux": {"linux", "measure"},
     "emulate": {"emulate", "linux", "simulate"},

@@ -316,7 +316,7 @@ import random, socket, sys
 port, count = map(int, sys.argv[1:])
 rng = random.Random(5)
 noise = rng.randbytes(1 << 16)
-starts = [b"", b"", b"", *(b"AQPB\\x03" + bytes((kind,)) for kind in range(24))]
+starts = [b"", b"", b"", *(b"AQPB\\x04" + bytes((kind,)) for kind in range(24))]
 thrown = [
     rng.choice(starts) + noise[at : at + rng.randrange(200)]
     for at in (rng.randrange(1 << 15) for _ in range(50_000))

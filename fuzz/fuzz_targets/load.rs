@@ -3,13 +3,12 @@
 
 use airqueue_core::{Span, Time};
 use airqueue_probe::auth::{Role, TagKey};
-use airqueue_probe::client::Direction;
 use airqueue_probe::endpoint::{Endpoint, Received};
 use airqueue_probe::limits::Limits;
 use airqueue_probe::load::{LoadFault, LoadRequest, LoadTurn, MAX_CONNECTIONS, REQUEST_LEN};
 use airqueue_probe::plan::Segment;
 use airqueue_probe::server::{Server, ServerConfig};
-use airqueue_probe::wire::{Message, decode, encode};
+use airqueue_probe::wire::{Message, Way, decode, encode};
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
 use std::sync::OnceLock;
@@ -59,8 +58,7 @@ fn running() -> (LoadTurn, TagKey) {
         size: 200,
         traffic_class: 0,
     }];
-    let direction = Direction::Down;
-    let plan = Message::Plan { session, run: 1, part: 0, parts: 1, direction, segments };
+    let plan = Message::Plan { session, run: 1, part: 0, parts: 1, way: Way::Down, segments };
     say(&mut server, &plan, Some(&key));
     say(&mut server, &Message::Start { session, run: 1, delay_ms: 100 }, Some(&key));
     (server.load_turn().unwrap(), key)

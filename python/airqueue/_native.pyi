@@ -72,6 +72,8 @@ class Client:
         """Have this client's server join a flow of a session with another; wait until it has."""
     def watch(self, segments: list[Segment], number: int) -> None:
         """Have the server record what comes to it of the other's run, until ``conclude``."""
+    def upload(self, segments: list[Segment], number: int) -> None:
+        """Have the server send its flow's packets in the other's run, until ``conclude``."""
     def conclude(self) -> None: ...
     def poll(self) -> PollDict: ...
     def load(self, down: int, up: int) -> Load:

@@ -216,3 +216,57 @@ def test_joining_takes_the_rows_of_the_flow_and_adds_what_hosts_report():
     run = joined(ours, theirs, 2)
     assert run.received_class.tolist() == [0, 2]
     assert run.end == "sender_silent"
+
+
+def uploads(seconds=0.5):
+    """Of this machine and the second station; the first station has no packets."""
+    return Plan(
+        (
+            cbr(0, 0.0, seconds, 1000, 1500, traffic_class=0x20),
+            cbr(3, 0.0, seconds, 500, 700),
+            cbr(0, seconds, seconds + 0.1, 20, 1500),
+        )
+    )
+
+
+def test_stations_upload_and_the_server_records_all():
+    with ends() as (port, others), TogetherProber(HOST, STATIONS, port, direction="up") as prober:
+        for _ in range(2):
+            run = prober.run(uploads(), {"kind": "test"})
+            assert run.end == "complete"
+            assert run.sent.all()
+            assert run.received.all()
+            assert run.host.kernel_receive_timestamps
+            assert set(run.flow) == {0, 3}
+            assert set(run.received_class[run.flow == 3]) == {0}
+            assert 0x20 in run.received_class[run.flow == 0]
+            # One clock stamps all: the stations send at the same time.
+            begins = [run.received_ns[run.flow == flow].min() for flow in (0, 3)]
+            assert abs(begins[0] - begins[1]) < 50e6
+            for flow in (0, 3):
+                delay = run.delay_s[run.flow == flow]
+                assert 0 <= np.median(delay - delay.min()) < 0.02
+        assert [server.stats()["runs"] for server in others] == [0, 2]
+
+
+def test_a_station_uploads_alone():
+    only = Plan((cbr(2, 0.0, 0.3, 500, 700),))
+    with ends() as (port, _), TogetherProber(HOST, STATIONS, port, direction="up") as prober:
+        run = prober.run(only, {})
+        assert (run.end, len(run)) == ("complete", 150)
+        assert run.received.all()
+
+
+def test_ctrl_c_stops_uploads():
+    with ends() as (port, _), TogetherProber(HOST, STATIONS, port, direction="up") as prober:
+        timer = threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(RunInterrupted):
+            prober.run(uploads(20.0), {})
+
+
+def test_a_station_that_goes_away_spoils_the_uploads():
+    with ends() as (port, others), TogetherProber(HOST, STATIONS, port, direction="up") as prober:
+        threading.Timer(0.6, others[1].stop).start()
+        with pytest.raises(ProbeError):
+            prober.run(uploads(3.0), {})

@@ -38,7 +38,7 @@ pub struct Ticket {
     pub session: u64,
     /// Run within the session.
     pub run: u32,
-    /// Sequence number within the run's plan.
+    /// Number of the packet among those of the run that this endpoint sends.
     pub seq: u32,
     /// Whether a kernel transmit timestamp is wanted for it.
     pub timestamp: bool,

@@ -13,8 +13,9 @@
 
 use crate::bytes::{Reader, Truncated, put_varint, put_zigzag};
 use crate::column;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedPacket};
 use crate::records::{Classes, MISSING, Records};
+use std::ops::Range;
 
 /// A sender's record of its packets, a few bytes per packet.
 #[derive(Clone, Debug, Default)]
@@ -140,6 +141,18 @@ pub fn decode_sender(bytes: &[u8], most: u64) -> Result<SentRows, Truncated> {
 
 fn row(rows: &mut [i64], seq: u64) -> Result<&mut i64, Truncated> {
     usize::try_from(seq).ok().and_then(|i| rows.get_mut(i)).ok_or(Truncated)
+}
+
+/// The rows of a whole plan, of which a host sent the packets of `flows`: packets of others count as sent when they were planned, and
+/// those of the host that it did not come to as never sent.
+pub fn spread(plan: &Plan, flows: &Range<u8>, part: &SentRows) -> SentRows {
+    let mut rows = part.lateness_ns.iter().zip(&part.kernel_tx_ns);
+    let of_packet = |packet: PlannedPacket| match flows.contains(&packet.flow) {
+        true => rows.next().map_or((MISSING, MISSING), |(&lateness, &stamp)| (lateness, stamp)),
+        false => (0, MISSING),
+    };
+    let (lateness_ns, kernel_tx_ns) = plan.packets().map(of_packet).unzip();
+    SentRows { lateness_ns, kernel_tx_ns }
 }
 
 /// The arrival of a packet at its receiver.

@@ -7,6 +7,7 @@ use crate::records::RunEnd;
 use crate::schedule::Packets;
 use crate::wire::{DATA_HEADER_LEN, DataHeader, data_header};
 use airqueue_core::{Span, Time};
+use std::ops::Range;
 
 /// Silence of the receiver after which a sender stops, and time without a due packet after which a receiver ends: at
 /// most two seconds after the peer died, and longer than the 1.5 s for which access points are known to stall.
@@ -18,9 +19,13 @@ const STAMP_EVERY: Span = Span::from_millis(5);
 #[derive(Debug)]
 pub struct Sender {
     session: u64,
+    /// The session that packets name: another server's where this endpoint is a station in that server's run.
+    named: u64,
     run: u32,
     epoch: Time,
     packets: Packets,
+    /// Flows whose packets are sent here.
+    flows: Range<u8>,
     next: Option<PlannedPacket>,
     /// IP and UDP header bytes of each flow.
     overhead: Vec<u16>,
@@ -40,9 +45,11 @@ impl Sender {
         let log = SenderLog::with_room_for(plan.packet_count());
         Sender {
             session,
+            named: session,
             run,
             epoch,
             packets,
+            flows: 0..u8::MAX,
             next,
             overhead,
             log,
@@ -50,6 +57,24 @@ impl Sender {
             next_stamp: epoch,
             clock_steps: 0,
             end: None,
+        }
+    }
+
+    /// Sends the packets of some flows alone, those of others are sent by other hosts; packets name this session.
+    pub fn of_flows(mut self, flows: Range<u8>, named: u64) -> Self {
+        (self.flows, self.named) = (flows, named);
+        if self.next.is_some_and(|p| !self.flows.contains(&p.flow)) {
+            self.advance();
+        }
+        self
+    }
+
+    /// Finds the next packet that is sent here; after the last one the run is over.
+    fn advance(&mut self) {
+        let flows = &self.flows;
+        self.next = self.packets.find(|p| flows.contains(&p.flow));
+        if self.next.is_none() {
+            self.end.get_or_insert(RunEnd::Complete);
         }
     }
 
@@ -93,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// Writes the packet that is due at `now`; returns its plan and its ticket.
+    /// Writes the packet that is due at `now`; returns its plan and its ticket, which numbers the packets that are sent here.
     pub fn poll(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<(PlannedPacket, Ticket)> {
         if self.end.is_some() {
             return None;
@@ -103,23 +128,21 @@ impl Sender {
         if sent < packet.at {
             return None;
         }
-        self.next = self.packets.next();
-        if self.next.is_none() {
-            self.end = Some(RunEnd::Complete);
-        }
+        self.advance();
+        let row = self.log.attempted();
         self.log.push((sent - packet.at).as_nanos());
         self.write(&packet, sent, buf);
         let timestamp = now >= self.next_stamp;
         if timestamp {
             self.next_stamp = now + STAMP_EVERY;
         }
-        let (session, run, seq) = (self.session, self.run, packet.seq);
-        Some((packet, Ticket { session, run, seq, timestamp }))
+        let (session, run) = (self.session, self.run);
+        Some((packet, Ticket { session, run, seq: row, timestamp }))
     }
 
     fn write(&self, packet: &PlannedPacket, sent: Span, buf: &mut Vec<u8>) {
         let header = DataHeader {
-            session: self.session,
+            session: self.named,
             run: self.run,
             seq: packet.seq,
             sent_ns: sent.as_nanos(),

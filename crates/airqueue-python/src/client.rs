@@ -81,7 +81,13 @@ impl PyClient {
         py.detach(|| self.0.watch(&plan, number)).map_err(error)
     }
 
-    /// The run that is watched is over: `finish` returns what was recorded.
+    /// Has the server send the packets of its flow in a run, of this number, of the server whose session it attends.
+    fn upload(&self, py: Python<'_>, segments: Vec<NativeSegment>, number: u32) -> PyResult<()> {
+        let plan = convert::plan(segments);
+        py.detach(|| self.0.upload(&plan, number)).map_err(error)
+    }
+
+    /// The run in which the server takes part is over: `finish` returns its records.
     fn conclude(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.0.conclude()).map_err(error)
     }

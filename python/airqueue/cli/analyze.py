@@ -15,10 +15,12 @@ from airqueue.cli.common import json_option, report_option
 from airqueue.cli.expect import expect_options, expectation
 from airqueue.cli.output import Outputs
 from airqueue.cli.stations import analyze_stations
+from airqueue.cli.uploads import analyze_uploads
 from airqueue.measure import api
 from airqueue.measure.mgen import read_mgen
 from airqueue.measure.records import Run
 from airqueue.measure.stations.plans import PROFILE
+from airqueue.uploads.plans import PROFILE as UPLOADS
 
 
 @click.command(short_help="Evaluate a stored capture again.")
@@ -80,6 +82,9 @@ def analyze(
         )
     if header.get("profile") == PROFILE:
         analyze_stations(click.get_current_context(), header, runs, json_path)
+        return
+    if header.get("profile") == UPLOADS:
+        analyze_uploads(click.get_current_context(), header, runs, json_path)
         return
     measured = api.analyze(runs, {**header, "target": ", ".join(files)})
     result = measured.to_json()

@@ -10,6 +10,8 @@ from airqueue.measure.records import Run
 from airqueue.measure.schema import ResultError
 from airqueue.measure.stations.plans import PROFILE
 from airqueue.measure.stations.plans import fits as fits_stations
+from airqueue.uploads import plans as uploads
+from airqueue.uploads.settings import from_dict
 
 MAX_RUN_S = 86_400.0
 """No run lasts a day."""
@@ -34,7 +36,10 @@ def read_capture(path: str) -> tuple[dict[str, Any], list[Run]]:
 def check_header(path: str, header: Mapping[str, Any]) -> dict[str, Any]:
     """Return the header fields that analyses use; raise ResultError if a field is not valid."""
     expected: dict[str, Callable[[Any], bool]] = {
-        "profile": lambda value: isinstance(value, str) and value in (*api.PROFILES, PROFILE),
+        "profile": lambda value: (
+            isinstance(value, str) and value in (*api.PROFILES, PROFILE, uploads.PROFILE)
+        ),
+        "settings": _settings,
         "stations": lambda value: (
             isinstance(value, list) and len(value) > 1 and all(isinstance(v, str) for v in value)
         ),
@@ -85,10 +90,20 @@ def check_meta(path: str, number: int, meta: Mapping[str, Any]) -> None:
         refuse("no phases quiet, control, stand and after")
     if meta.get("profile") == PROFILE and not fits_stations(meta):
         refuse("no description of floods to stations")
+    if meta.get("profile") == uploads.PROFILE and not uploads.fits(meta):
+        refuse("no description of uploads")
 
 
 def _whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _settings(value: object) -> bool:
+    try:
+        from_dict(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(value: object) -> bool:

@@ -20,6 +20,7 @@ from airqueue.cli.output import Outputs
 from airqueue.cli.parameters import DURATION, RATE, SIZES, key_option, max_wait_option, read_key
 from airqueue.cli.progress import Display
 from airqueue.cli.stations import check_options, measure_stations
+from airqueue.cli.uploads import EDCA, check_uploads, measure_uploads, uploads_options
 from airqueue.files import check_writable
 from airqueue.measure import api
 from airqueue.measure.capture import CaptureFile
@@ -87,6 +88,7 @@ class Job:
     help="Another station of the access point, where `airqueue server --attend HOST` runs: measure "
     "how stations share. Repeat for several.",
 )
+@uploads_options
 @click.option(
     "--direction",
     type=click.Choice(["down", "up"]),
@@ -123,6 +125,9 @@ def measure(
     host: str,
     port: int,
     with_stations: tuple[str, ...],
+    uploads: bool,
+    categories: tuple[str, ...],
+    edca: tuple[EDCA, ...],
     direction: Direction,
     profile: str,
     sizes: tuple[int, ...],
@@ -150,6 +155,7 @@ def measure(
       airqueue measure 192.0.2.1 --resume up.capture
       airqueue measure 192.0.2.1 --expect managed --max-delay 50ms
       airqueue measure 192.0.2.1 --with 192.0.2.20 --with 192.0.2.21
+      airqueue measure 192.0.2.1 --with 192.0.2.20 --uploads --category vo --edca vo=2/3/7/1.504ms
 
     Exit codes: 0 a result, and as expected; 1 it could not be measured; 2 wrong usage;
     3 not as expected; 4 undecided whether it is as expected; 130 interrupted. Without an
@@ -157,6 +163,22 @@ def measure(
     """
     common = {"airqueue": airqueue.__version__, "created": _now().strftime("%Y-%m-%dT%H:%M:%SZ")}
     common["target"] = server_address(host, port)
+    if check_uploads(click.get_current_context(), with_stations, uploads=uploads):
+        measure_uploads(
+            host,
+            port,
+            with_stations,
+            common,
+            categories=categories,
+            edca=edca,
+            key_file=key_file,
+            json_path=json_path,
+            capture_path=capture_path,
+            max_rate=max_rate,
+            max_wait=max_wait,
+            quiet=quiet,
+        )
+        return
     if with_stations:
         check_options(click.get_current_context(), with_stations)
         measure_stations(

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, Final
 
 import click
 from click.core import ParameterSource
 
-from airqueue.cli.common import stdout
-from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import read_key
-from airqueue.cli.progress import Display
-from airqueue.files import check_writable, write_atomically
-from airqueue.measure import schema
-from airqueue.measure.capture import CaptureFile
+from airqueue.cli.together import emit, measure_together
 from airqueue.measure.records import Run
 from airqueue.measure.stations.method import measure
 from airqueue.measure.stations.plans import PROFILE
-from airqueue.measure.stations.verdict import StationsDict, judge
+from airqueue.measure.stations.verdict import judge
 from airqueue.measure.stations.words import stations_lines
 from airqueue.measure.together import TogetherProber
 
@@ -46,9 +40,14 @@ OF_ANALYZE: Final = frozenset({"files", "file_format", "json_path"})
 
 def check_options(ctx: click.Context, stations: Sequence[str]) -> None:
     """Raise UsageError for options of the measurement of one path, and for stations named twice."""
-    _refuse_others(
+    check_goes_with(
         ctx, GOES_WITH, "does not go with --with, which measures downloads to several stations"
     )
+    check_names(stations)
+
+
+def check_names(stations: Sequence[str]) -> None:
+    """Raise UsageError for stations that are named twice, or too many."""
     if len(set(stations)) != len(stations):
         raise click.UsageError("--with names a station twice; name each once.")
     if len(stations) > MOST_STATIONS:
@@ -61,13 +60,14 @@ def analyze_stations(
     ctx: click.Context, header: Mapping[str, Any], runs: Sequence[Run], json_path: str | None
 ) -> None:
     """Judge the runs of a capture again."""
-    _refuse_others(ctx, OF_ANALYZE, "is not for a capture of several stations")
+    check_goes_with(ctx, OF_ANALYZE, "is not for a capture of several stations")
     if "stations" not in header:
         raise click.ClickException("The capture's header names no stations; it is damaged.")
-    emit(judge(runs, header), json_path)
+    result = judge(runs, header)
+    emit(result, stations_lines(result), json_path)
 
 
-def _refuse_others(ctx: click.Context, known: Collection[str], why: str) -> None:
+def check_goes_with(ctx: click.Context, known: Collection[str], why: str) -> None:
     """Raise UsageError for an option on the command line that is not one of these."""
     for parameter in ctx.command.get_params(ctx):
         name = parameter.name or ""
@@ -90,51 +90,22 @@ def measure_stations(
     quiet: bool,
 ) -> None:
     """Measure, and write what was asked for; after Ctrl-C judge the finished runs."""
-    for path in (json_path, capture_path):
-        if path is not None and path != "-":
-            check_writable(path)
     names = [HERE, *stations]
     about = {**header, "profile": PROFILE, "stations": names}
-    runs: list[Run] = []
-    key = read_key(key_file)
-    with Display(quiet=quiet) as display:
-        try:
-            with (
-                TogetherProber(
-                    host, stations, port, key=key, max_rate_bps=max_rate, max_wait_s=max_wait
-                ) as prober,
-                nullcontext()
-                if capture_path is None
-                else CaptureFile.create(capture_path, about) as capture,
-            ):
-
-                def keep(run: Run) -> None:
-                    runs.append(run)
-                    if capture is not None:
-                        capture.append(run)
-
-                result = measure(
-                    prober, names, on_event=display.on_event, on_run=keep, header=about
-                )
-        except KeyboardInterrupt:
-            if not runs:
-                raise
-            result = judge(runs, {**about, "interrupted": True})
-    emit(result, json_path)
-    if result["interrupted"]:
-        raise click.exceptions.Exit(INTERRUPTED)
-
-
-def emit(result: StationsDict, json_path: str | None) -> None:
-    """Write the file of the result if one is wanted, and show the result."""
-    written = schema.to_text(result)
-    if json_path is not None and json_path != "-":
-        write_atomically(json_path, written)
-    if json_path == "-":
-        click.echo(written, nl=False)
-        return
-    console = stdout()
-    headline, *lines = stations_lines(result)
-    console.print(headline, style="bold", soft_wrap=True)
-    for line in lines:
-        console.print(line, soft_wrap=True)
+    options: dict[str, Any] = {
+        "key": read_key(key_file),
+        "max_rate_bps": max_rate,
+        "max_wait_s": max_wait,
+    }
+    measure_together(
+        lambda: TogetherProber(host, stations, port, **options),
+        about,
+        lambda prober, on_event, on_run: measure(
+            prober, names, on_event=on_event, on_run=on_run, header=about
+        ),
+        judge,
+        stations_lines,
+        json_path=json_path,
+        capture_path=capture_path,
+        quiet=quiet,
+    )

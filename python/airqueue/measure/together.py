@@ -1,9 +1,11 @@
-"""A prober for several stations: downloads from one server to this machine and to others at once.
+"""A prober for several stations: downloads from one server to this machine and to others at once, or
+their uploads.
 
 This machine has a session with the measuring server, whose last flows belong to the other stations.
 A second session with the `airqueue server` on each of these has it join its flow, with proof of its
 own address, and record what comes to it. So the measuring server sends one plan by one clock, and
-no records but a station's own are on the air until the run is over.
+no records but a station's own are on the air until the run is over. Upwards these servers send the
+packets of their flows, beginning with this machine when the measuring server says that it receives.
 """
 
 from __future__ import annotations
@@ -50,12 +52,11 @@ class TogetherProber(OverSockets):
     closed.
 
     ``stations``: hosts on which `airqueue server` runs, and may attend this server's sessions; flow
-    2 of a plan is the first one's, and so on. All servers have the port and the key. ``netns``:
-    path of a network namespace to open the sockets in. ``max_wait_s``: longest wait of a run for
-    other clients of any server. Raises ProbeError, here and in `run`.
+    2 of a plan is the first one's, and so on. All servers have the port and the key.
+    ``direction``: of all packets. ``netns``: path of a network namespace to open the sockets in.
+    ``max_wait_s``: longest wait of a run for other clients of any server. Raises ProbeError, here
+    and in `run`.
     """
-
-    direction: Direction = "down"
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class TogetherProber(OverSockets):
         stations: Sequence[str],
         port: int = DEFAULT_PORT,
         *,
+        direction: Direction = "down",
         key: bytes | None = None,
         max_rate_bps: float | None = None,
         netns: str | PathLike[str] | None = None,
@@ -70,6 +72,7 @@ class TogetherProber(OverSockets):
         max_wait_s: float = 600.0,
     ) -> None:
         super().__init__()
+        self.direction: Direction = direction
         self._max_rate_bps = max_rate_bps
         self._names = list(stations)
         self._stations: list[Client] = []
@@ -141,17 +144,29 @@ class TogetherProber(OverSockets):
         on_progress: Callable[[RunProgress], None] | None,
     ) -> Run:
         """Carry out a plan unless other clients come first."""
-        self._record(plan)
-        self._client.start(plan.native(), "down")
+        taking_part = self._prepare(plan)
+        self._client.start(plan.native(), self.direction)
         self._watch(on_progress)
-        return self._with_others(run_from_native(self._client.finish(0.0), meta))
+        run = run_from_native(self._client.finish(0.0), meta)
+        return self._with_others(run, taking_part)
 
-    def _record(self, plan: Plan) -> None:
-        """Have all stations record the next run."""
+    def _prepare(self, plan: Plan) -> dict[int, Client]:
+        """Have all stations record the next run, or upwards those with packets wait for it.
+
+        Returns the clients of these by their flows.
+        """
         number = self._client.identity()[3]
-        for station in self._stations:
-            station.watch(plan.native(), number)
-        for name, station in zip(self._names, self._stations, strict=True):
+        up = self.direction == "up"
+        flows = {segment.flow for segment in plan.segments}
+        taking_part = {
+            flow: station
+            for flow, station in enumerate(self._stations, start=OWN_FLOWS)
+            if not up or flow in flows
+        }
+        for station in taking_part.values():
+            (station.upload if up else station.watch)(plan.native(), number)
+        for flow, station in taking_part.items():
+            name = self._names[flow - OWN_FLOWS]
             end = time.monotonic() + READY_S
             while (seen := station.poll())["started_ns"] is None:
                 if seen["state"] != "running":
@@ -159,6 +174,7 @@ class TogetherProber(OverSockets):
                 if seen["runs_ahead"] or time.monotonic() > end:
                     raise _BusyError(name, seen)
                 time.sleep(POLL_EVERY_S)
+        return taking_part
 
     def _watch(self, on_progress: Callable[[RunProgress], None] | None) -> None:
         """Wait for the records of this machine."""
@@ -174,13 +190,14 @@ class TogetherProber(OverSockets):
                 on_progress(progress_of(seen))
             time.sleep(POLL_EVERY_S)
 
-    def _with_others(self, run: Run) -> Run:
+    def _with_others(self, run: Run, taking_part: Mapping[int, Client]) -> Run:
         """Put what the other stations recorded into the records of this machine's run."""
-        for station in self._stations:
+        for station in taking_part.values():
             station.conclude()
-        for flow, station in enumerate(self._stations, start=OWN_FLOWS):
+        join = joined_sent if self.direction == "up" else joined
+        for flow, station in taking_part.items():
             theirs = run_from_native(station.finish(RECORDS_S), {})
-            run = joined(run, theirs, flow)
+            run = join(run, theirs, flow)
         return run
 
     def _discard(self) -> None:
@@ -236,3 +253,22 @@ def joined(run: Run, theirs: Run, flow: int) -> Run:
     return dataclasses.replace(
         run, received_ns=received, received_class=classes, host=host, end=end
     )
+
+
+def joined_sent(run: Run, theirs: Run, flow: int) -> Run:
+    """Return a run with a flow's times of sending as another station recorded them, by its own clock.
+
+    What the hosts report of themselves adds up. ``theirs`` has a row for each packet of the plan.
+    """
+    rows = run.flow == flow
+    sent, stamped = run.sent_ns.copy(), run.kernel_tx_ns.copy()
+    sent[rows] = theirs.sent_ns[: len(run)][rows]
+    stamped[rows] = theirs.kernel_tx_ns[: len(run)][rows]
+    host = dataclasses.replace(
+        run.host,
+        send_blocked=run.host.send_blocked + theirs.host.send_blocked,
+        clock_steps=run.host.clock_steps + theirs.host.clock_steps,
+        shared=run.host.shared or theirs.host.shared,
+    )
+    end = run.end if theirs.end == "complete" else theirs.end
+    return dataclasses.replace(run, sent_ns=sent, kernel_tx_ns=stamped, host=host, end=end)

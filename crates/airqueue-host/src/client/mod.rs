@@ -223,7 +223,16 @@ impl ClientHandle {
         Ok(answer.recv().map_err(|_| self.end())??)
     }
 
-    /// The run that is watched is over: `finish` collects what was recorded.
+    /// Has the server send the packets of its flow in a run, of this number, of the server whose session it attends; otherwise as
+    /// [`Self::watch`].
+    pub fn upload(&self, plan: &Plan, number: u32) -> Result<(), HostError> {
+        self.view_no_run();
+        let (reply, answer) = sync_channel(1);
+        self.command(Command::Upload(plan.clone(), number, reply))?;
+        Ok(answer.recv().map_err(|_| self.end())??)
+    }
+
+    /// The run in which the server takes part is over: `finish` collects its records.
     pub fn conclude(&self) -> Result<(), HostError> {
         self.command(Command::Conclude)
     }

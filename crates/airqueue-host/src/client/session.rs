@@ -22,7 +22,9 @@ pub(super) enum Command {
     Load(SyncSender<Option<LoadGrant>>),
     Identity(SyncSender<Option<Identity>>),
     Attend(ForeignFlow, SyncSender<Result<(), ClientError>>),
+    /// Record, or send, the packets of a run of another server.
     Watch(Plan, u32, SyncSender<Result<(), ClientError>>),
+    Upload(Plan, u32, SyncSender<Result<(), ClientError>>),
     Conclude,
     Cancel,
     Close,
@@ -104,6 +106,11 @@ impl Session {
             }
             Command::Watch(plan, number, reply) => {
                 let result = self.driver.endpoint().watch(now, &plan, number);
+                self.show();
+                let _ = reply.send(result);
+            }
+            Command::Upload(plan, number, reply) => {
+                let result = self.driver.endpoint().upload(now, &plan, number);
                 self.show();
                 let _ = reply.send(result);
             }

@@ -1,13 +1,14 @@
 //! Fetching the server's half of the records and joining both halves.
 
 use super::run::{ClientPhase, ClientRun, Half};
-use super::{Client, ClientState, Direction, IDLE_EVERY};
+use super::{Client, ClientState, IDLE_EVERY};
 use crate::bytes::Truncated;
 use crate::error::ClientError;
-use crate::log::{SentRows, decode_receiver, decode_sender, join, longest_log};
+use crate::log::{SentRows, decode_receiver, decode_sender, join, longest_log, spread};
 use crate::records::{Classes, HostReport, MISSING, Records, Run, RunEnd};
-use crate::wire::{CHUNK_LEN, Message, Summary};
+use crate::wire::{CHUNK_LEN, Message, Summary, Way};
 use airqueue_core::Time;
+use std::ops::Range;
 
 /// Outstanding chunks at first, and at most: as many as a FETCH names.
 const WINDOW: (u32, u32) = (8, 64);
@@ -128,7 +129,7 @@ impl Client {
             return;
         }
         let (number, flow) = (run.number, run.request_flow());
-        match assemble(run, summary, &fetch.bytes) {
+        match assemble(run, &self.part(), summary, &fetch.bytes) {
             Ok(run) => {
                 // The turn is over: another client need not wait for the server to notice.
                 if let Some(session) = self.session.as_ref().map(|s| s.id) {
@@ -139,6 +140,12 @@ impl Client {
             }
             Err(Truncated) => self.fail(ClientError::BadLog),
         }
+    }
+
+    /// The flows whose packets this end of the session sends where several hosts do.
+    fn part(&self) -> Range<u8> {
+        let other = self.attending.map(|a| a.flow());
+        other.map_or(0..self.own_flows(), |flow| flow..flow.saturating_add(1))
     }
 
     /// A run that was cancelled before it was to begin.
@@ -155,8 +162,13 @@ impl Client {
     }
 }
 
-/// Joins the two halves.
-fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Truncated> {
+/// Joins the two halves; `part` are the flows of this end where several hosts send.
+fn assemble(
+    run: &ClientRun,
+    part: &Range<u8>,
+    summary: &Summary,
+    log: &[u8],
+) -> Result<Run, Truncated> {
     let packets = run.plan.packet_count();
     let mut host = HostReport {
         send_blocked: summary.send_blocked,
@@ -166,7 +178,7 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
         kernel_receive_timestamps: summary.kernel_receive_timestamps,
         shared: summary.shared,
     };
-    let (records, sender, receiver) = match (&run.half, run.direction) {
+    let (records, sender, receiver) = match (&run.half, run.way) {
         (Half::Receiving(r), _) => {
             let sent = decode_sender(log, packets)?;
             host.receive_overflow = r.overflow();
@@ -175,12 +187,18 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
             host.kernel_receive_timestamps = r.kernel_timestamps();
             (join(&run.plan, &sent, r.log().arrivals()), Some(summary.end), r.end())
         }
-        (Half::Sending(s), _) => {
-            let sent = decode_sender(&s.log().encode(), packets)?;
+        (Half::Sending(s), way) => {
+            let own = decode_sender(&s.log().encode(), packets)?;
+            let sent = if way == Way::UpFromAll { spread(&run.plan, part, &own) } else { own };
             host.send_blocked = s.log().blocked_count();
             host.clock_steps += u64::from(s.clock_steps());
             let received = decode_receiver(log, packets)?;
             (join(&run.plan, &sent, received.arrivals()), s.end(), Some(summary.end))
+        }
+        (Half::Watching(_), Way::UpFromAll) => {
+            // The server has sent to another one: what arrived there is not known here.
+            let sent = spread(&run.plan, part, &decode_sender(log, packets)?);
+            (join(&run.plan, &sent, std::iter::empty()), Some(summary.end), None)
         }
         (Half::Watching(_), _) => {
             // Another server has sent: of the packets that were not for this one nothing is known.
@@ -189,7 +207,7 @@ fn assemble(run: &ClientRun, summary: &Summary, log: &[u8]) -> Result<Run, Trunc
             let sent = SentRows { lateness_ns: vec![0; n], kernel_tx_ns: vec![MISSING; n] };
             (join(&run.plan, &sent, received.arrivals()), None, Some(summary.end))
         }
-        (Half::Waiting, Direction::Up | Direction::Down) => {
+        (Half::Waiting, _) => {
             let records = join(&run.plan, &SentRows::default(), std::iter::empty());
             (records, None, None)
         }

@@ -13,7 +13,7 @@ use crate::error::ClientError;
 use crate::limits::Limits;
 use crate::plan::{Plan, PlannedPacket};
 use crate::records::Run;
-use crate::wire::{MAX_FLOWS, Message, decode, encode};
+use crate::wire::{MAX_FLOWS, Message, Way, decode, encode};
 use airqueue_core::{Span, Time};
 use connect::FlowHandshake;
 pub use load::RunTimes;
@@ -194,7 +194,7 @@ impl Client {
     }
 
     /// Begins a run; the client must be ready. A plan over the server's limits is refused here and
-    /// the client stays ready.
+    /// the client stays ready. Upwards other stations send the packets of their flows, if the plan has any ([`Self::upload`]).
     pub fn start(
         &mut self,
         now: Time,
@@ -209,17 +209,20 @@ impl Client {
         else {
             return Err(ClientError::NotReady);
         };
-        let flows = match direction {
-            Direction::Down => self.config.flows,
-            Direction::Up => self.own_flows(),
+        let own = self.own_flows();
+        let way = match direction {
+            Direction::Down => Way::Down,
+            Direction::Up if plan.segments.iter().any(|s| s.flow >= own) => Way::UpFromAll,
+            Direction::Up => Way::Up,
         };
+        let flows = if way == Way::Up { own } else { self.config.flows };
         check(plan, &session.limits, flows, min_size(self.config.server))?;
         let half = match direction {
-            Direction::Down => Half::receiving(plan, self.own_flows(), self.born, now),
+            Direction::Down => Half::receiving(plan, own, self.born, now),
             Direction::Up => Half::Waiting,
         };
         let number = self.next_run.max(self.last_run + 1);
-        self.begin(ClientRun::new(number, direction, plan, half, now));
+        self.begin(ClientRun::new(number, way, plan, half, now));
         Ok(())
     }
 
@@ -233,7 +236,7 @@ impl Client {
         self.state = ClientState::Running;
     }
 
-    /// The number of flows whose packets come to this host.
+    /// The number of flows that are this host's.
     fn own_flows(&self) -> u8 {
         self.handshakes.len() as u8
     }

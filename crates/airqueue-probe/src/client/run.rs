@@ -1,7 +1,7 @@
 //! One run on the client: agreeing on it, starting it, carrying out one half.
 
 use super::collect::Fetch;
-use super::{Client, ClientState, Direction, Progress, Waiting};
+use super::{Client, ClientState, Progress, Waiting};
 use crate::check::overhead;
 use crate::endpoint::{Received, SendOutcome, Ticket};
 use crate::error::ClientError;
@@ -10,7 +10,7 @@ use crate::receiver::Receiver;
 use crate::records::RunEnd;
 use crate::retry::Retry;
 use crate::sender::Sender;
-use crate::wire::{DataHeader, Glimpse, Message, SEGMENTS_PER_PART, Summary};
+use crate::wire::{DataHeader, Glimpse, Message, SEGMENTS_PER_PART, Summary, Way};
 use airqueue_core::{Span, Time};
 
 /// Quiet between the last control message and the first measured packet.
@@ -48,7 +48,7 @@ pub(super) enum Half {
     Waiting,
     Sending(Sender),
     Receiving(Receiver),
-    /// Packets go to the server from another one: in progress since this time, once it is.
+    /// Packets go between the server and another one: in progress since this time, once it is.
     Watching(Option<Time>),
 }
 
@@ -63,7 +63,7 @@ impl Half {
 #[derive(Debug)]
 pub(super) struct ClientRun {
     pub number: u32,
-    pub direction: Direction,
+    pub way: Way,
     pub plan: Plan,
     pub half: Half,
     pub phase: ClientPhase,
@@ -86,11 +86,11 @@ pub(super) struct ClientRun {
 
 impl ClientRun {
     /// A run of a checked plan.
-    pub fn new(number: u32, direction: Direction, plan: &Plan, half: Half, now: Time) -> Self {
+    pub fn new(number: u32, way: Way, plan: &Plan, half: Half, now: Time) -> Self {
         let parts = plan.segments.len().div_ceil(SEGMENTS_PER_PART) as u16;
         ClientRun {
             number,
-            direction,
+            way,
             plan: plan.clone(),
             half,
             phase: ClientPhase::Planning((0..parts).collect()),
@@ -210,6 +210,10 @@ impl ClientRun {
     /// Packets attempted here, upwards.
     fn attempted(&self) -> u32 {
         match &self.half {
+            // Other stations may still be sending.
+            Half::Sending(s) if self.way == Way::UpFromAll && s.end() == Some(RunEnd::Complete) => {
+                u32::MAX
+            }
             Half::Sending(s) => s.log().attempted(),
             // Nothing is known of what another server has sent; of a run that was cancelled nothing more is to be awaited.
             Half::Watching(_) if !self.cancelled => u32::MAX,
@@ -317,9 +321,9 @@ impl Client {
         let mut chunks = run.plan.segments.chunks(SEGMENTS_PER_PART);
         let parts = chunks.len() as u16;
         let Some(segments) = chunks.nth(usize::from(part)) else { return };
-        let (number, direction, segments) = (run.number, run.direction, segments.to_vec());
+        let (number, way, segments) = (run.number, run.way, segments.to_vec());
         let flow = run.request_flow;
-        let message = Message::Plan { session, run: number, part, parts, direction, segments };
+        let message = Message::Plan { session, run: number, part, parts, way, segments };
         self.say(flow, &message);
     }
 
@@ -412,8 +416,8 @@ impl Client {
     /// The server will begin: downwards packets will come, upwards they may go.
     fn on_started(&mut self, now: Time) {
         let Some(session) = self.session.as_ref().map(|s| s.id) else { return };
-        let flows = usize::from(self.own_flows());
-        let overheads = vec![overhead(self.config.server); flows];
+        let own = self.own_flows();
+        let overheads = vec![overhead(self.config.server); usize::from(own)];
         let Some(run) = self.run.as_mut().filter(|r| matches!(r.phase, ClientPhase::Starting))
         else {
             return;
@@ -424,7 +428,7 @@ impl Client {
             half => {
                 let epoch = now + START_DELAY;
                 let sender = Sender::new(session, run.number, &run.plan, epoch, overheads);
-                *half = Half::Sending(sender);
+                *half = Half::Sending(sender.of_flows(0..own, session));
             }
         }
         run.enter(now, ClientPhase::Active);

@@ -2,15 +2,15 @@
 //!
 //! The client of the session with the measuring server says who it is ([`Client::identity`]). A second client, of a session with
 //! the server on another station, has that server join a flow ([`Client::attend`]), and then has it record the packets of each run
-//! that come to the station ([`Client::watch`]).
+//! that come to the station ([`Client::watch`]), or send those that are the station's ([`Client::upload`]).
 
 use super::run::{ClientPhase, ClientRun, Half};
-use super::{Client, ClientState, Direction};
+use super::{Client, ClientState};
 use crate::check::{check, min_size};
 use crate::error::ClientError;
 use crate::plan::Plan;
 use crate::retry::Retry;
-use crate::wire::{ForeignFlow, MAX_FLOWS, Message, Reason};
+use crate::wire::{ForeignFlow, MAX_FLOWS, Message, Reason, Way};
 use airqueue_core::{Span, Time};
 
 /// Time in which a server joins the session with another one, or never does.
@@ -39,6 +39,13 @@ pub(super) struct Attending {
     retry: Retry,
     until: Time,
     joined: bool,
+}
+
+impl Attending {
+    /// The flow of the other session that is the server's.
+    pub(super) fn flow(&self) -> u8 {
+        self.of.flow
+    }
 }
 
 impl ClientRun {
@@ -92,6 +99,23 @@ impl Client {
     /// Has the server record the packets of a run of the other server, with this number there, until [`Self::conclude`]. The other
     /// server must begin within eight seconds of the time at which the run is in progress here.
     pub fn watch(&mut self, now: Time, plan: &Plan, number: u32) -> Result<(), ClientError> {
+        self.take_part(now, plan, number, Way::Up)
+    }
+
+    /// Has the server send the packets of its flow in a run of the other server, with this number there, until [`Self::conclude`]. The
+    /// server begins when it hears from the other one that this run is in progress, which must be within eight seconds of the time
+    /// at which the run is in progress here.
+    pub fn upload(&mut self, now: Time, plan: &Plan, number: u32) -> Result<(), ClientError> {
+        self.take_part(now, plan, number, Way::UpFromAll)
+    }
+
+    fn take_part(
+        &mut self,
+        now: Time,
+        plan: &Plan,
+        number: u32,
+        way: Way,
+    ) -> Result<(), ClientError> {
         self.now = now;
         if let ClientState::Failed(error) = &self.state {
             return Err(error.clone());
@@ -101,16 +125,16 @@ impl Client {
             return Err(ClientError::NotReady);
         };
         check(plan, &session.limits, MAX_FLOWS, min_size(self.config.server))?;
-        self.begin(ClientRun::new(number, Direction::Up, plan, Half::Watching(None), now));
+        self.begin(ClientRun::new(number, way, plan, Half::Watching(None), now));
         Ok(())
     }
 
-    /// Whether the server records a run of the other server now.
+    /// Whether the server takes its part in a run of the other server now.
     pub fn is_watching(&self) -> bool {
         self.run.as_ref().is_some_and(|r| matches!(r.half, Half::Watching(Some(_))))
     }
 
-    /// The other server's run is over: fetches what was recorded. Without a run that is watched nothing happens.
+    /// The other server's run is over: fetches the server's records. Without a part in a run nothing happens.
     pub fn conclude(&mut self, now: Time) {
         self.now = now;
         let Some(run) = &mut self.run else { return };

@@ -20,12 +20,30 @@ pub(super) struct Attendance {
     nonce: u64,
     joined: bool,
     next_counter: u32,
+    /// Of the other server's keepalives: a replayed one has no effect.
+    last_counter: Option<u32>,
 }
 
 impl Attendance {
     /// Whether a datagram of the other server that names its session and flow is for this attendance.
     pub fn is_from(&self, from: SocketAddr, session: u64, flow: u8) -> bool {
         self.of.server == from && self.of.session == session && self.of.flow == flow
+    }
+
+    /// Whether the flow has joined: the other server has answered at its address.
+    pub fn has_joined(&self) -> bool {
+        self.joined
+    }
+
+    /// Takes a keepalive of the other server: whether it is authentic and new.
+    fn hears(&mut self, datagram: &[u8], counter: u32) -> bool {
+        let new = self.joined
+            && self.last_counter.is_none_or(|last| counter > last)
+            && self.key.verify(Role::Server, datagram);
+        if new {
+            self.last_counter = Some(counter);
+        }
+        new
     }
 
     /// Queues a message to the other server, tagged as its client's.
@@ -63,8 +81,14 @@ impl Server {
             self.attendances += 1;
             let key = TagKey::session(self.config.key.as_deref(), of.nonce, of.session);
             let nonce = unguessable(&self.config.secret, "attendance", self.attendances);
-            session.attendance =
-                Some(Attendance { of, key, nonce, joined: false, next_counter: 0 });
+            session.attendance = Some(Attendance {
+                of,
+                key,
+                nonce,
+                joined: false,
+                next_counter: 0,
+                last_counter: None,
+            });
         }
         let Some(attendance) = &session.attendance else { return };
         if attendance.joined {
@@ -101,6 +125,29 @@ impl Server {
             }
         }
         self.stats.ignored += 1;
+    }
+
+    /// A keepalive of another server, which receives what this endpoint sends as a station there. False: another message.
+    pub(super) fn on_foreign_keep_alive(
+        &mut self,
+        now: Time,
+        rx: &Received<'_>,
+        packet: &Packet<'_>,
+    ) -> bool {
+        let Message::KeepAlive { session: id, run, counter, .. } = packet.message else {
+            return false;
+        };
+        let mut found = false;
+        for session in &mut self.sessions {
+            let Some(attendance) = &mut session.attendance else { continue };
+            if attendance.is_from(rx.from, id, packet.flow) {
+                found = true;
+                if attendance.hears(rx.payload, counter) {
+                    session.on_wanted(now, run);
+                }
+            }
+        }
+        found
     }
 
     /// The session that gets a measured packet: its own client's, or one of another server's.

@@ -148,11 +148,11 @@ impl Server {
             Message::Close { .. } => {
                 return self.remove(now, i);
             }
-            Message::Plan { run, part, parts, direction, segments, .. } => {
+            Message::Plan { run, part, parts, way, segments, .. } => {
                 if session.run.as_ref().is_some_and(|r| r.number < run) {
                     self.turns.leave(now, session.id, session.is_drained());
                 }
-                session.on_plan(now, run, (part, parts), direction, segments, &limits, out);
+                session.on_plan(now, run, (part, parts), way, segments, &limits, out);
                 let refused = |r: &run::ServerRun| matches!(r.phase, ServerPhase::Refused(_));
                 self.stats.refused += u64::from(session.run.as_ref().is_some_and(refused));
             }
@@ -259,7 +259,7 @@ impl Server {
             return None;
         };
         let (PlannedPacket { flow, traffic_class, .. }, ticket) = sender.poll(now, buf)?;
-        let to = session.flows.get(usize::from(flow)).copied().flatten()?;
+        let to = session.destination(flow)?;
         let id = session.id;
         self.note_traffic(id);
         Some(Transmit { socket: 0, to, traffic_class, ticket: Some(ticket) })
@@ -292,6 +292,7 @@ impl Endpoint for Server {
             | Ok(packet @ Packet { message: Message::Joined { .. }, .. }) => {
                 self.on_foreign_reply(rx, packet);
             }
+            Ok(packet) if self.on_foreign_keep_alive(now, &rx, &packet) => {}
             Ok(packet) => self.on_session_message(now, rx, packet),
             Err(WireError::OtherVersion { nonce, .. }) => {
                 let version = crate::wire::VERSION;

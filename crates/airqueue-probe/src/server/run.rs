@@ -6,12 +6,14 @@ use crate::plan::{Plan, Segment};
 use crate::receiver::Receiver;
 use crate::records::RunEnd;
 use crate::sender::Sender;
-use crate::wire::{CHUNK_LEN, SEGMENTS_PER_PART, Summary};
+use crate::wire::{CHUNK_LEN, SEGMENTS_PER_PART, Summary, Way};
 use airqueue_core::{Span, Time};
 use std::ops::Range;
 
 /// Longest delay that a START may ask for.
 const MAX_DELAY: Span = Span::from_secs(10);
+/// Quiet between the message that packets are wanted and the first of them, as at a client.
+const START_DELAY: Span = Span::from_millis(100);
 /// How much later than the server's START a client's run may begin, upwards: STARTED travels to the client, and may be
 /// lost.
 const START_SLACK: Span = Span::from_secs(2);
@@ -25,6 +27,8 @@ pub(super) enum ServerPhase {
     Refused(PlanError),
     /// Waiting for START.
     Agreed(Plan),
+    /// In progress, but not a packet leaves before the server that receives them wants them.
+    Armed { plan: Plan, until: Time },
     /// In progress downwards, or over with the log not taken.
     Sending(Sender),
     /// In progress upwards, or over with the log not taken.
@@ -42,15 +46,22 @@ pub(super) struct Beginning {
     pub zero: Time,
     /// IP and UDP header bytes of each flow.
     pub overhead: Vec<u16>,
-    /// Flows whose packets come here, upwards.
+    /// Flows of this end, where it is a station in another server's run; else all.
     pub flows: Range<u8>,
+    /// The session that packets name.
+    pub named: u64,
 }
 
 /// One run on the server.
 #[derive(Debug)]
 pub(super) struct ServerRun {
     pub number: u32,
+    /// Of the packets, as seen from this server.
     pub direction: Direction,
+    /// The packets of several hosts come here: all of them are told that they are wanted.
+    pub from_all: bool,
+    /// This server sends as a station of another server, not to its client.
+    pub onward: bool,
     pub phase: ServerPhase,
     /// The load of the plan.
     pub load: Load,
@@ -69,10 +80,14 @@ pub(super) struct ServerRun {
 }
 
 impl ServerRun {
-    pub fn new(number: u32, direction: Direction, parts: u16) -> Self {
+    /// A run without a plan; `attends`: this end is a station in another server's runs.
+    pub fn new(number: u32, way: Way, attends: bool, parts: u16) -> Self {
+        let onward = attends && way == Way::UpFromAll;
         ServerRun {
             number,
-            direction,
+            direction: if onward { Direction::Down } else { way.direction() },
+            from_all: !attends && way == Way::UpFromAll,
+            onward,
             phase: ServerPhase::Planning(vec![None; usize::from(parts)]),
             load: Load::default(),
             shared: false,
@@ -104,6 +119,9 @@ impl ServerRun {
         let ServerPhase::Agreed(plan) = &self.phase else { return };
         self.planned_end = Some(now + delay + plan.end() + START_SLACK);
         self.phase = match self.direction {
+            Direction::Down if self.onward => {
+                ServerPhase::Armed { plan: plan.clone(), until: now + delay + START_SLACK }
+            }
             Direction::Down => {
                 let overhead = at.overhead.clone();
                 ServerPhase::Sending(Sender::new(at.id, self.number, plan, now + delay, overhead))
@@ -113,6 +131,31 @@ impl ServerRun {
                 ServerPhase::Receiving(Receiver::of_flows(plan, flows, at.zero, now, delay))
             }
         };
+    }
+
+    /// The server that receives what this end sends as a station wants it: the first time the run begins.
+    pub fn on_wanted(&mut self, at: &Beginning, now: Time) {
+        match &mut self.phase {
+            ServerPhase::Armed { .. } => self.send(at, now + START_DELAY),
+            ServerPhase::Sending(sender) => sender.on_received(now),
+            _ => {}
+        }
+    }
+
+    /// Ends a run whose packets nobody has wanted in time.
+    pub fn on_time_armed(&mut self, at: &Beginning, now: Time) {
+        if matches!(self.phase, ServerPhase::Armed { until, .. } if now >= until) {
+            self.send(at, now);
+            if let ServerPhase::Sending(sender) = &mut self.phase {
+                sender.stop(RunEnd::ReceiverSilent);
+            }
+        }
+    }
+
+    fn send(&mut self, at: &Beginning, epoch: Time) {
+        let ServerPhase::Armed { plan, .. } = &self.phase else { return };
+        let sender = Sender::new(at.id, self.number, plan, epoch, at.overhead.clone());
+        self.phase = ServerPhase::Sending(sender.of_flows(at.flows.clone(), at.named));
     }
 
     /// Whether control messages would wait in the measured queue.
@@ -125,6 +168,7 @@ impl ServerRun {
         match &self.phase {
             ServerPhase::Sending(s) => s.end().is_none(),
             ServerPhase::Receiving(r) => r.end().is_none(),
+            ServerPhase::Armed { .. } => true,
             _ => false,
         }
     }
@@ -140,7 +184,9 @@ impl ServerRun {
     /// Most packets of which the server keeps records.
     pub fn kept_packets(&self) -> u64 {
         match self.phase {
-            ServerPhase::Sending(_) | ServerPhase::Receiving(_) => self.load.packets,
+            ServerPhase::Sending(_) | ServerPhase::Receiving(_) | ServerPhase::Armed { .. } => {
+                self.load.packets
+            }
             ServerPhase::Over { .. } if !self.fetched => self.load.packets,
             _ => 0,
         }
@@ -150,7 +196,10 @@ impl ServerRun {
     pub fn is_drained(&self) -> bool {
         let never_began = matches!(
             self.phase,
-            ServerPhase::Planning(_) | ServerPhase::Refused(_) | ServerPhase::Agreed(_)
+            ServerPhase::Planning(_)
+                | ServerPhase::Refused(_)
+                | ServerPhase::Agreed(_)
+                | ServerPhase::Armed { .. }
         );
         never_began || (self.stop_received && !self.is_active())
     }
@@ -173,7 +222,10 @@ impl ServerRun {
                 receiver.on_time(now);
             }
             ServerPhase::Over { .. } => {}
-            ServerPhase::Planning(_) | ServerPhase::Refused(_) | ServerPhase::Agreed(_) => {
+            ServerPhase::Planning(_)
+            | ServerPhase::Refused(_)
+            | ServerPhase::Agreed(_)
+            | ServerPhase::Armed { .. } => {
                 // Nothing was sent; the log is that of an empty run.
                 let summary = summary(RunEnd::Cancelled);
                 let log = match self.direction {
@@ -262,6 +314,7 @@ impl ServerRun {
         match &self.phase {
             ServerPhase::Sending(s) => s.next_deadline(),
             ServerPhase::Receiving(r) => Some(r.next_deadline()),
+            ServerPhase::Armed { until, .. } => Some(*until),
             _ => None,
         }
     }
@@ -301,7 +354,7 @@ mod tests {
 
     #[test]
     fn requests_for_chunks_add_up_and_each_is_answered_once() {
-        let mut run = ServerRun::new(1, Direction::Down, 1);
+        let mut run = ServerRun::new(1, Way::Down, false, 1);
         run.phase = over(summary(RunEnd::Complete), vec![0; 10 * CHUNK_LEN - 1]);
         run.want(4, 0b101);
         run.want(2, 0b11);

@@ -4,11 +4,10 @@ use super::attendance::{Attendance, Heard};
 use super::run::{Beginning, ServerPhase, ServerRun, most_parts};
 use crate::auth::{Role, TagKey};
 use crate::check::{MAX_SIZE, PlanError, PlanFault, check, min_size, overhead};
-use crate::client::Direction;
 use crate::endpoint::Received;
 use crate::limits::Limits;
 use crate::plan::{Plan, Segment};
-use crate::wire::{DataHeader, Glimpse, MAX_FLOWS, Message, encode};
+use crate::wire::{DataHeader, Glimpse, MAX_FLOWS, Message, Way, encode};
 use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -151,7 +150,7 @@ impl Session {
         now: Time,
         run: u32,
         (part, parts): (u16, u16),
-        direction: Direction,
+        way: Way,
         segments: Vec<Segment>,
         limits: &Limits,
         out: &mut Outbox,
@@ -160,7 +159,7 @@ impl Session {
             return;
         }
         if !self.is_current(run) {
-            self.run = Some(ServerRun::new(run, direction, parts));
+            self.run = Some(ServerRun::new(run, way, self.attendance.is_some(), parts));
         }
         if let Some(plan) = self.run.as_mut().and_then(|r| r.take_part(part, parts, segments)) {
             self.judge(plan, limits);
@@ -212,7 +211,7 @@ impl Session {
     /// The length of the run, if the plan is agreed and START may begin it.
     pub fn length_of(&self, run: u32) -> Option<Span> {
         let current = self.run.as_ref().filter(|r| r.number == run)?;
-        current.agreed().map(Plan::end)
+        current.agreed().filter(|_| self.may_begin(current)).map(Plan::end)
     }
 
     /// Queues the answer to a START that must wait; all zeros: ask now.
@@ -242,17 +241,48 @@ impl Session {
         self.last_received
     }
 
+    /// What a run takes from its session.
+    fn beginning(&self) -> Beginning {
+        let own = self.flows.iter().map(|a| a.map_or(0, overhead));
+        let (flows, named, overhead) = match self.attendance.as_ref().map(|a| a.of) {
+            Some(of) => {
+                let to_server = vec![overhead(of.server); usize::from(of.flow) + 1];
+                (of.flow..of.flow.saturating_add(1), of.session, to_server)
+            }
+            None => (0..u8::MAX, self.id, own.collect()),
+        };
+        Beginning { id: self.id, zero: self.opened, overhead, flows, named }
+    }
+
+    /// Whether a run may begin: packets go to another server only after it has answered at its address.
+    fn may_begin(&self, run: &ServerRun) -> bool {
+        !run.onward || self.attendance.as_ref().is_some_and(Attendance::has_joined)
+    }
+
+    /// Where the packets of a flow of the run go.
+    pub fn destination(&self, flow: u8) -> Option<SocketAddr> {
+        match (&self.attendance, &self.run) {
+            (Some(attendance), Some(run)) if run.onward => Some(attendance.of.server),
+            _ => self.flows.get(usize::from(flow)).copied().flatten(),
+        }
+    }
+
+    /// The other server wants the packets that this end sends there as a station, in this run.
+    pub fn on_wanted(&mut self, now: Time, number: u32) {
+        let at = self.beginning();
+        let wanted = |r: &&mut ServerRun| r.number == number && r.onward && r.is_active();
+        if let Some(run) = self.run.as_mut().filter(wanted) {
+            run.on_wanted(&at, now);
+            self.last_received = now;
+        }
+    }
+
     /// START. True if a run began.
     pub fn on_start(&mut self, now: Time, run: u32, delay: Span, out: &mut Outbox) -> bool {
-        let at = Beginning {
-            id: self.id,
-            zero: self.opened,
-            overhead: self.flows.iter().map(|a| a.map_or(0, overhead)).collect(),
-            flows: self
-                .attendance
-                .as_ref()
-                .map_or(0..u8::MAX, |a| a.of.flow..a.of.flow.saturating_add(1)),
-        };
+        let at = self.beginning();
+        if self.run.as_ref().is_some_and(|r| !self.may_begin(r)) {
+            return false;
+        }
         let Some(current) = self.run.as_mut().filter(|r| r.number == run) else { return false };
         let began = matches!(current.phase, ServerPhase::Agreed(_));
         if began {
@@ -271,8 +301,10 @@ impl Session {
             return;
         }
         self.on_received(now);
-        if let Some(ServerRun { number, phase: ServerPhase::Sending(s), flows, .. }) = &mut self.run
+        if let Some(ServerRun { number, phase: ServerPhase::Sending(s), flows, onward, .. }) =
+            &mut self.run
             && *number == run
+            && !*onward
         {
             self.heard.note(flow, now);
             if let Some(at) = self.heard.by_all(flows, &self.flows) {
@@ -320,6 +352,12 @@ impl Session {
 
     /// Handles deadlines; true if the session is still alive.
     pub fn on_time(&mut self, now: Time, out: &mut Outbox) -> bool {
+        if self.run.as_ref().is_some_and(|r| matches!(r.phase, ServerPhase::Armed { .. })) {
+            let at = self.beginning();
+            if let Some(run) = &mut self.run {
+                run.on_time_armed(&at, now);
+            }
+        }
         let Some(run) = &mut self.run else { return now < self.last_received + IDLE };
         let number = run.number;
         let mut glimpse = None;
@@ -342,12 +380,22 @@ impl Session {
                 attendance.say_keep_alive(number, glimpse, out);
             }
         } else if let Some(glimpse) = glimpse {
-            let counter = self.next_counter;
-            self.next_counter = counter.wrapping_add(1);
-            let message = Message::KeepAlive { session: self.id, run: number, counter, glimpse };
-            self.say(self.answers_on, &message, out);
+            self.say_keep_alives(number, glimpse, out);
         }
         active || now < self.last_received + IDLE
+    }
+
+    /// Tells the senders of the run that this end receives: the client, and where several hosts send each of them.
+    fn say_keep_alives(&mut self, run: u32, glimpse: Glimpse, out: &mut Outbox) {
+        let mut flows = vec![self.answers_on];
+        let from_all = self.run.as_ref().filter(|r| r.from_all);
+        flows.extend(from_all.iter().flat_map(|r| &r.flows).filter(|&&f| f != self.answers_on));
+        for flow in flows {
+            let counter = self.next_counter;
+            self.next_counter = counter.wrapping_add(1);
+            let message = Message::KeepAlive { session: self.id, run, counter, glimpse };
+            self.say(flow, &message, out);
+        }
     }
 
     /// The receive buffer, shared by all sessions, had no room for `count` datagrams.

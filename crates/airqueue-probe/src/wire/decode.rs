@@ -2,12 +2,11 @@
 
 use super::{
     CHUNK_LEN, DataHeader, ForeignFlow, Glimpse, MAGIC, Message, Packet, REQUEST_LEN, Reason,
-    SEGMENTS_PER_PART, Summary, VERSION, kind,
+    SEGMENTS_PER_PART, Summary, VERSION, Way, kind,
 };
 use crate::auth::TAG_LEN;
 use crate::bytes::{Reader, Truncated};
 use crate::check::{PlanError, PlanFault};
-use crate::client::Direction;
 use crate::limits::Limits;
 use crate::plan::Segment;
 use crate::records::RunEnd;
@@ -191,11 +190,7 @@ fn attend(mut r: Reader<'_>) -> Result<Message<'static>> {
 
 fn plan(session: u64, run: u32, r: &mut Reader<'_>) -> Result<Message<'static>> {
     let (part, parts) = (r.u16()?, r.u16()?);
-    let direction = match r.u8()? {
-        0 => Direction::Down,
-        1 => Direction::Up,
-        _ => return Err(WireError::Malformed),
-    };
+    let way = Way::from_wire(r.u8()?).ok_or(WireError::Malformed)?;
     let count = usize::from(r.u8()?);
     ensure(part < parts && count <= SEGMENTS_PER_PART)?;
     let mut segments = Vec::with_capacity(count);
@@ -205,7 +200,7 @@ fn plan(session: u64, run: u32, r: &mut Reader<'_>) -> Result<Message<'static>> 
         let (count, size, traffic_class) = (r.u32()?, r.u16()?, r.u8()?);
         segments.push(Segment { flow, start, duration, count, size, traffic_class });
     }
-    Ok(Message::Plan { session, run, part, parts, direction, segments })
+    Ok(Message::Plan { session, run, part, parts, way, segments })
 }
 
 fn stopped(session: u64, run: u32, r: &mut Reader<'_>) -> Result<Message<'static>> {

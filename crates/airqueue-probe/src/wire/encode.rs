@@ -5,7 +5,6 @@ use super::{
     VERSION, kind,
 };
 use crate::auth::{TAG_LEN, address_octets};
-use crate::client::Direction;
 use crate::limits::Limits;
 use crate::plan::Segment;
 use crate::records::RunEnd;
@@ -123,12 +122,12 @@ fn put_limits(out: &mut Vec<u8>, limits: &Limits) {
 
 fn session(message: &Message<'_>, out: &mut Vec<u8>) {
     match *message {
-        Message::Plan { session, run, part, parts, direction, ref segments } => {
+        Message::Plan { session, run, part, parts, way, ref segments } => {
             u64(out, session);
             u32(out, run);
             u16(out, part);
             u16(out, parts);
-            out.extend_from_slice(&[u8::from(direction == Direction::Up), segments.len() as u8]);
+            out.extend_from_slice(&[way as u8, segments.len() as u8]);
             segments.iter().for_each(|s| put_segment(out, s));
         }
         Message::PlanAck { session, run, part } => {

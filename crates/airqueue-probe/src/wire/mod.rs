@@ -1,4 +1,4 @@
-//! The UDP wire format, version 3: docs/wire-format.md describes it byte by byte.
+//! The UDP wire format, version 4: docs/wire-format.md describes it byte by byte.
 
 mod decode;
 mod encode;
@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 /// First bytes of every datagram.
 pub const MAGIC: [u8; 4] = *b"AQPB";
 /// Version of the format.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// Length of HELLO, OPEN, JOIN and ATTEND in bytes: nothing that goes to an unproven address because of one is longer.
 pub const REQUEST_LEN: usize = 96;
 /// Length of the data header in bytes, the smallest UDP payload of a measured packet.
@@ -56,6 +56,32 @@ pub(crate) mod kind {
     pub const WAIT: u8 = 21;
     pub const ATTEND: u8 = 22;
     pub const ATTENDING: u8 = 23;
+}
+
+/// Which hosts send the packets of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Way {
+    /// The server sends.
+    Down = 0,
+    /// The client sends.
+    Up = 1,
+    /// The client and other stations send to the server, each the packets of its own flows.
+    UpFromAll = 2,
+}
+
+impl Way {
+    fn from_wire(code: u8) -> Option<Self> {
+        [Way::Down, Way::Up, Way::UpFromAll].into_iter().find(|&w| w as u8 == code)
+    }
+
+    /// The direction of the packets at the server that measures.
+    pub fn direction(self) -> Direction {
+        match self {
+            Way::Down => Direction::Down,
+            Way::Up | Way::UpFromAll => Direction::Up,
+        }
+    }
 }
 
 /// Why a server refuses a client.
@@ -181,14 +207,7 @@ pub enum Message<'a> {
     /// Server: the flow has joined.
     Joined { session: u64 },
     /// Client: part of the plan of a run.
-    Plan {
-        session: u64,
-        run: u32,
-        part: u16,
-        parts: u16,
-        direction: Direction,
-        segments: Vec<Segment>,
-    },
+    Plan { session: u64, run: u32, part: u16, parts: u16, way: Way, segments: Vec<Segment> },
     /// Server: got that part.
     PlanAck { session: u64, run: u32, part: u16 },
     /// Server: not this plan.

@@ -3,15 +3,14 @@
 use airqueue_core::Span;
 use airqueue_probe::bytes::Reader;
 use airqueue_probe::check::{PlanError, PlanFault};
-use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use airqueue_probe::log::{Arrival, ArrivalLog, SenderLog, decode_receiver, decode_sender, join};
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{Classes, HostReport, MISSING, Records, Run, RunEnd};
 use airqueue_probe::schedule::{due_windows, last_of_each_flow};
 use airqueue_probe::wire::{
-    CHUNK_LEN, DataHeader, ForeignFlow, Glimpse, Message, Packet, Reason, Summary, VERSION, decode,
-    encode,
+    CHUNK_LEN, DataHeader, ForeignFlow, Glimpse, Message, Packet, Reason, Summary, VERSION, Way,
+    decode, encode,
 };
 use airqueue_probe::{capture, column};
 use proptest::collection::vec;
@@ -60,9 +59,9 @@ fn session_messages() -> impl Strategy<Value = Message<'static>> {
     (0..15, numbers, vec(segments(), 0..=40), bytes, any::<[bool; 2]>()).prop_map(
         |(kind, (session, run, n, big), segments, bytes, flags)| match kind {
             0 => {
-                let direction = if flags[0] { Direction::Up } else { Direction::Down };
+                let way = [Way::Down, Way::Up, Way::UpFromAll][n[1] as usize % 3];
                 let (part, parts) = (n[0] as u16 / 2, u16::MAX);
-                Message::Plan { session, run, part, parts, direction, segments }
+                Message::Plan { session, run, part, parts, way, segments }
             }
             1 => Message::PlanAck { session, run, part: n[0] as u16 },
             2 => {

@@ -12,3 +12,4 @@ mod receiver;
 mod steady;
 mod together;
 mod turns;
+mod uploads;

@@ -15,13 +15,13 @@ use std::net::SocketAddr;
 
 /// One way through the network.
 const DELAY: Span = Span::from_millis(5);
-const HOST: &str = "198.51.100.1:4000";
-const STATION: &str = "192.0.2.2:4000";
+pub const HOST: &str = "198.51.100.1:4000";
+pub const STATION: &str = "192.0.2.2:4000";
 /// Flows of the client: two of its own, and that of the other station.
-const OWN: u8 = 2;
-const OTHER: u8 = 2;
+pub const OWN: u8 = 2;
+pub const OTHER: u8 = 2;
 
-fn at(address: &str) -> SocketAddr {
+pub fn at(address: &str) -> SocketAddr {
     address.parse().unwrap()
 }
 
@@ -34,26 +34,26 @@ struct Flight {
 }
 
 /// The four endpoints and the network between them.
-struct World {
-    now: Time,
-    host: Server,
-    station: Server,
+pub struct World {
+    pub now: Time,
+    pub host: Server,
+    pub station: Server,
     station_alive: bool,
     /// The client of the host, on this station.
-    client: Client,
+    pub client: Client,
     /// The client of the other station's server, on this station too.
-    orders: Client,
+    pub orders: Client,
     flights: Vec<Flight>,
     /// Everything that was sent: when, from, to, its length, and whether it was a measured packet.
-    sent: Vec<(Time, SocketAddr, SocketAddr, usize, bool)>,
+    pub sent: Vec<(Time, SocketAddr, SocketAddr, usize, bool)>,
 }
 
-fn client_address(of_host: bool, flow: usize) -> SocketAddr {
+pub fn client_address(of_host: bool, flow: usize) -> SocketAddr {
     SocketAddr::new([192, 0, 2, 1].into(), if of_host { 5000 } else { 6000 } + flow as u16)
 }
 
 impl World {
-    fn new(station: ServerConfig) -> World {
+    pub fn new(station: ServerConfig) -> World {
         let now = Time::from_nanos(1_000_000_000);
         let client = ClientConfig { server: at(HOST), others: 1, ..client_config(OWN + 1) };
         let orders = ClientConfig { server: at(STATION), entropy: [3; 32], ..client_config(1) };
@@ -73,7 +73,7 @@ impl World {
         world
     }
 
-    fn willing() -> World {
+    pub fn willing() -> World {
         World::new(ServerConfig {
             attends: vec![at(HOST).ip()],
             secret: [8; 32],
@@ -81,14 +81,14 @@ impl World {
         })
     }
 
-    fn of(&mut self) -> ForeignFlow {
+    pub fn of(&mut self) -> ForeignFlow {
         let identity = self.client.identity().unwrap();
         let (session, nonce) = (identity.session, identity.nonce);
         ForeignFlow { server: at(HOST), session, nonce, flow: OTHER }
     }
 
     /// Sends what the endpoints have to send.
-    fn poll(&mut self) {
+    pub fn poll(&mut self) {
         let now = self.now;
         let mut buf = Vec::new();
         let mut launch = |from, to, bytes: &Vec<u8>, measured| {
@@ -133,7 +133,7 @@ impl World {
     }
 
     /// Lets time pass until something holds; whether it did within so many seconds.
-    fn until(&mut self, seconds: i64, mut there: impl FnMut(&mut World) -> bool) -> bool {
+    pub fn until(&mut self, seconds: i64, mut there: impl FnMut(&mut World) -> bool) -> bool {
         let end = self.now + Span::from_secs(seconds);
         loop {
             self.poll();
@@ -156,23 +156,31 @@ impl World {
         }
     }
 
-    fn attend(&mut self) {
+    pub fn attend(&mut self) {
         let of = self.of();
         self.orders.attend(self.now, of).unwrap();
         assert!(self.until(5, |w| w.orders.attends()), "{:?}", self.orders.state());
     }
 
     /// Begins a run at both stations.
-    fn begin(&mut self, plan: &Plan) {
+    pub fn begin(&mut self, plan: &Plan, direction: Direction) {
+        self.prepare(plan, direction);
+        self.client.start(self.now, plan, direction).unwrap();
+    }
+
+    /// Has the other station wait for a run.
+    pub fn prepare(&mut self, plan: &Plan, direction: Direction) {
         let number = self.client.identity().unwrap().next_run;
-        self.orders.watch(self.now, plan, number).unwrap();
+        match direction {
+            Direction::Down => self.orders.watch(self.now, plan, number).unwrap(),
+            Direction::Up => self.orders.upload(self.now, plan, number).unwrap(),
+        }
         assert!(self.until(5, |w| w.orders.times().is_some_and(|t| t.started.is_some())));
-        self.client.start(self.now, plan, Direction::Down).unwrap();
     }
 
     /// The records of both stations.
-    fn measure(&mut self, plan: &Plan) -> (Run, Run) {
-        self.begin(plan);
+    pub fn measure(&mut self, plan: &Plan, direction: Direction) -> (Run, Run) {
+        self.begin(plan, direction);
         let mut own = None;
         assert!(self.until(60, |w| {
             own = w.client.take_run();
@@ -204,7 +212,7 @@ fn each_station_records_the_packets_that_come_to_it() {
     let mut world = World::willing();
     world.attend();
     for _ in 0..2 {
-        let (own, other) = world.measure(&floods());
+        let (own, other) = world.measure(&floods(), Direction::Down);
         assert_eq!((own.end, other.end), (RunEnd::Complete, RunEnd::Complete));
         let rows = own.records.flow.len();
         assert_eq!((rows, other.records.flow.len()), (820, 820));
@@ -231,7 +239,7 @@ fn only_measured_packets_go_to_stations_during_a_run() {
     let mut world = World::willing();
     world.attend();
     world.sent.clear();
-    world.measure(&floods());
+    world.measure(&floods(), Direction::Down);
     let measured = || world.sent.iter().filter(|s| s.4);
     let (first, last) = (measured().next().unwrap().0, measured().next_back().unwrap().0);
     let to_stations = world.sent.iter().filter(|s| s.2 != at(HOST));
@@ -274,7 +282,7 @@ fn long() -> Plan {
 fn a_flood_ends_when_one_of_its_stations_is_gone() {
     let mut world = World::willing();
     world.attend();
-    world.begin(&long());
+    world.begin(&long(), Direction::Down);
     world.until(3, |_| false);
     world.station_alive = false;
     let gone = world.now;
@@ -292,7 +300,7 @@ fn a_flood_ends_when_one_of_its_stations_is_gone() {
 fn a_flood_ends_when_its_client_is_gone_although_the_other_station_is_there() {
     let mut world = World::willing();
     world.attend();
-    world.begin(&long());
+    world.begin(&long(), Direction::Down);
     world.until(3, |_| false);
     let gone = world.now;
     world.client = Client::new(client_config(0), gone);
@@ -302,7 +310,7 @@ fn a_flood_ends_when_its_client_is_gone_although_the_other_station_is_there() {
 }
 
 /// The session and its key that `orders` has with the station.
-fn session_of_orders(world: &mut World) -> (u64, TagKey) {
+pub fn session_of_orders(world: &mut World) -> (u64, TagKey) {
     let identity = world.orders.identity().unwrap();
     (identity.session, TagKey::session(None, identity.nonce, identity.session))
 }
@@ -349,9 +357,10 @@ fn a_short_request_to_attend_is_not_one() {
 }
 
 #[test]
-fn a_client_sends_only_its_own_flows() {
+fn a_client_sends_only_flows_of_its_session() {
     let mut world = World::willing();
-    let up = world.client.start(world.now, &floods(), Direction::Up);
+    let plan = Plan { segments: vec![segment(OTHER + 1, 0, 100, 10, 1500)] };
+    let up = world.client.start(world.now, &plan, Direction::Up);
     assert!(matches!(up, Err(ClientError::Plan(_))), "{up:?}");
     // And none with nobody's flows.
     let config = ClientConfig { others: 3, ..client_config(3) };
@@ -365,7 +374,7 @@ fn a_run_is_watched_only_after_joining_and_once() {
     let early = world.orders.watch(world.now, &floods(), 1);
     assert_eq!(early, Err(ClientError::NotReady));
     world.attend();
-    world.measure(&floods());
+    world.measure(&floods(), Direction::Down);
     let again = world.orders.watch(world.now, &floods(), 1);
     assert_eq!(again, Err(ClientError::NotReady), "a number is used once");
 }
@@ -378,7 +387,7 @@ fn a_run_that_did_not_begin_does_not_keep_the_next_one_from_being_watched() {
     world.orders.watch(world.now, &floods(), number).unwrap();
     world.orders.cancel(world.now);
     assert!(world.until(4, |w| w.orders.take_run().is_some()));
-    let (own, other) = world.measure(&floods());
+    let (own, other) = world.measure(&floods(), Direction::Down);
     assert_eq!((own.end, other.end), (RunEnd::Complete, RunEnd::Complete));
     assert!(other.records.received_ns.iter().any(|&at| at != MISSING));
 }

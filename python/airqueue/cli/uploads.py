@@ -1,0 +1,154 @@
+"""`airqueue measure HOST --with STATION --uploads`: uploads of several stations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
+
+import click
+from click.core import ParameterSource
+
+from airqueue.cli.parameters import read_key
+from airqueue.cli.stations import GOES_WITH, HERE, OF_ANALYZE, check_goes_with, check_names
+from airqueue.cli.together import emit, measure_together
+from airqueue.measure.records import Run
+from airqueue.measure.together import TogetherProber
+from airqueue.units import UnitError, parse_duration
+from airqueue.uploads.method import measure
+from airqueue.uploads.plans import PROFILE
+from airqueue.uploads.settings import (
+    CATEGORIES,
+    Access,
+    Category,
+    Settings,
+    checked,
+    defaults,
+    to_dict,
+)
+from airqueue.uploads.verdict import judge
+from airqueue.uploads.words import uploads_lines
+
+EDCA = tuple[Category, Access]
+Command = TypeVar("Command", bound=Callable[..., Any])
+OWN: Final = frozenset({"uploads", "categories", "edca"})
+"""Parameters of uploads alone."""
+
+
+class _Edca(click.ParamType[EDCA]):
+    """A category and its channel access, as in ``vo=2/3/7/1.504ms``."""
+
+    name = "edca"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> EDCA:
+        """Parse the text; a pair passes."""
+        if isinstance(value, tuple):
+            return cast(EDCA, value)
+        name, _, rest = str(value).partition("=")
+        category, parts = name.strip().lower(), rest.split("/")
+        if category not in CATEGORIES or len(parts) != 4:
+            self.fail(
+                f"{value!r} is not CATEGORY=AIFSN/CWMIN/CWMAX/TXOP, as in vo=2/3/7/1.504ms; "
+                f"categories are {', '.join(CATEGORIES)}",
+                param,
+                ctx,
+            )
+        try:
+            aifsn, cw_min, cw_max = (int(part) for part in parts[:3])
+            txop = parts[3].strip()
+            txop_s = 0.0 if txop == "0" else parse_duration(txop)
+            return category, checked(Access(aifsn, cw_min, cw_max, txop_s))
+        except (ValueError, UnitError) as error:
+            self.fail(f"{value!r}: {error}", param, ctx)
+
+
+def uploads_options(command: Command) -> Command:
+    """Add the options of uploads to a command."""
+    for option in (
+        click.option(
+            "--edca",
+            type=_Edca(),
+            multiple=True,
+            metavar="CATEGORY=AIFSN/CWMIN/CWMAX/TXOP",
+            help="With --uploads: what was set, e.g. vo=2/3/7/1.504ms. Default: those of the "
+            "standard and hostapd for OFDM. Repeat for several.",
+        ),
+        click.option(
+            "--category",
+            "categories",
+            type=click.Choice([c for c in CATEGORIES if c != "be"]),
+            multiple=True,
+            help="With --uploads: the category to compare with best effort; bk without this "
+            "option. Repeat for several.",
+        ),
+        click.option(
+            "--uploads",
+            is_flag=True,
+            help="With --with: all stations upload, and it is measured whether they obey the "
+            "settings of AIFS, windows and TXOP.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def check_uploads(ctx: click.Context, stations: Sequence[str], *, uploads: bool) -> bool:
+    """Whether uploads are measured; raise UsageError for options that do not go together."""
+    for parameter in ctx.command.get_params(ctx):
+        given = ctx.get_parameter_source(parameter.name or "")
+        if parameter.name in OWN and not uploads and given == ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[-1]} goes with --uploads.")
+    if not uploads:
+        return False
+    if not stations:
+        raise click.UsageError("--uploads needs another station; name one by --with.")
+    check_goes_with(ctx, GOES_WITH | OWN, "does not go with --uploads")
+    check_names(stations)
+    return True
+
+
+def measure_uploads(
+    host: str,
+    port: int,
+    stations: Sequence[str],
+    header: Mapping[str, Any],
+    *,
+    categories: Sequence[str],
+    edca: Sequence[EDCA],
+    key_file: str | None,
+    json_path: str | None,
+    capture_path: str | None,
+    max_rate: float | None,
+    max_wait: float,
+    quiet: bool,
+) -> None:
+    """Measure, and write what was asked for; after Ctrl-C judge the finished runs."""
+    settings: Settings = {**defaults(), **dict(edca)}
+    names = [HERE, *stations]
+    about = {**header, "profile": PROFILE, "stations": names, "settings": to_dict(settings)}
+    wanted = cast(Sequence[Category], list(dict.fromkeys(categories)) or ["bk"])
+    options: dict[str, Any] = {"max_rate_bps": max_rate, "max_wait_s": max_wait}
+    options["key"] = read_key(key_file)
+    measure_together(
+        lambda: TogetherProber(host, stations, port, direction="up", **options),
+        about,
+        lambda prober, on_event, on_run: measure(
+            prober, names, settings, wanted, on_event=on_event, on_run=on_run, header=about
+        ),
+        judge,
+        uploads_lines,
+        json_path=json_path,
+        capture_path=capture_path,
+        quiet=quiet,
+    )
+
+
+def analyze_uploads(
+    ctx: click.Context, header: Mapping[str, Any], runs: Sequence[Run], json_path: str | None
+) -> None:
+    """Judge the runs of a capture again."""
+    check_goes_with(ctx, OF_ANALYZE, "is not for a capture of uploads")
+    for needed in ("stations", "settings"):
+        if needed not in header:
+            raise click.ClickException(f"The capture's header names no {needed}; it is damaged.")
+    result = judge(runs, header)
+    emit(result, uploads_lines(result), json_path)

@@ -1,0 +1,125 @@
+"""Carries out the runs of uploads, and leaves their records to `verdict`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from airqueue.measure.events import Event
+from airqueue.measure.prober import Prober
+from airqueue.measure.records import Run
+from airqueue.measure.runner import Runner
+from airqueue.uploads import plans
+from airqueue.uploads.plans import SIZE_BYTES
+from airqueue.uploads.settings import NAMES, Category, Settings, expected, to_dict
+from airqueue.uploads.verdict import UploadsDict, carried_pps, judge
+
+START_PPS: Final = 2e6 / (8 * SIZE_BYTES)
+"""Of the first upload: a slow station gets no more than it carries in some seconds."""
+FASTER: Final = 4.0
+SEARCHES: Final = 6
+"""Uploads of the search, at most: to more than a gigabit per second."""
+SATURATED: Final = 0.8
+"""A path that carries less of what is offered is saturated."""
+WITHIN_LIMITS: Final = 0.98
+"""Share of the agreed rate that plans use: they round to whole packets."""
+
+
+def measure(
+    prober: Prober,
+    names: Sequence[str],
+    settings: Settings,
+    categories: Sequence[Category] = ("bk",),
+    *,
+    on_event: Callable[[Event], None] | None = None,
+    on_run: Callable[[Run], None] | None = None,
+    header: Mapping[str, Any] | None = None,
+) -> UploadsDict:
+    """Measure how stations win the medium, in one category and in two.
+
+    ``names``: of the stations, this machine's first; the prober's direction is up, and its flows are
+    as in `airqueue.measure.stations`. ``categories``: to compare with best effort. Raises ProbeError
+    when the endpoints cannot carry out a run.
+    """
+    most = WITHIN_LIMITS * prober.max_rate_pps(SIZE_BYTES)
+    logs = {category: expected(settings, category, len(names)) for category in categories}
+    contrasts = {c: math.exp(abs(log.log)) for c, log in logs.items() if log is not None}
+    survey = _Survey(Runner(prober, on_event, on_run), list(names), contrasts, most)
+    survey.warnings += [
+        f"The settings leave {NAMES[c]} or best effort next to nothing: they are not compared."
+        for c in categories
+        if c not in contrasts
+    ]
+    survey.carry_out()
+    about = {
+        "elapsed_s": survey.runner.elapsed_s(),
+        "stations": list(names),
+        "settings": to_dict(settings),
+        "warnings": survey.warnings,
+    }
+    return judge(survey.runner.runs, {**(header or {}), **about})
+
+
+@dataclass
+class _Survey:
+    """The runs of a measurement, and what has been learned for the next ones."""
+
+    runner: Runner
+    names: list[str]
+    contrasts: dict[Category, float]
+    """Of each category to compare: predicted accesses of one station over those of the other."""
+    most_pps: float
+    """Of a plan, all flows together."""
+    warnings: list[str] = field(default_factory=list)
+    done: float = 0.0
+    """Share of the steps that are done."""
+
+    def carry_out(self) -> None:
+        """Look for the rate of each station, then have all upload together."""
+        steps = len(self.names) + 1 + 2 * len(self.contrasts)
+        rates: list[float] = []
+        for station, name in enumerate(self.names):
+            rate = self._search(station)
+            if rate is None:
+                self.warnings.append(
+                    f"The path of {name} could not be saturated within the agreed rates."
+                )
+                return
+            rates.append(rate)
+            self.done += 1 / steps
+        wanted = [(plans.equal_plan(rates, self.most_pps), "all stations upload in best effort")]
+        for category, contrast in self.contrasts.items():
+            for first in (True, False):
+                planned = plans.category_plan(
+                    rates, category, first=first, most_pps=self.most_pps, contrast=contrast
+                )
+                who = self.names[0] if first else " and ".join(self.names[1:])
+                wanted.append((planned, f"{who} in {NAMES[category]}, the rest in best effort"))
+        for planned, says in wanted:
+            if planned is None:
+                self.warnings.append("The paths together are too fast for the agreed rates.")
+                return
+            self._run(planned, says)
+            self.done += 1 / steps
+
+    def _run(self, planned: plans.Planned, says: str) -> Run:
+        plan, meta = planned
+        self.runner.say(meta["kind"], says, self.done)
+        return self.runner.run(plan, meta, self.done)
+
+    def _search(self, station: int) -> float | None:
+        """Return about what a path carries; None if it carries all that may be sent."""
+        rate = START_PPS
+        for index in range(SEARCHES):
+            rate = min(rate, self.most_pps)
+            planned = plans.rate_plan(station, rate, index)
+            run = self._run(planned, f"looking for the rate of {self.names[station]}")
+            carried = carried_pps(run)
+            if 0 < carried < SATURATED * rate:
+                return carried
+            if rate >= self.most_pps:
+                break
+            rate *= FASTER
+        return None
