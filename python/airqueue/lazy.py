@@ -1,5 +1,7 @@
 """Modules that load when they are first used: a command that needs none of them answers at once.
 
+Some belong to libraries of an extra, which are not installed with airqueue itself.
+
 if TYPE_CHECKING:
     import numpy as np
 else:
@@ -9,7 +11,33 @@ else:
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from types import ModuleType
+from typing import Any, Final
+
+_EXTRAS: Final = {
+    "distributed": "cluster",
+    "matplotlib": "plots",
+    "pandas": "tables",
+    "pyarrow": "tables",
+}
+"""Library -> the extra that has it, as in pyproject.toml."""
+
+
+class MissingExtraError(ImportError):
+    """A library of an extra is not installed; the message says how to install it."""
+
+
+def required(name: str) -> ModuleType:
+    """Import and return a module. Raises MissingExtraError if the module's library is of an extra."""
+    library = name.partition(".")[0]
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != library or library not in _EXTRAS:
+            raise
+        raise MissingExtraError(
+            f"{library} is not installed: pip install 'airqueue[{_EXTRAS[library]}]'"
+        ) from error
 
 
 class Module:
@@ -20,6 +48,6 @@ class Module:
 
     def __getattr__(self, name: str) -> Any:
         """Import the module, and return what has this name in it."""
-        value = getattr(importlib.import_module(self._name), name)
+        value = getattr(required(self._name), name)
         setattr(self, name, value)  # the next time Python finds it without asking here
         return value

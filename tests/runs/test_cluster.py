@@ -89,7 +89,7 @@ def test_a_scheduler_without_workers_and_one_that_goes_are_errors():
 def test_without_dask_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(
-        BackendError, match=r"needs dask.distributed: pip install 'airqueue\[cluster\]'"
+        BackendError, match=r"distributed is not installed: pip install 'airqueue\[cluster\]'"
     ):
         execute(squares([1]), None, Cluster("tcp://127.0.0.1:9"))
 

@@ -4,11 +4,12 @@ import os
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from airqueue.cli import main
-from airqueue.simulate import Recorders, ScenarioError, cell
+from airqueue.simulate import Recorders, Scenario, ScenarioError, cell
 from pcap_reader import read
 
 
@@ -16,11 +17,41 @@ def small():
     return cell("802.11b", stations=2, duration="400 ms", overrides={"warm_up": "0 s"})
 
 
+def test_a_window_of_tcp_is_what_is_delivered_in_a_round_trip():
+    """Little's law: rate times round-trip time is the window, once slow start is over."""
+    scenario = Scenario(
+        {
+            "duration": "30 s",
+            "phy": {"standard": "802.11g"},
+            "stations": [{"name": "ap", "queue": {"limit": "100 packets"}}, {"name": "phone"}],
+            "hosts": [{"name": "server", "at": "ap", "rate": "100 Mb/s", "delay": "20 ms"}],
+            "flows": [
+                {"name": "download", "from": "server", "to": "phone", "source": "tcp"},
+                {"name": "few", "from": "ap", "to": "phone", "source": "cbr", "rate": "10 kb/s"},
+            ],
+        }
+    )
+    results = scenario.simulate(replications=1, recorders=Recorders(series_interval_s=0.1))
+    flow = results.series["flows"]["download"]
+    late = results.series["time_s"] > 5
+    carried = (flow["throughput_bps"] * flow["srtt_s"])[late].mean() / 8
+    header = 40 / 1460
+    assert carried == pytest.approx(flow["cwnd_bytes"][late].mean() * (1 + header), rel=0.05)
+    assert np.isnan(results.series["flows"]["few"]["cwnd_bytes"]).all()
+
+
 def test_series_add_up_to_the_figures_of_the_first_replication():
     recorders = Recorders(series_interval_s=0.1)
     results = small().simulate(seed=3, replications=2, recorders=recorders)
     series = results.series_frame("flows")
-    assert list(series) == ["time_s", "flow", "throughput_bps", "delay_mean_s"]
+    assert list(series) == [
+        "time_s",
+        "flow",
+        "throughput_bps",
+        "delay_mean_s",
+        "cwnd_bytes",
+        "srtt_s",
+    ]
     assert len(series) == 2 * 4
     for flow, of in series.groupby("flow"):
         figures = results.runs[0]["flows"][flow]

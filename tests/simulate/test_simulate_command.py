@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 import airqueue
 import pcap_reader
-from airqueue.cli.simulate_tables import SHOWN
 from airqueue.simulate import Scenario
 from airqueue.simulate.scenario import schema
+from airqueue.simulate.shown import SHOWN
 
 RESULT = json.loads(
     resources.files("airqueue.simulate").joinpath("results.schema.json").read_text("utf-8")

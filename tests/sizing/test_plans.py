@@ -133,6 +133,11 @@ def test_what_is_planned_for_openwrt_is_what_its_lines_set():
         )
 
 
+def test_advice_without_a_setting_is_not_planned():
+    with pytest.raises(plans.PlanError, match="sets nothing that a plan can say"):
+        plans.chosen((Settings("hostapd", "there", ("# nothing to set",)),))
+
+
 def _line(down_bps: float | None, up_bps: float | None) -> tuple[Settings, ...]:
     from airqueue.sizing.settings import sqm  # noqa: PLC0415 - of this test alone
 

@@ -257,13 +257,17 @@ pub(crate) struct TruthDict<'py> {
     pub(crate) bytes: Column<'py, u64>,
 }
 
-/// Throughput and delay of a flow, a value for each interval.
+/// Throughput and delay of a flow, and TCP's window, a value for each interval.
 #[derive(IntoPyObject, JsonSchema)]
 pub(crate) struct FlowSeriesDict<'py> {
     /// Bits of IP packets per second.
     pub(crate) throughput_bps: Column<'py, f64>,
     /// Delay from source to destination of the packets that were delivered in the interval; NaN if none was.
     pub(crate) delay_mean_s: Column<'py, f64>,
+    /// Congestion window of TCP's present connection at the end of the interval; NaN without one.
+    pub(crate) cwnd_bytes: Column<'py, f64>,
+    /// Smoothed round-trip time of that connection (RFC 6298); NaN before its first sample too.
+    pub(crate) srtt_s: Column<'py, f64>,
 }
 
 /// Packets waiting in a queue, driver ring included, a value for each interval.

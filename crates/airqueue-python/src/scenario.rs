@@ -275,7 +275,8 @@ impl PyRun {
         let flow = |(name, of): (&str, &FlowSeries)| {
             let throughput_bps = column(&of.throughput_bps);
             let delay_mean_s = column(&of.delay_mean_s);
-            (name.to_owned(), FlowSeriesDict { throughput_bps, delay_mean_s })
+            let (cwnd_bytes, srtt_s) = (column(&of.cwnd_bytes), column(&of.srtt_s));
+            (name.to_owned(), FlowSeriesDict { throughput_bps, delay_mean_s, cwnd_bytes, srtt_s })
         };
         let queue = |(name, of): (&str, &QueueSeries)| {
             let length_mean_packets = column(&of.length_mean_packets);

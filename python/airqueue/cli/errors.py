@@ -24,6 +24,7 @@ _ADVICE = {
 # Errors whose message is a sentence for the user, in modules that not every command loads.
 _MENDABLE = (
     ("airqueue._native", "NativeError"),
+    ("airqueue.lazy", "MissingExtraError"),
     ("airqueue.measure.prober", "ProbeError"),
     ("airqueue.measure.schema", "ResultError"),
     ("airqueue.measure.mgen_log", "MgenError"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,19 +16,28 @@ from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.parameters import DURATION
 from airqueue.cli.progress import on_terminal
 from airqueue.cli.trace import trace_option, write_trace
-from airqueue.files import check_writable, write_atomically
+from airqueue.files import check_writable, named, write_atomically
 from airqueue.measure.events import Event
-from airqueue.simulate import Interrupted, Recorders, Results, Scenario, ScenarioError, overrides
+from airqueue.simulate import (
+    Interrupted,
+    Recorders,
+    Results,
+    Scenario,
+    ScenarioError,
+    overrides,
+    tables,
+)
 from airqueue.simulate.recorders import HEADERS_BYTES, LEAST_BYTES, WHOLE_BYTES
 from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED, ReplicationProgress
 from airqueue.simulate.scenario import schema
 from airqueue.simulate.tables import SERIES, TABLES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from airqueue.plots.simulation_map import NetworkPlot
     from airqueue.plots.simulation_picture import SimulationPlot
+
+_INTERVALS: Final = 240
+"""Of the pictures over time, at most."""
 
 
 class _Change(click.ParamType[tuple[str, Any]]):
@@ -98,6 +108,12 @@ class _Change(click.ParamType[tuple[str, Any]]):
     help="Draw flows and stations with their intervals: FILE.svg, .pdf or .png.",
 )
 @click.option(
+    "--report",
+    "report_path",
+    metavar="FILE",
+    help="Write an HTML report: what to notice, pictures also over time, and all tables.",
+)
+@click.option(
     "--map",
     "map_path",
     metavar="FILE",
@@ -145,6 +161,7 @@ def simulate(
     json_path: str | None,
     csv_path: str | None,
     plot_path: str | None,
+    report_path: str | None,
     map_path: str | None,
     series_interval_s: float | None,
     pcap_path: str | None,
@@ -160,6 +177,7 @@ def simulate(
       airqueue simulate examples/simulate/saturated-cell.toml
       airqueue simulate FILE --set stations.sta.count=20 --set "duration=5 s"
       airqueue simulate FILE --replications 20 --json results.json
+      airqueue simulate FILE --report cell.html
       airqueue simulate FILE --replications 1 --trace ap:phone=phone.mahi
 
     The figures are means over independent replications with 95 % confidence intervals. FILE, --seed
@@ -181,10 +199,12 @@ def simulate(
         raise click.UsageError("--pcap-station says whose frames; --pcap FILE says where they go.")
     scenario = Scenario.from_toml(path, dict(changes))
     link = None if trace is None else trace[0]
+    if report_path is not None and series_interval_s is None:
+        series_interval_s = _interval_s(scenario)
     recorders = Recorders(pcap_path, pcap_station, series_interval_s, pcap_bytes, link)
     picture = None if plot_path is None else _picture(plot_path)
     network = None if map_path is None else _map(map_path)
-    files = _Files(scenario, json_path, csv_path, picture, network)
+    files = _Files(scenario, json_path, csv_path, report_path, picture, network)
     files.check()
     if pcap_path is not None:
         check_writable(pcap_path)
@@ -201,6 +221,13 @@ def simulate(
     _emit(path, results, files)
     if trace is not None:
         write_trace(trace[1], recorders.opportunities[0])
+
+
+def _interval_s(scenario: Scenario) -> float:
+    """Return intervals of a round length, so that some 200 of them show the whole run."""
+    least_s = (scenario.warm_up_s + scenario.duration_s) / _INTERVALS
+    power = 10.0 ** math.floor(math.log10(least_s))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least_s * (1 - 1e-9))
 
 
 def _picture(path: str) -> SimulationPlot:
@@ -222,6 +249,7 @@ class _Files:
     scenario: Scenario
     json_path: str | None
     csv_path: str | None
+    report_path: str | None
     picture: SimulationPlot | None
     network: NetworkPlot | None
 
@@ -229,6 +257,8 @@ class _Files:
         """Raise OSError before a long simulation if a file cannot be written."""
         if self.json_path is not None and self.json_path != "-":
             check_writable(self.json_path)
+        if self.report_path is not None:
+            check_writable(self.report_path)
         for drawn in (self.picture, self.network):
             if drawn is not None:
                 check_writable(drawn.path)
@@ -246,12 +276,18 @@ class _Files:
         if self.json_path is not None and self.json_path != "-":
             write_atomically(self.json_path, results.to_text())
         if self.csv_path is not None:
-            frames: dict[str, pd.DataFrame] = {kind: results.frame(kind) for kind in TABLES}
+            found: dict[str, tables.Columns] = {
+                kind: tables.columns(kind, results.runs) for kind in TABLES
+            }
             if results.series is not None:
-                frames |= {name: results.series_frame(kind) for name, kind in SERIES.items()}
-            for name, frame in frames.items():
-                rows = frame.to_csv(index=False, lineterminator="\n")
-                write_atomically(self.csv_file(name), rows)
+                of = results.series
+                found |= {name: tables.series_columns(of, kind) for name, kind in SERIES.items()}
+            for name, columns in found.items():
+                write_atomically(self.csv_file(name), tables.to_csv(columns))
+        if self.report_path is not None:
+            from airqueue.report.simulation import write_report  # noqa: PLC0415 - slow to load
+
+            write_report(self.report_path, named(path), self.scenario, results)
         if self.picture is not None:
             write_atomically(self.picture.path, self.picture.draw(path, results))
         if self.network is not None:

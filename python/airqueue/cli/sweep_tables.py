@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from airqueue import text
-from airqueue.cli.simulate_tables import figure_column
 from airqueue.files import named
+from airqueue.simulate.shown import figure_column
 from airqueue.sweep import Sweep, SweepError, SweepResults
 from airqueue.sweep.figures import Pattern
 from airqueue.sweep.points import Point

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from airqueue import text
 from airqueue.emulate.results import EmulationResults
-from airqueue.emulate.words import arrow
 from airqueue.report.html import Figure
 from airqueue.report.svg import Chart, padded
+from airqueue.report.time_chart import Axis, Values, chart_over_time
 
 _MOST_PAIRS: Final = 6
 """Pairs with the most bytes, which have pictures."""
 
-Values = Sequence[float | None]
 Charts = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """What is drawn over time."""
-
-    label: str
-    scale: float = 1.0
-    width: int = 560
 
 
 def figures(results: EmulationResults) -> list[Figure]:
@@ -59,70 +49,39 @@ def _over_time(results: EmulationResults) -> Iterator[Figure]:
         yield Figure(
             "Queues over time",
             "Packets that waited at the ends of the intervals, in the queues that held the most.",
-            _all(series["queues"], times, _Axis("packets waiting")),
+            _all(series["queues"], times, Axis("packets waiting")),
         )
     if series["stations"]:
         yield Figure(
             "Air time over time",
             "Share of each interval in which a station sent frames; the stations with the most.",
-            _all(series["stations"], times, _Axis("air time (%)", 100.0)),
+            _all(series["stations"], times, Axis("air time (%)", 100.0)),
         )
     if any(value is not None for value in series["late_p99_s"]) and not results.exact:
         yield Figure(
             "Lateness over time",
             "99th percentile of how long after its time a packet was written, in each interval.",
-            (_chart("", [series["late_p99_s"]], times, _Axis("late (ms)", 1e3)),),
+            (chart_over_time("", [series["late_p99_s"]], times, Axis("late (ms)", 1e3)),),
         )
 
 
 def _rate(name: str, of: Mapping[str, Any], times: Sequence[float]) -> str:
-    return _chart(name, [of["delivered_bps"]], times, _Axis("rate (Mb/s)", 1e-6))
+    return chart_over_time(name, [of["delivered_bps"]], times, Axis("rate (Mb/s)", 1e-6))
 
 
 def _delay(name: str, of: Mapping[str, Any], times: Sequence[float]) -> str:
-    return _chart(name, [of["delay_p50_s"], of["delay_p95_s"]], times, _Axis("delay (ms)", 1e3))
+    return chart_over_time(
+        name, [of["delay_p50_s"], of["delay_p95_s"]], times, Axis("delay (ms)", 1e3)
+    )
 
 
-def _all(series: Mapping[str, Mapping[str, Values]], times: Sequence[float], axis: _Axis) -> Charts:
+def _all(series: Mapping[str, Mapping[str, Values]], times: Sequence[float], axis: Axis) -> Charts:
     """Return a chart for each name, of its only values."""
     # Three in a row have letters of the usual size.
     shown = replace(axis, width=400) if len(series) == 3 else axis
-    return tuple(_chart(name, list(of.values()), times, shown) for name, of in series.items())
-
-
-def _chart(name: str, many: Sequence[Values], times: Sequence[float], axis: _Axis) -> str:
-    """Return a chart of values, one for each interval between ``times``."""
-    scaled = [[None if v is None else v * axis.scale for v in values] for values in many]
-    of_name = f", {arrow(name)}" if name else ""
-    chart = Chart(
-        f"{axis.label} over time{of_name}",
-        (min(times[0], 0.0), times[-1]),
-        padded(v for values in scaled for v in values if v is not None),
-        x_label=f"time (s){of_name}",
-        y_label=axis.label,
-        width=axis.width,
-        height=200,
+    return tuple(
+        chart_over_time(name, list(of.values()), times, shown) for name, of in series.items()
     )
-    for number, values in enumerate(scaled, start=1):
-        for xs, ys in _runs(times, values):
-            chart.line(xs, ys, number)
-    return chart.render()
-
-
-def _runs(times: Sequence[float], values: Values) -> Iterator[tuple[list[float], list[float]]]:
-    """Yield steps over the intervals that have a value, without the gaps."""
-    xs: list[float] = []
-    ys: list[float] = []
-    for begin, end, value in zip(times, times[1:], values, strict=False):
-        if value is None:
-            if xs:
-                yield xs, ys
-            xs, ys = [], []
-            continue
-        xs += [begin, end]
-        ys += [value, value]
-    if xs:
-        yield xs, ys
 
 
 def _lateness(results: EmulationResults) -> Iterator[Figure]:

@@ -114,11 +114,11 @@ class Chart:
             f'M{left:.1f} {at - 5:.1f}v10M{right:.1f} {at - 5:.1f}v10"/>'
         )
 
-    def bar(self, x: float, y: float, series: int) -> None:
-        """Draw a bar from zero to ``x`` along the row at ``y``."""
+    def bar(self, x: float, y: float, series: int, *, begin: float = 0.0) -> None:
+        """Draw a bar from ``begin`` to ``x`` along the row at ``y``."""
         at = self._py(y)
         self._marks.append(
-            f'<path class="bar s{series}" d="M{self._px(0.0):.1f} {at:.1f}H{self._px(x):.1f}"/>'
+            f'<path class="bar s{series}" d="M{self._px(begin):.1f} {at:.1f}H{self._px(x):.1f}"/>'
         )
 
     def band(self, low: float, high: float, label: str) -> None:

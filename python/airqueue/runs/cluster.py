@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import airqueue
-from airqueue import toml_text
+from airqueue import lazy, toml_text
 from airqueue.runs import protocol
 from airqueue.runs.errors import BackendError, RunError, WorkError
 from airqueue.runs.work import Work
@@ -22,7 +22,6 @@ _PATIENCE_S: Final = 60.0
 _CHECK_S: Final = 5.0
 """Interval between checks for workers."""
 _ADDRESS: Final = re.compile(r"[a-z]+://[^\s/]+:[0-9]{1,5}")
-_INSTALL: Final = "pip install 'airqueue[cluster]'"
 
 
 class Cluster:
@@ -159,10 +158,7 @@ def run_on_worker(line: str) -> tuple[str, str]:
 
 
 def _connected(address: str) -> Any:
-    try:
-        import distributed  # noqa: PLC0415 - an optional dependency
-    except ImportError as error:
-        raise BackendError(f"a cluster needs dask.distributed: {_INSTALL}") from error
+    distributed = lazy.required("distributed")
     if _ADDRESS.fullmatch(address) is None:
         raise _nowhere(address, "no such address")
     # This module reports lost workers in sentences.

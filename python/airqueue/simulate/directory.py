@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import airqueue
-from airqueue import provenance, toml_text
+from airqueue import lazy, provenance, toml_text
 from airqueue.description import Description
 from airqueue.files import alone, write_atomically
 from airqueue.runs import Store, Work
@@ -66,8 +66,10 @@ class ResultsDirectory:
         """Make the directory, or continue a directory of this scenario, seed and version.
 
         ``force`` discards other results. Raises OSError, or ResultsError if the directory has other
-        results, or if another process writes to the directory.
+        results, or if another process writes to the directory; MissingExtraError if the tables could
+        not be written in the end.
         """
+        lazy.required("pyarrow")
         directory = cls(Path(path), scenario, seed)
         with alone(directory._path, ResultsError):
             directory._sweep()

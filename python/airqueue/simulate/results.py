@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import airqueue
+from airqueue import lazy
 from airqueue.description import Description
 from airqueue.figures import MediumFigures, Summaries, Summary
 from airqueue.simulate import tables
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from airqueue.records import SeriesDict
+else:
+    pd = lazy.Module("pandas")
 
 FORMAT: Final = "airqueue-simulation"
 VERSION: Final = 3
@@ -92,8 +95,6 @@ class Results:
 
     def frame(self, kind: tables.Table) -> pd.DataFrame:
         """Return a kind of figures, such as ``flows`` or ``medium``, as a data frame."""
-        import pandas as pd  # noqa: PLC0415 - slow to load, and the command rarely needs it
-
         return pd.DataFrame(tables.columns(kind, self.runs))
 
     def series_frame(self, kind: tables.OverTime) -> pd.DataFrame:
@@ -102,8 +103,6 @@ class Results:
         ``time_s`` is the end of the interval, counted from the beginning of the warm-up. Raises
         ValueError if none were recorded.
         """
-        import pandas as pd  # noqa: PLC0415 - slow to load, and the command rarely needs it
-
         if self.series is None:
             raise ValueError("no time series were recorded; give Recorders(series_interval_s=...)")
         return pd.DataFrame(tables.series_columns(self.series, kind))

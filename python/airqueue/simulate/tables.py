@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,12 +17,15 @@ from airqueue.simulate.reported import KINDS, Run
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     from airqueue.records import SeriesDict
 
     Floats = npt.NDArray[np.float64]
 else:
     np = lazy.Module("numpy")
+    pa, pq = lazy.Module("pyarrow"), lazy.Module("pyarrow.parquet")
 
 Table = Kind | Literal["limits", "medium"]
 """A table of results."""
@@ -130,6 +134,17 @@ def series_of(tables: Mapping[str, Iterable[Row]]) -> SeriesDict:
     return cast("SeriesDict", found)
 
 
+def to_csv(given: Columns) -> str:
+    """Return columns as comma-separated values (RFC 4180, lines that end with LF); NaN is empty."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(given)
+    lists = [of.tolist() if isinstance(of, np.ndarray) else of for of in given.values()]
+    for row in zip(*lists, strict=True):
+        writer.writerow("" if isinstance(v, float) and math.isnan(v) else v for v in row)
+    return file.getvalue()
+
+
 def to_parquet(given: Columns) -> bytes:
     """Return columns as a Parquet file; NaN is a null."""
     return parquet(arrow(given))
@@ -137,10 +152,8 @@ def to_parquet(given: Columns) -> bytes:
 
 def arrow(given: Columns) -> Any:
     """Return columns as a table of Arrow; NaN is a null."""
-    import pyarrow as pa  # noqa: PLC0415 - slow to load
-
     arrays = {
-        head: pa.array(values, _type(pa, head, values), from_pandas=True)
+        head: pa.array(values, _type(head, values), from_pandas=True)
         for head, values in given.items()
     }
     return pa.table(arrays)
@@ -148,14 +161,12 @@ def arrow(given: Columns) -> Any:
 
 def parquet(table: Any) -> bytes:
     """Return a table of Arrow as a Parquet file."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
-
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd")
     return file.getvalue()
 
 
-def _type(pa: Any, head: str, values: Sequence[Any]) -> Any:
+def _type(head: str, values: Sequence[Any]) -> Any:
     """Return the type of a column, which does not depend on missing figures."""
     if head in KINDS.values() or head in _WORDS:
         return pa.string()
@@ -170,9 +181,6 @@ def _type(pa: Any, head: str, values: Sequence[Any]) -> Any:
 
 def from_parquet(path: Path) -> list[Row]:
     """Return the rows of a Parquet file. Raises OSError, or ResultsError for a foreign file."""
-    import pyarrow as pa  # noqa: PLC0415 - slow to load
-    import pyarrow.parquet as pq  # noqa: PLC0415 - slow to load
-
     data = path.read_bytes()
     try:
         found: list[Row] = pq.ParquetFile(io.BytesIO(data)).read().to_pylist()

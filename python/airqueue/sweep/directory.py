@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import airqueue
-from airqueue import provenance
+from airqueue import lazy, provenance
 from airqueue.files import alone, write_atomically
 from airqueue.runs import Store
 from airqueue.sweep import results as of
@@ -42,8 +42,9 @@ class SweepDirectory:
         """Make the directory, or continue the directory of this sweep or of an earlier version of it.
 
         Raises OSError, or SweepError if the directory has other results, or if another process
-        writes to the directory.
+        writes to the directory; MissingExtraError if the tables could not be written in the end.
         """
+        lazy.required("pyarrow")
         directory = cls(Path(path))
         with alone(directory.path, SweepError):
             directory._check()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import airqueue
+from airqueue import lazy
 from airqueue.description import Description
 from airqueue.figures import Summaries, Summary
 from airqueue.simulate import tables
@@ -21,6 +22,8 @@ from airqueue.sweep.spec import Spec
 
 if TYPE_CHECKING:
     import pandas as pd
+else:
+    pd = lazy.Module("pandas")
 
 FORMAT: Final = "airqueue-sweep"
 VERSION: Final = 1
@@ -72,8 +75,6 @@ class SweepResults:
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table, as ``flows`` or ``medium``: a row for each replication and name."""
-        import pandas as pd  # noqa: PLC0415 - slow to load
-
         return pd.read_parquet(self.path / f"{name}.parquet")
 
     def over(self, pattern: Pattern) -> list[Summary]:
@@ -82,8 +83,6 @@ class SweepResults:
         The interval is over replications; the value of a replication is the mean over the names that
         have the figure. No value at a point gives no mean and no interval.
         """
-        import pandas as pd  # noqa: PLC0415 - slow to load
-
         noun = tables.noun_of(pattern.kind)
         columns = ["point", "replication", pattern.figure, *([noun] if noun else [])]
         table = self.table(pattern.kind)

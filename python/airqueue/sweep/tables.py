@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from airqueue import lazy
 from airqueue.figures import Summaries, Summary
 from airqueue.simulate import tables
 from airqueue.simulate.reported import KINDS, Run, summaries
@@ -15,6 +16,11 @@ from airqueue.sweep.results import Outcome
 from airqueue.sweep.spec import Spec
 from airqueue.sweep.values import quantity
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = lazy.Module("pyarrow")
+
 NAMES: Final = ("points", "summary", *TABLES)
 _METADATA: Final = b"airqueue"
 
@@ -23,8 +29,6 @@ class Tables:
     """The tables, point by point: a row for each replication and name, or for each figure."""
 
     def __init__(self, spec: Spec, points: Sequence[Point]) -> None:
-        import pyarrow as pa  # noqa: PLC0415 - slow to load
-
         found = columns([each.path for each in spec.parameters], points)
         self._columns = {head: (cells, pa.array(cells).type) for head, cells in found.items()}
         self._has_rule = bool(spec.rule.widths)
@@ -46,8 +50,6 @@ class Tables:
 
     def files(self, origin: str) -> Iterator[tuple[str, bytes]]:
         """Yield the tables as Parquet files, ``origin`` in their metadata."""
-        import pyarrow as pa  # noqa: PLC0415 - slow to load
-
         for name, parts in self._parts.items():
             # Only points with a call have the columns of calls.
             whole = pa.concat_tables(parts, promote_options="permissive")
@@ -55,8 +57,6 @@ class Tables:
             yield name, tables.parquet(whole)
 
     def _add(self, name: str, point: int, found: Mapping[str, Any], rows: int) -> None:
-        import pyarrow as pa  # noqa: PLC0415 - slow to load
-
         before: dict[str, Any] = {"point": pa.array([point] * rows, pa.int64())}
         for head, (cells, of_type) in self._columns.items():
             before[head] = pa.array([cells[point]] * rows, of_type)

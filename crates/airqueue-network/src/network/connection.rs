@@ -312,6 +312,11 @@ impl Connection {
         self.sender.set_path(hops, rate);
     }
 
+    /// The sender of the present connection; `None` between connections.
+    pub(super) fn sender(&self) -> Option<&Sender> {
+        matches!(self.state, State::Open(_)).then_some(&self.sender)
+    }
+
     /// The round-trip time that the receiver reports, if it reports one.
     pub(super) fn reported_rtt(&self) -> Option<Span> {
         match self.spec.reports? {

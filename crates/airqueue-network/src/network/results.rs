@@ -6,6 +6,7 @@ use super::spec::{Hop, QueueId};
 use crate::counters::{Delivered, HopCounters, QueueCounters};
 use crate::{FlowId, HopId, PathId, RouteId, WireId};
 use airqueue_core::{DataRate, Span, Time};
+use airqueue_transport::tcp::Sender;
 
 impl Network {
     /// The counters of a flow from end to end, summed over all routes of the flow.
@@ -16,6 +17,11 @@ impl Network {
     /// The counters of the returning acknowledgements, for a flow that TCP governs.
     pub fn acknowledgements(&self, flow: FlowId) -> Option<HopCounters> {
         self.connection_of(flow).map(|_| self.path(self.flows[flow.index()].back()))
+    }
+
+    /// The sender of a flow's present TCP connection; `None` without one.
+    pub fn sender(&self, flow: FlowId) -> Option<&Sender> {
+        self.connection_of(flow).and_then(|at| self.connections[at].sender())
     }
 
     /// The TCP counters of a flow that TCP governs.

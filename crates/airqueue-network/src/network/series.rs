@@ -1,4 +1,4 @@
-//! Time series of a network: throughputs, delays and queue lengths per interval.
+//! Time series of a network: throughputs, delays, windows of TCP and queue lengths per interval.
 
 use super::engine::Network;
 use super::spec::QueueId;
@@ -6,6 +6,7 @@ use crate::FlowId;
 use crate::counters::Delivered;
 use crate::run_loop::{Clock, Simulation};
 use airqueue_core::{Span, Time};
+use airqueue_transport::tcp::Sender;
 use thiserror::Error;
 
 /// Columns that a run fills, one row per whole interval since time zero, warm-up included.
@@ -24,7 +25,7 @@ pub struct Series {
     pub queues: Vec<QueueSeries>,
 }
 
-/// What reached the destination of a flow in each interval.
+/// What reached the destination of a flow in each interval, and what TCP makes of the path.
 #[derive(Clone, Debug)]
 pub struct FlowSeries {
     /// The flow.
@@ -33,6 +34,10 @@ pub struct FlowSeries {
     pub throughput_bps: Vec<f64>,
     /// Mean delay from source to destination of the delivered packets; NaN if none was delivered.
     pub delay_mean_s: Vec<f64>,
+    /// TCP's congestion window at the end of the interval; NaN while the flow has no connection.
+    pub cwnd_bytes: Vec<f64>,
+    /// TCP's smoothed round-trip time at the end of the interval (RFC 6298); NaN before the first sample too.
+    pub srtt_s: Vec<f64>,
     before: Delivered,
 }
 
@@ -77,7 +82,7 @@ impl Series {
             return Err(SeriesError::Interval(interval));
         }
         let rows = end.as_nanos() / interval.as_nanos();
-        let columns = 1 + 2 * (flows.len() + queues.len());
+        let columns = 1 + 4 * flows.len() + 2 * queues.len();
         if rows.saturating_mul(columns as i64) > Self::MOST_VALUES {
             return Err(SeriesError::TooMany { rows, columns });
         }
@@ -85,6 +90,8 @@ impl Series {
             flow,
             throughput_bps: Vec::new(),
             delay_mean_s: Vec::new(),
+            cwnd_bytes: Vec::new(),
+            srtt_s: Vec::new(),
             before: Delivered::default(),
         };
         let queue = |&queue: &QueueId| QueueSeries {
@@ -128,6 +135,10 @@ impl Series {
             of.throughput_bps.push(8.0 * bytes as f64 / seconds);
             // 0/0 is NaN.
             of.delay_mean_s.push(1e-9 * delay_ns as f64 / packets as f64);
+            let sender = network.sender(of.flow);
+            of.cwnd_bytes.push(sender.map_or(f64::NAN, |sender| sender.cwnd_bytes() as f64));
+            let srtt = sender.and_then(Sender::srtt);
+            of.srtt_s.push(srtt.map_or(f64::NAN, Span::as_secs_f64));
             of.before = after;
         }
         for of in &mut self.queues {

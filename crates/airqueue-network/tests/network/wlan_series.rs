@@ -116,6 +116,13 @@ fn the_mean_of_all_intervals_is_what_the_network_counts() {
 }
 
 #[test]
+fn a_flow_without_tcp_has_no_window() {
+    let (spec, mut series) = (cell(), series(cells::at(2)));
+    run(&spec, &mut series);
+    assert!(series.flows.iter().all(|of| of.cwnd_bytes.iter().all(|window| window.is_nan())));
+}
+
+#[test]
 fn it_changes_nothing() {
     let (spec, mut series) = (cell(), series(cells::at(2)));
     let watched = run(&spec, &mut series);
@@ -131,5 +138,5 @@ fn what_cannot_be_recorded_is_refused() {
     let new = |interval, end| Series::new(interval, end, &[FlowId(0)], &[]).unwrap_err();
     assert_eq!(new(Span::ZERO, cells::at(1)), SeriesError::Interval(Span::ZERO));
     let many = new(Span::from_nanos(1), cells::at(1));
-    assert_eq!(many, SeriesError::TooMany { rows: 1_000_000_000, columns: 3 });
+    assert_eq!(many, SeriesError::TooMany { rows: 1_000_000_000, columns: 5 });
 }

@@ -1,0 +1,213 @@
+"""The pictures of a simulation's report: shares, delays, queues, drops and air, also over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from airqueue.figures import Summary
+from airqueue.report.html import Figure
+from airqueue.report.svg import Chart, padded
+from airqueue.report.time_chart import Axis, chart_over_time
+from airqueue.simulate import Results
+
+Of = TypeVar("Of")
+
+_MOST_ROWS: Final = 24
+"""Names in a picture of rows, and below how many of those over time."""
+_MOST_OVER_TIME: Final = 6
+_KINDS_OF_FRAMES: Final = ("data", "ack", "rts", "cts")
+_REASONS: Final = (("full", "full"), ("early", "to slow senders"), ("filtered", "acknowledgements"))
+
+
+def figures(results: Results) -> list[Figure]:
+    """Return all pictures for which there are values."""
+    if not results.runs:
+        return []
+    every = (_throughputs, _delays, _queues, _drops, _air, _over_time)
+    return [figure for draw in every for figure in draw(results)]
+
+
+def _ranked(named: Mapping[str, Of], value: Callable[[Of], float | None]) -> dict[str, Of]:
+    """Return those with the greatest values, in the scenario's order."""
+    known = {name: of for name, of in named.items() if value(of) is not None}
+    top = sorted(known, key=lambda name: -(value(known[name]) or 0.0))[:_MOST_ROWS]
+    return {name: of for name, of in known.items() if name in top}
+
+
+def _left_out(shown: Mapping[str, Any], every: Mapping[str, Any]) -> str:
+    more = len(every) - len(shown)
+    return f" {more:,} with smaller values are left out." if more > 0 else ""
+
+
+def _rows(title: str, names: Sequence[str], most: Sequence[float], label: str) -> Chart:
+    """Return axes with a row for each name, from zero to the greatest of the values."""
+    chart = Chart(
+        title,
+        padded(most),
+        (-0.6, len(names) - 0.4),
+        x_label=label,
+        y_label="",
+        height=80 + 22 * len(names),
+        left=150,
+    )
+    for row, name in enumerate(reversed(names)):
+        chart.row_label(row, name if len(name) <= 20 else f"{name[:19]}…")
+    return chart
+
+
+def _throughputs(results: Results) -> Iterator[Figure]:
+    every = results.summary["flows"]
+    shown = _ranked(every, lambda of: of["throughput_bps"]["mean"])
+    if not shown:
+        return
+    means = {name: of["throughput_bps"] for name, of in shown.items()}
+    most = [_end(each) * 1e-6 for each in means.values()]
+    chart = _rows("Throughput of flows", list(means), most, "throughput (Mb/s)")
+    for row, each in enumerate(reversed(means.values())):
+        chart.bar((each["mean"] or 0.0) * 1e-6, row, 1)
+        if each["ci95"] is not None:
+            chart.whisker(each["ci95"][0] * 1e-6, each["ci95"][1] * 1e-6, row, 0)
+    caption = f"IP packets at their destination, with 95 % intervals.{_left_out(shown, every)}"
+    yield Figure("Who gets what", caption, (chart.render(),))
+
+
+def _end(summary: Summary) -> float:
+    return max([summary["mean"] or 0.0, *(summary["ci95"] or [])[1:]])
+
+
+def _delays(results: Results) -> Iterator[Figure]:
+    every = results.summary["flows"]
+    shown = _ranked(every, lambda of: of["delay_p99_s"]["mean"])
+    if not shown:
+        return
+    most = [(of["delay_p99_s"]["mean"] or 0.0) * 1e3 for of in shown.values()]
+    chart = _rows("Delay of flows", list(shown), most, "delay (ms)")
+    for row, of in enumerate(reversed(shown.values())):
+        quantiles = [of["delay_p50_s"], of["delay_p95_s"], of["delay_p99_s"]]
+        values = [1e3 * (each["mean"] or 0.0) for each in quantiles]
+        chart.line([values[0], values[2]], [row, row], 0)
+        for number, value in enumerate(values, start=1):
+            chart.dots([value], [row], number, kind="big")
+    caption = f"From source to destination, means over replications.{_left_out(shown, every)}"
+    legend = ((1, "median"), (2, "95th percentile"), (3, "99th percentile"))
+    yield Figure("Who waits", caption, (chart.render(),), legend)
+
+
+def _queues(results: Results) -> Iterator[Figure]:
+    every = results.summary["queues"]
+    shown = _ranked(every, lambda of: of["sojourn_mean_s"]["mean"])
+    if not shown:
+        return
+    stays = [(of["sojourn_mean_s"]["mean"] or 0.0) * 1e3 for of in shown.values()]
+    held = [of["length_mean_packets"]["mean"] or 0.0 for of in shown.values()]
+    charts = []
+    for values, label in ((stays, "time in the queue, mean (ms)"), (held, "packets, mean")):
+        chart = _rows(f"Queues: {label}", list(shown), values, label)
+        for row, value in enumerate(reversed(values)):
+            chart.bar(value, row, 1)
+        charts.append(chart.render())
+    caption = f"How long packets stay in each queue, and how many.{_left_out(shown, every)}"
+    yield Figure("Where packets wait", caption, tuple(charts))
+
+
+def _drops(results: Results) -> Iterator[Figure]:
+    every = {
+        name: [of[f"dropped_{reason}_packets"]["mean"] or 0.0 for reason, _ in _REASONS]  # type: ignore[literal-required]
+        for name, of in results.summary["queues"].items()
+    }
+    stations = results.summary["stations"].items()
+    every |= {
+        f"{name}, on the air": [0.0, 0.0, 0.0, of["given_up_packets"]["mean"] or 0.0]
+        for name, of in stations
+    }
+    lost = {name: values for name, values in every.items() if math.fsum(values) > 0}
+    shown = _ranked(lost, math.fsum)
+    if not shown:
+        return
+    words = [*(name for _, name in _REASONS), "given up after retries"]
+    chart = _stacked("Lost packets", shown, "packets lost in a replication, mean")
+    present = [any(len(of) > n and of[n] > 0 for of in shown.values()) for n in range(4)]
+    legend = tuple((n + 1, words[n]) for n in range(4) if present[n])
+    caption = f"Packets that queues drop and stations give up, by reason.{_left_out(shown, lost)}"
+    yield Figure("Where packets are lost", caption, (chart,), legend)
+
+
+def _stacked(title: str, rows: Mapping[str, Sequence[float]], label: str) -> str:
+    chart = _rows(title, list(rows), [math.fsum(of) for of in rows.values()], label)
+    for row, parts in enumerate(reversed([*rows.values()])):
+        begin = 0.0
+        for number, part in enumerate(parts, start=1):
+            if part > 0:
+                chart.bar(begin + part, row, number, begin=begin)
+            begin += part
+    return chart.render()
+
+
+def _air(results: Results) -> Iterator[Figure]:
+    every = results.summary["stations"]
+    shown = _ranked(every, lambda of: of["airtime_ratio"]["mean"])
+    if not shown:
+        return
+    rows = {
+        name: [100 * (of[f"{kind}_airtime_ratio"]["mean"] or 0.0) for kind in _KINDS_OF_FRAMES]  # type: ignore[literal-required]
+        for name, of in shown.items()
+    }
+    chart = _stacked("Air time of stations", rows, "air time (% of the time)")
+    present = [any(of[n] > 0 for of in rows.values()) for n in range(len(_KINDS_OF_FRAMES))]
+    words = ("data", "ACK and block ack", "RTS", "CTS")
+    legend = tuple((n + 1, words[n]) for n in range(len(words)) if present[n])
+    caption = f"Frames that each station sends, by kind.{_left_out(shown, every)}"
+    yield Figure("Who has the air", caption, (chart,), legend)
+
+
+def _over_time(results: Results) -> Iterator[Figure]:
+    series = results.series
+    if series is None or not len(series["time_s"]):
+        return
+    times = [0.0, *series["time_s"].tolist()]
+    flows, queues = series["flows"], series["queues"]
+    means = results.summary
+    top = _busiest({name: means["flows"][name]["throughput_bps"] for name in flows})
+    first = "In the first replication, its warm-up included."
+
+    def of_flows(column: str, axis: Axis) -> tuple[str, ...]:
+        drawn = {name: _known(flows[name][column]) for name in top}  # type: ignore[literal-required]
+        return tuple(
+            chart_over_time(name, [values], times, axis)
+            for name, values in drawn.items()
+            if any(value is not None for value in values)
+        )
+
+    yield Figure("Rate over time", first, of_flows("throughput_bps", Axis("rate (Mb/s)", 1e-6)))
+    delays = of_flows("delay_mean_s", Axis("delay (ms)", 1e3))
+    if delays:
+        caption = (
+            "Mean of the packets delivered in each interval; none where nothing was delivered."
+        )
+        yield Figure("Delay over time", caption, delays)
+    windows = of_flows("cwnd_bytes", Axis("window (kB)", 1e-3))
+    if windows:
+        yield Figure("TCP's congestion window over time", "At the end of each interval.", windows)
+    held = _busiest({name: means["queues"][name]["length_mean_packets"] for name in queues})
+    if held:
+        axis = Axis("packets waiting")
+        charts = tuple(
+            chart_over_time(name, [_known(queues[name]["length_mean_packets"])], times, axis)
+            for name in held
+        )
+        yield Figure(
+            "Queues over time", "Mean of each interval; the queues that hold most.", charts
+        )
+
+
+def _known(values: Any) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values.tolist()]
+
+
+def _busiest(means: Mapping[str, Summary]) -> list[str]:
+    """Return the names with the greatest means, in the scenario's order."""
+    known = [name for name, of in means.items() if of["mean"]]
+    top = sorted(known, key=lambda name: -(means[name]["mean"] or 0.0))[:_MOST_OVER_TIME]
+    return [name for name in known if name in top]

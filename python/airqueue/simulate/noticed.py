@@ -1,0 +1,191 @@
+"""What a reader of a simulation should notice: sentences that its figures bear out.
+
+Every sentence has a condition on means over the replications; a figure whose condition is not met is
+not spoken of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, TypeVar
+
+from airqueue import text
+from airqueue.figures import Summary
+from airqueue.simulate.results import Results
+
+Of = TypeVar("Of")
+
+FULL_AIR: Final = 0.9
+"""Share of busy time from which the medium limits what stations send (the MESH paper, III-B)."""
+SOME_AIR: Final = 0.5
+WAITING_PACKETS: Final = 1.0
+"""Fewer packets in the mean are what contention alone makes wait."""
+LOST_ACKS: Final = 0.01
+"""Share of lost acknowledgements worth a word: TCP bears some, but they change its bursts."""
+WIDE: Final = 0.2
+"""Half an interval beyond this share of its mean needs more replications."""
+SATISFIED: Final = ((80.0, "satisfies most people"), (70.0, "leaves some people dissatisfied"))
+"""Least R and what ITU-T G.109 says of it; below, many are dissatisfied."""
+
+
+def sentences(results: Results, routes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what is to be noticed, the most important first.
+
+    ``routes``: the names of the nodes that each flow passes, `Scenario.routes`.
+    """
+    if not results.runs:
+        return []
+    return [
+        *_waiting(results, routes),
+        *_air(results),
+        *_drops(results),
+        *_calls(results),
+        *_acknowledgements(results),
+        *_spread(results),
+        *_intervals(results),
+    ]
+
+
+def _mean(of: Summary) -> float:
+    return of["mean"] or 0.0
+
+
+def _waiting(results: Results, routes: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    queues = results.summary["queues"]
+    held = {name: _mean(of["length_mean_packets"]) for name, of in queues.items()}
+    total = math.fsum(held.values())
+    if not held:
+        return
+    name = max(held, key=lambda each: held[each])
+    if held[name] < WAITING_PACKETS:
+        yield "No queue holds a packet in the mean: whoever sends does not wait behind anybody."
+        return
+    sojourn_s = queues[name]["sojourn_mean_s"]["mean"]
+    stays = "" if sojourn_s is None else f", and a packet stays {text.seconds(sojourn_s)}"
+    share = text.percent(held[name] / total)
+    others = "" if len(held) == 1 else f", {share} of all that wait"
+    yield f"Packets wait in {name}: {text.number(held[name])} in the mean{others}{stays}."
+    node, flows = _through(name, routes)
+    if len(flows) > 1:
+        more = len(flows) - _MOST_NAMED
+        named = [*flows[:_MOST_NAMED], f"{more:,} more"] if more > 0 else flows
+        yield f"Through {node} go the flows {text.listed(named)}."
+
+
+def _through(queue: str, routes: Mapping[str, Sequence[str]]) -> tuple[str, list[str]]:
+    """Return the node or link that has a queue, and the flows that send through there."""
+    sending = {hop for route in routes.values() for hop in route[:-1]}
+    # With access categories a station has several queues: sta.be, sta.vo.
+    node = queue if queue in sending else queue.rpartition(".")[0]
+    if node in sending:
+        return node, [flow for flow, route in routes.items() if node in route[:-1]]
+    hops = {flow: [f"{a}->{b}" for a, b in pairwise(route)] for flow, route in routes.items()}
+    return queue, [flow for flow, links in hops.items() if queue in links]
+
+
+def _air(results: Results) -> Iterator[str]:
+    stations = results.summary["stations"]
+    busy = {name: _mean(of["busy_ratio"]) for name, of in stations.items()}
+    if not busy:
+        return
+    name = max(busy, key=lambda each: busy[each])
+    if busy[name] >= FULL_AIR:
+        air = "The air is full"
+    elif busy[name] >= SOME_AIR:
+        air = "The air has room left"
+    else:
+        air = "The air is mostly free"
+    medium = results.summary["medium"]
+    collided = medium["collided_ratio"]["mean"]
+    lost = "" if collided is None else f"; {text.percent(collided)} of attempts collide"
+    yield f"{air}: {name} senses or sends frames {text.percent(busy[name])} of the time{lost}."
+
+
+def _drops(results: Results) -> Iterator[str]:
+    summary = results.summary
+    dropped = {name: _mean(of["dropped_packets"]) for name, of in summary["queues"].items()}
+    in_queues = math.fsum(dropped.values())
+    given_up = math.fsum(_mean(of["given_up_packets"]) for of in summary["flows"].values())
+    if in_queues < 1 and given_up < 1:
+        yield "No packet was lost."
+        return
+    if in_queues >= 1:
+        name = max(dropped, key=lambda each: dropped[each])
+        of = summary["queues"][name]
+        why = {
+            "because the queue was full": _mean(of["dropped_full_packets"]),
+            "to slow senders down": _mean(of["dropped_early_packets"]),
+            "as redundant acknowledgements": _mean(of["dropped_filtered_packets"]),
+        }
+        reason = max(why, key=lambda each: why[each])
+        all_of = "" if why[reason] >= dropped[name] - 0.5 else "mostly "
+        ratio = text.percent(dropped[name] / (_mean(of["offered_packets"]) or 1.0))
+        yield (
+            f"{name} drops {dropped[name]:,.0f} packets, {ratio} of those offered, {all_of}{reason}."
+        )
+    if given_up >= 1:
+        yield f"{given_up:,.0f} packets are lost on the way, after the last retry or in a wired link."
+
+
+def _calls(results: Results) -> Iterator[str]:
+    for name, of in _first(results.summary["calls"]).items():
+        factor = of["r_factor"]["mean"]
+        if factor is None:
+            yield f"Of the call {name} nothing is heard."
+            continue
+        verdict = next((words for least, words in SATISFIED if factor >= least), None)
+        verdict = verdict or "leaves many people dissatisfied"
+        late = text.seconds(of["mouth_to_ear_s"]["mean"])
+        yield f"The call {name} {verdict}: R {factor:.0f}, {late} from mouth to ear."
+
+
+def _acknowledgements(results: Results) -> Iterator[str]:
+    for name, of in _first(results.summary["connections"]).items():
+        sent, lost = _mean(of["ack_packets"]), _mean(of["lost_ack_packets"])
+        if sent and lost / sent >= LOST_ACKS:
+            yield (
+                f"{text.percent(lost / sent)} of the acknowledgements of {name} are lost on the way "
+                "back: the sender sends in bursts, and its rate says little about the way there."
+            )
+
+
+def _spread(results: Results) -> Iterator[str]:
+    flows = results.summary["flows"]
+    rates = {name: _mean(of["throughput_bps"]) for name, of in flows.items()}
+    if len(rates) < 2:
+        return
+    least, most = (choose(rates, key=lambda each: rates[each]) for choose in (min, max))
+    if rates[most] > 2 * rates[least]:
+        yield (
+            f"{most} gets most, {text.rate(rates[most])}; {least} least, {text.rate(rates[least])}."
+        )
+
+
+def _intervals(results: Results) -> Iterator[str]:
+    count = len(results.runs)
+    if count == 1:
+        yield "One replication has no interval; with --replications 10 chance is told from effect."
+        return
+    widths = {}
+    for name, of in results.summary["flows"].items():
+        mean, ci95 = of["throughput_bps"]["mean"], of["throughput_bps"]["ci95"]
+        if mean and ci95 is not None:
+            widths[name] = (ci95[1] - ci95[0]) / 2 / mean
+    name = max(widths, key=lambda each: widths[each], default="")
+    if widths and widths[name] > WIDE:
+        yield (
+            f"The mean throughput of {name} is known to ±{text.percent(widths[name])} only, from "
+            f"{text.plural(count, 'replication')}: more of them, or longer ones, narrow that."
+        )
+
+
+_MOST_NAMED: Final = 8
+"""Flows whose names are listed."""
+_MOST_SAID: Final = 3
+"""Calls and connections that have a sentence of their own."""
+
+
+def _first(named: Mapping[str, Of]) -> dict[str, Of]:
+    return dict(list(named.items())[:_MOST_SAID])

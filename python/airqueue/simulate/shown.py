@@ -1,0 +1,98 @@
+"""The figures of a simulation that people see first, and their words, units and digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, TypedDict
+
+from airqueue import text
+from airqueue.figures import (
+    CallFigure,
+    ConnectionFigure,
+    FlowFigure,
+    MediumFigure,
+    QueueFigure,
+    StationFigure,
+    Summary,
+)
+
+
+class _Shown(TypedDict):
+    flows: tuple[FlowFigure, ...]
+    connections: tuple[ConnectionFigure, ...]
+    calls: tuple[CallFigure, ...]
+    queues: tuple[QueueFigure, ...]
+    stations: tuple[StationFigure, ...]
+    medium: tuple[MediumFigure, ...]
+
+
+SHOWN: Final[_Shown] = {
+    "flows": ("throughput_bps", "loss_ratio", "delay_mean_s", "delay_p95_s"),
+    "connections": (
+        "goodput_bps",
+        "rtt_mean_s",
+        "retransmitted_ratio",
+        "timeouts",
+        "session_mean_s",
+    ),
+    "calls": ("mos", "r_factor", "mouth_to_ear_s", "late_ratio"),
+    "queues": (
+        "length_mean_packets",
+        "length_max_packets",
+        "sojourn_mean_s",
+        "offered_packets",
+        "dropped_packets",
+    ),
+    "stations": ("attempts", "collided_ratio", "airtime_ratio", "busy_ratio"),
+    "medium": (
+        "throughput_bps",
+        "throughput_jain_index",
+        "collided_ratio",
+        "data_airtime_ratio",
+        "lost_data_airtime_ratio",
+        "control_airtime_ratio",
+    ),
+}
+"""The figures in tables; JSON and CSV have all."""
+
+_DIGITS: Final = 4
+_DIGITS_OF_INTERVALS: Final = 2
+"""Significant digits of a mean and of half its interval, at most."""
+
+
+def figure_column(name: str, summaries: Sequence[Summary]) -> tuple[str, list[str]]:
+    """Return heading and cells of a figure, all cells in one unit."""
+    words, unit, factor = scaled(name, [s["mean"] for s in summaries])
+    heading = words.replace(" ", "\n", 1) + (f"\n{unit}" if unit else "")
+    return heading, [_cell(summary, factor) for summary in summaries]
+
+
+def _cell(summary: Summary, factor: float) -> str:
+    """Return a mean and half its interval, with as many digits as the interval leaves certain."""
+    if summary["mean"] is None:
+        return "–"
+    mean = summary["mean"] / factor
+    places = 0 if mean == math.floor(mean) else _DIGITS - _digits(mean)
+    if summary["ci95"] is None:
+        return f"{mean:,.{max(places, 0)}f}"
+    low, high = summary["ci95"]
+    half = (high - low) / 2 / factor
+    if half == 0:
+        return f"{mean:,.{max(places, 0)}f} ± 0"
+    places = min(places, _DIGITS_OF_INTERVALS - _digits(half))
+    return f"{mean:,.{max(places, 0)}f} ± {half:,.{max(places, 0)}f}"
+
+
+def _digits(value: float) -> int:
+    """Return the number of digits before the decimal point; zero or less for 0.5 and 0.05."""
+    return math.floor(math.log10(abs(value))) + 1
+
+
+def scaled(name: str, values: Sequence[float | None]) -> tuple[str, str, float]:
+    """Return a figure's words, its unit on the screen and what to divide by."""
+    if name.endswith("_ratio"):
+        return name.removesuffix("_ratio").replace("_", " "), "%", 0.01
+    words, unit = text.words_and_unit(name)
+    factor, unit = text.scale(unit, values)
+    return words, unit, factor

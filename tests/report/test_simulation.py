@@ -1,0 +1,140 @@
+"""The HTML report of a simulation: whole, safe, and what it notices is what the figures say."""
+
+from __future__ import annotations
+
+import pytest
+from pages import parsed
+
+from airqueue.report.simulation import render
+from airqueue.simulate import Recorders, Scenario
+from airqueue.simulate.noticed import sentences
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+def home(limit: str = "200 packets", **more) -> Scenario:
+    """Return a download behind whose packets a call waits, as far as the queue allows."""
+    return Scenario(
+        {
+            "duration": "4 s",
+            "warm_up": "1 s",
+            "phy": {"standard": "802.11g"},
+            "stations": [
+                {"name": "ap", "queue": {"limit": limit}},
+                {"name": "laptop"},
+                {"name": "phone"},
+            ],
+            "hosts": [{"name": "server", "at": "ap", "rate": "100 Mb/s", "delay": "10 ms"}],
+            "flows": [
+                {"name": "download", "from": "server", "to": "laptop", "source": "tcp"},
+                {"name": "call", "from": "server", "to": "phone", "source": "voip"},
+            ],
+            **more,
+        }
+    )
+
+
+def simulated(scenario: Scenario, replications: int = 3):
+    return scenario.simulate(replications=replications, recorders=Recorders(series_interval_s=0.1))
+
+
+@pytest.fixture(scope="module")
+def bloated():
+    scenario = home()
+    return scenario, simulated(scenario)
+
+
+def test_the_report_has_pictures_tables_and_the_data(bloated):
+    page = parsed(render("home.toml", *bloated))
+    assert page.svgs >= 12
+    for title in ("Who gets what", "Who waits", "Where packets wait", "Who has the air"):
+        assert title in page.headings
+    for title in ("Rate over time", "TCP's congestion window over time", "Queues over time"):
+        assert title in page.headings
+    for title in ("Flows", "TCP", "Calls", "Queues", "Stations"):
+        assert title in page.headings
+    assert "result" in page.ids
+
+
+def test_what_is_noticed_are_the_means_of_the_figures(bloated):
+    scenario, results = bloated
+    said = sentences(results, scenario.routes)
+    queue = results.summary["queues"]["ap"]
+    assert said[0].startswith(f"Packets wait in ap: {queue['length_mean_packets']['mean']:.1f} in")
+    assert f"stays {queue['sojourn_mean_s']['mean'] * 1e3:.0f} ms" in said[0]
+    assert said[1] == "Through ap go the flows download and call."
+    busy = results.summary["stations"]["ap"]["busy_ratio"]["mean"]
+    assert any(f"{busy:.1%}"[:-1] in each and each.startswith("The air") for each in said)
+    call = results.summary["calls"]["call"]["r_factor"]["mean"]
+    assert any(f"R {call:.0f}" in each for each in said)
+    assert any(each.startswith("download gets most") for each in said)
+
+
+def test_what_a_cure_changes_is_not_noticed_any_more(bloated):
+    scenario, results = bloated
+    better = home(
+        queue={"discipline": "fq_codel"},
+        stations=[
+            {"name": "ap", "queue": {"discipline": "fq_codel"}},
+            {"name": "laptop"},
+            {"name": "phone"},
+        ],
+    )
+    now = sentences(simulated(better), better.routes)
+    before = sentences(results, scenario.routes)
+    unhappy = "leaves many people dissatisfied"
+    assert any(unhappy in each for each in before) and not any(unhappy in each for each in now)
+    assert any("to slow senders down" in each for each in now)
+
+
+def test_a_quiet_network_has_nothing_that_waits_and_no_loss():
+    scenario = Scenario(
+        {
+            "duration": "2 s",
+            "phy": {"standard": "802.11g"},
+            "stations": [{"name": "ap"}, {"name": "phone"}],
+            "flows": [
+                {"name": "few", "from": "ap", "to": "phone", "source": "cbr", "rate": "100 kb/s"}
+            ],
+        }
+    )
+    results = scenario.simulate(replications=1)
+    said = sentences(results, scenario.routes)
+    assert said[0].startswith("No queue holds a packet")
+    assert "No packet was lost." in said
+    assert any("mostly free" in each for each in said)
+    assert said[-1].startswith("One replication has no interval")
+    page = parsed(render("few.toml", scenario, results))
+    assert "Rate over time" not in page.headings
+    assert "Where packets are lost" not in page.headings
+
+
+def test_names_from_outside_are_text():
+    scenario = Scenario(
+        {
+            "duration": "200 ms",
+            "phy": {"standard": "802.11g"},
+            "stations": [{"name": HOSTILE}, {"name": "phone"}],
+            "flows": [
+                {"name": HOSTILE, "from": HOSTILE, "to": "phone", "source": "saturated"},
+                {"name": "back", "from": "phone", "to": HOSTILE, "source": "saturated"},
+            ],
+        }
+    )
+    page = parsed(render(HOSTILE, scenario, simulated(scenario)))
+    assert "<script>" not in "".join(page.references)
+    assert any(HOSTILE in each for each in page.text)
+
+
+def test_many_stations_are_cut_short_and_the_report_says_so():
+    scenario = Scenario(
+        {
+            "duration": "200 ms",
+            "phy": {"standard": "802.11g"},
+            "stations": [{"name": "ap"}, {"name": "sta", "count": 130}],
+            "flows": [{"name": "up", "from": "sta", "to": "ap", "source": "saturated"}],
+        }
+    )
+    page = parsed(render("crowd.toml", scenario, scenario.simulate(replications=2)))
+    text = " ".join(page.text)
+    assert "are left out" in text and "The first 100 of 130" in text
