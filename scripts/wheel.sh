@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds one wheel for CPython 3.11 and later, and tries it in a bare virtual environment of each interpreter
-# that there is: an example is simulated, a picture drawn, a model evaluated.
+# that there is: an example is simulated, its report written, a model evaluated.
 #
 #   scripts/wheel.sh DIRECTORY
 set -euo pipefail
@@ -22,9 +22,9 @@ try() {
         cd "$folder"
         PATH="$folder/venv/bin:$PATH"
         airqueue examples saturated-cell |
-            airqueue simulate - --set duration=1s --set warm_up=0s --replications 2 --plot cell.svg >said
+            airqueue simulate - --set duration=1s --set warm_up=0s --replications 2 --report cell.html >said
         grep -q upload10 said
-        grep -q '</svg>' cell.svg
+        grep -q '</svg>' cell.html
         airqueue model bianchi n=10 >said
         grep -q collision_probability said
     )

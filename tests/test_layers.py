@@ -150,7 +150,7 @@ MAY_IMPORT = {
     "linux": {"linux", "measure"},
     "emulate": {"emulate", "linux", "simulate"},
     "diagnose": {"diagnose", "measure", "sizing", "models"},
-    "report": {"report", "measure", "emulate", "diagnose"},
+    "report": {"report", "measure", "emulate", "diagnose", "simulate"},
     "testing": {"testing", "emulate"},
 }
 PACKAGE = ROOT / "python" / "airqueue"

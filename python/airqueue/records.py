@@ -257,13 +257,17 @@ class FatesDict(TypedDict):
 
 
 class FlowSeriesDict(TypedDict):
-    """Throughput and delay of a flow, a value for each interval."""
+    """Throughput and delay of a flow, and TCP's window, a value for each interval."""
 
     throughput_bps: npt.NDArray[np.float64]
     """Bits of IP packets per second."""
     delay_mean_s: npt.NDArray[np.float64]
     """Delay from source to destination of the packets that were delivered in the interval; NaN
     if none was."""
+    cwnd_bytes: npt.NDArray[np.float64]
+    """Congestion window of TCP's present connection at the end of the interval; NaN without one."""
+    srtt_s: npt.NDArray[np.float64]
+    """Smoothed round-trip time of that connection (RFC 6298); NaN before its first sample too."""
 
 
 class HopDict(TypedDict):

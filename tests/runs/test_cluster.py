@@ -10,6 +10,7 @@ import deeds  # noqa: F401 - the kinds of work for tests
 import pytest
 from distributed import LocalCluster
 
+from airqueue.lazy import MissingExtraError
 from airqueue.runs import BackendError, Cluster, Local, Work, WorkError, cluster, execute
 from airqueue.simulate import cell
 from airqueue.sweep import Sweep
@@ -89,7 +90,7 @@ def test_a_scheduler_without_workers_and_one_that_goes_are_errors():
 def test_without_dask_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(
-        BackendError, match=r"distributed is not installed: pip install 'airqueue\[cluster\]'"
+        MissingExtraError, match=r"distributed is not installed: pip install 'airqueue\[cluster\]'"
     ):
         execute(squares([1]), None, Cluster("tcp://127.0.0.1:9"))
 

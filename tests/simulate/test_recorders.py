@@ -24,7 +24,7 @@ def test_a_window_of_tcp_is_what_is_delivered_in_a_round_trip():
             "duration": "30 s",
             "phy": {"standard": "802.11g"},
             "stations": [{"name": "ap", "queue": {"limit": "100 packets"}}, {"name": "phone"}],
-            "hosts": [{"name": "server", "at": "ap", "rate": "100 Mb/s", "delay": "20 ms"}],
+            "hosts": [{"name": "server", "link": "ap", "rate": "100 Mb/s", "delay": "20 ms"}],
             "flows": [
                 {"name": "download", "from": "server", "to": "phone", "source": "tcp"},
                 {"name": "few", "from": "ap", "to": "phone", "source": "cbr", "rate": "10 kb/s"},

@@ -40,7 +40,7 @@ def write_report(
 
 def render(name: str, scenario: Scenario, results: Results) -> str:
     """Return the report as HTML text."""
-    noticed = sentences(results, scenario.routes)
+    noticed = sentences(results, scenario)
     body = [
         f"<h1>{escape(noticed[0] if noticed else 'Nothing was simulated.')}</h1>",
         _about(name, results),

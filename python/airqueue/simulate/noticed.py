@@ -7,38 +7,35 @@ not spoken of.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final, TypeVar
 
 from airqueue import text
 from airqueue.figures import Summary
 from airqueue.simulate.results import Results
+from airqueue.simulate.scenario import Scenario
 
 Of = TypeVar("Of")
 
 FULL_AIR: Final = 0.9
 """Share of busy time from which the medium limits what stations send (the MESH paper, III-B)."""
-SOME_AIR: Final = 0.5
 WAITING_PACKETS: Final = 1.0
 """Fewer packets in the mean are what contention alone makes wait."""
-LOST_ACKS: Final = 0.01
-"""Share of lost acknowledgements worth a word: TCP bears some, but they change its bursts."""
+LOST_ACKS: Final = 0.05
+"""Share of lost acknowledgements worth a word; TCP bears fewer unharmed."""
 WIDE: Final = 0.2
 """Half an interval beyond this share of its mean needs more replications."""
 SATISFIED: Final = ((80.0, "satisfies most people"), (70.0, "leaves some people dissatisfied"))
 """Least R and what ITU-T G.109 says of it; below, many are dissatisfied."""
 
 
-def sentences(results: Results, routes: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return what is to be noticed, the most important first.
-
-    ``routes``: the names of the nodes that each flow passes, `Scenario.routes`.
-    """
+def sentences(results: Results, scenario: Scenario) -> list[str]:
+    """Return what is to be noticed of a scenario's results, the most important first."""
     if not results.runs:
         return []
     return [
-        *_waiting(results, routes),
+        *_waiting(results, scenario),
         *_air(results),
         *_drops(results),
         *_calls(results),
@@ -52,7 +49,7 @@ def _mean(of: Summary) -> float:
     return of["mean"] or 0.0
 
 
-def _waiting(results: Results, routes: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _waiting(results: Results, scenario: Scenario) -> Iterator[str]:
     queues = results.summary["queues"]
     held = {name: _mean(of["length_mean_packets"]) for name, of in queues.items()}
     total = math.fsum(held.values())
@@ -67,22 +64,23 @@ def _waiting(results: Results, routes: Mapping[str, Sequence[str]]) -> Iterator[
     share = text.percent(held[name] / total)
     others = "" if len(held) == 1 else f", {share} of all that wait"
     yield f"Packets wait in {name}: {text.number(held[name])} in the mean{others}{stays}."
-    node, flows = _through(name, routes)
+    node, flows = _through(name, scenario)
     if len(flows) > 1:
         more = len(flows) - _MOST_NAMED
         named = [*flows[:_MOST_NAMED], f"{more:,} more"] if more > 0 else flows
-        yield f"Through {node} go the flows {text.listed(named)}."
+        yield f"{node} sends the flows {text.listed(named)}."
 
 
-def _through(queue: str, routes: Mapping[str, Sequence[str]]) -> tuple[str, list[str]]:
-    """Return the node or link that has a queue, and the flows that send through there."""
-    sending = {hop for route in routes.values() for hop in route[:-1]}
+def _through(queue: str, scenario: Scenario) -> tuple[str, list[str]]:
+    """Return the station or wired link that has a queue, and the flows that send through there."""
+    stations = frozenset(scenario.stations)
+    hops = {flow: list(pairwise(route)) for flow, route in scenario.routes.items()}
     # With access categories a station has several queues: sta.be, sta.vo.
-    node = queue if queue in sending else queue.rpartition(".")[0]
-    if node in sending:
-        return node, [flow for flow, route in routes.items() if node in route[:-1]]
-    hops = {flow: [f"{a}->{b}" for a, b in pairwise(route)] for flow, route in routes.items()}
-    return queue, [flow for flow, links in hops.items() if queue in links]
+    node = queue if queue in stations else queue.rpartition(".")[0]
+    if node in stations:
+        over_air = {(node, other) for other in stations}
+        return node, [flow for flow, of in hops.items() if over_air.intersection(of)]
+    return queue, [flow for flow, of in hops.items() if queue in {f"{a}->{b}" for a, b in of}]
 
 
 def _air(results: Results) -> Iterator[str]:
@@ -91,16 +89,12 @@ def _air(results: Results) -> Iterator[str]:
     if not busy:
         return
     name = max(busy, key=lambda each: busy[each])
-    if busy[name] >= FULL_AIR:
-        air = "The air is full"
-    elif busy[name] >= SOME_AIR:
-        air = "The air has room left"
-    else:
-        air = "The air is mostly free"
+    # Below that nothing is said of room: gaps and backoff take time of whoever always sends.
+    full = "The air is full: " if busy[name] >= FULL_AIR else ""
     medium = results.summary["medium"]
     collided = medium["collided_ratio"]["mean"]
     lost = "" if collided is None else f"; {text.percent(collided)} of attempts collide"
-    yield f"{air}: {name} senses or sends frames {text.percent(busy[name])} of the time{lost}."
+    yield f"{full}{name} senses or sends frames {text.percent(busy[name])} of the time{lost}."
 
 
 def _drops(results: Results) -> Iterator[str]:
@@ -147,7 +141,7 @@ def _acknowledgements(results: Results) -> Iterator[str]:
         if sent and lost / sent >= LOST_ACKS:
             yield (
                 f"{text.percent(lost / sent)} of the acknowledgements of {name} are lost on the way "
-                "back: the sender sends in bursts, and its rate says little about the way there."
+                "back: each that arrives lets the sender send a larger burst."
             )
 
 
