@@ -57,13 +57,16 @@ def _waiting(results: Results, scenario: Scenario) -> Iterator[str]:
         return
     name = max(held, key=lambda each: held[each])
     if held[name] < WAITING_PACKETS:
-        yield "No queue holds a packet in the mean: whoever sends does not wait behind anybody."
+        stays = {n: of["sojourn_mean_s"]["mean"] or 0.0 for n, of in queues.items()}
+        name = max(stays, key=lambda each: stays[each])
+        longest = f"packets stay longest in {name}, {text.seconds(stays[name])} in the mean"
+        yield f"No queue holds more than one packet in the mean; {longest}."
         return
     sojourn_s = queues[name]["sojourn_mean_s"]["mean"]
-    stays = "" if sojourn_s is None else f", and a packet stays {text.seconds(sojourn_s)}"
+    stay = "" if sojourn_s is None else f", and a packet stays {text.seconds(sojourn_s)}"
     share = text.percent(held[name] / total)
     others = "" if len(held) == 1 else f", {share} of all that wait"
-    yield f"Packets wait in {name}: {text.number(held[name])} in the mean{others}{stays}."
+    yield f"Packets wait in {name}: {text.number(held[name])} in the mean{others}{stay}."
     node, flows = _through(name, scenario)
     if len(flows) > 1:
         more = len(flows) - _MOST_NAMED
@@ -103,7 +106,8 @@ def _drops(results: Results) -> Iterator[str]:
     in_queues = math.fsum(dropped.values())
     given_up = math.fsum(_mean(of["given_up_packets"]) for of in summary["flows"].values())
     if in_queues < 1 and given_up < 1:
-        yield "No packet was lost."
+        none = in_queues == 0 and given_up == 0
+        yield "No packet was lost." if none else "Less than one packet a replication was lost."
         return
     if in_queues >= 1:
         name = max(dropped, key=lambda each: dropped[each])
