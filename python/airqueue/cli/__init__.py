@@ -45,6 +45,11 @@ _COMMANDS = {
     ),
     "size": ("airqueue.cli.size", "size", "Say what to configure, and what to expect of it."),
     "examples": ("airqueue.cli.examples", "examples", "List or print the examples."),
+    "completion": (
+        "airqueue.cli.completion",
+        "completion",
+        "Print what lets a shell complete commands.",
+    ),
     **{name: ("airqueue.cli.daemon", name, line) for name, line in daemon.COMMANDS.items()},
 }
 
