@@ -109,7 +109,7 @@ def test_the_papers_are_released_with_the_library():
     papers = tomllib.loads((ROOT / "papers/pyproject.toml").read_text())["project"]
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert papers["version"] == airqueue.__version__
-    assert f"airqueue=={airqueue.__version__}" in papers["dependencies"]
+    assert f"airqueue[plots,tables]=={airqueue.__version__}" in papers["dependencies"]
     assert papers["name"] in ours["optional-dependencies"]["papers"]
     assert papers["requires-python"] == ours["requires-python"]
     (value,) = papers["entry-points"][elsewhere.GROUP].values()
