@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from airqueue.units import UnitError, parse_duration, parse_rate
+from airqueue.units import UnitError, parse_duration, parse_rate, parse_size
 
 SIZE_RANGE = (64, 9000)
 """IP packet sizes that a measurement accepts, in bytes: up to a jumbo frame's payload."""
@@ -100,6 +100,7 @@ class _Unit(click.ParamType[float]):
 SIZES = Sizes()
 RATE = _Unit("rate", parse_rate)
 DURATION = _Unit("duration", parse_duration)
+SIZE = _Unit("size", parse_size)
 
 key_option = click.option(
     "--key-file", metavar="FILE", help="Shared key of the server (or AIRQUEUE_KEY)."

@@ -24,6 +24,7 @@ from airqueue.cli.size_options import (
     targets_option,
 )
 from airqueue.cli.size_rdqm import rdqm
+from airqueue.cli.size_web import web
 from airqueue.measure.schema import read_result
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
 from airqueue.models.sawtooth import CONTROLS
@@ -49,6 +50,7 @@ def size() -> None:
     airqueue size mesh-file  what size mesh reads, from what iw prints on the routers
     airqueue size edca       EDCA parameters that make TCP uploads and downloads fair
     airqueue size rdqm       a base station's buffer, divided by the delays and rates of its flows
+    airqueue size web        windows and queue for people who browse, and the time of a page
     """
 
 
@@ -367,3 +369,4 @@ def edca(
 
 size.add_command(mesh_file)
 size.add_command(rdqm)
+size.add_command(web)

@@ -84,7 +84,7 @@ class Advice:
     """The result of `airqueue size`."""
 
     what: str
-    """ap, mesh, edca or rdqm."""
+    """ap, mesh, edca, rdqm or web."""
     inputs: Mapping[str, Any]
     headline: str
     """The recommendation in one sentence."""

@@ -1,0 +1,201 @@
+"""The advice of `airqueue size web`: the numbers of `airqueue.sizing.web` in words and settings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from airqueue.models.packets import TCP_IP_BYTES
+from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table
+from airqueue.sizing.cell import ACK_EVERY
+from airqueue.sizing.settings import linux
+from airqueue.sizing.settings import web as lines
+from airqueue.sizing.web import LEAST_WINDOW, MAX_USERS, WebSizing
+from airqueue.text import percent, plural, seconds
+
+FULL: Final = 0.95
+"""Share of the time in which somebody downloads from which a cell counts as overloaded."""
+
+_CAUTIONS: Final = (
+    "The model has one connection for each user, downloads alone, stations of the same rate that "
+    "hear each other, and no loss on the air. Several connections of a user at once have a "
+    "window each: count every one as a user, or the queue loses packets.",
+    "Slow start is left out: a page from a distant server takes more round trips until the window is "
+    "open, which --round-trips can add; so do names to look up and TLS.",
+    "A window holds for every connection over the route, whatever its server: one farther away than "
+    "--rtt is then slower than the air would let it be.",
+)
+
+
+def web_advice(sized: WebSizing, *, device: str, phy_device: str) -> Advice:
+    """Return the advice for what `airqueue.sizing.web.size_web` sized."""
+    web = sized.web
+    return Advice(
+        what="web",
+        inputs={
+            "users": web.users,
+            "page_bytes": web.page_bytes,
+            "think_s": web.think_s,
+            "rate_bps": sized.air.rates_bps[0],
+            "phy": sized.air.phy.name,
+            "rts": web.rts,
+            "packet_bytes": sized.air.packet_bytes,
+            "rtt_s": web.rtt_s,
+            "round_trips": web.round_trips,
+            "ack_timer_s": web.ack_timer_s,
+            "target_s": web.target_s,
+        },
+        headline=_headline(sized),
+        figures=_figures(sized),
+        tables=(_parts(sized),),
+        alternatives=(
+            Alternative(
+                "FQ-CoDel",
+                "shares evenly among downloads whatever their windows, so that stations need no "
+                "setting; mac80211 has it by itself: on such an access point leave both alone",
+            ),
+        ),
+        cautions=_cautions(sized),
+        settings=_settings(sized, device, phy_device),
+    )
+
+
+def _headline(sized: WebSizing) -> str:
+    web, mean_s = sized.web, float(sized.page.mean_s)
+    text = (
+        f"Let connections have windows of {plural(sized.window_segments, 'segment')}, the access "
+        f"point's queue {plural(sized.queue_packets, 'packet')}, and keep delayed acknowledgements: "
+        f"a page then takes {seconds(mean_s)} on average with {plural(web.users, 'user')}"
+    )
+    if web.target_s is None or sized.most_users is None:
+        return f"{text}."
+    target = seconds(web.target_s)
+    if sized.most_users == 0:
+        return f"{text}. No setting gives {target}: one user alone waits longer."
+    if sized.most_users == MAX_USERS:
+        return f"{text}; {target} are kept with {MAX_USERS} users, as many as the model is for."
+    return f"{text}; up to {plural(sized.most_users, 'user')} a page stays within {target}."
+
+
+def _figures(sized: WebSizing) -> tuple[Figure, ...]:
+    web = sized.web
+    target = (
+        ()
+        if web.target_s is None
+        else (
+            Figure(
+                "most_users",
+                "users within the target",
+                sized.most_users,
+                f"with one more a page takes longer than {seconds(web.target_s)} on average; the "
+                f"model is for {MAX_USERS} at most",
+            ),
+        )
+    )
+    return (
+        Figure(
+            "page_s",
+            "a page, delayed ACKs",
+            float(sized.page.mean_s),
+            f"an acknowledgement for {ACK_EVERY} segments (HTTP paper, Eq. 17)",
+        ),
+        Figure(
+            "page_every_ack_s",
+            "a page, an ACK for each",
+            sized.plain_s,
+            "the air carries twice as many acknowledgements",
+        ),
+        Figure(
+            "ack_timer_wait_s",
+            "wait for the ACK timer",
+            sized.timer_s,
+            "on average, by the paper, and not in the times above: only a server that waits for its "
+            "last acknowledgement before it goes on waits for the timer",
+        ),
+        Figure("alone_bps", "C, one download alone", sized.alone_bps, "TCP data, delayed ACKs"),
+        Figure(
+            "window_segments",
+            "window of a connection",
+            sized.window_segments,
+            f"d + C RTT/L, for the air to be the limit and not the window; {LEAST_WINDOW} at least, "
+            "for a loss to be found by duplicate acknowledgements",
+        ),
+        Figure(
+            "window_bytes",
+            "the same in bytes",
+            sized.window_segments * sized.segment_bytes,
+            f"segments of {sized.segment_bytes} bytes",
+        ),
+        Figure(
+            "queue_packets",
+            "queue of the access point",
+            sized.queue_packets,
+            "the sum of all windows: data cannot overflow the queue",
+        ),
+        Figure(
+            "delay_full_s",
+            "delay when full",
+            sized.full_s,
+            "what a call waits behind all windows at once",
+        ),
+        Figure(
+            "busy_fraction",
+            "somebody downloads",
+            float(sized.page.busy),
+            f"{float(sized.page.active_users):.2g} users at once on average",
+        ),
+        *target,
+        Figure("limited_by", "what limits", "air" if _by_air(sized) else "path", sized.limited_by),
+    )
+
+
+def _by_air(sized: WebSizing) -> bool:
+    return 2.0 * float(sized.page.distance_s) <= float(sized.page.mean_s)
+
+
+def _parts(sized: WebSizing) -> Table:
+    page = sized.page
+    parts = (
+        ("round trips to the server", page.distance_s),
+        ("handshake on the air", page.protocol_s),
+        ("the transfer, as if alone", page.transfer_s),
+        ("added by the others", page.sharing_s),
+    )
+    return Table(
+        "parts",
+        "Time of a page",
+        (Column("part", "part"), Column("mean_s", "on average")),
+        tuple((name, float(value)) for name, value in parts),
+    )
+
+
+def _cautions(sized: WebSizing) -> tuple[str, ...]:
+    busy = float(sized.page.busy)
+    if busy < FULL:
+        return _CAUTIONS
+    return (
+        f"Somebody downloads {percent(busy)} of the time: people ask for nearly as much as the cell "
+        "carries, or more. Page times then follow small changes of the load; no window and no queue "
+        "shortens them.",
+        *_CAUTIONS,
+    )
+
+
+def _settings(sized: WebSizing, device: str, phy_device: str) -> tuple[Settings, ...]:
+    web, packets = sized.web, sized.queue_packets
+    frame_bytes = sized.segment_bytes + TCP_IP_BYTES + linux.ETHERNET_BYTES
+    return (
+        *linux.queue(phy_device, device, packets, packets * frame_bytes, "access point"),
+        lines.windows(device, sized.window_segments * sized.segment_bytes),
+        lines.scenario(
+            users=web.users,
+            page_bytes=web.page_bytes,
+            think_s=web.think_s,
+            window=sized.window_segments,
+            segment_bytes=sized.segment_bytes,
+            every=ACK_EVERY,
+            timer_s=web.ack_timer_s,
+            queue_packets=packets,
+            rtt_s=web.rtt_s,
+            rts=web.rts,
+        ),
+    )
