@@ -20,7 +20,7 @@ from airqueue.sizing.web_advice import web_advice
 
 OF_MODEL = 0.05
 """Tolerance of web sessions against ns-2 in docs/validation.md."""
-SMALL = Web(users=8, page_bytes=300e3, think_s=3.0)
+SMALL = Web(users=8, page_bytes=300e3, think_s=3.0, rtt_s=0.0)
 DISTANT = Web(users=8, page_bytes=300e3, think_s=3.0, rtt_s=0.02)
 
 
@@ -88,7 +88,7 @@ def test_the_queue_holds_all_windows_and_no_less():
 
 @pytest.mark.parametrize("target_s", [0.4, 0.7, 2.0])
 def test_users_within_the_target_are_the_most(target_s):
-    sized = size_web(Web(20, 1e6, target_s=target_s), 54e6)
+    sized = size_web(Web(20, 1e6, target_s=target_s, rtt_s=0.0), 54e6)
     timing = timing_for(phy("g"), 54e6, segment_bytes=1460, access="basic")
     kept, late = page_time([sized.most_users, sized.most_users + 1], 1e6, 10.0, 2, timing).mean_s
     assert kept <= target_s < late
@@ -99,20 +99,20 @@ def test_users_within_the_target_are_the_most(target_s):
     [(0.01, 0, "No setting gives 10 ms"), (1e5, MAX_USERS, "as many as the model is for")],
 )
 def test_targets_out_of_reach_and_never_missed_are_said(target_s, most, says):
-    sized, advice = advised(Web(20, 1e6, target_s=target_s))
+    sized, advice = advised(Web(20, 1e6, target_s=target_s, rtt_s=0.0))
     assert sized.most_users == most == advice.figure("most_users")
     assert says in advice.headline
 
 
 def test_rts_costs_time_and_is_in_the_scenario():
-    plain, _ = advised(Web(10, 30e3), 11e6)
-    sized, advice = advised(Web(10, 30e3, rts=True), 11e6)
+    plain, _ = advised(Web(10, 30e3, rtt_s=0.0), 11e6)
+    sized, advice = advised(Web(10, 30e3, rts=True, rtt_s=0.0), 11e6)
     assert sized.page.mean_s > plain.page.mean_s
     assert tomllib.loads("\n".join(advice.settings[-1].lines))["mac"]["rts_threshold"] == "0 B"
 
 
 def test_an_overloaded_cell_and_a_distant_server_are_named():
-    assert advised(Web(100, 1e6))[1].cautions[0].startswith("Somebody downloads 100.0 %")
+    assert advised(Web(100, 1e6, rtt_s=0.0))[1].cautions[0].startswith("Somebody downloads 100.0 %")
     _, advice = advised(Web(2, 30e3, rtt_s=0.3))
     assert advice.figure("limited_by") == "path"
 
@@ -120,15 +120,15 @@ def test_an_overloaded_cell_and_a_distant_server_are_named():
 @pytest.mark.parametrize(
     ("web", "layer"),
     [
-        (Web(0, 1e6), None),
-        (Web(MAX_USERS + 1, 1e6), None),
-        (Web(10, 0.0), None),
-        (Web(10, float("nan")), None),
-        (Web(10, 1e6, think_s=0.0), None),
+        (Web(0, 1e6, rtt_s=0.0), None),
+        (Web(MAX_USERS + 1, 1e6, rtt_s=0.0), None),
+        (Web(10, 0.0, rtt_s=0.0), None),
+        (Web(10, float("nan"), rtt_s=0.0), None),
+        (Web(10, 1e6, think_s=0.0, rtt_s=0.0), None),
         (Web(10, 1e6, rtt_s=-1.0), None),
-        (Web(10, 1e6, target_s=0.0), None),
-        (Web(10, 1e6, ack_timer_s=-1.0), None),
-        (Web(10, 1e6), "b-short"),
+        (Web(10, 1e6, target_s=0.0, rtt_s=0.0), None),
+        (Web(10, 1e6, ack_timer_s=-1.0, rtt_s=0.0), None),
+        (Web(10, 1e6, rtt_s=0.0), "b-short"),
     ],
 )
 def test_what_the_model_is_not_for_is_refused(web, layer):
@@ -138,7 +138,7 @@ def test_what_the_model_is_not_for_is_refused(web, layer):
 
 def test_layers_that_aggregate_are_refused_with_a_way_out():
     with pytest.raises(ModelError, match=r"one frame per access.*airqueue simulate"):
-        size_web(Web(10, 1e6), 65e6, "n")
+        size_web(Web(10, 1e6, rtt_s=0.0), 65e6, "n")
 
 
 def test_the_plan_is_one_that_airqueued_takes_and_the_file_has_the_advice(tmp_path, monkeypatch):
@@ -161,10 +161,11 @@ def test_the_plan_is_one_that_airqueued_takes_and_the_file_has_the_advice(tmp_pa
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("--page 1MB --rate 54mbit", "--users"),
-        ("--users 20 --page 1 --rate 54mbit", "unit"),
-        ("--users 0 --page 1MB --rate 54mbit", "0"),
-        ("--users 20 --page 1MB --rate 65mbit --phy n", "aggregates"),
+        ("--page 1MB --rate 54mbit --rtt 0ms", "--users"),
+        ("--users 20 --page 1MB --rate 54mbit", "--rtt"),
+        ("--users 20 --page 1 --rate 54mbit --rtt 0ms", "unit"),
+        ("--users 0 --page 1MB --rate 54mbit --rtt 0ms", "--users"),
+        ("--users 20 --page 1MB --rate 65mbit --rtt 0ms --phy n", "aggregates"),
     ],
 )
 def test_wrong_words_are_answered_in_a_sentence(words, says):

@@ -40,10 +40,10 @@ class Web:
     """Of the cell, from 1 to `MAX_USERS`."""
     page_bytes: float
     """Mean size of a page, all its objects."""
+    rtt_s: float
+    """Between the access point and the servers, without queues; windows rest on this time."""
     think_s: float = THINK_S
     """Mean time from the end of a page to the next click."""
-    rtt_s: float = 0.0
-    """Between the access point and the server, without queues."""
     round_trips: float = ROUND_TRIPS
     """To the server before the first data."""
     ack_timer_s: float = ACK_TIMER_S
