@@ -161,11 +161,11 @@ def test_the_plan_is_one_that_airqueued_takes_and_the_file_has_the_advice(tmp_pa
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("--page 1MB --rate 54mbit --rtt 0ms", "--users"),
+        ("--page 1MB --rate 54mbit --rtt 1ms", "--users"),
         ("--users 20 --page 1MB --rate 54mbit", "--rtt"),
-        ("--users 20 --page 1 --rate 54mbit --rtt 0ms", "unit"),
-        ("--users 0 --page 1MB --rate 54mbit --rtt 0ms", "--users"),
-        ("--users 20 --page 1MB --rate 65mbit --rtt 0ms --phy n", "aggregates"),
+        ("--users 20 --page 1 --rate 54mbit --rtt 1ms", "unit"),
+        ("--users 0 --page 1MB --rate 54mbit --rtt 1ms", "--users"),
+        ("--users 20 --page 1MB --rate 65mbit --rtt 1ms --phy n", "aggregates"),
     ],
 )
 def test_wrong_words_are_answered_in_a_sentence(words, says):

@@ -56,7 +56,7 @@ from airqueue.sizing.web_advice import web_advice
     required=True,
     metavar="TIME",
     help="From the access point to the farthest servers that matter, without queues: 20ms for many, "
-    "0ms for one in the house. A window sized for less slows pages down.",
+    "0.5ms for one in the house. A window sized for less slows pages down.",
 )
 @click.option(
     "--round-trips",
@@ -119,7 +119,7 @@ def web(
     Examples:
       airqueue size web --users 20 --page 1MB --rate 54mbit --rtt 20ms
       airqueue size web --users 20 --page 1MB --rate 54mbit --rtt 20ms --target 2s --for tc
-      airqueue size web --users 10 --page 30kB --rate 11mbit --rtt 0ms --rts --for scenario
+      airqueue size web --users 10 --page 30kB --rate 11mbit --rtt 0.5ms --rts --for scenario
     """
     described = Web(
         users=users,
