@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
 
 from airqueue.measure.events import Event
 from airqueue.measure.prober import Prober
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
+from airqueue.measure.stations.observed import SATURATED
+from airqueue.measure.stations.survey import Survey, agreed_pps
 from airqueue.uploads import plans
-from airqueue.uploads.plans import SIZE_BYTES
 from airqueue.uploads.settings import NAMES, Category, Settings, expected, to_dict
 from airqueue.uploads.verdict import UploadsDict, carried_pps, judge
-
-START_PPS: Final = 2e6 / (8 * SIZE_BYTES)
-"""Of the first upload: a slow station gets no more than it carries in some seconds."""
-FASTER: Final = 4.0
-SEARCHES: Final = 6
-"""Uploads of the search, at most: to more than a gigabit per second."""
-SATURATED: Final = 0.8
-"""A path that carries less of what is offered is saturated."""
-WITHIN_LIMITS: Final = 0.98
-"""Share of the agreed rate that plans use: they round to whole packets."""
 
 
 def measure(
@@ -43,10 +34,10 @@ def measure(
     as in `airqueue.measure.stations`. ``categories``: to compare with best effort. Raises ProbeError
     when the endpoints cannot carry out a run.
     """
-    most = WITHIN_LIMITS * prober.max_rate_pps(SIZE_BYTES)
     logs = {category: expected(settings, category, len(names)) for category in categories}
     contrasts = {c: math.exp(abs(log.log)) for c, log in logs.items() if log is not None}
-    survey = _Survey(Runner(prober, on_event, on_run), list(names), contrasts, most)
+    runner, most_pps = Runner(prober, on_event, on_run), agreed_pps(prober)
+    survey = _Survey(runner, list(names), most_pps, contrasts)
     survey.warnings += [
         f"The settings leave {NAMES[c]} or best effort next to nothing: they are not compared."
         for c in categories
@@ -63,18 +54,11 @@ def measure(
 
 
 @dataclass
-class _Survey:
-    """The runs of a measurement, and what has been learned for the next ones."""
+class _Survey(Survey):
+    """Uploads of each station alone, and of all at once."""
 
-    runner: Runner
-    names: list[str]
     contrasts: dict[Category, float]
     """Of each category to compare: predicted accesses of one station over those of the other."""
-    most_pps: float
-    """Of a plan, all flows together."""
-    warnings: list[str] = field(default_factory=list)
-    done: float = 0.0
-    """Share of the steps that are done."""
 
     def carry_out(self) -> None:
         """Look for the rate of each station, then have all upload together."""
@@ -101,25 +85,19 @@ class _Survey:
             if planned is None:
                 self.warnings.append("The paths together are too fast for the agreed rates.")
                 return
-            self._run(planned, says)
+            self.run(planned, says)
             self.done += 1 / steps
-
-    def _run(self, planned: plans.Planned, says: str) -> Run:
-        plan, meta = planned
-        self.runner.say(meta["kind"], says, self.done)
-        return self.runner.run(plan, meta, self.done)
 
     def _search(self, station: int) -> float | None:
         """Return about what a path carries; None if it carries all that may be sent."""
-        rate = START_PPS
-        for index in range(SEARCHES):
-            rate = min(rate, self.most_pps)
-            planned = plans.rate_plan(station, rate, index)
-            run = self._run(planned, f"looking for the rate of {self.names[station]}")
+
+        def saturated_pps(run: Run, rate: float) -> float | None:
             carried = carried_pps(run)
-            if 0 < carried < SATURATED * rate:
-                return carried
-            if rate >= self.most_pps:
-                break
-            rate *= FASTER
-        return None
+            return carried if 0 < carried < SATURATED * rate else None
+
+        return self.search(
+            station,
+            self.most_pps,
+            lambda rate, index: plans.rate_plan(station, rate, index),
+            saturated_pps,
+        )

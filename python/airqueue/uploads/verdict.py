@@ -6,11 +6,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NotRequired, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
 
 from airqueue.measure.records import Run
+from airqueue.measure.stations.survey import HeaderDict, from_header
 from airqueue.uploads import ratios, txop
 from airqueue.uploads.accesses import Accesses, accesses
 from airqueue.uploads.plans import CATEGORY, EQUAL, RATE, SIZE_BYTES, flow_of, uploads_of
@@ -87,24 +88,17 @@ class CategoryDict(TypedDict):
     bursts: list[BurstsDict]
 
 
-class UploadsDict(TypedDict):
+class UploadsDict(HeaderDict):
     """The result of a measurement of uploads."""
 
     format: Literal["airqueue-uploads"]
     version: Literal[1]
-    airqueue: NotRequired[str]
-    created: NotRequired[str]
-    target: str
-    size_bytes: int
-    elapsed_s: float
-    interrupted: bool
     settings: dict[Category, AccessDict]
     obedience: ratios.Obedience
     says: str
     stations: list[StationDict]
     equal: EqualDict | None
     categories: list[CategoryDict]
-    warnings: list[str]
 
 
 OBEDIENCE: Final[Mapping[ratios.Obedience, str]] = {
@@ -148,13 +142,10 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> UploadsDict:
     ]
     obedience = _overall([each["obedience"] for each in categories])
     fairness: ratios.Fairness = equal["fairness"] if equal else "undecided"
-    result: UploadsDict = {
+    return {
         "format": "airqueue-uploads",
         "version": 1,
-        "target": str(header.get("target", "")),
-        "size_bytes": SIZE_BYTES,
-        "elapsed_s": float(header.get("elapsed_s", 0.0)),
-        "interrupted": bool(header.get("interrupted", False)),
+        **from_header(header),
         "settings": to_dict(settings),
         "obedience": obedience,
         "says": f"{OBEDIENCE[obedience]}; {FAIRNESS[fairness]}.",
@@ -164,13 +155,7 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> UploadsDict:
         ],
         "equal": equal,
         "categories": categories,
-        "warnings": [str(w) for w in header.get("warnings", ())],
     }
-    if "airqueue" in header:
-        result["airqueue"] = str(header["airqueue"])
-    if "created" in header:
-        result["created"] = str(header["created"])
-    return result
 
 
 def _overall(found: Sequence[ratios.Obedience]) -> ratios.Obedience:

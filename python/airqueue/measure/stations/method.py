@@ -14,16 +14,10 @@ from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
 from airqueue.measure.stations import plans
 from airqueue.measure.stations.observed import is_saturated, rate_pps
-from airqueue.measure.stations.plans import SIZE_BYTES, Pair, flow_of
+from airqueue.measure.stations.plans import Pair, flow_of
+from airqueue.measure.stations.survey import FASTER, Survey, agreed_pps
 from airqueue.measure.stations.verdict import StationsDict, judge
 
-START_PPS: Final = 2e6 / (8 * SIZE_BYTES)
-"""Of the first flood: a slow station gets no more than it carries in some seconds."""
-FASTER: Final = 4.0
-FLOODS: Final = 6
-"""Of the search, at most: to more than a gigabit per second."""
-WITHIN_LIMITS: Final = 0.98
-"""Share of the agreed rate that plans use: they round to whole packets."""
 TRIES: Final = 3
 """Floods to a station alone: one that the path carries whole shows a rate that was too low."""
 
@@ -42,8 +36,7 @@ def measure(
     one to each of the others, in this order. Raises ProbeError when the endpoints cannot carry out
     a run.
     """
-    most = WITHIN_LIMITS * prober.max_rate_pps(SIZE_BYTES)
-    survey = _Survey(Runner(prober, on_event, on_run), list(names), most)
+    survey = _Survey(Runner(prober, on_event, on_run), list(names), agreed_pps(prober))
     survey.carry_out()
     about = {
         "elapsed_s": survey.runner.elapsed_s(),
@@ -54,18 +47,11 @@ def measure(
 
 
 @dataclass
-class _Survey:
-    """The runs of a measurement, and what has been learned for the next ones."""
+class _Survey(Survey):
+    """Floods to each station alone, and to two at once."""
 
-    runner: Runner
-    names: list[str]
-    most_pps: float
-    """Of a plan, all flows together."""
     rates_pps: list[float | None] = field(default_factory=list)
     """What the path to each station carries alone."""
-    warnings: list[str] = field(default_factory=list)
-    done: float = 0.0
-    """Share of the steps that are done."""
 
     def carry_out(self) -> None:
         """Flood each station alone, then each of the others together with this one."""
@@ -81,11 +67,6 @@ class _Survey:
             self._together(station)
             self.done += 1 / (2 * count - 1)
 
-    def _run(self, planned: plans.Planned, says: str) -> Run:
-        plan, meta = planned
-        self.runner.say(meta["kind"], says, self.done)
-        return self.runner.run(plan, meta, self.done)
-
     def _alone(self, station: int) -> float | None:
         """Return what the path to a station carries alone; None if nothing saturates it."""
         guess, count = self._search(station), len(self.names)
@@ -93,7 +74,7 @@ class _Survey:
             if guess is None:
                 return None
             planned = plans.alone_plan(station, guess, count, self.most_pps, index)
-            run = self._run(planned, f"measuring the rate of {self.names[station]} alone")
+            run = self.run(planned, f"measuring the rate of {self.names[station]} alone")
             carried = rate_pps(run, flow_of(station))
             if carried is None:
                 continue
@@ -105,19 +86,17 @@ class _Survey:
     def _search(self, station: int) -> float | None:
         """Return about what a path carries; None if it carries all that may be sent."""
         flow, count = flow_of(station), len(self.names)
-        ceiling = self.most_pps - plans.total_pps(plans.sparse(count, [flow]))
-        rate = START_PPS
-        for index in range(FLOODS):
-            rate = min(rate, ceiling)
-            planned = plans.rate_plan(station, rate, count, index)
-            run = self._run(planned, f"looking for the rate of {self.names[station]}")
+
+        def saturated_pps(run: Run, _: float) -> float | None:
             carried = _carried(run, flow)
-            if carried > 0 and is_saturated(run, flow, carried):
-                return carried
-            if rate >= ceiling:
-                break
-            rate *= FASTER
-        return None
+            return carried if carried > 0 and is_saturated(run, flow, carried) else None
+
+        return self.search(
+            station,
+            self.most_pps - plans.total_pps(plans.sparse(count, [flow])),
+            lambda rate, index: plans.rate_plan(station, rate, count, index),
+            saturated_pps,
+        )
 
     def _together(self, station: int) -> None:
         """Flood this machine and a station together, if the paths to both are known."""
@@ -135,7 +114,7 @@ class _Survey:
             if planned is None:
                 self.warnings.append(f"The paths to {both} are too fast for the agreed rates.")
                 return
-            self._run(planned, f"flooding {both}")
+            self.run(planned, f"flooding {both}")
 
 
 def _carried(run: Run, flow: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NotRequired, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from airqueue.measure.stations.plans import (
     TWO_TO_ONE,
     flow_of,
 )
+from airqueue.measure.stations.survey import HeaderDict, from_header
 
 
 class EvidenceDict(TypedDict):
@@ -55,23 +56,16 @@ class PairDict(TypedDict):
     evidence: list[EvidenceDict]
 
 
-class StationsDict(TypedDict):
+class StationsDict(HeaderDict):
     """The result of a measurement of several stations."""
 
     format: Literal["airqueue-stations"]
     version: Literal[1]
-    airqueue: NotRequired[str]
-    created: NotRequired[str]
-    target: str
-    size_bytes: int
-    elapsed_s: float
-    interrupted: bool
     queues: queues.Queues
     shares: shares.Rule
     says: str
     stations: list[StationDict]
     pairs: list[PairDict]
-    warnings: list[str]
 
 
 Rates = Sequence[float | None]
@@ -126,13 +120,10 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> StationsDict:
     pairs = [_pair(records, names, rates, 0, other) for other in range(1, len(names))]
     flooded = [p for p in pairs if p["evidence"]]
     how, rule = _agreed([p["queues"] for p in flooded]), _agreed([p["shares"] for p in flooded])
-    result: StationsDict = {
+    return {
         "format": "airqueue-stations",
         "version": 1,
-        "target": str(header.get("target", "")),
-        "size_bytes": SIZE_BYTES,
-        "elapsed_s": float(header.get("elapsed_s", 0.0)),
-        "interrupted": bool(header.get("interrupted", False)),
+        **from_header(header),
         "queues": how,
         "shares": rule,
         "says": f"{QUEUES[how]}; {SHARES[rule]}.",
@@ -141,13 +132,7 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> StationsDict:
             for name, rate in zip(names, rates, strict=True)
         ],
         "pairs": flooded,
-        "warnings": [str(w) for w in header.get("warnings", ())],
     }
-    if "airqueue" in header:
-        result["airqueue"] = str(header["airqueue"])
-    if "created" in header:
-        result["created"] = str(header["created"])
-    return result
 
 
 def _agreed(answers: Sequence[Any]) -> Any:
