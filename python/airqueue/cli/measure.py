@@ -20,6 +20,7 @@ from airqueue.cli.output import Outputs
 from airqueue.cli.parameters import DURATION, RATE, SIZES, key_option, max_wait_option, read_key
 from airqueue.cli.progress import Display
 from airqueue.cli.stations import check_options, measure_stations
+from airqueue.cli.together import Asked
 from airqueue.cli.uploads import EDCA, check_uploads, measure_uploads, uploads_options
 from airqueue.files import check_writable
 from airqueue.measure import api
@@ -163,36 +164,23 @@ def measure(
     """
     common = {"airqueue": airqueue.__version__, "created": _now().strftime("%Y-%m-%dT%H:%M:%SZ")}
     common["target"] = server_address(host, port)
+    asked = Asked(
+        host=host,
+        port=port,
+        stations=with_stations,
+        key_file=key_file,
+        json_path=json_path,
+        capture_path=capture_path,
+        max_rate=max_rate,
+        max_wait=max_wait,
+        quiet=quiet,
+    )
     if check_uploads(click.get_current_context(), with_stations, uploads=uploads):
-        measure_uploads(
-            host,
-            port,
-            with_stations,
-            common,
-            categories=categories,
-            edca=edca,
-            key_file=key_file,
-            json_path=json_path,
-            capture_path=capture_path,
-            max_rate=max_rate,
-            max_wait=max_wait,
-            quiet=quiet,
-        )
+        measure_uploads(asked, common, categories, edca)
         return
     if with_stations:
         check_options(click.get_current_context(), with_stations)
-        measure_stations(
-            host,
-            port,
-            with_stations,
-            common,
-            key_file=key_file,
-            json_path=json_path,
-            capture_path=capture_path,
-            max_rate=max_rate,
-            max_wait=max_wait,
-            quiet=quiet,
-        )
+        measure_stations(asked, common)
         return
     wanted = expectation(**expected)
     if capture_path is not None and resume_path is not None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
-from click.core import ParameterSource
 
-from airqueue.cli.parameters import read_key
-from airqueue.cli.together import emit, measure_together
+from airqueue.cli.together import Asked, Kind, analyze_together, check_goes_with, measure_together
 from airqueue.measure.records import Run
 from airqueue.measure.stations.method import measure
 from airqueue.measure.stations.plans import PROFILE
@@ -17,7 +15,7 @@ from airqueue.measure.stations.verdict import judge
 from airqueue.measure.stations.words import stations_lines
 from airqueue.measure.together import TogetherProber
 
-HERE: Final = "this station"
+KIND: Final = Kind("several stations", ("stations",), judge, stations_lines)
 MOST_STATIONS: Final = 8
 """Beside this one: every station is in every run with sparse packets."""
 GOES_WITH: Final = frozenset(
@@ -34,8 +32,6 @@ GOES_WITH: Final = frozenset(
     }
 )
 """Parameters of `airqueue measure` that several stations have too."""
-OF_ANALYZE: Final = frozenset({"files", "file_format", "json_path"})
-"""Those of `airqueue analyze`."""
 
 
 def check_options(ctx: click.Context, stations: Sequence[str]) -> None:
@@ -60,52 +56,19 @@ def analyze_stations(
     ctx: click.Context, header: Mapping[str, Any], runs: Sequence[Run], json_path: str | None
 ) -> None:
     """Judge the runs of a capture again."""
-    check_goes_with(ctx, OF_ANALYZE, "is not for a capture of several stations")
-    if "stations" not in header:
-        raise click.ClickException("The capture's header names no stations; it is damaged.")
-    result = judge(runs, header)
-    emit(result, stations_lines(result), json_path)
+    analyze_together(ctx, runs, header, KIND, json_path)
 
 
-def check_goes_with(ctx: click.Context, known: Collection[str], why: str) -> None:
-    """Raise UsageError for an option on the command line that is not one of these."""
-    for parameter in ctx.command.get_params(ctx):
-        name = parameter.name or ""
-        given = ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        if given and name not in known:
-            raise click.UsageError(f"{parameter.opts[-1]} {why}; leave it out.")
-
-
-def measure_stations(
-    host: str,
-    port: int,
-    stations: Sequence[str],
-    header: Mapping[str, Any],
-    *,
-    key_file: str | None,
-    json_path: str | None,
-    capture_path: str | None,
-    max_rate: float | None,
-    max_wait: float,
-    quiet: bool,
-) -> None:
+def measure_stations(asked: Asked, header: Mapping[str, Any]) -> None:
     """Measure, and write what was asked for; after Ctrl-C judge the finished runs."""
-    names = [HERE, *stations]
-    about = {**header, "profile": PROFILE, "stations": names}
-    options: dict[str, Any] = {
-        "key": read_key(key_file),
-        "max_rate_bps": max_rate,
-        "max_wait_s": max_wait,
-    }
+    about = {**header, "profile": PROFILE, "stations": asked.names}
+    limits = asked.limits()
     measure_together(
-        lambda: TogetherProber(host, stations, port, **options),
+        asked,
+        lambda: TogetherProber(asked.host, asked.stations, asked.port, **limits),
         about,
         lambda prober, on_event, on_run: measure(
-            prober, names, on_event=on_event, on_run=on_run, header=about
+            prober, asked.names, on_event=on_event, on_run=on_run, header=about
         ),
-        judge,
-        stations_lines,
-        json_path=json_path,
-        capture_path=capture_path,
-        quiet=quiet,
+        KIND,
     )

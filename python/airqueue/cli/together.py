@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from airqueue.cli.common import stdout
 from airqueue.cli.errors import INTERRUPTED
+from airqueue.cli.parameters import read_key
 from airqueue.cli.progress import Display
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure import schema
@@ -22,26 +25,70 @@ Carry = Callable[[Prober, Callable[[Event], None], Callable[[Run], None]], Any]
 """Measures with a prober; the functions get events and finished runs."""
 
 
+HERE: Final = "this station"
+OF_ANALYZE: Final = frozenset({"files", "file_format", "json_path"})
+"""Parameters of `airqueue analyze` that several stations have too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of measurement of several stations, from its runs to words."""
+
+    what: str
+    """What a capture is of."""
+    needed: Sequence[str]
+    """Keys that the header of a capture must have."""
+    judge: Callable[[Sequence[Run], Mapping[str, Any]], Any]
+    lines: Callable[[Any], Sequence[str]]
+    """The result in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What every measurement of several stations is asked for."""
+
+    host: str
+    port: int
+    stations: Sequence[str]
+    """Without this one."""
+    key_file: str | None
+    json_path: str | None
+    capture_path: str | None
+    max_rate: float | None
+    max_wait: float
+    quiet: bool
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all stations, this one's first."""
+        return [HERE, *self.stations]
+
+    def limits(self) -> dict[str, Any]:
+        """Return the key and the limits for `TogetherProber`."""
+        return {
+            "key": read_key(self.key_file),
+            "max_rate_bps": self.max_rate,
+            "max_wait_s": self.max_wait,
+        }
+
+
 def measure_together(
+    asked: Asked,
     connect: Callable[[], AbstractContextManager[Prober]],
     header: Mapping[str, Any],
     carry: Carry,
-    judge: Callable[[Sequence[Run], Mapping[str, Any]], Any],
-    lines: Callable[[Any], Sequence[str]],
-    *,
-    json_path: str | None,
-    capture_path: str | None,
-    quiet: bool,
+    kind: Kind,
 ) -> None:
     """Measure, and write what was asked for; after Ctrl-C judge the finished runs.
 
-    ``header``: of the capture, and for ``judge``; ``lines``: the result in words.
+    ``header``: of the capture, and for the verdict.
     """
-    for path in (json_path, capture_path):
+    capture_path = asked.capture_path
+    for path in (asked.json_path, capture_path):
         if path is not None and path != "-":
             check_writable(path)
     runs: list[Run] = []
-    with Display(quiet=quiet) as display:
+    with Display(quiet=asked.quiet) as display:
         try:
             with (
                 connect() as prober,
@@ -59,13 +106,38 @@ def measure_together(
         except KeyboardInterrupt:
             if not runs:
                 raise
-            result = judge(runs, {**header, "interrupted": True})
-    emit(result, lines(result), json_path)
+            result = kind.judge(runs, {**header, "interrupted": True})
+    _emit(result, kind.lines(result), asked.json_path)
     if result["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def emit(result: Mapping[str, Any], lines: Sequence[str], json_path: str | None) -> None:
+def analyze_together(
+    ctx: click.Context,
+    runs: Sequence[Run],
+    header: Mapping[str, Any],
+    kind: Kind,
+    json_path: str | None,
+) -> None:
+    """Judge the runs of a capture again."""
+    check_goes_with(ctx, OF_ANALYZE, f"is not for a capture of {kind.what}")
+    for key in kind.needed:
+        if key not in header:
+            raise click.ClickException(f"The capture's header names no {key}; it is damaged.")
+    result = kind.judge(runs, header)
+    _emit(result, kind.lines(result), json_path)
+
+
+def check_goes_with(ctx: click.Context, known: Collection[str], why: str) -> None:
+    """Raise UsageError for an option on the command line that is not one of these."""
+    for parameter in ctx.command.get_params(ctx):
+        name = parameter.name or ""
+        given = ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if given and name not in known:
+            raise click.UsageError(f"{parameter.opts[-1]} {why}; leave it out.")
+
+
+def _emit(result: Mapping[str, Any], lines: Sequence[str], json_path: str | None) -> None:
     """Write the file of the result if one is wanted, and show the result."""
     written = schema.to_text(result)
     if json_path is not None and json_path != "-":

@@ -8,9 +8,8 @@ from typing import Any, Final, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from airqueue.cli.parameters import read_key
-from airqueue.cli.stations import GOES_WITH, HERE, OF_ANALYZE, check_goes_with, check_names
-from airqueue.cli.together import emit, measure_together
+from airqueue.cli.stations import GOES_WITH, check_names
+from airqueue.cli.together import Asked, Kind, analyze_together, check_goes_with, measure_together
 from airqueue.measure.records import Run
 from airqueue.measure.together import TogetherProber
 from airqueue.units import UnitError, parse_duration
@@ -30,6 +29,7 @@ from airqueue.uploads.words import uploads_lines
 
 EDCA = tuple[Category, Access]
 Command = TypeVar("Command", bound=Callable[..., Any])
+KIND: Final = Kind("uploads", ("stations", "settings"), judge, uploads_lines)
 OWN: Final = frozenset({"uploads", "categories", "edca"})
 """Parameters of uploads alone."""
 
@@ -107,38 +107,21 @@ def check_uploads(ctx: click.Context, stations: Sequence[str], *, uploads: bool)
 
 
 def measure_uploads(
-    host: str,
-    port: int,
-    stations: Sequence[str],
-    header: Mapping[str, Any],
-    *,
-    categories: Sequence[str],
-    edca: Sequence[EDCA],
-    key_file: str | None,
-    json_path: str | None,
-    capture_path: str | None,
-    max_rate: float | None,
-    max_wait: float,
-    quiet: bool,
+    asked: Asked, header: Mapping[str, Any], categories: Sequence[str], edca: Sequence[EDCA]
 ) -> None:
     """Measure, and write what was asked for; after Ctrl-C judge the finished runs."""
     settings: Settings = {**defaults(), **dict(edca)}
-    names = [HERE, *stations]
-    about = {**header, "profile": PROFILE, "stations": names, "settings": to_dict(settings)}
+    about = {**header, "profile": PROFILE, "stations": asked.names, "settings": to_dict(settings)}
     wanted = cast(Sequence[Category], list(dict.fromkeys(categories)) or ["bk"])
-    options: dict[str, Any] = {"max_rate_bps": max_rate, "max_wait_s": max_wait}
-    options["key"] = read_key(key_file)
+    limits = asked.limits()
     measure_together(
-        lambda: TogetherProber(host, stations, port, direction="up", **options),
+        asked,
+        lambda: TogetherProber(asked.host, asked.stations, asked.port, direction="up", **limits),
         about,
         lambda prober, on_event, on_run: measure(
-            prober, names, settings, wanted, on_event=on_event, on_run=on_run, header=about
+            prober, asked.names, settings, wanted, on_event=on_event, on_run=on_run, header=about
         ),
-        judge,
-        uploads_lines,
-        json_path=json_path,
-        capture_path=capture_path,
-        quiet=quiet,
+        KIND,
     )
 
 
@@ -146,9 +129,4 @@ def analyze_uploads(
     ctx: click.Context, header: Mapping[str, Any], runs: Sequence[Run], json_path: str | None
 ) -> None:
     """Judge the runs of a capture again."""
-    check_goes_with(ctx, OF_ANALYZE, "is not for a capture of uploads")
-    for needed in ("stations", "settings"):
-        if needed not in header:
-            raise click.ClickException(f"The capture's header names no {needed}; it is damaged.")
-    result = judge(runs, header)
-    emit(result, uploads_lines(result), json_path)
+    analyze_together(ctx, runs, header, KIND, json_path)

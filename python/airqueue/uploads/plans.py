@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from airqueue.measure.plan import Plan, Segment, cbr, traffic_class
-from airqueue.measure.stations.plans import MOST, OWN_FLOWS, SIZE_BYTES, flow_of
+from airqueue.measure.stations.plans import MOST, OWN_FLOWS, SIZE_BYTES, Planned, flow_of
 from airqueue.uploads.settings import CATEGORIES, DSCPS, Category
 
 PROFILE: Final = "uploads"
@@ -38,8 +38,6 @@ MOST_PACKETS: Final = 300_000
 SHORTEST_S: Final = 1.0
 LAST_S: Final = 0.2
 """After the upload a last packet of each flow, which ends the run if it arrives."""
-
-Planned = tuple[Plan, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
