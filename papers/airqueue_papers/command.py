@@ -197,12 +197,19 @@ def _sabotage(
     with on_terminal() as show:
         done = campaign(items, budget, store, backend, lambda each: show(_event(each)))
     content = sabotage_to_text(done, budget)
+    if _is_shown(content, json_path):
+        return
+    command_tables.show_sabotage(stdout(), done)
+
+
+def _is_shown(content: str, json_path: str | None) -> bool:
+    """Write JSON where it was asked for; say whether stdout has it, and nothing else may follow."""
     if json_path == "-":
         click.echo(content, nl=False)
-        return
+        return True
     if json_path is not None:
         write_atomically(json_path, content)
-    command_tables.show_sabotage(stdout(), done)
+    return False
 
 
 def _kept_at(out_path: str | None) -> Path:
@@ -249,11 +256,8 @@ def _emit(
     reproduced: Sequence[Reproduced], budget: Budget, page: Path | None, json_path: str | None
 ) -> None:
     content = to_text(reproduced, budget)
-    if json_path == "-":
-        click.echo(content, nl=False)
+    if _is_shown(content, json_path):
         return
-    if json_path is not None:
-        write_atomically(json_path, content)
     command_tables.show(stdout(), reproduced)
     if page is not None:
         click.echo(f"The report is {page}.")

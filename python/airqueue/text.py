@@ -144,6 +144,12 @@ def percent(fraction: float | None) -> str:
     return "–" if fraction is None else f"{fraction * 100:.1f} %"
 
 
+def round_step(least: float) -> float:
+    """Return 1, 2 or 5 times a power of ten: the smallest such number that is not less."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next((m * power for m in (1, 2, 5) if m * power >= least), 10 * power)
+
+
 def plural(count: int, noun: str) -> str:
     """Return ``1 session``, ``3 sessions``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from airqueue import text
 from airqueue.cli import simulate_tables
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
@@ -226,8 +226,7 @@ def simulate(
 def _interval_s(scenario: Scenario) -> float:
     """Return intervals of a round length, so that some 200 of them show the whole run."""
     least_s = (scenario.warm_up_s + scenario.duration_s) / _INTERVALS
-    power = 10.0 ** math.floor(math.log10(least_s))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= least_s * (1 - 1e-9))
+    return text.round_step(least_s * (1 - 1e-9))
 
 
 def _picture(path: str) -> SimulationPlot:

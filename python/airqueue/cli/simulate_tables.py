@@ -9,13 +9,12 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from airqueue import text
 from airqueue.figures import Kind, MediumSummary, Summary
 from airqueue.files import named
 from airqueue.simulate import Results
 from airqueue.simulate.reported import KINDS, SetLimit
 from airqueue.simulate.reported import summaries as by_name
-from airqueue.simulate.shown import SHOWN, figure_column, scaled
+from airqueue.simulate.shown import SHOWN, figure_column, replications, scaled
 from airqueue.simulate.tables import LIMITS
 
 _MOST_ROWS: Final = 16
@@ -46,10 +45,9 @@ def show(console: Console, path: str, results: Results) -> None:
 
 
 def _headline(path: str, results: Results) -> str:
-    count = text.plural(len(results.runs), "replication")
-    if not results.complete:
-        count = f"{len(results.runs):,} of {text.plural(results.replications, 'replication')}"
-    return f"{named(path)}: {count} of {results.duration_s:,g} s, seed {results.seed}"
+    return (
+        f"{named(path)}: {replications(results)} of {results.duration_s:,g} s, seed {results.seed}"
+    )
 
 
 def _table(kind: Kind, noun: str, figures: Mapping[str, Mapping[str, Summary]]) -> Table:

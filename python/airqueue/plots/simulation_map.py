@@ -13,6 +13,7 @@ from airqueue.plots.network import Link, NetworkDrawing, Node, Route, circle, dr
 from airqueue.plots.simulation_picture import about, file_format
 from airqueue.simulate import Results, Scenario
 from airqueue.simulate.controlled import ObservedNetwork as Layout
+from airqueue.simulate.reported import station_of
 from airqueue.simulate.tables import LIMITS
 
 _MOST_UNUSED: Final = 5_000
@@ -72,9 +73,8 @@ def _nodes(layout: monitored.Map, results: Results) -> tuple[Node, ...]:
     dropped: dict[str, float] = {}
     known = frozenset(names)
     for queue, figures in results.summary["queues"].items():
-        # With access categories a station has several queues: sta.be, sta.vo.
-        station = queue if queue in known else queue.rpartition(".")[0]
-        if station in known:
+        station = station_of(queue, known)
+        if station is not None:
             length = figures["length_mean_packets"]["mean"]
             waiting[station] = waiting.get(station, 0.0) + (length or 0.0)
             lost = figures["dropped_packets"]["mean"] or 0.0

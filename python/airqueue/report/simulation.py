@@ -15,7 +15,7 @@ from airqueue.simulate import Results, Scenario
 from airqueue.simulate.noticed import sentences
 from airqueue.simulate.reported import KINDS
 from airqueue.simulate.reported import summaries as by_name
-from airqueue.simulate.shown import SHOWN, figure_column
+from airqueue.simulate.shown import SHOWN, figure_column, replications
 
 _TITLES: Final[dict[Kind, str]] = {
     "flows": "Flows",
@@ -55,12 +55,9 @@ def render(name: str, scenario: Scenario, results: Results) -> str:
 
 
 def _about(name: str, results: Results) -> str:
-    count = text.plural(len(results.runs), "replication")
-    if not results.complete:
-        count = f"{len(results.runs):,} of {text.plural(results.replications, 'replication')}"
     parts = [
         name,
-        f"{count} of {results.duration_s or 0:,g} s",
+        f"{replications(results)} of {results.duration_s or 0:,g} s",
         f"seed {results.seed}",
         f"airqueue {results.to_json()['airqueue']}",
     ]

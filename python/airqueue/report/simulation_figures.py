@@ -29,10 +29,12 @@ def figures(results: Results) -> list[Figure]:
     return [figure for draw in every for figure in draw(results)]
 
 
-def _ranked(named: Mapping[str, Of], value: Callable[[Of], float | None]) -> dict[str, Of]:
+def _ranked(
+    named: Mapping[str, Of], value: Callable[[Of], float | None], most: int = _MOST_ROWS
+) -> dict[str, Of]:
     """Return those with the greatest values, in the scenario's order."""
     known = {name: of for name, of in named.items() if value(of) is not None}
-    top = sorted(known, key=lambda name: -(value(known[name]) or 0.0))[:_MOST_ROWS]
+    top = sorted(known, key=lambda name: -(value(known[name]) or 0.0))[:most]
     return {name: of for name, of in known.items() if name in top}
 
 
@@ -169,7 +171,11 @@ def _over_time(results: Results) -> Iterator[Figure]:
     times = [0.0, *series["time_s"].tolist()]
     flows, queues = series["flows"], series["queues"]
     means = results.summary
-    top = _busiest({name: means["flows"][name]["throughput_bps"] for name in flows})
+    top = _ranked(
+        {name: means["flows"][name]["throughput_bps"]["mean"] or None for name in flows},
+        lambda mean: mean,
+        _MOST_OVER_TIME,
+    )
     first = "In the first replication, its warm-up included."
 
     def of_flows(column: str, axis: Axis) -> tuple[str, ...]:
@@ -190,7 +196,11 @@ def _over_time(results: Results) -> Iterator[Figure]:
     windows = of_flows("cwnd_bytes", Axis("window (kB)", 1e-3))
     if windows:
         yield Figure("TCP's congestion window over time", "At the end of each interval.", windows)
-    held = _busiest({name: means["queues"][name]["length_mean_packets"] for name in queues})
+    held = _ranked(
+        {name: means["queues"][name]["length_mean_packets"]["mean"] or None for name in queues},
+        lambda mean: mean,
+        _MOST_OVER_TIME,
+    )
     if held:
         axis = Axis("packets waiting")
         charts = tuple(
@@ -204,10 +214,3 @@ def _over_time(results: Results) -> Iterator[Figure]:
 
 def _known(values: Any) -> list[float | None]:
     return [None if math.isnan(value) else value for value in values.tolist()]
-
-
-def _busiest(means: Mapping[str, Summary]) -> list[str]:
-    """Return the names with the greatest means, in the scenario's order."""
-    known = [name for name, of in means.items() if of["mean"]]
-    top = sorted(known, key=lambda name: -(means[name]["mean"] or 0.0))[:_MOST_OVER_TIME]
-    return [name for name in known if name in top]

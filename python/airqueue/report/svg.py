@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Literal
 
+from airqueue.text import round_step
+
 _RIGHT, _TOP, _BOTTOM = 14, 12, 44
 
 Range = tuple[float, float]
@@ -18,9 +20,7 @@ def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
     span = high - low
     if not (math.isfinite(span) and span > 0):
         return [low]
-    raw = span / about
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next((m * power for m in (1, 2, 5) if m * power >= raw), 10 * power)
+    step = round_step(span / about)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [k * step for k in range(first, last + 1)]
 

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from airqueue import text
 from airqueue.figures import Summary
+from airqueue.simulate.reported import station_of
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Scenario
 
@@ -78,9 +79,8 @@ def _through(queue: str, scenario: Scenario) -> tuple[str, list[str]]:
     """Return the station or wired link that has a queue, and the flows that send through there."""
     stations = frozenset(scenario.stations)
     hops = {flow: list(pairwise(route)) for flow, route in scenario.routes.items()}
-    # With access categories a station has several queues: sta.be, sta.vo.
-    node = queue if queue in stations else queue.rpartition(".")[0]
-    if node in stations:
+    node = station_of(queue, stations)
+    if node is not None:
         over_air = {(node, other) for other in stations}
         return node, [flow for flow, of in hops.items() if over_air.intersection(of)]
     return queue, [flow for flow, of in hops.items() if queue in {f"{a}->{b}" for a, b in of}]

@@ -8,7 +8,7 @@ the engine's view of the network (`airqueue.monitored`). This module adds the li
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, NotRequired, TypedDict, cast
 
 from airqueue.description import Description
@@ -59,6 +59,15 @@ class Run(Figures):
     """The figures of a replication, and the limits set in the replication."""
 
     limits: NotRequired[list[SetLimit]]
+
+
+def station_of(queue: str, stations: Collection[str]) -> str | None:
+    """Return the station that has a queue; None for the queue of a wired link.
+
+    With access categories a station has several queues: ``sta.be``, ``sta.vo``.
+    """
+    station = queue if queue in stations else queue.rpartition(".")[0]
+    return station if station in stations else None
 
 
 def run_of(text: str) -> Run:

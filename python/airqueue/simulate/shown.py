@@ -16,6 +16,7 @@ from airqueue.figures import (
     StationFigure,
     Summary,
 )
+from airqueue.simulate.results import Results
 
 
 class _Shown(TypedDict):
@@ -59,6 +60,13 @@ SHOWN: Final[_Shown] = {
 _DIGITS: Final = 4
 _DIGITS_OF_INTERVALS: Final = 2
 """Significant digits of a mean and of half its interval, at most."""
+
+
+def replications(results: Results) -> str:
+    """Return how many replications there are: ``5 replications``, ``3 of 5 replications``."""
+    if results.complete:
+        return text.plural(len(results.runs), "replication")
+    return f"{len(results.runs):,} of {text.plural(results.replications, 'replication')}"
 
 
 def figure_column(name: str, summaries: Sequence[Summary]) -> tuple[str, list[str]]:
