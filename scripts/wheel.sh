@@ -17,6 +17,8 @@ try() {
     trap "rm -rf '$folder'" RETURN
     local began=$SECONDS
     "$python" -m venv "$folder/venv"
+    local bare
+    bare=$(du -sm "$folder/venv" | cut -f 1)
     "$folder/venv/bin/pip" install --quiet "$wheel"
     (
         cd "$folder"
@@ -29,8 +31,8 @@ try() {
         grep -q collision_probability said
     )
     local size
-    size=$(du -sm "$folder/venv" | cut -f 1)
-    echo "airqueue: $("$python" --version): installed and tried in $((SECONDS - began)) s, $size MB with all dependencies"
+    size=$(($(du -sm "$folder/venv" | cut -f 1) - bare))
+    echo "airqueue: $("$python" --version): installed and tried in $((SECONDS - began)) s, $size MiB with all dependencies"
 }
 
 tried=0

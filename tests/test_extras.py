@@ -57,6 +57,17 @@ def test_figures_and_their_files_need_no_extra(tmp_path):
     assert (tmp_path / "cell.json").exists()
 
 
+def test_nothing_needs_scipy():
+    code = (
+        "import sys, pkgutil, importlib, airqueue; sys.modules['scipy'] = None\n"
+        "for module in pkgutil.walk_packages(airqueue.__path__, 'airqueue.'):\n"
+        "    if not module.name.endswith(('__main__', 'testing.plugin')):\n"
+        "        importlib.import_module(module.name)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_broken_library_is_no_missing_extra(tmp_path, monkeypatch):
     (tmp_path / "pyarrow.py").write_text("import a_module_that_is_nowhere", "utf-8")
     monkeypatch.syspath_prepend(tmp_path)

@@ -376,16 +376,6 @@ def test_only_a_plot_loads_matplotlib():
     assert "collision" in run(code).stdout
 
 
-def test_the_list_loads_no_part_of_scipy():
-    code = (
-        "import sys; from airqueue.cli import main; main(['model'], standalone_mode=False);"
-        "parts = ('optimize', 'stats', 'signal', 'special', 'sparse', 'linalg', 'spatial');"
-        "slow = [part for part in parts if f'scipy.{part}' in sys.modules];"
-        "assert not slow, slow"
-    )
-    assert "tay-chua" in run(code).stdout
-
-
 def test_progress_shows_on_a_terminal_only():
     code = (
         "import time, sys; from airqueue.models import tay_chua;"

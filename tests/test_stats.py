@@ -28,6 +28,30 @@ def test_an_interval_is_scipys():
     assert ours.contains(ours.mean)
 
 
+@pytest.mark.parametrize("freedom", [1, 1.7, 4.25, 11, 60.3, 199.9, 200.1, 5000.5])
+@pytest.mark.parametrize("below", [0.5, 0.9, 0.975, 0.995])
+def test_quantiles_of_any_chance_are_scipys(freedom, below):
+    exact = float(reference.t.ppf(below, freedom))
+    assert stats.t_quantile(freedom, below) == pytest.approx(exact, rel=1e-9, abs=1e-12)
+    assert stats.t_above(exact, freedom) == pytest.approx(1 - below, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("some", "others"),
+    [((3, 40), (1, 900)), ((0, 10), (4, 10)), ((25, 2500), (11, 2600)), ((5, 5), (0, 7))],
+)
+def test_fishers_test_is_scipys(some, others):
+    table = [[events, among - events] for events, among in (some, others)]
+    exact = reference.fisher_exact(table, alternative="greater")[1]
+    assert stats.fisher_exact(some, others) == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 5), (1, 5), (5, 5), (700, 1200)])
+def test_successes_are_scipys(successes, trials):
+    exact = reference.binom.sf(successes - 1, trials, 0.5)
+    assert stats.at_least(successes, trials) == pytest.approx(exact, rel=1e-9)
+
+
 def test_what_has_no_interval():
     assert stats.t_interval([]) is None
     one = stats.t_interval([4.0])

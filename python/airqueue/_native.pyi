@@ -180,6 +180,17 @@ def voice_r_factor(name: str, mouth_to_ear_s: Floats, loss: Floats, burst_ratio:
     """R of calls; the arrays of these functions have equal shapes, and what is in them is checked."""
 
 def voice_mos(r: Floats, as_printed: bool) -> Floats: ...
+def student_t_sf(t: float, freedom: float) -> float:
+    """P(T > t) of Student's distribution."""
+
+def binomial_sf(k: int, n: int, p: float) -> float:
+    """P(X > k) successes of n trials."""
+
+def fisher_greater(table: Sequence[int]) -> float:
+    """Fisher's exact test of a table of two rows: P(the first count is at least what it is)."""
+
+def moving_average(values: Floats, weight: float, before: float) -> Floats:
+    """y of y[i] = y[i-1] + weight (x[i] - y[i-1]), with y before the first given."""
 
 class Ieee80211:
     """What IEEE 802.11 fixes for all layers: bytes of frames and of what surrounds packets, limits.

@@ -6,10 +6,11 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final
 
-_NORMAL: Final = 1.959963984540054
-"""z(0.975) of the normal distribution."""
+from airqueue import _native
+
 _MANY: Final = 200
 """Degrees of freedom from which on the expansion about the normal distribution is exact to 1e-12."""
 
@@ -55,7 +56,7 @@ def t_interval(samples: Sequence[float]) -> Interval | None:
     if n == 1:
         return Interval(mean, -math.inf, math.inf, 1)
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    half = _quantile(n - 1) * deviation / math.sqrt(n)
+    half = t_quantile(n - 1) * deviation / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n)
 
 
@@ -73,32 +74,28 @@ def prediction_interval(samples: Sequence[float]) -> Interval | None:
 
 
 @functools.cache
-def _quantile(degrees: int) -> float:
-    """Return t(0.975): a simulation asks thousands of times, and scipy takes long to load."""
-    if degrees >= _MANY:
-        return _expanded(degrees)
-    low, high = _NORMAL, 13.0  # t(0.975) of one degree is 12.7
+def t_quantile(freedom: float, below: float = 0.975) -> float:
+    """Return the t that Student's variable is below with a chance of ``below``, 0.5 or more.
+
+    ``freedom``: degrees of freedom, above 0; Welch's test has broken ones.
+    """
+    if freedom >= _MANY:
+        return _expanded(freedom, NormalDist().inv_cdf(below))
+    low, high = 0.0, 1.0
+    while t_above(high, freedom) > 1 - below:
+        low, high = high, 2 * high
     while (middle := (low + high) / 2) not in (low, high):
-        low, high = (middle, high) if _within(middle, degrees) < 0.95 else (low, middle)
+        low, high = (middle, high) if t_above(middle, freedom) > 1 - below else (low, middle)
     return middle
 
 
-def _within(t: float, degrees: int) -> float:
-    """Return the probability of (-t, t), Abramowitz and Stegun 26.7.3 and 26.7.4."""
-    angle = math.atan(t / math.sqrt(degrees))
-    sine, cosine = math.sin(angle), math.cos(angle)
-    odd = degrees % 2
-    term, terms = (cosine if odd else 1.0), []
-    for n in range(2 + odd, degrees + 1, 2):
-        terms.append(term)
-        term *= cosine * cosine * (n - 1) / n
-    whole = sine * math.fsum(terms)
-    return 2 / math.pi * (angle + whole) if odd else whole
+def t_above(t: float, freedom: float) -> float:
+    """Return the chance that Student's variable exceeds t."""
+    return _native.student_t_sf(t, freedom)
 
 
-def _expanded(degrees: int) -> float:
-    """Return t(0.975), Abramowitz and Stegun 26.7.5."""
-    z = _NORMAL
+def _expanded(freedom: float, z: float) -> float:
+    """Return the quantile of t from that of the normal distribution, Abramowitz and Stegun 26.7.5."""
     terms = (
         z,
         (z**3 + z) / 4,
@@ -106,4 +103,19 @@ def _expanded(degrees: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return math.fsum(term / degrees**power for power, term in enumerate(terms))
+    return math.fsum(term / freedom**power for power, term in enumerate(terms))
+
+
+def fisher_exact(some: tuple[int, int], others: tuple[int, int]) -> float:
+    """Return the chance of a share as great as that of ``some`` if it is that of ``others``.
+
+    Each is a count of events and of what they are counted among. Fisher's exact test, one-sided.
+    """
+    (events, among), (usual, of) = some, others
+    table = [int(n) for n in (events, among - events, usual, of - usual)]
+    return _native.fisher_greater(table)
+
+
+def at_least(successes: int, trials: int, chance: float = 0.5) -> float:
+    """Return the chance of so many successes or more, of independent trials."""
+    return _native.binomial_sf(successes - 1, trials, chance) if successes > 0 else 1.0

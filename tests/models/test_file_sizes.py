@@ -122,3 +122,12 @@ def test_bad_input_is_named(arguments: dict[str, float], names: str) -> None:
 
 def test_the_tail_is_of_segments() -> None:
     assert segment_tail(lambda x: np.exp(-x), 2.0, 3) == pytest.approx(np.exp([0, -2, -4]))
+
+
+def test_too_rough_a_tail_is_refused() -> None:
+    def survival(bits):
+        smooth = np.minimum(1.0, (80_000 / np.maximum(bits, 1.0)) ** 1.5)
+        return smooth * np.where(bits > 1e8, 1 + 0.5 * np.sin(1e6 * np.log(bits + 1.0)), 1.0)
+
+    with pytest.raises(ConvergenceError, match="too rough"):
+        mean_segments_of(survival, 240_000, 8000, tolerance=1e-5)

@@ -16,6 +16,7 @@ mod load_dicts;
 mod mesh;
 mod path;
 mod plan;
+mod probability;
 mod radio;
 mod radio_facts;
 mod scenario;
@@ -70,6 +71,8 @@ mod _native {
     use super::path::PySimulatedPath;
     #[pymodule_export]
     use super::plan::{check_plan, plan_schema};
+    #[pymodule_export]
+    use super::probability::{binomial_sf, fisher_greater, moving_average, student_t_sf};
     #[pymodule_export]
     use super::radio::PyRadio;
     #[pymodule_export]

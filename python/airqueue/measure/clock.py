@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 if TYPE_CHECKING:
     from airqueue.measure.session import Session
@@ -119,14 +118,22 @@ def settled_from(
     tail = slice(max(0, n - max(3, n // 3)), n)
     if n < 3 or times_ns[-1] - times_ns[tail.start] < SHORTEST_CALM_NS:
         return None
-    slope = stats.theilslopes(delays_ns[tail], times_ns[tail])[0]
-    if slope < DRAINING_SLOPE:
+    if _slope(times_ns[tail], delays_ns[tail]) < DRAINING_SLOPE:
         return None
     level = float(np.median(delays_ns[tail]))
     slack = max(SETTLED_SLACK_NS, 3 * _iqr(delays_ns[tail]))
     too_high = np.flatnonzero(delays_ns > level + slack)
     too_high = too_high[too_high < tail.start]
     return int(too_high[-1]) + 1 if len(too_high) else 0
+
+
+def _slope(times_ns: npt.NDArray[np.float64], delays_ns: npt.NDArray[np.float64]) -> float:
+    """Median of the slopes of all pairs (Theil, 1950; Sen, 1968): a few outliers do not move it."""
+    first, second = np.triu_indices(len(times_ns), 1)
+    run = times_ns[second] - times_ns[first]
+    apart = run != 0
+    rise = delays_ns[second] - delays_ns[first]
+    return float(np.median(rise[apart] / run[apart]))
 
 
 def _iqr(values: npt.NDArray[np.generic]) -> float:

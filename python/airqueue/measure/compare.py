@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
-from airqueue import text
+from airqueue import stats, text
 from airqueue.measure.document import Document, Session
 from airqueue.measure.session import LINK_OVERHEAD_BYTES
 from airqueue.measure.words import ESTIMATOR_NAMES, EstimatorName, parameters_of
@@ -159,7 +159,7 @@ def _capacity(before: Document, after: Document) -> Change:
     half = math.hypot(*((side.ci95[1] - side.ci95[0]) / 2 for side in (one, two) if side.ci95))
     bounds = (difference - half, difference + half)
     # The error of a wholly certain pair (half = 0) is below the resolution, never exactly zero.
-    p = float(2 * stats.norm.sf(abs(difference) / (half / 1.96))) if half > 0 else None
+    p = 2 * NormalDist().cdf(-abs(difference) / (half / 1.96)) if half > 0 else None
     return _judged(
         "capacity",
         unit,
@@ -215,8 +215,8 @@ def _welch(
         for square, values in zip(squares, (before, after), strict=True)
     )
     error = math.sqrt(sum(squares))
-    half = float(stats.t.ppf(0.975, freedom)) * error
-    p = float(2 * stats.t.sf(abs(difference) / error, freedom))
+    half = stats.t_quantile(freedom) * error
+    p = 2 * stats.t_above(abs(difference) / error, freedom)
     return _judged(
         name,
         unit,
@@ -248,7 +248,7 @@ def _side(values: Sequence[float]) -> Side:
     mean, n = float(np.mean(values)), len(values)
     if n < 2:
         return Side(mean, None, n)
-    half = float(stats.t.ppf(0.975, n - 1)) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    half = stats.t_quantile(n - 1) * float(np.std(values, ddof=1)) / math.sqrt(n)
     return Side(mean, (mean - half, mean + half), n)
 
 

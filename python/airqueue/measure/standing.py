@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
+from airqueue import stats
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, Segment, cbr
 from airqueue.measure.session import Session
 
@@ -165,5 +165,4 @@ def chance(seen: Standing) -> float:
     (early, standing), (idle, control) = seen.early, seen.control
     if not standing or not control:
         return 1.0
-    table = np.array([[early, standing - early], [idle, control - idle]])
-    return float(stats.fisher_exact(table, alternative="greater")[1])
+    return stats.fisher_exact((early, standing), (idle, control))

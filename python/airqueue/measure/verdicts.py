@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import stats
 
 from airqueue.measure.document import SearchStep
 from airqueue.measure.evidence import SessionEvidence
@@ -19,7 +18,7 @@ from airqueue.measure.gates import Judged
 from airqueue.measure.result import CountedIn, Evidence, Verdict
 from airqueue.measure.session import Session
 from airqueue.measure.standing import Standing, chance, observe_standing, total
-from airqueue.stats import Interval, t_interval
+from airqueue.stats import Interval, fisher_exact, t_interval
 
 POLICER_PACKETS = 2.5
 """A device that holds no more than two packets when it refuses one drops without delaying."""
@@ -360,8 +359,7 @@ def _early_losses(seen: Sequence[SessionEvidence]) -> Evidence | None:
     idle, baseline = (sum(e.idle[k] for e in seen) for k in (0, 1))
     if not filling or not baseline or early / filling - idle / baseline <= FLAT_SHARE:
         return None
-    table = np.array([[early, filling - early], [idle, baseline - idle]])
-    if stats.fisher_exact(table, alternative="greater")[1] > EARLY_CHANCE:
+    if fisher_exact((early, filling), (idle, baseline)) > EARLY_CHANCE:
         return None
     share = early / filling
     says = f"{share:.1%} of the packets were lost while the queue was less than half full."

@@ -9,7 +9,5 @@ Conventions of all models:
 - A contention window is given as the number of values a backoff may take (32, not 31, for 802.11b).
 - Bad input raises `airqueue.models.errors.ParameterError`, which names the parameter, the value and
   the valid values. An equation without a solution raises `ConvergenceError`. No NaN is returned.
-- SciPy is imported as ``import scipy``, whose parts load when they are used: the list of models
-  imports every model and needs none of them.
 - `airqueue.models.catalogue` lists the models for `airqueue model`.
 """

@@ -21,10 +21,10 @@ unpaced and bursty.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
@@ -104,7 +104,10 @@ def desynchronised_utilisation(
         # Both halved: their sum must not overflow.
         share = (buffer / 2.0) / (path / 2.0 + buffer / 2.0)
         argument = 3.0 * np.sqrt(3.0) / (2.0 * np.sqrt(2.0)) * share * np.sqrt(count)
-        return finished("utilisation", scipy.special.erf(argument))
+        return finished("utilisation", _erf(argument))
+
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def tiny_packets(

@@ -11,12 +11,12 @@ domains unless they are given.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
@@ -30,6 +30,7 @@ from airqueue.models.mesh_topology import (
     cross,
     parking_lot,
 )
+from airqueue.models.sparse_rows import Rows
 
 SATURATED: Final = 0.9
 """Utilisation from which a domain counts as saturated at measured rates (MESH section 5.1)."""
@@ -72,20 +73,19 @@ class CollisionDomains:
     def __init__(self, topology: Topology) -> None:
         """Find the links that interfere; raises TopologyError for too many pairs."""
         self.topology = topology
-        self.links, self._index, self._routes = _used_links(topology)
+        self.links, self._index, routes = _used_links(topology)
         self._interference = _interference(topology, self.links)
-        degree = np.diff(self._interference.indptr)
-        work = int(degree[self._routes.indices].sum())
+        work = int((self._interference.lengths[routes.rows]).sum())
         check_count("pairs of a hop and a domain", work, 1, MAX_INTERFERENCES)
-        inside = self._interference.astype(np.float64)
-        air = scipy.sparse.diags_array(1.0 / np.array([link.rate_bps for link in self.links]))
-        self._hops = (inside @ self._routes).tocsc()
-        """Domains by flows: hops of the flow in the domain."""
-        self._load = (inside @ (air @ self._routes)).tocsr()
+        self._hops = self._interference.times(routes).transposed()
+        """Flows by domains: hops of the flow in the domain."""
+        air = 1.0 / np.array([link.rate_bps for link in self.links])
+        per_bit = dataclasses.replace(routes, values=routes.values * air[routes.rows])
+        self._load = self._interference.times(per_bit)
         """Domains by flows: air time in the domain per bit of the flow."""
         check_count(
             "flows times pairs of a flow and a domain",
-            self._load.nnz * len(topology.flows),
+            self._load.entries * len(topology.flows),
             1,
             MAX_FILLING,
         )
@@ -101,7 +101,7 @@ class CollisionDomains:
 
     def flows(self, domain: int) -> tuple[int, ...]:
         """Return which flows, as indices into ``topology.flows``, cross a domain."""
-        return tuple(_columns(self._load, domain))
+        return tuple(self._load.columns[self._load.row(domain)].tolist())
 
     def air_in_use(self, domain: int, rates_bps: Sequence[float] | FloatArray) -> dict[int, float]:
         """Return each flow's part of a domain's `utilisation`, by index, at the given rates.
@@ -110,13 +110,13 @@ class CollisionDomains:
         {0: 0.2, 1: 0.2}
         """
         rates = self._rates(rates_bps)
-        start, end = self._load.indptr[domain : domain + 2]
-        flows, air = self._load.indices[start:end], self._load.data[start:end]
+        crossing = self._load.row(domain)
+        flows, air = self._load.columns[crossing], self._load.values[crossing]
         return dict(zip(flows.tolist(), (air * rates[flows]).tolist(), strict=True))
 
     def domains(self, flow: int) -> tuple[int, ...]:
         """Return the domains that a flow crosses."""
-        return tuple(np.sort(self._hops[:, [flow]].indices).tolist())
+        return tuple(self._crossed(flow).tolist())
 
     def hops(self, domain: int, flow: int) -> tuple[int, ...]:
         """Return the flow's hops within the domain, from 1: its M transmitting nodes.
@@ -263,14 +263,13 @@ class CollisionDomains:
         return chosen
 
     def _crossed(self, flow: int) -> _Domains:
-        """Return the domains that a flow crosses, in the order in which `_hops` has them."""
-        domains: _Domains = self._hops[:, [flow]].indices
-        return domains
+        """Return the domains that a flow crosses, in order."""
+        return self._hops.columns[self._hops.row(flow)]
 
     def _of_equals(self, domains: _Domains, flow: int, tie: str) -> int:
         """Return the domain with the fewest or the most transmitters of a flow, the first of them."""
-        column = self._hops[:, [flow]]
-        transmitters = column.data[np.isin(column.indices, domains)]
+        crossed = self._hops.row(flow)
+        transmitters = self._hops.values[crossed][np.isin(self._hops.columns[crossed], domains)]
         order = np.lexsort((domains, transmitters if tie == "fewest" else -transmitters))
         return int(domains[order[0]])
 
@@ -296,7 +295,8 @@ class CollisionDomains:
             raise ParameterError(
                 "domain", f"domain is {domain}; it must be from 0 to {len(self.links) - 1}"
             )
-        return _columns(self._interference, domain)
+        members: list[int] = self._interference.columns[self._interference.row(domain)].tolist()
+        return members
 
     def _rates(self, rates_bps: Sequence[float] | FloatArray) -> FloatArray:
         rates = numbers("rates_bps", rates_bps, at_least=0)
@@ -310,19 +310,17 @@ class CollisionDomains:
 
 def _used_links(
     topology: Topology,
-) -> tuple[tuple[Link, ...], dict[tuple[str, str], int], scipy.sparse.csc_array[Any]]:
+) -> tuple[tuple[Link, ...], dict[tuple[str, str], int], Rows]:
     """Return the links on routes, where each is, and links by flows: 1 where the flow uses it."""
     used = {hop for flow in topology.flows for hop in flow.hops}
     links = tuple(link for link in topology.links if (link.sender, link.receiver) in used)
     index = {(link.sender, link.receiver): i for i, link in enumerate(links)}
     rows = [index[hop] for flow in topology.flows for hop in flow.hops]
     columns = [i for i, flow in enumerate(topology.flows) for _ in flow.hops]
-    shape = (len(links), len(topology.flows))
-    routes = scipy.sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape)
-    return links, index, routes.tocsc()
+    return links, index, Rows.of(rows, columns, 1.0, (len(links), len(topology.flows)))
 
 
-def _interference(topology: Topology, links: tuple[Link, ...]) -> scipy.sparse.csr_array[Any]:
+def _interference(topology: Topology, links: tuple[Link, ...]) -> Rows:
     """Return links by links: 1 where they interfere, and on the diagonal.
 
     Link k interferes with l if an endpoint of k neighbours or equals an endpoint of l: the pattern
@@ -333,37 +331,23 @@ def _interference(topology: Topology, links: tuple[Link, ...]) -> scipy.sparse.c
     ends = np.array([[index[link.sender], index[link.receiver]] for link in links])
     nodes = len(topology.nodes)
     rows = np.repeat(np.arange(len(links)), 2)
-    endpoint = scipy.sparse.csr_array(
-        (np.ones(ends.size, dtype=np.int8), (rows, ends.ravel())), shape=(len(links), nodes)
-    )
+    endpoint = Rows.of(rows, ends.ravel(), 1.0, (len(links), nodes))
     pairs = topology.neighbours()
     everyone = np.arange(nodes)
     first = np.concatenate([pairs[:, 0], pairs[:, 1], everyone])
     second = np.concatenate([pairs[:, 1], pairs[:, 0], everyone])
-    hears = scipy.sparse.csr_array(
-        (np.ones(len(first), dtype=np.int8), (first, second)), shape=(nodes, nodes)
-    )
-    work = int(np.diff(hears.indptr)[ends].sum())
+    hears = Rows.of(first, second, 1.0, (nodes, nodes))
+    work = int(hears.lengths[ends].sum())
     check_count("pairs of a link and a node that hears it", work, 1, MAX_INTERFERENCES)
-    reached: Any = (endpoint @ hears).astype(bool).astype(np.int8)
+    reached = endpoint.times(hears)
     at_node = np.bincount(ends.ravel(), minlength=nodes)
-    work = int(at_node[reached.indices].sum()) // 2
+    work = int(at_node[reached.columns].sum()) // 2
     check_count("pairs of interfering links", work, 0, MAX_INTERFERENCES)
-    both: Any = (reached @ endpoint.T.tocsr()).tocoo()
+    both = reached.times(endpoint.transposed())
     names = {name: i for i, name in enumerate(dict.fromkeys(link.channel for link in links))}
     channel = np.array([names[link.channel] for link in links])
-    row, column = both.coords
-    same = channel[row] == channel[column]
-    matrix = scipy.sparse.csr_array(
-        (np.ones(int(same.sum()), dtype=bool), (row[same], column[same])), shape=both.shape
-    )
-    matrix.sort_indices()
-    return matrix
-
-
-def _columns(matrix: scipy.sparse.csr_array[Any], row: int) -> list[int]:
-    columns: list[int] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
-    return columns
+    same = both.only(channel[both.rows] == channel[both.columns])
+    return dataclasses.replace(same, values=np.ones(same.entries))
 
 
 def _highest(domains: _Domains, utilisation: FloatArray) -> _Domains:
@@ -373,9 +357,9 @@ def _highest(domains: _Domains, utilisation: FloatArray) -> _Domains:
     return highest
 
 
-def _row_maximum(load: scipy.sparse.csr_array[Any], rates: FloatArray) -> FloatArray:
+def _row_maximum(load: Rows, rates: FloatArray) -> FloatArray:
     """Return for each domain the highest rate of the flows that cross it."""
-    maximum: NDArray[np.float64] = np.maximum.reduceat(rates[load.indices], load.indptr[:-1])
+    maximum: NDArray[np.float64] = np.maximum.reduceat(rates[load.columns], load.starts[:-1])
     return maximum
 
 

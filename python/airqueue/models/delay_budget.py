@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from airqueue import _native
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
@@ -150,7 +149,7 @@ def interarrival_jitter_s(sent_s: Sequence[float], received_s: Sequence[float]) 
         change = np.asarray(finished("D", np.abs(np.diff(received) - np.diff(sent))))
     return finished(
         "J",
-        scipy.signal.lfilter([1.0 / 16.0], [1.0, -15.0 / 16.0], np.concatenate(([0.0], change))),
+        _native.moving_average(np.concatenate(([0.0], change)), 1.0 / 16.0, 0.0),
     )
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 import numpy as np
-import scipy
 
 from airqueue import _native
 from airqueue.models.backoff import CW_MAX, CW_MIN
@@ -20,6 +19,7 @@ from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, choice, numbers
 from airqueue.models.edca_classes import CLASS_PARAMETERS, RETRIES, Classes, classes
 from airqueue.models.errors import ModelError, ParameterError
+from airqueue.stats import t_quantile
 
 if TYPE_CHECKING:
     from airqueue.records import ContentionDict
@@ -118,7 +118,7 @@ def quotient(over: FloatArray, under: FloatArray) -> Estimate:
     mean = float(over.sum() / under.sum())
     residual = over - mean * under
     error = np.sqrt(np.sum(residual**2) / (batches * (batches - 1.0))) / under.mean()
-    return Estimate(mean, float(scipy.special.stdtrit(batches - 1, 0.5 + CONFIDENCE / 2.0) * error))
+    return Estimate(mean, t_quantile(batches - 1, 0.5 + CONFIDENCE / 2.0) * float(error))
 
 
 def slots(

@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from airqueue.models.checks import numbers
@@ -182,11 +181,26 @@ class Topology:
                 tuple(sorted((index[link.sender], index[link.receiver]))) for link in self.links
             }
             return np.array(sorted(linked), dtype=np.intp).reshape(-1, 2)
-        tree = scipy.spatial.KDTree(np.array([self.positions_m[name] for name in self.nodes]))
-        pairs = (int(tree.count_neighbors(tree, self.range_m)) - len(self.nodes)) // 2
-        check_count("pairs of nodes within range_m", pairs, 0, MAX_NEIGHBOURS)
-        found: NDArray[np.intp] = tree.query_pairs(self.range_m, output_type="ndarray")
-        return found
+        return _within(np.array([self.positions_m[name] for name in self.nodes]), self.range_m)
+
+
+def _within(positions: NDArray[np.float64], apart: float) -> NDArray[np.intp]:
+    """Return the pairs of positions at most ``apart`` from each other; shape (pairs, 2).
+
+    Each is compared with those whose first coordinate is near. Raises TopologyError for too many.
+    """
+    order = np.argsort(positions[:, 0], kind="stable")
+    along = positions[order]
+    rounding = 4 * np.finfo(np.float64).eps * (np.abs(along[:, 0]) + apart)
+    reach = np.searchsorted(along[:, 0], along[:, 0] + apart + rounding, side="right")
+    found, count = [np.empty((0, 2), dtype=np.intp)], 0
+    for i, end in enumerate(reach.tolist()):
+        near = i + 1 + np.flatnonzero(np.hypot(*(along[i + 1 : end] - along[i]).T) <= apart)
+        count += len(near)
+        if count <= MAX_NEIGHBOURS:
+            found.append(np.stack([np.full(len(near), order[i]), order[near]], axis=1))
+    check_count("pairs of nodes within range_m", count, 0, MAX_NEIGHBOURS)
+    return np.sort(np.concatenate(found), axis=1)
 
 
 def check_count(place: str, count: int, least: int, most: int) -> None:

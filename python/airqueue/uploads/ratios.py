@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from scipy import special
 
+from airqueue.stats import t_quantile
 from airqueue.uploads.accesses import Accesses, Floats
 from airqueue.uploads.settings import TOLERANCE, Prediction
 
@@ -43,7 +43,7 @@ WIDEST: Final = 0.25
 BLOCKS: Final = 12
 LEAST_ACCESSES: Final = 60
 """Of either station, or the ratio is not known."""
-QUANTILE: Final = float(special.stdtrit(BLOCKS - 1, 0.995))
+QUANTILE: Final = t_quantile(BLOCKS - 1, 0.995)
 
 
 @dataclass(frozen=True, slots=True)

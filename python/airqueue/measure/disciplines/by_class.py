@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from airqueue.measure.disciplines.classes import KIND
 from airqueue.measure.disciplines.observed import Bools, Floats, Ints
 from airqueue.measure.plan import CE, ECT_0, ECT_1, FLOOD_FLOW, NOT_ECT
 from airqueue.measure.session import Session
+from airqueue.numeric import window_mean
 
 ECN_NAMES = {NOT_ECT: "not_ect", ECT_1: "ect_1", ECT_0: "ect_0", CE: "ce"}
 """Values of the ECN field, as results call them."""
@@ -99,7 +99,7 @@ class ByClass:
         beyond = np.full(len(values), np.nan)
         if np.any(rows):
             around = 1 + AROUND * int(np.count_nonzero(rows)) // (1 + int(self.block.max()))
-            beyond[rows] = values[rows] - uniform_filter1d(values[rows], around, mode="nearest")
+            beyond[rows] = values[rows] - window_mean(values[rows], around)
         return beyond
 
     @property

@@ -15,16 +15,17 @@ packet times only an upper end is known. So where packets leave in bursts, which
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Floats, Step
 from airqueue.measure.disciplines.steps import FORGETS
+from airqueue.numeric import minimum_between
 
 DROPS: Final = (60, 40, 28, 20, 14, 10, 8, 6, 5, 4)
 """How many of a step's first drops are compared with the law: the most that follow it. The law ends
@@ -173,13 +174,10 @@ def _any_count(at: Floats, rounding: float) -> tuple[_Fitted, float]:
     def fitted(count: float) -> _Fitted:
         return _fitted(at, 1 / np.sqrt(drops + count))
 
-    best = minimize_scalar(
-        lambda log: fitted(np.expm1(log)).miss_s,
-        bounds=(0.0, float(np.log1p(MOST_COUNT))),
-        method="bounded",
-        options={"xatol": 1e-3},
+    log = minimum_between(
+        lambda log: fitted(math.expm1(log)).miss_s, 0.0, math.log1p(MOST_COUNT), within=1e-3
     )
-    count = float(np.expm1(best.x))
+    count = math.expm1(log)
     found = fitted(count)
     others = [fitted(count * scale) for scale in NEAR]
     likely = [o.interval_s for o in others if o.miss_s <= max(LIKELY * found.miss_s, rounding)]

@@ -20,9 +20,8 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from scipy import stats
 
-from airqueue import text
+from airqueue import stats, text
 from airqueue.measure.disciplines.by_class import ByClass
 from airqueue.measure.disciplines.classes import PROBED
 from airqueue.measure.disciplines.observed import Floats
@@ -88,7 +87,7 @@ def _waits(seen: ByClass, beyond: Floats) -> Waits:
     )
     for waits, those in found:
         # P(at least so many) if half of all do.
-        if len(those) and stats.binom.sf(np.count_nonzero(those) - 1, len(those), 0.5) <= CHANCE:
+        if len(those) and stats.at_least(int(np.count_nonzero(those)), len(those)) <= CHANCE:
             return waits
     return "undecided"
 

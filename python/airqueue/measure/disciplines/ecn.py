@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import stats
 
-from airqueue import text
+from airqueue import stats, text
 from airqueue.measure.disciplines.by_class import ECN_NAMES, ByClass
 from airqueue.measure.disciplines.observed import Bools, Floats
 from airqueue.measure.disciplines.permuted import Difference, compare
@@ -79,8 +78,7 @@ def _ecn(seen: ByClass, marked: Bools, fields: dict[int, Bools], idle: tuple[int
         return "undecided"
     quiet = seen.each
     idle = idle[0] + int(np.count_nonzero(quiet & ~seen.got)), idle[1] + int(np.sum(quiet))
-    table = np.array([[lost, np.sum(capable) - lost], [idle[0], idle[1] - idle[0]]])
-    unlike = float(stats.fisher_exact(table, alternative="greater")[1])
+    unlike = stats.fisher_exact((lost, int(np.sum(capable))), idle)
     return "drops" if unlike <= CHANCE else "undecided"
 
 

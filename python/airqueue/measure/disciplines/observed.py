@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import minimum_filter1d
 
 from airqueue.measure.session import Session
 from airqueue.measure.verdicts import lost_inside
+from airqueue.numeric import window_minimum
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -252,7 +252,7 @@ def _steady(left: Floats, came: Floats, packet_s: float) -> Floats:
     No packet arrives before it left: the earliest of some packets, by the steady rate, tell for all.
     """
     even = np.arange(len(left)) * packet_s
-    early = minimum_filter1d(left - even, WINDOW, mode="nearest")
+    early = window_minimum(left - even, WINDOW)
     return np.asarray(np.maximum.accumulate(np.maximum(came, np.minimum(left, even + early))))
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import stats
 
 from airqueue.measure.disciplines.likelihood import (
     follows,
@@ -104,8 +103,14 @@ def fit(step: Step, full: float | None, idle: float) -> Pie | None:
     if target < short:
         low, high = 0.0, max(high, short)
     at_drops = added[step.lost & room]
-    law = stats.expon(loc=LEAST_ADDED if variant.derandomised else 0.0)
-    return Pie(value, (target, low, high), variant, len(at_drops), follows(at_drops, law.cdf))
+    least = LEAST_ADDED if variant.derandomised else 0.0
+    return Pie(
+        value,
+        (target, low, high),
+        variant,
+        len(at_drops),
+        follows(at_drops, lambda sums: -np.expm1(-np.maximum(sums - least, 0.0))),
+    )
 
 
 def _of_packets(probability: Floats, step: Step, variant: Variant) -> tuple[Floats, Floats]:

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from scipy import stats
-from scipy.optimize import minimize
-from scipy.signal import lfilter
 
+from airqueue import _native
 from airqueue.measure.disciplines.likelihood import (
     UNFORESEEN,
     follows,
@@ -28,6 +26,7 @@ from airqueue.measure.disciplines.likelihood import (
     with_room,
 )
 from airqueue.measure.disciplines.observed import Bools, Floats, Step
+from airqueue.numeric import nelder_mead
 
 WEIGHTS: Final = tuple(2.0**-k for k in range(1, 15))
 """tc's weights are powers of two; others are near one."""
@@ -72,19 +71,18 @@ def fit(step: Step, full: float | None, idle: float) -> Red | None:
         return -log_likelihood(followed(point).hazard, step.lost, room, idle)
 
     simplex = np.vstack([start, start + np.diag([0.1, 0.1, 0.2, 0.5])])
-    options: Any = {"maxfev": EVALUATIONS, "xatol": 1e-3, "fatol": 0.1, "initial_simplex": simplex}
-    found = minimize(cost, start, method="Nelder-Mead", options=options)
-    best = followed(found.x)
+    point, least = nelder_mead(cost, simplex, within=1e-3, cost_within=0.1, evaluations=EVALUATIONS)
+    best = followed(point)
     early = step.lost & room & (best.average < NEAR_FORCED * best.high)
     sums = best.added[early]
     return Red(
-        -float(found.fun),
+        -least,
         weight,
         best.low,
         best.high,
         best.probability,
         len(sums),
-        follows(sums, stats.uniform().cdf),
+        follows(sums, lambda sums: np.clip(sums, 0.0, 1.0)),
     )
 
 
@@ -145,8 +143,7 @@ class _Candidates:
 
 def _averages(step: Step, weight: float, first: float) -> Floats:
     """Average that each arrival finds, from the one before the step; shape (n,)."""
-    rest = (1 - weight) ** np.arange(1, len(step.waiting) + 1)
-    return np.asarray(lfilter([weight], [1, weight - 1], step.waiting) + first * rest)
+    return _native.moving_average(step.waiting, weight, first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from scipy import stats
 
+from airqueue import stats
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Step
 
@@ -39,8 +39,7 @@ def fits(steps: Sequence[Step], full: float | None, idle: tuple[int, int]) -> bo
     lost, found_room = early(steps, full)
     if lost and not idle[0] and not _anywhere(steps, full):
         return False
-    table = np.array([[lost, found_room - lost], [idle[0], idle[1] - idle[0]]])
-    return float(stats.fisher_exact(table, alternative="greater")[1]) > CHANCE
+    return stats.fisher_exact((lost, found_room), idle) > CHANCE
 
 
 def _anywhere(steps: Sequence[Step], full: float) -> bool:

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from scipy import special
 
 from airqueue.measure.records import Run
 from airqueue.measure.stations.observed import departures, seen, settled
+from airqueue.stats import t_quantile
 
 Rule = Literal["proportional", "equal_packets", "equal_airtime", "equal", "undecided"]
 
@@ -36,7 +36,7 @@ CARRIED: Final = 0.95
 rule."""
 LEAST_PACKETS: Final = 20
 """Of either station, or its share is not known."""
-QUANTILE: Final = float(special.stdtrit(BLOCKS - 1, 0.995))
+QUANTILE: Final = t_quantile(BLOCKS - 1, 0.995)
 
 
 @dataclass(frozen=True, slots=True)
