@@ -55,8 +55,10 @@ $(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
 	touch $@
 
 # No stamp here: cargo itself knows whether there is something to do. The binaries are beside the command.
+# The bindings have no binary; with them in the choice cargo builds the crates with the features that maturin's build
+# has, and takes what is built.
 endpoint: $(VENV)/.dependencies
-	cargo build --quiet --release --locked -p airqueue-host -p airqueued --bins
+	cargo build --quiet --release --locked -p airqueue-python -p airqueue-host -p airqueued --bins
 	ln -sf "$(abspath $(TARGET))/release/airqueue-endpoint" "$(abspath $(TARGET))/release/airqueued" $(BIN)/
 
 test: system-test lint test-rust test-models test-python  ## lint, then the tests of Rust and Python
