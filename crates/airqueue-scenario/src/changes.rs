@@ -2,7 +2,7 @@
 
 use super::capacity::{SaturatedBacklog, check_capacity};
 use super::error::{Result, error, probability, wrong};
-use super::file::{CategoryName, ChangeTable};
+use super::file::ChangeTable;
 use super::flows::{BuiltFlows, Flows};
 use super::phy::rate_index;
 use super::quantity::{FrameRate, Quantity, QueueLimit};
@@ -14,7 +14,6 @@ use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::wlan::HopSpec;
 use airqueue_qdisc::queue::{check_used, offered};
 use airqueue_qdisc::{DisciplineName, Link, QueueGiven, QueuePer, QueueSpec};
-use airqueue_wifi::mac::Txop;
 use airqueue_wifi::medium::{Reach, StationId};
 use airqueue_wifi::phy::AccessCategory;
 
@@ -122,9 +121,7 @@ impl Changes<'_> {
                 }
             });
         }
-        if let Some(txop) = &table.txop {
-            changes.extend(self.txop(key, found.ids.clone(), table.category, txop.value)?);
-        }
+        changes.extend(self.access(key, found.ids.clone(), table)?);
         if let Some(queue) = &table.queue {
             changes.extend(self.replaced(key, found.ids.clone(), queue)?);
         }
@@ -140,34 +137,6 @@ impl Changes<'_> {
             changes.extend(found.ids.map(|id| Change::Away { station: station(id), away }));
         }
         Ok(changes)
-    }
-
-    /// Changes the TXOPs of some stations.
-    fn txop(
-        &self,
-        key: &str,
-        stations: std::ops::Range<usize>,
-        category: Option<CategoryName>,
-        txop: Txop,
-    ) -> Result<Vec<Change>> {
-        let radio_hops = &self.flows.radio_hops;
-        let ac = category.map_or(AccessCategory::BEST_EFFORT, AccessCategory::from);
-        let change = |id: usize| {
-            let name = radio_hops.stations.name(id);
-            if !radio_hops.stations.has_categories(id) {
-                let problem =
-                    format_args!("{name:?} has no access categories; give mac.access = \"edca\"");
-                return wrong(format_args!("{key}.txop"), problem);
-            }
-            let old = radio_hops.stations.specs[id].mac.categories[ac.index()].txop;
-            if [old, txop].contains(&Txop::Flows) {
-                let problem = "`flows` follows the flows by itself, and neither begins nor ends \
-                               during a run; give a time or packets, at the beginning, too";
-                return wrong(format_args!("{key}.txop"), problem);
-            }
-            Ok(Change::Txop { station: StationId(id as u32), ac, txop })
-        };
-        stations.map(change).collect()
     }
 
     /// Moves a station.
@@ -398,11 +367,14 @@ fn check_keys(key: &str, table: &ChangeTable) -> Result<()> {
         ("station", table.station.is_some()),
         ("host", table.host.is_some()),
     ];
-    let values: [(_, _, &[_]); 8] = [
+    let values: [(_, _, &[_]); 11] = [
         ("rate", table.rate.is_some(), &["link", "station", "host"]),
         ("queue_limit", table.queue_limit.is_some(), &["station"]),
         ("queue", table.queue.is_some(), &["station"]),
         ("txop", table.txop.is_some(), &["station"]),
+        ("aifsn", table.aifsn.is_some(), &["station"]),
+        ("cw_min", table.cw_min.is_some(), &["station"]),
+        ("cw_max", table.cw_max.is_some(), &["station"]),
         ("away", table.away.is_some(), &["station"]),
         ("position", table.position.is_some(), &["station"]),
         ("delay", table.delay.is_some(), &["host"]),
@@ -423,12 +395,24 @@ fn check_keys(key: &str, table: &ChangeTable) -> Result<()> {
     if table.flow.is_some() && part != Some("station") {
         return needs(key, "flow", &["station", "via"]);
     }
-    if table.category.is_some() && table.txop.is_none() {
-        return needs(key, "category", &["txop"]);
+    let access = table.txop.is_some()
+        || table.aifsn.is_some()
+        || table.cw_min.is_some()
+        || table.cw_max.is_some();
+    if table.category.is_some() && !access {
+        return needs(key, "category", &["txop", "aifsn", "cw_min"]);
     }
-    let others = table.rate.is_some()
+    for (one, other, given) in [
+        ("cw_min", "cw_max", table.cw_min.is_some() && table.cw_max.is_none()),
+        ("cw_max", "cw_min", table.cw_max.is_some() && table.cw_min.is_none()),
+    ] {
+        if given {
+            return needs(key, one, &[other]);
+        }
+    }
+    let others = access
+        || table.rate.is_some()
         || table.queue.is_some()
-        || table.txop.is_some()
         || table.away.is_some()
         || table.position.is_some();
     if table.flow.is_some() && others {

@@ -4,6 +4,7 @@
 //! be simulated. [`schema()`] describes the keys of a scenario to editors. [`path`] connects the measuring endpoints of
 //! `airqueue-probe` through a simulated bottleneck or cell.
 
+mod access_changes;
 mod buffers;
 mod calls;
 mod capacity;

@@ -153,16 +153,17 @@ fn category(
 }
 
 /// The contention parameters given for a queue.
-struct Contention<'a> {
-    aifsn: Option<Given<'a, u32>>,
-    cw_min: Option<Given<'a, u32>>,
-    cw_max: Option<Given<'a, u32>>,
-    countdown: Option<Given<'a, CountdownName>>,
-    experimental: bool,
+pub(super) struct Contention<'a> {
+    pub(super) aifsn: Option<Given<'a, u32>>,
+    pub(super) cw_min: Option<Given<'a, u32>>,
+    pub(super) cw_max: Option<Given<'a, u32>>,
+    pub(super) countdown: Option<Given<'a, CountdownName>>,
+    pub(super) experimental: bool,
 }
 
 impl Contention<'_> {
-    fn of(&self, mut config: CategoryConfig) -> Result<CategoryConfig> {
+    /// The configuration with what is given in place of its own.
+    pub(super) fn of(&self, mut config: CategoryConfig) -> Result<CategoryConfig> {
         if let Some(aifsn) = &self.aifsn {
             config.aifsn = aifsn.check(|&aifsn| self.aifsn(aifsn))?;
         }

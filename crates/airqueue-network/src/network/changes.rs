@@ -8,7 +8,7 @@ use crate::{FlowId, HopId, RouteId, WireId};
 use airqueue_core::{DataRate, Limit, Span, Time};
 use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::Txop;
+use airqueue_wifi::mac::{CategoryConfig, Txop};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -39,6 +39,26 @@ pub enum Change {
         ac: AccessCategory,
         /// The new limit.
         txop: Txop,
+    },
+    /// The AIFSN of a station's access category, from the next backoff on that the category draws.
+    Aifsn {
+        /// The station.
+        station: StationId,
+        /// The access category.
+        ac: AccessCategory,
+        /// The new number of slots.
+        aifsn: u32,
+    },
+    /// The contention windows of a station's access category, from the next backoff on that the category draws.
+    Windows {
+        /// The station.
+        station: StationId,
+        /// The access category.
+        ac: AccessCategory,
+        /// The number of values of the smallest window.
+        w_min: u32,
+        /// The number of values of the largest window.
+        w_max: u32,
     },
     /// The queue of a station, by [`Wlan::replace_queue`](crate::wlan::Wlan::replace_queue).
     Queue {
@@ -121,6 +141,14 @@ impl TimedChange {
             let station = wlan.stations.get(station.index());
             station.and_then(|station| station.queues.get(ac.index()))
         };
+        let access = |station: StationId,
+                      ac: AccessCategory,
+                      with: &dyn Fn(&CategoryConfig) -> CategoryConfig| {
+            wlan.stations.get(station.index()).is_some_and(|station| {
+                let old = station.mac.categories.get(ac.index());
+                old.is_some_and(|old| with(old).is_possible(station.mac.experimental))
+            })
+        };
         let possible = match self.change {
             Change::Rate { hop, rate } => hop_at(hop).is_some_and(|hop| {
                 let bytes = hop.size_bytes.saturating_add(hop.overhead_bytes);
@@ -135,6 +163,12 @@ impl TimedChange {
                 let old = station.and_then(|station| station.mac.categories.get(ac.index()));
                 old.is_some_and(|old| ![old.txop, txop].contains(&Txop::Flows))
                     && txop.is_possible()
+            }
+            Change::Aifsn { station, ac, aifsn } => {
+                access(station, ac, &|category| CategoryConfig { aifsn, ..*category })
+            }
+            Change::Windows { station, ac, w_min, w_max } => {
+                access(station, ac, &|category| CategoryConfig { w_min, w_max, ..*category })
             }
             Change::HopLimit { hop, .. } => hop_at(hop)
                 .and_then(|hop| queue(hop.from, hop.ac))
@@ -177,6 +211,10 @@ impl Network {
                 self.replace_queue((station, ac), new, queue);
             }
             Change::Txop { station, ac, txop } => self.wlan.set_txop(station, ac, txop),
+            Change::Aifsn { station, ac, aifsn } => self.wlan.set_aifsn(station, ac, aifsn),
+            Change::Windows { station, ac, w_min, w_max } => {
+                self.wlan.set_windows(station, ac, (w_min, w_max));
+            }
             Change::HopLimit { hop, limit } => {
                 let apart = self.set_hop_limit(hop, limit, queue);
                 assert!(apart, "the packets of the hop have no queue for themselves");

@@ -37,6 +37,22 @@ impl<U: UpperLayer> Wlan<U> {
         self.listeners.macs[station.index()].set_txop(ac, txop);
     }
 
+    /// Gives a station's access category another AIFSN ([`Mac::set_aifsn`](airqueue_wifi::mac::Mac::set_aifsn)).
+    pub fn set_aifsn(&mut self, station: StationId, ac: AccessCategory, aifsn: u32) {
+        self.listeners.set_aifsn(station, ac, aifsn);
+    }
+
+    /// Gives a station's access category other windows
+    /// ([`Mac::set_windows`](airqueue_wifi::mac::Mac::set_windows)).
+    pub fn set_windows(
+        &mut self,
+        station: StationId,
+        ac: AccessCategory,
+        (w_min, w_max): (u32, u32),
+    ) {
+        self.listeners.macs[station.index()].set_windows(ac, w_min, w_max);
+    }
+
     /// Replaces a station's queue for an access category, now. Packets that wait stay in the queue that is replaced, and
     /// leave before later packets. The new queue knows neither hosts of flows nor limits of its parts. `spec` counts
     /// bytes as the queue that is replaced.

@@ -297,6 +297,16 @@ proptest! {
         prop_assert_eq!(seen(&run_in_pieces(&spec, seed, pieces), flows), at_once);
     }
 
+    /// Changes of stations that are simulated as one are those of stations on their own.
+    #[test]
+    fn simulating_stations_together_changes_no_change(spec in wired_networks(), seed: u64) {
+        let mut apart = spec.clone();
+        apart.wlan.together = usize::MAX;
+        let flows = spec.flows.len();
+        let together = seen(&run_in_pieces(&spec, seed, 1), flows);
+        prop_assert_eq!(seen(&run_in_pieces(&apart, seed, 1), flows), together);
+    }
+
     /// Lateness is only recorded and moves nothing: every event happens at its own time.
     #[test]
     fn a_clock_that_is_late_changes_nothing(spec in wired_networks(), seed: u64) {

@@ -28,7 +28,14 @@ pub(crate) struct ChangeTable {
     pub(crate) queue: Option<QueueGiven>,
     /// The new limit of the station's TXOPs, from its next TXOP on: a time or packets, not `flows`.
     pub(crate) txop: Option<Quantity<TxopLimit>>,
-    /// With `txop`: the access category. The default is be.
+    /// The new AIFSN of the station, from its next backoff on.
+    #[schemars(range(min = 1))]
+    pub(crate) aifsn: Option<u32>,
+    /// With `cw_max`: the largest value of the station's first backoff, from its next backoff on.
+    pub(crate) cw_min: Option<u32>,
+    /// With `cw_min`: the largest value of any of the station's backoffs, from its next backoff on.
+    pub(crate) cw_max: Option<u32>,
+    /// With `txop`, `aifsn` or `cw_min`: the access category. The default is be.
     pub(crate) category: Option<CategoryName>,
     /// Whether the station is out of reach of all others from now on. Its packets wait in its queues; packets for the
     /// station are repeated and given up.

@@ -4,7 +4,7 @@ use super::batch::Batch;
 use super::config::{CategoryConfig, Txop};
 use super::frame::Msdu;
 use crate::phy::Phy;
-use airqueue_core::Time;
+use airqueue_core::{Span, Time};
 
 /// Counters of one access category of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,8 @@ impl CategoryCounters {
 #[derive(Clone, Debug)]
 pub(super) struct Category {
     pub(super) config: CategoryConfig,
+    /// AIFS of the backoffs that are still to be drawn.
+    pub(super) aifs: Span,
     /// Number of values of the current window.
     pub(super) cw: u32,
     /// The packets in hand for the receiver whose turn it is.
@@ -89,9 +91,10 @@ pub(super) enum TxopRemaining {
 }
 
 impl Category {
-    pub(super) fn new(config: CategoryConfig) -> Category {
+    pub(super) fn new(config: CategoryConfig, phy: &Phy) -> Category {
         Category {
             config,
+            aifs: phy.aifs(config.aifsn),
             cw: config.w_min,
             batch: Batch::new(),
             others: Vec::new(),

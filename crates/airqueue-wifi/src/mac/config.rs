@@ -143,6 +143,11 @@ impl CategoryConfig {
         }
     }
 
+    /// Whether a MAC may have this channel access; `experimental` lifts the standard's bounds.
+    pub fn is_possible(&self, experimental: bool) -> bool {
+        self.check(experimental).is_ok()
+    }
+
     fn check(&self, experimental: bool) -> Result<(), MacError> {
         let most = |usual| if experimental { Self::LONGEST } else { usual };
         let aifsn = most(Self::MOST_AIFSN);

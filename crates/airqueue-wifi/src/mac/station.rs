@@ -74,7 +74,7 @@ impl Mac {
             state: State::Idle,
             timer: Time::MAX,
             done: 0,
-            categories: config.categories.iter().map(|&c| Category::new(c)).collect(),
+            categories: config.categories.iter().map(|&c| Category::new(c, &radio.phy)).collect(),
             config,
             rng: seed.stream(&format!("wifi/backoff/{}", id.0)),
             transmission: None,
@@ -219,7 +219,9 @@ impl Mac {
             BackoffDraw::OneFewer => self.categories[ac.index()].cw - 1,
         };
         let slots = self.rng.below(values.into()) as u32;
-        self.backoffs[ac.index()].draw(slots, since);
+        let backoff = &mut self.backoffs[ac.index()];
+        backoff.aifs = self.categories[ac.index()].aifs;
+        backoff.draw(slots, since);
     }
 
     /// Brings counters and [`Self::next_grant`] up to date with all events at `now`.

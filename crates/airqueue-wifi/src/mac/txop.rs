@@ -54,6 +54,23 @@ impl Mac {
         self.categories[ac.index()].config.txop = txop;
     }
 
+    /// Gives an access category another AIFSN, from the next backoff on that the category draws. Returns whether the
+    /// AIFSN is another one.
+    pub fn set_aifsn(&mut self, ac: AccessCategory, aifsn: u32, phy: &Phy) -> bool {
+        let category = &mut self.categories[ac.index()];
+        let is_new = category.config.aifsn != aifsn;
+        (category.config.aifsn, category.aifs) = (aifsn, phy.aifs(aifsn));
+        is_new
+    }
+
+    /// Gives an access category other contention windows, numbers of values, from the next backoff on that the category
+    /// draws. A window that failures have widened stays, within the new bounds.
+    pub fn set_windows(&mut self, ac: AccessCategory, w_min: u32, w_max: u32) {
+        let category = &mut self.categories[ac.index()];
+        (category.config.w_min, category.config.w_max) = (w_min, w_max);
+        category.cw = category.cw.clamp(w_min, w_max);
+    }
+
     /// Extends a TXOP by flows ([`Txop::Flows`]) of an access category by this many packets. To be called between
     /// [`Self::on_grant`] and [`Self::compose`] for each flow but the first that has packets in the queue, and for
     /// each flow that gets packets later. After the end of a TXOP the call has no effect: the next TXOP begins anew.
@@ -170,7 +187,7 @@ impl Mac {
             self.view.thaw(self.view.quiet_from.max(failure));
         }
         self.timer = Time::MAX;
-        self.draw(ac, now - self.backoffs[ac.index()].aifs, radio);
+        self.draw(ac, now - self.categories[ac.index()].aifs, radio);
     }
 }
 

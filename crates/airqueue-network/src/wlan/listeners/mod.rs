@@ -29,7 +29,8 @@ pub(super) use rx_end::Ending;
 use super::spec::{WlanError, WlanSpec};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_wifi::mac::{Mac, Radio};
-use airqueue_wifi::medium::{Air, Reception, StationId};
+use airqueue_wifi::medium::{Air, Reach, Reception, StationId};
+use airqueue_wifi::phy::AccessCategory;
 use bit_errors::BitErrors;
 use classes::HearingClasses;
 use grants::Grants;
@@ -57,6 +58,8 @@ pub(super) struct Listeners {
     /// Scratch list: stations that leave a group together.
     called: Vec<u32>,
     rx_ends: RxEnds,
+    /// Whether stations that hear and count alike are simulated as one.
+    together: bool,
     /// Whether each station is out of reach of all others; empty if no station ever was.
     away: Vec<bool>,
 }
@@ -94,6 +97,7 @@ impl Listeners {
             )),
             takes_part,
             hearing: Hearing::new(receptions, groups),
+            together: groups > 0,
             classes,
             on_air_frames: FramesOnAir::default(),
             grants: Grants::new(stations + groups),
@@ -219,6 +223,21 @@ impl Listeners {
     pub(super) fn move_station(&mut self, station: StationId, x_m: f64, y_m: f64) {
         let reach = self.listeners.now().reach().moved(station, x_m, y_m);
         let reach = reach.expect("stations have positions").expect("the position is valid");
+        self.simulate_one_by_one(reach);
+    }
+
+    /// Gives an access category of a station another AIFSN ([`Mac::set_aifsn`]). Stations that heard and counted alike
+    /// no longer do.
+    pub(super) fn set_aifsn(&mut self, station: StationId, ac: AccessCategory, aifsn: u32) {
+        let is_new = self.macs[station.index()].set_aifsn(ac, aifsn, &self.radio.phy);
+        if is_new && self.together {
+            self.simulate_one_by_one(self.listeners.now().reach().clone());
+        }
+    }
+
+    /// From now on each station is on its own, with this reach.
+    fn simulate_one_by_one(&mut self, reach: Reach) {
+        self.together = false;
         for station in (0..self.macs.len() as u32).map(StationId) {
             self.split(station);
         }

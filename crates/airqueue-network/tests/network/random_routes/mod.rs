@@ -63,7 +63,7 @@ struct Draft {
 
 fn change() -> impl Strategy<Value = Draft> {
     let limit = select(vec![Limit::Packets(0), Limit::Packets(2), Limit::Bytes(5000)]);
-    (0..STOP.as_nanos(), 0usize..11, any::<[Index; 2]>(), limit, queue()).prop_map(
+    (0..STOP.as_nanos(), 0usize..13, any::<[Index; 2]>(), limit, queue()).prop_map(
         |(at, what, place, limit, queue)| {
             let at = Time::from_nanos(at);
             Draft { at, what, place, limit, queue }
@@ -75,6 +75,17 @@ fn change() -> impl Strategy<Value = Draft> {
 fn fitted(draft: &Draft, network: &NetworkSpec) -> Option<TimedChange> {
     let Draft { at, what, place: [first, second], limit, queue } = *draft;
     let wlan = &network.wlan;
+    if what > 10 {
+        let station = first.index(wlan.stations.len());
+        let categories = &wlan.stations[station].mac.categories;
+        let ac = AccessCategory::at(second.index(categories.len()));
+        let (station, number) = (StationId(station as u32), second.index(15) as u32);
+        let change = match what {
+            11 => Change::Aifsn { station, ac, aifsn: 1 + number },
+            _ => Change::Windows { station, ac, w_min: 1 << (number % 6), w_max: 64 },
+        };
+        return Some(TimedChange { at, change });
+    }
     if what > 9 {
         let at_station = first.index(wlan.stations.len());
         let categories = &wlan.stations[at_station].mac.categories;
