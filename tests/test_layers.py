@@ -144,6 +144,7 @@ MAY_IMPORT = {
     "sizing": {"sizing", "models"},
     "simulate": {"simulate", "runs", "sizing", "models"},
     "sweep": {"sweep", "runs", "simulate"},
+    "gym": {"gym", "simulate"},
     "runs": {"runs", "models", "measure"},
     "uploads": {"uploads", "measure", "models"},
     "plots": {"plots", "sweep", "simulate", "models"},

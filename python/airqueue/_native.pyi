@@ -597,6 +597,16 @@ class Monitor:
         ``packets`` None: what the scenario says. What waits stays. Raises `ValueError`.
         """
 
+class LiveChanges:
+    """Changes of one replication that its scenario, given as JSON, does not have."""
+
+    def __init__(self, json: str) -> None: ...
+    def apply(self, run: Run, json: str) -> None:
+        """Change the replication now, by the keys of an entry of ``changes`` without ``at``.
+
+        Raises `ValueError` of one sentence that begins with the key.
+        """
+
 class Run:
     """A replication of a scenario."""
 

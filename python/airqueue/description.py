@@ -185,9 +185,12 @@ class ChangeTable(TypedDict, total=False):
     """A change at a given time: of a link, of stations, of the wired links of hosts, or of the
     route of a flow."""
 
+    aifsn: int
     at: words.Duration
     away: bool
     category: words.CategoryName
+    cw_max: int
+    cw_min: int
     delay: words.Duration
     flow: str
     host: str

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 _EXTRAS: Final = {
     "distributed": "cluster",
+    "gymnasium": "gym",
     "matplotlib": "plots",
     "pandas": "tables",
     "pyarrow": "tables",

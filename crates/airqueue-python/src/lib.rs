@@ -81,7 +81,9 @@ mod _native {
         radio_choices, radio_standards,
     };
     #[pymodule_export]
-    use super::scenario::{PyMonitor, PyRun, PyScenario, renamed_keys, scenario_schema};
+    use super::scenario::{
+        PyLiveChanges, PyMonitor, PyRun, PyScenario, renamed_keys, scenario_schema,
+    };
     #[pymodule_export]
     const CAPTURE_LEAST_BYTES: u32 = airqueue_network::wlan::pcap::LEAST_SNAP_BYTES;
     #[pymodule_export]

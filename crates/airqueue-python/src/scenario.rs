@@ -8,7 +8,7 @@ use airqueue_network::FlowId;
 use airqueue_network::network::Opportunities;
 use airqueue_network::network::series::{FlowSeries, QueueSeries};
 use airqueue_network::wlan::pcap::{HEADERS_SNAP_BYTES, Pcap, PcapError};
-use airqueue_scenario::{Monitor, RenamedKey, Run, Scenario, ScenarioError};
+use airqueue_scenario::{LiveChanges, Monitor, RenamedKey, Run, Scenario, ScenarioError};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -197,6 +197,23 @@ impl PyMonitor {
     /// The numbers of messages that have arrived, or were lost, since the last call.
     fn finished(&self, run: &mut PyRun) -> Vec<(u32, bool)> {
         self.0.finished(&mut run.run)
+    }
+}
+
+/// Changes of a replication that its file does not have.
+#[pyclass(name = "LiveChanges", module = "airqueue._native", frozen)]
+pub(crate) struct PyLiveChanges(LiveChanges);
+
+#[pymethods]
+impl PyLiveChanges {
+    #[new]
+    fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
+        py.detach(|| LiveChanges::new(json)).map(PyLiveChanges).map_err(wrong)
+    }
+
+    /// Changes the replication now, by the keys of an entry of `changes` without its time.
+    fn apply(&self, run: &mut PyRun, json: &str) -> PyResult<()> {
+        self.0.apply(&mut run.run, json).map_err(wrong)
     }
 }
 

@@ -1,9 +1,9 @@
-//! Changes of an emulation while it runs.
+//! Changes of a network while it runs, by whoever watches it.
 
-use super::Scenario;
 use super::emulated::{Emulated, Pair, read};
 use super::error::{Result, ScenarioError, error, wrong};
 use super::renamed;
+use super::{Run, Scenario};
 use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::{FlowId, HopId};
 use airqueue_wifi::medium::StationId;
@@ -72,14 +72,12 @@ impl Changeable {
     }
 }
 
-impl Emulated {
+impl Changeable {
     /// What a change of the running network is: a JSON object with the keys of an entry of `changes`, without its time.
     ///
-    /// # Errors
-    ///
-    /// Those of the same entry in the file, without the entry's place; and a change to a route that the changes of the
-    /// file do not have.
-    pub fn change(&self, text: &str) -> Result<Vec<Change>> {
+    /// The errors are those of the same entry in the file, without the entry's place; and a change to a route that the
+    /// changes of the file do not have.
+    fn change(&self, scenario: &Scenario, text: &str) -> Result<Vec<Change>> {
         let mut change: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let Some(keys) = change.as_object_mut() else {
             return wrong("", "a change is a table of keys");
@@ -88,32 +86,32 @@ impl Emulated {
             return wrong("at", "a change of a running network is at once; leave the time out");
         }
         if let Some(name) = keys.get("flow").and_then(Value::as_str)
-            && !self.scenario.names.flows.iter().any(|known| known == name)
+            && !scenario.names.flows.iter().any(|known| known == name)
         {
             return wrong("flow", format_args!("there is no flow {name:?}"));
         }
         keys.insert("at".to_owned(), json!("0 s"));
-        let place = self.changeable.file.get("changes").and_then(Value::as_array);
+        let place = self.file.get("changes").and_then(Value::as_array);
         let place = place.map_or(0, Vec::len);
-        self.built(change).map_err(|problem| of_change(problem, place))
+        self.built(scenario, change).map_err(|problem| of_change(problem, place))
     }
 
-    fn built(&self, change: Value) -> Result<Vec<Change>> {
-        let Changeable { file, known, replaced, .. } = &self.changeable;
+    fn built(&self, scenario: &Scenario, change: Value) -> Result<Vec<Change>> {
+        let Changeable { file, known, replaced, .. } = self;
         let mut file = file.clone();
         let keys = file.as_object_mut().expect("a file that was read is a table");
         let changes = keys.entry("changes").or_insert_with(|| json!([]));
         changes.as_array_mut().expect("changes that were read are a list").push(change);
         renamed::rename(&mut file)?;
         let changes = Scenario::new(&*read(file)?)?.spec.changes.split_off(*known);
-        let all: Vec<_> = self.changeable.of_all_flows(changes).collect();
-        if all.iter().any(|change| change.check(&self.scenario.spec).is_err()) {
+        let all: Vec<_> = self.of_all_flows(changes).collect();
+        if all.iter().any(|change| change.check(&scenario.spec).is_err()) {
             let problem = "the running network has no such route; give a change of the scenario this \
                            route, at any time";
             return wrong("via", problem);
         }
         let mut replaced = replaced.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = |hop: HopId| self.scenario.spec.wlan.hops[hop.index()].from;
+        let from = |hop: HopId| scenario.spec.wlan.hops[hop.index()].from;
         for TimedChange { change, .. } in &all {
             match *change {
                 Change::HopLimit { hop, .. } if replaced.contains(&from(hop)) => {
@@ -127,6 +125,55 @@ impl Emulated {
             }
         }
         Ok(all.into_iter().map(|timed| timed.change).collect())
+    }
+}
+
+impl Emulated {
+    /// What a change of the running network is: a JSON object with the keys of an entry of `changes`, without its time.
+    ///
+    /// # Errors
+    ///
+    /// Those of the same entry in the file, without the entry's place; and a change to a route that the changes of the
+    /// file do not have.
+    pub fn change(&self, text: &str) -> Result<Vec<Change>> {
+        self.changeable.change(&self.scenario, text)
+    }
+}
+
+/// Changes of a replication, while it runs, that its file does not have.
+#[derive(Clone, Debug)]
+pub struct LiveChanges {
+    scenario: Scenario,
+    changeable: Changeable,
+}
+
+impl LiveChanges {
+    /// Changes of a replication of this file, a JSON object with the keys of a scenario.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Scenario::from_json`].
+    pub fn new(text: &str) -> Result<LiveChanges> {
+        let mut file: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
+        renamed::rename(&mut file)?;
+        let mut scenario = Scenario::new(&*read(file.clone())?)?;
+        let changeable = Changeable::new(file, &mut scenario, 0, &[]);
+        Ok(LiveChanges { scenario, changeable })
+    }
+
+    /// Changes the replication now: `text` is a JSON object with the keys of an entry of `changes`, without its time.
+    ///
+    /// # Errors
+    ///
+    /// Those of the same entry in the file; and a change to a route that the changes of the file do not have.
+    pub fn apply(&self, run: &mut Run, text: &str) -> Result<()> {
+        let changes = self.changeable.change(&self.scenario, text)?;
+        let network = &mut run.network;
+        for change in changes {
+            let now = network.queue.now();
+            network.model.add_change(TimedChange { at: now, change }, &mut network.queue);
+        }
+        Ok(())
     }
 }
 

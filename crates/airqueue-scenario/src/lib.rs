@@ -43,6 +43,7 @@ mod source;
 mod stations;
 mod tcp;
 
+pub use changeable::LiveChanges;
 pub use error::ScenarioError;
 pub use figures::Run;
 pub use monitor::Monitor;

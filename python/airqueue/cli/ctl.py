@@ -110,6 +110,8 @@ def set_(context: click.Context, changes: tuple[str, ...]) -> None:
       set link='["ap", "phone"]' rate=...   rate of data frames between two stations
       set station=ap queue_limit="50 packets"
       set station=ap queue=fq_codel         another discipline
+      set station=ap txop="4 ms"            of best effort; category=vi is video
+      set station=phone cw_min=63 cw_max=1023
       set station=phone away=true           as pause
       set host=server rate="2 Mb/s" delay="80 ms" loss=0.01
 

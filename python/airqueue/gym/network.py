@@ -1,0 +1,212 @@
+"""The environment: any scenario, any of the changes that a running network can have."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from airqueue import _native
+from airqueue.gym.observed import OBSERVED, OBSERVED_OF_FLOW, Step, between
+from airqueue.simulate import Scenario, ScenarioError
+from airqueue.simulate.reported import Run, run_of
+
+Change: TypeAlias = Mapping[str, object]
+"""The keys of an entry of ``changes`` in a scenario, without ``at``."""
+Choice: TypeAlias = Change | Sequence[Change]
+Observation: TypeAlias = npt.NDArray[np.float32]
+Action: TypeAlias = npt.NDArray[np.int64]
+
+
+def log_rates(step: Step) -> float:
+    """Return the mean over the flows of ln(1 + Mbit/s): proportional fairness, the default reward."""
+    rates = [flow.throughput_bps for flow in step.flows.values()]
+    return sum(math.log1p(rate / 1e6) for rate in rates) / len(rates)
+
+
+class NetworkEnv(gymnasium.Env[Observation, Action]):
+    """A network whose settings an agent chooses anew in each step of simulated time.
+
+    scenario: a `Scenario`, or what makes one: the path of a file or a dictionary. Its warm-up passes
+    before the first observation; its duration is the length of an episode. settings: for each
+    setting its choices, each a change of the running network (or several), with the keys of an entry
+    of ``changes`` in a scenario without ``at``: queue limits, whole queues with their discipline and
+    its parameters, TXOP, AIFSN, windows, rates. An action has the index of a choice for each setting,
+    in their order (`spaces.MultiDiscrete`).
+
+    step_s: simulated time of a step. reward: a function of the `Step`, by default `log_rates`.
+    observe: "network", the values of `OBSERVED`, or "flows", after these the values of
+    `OBSERVED_OF_FLOW` of each flow; ``observation_names`` names them. vary: overrides of the scenario
+    for each episode, from a random generator (`Scenario.changed`); with "flows" the flows stay.
+    ``info["step"]`` is the `Step`, after a reset None.
+
+    The seed of ``reset`` and the actions determine all that follows. Raises ScenarioError for
+    settings that the scenario cannot have.
+
+    >>> import gymnasium, airqueue.gym
+    >>> queue = [{"station": "ap", "queue_limit": f"{n} packets"} for n in (5, 50, 500)]
+    >>> env = gymnasium.make(
+    ...     "airqueue/Network-v1", scenario="home.toml", settings={"queue": queue}, step_s=0.5
+    ... )  # doctest: +SKIP
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - so it is in Gymnasium
+        "render_modes": []
+    }
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Mapping[str, object],
+        settings: Mapping[str, Sequence[Choice]],
+        *,
+        step_s: float = 0.1,
+        reward: Callable[[Step], float] = log_rates,
+        observe: str = "network",
+        vary: Callable[[np.random.Generator], Mapping[str, object]] | None = None,
+    ) -> None:
+        self.render_mode = None
+        if not step_s > 0:
+            raise ScenarioError(f"step_s is {step_s}; it must be above 0 s")
+        if observe not in {"network", "flows"}:
+            raise ScenarioError(f'observe is {observe!r}; it must be "network" or "flows"')
+        self._scenario = _scenario(scenario)
+        if self._scenario.description.get("buffers") is not None:
+            raise ScenarioError(
+                "buffers: the scenario sets limits of queues by itself; leave the table out"
+            )
+        self._step_s, self._reward, self._vary = step_s, reward, vary
+        self._choices = {name: [_changes(c) for c in choices] for name, choices in settings.items()}
+        self._check_choices()
+        self._flows = tuple(self._scenario.flows) if observe == "flows" else ()
+        self.observation_names = (
+            *OBSERVED,
+            *(f"{flow}.{name}" for flow in self._flows for name in OBSERVED_OF_FLOW),
+        )
+        self.action_space = spaces.MultiDiscrete([len(of) for of in self._choices.values()])
+        shape = (len(self.observation_names),)
+        self.observation_space = spaces.Box(0.0, np.inf, shape, dtype=np.float32)
+        self._run: _native.Run | None = None
+        self._seen: Run
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario, before ``vary`` changes it."""
+        return self._scenario
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode: another network if ``vary`` says so, other random numbers in any case."""
+        super().reset(seed=seed, options=options)
+        scenario = self._scenario
+        if self._vary is not None:
+            scenario = scenario.changed(self._vary(self.np_random))
+            if self._flows and tuple(scenario.flows) != self._flows:
+                raise ScenarioError(
+                    'vary changes the flows, which observe = "flows" does not allow'
+                )
+        self._begin(scenario, int(self.np_random.integers(2**63)))
+        return np.zeros(self.observation_space.shape or (), dtype=np.float32), {"step": None}
+
+    def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Make the chosen changes, simulate a step, and observe it."""
+        if self._run is None:
+            raise gymnasium.error.ResetNeeded("reset() begins an episode; call it before step()")
+        for name, choice in zip(self._choices, np.asarray(action).tolist(), strict=True):
+            if self._chosen.get(name) != choice:
+                for change in self._choices[name][choice]:
+                    self._live.apply(self._run, change)
+                self._chosen[name] = choice
+        self._run.advance(self._step_s)
+        seen = _figures(self._run)
+        step, self._seen = between(self._seen, seen, self._run.now_s), seen
+        truncated = self._run.done
+        if truncated:
+            self._run = None
+        values = step.of_network() + (step.of_flows() if self._flows else [])
+        observation = np.array(values, dtype=np.float32)
+        return observation, float(self._reward(step)), False, truncated, {"step": step}
+
+    def close(self) -> None:
+        """Forget the episode."""
+        self._run = None
+
+    def _begin(self, scenario: Scenario, seed: int) -> None:
+        text = json.dumps(scenario.description)
+        self._run = _native.Scenario(text).start(seed)
+        self._live = _native.LiveChanges(text)
+        self._chosen: dict[str, int] = {}
+        self._run.advance(scenario.warm_up_s)
+        self._seen = _figures(self._run)
+
+    def _check_choices(self) -> None:
+        if not self._choices:
+            raise ScenarioError("settings: there is none; an agent needs one to choose")
+        text = json.dumps(self._scenario.description)
+        network = _native.Scenario(text)
+        for name, choices in self._choices.items():
+            if not choices:
+                raise ScenarioError(f"settings.{name}: there is no choice; give at least one")
+            for place, changes in enumerate(choices):
+                run, live = network.start(0), _native.LiveChanges(text)
+                try:
+                    for change in changes:
+                        live.apply(run, change)
+                except ValueError as error:
+                    raise ScenarioError(f"settings.{name}[{place}]: {error}") from error
+
+
+def windows_env(
+    *,
+    stations: Sequence[int] = (2, 5, 10, 20, 50),
+    windows: Sequence[int] = (15, 31, 63, 127, 255, 511, 1023),
+    step_s: float = 0.1,
+    episode_s: float = 2.0,
+) -> NetworkEnv:
+    """Return a cell of 802.11a whose saturated stations all have the window that the agent chooses.
+
+    Their number is drawn for each episode from ``stations``, and nobody tells the agent. ``windows``:
+    CWmin and CWmax, the largest value of a backoff. The reward is the throughput of all together as a
+    share of the rate of the physical layer.
+    """
+    scenario = {
+        "duration": f"{episode_s} s",
+        "warm_up": "100 ms",
+        "phy": {"standard": "802.11a", "rate": "54 Mb/s"},
+        "stations": [{"name": "sta", "count": 2}, {"name": "ap"}],
+        "flows": [
+            {"name": "up", "from": "sta", "to": "ap", "source": "saturated", "size": "1500 B"}
+        ],
+    }
+    return NetworkEnv(
+        scenario,
+        {"window": [{"station": "sta", "cw_min": cw, "cw_max": cw} for cw in windows]},
+        step_s=step_s,
+        reward=_share_of_54_mbps,
+        vary=lambda random: {"stations.sta.count": int(random.choice(list(stations)))},
+    )
+
+
+def _share_of_54_mbps(step: Step) -> float:
+    return step.throughput_bps / 54e6
+
+
+def _scenario(given: Scenario | str | Mapping[str, object]) -> Scenario:
+    if isinstance(given, Scenario):
+        return given
+    return Scenario(given) if isinstance(given, Mapping) else Scenario.from_toml(given)
+
+
+def _changes(choice: Choice) -> tuple[str, ...]:
+    changes = [choice] if isinstance(choice, Mapping) else choice
+    return tuple(json.dumps(dict(change)) for change in changes)
+
+
+def _figures(run: _native.Run) -> Run:
+    return run_of(run.results())
