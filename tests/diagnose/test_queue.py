@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from recorded import imagined
 
 from airqueue.cli import diagnose as command
-from airqueue.cli import main
+from airqueue.cli import main, schemas
 from airqueue.cli.captures import read_capture
 from airqueue.diagnose.queue import Measuring, Queue, measure, queue_from_json, to_measure
 from airqueue.diagnose.queue_words import evidence, noun, sentences
@@ -209,6 +210,7 @@ def test_the_document_keeps_the_measurement():
     found = judged("access_point", "fifo")
     kept = json.loads(json.dumps(document(found)))
     assert not list(validator().iter_errors(kept))
+    jsonschema.Draft202012Validator(schemas.schema("diagnosis")).validate(kept)
     assert kept["queue"]["capacity"] == pytest.approx(250, abs=1)
     assert queue_from_json(kept) == found.queue
     plain = document(diagnosis(felt("access_point")))

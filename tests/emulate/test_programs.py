@@ -14,8 +14,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
+from airqueue.cli import schemas
 from airqueue.emulate import EmulatedNetwork, EmulationError, devices, emulate
 from airqueue.linux.errors import NamespaceError
 
@@ -199,7 +201,9 @@ def test_the_program_has_its_output_and_its_input_to_itself():
     assert done.stdout == "as it is\n"
     assert "Emulating quiet-flat: phone is" in done.stderr
     asked = run("quiet-flat", "--json", "-", "--at", "phone", "--", "printenv", "AIRQUEUE_NODE")
-    assert json.loads(asked.stdout)["exit_code"] == 0
+    found = json.loads(asked.stdout)
+    assert found["exit_code"] == 0
+    jsonschema.Draft202012Validator(schemas.schema("emulation")).validate(found)
     assert "phone\n" in asked.stderr
 
 

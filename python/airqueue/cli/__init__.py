@@ -45,6 +45,7 @@ _COMMANDS = {
     ),
     "size": ("airqueue.cli.size", "size", "Say what to configure, and what to expect of it."),
     "examples": ("airqueue.cli.examples", "examples", "List or print the examples."),
+    "schema": ("airqueue.cli.schema", "schema", "Print the JSON Schema of a result or a file."),
     "completion": (
         "airqueue.cli.completion",
         "completion",

@@ -34,7 +34,7 @@ FORMAT: Final = "airqueue-diagnosis"
 VERSION: Final = 1
 CREATED: Final = "%Y-%m-%dT%H:%M:%SZ"
 """Form of ``created``, UTC."""
-MEASUREMENT: Final = "../measure/schema.json"
+MEASUREMENT: Final = "urn:airqueue:measurement"
 """The schema of a measurement, as that of a diagnosis refers to it."""
 TOGETHER: Final = "both"
 """Direction of round trips under a download and an upload at once."""
