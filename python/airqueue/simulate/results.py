@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import airqueue
-from airqueue import lazy
+from airqueue import lazy, text
 from airqueue.description import Description
 from airqueue.figures import MediumFigures, Summaries, Summary
 from airqueue.simulate import tables
@@ -31,7 +31,7 @@ FORMAT: Final = "airqueue-simulation"
 VERSION: Final = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """Figures of every finished replication, and their summary. Names include the units.
 
@@ -47,6 +47,20 @@ class Results:
     """Number of a replication -> its figures by kind and name."""
     series: SeriesDict | None = None
     """Time series of the first replication, if recorded."""
+
+    def __repr__(self) -> str:
+        of = f"{len(self.runs)} of {self.replications} replications"
+        if not self.runs:
+            return f"<Results: {of}, seed {self.seed}>"
+        mean = self.summary["medium"]["throughput_bps"]["mean"] or 0.0
+        factor, unit = text.scale("bit/s", [mean])
+        carried = f"{mean / factor:.4g} {unit}"
+        return f"<Results: {of} of {self.duration_s:g} s, seed {self.seed}, {carried}>"
+
+    def _repr_html_(self) -> str:
+        from airqueue.simulate import notebook  # noqa: PLC0415 - shows results: above this module
+
+        return notebook.of_results(self)
 
     @property
     def complete(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airqueue import _native, runs, toml_text
+from airqueue import _native, runs, text, toml_text
 from airqueue.description import Description
 from airqueue.files import named
 from airqueue.monitored import Map, Snapshot
@@ -61,6 +61,19 @@ class Scenario:
             self._native = _native.Scenario(json.dumps(self._description))
         except ValueError as error:
             raise ScenarioError(str(error)) from error
+
+    def __repr__(self) -> str:
+        standard = self._description["phy"].get("standard", "a physical layer of its own")
+        stations, flows = (
+            text.plural(len(of), noun)
+            for of, noun in ((self.stations, "station"), (self.flows, "flow"))
+        )
+        return f"<Scenario: {standard}, {stations}, {flows}, {self.duration_s:g} s>"
+
+    def _repr_html_(self) -> str:
+        from airqueue.simulate import notebook  # noqa: PLC0415 - most programs print nothing
+
+        return notebook.of_scenario(self._description)
 
     @classmethod
     def from_toml(
