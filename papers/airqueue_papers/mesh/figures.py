@@ -49,12 +49,17 @@ def rtt_ms(results: Results) -> Value:
 
 def of_calls(results: Results, figure: FlowFigure, scale: float) -> Value:
     """Return the mean of a figure over the calls."""
+    return value(samples_of_calls(results, figure, scale))
+
+
+def samples_of_calls(results: Results, figure: FlowFigure, scale: float) -> list[float]:
+    """Return the mean of a figure over the calls in each replication."""
     samples = []
     for _, run in sorted(results.runs.items()):
         numbers = [of[figure] for name, of in run["flows"].items() if name.startswith(CALL)]
         heard = [each for each in numbers if each is not None]
         samples.append(scale * sum(heard) / len(heard) if heard else 0.0)
-    return value(samples)
+    return samples
 
 
 def value(samples: Iterable[float]) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from airqueue.description import Description, FlowTable, QueueTable, StationTable
 from airqueue.models.mesh_allocation import allocate
@@ -27,17 +27,18 @@ RATE_BPS: Final = 11e6
 USUAL_FRAMES: Final = 50
 LARGE: Final = {"queue.limit": "1000 packets", "queue.ring": "50 packets"}
 """Linux of 2010: transmit queue, and the driver's descriptors of an access category (Table 2)."""
+WARM_UP_S: Final = 20
 RING_FRAMES: Final = 3
 """Reduced size of the test bed's driver ring."""
 
 _NS2: Final = {
-    "warm_up": "20 s",
+    "warm_up": f"{WARM_UP_S} s",
     "phy.control_rate": "1 Mb/s",
     "tcp.window": "10000 packets",
     "tcp.mss": "1460 B",
 }
 _LINUX: Final = {
-    "warm_up": "20 s",
+    "warm_up": f"{WARM_UP_S} s",
     "tcp.stack": "linux",
     "tcp.mss": "1448 B",
     # The test bed has Linux 2.6.35; small queues came with 3.6.
@@ -93,17 +94,34 @@ def sized_frames(hops: int, total: float | None = None, rule: str = "ratio") -> 
     return [*frames, frames[-1]]
 
 
+@dataclass(frozen=True, slots=True)
+class ChainEnds:
+    """Where the flow of a chain begins and ends."""
+
+    direction: Literal["up", "down"] = "up"
+    """To the gateway, or from it."""
+    server: str | None = None
+    """Delay of the wire to a server behind the gateway, which is then the flow's other end."""
+
+
 def chain(
     hops: int,
     spacing_m: float,
     seconds: int,
     changes: Mapping[str, object],
     frames: Sequence[int] | None = None,
+    *,
+    ends: ChainEnds | None = None,
 ) -> Description:
-    """Return a chain with a flow to its gateway, and with limits as ns-2 counts them."""
+    """Return a chain with a flow, and with limits as ns-2 counts them, the last node's first.
+
+    The flow is one to the gateway unless ``ends`` says otherwise.
+    """
     given = frames or [USUAL_FRAMES] * (hops + 1)
+    ends = ends or ChainEnds()
+    relays = [f"{mesh.NODE}{relay}" for relay in range(hops - 1, 0, -1)]
     # Every hop, even if frames reach farther.
-    route = {"flows.up.via": [f"{mesh.NODE}{relay}" for relay in range(hops - 1, 0, -1)]}
+    route = {f"flows.{ends.direction}.via": relays[:: 1 if ends.direction == "up" else -1]}
     return _description(
         mesh.chain(
             hops,
@@ -112,6 +130,8 @@ def chain(
             behaviour="ns2",
             limit=f"{USUAL_FRAMES - 1} packets",
             duration=f"{seconds} s",
+            direction=ends.direction,
+            server=ends.server,
             overrides={**_NS2, **route, **changes, **limits([each - 1 for each in given])},
         )
     )
@@ -303,7 +323,7 @@ def paced_link(packets: int, seconds: int) -> Description:
         Scenario(
             {
                 "duration": f"{seconds} s",
-                "warm_up": "20 s",
+                "warm_up": f"{WARM_UP_S} s",
                 "phy": {"standard": "802.11b"},
                 "stations": [{"name": "sink"}],
                 "hosts": [router, servers],

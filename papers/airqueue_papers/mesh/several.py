@@ -11,7 +11,7 @@ from airqueue.simulate.reported import known
 from airqueue_papers import measured
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
-from airqueue_papers.mesh import figures, networks, ns2
+from airqueue_papers.mesh import deviations, figures, networks, ns2
 from airqueue_papers.mesh.chains import HOPS, KEPT, Gain, cells, draw_table, gains
 from airqueue_papers.mesh.networks import FIFO50, SCHEMES, SIZED, TCPAP
 from airqueue_papers.picture import PaperFigure
@@ -86,6 +86,7 @@ def _calls(outcomes: Outcomes, table: str, network: str) -> Iterable[Finding]:
             time.mean > BOUND_MS if scheme is FIFO50 else time.mean < BOUND_MS,
             ns2.of(network, name, "call"),
         )
+    yield from deviations.jitters(outcomes, table)
     yield _bound(f"mesh.text.{table.replace('able', '')}_bound", times)
 
 
@@ -111,6 +112,7 @@ def _bound(name: str, times: Mapping[str, float]) -> Finding:
 def _compare_table6(outcomes: Outcomes) -> Iterable[Finding]:
     network = "parking-lot"
     yield from cells(outcomes, "mesh.table6.{}.{}", network, TRIED)
+    yield from deviations.over_flows(outcomes, "mesh.table6.{}.{}")
     for scheme, ending in ((TCPAP, "ap"), (SIZED, "ours")):
         yield from gains(outcomes, Gain(network, scheme.name, f"mesh.text.t6_{ending}"), TRIED)
     factor = figures.shorter(outcomes[FIFO50.name], outcomes[SIZED.name])
@@ -136,6 +138,7 @@ def _table6_runs(budget: Budget) -> Mapping[str, Run]:
 def _compare_table7(outcomes: Outcomes) -> Iterable[Finding]:
     network = "parking-lot-calls"
     yield from cells(outcomes, "mesh.table7.{}.ftp_{}", network, TRIED)
+    yield from deviations.over_flows(outcomes, "mesh.table7.{}.ftp_{}")
     yield from _calls(outcomes, "table7", network)
     below = figures.lost_percent(outcomes[SIZED.name], outcomes[TCPAP.name])
     tried = {}
@@ -181,6 +184,7 @@ def _table7_runs(budget: Budget) -> Mapping[str, Run]:
 
 def _compare_table8(outcomes: Outcomes) -> Iterable[Finding]:
     yield from cells(outcomes, "mesh.table8.{}.{}", "cross", TRIED)
+    yield from deviations.over_flows(outcomes, "mesh.table8.{}.{}")
     for scheme, ending in ((TCPAP, "ap"), (SIZED, "ours")):
         yield from gains(outcomes, Gain("cross", scheme.name, f"mesh.text.t8_{ending}"), TRIED)
 
@@ -188,6 +192,7 @@ def _compare_table8(outcomes: Outcomes) -> Iterable[Finding]:
 def _compare_table9(outcomes: Outcomes) -> Iterable[Finding]:
     network = "cross-calls"
     yield from cells(outcomes, "mesh.table9.{}.ftp_{}", network, TRIED)
+    yield from deviations.over_flows(outcomes, "mesh.table9.{}.ftp_{}")
     yield from _calls(outcomes, "table9", network)
     usual, sized = outcomes[FIFO50.name], outcomes[SIZED.name]
     pairs = {
