@@ -35,6 +35,7 @@ def document(reproduced: Sequence[Reproduced], budget: Budget) -> dict[str, Any]
         "verdicts": counts(records),
         "met": {sort: {"met": met, "of": of} for sort, (met, of) in shares(records).items() if of},
         "claims": [record.to_json() for record in records],
+        "tried": [each.to_json() for of in reproduced for each in of.tried],
         "beyond": {each.chosen.name: [*each.sentences] for each in reproduced if each.sentences},
     }
 

@@ -70,9 +70,7 @@ def _main_result(found: Mapping[int, Value]) -> Iterable[Finding]:
         f"{pairs[setting][0]:.1f} of {pairs[setting][1]} packets, {percent(off)} off.",
         holds=off <= _NEAR,
     )
-    # An estimate without an interval says nothing about the spread, and is as wide as itself.
-    ends = {n: 2 * each.mean if each.high is None else each.high for n, each in found.items()}
-    wide = {n: apart(ends[n], each.mean) for n, each in found.items()}
+    wide = {setting: _half_width(each) for setting, each in found.items()}
     widest = max(wide, key=lambda each: wide[each])
     yield Finding(
         "apq.val.tight",
@@ -80,6 +78,13 @@ def _main_result(found: Mapping[int, Value]) -> Iterable[Finding]:
         f"of {widest}.",
         holds=wide[widest] <= _NEAR,
     )
+
+
+def _half_width(value: Value) -> float:
+    """Return half of the interval as a share of the estimate; the whole of it without either."""
+    if value.high is None or value.mean <= 0:
+        return 1.0
+    return apart(value.high, value.mean)
 
 
 def _apart(found: Mapping[int, Value], settings: Iterable[int]) -> str:

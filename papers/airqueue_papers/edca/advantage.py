@@ -13,7 +13,7 @@ from airqueue_papers.edca.figures import found, jain, mean, runs
 from airqueue_papers.edca.scenarios import AP, UNENDING, network, saturated, tcp
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, Simulation
-from airqueue_papers.measured import apart, apart_above, interval, percent, series
+from airqueue_papers.measured import apart_above, interval, percent, series
 from airqueue_papers.picture import Panel, PaperFigure
 
 STATIONS: Final = 11
@@ -201,7 +201,7 @@ def _compare_cal(outcomes: Outcomes) -> Iterable[Finding]:
     )
     said = f"{words[0].upper()}{words[1:]}"
     yield Finding("edca.cal.short", said, holds=short >= (1 + _SIMILAR) * minute)
-    yield Finding("edca.cal.minute", said, holds=apart(minute, usual) <= _SIMILAR)
+    yield Finding("edca.cal.minute", said, holds=abs(minute - usual) <= _SIMILAR * usual)
 
 
 _WHOSE: Final = (

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from airqueue import text
 from airqueue.models.tcp_capacity import collision, collision_free
 from airqueue_papers import ns2
 from airqueue_papers.finding import Finding, Value
@@ -101,9 +102,9 @@ def _bounds(
     width = both[wide][1] / both[wide][0] - 1
     return Finding(
         "http.fig4.bounds",
-        f"The simulation is at most {percent(outside[far])} outside of Eqs (9) and (10), with {far} "
-        f"connections ({simulated[far]:.3f} Mb/s, and {both[far][0]:.3f} to {both[far][1]:.3f}); the "
-        f"two are at most {percent(width)} apart, with {wide}.",
+        f"The simulation is at most {percent(outside[far])} outside of Eqs (9) and (10), with "
+        f"{text.plural(far, 'connection')} ({simulated[far]:.3f} Mb/s, and {both[far][0]:.3f} to "
+        f"{both[far][1]:.3f}); the two are at most {percent(width)} apart, with {wide}.",
         holds=max(outside.values()) <= _BOUND and width <= _TIGHT,
     )
 

@@ -66,10 +66,12 @@ def _deviations(results: Results, figure: ConnectionFigure, scale: float) -> lis
     ]
 
 
-def _three(pattern: str, samples: Samples, words: str) -> Iterable[Finding]:
+def _three(
+    pattern: str, samples: Samples, words: str, beside: Mapping[str, str] | None = None
+) -> Iterable[Finding]:
     """Find a figure of the three schemes, which in print is largest with 50 packets.
 
-    pattern: claim of a scheme.
+    pattern: claim of a scheme; beside: scheme -> end of its sentence.
     """
     usual = samples[FIFO50.name]
     less = {
@@ -82,7 +84,8 @@ def _three(pattern: str, samples: Samples, words: str) -> Iterable[Finding]:
         smaller = less.values() if scheme is FIFO50 else [less[scheme.name]]
         yield figures.found(
             pattern.format(scheme.name),
-            f"{figures.number(ours.mean)} {words} with {scheme.label}",
+            f"{figures.number(ours.mean)} {words} with {scheme.label}"
+            f"{beside[scheme.name] if beside else ''}",
             (ours,),
             all(above(each) for each in smaller),
         )
@@ -111,14 +114,13 @@ def _series_runs(budget: Budget) -> Mapping[str, Run]:
     }
 
 
-def _over_packets_ms(outcomes: Outcomes, table: str, scheme: str) -> list[float]:
-    """Return the standard deviation of the data's delay in each run, every packet counted once."""
+def _series(outcomes: Outcomes, table: str, scheme: str) -> list[PlainSeries]:
     runs = [name for name in outcomes if name.startswith(f"{table}-{scheme}-")]
-    return [_spread_ms(calculated(outcomes, name)) for name in runs]
+    return [calculated(outcomes, name) for name in runs]
 
 
-def _spread_ms(seen: PlainSeries) -> float:
-    """Return the deviation of delays; an interval's mean counts by what arrived in the interval."""
+def _over_packets_ms(seen: PlainSeries) -> float:
+    """Return the deviation of the data's delays; an interval counts by what arrived in it."""
     flow = seen["flows"]["up"]
     rows = zip(seen["time_s"], flow["delay_mean_s"], flow["throughput_bps"], strict=True)
     found = [
@@ -131,10 +133,25 @@ def _spread_ms(seen: PlainSeries) -> float:
     return math.sqrt(sum(weight * (delay - mean) ** 2 for delay, weight in found) / total)
 
 
+def _of_estimate_ms(seen: PlainSeries) -> float:
+    """Return the deviation of TCP's own estimate, the smoothed round-trip time."""
+    rows = zip(seen["time_s"], seen["flows"]["up"]["srtt_s"], strict=True)
+    return 1e3 * stdev([rtt for time, rtt in rows if rtt and time and time > networks.WARM_UP_S])
+
+
 def _compare_series(outcomes: Outcomes) -> Iterable[Finding]:
     for table in SPACINGS_M:
-        samples = {each.name: _over_packets_ms(outcomes, table, each.name) for each in SCHEMES}
-        yield from _three(f"mesh.{table}.{{}}.rtt_std", samples, "ms over the packets")
+        runs = {each.name: _series(outcomes, table, each.name) for each in SCHEMES}
+        smoothed = {name: figures.value(map(_of_estimate_ms, of)) for name, of in runs.items()}
+        yield from _three(
+            f"mesh.{table}.{{}}.rtt_std",
+            {name: list(map(_over_packets_ms, of)) for name, of in runs.items()},
+            "ms over the packets",
+            {
+                name: f"; TCP's smoothed round-trip time deviates by {figures.number(each.mean)} ms"
+                for name, each in smoothed.items()
+            },
+        )
 
 
 # Downloads beside uploads.

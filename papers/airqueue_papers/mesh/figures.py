@@ -12,7 +12,6 @@ from airqueue_papers import claim, measured
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Outcomes
 from airqueue_papers.picture import Panel, PaperFigure, Series
-from airqueue_papers.verdict import Verdict, judge
 
 CALL = "call"
 
@@ -100,33 +99,6 @@ def lost_packets(results: Results) -> tuple[dict[str, float], dict[str, float]]:
 def share(part: float, of: float) -> float:
     """Return a share in percent; 0 if the whole is 0."""
     return 100 * part / of if of else 0.0
-
-
-def misses(name: str, ours: Value) -> bool:
-    """Return whether a number is outside its claim's tolerance."""
-    record = judge(claim.load("mesh").claims[name], Finding(name, "", (ours,)))
-    return record.verdict is Verdict.NOT_REPRODUCED
-
-
-def reason(name: str, ours: Value, sentence: str, tried: Mapping[str, Value], unit: str) -> str:
-    """Return a sentence about a number; for a miss also the setting that comes nearest to the print.
-
-    tried: unprinted setting -> the number with this setting.
-    """
-    if not tried or not misses(name, ours):
-        return sentence
-    hits = {label: each for label, each in tried.items() if not misses(name, each)}
-    printed = (claim.load("mesh").claims[name].numbers or [0])[0]
-    away = {label: abs(each.mean - printed) for label, each in (hits or tried).items()}
-    nearest = min(away, key=lambda label: away[label])
-    if not hits and away[nearest] >= abs(ours.mean - printed):
-        return f"{sentence}; none of the settings tried comes nearer: {_listed(tried, unit)}"
-    near = "is within the tolerance" if hits else "comes nearest"
-    return f"{sentence}; of what is not printed, {_listed({nearest: tried[nearest]}, unit)} {near}"
-
-
-def _listed(tried: Mapping[str, Value], unit: str) -> str:
-    return ", ".join(f"{number(of.mean)} {unit} {label}" for label, of in tried.items())
 
 
 def number(mean: float) -> str:

@@ -17,7 +17,7 @@ from airqueue.models.mesh_allocation import allocate
 from airqueue.models.mesh_buffer import neighbourhood_buffer
 from airqueue.models.mesh_exchange import mesh_exchange
 from airqueue.simulate import Scenario, mesh
-from airqueue_papers.item import Budget, Simulation
+from airqueue_papers.item import Budget, Setting, Simulation
 
 CLOSE_M: Final = {2: 130.0, 3: 130.0, 4: 130.0, 5: 110.0, 6: 90.0}
 """By hops: distance of neighbours at which all nodes of a chain sense each other."""
@@ -55,11 +55,6 @@ VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     SEPARATE: ("where sized buffers begin behind the source", {}),
 }
 """Settings that the paper does not print: name -> words for a sentence, and changes."""
-
-
-def described(variant: str) -> str:
-    """Return a sentence that describes a variant."""
-    return VARIANTS[variant][0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +159,21 @@ def runs_of(
         for variant in ("", *variants)
         if scheme is SIZED or variant != SEPARATE
     }
+
+
+def settings(variants: Iterable[str] = VARIANTS) -> tuple[Setting, ...]:
+    """Return the variants as settings of a whole table of the three schemes."""
+    return tuple(
+        Setting(
+            VARIANTS[variant][0],
+            {
+                scheme.name: name_of(scheme, variant)
+                for scheme in SCHEMES
+                if scheme is SIZED or variant != SEPARATE
+            },
+        )
+        for variant in variants
+    )
 
 
 def scheme_chain(
