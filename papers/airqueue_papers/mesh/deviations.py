@@ -59,11 +59,12 @@ def jitters(outcomes: Outcomes, table: str) -> Iterable[Finding]:
 
 
 def _deviations(results: Results, figure: ConnectionFigure, scale: float) -> list[float]:
-    """Return the standard deviation over the transfers in each replication."""
-    return [
-        scale * stdev([known(of[figure]) for of in run["connections"].values()])
-        for _, run in sorted(results.runs.items())
-    ]
+    """Return the standard deviation over the transfers in each replication, 0 of a single one."""
+    samples = []
+    for _, run in sorted(results.runs.items()):
+        flows = [known(of[figure]) for of in run["connections"].values()]
+        samples.append(scale * stdev(flows) if len(flows) > 1 else 0.0)
+    return samples
 
 
 def _three(
