@@ -45,7 +45,7 @@ def page(rows: Sequence[Row]) -> str:
 def misses(rows: Sequence[Row], settings: Sequence[Tried]) -> str:
     """Return the lines about what is missed and why, and about settings tried for whole items."""
     missed = [each for each in challenge.records(rows) if each.missed and _is_told(each)]
-    unknown = sum(each.why == UNEXPLAINED for each in missed)
+    unknown = sum(each.why.startswith(UNEXPLAINED) for each in missed)
     lines = [
         f"{len(missed)} claims are missed and not by construction; {unknown} of these misses are "
         f"{UNEXPLAINED}.",
@@ -56,7 +56,7 @@ def misses(rows: Sequence[Row], settings: Sequence[Tried]) -> str:
     by_reason: dict[str, list[Record]] = {}
     for each in missed:
         by_reason.setdefault(each.why, []).append(each)
-    for why, records in sorted(by_reason.items(), key=lambda pair: pair[0] == UNEXPLAINED):
+    for why, records in sorted(by_reason.items(), key=lambda pair: pair[0].startswith(UNEXPLAINED)):
         lines.append(f"| {why} | {'; '.join(map(_miss, records))} |")
     counts = [
         "| item | one setting for all its numbers | reproduced | same conclusion | not reproduced "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
@@ -110,14 +110,6 @@ def written(rows: Iterable[Tried]) -> str:
     for row in rows:
         writer.writerow((row.item, row.setting, *row.counts))
     return content.getvalue()
-
-
-def by_item(rows: Iterable[Tried]) -> Mapping[str, list[Tried]]:
-    """Return rows by their items, in their order."""
-    found: dict[str, list[Tried]] = {}
-    for row in rows:
-        found.setdefault(row.item, []).append(row)
-    return found
 
 
 def kept() -> str:

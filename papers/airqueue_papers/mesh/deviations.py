@@ -51,20 +51,38 @@ _OF_FLOWS: Final[Sequence[tuple[str, str, ConnectionFigure, float]]] = (
 
 def jitters(outcomes: Outcomes, table: str) -> Iterable[Finding]:
     """Find the jitters of the calls of a table."""
-    samples = {
-        each.name: figures.samples_of_calls(outcomes[each.name], "jitter_s", 1e3)
-        for each in SCHEMES
-    }
-    return _three(f"mesh.{table}.{{}}.voip_jitter", samples, "ms of jitter, by RFC 3550,")
+    results = {each.name: outcomes[each.name] for each in SCHEMES}
+    spread = {name: figures.value(_over_calls_ms(of)) for name, of in results.items()}
+    return _three(
+        f"mesh.{table}.{{}}.voip_jitter",
+        {name: figures.samples_of_calls(of, "jitter_s", 1e3) for name, of in results.items()},
+        "ms of jitter, by RFC 3550,",
+        {
+            name: f"; the calls' mean delays deviate by {figures.number(each.mean)} ms over the calls"
+            for name, each in spread.items()
+        },
+    )
+
+
+def _over_calls_ms(results: Results) -> list[float]:
+    """Return the standard deviation of the calls' mean delays in each replication."""
+    return [
+        _spread([1e3 * known(run["flows"][name]["delay_mean_s"]) for name in figures.calls(run)])
+        for _, run in sorted(results.runs.items())
+    ]
 
 
 def _deviations(results: Results, figure: ConnectionFigure, scale: float) -> list[float]:
-    """Return the standard deviation over the transfers in each replication, 0 of a single one."""
-    samples = []
-    for _, run in sorted(results.runs.items()):
-        flows = [known(of[figure]) for of in run["connections"].values()]
-        samples.append(scale * stdev(flows) if len(flows) > 1 else 0.0)
-    return samples
+    """Return the standard deviation over the transfers in each replication."""
+    return [
+        _spread([scale * known(of[figure]) for of in run["connections"].values()])
+        for _, run in sorted(results.runs.items())
+    ]
+
+
+def _spread(values: Sequence[float]) -> float:
+    """Return the standard deviation, 0 of less than two values."""
+    return stdev(values) if len(values) > 1 else 0.0
 
 
 def _three(

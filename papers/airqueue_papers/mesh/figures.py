@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from airqueue.figures import FigureOf, FlowFigure
+from airqueue.figures import FigureOf, Figures, FlowFigure
 from airqueue.simulate import Results
 from airqueue.simulate.reported import known, of_each
 from airqueue_papers import claim, measured
@@ -51,11 +51,16 @@ def of_calls(results: Results, figure: FlowFigure, scale: float) -> Value:
     return value(samples_of_calls(results, figure, scale))
 
 
+def calls(run: Figures) -> list[str]:
+    """Return the names of the calls in a replication."""
+    return [name for name in run["flows"] if name.startswith(CALL)]
+
+
 def samples_of_calls(results: Results, figure: FlowFigure, scale: float) -> list[float]:
     """Return the mean of a figure over the calls in each replication."""
     samples = []
     for _, run in sorted(results.runs.items()):
-        numbers = [of[figure] for name, of in run["flows"].items() if name.startswith(CALL)]
+        numbers = [run["flows"][name][figure] for name in calls(run)]
         heard = [each for each in numbers if each is not None]
         samples.append(scale * sum(heard) / len(heard) if heard else 0.0)
     return samples
