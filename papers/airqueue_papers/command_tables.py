@@ -136,7 +136,7 @@ def _table(records: Sequence[Record]) -> Table:
             style=_STYLES[record.verdict],
         )
         if record.missed:
-            table.add_row(f"  {record.reason} Why missed: {record.why}", style="dim")
+            table.add_row(f"  {record.reason} Why missed: {record.why}.", style="dim")
     return table
 
 

@@ -96,7 +96,7 @@ def _row(record: Record, numbers: Mapping[str, str], page: str) -> str:
 
 
 def _miss(record: Record) -> str:
-    return f"<p>Why missed: {prose(record.why)}</p>" if record.missed else ""
+    return f"<p>Why missed: {prose(record.why)}.</p>" if record.missed else ""
 
 
 def _numbers(record: Record, usual: float) -> dict[str, str]:
