@@ -88,7 +88,8 @@ def sentence(of: Sequence[Tried]) -> str:
     usual, *others = of
     number = sum(usual.counts)
     best = max(others, key=lambda each: each.counts[0])
-    said = f"Of {text.plural(number, 'number')} {usual.counts[0]} are reproduced as judged"
+    verb = "is" if usual.counts[0] == 1 else "are"
+    said = f"Of {text.plural(number, 'number')} {usual.counts[0]} {verb} reproduced as judged"
     if best.counts[0] <= usual.counts[0]:
         return f"{said}, and no more with any other setting for all of them."
     return f"{said}, and {best.counts[0]} {best.setting}."

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import io
 
-from airqueue_papers import challenge, miss, tried
+import pytest
+from rich.console import Console
+
+from airqueue_papers import challenge, command_tables, miss, tried
 from airqueue_papers.claim import PAPERS, load
-from airqueue_papers.reproduction import choose
+from airqueue_papers.reproduction import Reproduced, choose
 from airqueue_papers.tried import AS_JUDGED, COUNTED, Tried
 from airqueue_papers.verdict import Record, Verdict
 
@@ -84,3 +87,15 @@ def test_the_sentence_names_a_setting_that_explains_more(reproduced, said):
         Tried("mesh.table3", "with a wider window", (reproduced, 1, 1, 4 - reproduced)),
     ]
     assert tried.sentence(rows).startswith(said)
+
+
+def test_the_command_tells_why_and_what_settings_explain():
+    record = Record(load("http").claims["http.nb_multi"], Verdict.NOT_REPRODUCED, "Two nodes.")
+    rows = [Tried("http.fig4", AS_JUDGED, (2, 1, 0, 0)), Tried("http.fig4", "else", (3, 0, 0, 0))]
+    (chosen,) = choose(["http.fig4"])
+    console = Console(width=300, record=True, file=io.StringIO())
+    command_tables.show(console, [Reproduced(chosen, {}, [record], (), (), rows)])
+    shown = console.export_text()
+    assert f"Two nodes. Why missed: {record.why}." in shown
+    assert "one setting for all numbers" in shown
+    assert "Of 3 numbers 2 are reproduced as judged, and 3 else." in shown

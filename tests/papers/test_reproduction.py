@@ -78,6 +78,12 @@ def test_the_command(tmp_path):
     assert written["items"] == QUICK
     assert [each["id"] for each in written["claims"]][:2] == ["apq.fig6.cisco", "apq.fig6.netgear"]
     assert sum(written["verdicts"].values()) == len(written["claims"]) == 5
+    assert all(
+        bool(each["why_missed"])
+        == (each["verdict"] in ("not reproduced", "same conclusion, other number"))
+        for each in written["claims"]
+    )
+    assert written["tried"] == []
     table = run(*QUICK, "--out", str(tmp_path))
     assert "5 claims:" in table.stdout
     assert "not testable here" in table.stdout
