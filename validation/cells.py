@@ -28,10 +28,23 @@ _THROUGHPUT = "aggregate IP throughput"
 _COLLIDED = "collided fraction of attempts"
 _RATIO = "throughput ratio of the second station to the first"
 _SEEDS = 5
+_RATIO_TRANSMISSIONS = 100_000_000
+"""Of the Monte Carlo of two stations: with small windows one of the two seldom succeeds."""
+_RATIO_LONGER = 100
+"""How many times longer our runs of these are, for the same reason."""
+
+
+def longer(stations: int) -> int:
+    """How many times longer a cell is simulated: few stations collide rarely, and at little cost.
+
+    With p collisions among n transmissions two standard errors of p are some 3 sqrt(p/n); p grows
+    nearly as the number of stations, and the share of p that matters is 1 to 2 %.
+    """
+    return max(2, 400 // stations**2) if stations > 1 else 1
 
 
 def claims(seconds: float) -> list[Claim]:
-    """Return the claims; ``seconds`` of simulated time for each of five seeds."""
+    """Return the claims; ``seconds`` of simulated time for each of five seeds, and `longer`."""
     cells = [("ns2", "b"), ("ns3", "b"), ("ns3", "a"), ("ns3", "g")]
     found = [
         _simulator(behaviour, standard, quantity, seconds)
@@ -53,8 +66,6 @@ def _rows() -> list[dict[str, str]]:
 def _cell(row: Mapping[str, str], seconds: float) -> Cell:
     """The cell of a row of the references."""
     stations = int(row["stations"])
-    # Few stations collide rarely, and their frames cost less to simulate.
-    longer = max(1, 10 // stations) if stations > 1 else 1
     edca = [
         Edca(*(int(row[f"{key}_{station}"]) for key in ("aifsn", "cw_min", "cw_max", "txop_us")))
         for station in (1, 2)
@@ -70,7 +81,7 @@ def _cell(row: Mapping[str, str], seconds: float) -> Cell:
         rts=row["rts"] == "on",
         edca=tuple(edca),
         layout=row["layout"],
-        seconds=longer * seconds,
+        seconds=longer(stations) * seconds,
         warm_up_s=1.0,
     )
 
@@ -161,7 +172,9 @@ def _waits(ip_bytes: int, control_mbps: int, *, rts: bool) -> Waits:
 def _exact(at: int, transmissions: int) -> tuple[tuple[float, float], tuple[float, float]]:
     n, ip_bytes, control, rts = _STANDARD_CELLS[at]
     waits = _waits(ip_bytes, control, rts=rts)
-    rates = exact_cell(n, waits, runs=20, transmissions=transmissions, seed=at)
+    # All runs are one array: many runs of few stations cost as much as few runs of many.
+    runs = 20 * max(1, 400 // n)
+    rates = exact_cell(n, waits, runs=runs, transmissions=transmissions, seed=at)
     return mean_and_error(rates.packets_per_s * 8 * ip_bytes), mean_and_error(rates.collided)
 
 
@@ -169,7 +182,7 @@ def _exact(at: int, transmissions: int) -> tuple[tuple[float, float], tuple[floa
 def _standard_cell(at: int, seconds: float) -> Results:
     n, ip_bytes, control, rts = _STANDARD_CELLS[at]
     description = {
-        "duration": f"{seconds} s",
+        "duration": f"{longer(n) * seconds} s",
         "phy": {"standard": "802.11b", "control_rate": f"{control} Mb/s"},
         "mac": {"rts_threshold": "0 B"} if rts else {},
         "stations": [{"name": "ap"}, {"name": "sta", "count": n}],
@@ -234,8 +247,11 @@ def _against_kernel(
     points: list[Point] = []
     for setting, x, offset, cw, rule in settings:
         pair = _pair(rule, {}, {"aifsn": 2 + offset, "cw_min": cw})
-        ours = Scenario({**pair, "duration": f"{seconds} s"}).simulate(seed=3, replications=_SEEDS)
-        exact = slots([1, 1], [0, offset], [31, cw], 1023, rule=rule, transmissions=4_000_000)
+        long = {**pair, "duration": f"{_RATIO_LONGER * seconds} s"}
+        ours = Scenario(long).simulate(seed=3, replications=_SEEDS)
+        exact = slots(
+            [1, 1], [0, offset], [31, cw], 1023, rule=rule, transmissions=_RATIO_TRANSMISSIONS
+        )
         real = exact.ratio(1, 0)
         points.append(beside(setting, x, _ratio(ours), real.mean, real.half_width / 2.0))
     return points
