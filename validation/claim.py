@@ -48,8 +48,8 @@ class Point:
     def judge(self, tolerance: float, absolute: float = 0.0) -> Verdict:
         """Return whether the model is within the greater tolerance, if that can be told.
 
-        A setting differs if two standard errors do not bridge the distance to the tolerance. It agrees
-        if the model is within the tolerance, and two standard errors are no more than the tolerance.
+        A setting differs if two standard errors do not bridge the distance to the tolerance. It
+        agrees if the model is within the tolerance, and two standard errors are no more than that.
         All else is too noisy: a wide interval must not stand for agreement.
         """
         allowed = max(tolerance * abs(self.reference), absolute)
