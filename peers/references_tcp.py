@@ -160,7 +160,7 @@ def sessions(nodes: int, law: str, window: int, cpu_limit_s: float = 60.0) -> Tc
     at_mean = AtMeanSize(
         DELAY_AT_MEAN, "s", lambda _: 0.0, lambda _: 1.0, 0.03, scenario.mean_segments
     )
-    quantities = (
+    quantities: tuple[Quantity[Run], ...] = (
         per_session(DELAY, "s", lambda r: r.delay_s, math.inf),
         at_mean,
         per_session(SEGMENTS, "1", lambda r: r.segments, math.inf),
