@@ -16,7 +16,7 @@ from validation.cells import beside, mean_and_error
 from validation.claim import Claim, Point
 
 _SEEDS = 5
-_SECONDS = {"persistent": 20.0, "delays": 570.0, "rates": 570.0}
+_SECONDS = {"persistent": 80.0, "delays": 2280.0, "rates": 2280.0}
 _SESSIONS = 4_000
 """Approximate number of sessions of each cell in each replication."""
 
