@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=Path("docs/reproduction.md"))
     parser.add_argument("--workers", type=int, help="by default as many as there are cores")
     parser.add_argument("--cluster", metavar="tcp://HOST:PORT", help="a Dask scheduler")
+    parser.add_argument("--page-only", action="store_true", help="of the file; no runs")
     arguments = parser.parse_args()
     backend = Cluster(arguments.cluster) if arguments.cluster else Local(arguments.workers)
     began, plan = time.monotonic(), read()
@@ -26,11 +27,12 @@ def main() -> None:
     def say(words: str) -> None:
         print(f"{time.monotonic() - began:6.0f} s  {words}", flush=True)
 
-    found = search.Search(plan, Store(arguments.runs), backend, say).run()
-    text = search.written(plan, found)
-    write_atomically(search.FILE, text)
+    if not arguments.page_only:
+        found = search.Search(plan, Store(arguments.runs), backend, say).run()
+        write_atomically(search.FILE, search.written(plan, found))
     # Of the file, whose numbers are rounded: the page can be made again from the file alone.
-    changed = page.replaced(arguments.page.read_text("utf-8"), plan, search.read(plan, text))
+    found = search.read(plan, search.FILE.read_text("utf-8"))
+    changed = page.replaced(arguments.page.read_text("utf-8"), plan, found)
     write_atomically(arguments.page, changed)
 
 
