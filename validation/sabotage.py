@@ -21,7 +21,6 @@ from airqueue_papers.item import Budget
 from airqueue_papers.sabotage import campaign, chosen_for
 from airqueue_papers.tally import sentences, tally
 from airqueue_papers.verdict import NOT_DISCRIMINATING, Record
-from validation import marked
 
 BEGIN: Final = "<!-- The next lines are written by `make sabotage`. -->\n"
 END: Final = "<!-- End of what `make sabotage` writes. -->\n"
@@ -72,7 +71,11 @@ def _mechanisms(records: Iterable[Record]) -> str:
 
 def replaced(text: str, rows: Sequence[Row]) -> str:
     """Return the text of the page with its lines written anew. Raises ValueError without a place."""
-    return marked.replaced(text, BEGIN, END, page(rows), "the counts")
+    before, found, rest = text.partition(BEGIN)
+    _, ends, after = rest.partition(END)
+    if not found or not ends:
+        raise ValueError("docs/reproduction.md has no place for the counts: two comments mark it")
+    return before + page(rows) + after
 
 
 def main() -> None:
