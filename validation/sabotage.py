@@ -24,6 +24,7 @@ from airqueue_papers.sabotage import campaign, chosen_for
 from airqueue_papers.tally import sentences, tally
 from airqueue_papers.tried import Tried
 from airqueue_papers.verdict import BY_CONSTRUCTION, NOT_DISCRIMINATING, Record
+from validation import marked
 
 BEGIN: Final = "<!-- The next lines are written by `make sabotage`. -->\n"
 END: Final = "<!-- End of what `make sabotage` writes. -->\n"
@@ -116,17 +117,9 @@ def _mechanisms(records: Iterable[Record]) -> str:
 
 def replaced(text: str, rows: Sequence[Row], settings: Sequence[Tried]) -> str:
     """Return the text of the page with its lines written anew. Raises ValueError without a place."""
-    text = _between(text, (BEGIN, END), page(rows))
-    return _between(text, (MISSES_BEGIN, MISSES_END), misses(rows, settings))
-
-
-def _between(text: str, marks: tuple[str, str], lines: str) -> str:
-    """Return the text with other lines between two comments, which the lines repeat."""
-    before, found, rest = text.partition(marks[0])
-    _, ends, after = rest.partition(marks[1])
-    if not found or not ends:
-        raise ValueError("docs/reproduction.md has no place for the lines: two comments mark it")
-    return before + lines + after
+    text = marked.replaced(text, BEGIN, END, page(rows), "the counts")
+    lines = misses(rows, settings)
+    return marked.replaced(text, MISSES_BEGIN, MISSES_END, lines, "the misses")
 
 
 def main() -> None:

@@ -143,5 +143,5 @@ def test_the_page_is_that_of_the_file():
     text = page.read_text("utf-8")
     settings = tried.read(tried.kept())
     assert validation.replaced(text, challenge.read(file), settings) == text
-    with pytest.raises(ValueError, match="has no place for the lines"):
+    with pytest.raises(ValueError, match="has no place for the counts"):
         validation.replaced("# A page\n", [], [])

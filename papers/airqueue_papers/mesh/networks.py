@@ -181,7 +181,7 @@ def scheme_chain(
 ) -> Description:
     """Return a chain with one of the three schemes; sized buffers as the paper prints them."""
     changes = VARIANTS[variant][1] if variant else {}
-    frames = sized_frames(hops) if scheme is SIZED else None
+    frames = sized_frames(hops) if scheme.name == SIZED.name else None
     if frames and variant == SEPARATE:
         frames = [USUAL_FRAMES, *frames[:-1]]
     return chain(hops, spacing_m, seconds, {**scheme.changes, **changes}, frames)
@@ -195,7 +195,7 @@ def several(
     variant: str = "",
 ) -> Description:
     """Return the parking lot or the cross, with or without a G.729 call beside each transfer."""
-    sized = dict(FLOWS_APART) if scheme is SIZED else {}
+    sized = dict(FLOWS_APART) if scheme.name == SIZED.name else {}
     if sized and variant == SEPARATE:
         sized["buffers.source"] = SEPARATE
     changes = VARIANTS[variant][1] if variant else {}
