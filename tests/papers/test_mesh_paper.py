@@ -360,6 +360,12 @@ def test_a_setting_explains_all_cells_of_a_table_or_some():
     assert "mesh.table6.sized.rtt" not in missed
 
 
+def test_tcp_s_own_estimates_are_told_beside_the_print():
+    table3, table4 = ITEMS["deviations"].says(outcomes(ITEMS["deviations"], network()))
+    assert "22 (2.83) with sized buffers, printed 22 (2)" in table3
+    assert table4.startswith("Table 4: TCP's own estimate")
+
+
 def test_every_item_with_settings_has_their_runs():
     for name, item in ITEMS.items():
         for budget in Budget:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import stdev
+from statistics import fmean, stdev
 from typing import Final
 
 from airqueue.description import Description
@@ -17,7 +17,8 @@ from airqueue.runs import Work
 from airqueue.simulate import Results
 from airqueue.simulate.reported import known
 from airqueue.simulate.work import PlainSeries
-from airqueue_papers.finding import Finding
+from airqueue_papers.claim import load
+from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run, calculated
 from airqueue_papers.measured import above, apart
 from airqueue_papers.mesh import figures, networks
@@ -152,16 +153,22 @@ def _over_packets_ms(seen: PlainSeries) -> float:
     return math.sqrt(sum(weight * (delay - mean) ** 2 for delay, weight in found) / total)
 
 
-def _of_estimate_ms(seen: PlainSeries) -> float:
-    """Return the deviation of TCP's own estimate, the smoothed round-trip time."""
+def _estimates_ms(seen: PlainSeries) -> list[float]:
+    """Return TCP's own estimates over time, the smoothed round-trip times."""
     rows = zip(seen["time_s"], seen["flows"]["up"]["srtt_s"], strict=True)
-    return 1e3 * stdev([rtt for time, rtt in rows if rtt and time and time > networks.WARM_UP_S])
+    return [1e3 * rtt for time, rtt in rows if rtt and time and time > networks.WARM_UP_S]
+
+
+def _smoothed(runs: Sequence[PlainSeries]) -> tuple[Value, Value]:
+    """Return mean and standard deviation of TCP's estimates, over the replications."""
+    estimates = list(map(_estimates_ms, runs))
+    return figures.value(map(fmean, estimates)), figures.value(map(stdev, estimates))
 
 
 def _compare_series(outcomes: Outcomes) -> Iterable[Finding]:
     for table in SPACINGS_M:
         runs = {each.name: _series(outcomes, table, each.name) for each in SCHEMES}
-        smoothed = {name: figures.value(map(_of_estimate_ms, of)) for name, of in runs.items()}
+        smoothed = {name: _smoothed(of)[1] for name, of in runs.items()}
         yield from _three(
             f"mesh.{table}.{{}}.rtt_std",
             {name: list(map(_over_packets_ms, of)) for name, of in runs.items()},
@@ -170,6 +177,22 @@ def _compare_series(outcomes: Outcomes) -> Iterable[Finding]:
                 name: f"; TCP's smoothed round-trip time deviates by {figures.number(each.mean)} ms"
                 for name, each in smoothed.items()
             },
+        )
+
+
+def _say_estimates(outcomes: Outcomes) -> Iterable[str]:
+    claims = load("mesh").claims
+    for table in SPACINGS_M:
+        words = []
+        for scheme in SCHEMES:
+            pair = _smoothed(_series(outcomes, table, scheme.name))
+            mean, deviation = (figures.number(each.mean) for each in pair)
+            of = claims[f"mesh.{table}.{scheme.name}.rtt"]
+            printed = f"printed {of.printed} ({of.std:g})"
+            words.append(f"{mean} ({deviation}) with {scheme.label}, {printed}")
+        yield (
+            f"{table.replace('table', 'Table ')}: TCP's own estimate of the round-trip time has, over"
+            f" time, these means and standard deviations in ms: {'; '.join(words)}."
         )
 
 
@@ -228,6 +251,7 @@ ITEMS: Final = (
             "The paper does not say over what the deviations are taken. Here they are those of the "
             "one-way delays of the flow's packets: acknowledgements hardly wait on their way back.",
         ),
+        says=_say_estimates,
     ),
     Item(
         "updown",
