@@ -88,7 +88,8 @@ def _outcome(plan: Plan, found: Sequence[Evaluated], usual: Evaluated, best: Eva
         f"{100 * plan.explained:.0f} % of the print, fitted or not. Each table for itself is "
         f"explained: {', '.join(by_table)} settings. The most that one setting explains is "
         f"{most} of {len(plan.tables)}. {_fall(plan, usual, best)} The setting that comes nearest "
-        f"to the fitted cells explains {_listed(explained(plan, best))}, the usual one {_listed(explained(plan, usual))}."
+        f"to the fitted cells explains {_listed(explained(plan, best))}, the usual one "
+        f"{_listed(explained(plan, usual))}."
     )
 
 
