@@ -87,8 +87,9 @@ def _outcome(plan: Plan, found: Sequence[Evaluated], usual: Evaluated, best: Eva
         f"{said} A setting explains a table if every cell is within "
         f"{100 * plan.explained:.0f} % of the print, fitted or not. Each table for itself is "
         f"explained: {', '.join(by_table)} settings. The most that one setting explains is "
-        f"{most} of {len(plan.tables)}. {_fall(plan, usual, best)} The setting that comes nearest to the fitted cells explains "
-        f"{_listed(explained(plan, best))}, the usual one {_listed(explained(plan, usual))}."
+        f"{most} of {len(plan.tables)}. {_fall(plan, usual, best)} The setting that comes nearest "
+        f"to the fitted cells explains {_listed(explained(plan, best))}, the usual one "
+        f"{_listed(explained(plan, usual))}."
     )
 
 
@@ -147,8 +148,8 @@ def _agreement(plan: Plan, found: Sequence[Evaluated], fitted: Collection[str]) 
     seen = [error(plan, each.cells, fitted) for each in drawn]
     unseen = [error(plan, each.cells, plan.held_out) for each in drawn]
     # Spearman's: the correlation of ranks, which no two settings share.
-    ranks = [np.argsort(np.argsort(errors)) for errors in (seen, unseen)]
-    rank = float(np.corrcoef(*ranks)[0, 1])
+    one, other = (np.argsort(np.argsort(errors)) for errors in (seen, unseen))
+    rank = float(np.corrcoef(one, other)[0, 1])
     return (
         f"Over the {len(drawn)} drawn settings the errors of fitted and of held-out cells have a "
         f"rank correlation of {rank:.2f}, and medians of {median(seen):.2f} and {median(unseen):.2f}."
