@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact sabotage demo demo-diagnose fuzz binaries wheel deb deny clean \
+.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact joint-fit sabotage demo demo-diagnose fuzz binaries wheel deb deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -140,6 +140,9 @@ gallery-exact: $(VENV)/.installed  ## the kernel's TCP in the papers' networks, 
 
 sabotage: $(VENV)/.installed  ## the papers' mechanisms switched off one by one, and the first lines of docs/reproduction.md; takes some minutes
 	$(BIN)/python -m validation.sabotage --site $(TARGET)/gallery
+
+joint-fit: $(VENV)/.installed  ## one search for what the MESH paper does not print, and its lines of docs/reproduction.md; takes the better part of half an hour
+	$(BIN)/python -m validation.joint_fit --runs $(TARGET)/joint-fit
 
 gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; takes ten minutes to half an hour
 	$(BIN)/python -m validation.gallery --out docs --site $(TARGET)/gallery --budget $(BUDGET)

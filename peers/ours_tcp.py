@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from statistics import fmean
 from typing import Any
 
 from airqueue.simulate import Scenario as Network
@@ -105,8 +106,15 @@ def run_ours(scenario: Transfers | Sessions) -> Transferred | Browsed:
         sessions=medium["sessions"],
         delay_s=medium["sessions"] * medium["session_mean_s"],
         segments=medium["goodput_bps"] * scenario.seconds / 8 / scenario.segment_bytes,
+        delay_p50_s=mean_median_s(figures),
+        delay_p95_s=medium["session_p95_s"],
         **cost,
     )
+
+
+def mean_median_s(figures: Mapping[str, Any]) -> float:
+    """The mean over stations of the median of each one's sessions, as `sessions.tcl` reports it."""
+    return fmean(each["session_p50_s"] for each in figures["connections"].values())
 
 
 def timed(network: dict[str, Any], of: Scenario) -> tuple[Mapping[str, Any], dict[str, Any]]:

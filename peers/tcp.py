@@ -235,7 +235,7 @@ class Transferred(Run):
 
 @dataclass(frozen=True, kw_only=True)
 class Browsed(Run):
-    """Sums over sessions of `Sessions`."""
+    """Sums over sessions of `Sessions`, and quantiles."""
 
     sessions: float
     delay_s: float
@@ -243,6 +243,10 @@ class Browsed(Run):
     # Who does not know each session does not know these.
     segments_squared: float = math.nan
     delay_s_times_segments: float = math.nan
+    delay_p50_s: float = math.nan
+    """Mean over stations of the median of each one's sessions."""
+    delay_p95_s: float = math.nan
+    """95th percentile of all sessions of a run."""
 
 
 def run(scenario: Transfers | Sessions, *, watch: bool = True) -> Transferred | Browsed:

@@ -140,6 +140,13 @@ def test_sessions_take_what_their_segments_take() -> None:
     )
     # Two exchanges: 2815 us on the air, DIFS twice, two backoffs that overlap in part.
     assert 2815e-6 + 100e-6 < each < 2815e-6 + 100e-6 + 600e-6
+    # Half of the exponential sizes are below ln 2 of their mean, 95 % below ln 20; a quantile of 300
+    # sessions has a standard error of some 8 %.
+    rest = run.delay_s / run.sessions - each * run.segments / run.sessions
+    for seconds, share in ((run.delay_p50_s, 0.5), (run.delay_p95_s, 0.95)):
+        segments = math.ceil(-math.log(1 - share) * 30)
+        assert seconds == pytest.approx(rest + each * segments, rel=3 * 0.08)
+    assert run.delay_p50_s < run.delay_s / run.sessions < run.delay_p95_s
 
 
 @ns2

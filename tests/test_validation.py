@@ -9,7 +9,7 @@ import pytest
 
 from validation import ampdu, page
 from validation.__main__ import SECONDS, SUBJECTS, TRANSMISSIONS, generate
-from validation.claim import REFERENCES, Claim, Point, simulated
+from validation.claim import REFERENCES, Claim, Point, Verdict, simulated
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -72,13 +72,55 @@ def test_figures_are_there_and_shown(made):
     assert all(f"](validation/{name})" in page for name in drawn)
 
 
-def test_a_claim_fails_where_a_covered_point_differs():
-    far = Point("far", 1, 1.2, 1.0, 0.01)
-    assert not far.agrees(0.1)
-    assert far.agrees(0.18)  # with two standard errors
-    claim = Claim("x", "X", "", "", "", 0.1, "", [far])
-    assert not claim.holds
-    assert Claim("x", "X", "", "", "", 0.1, "", [Point("far", 1, 1.2, 1, 0.01, False)]).holds
+def claim_of(*points: Point, tolerance: float = 0.1) -> Claim:
+    return Claim("x", "X", "", "", "", tolerance, "", points)
+
+
+def point(model: float, error: float, *, inside: bool = True) -> Point:
+    return Point("p", 1, model, 1.0, error, inside)
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "verdict"),
+    [
+        (1.1 - 1e-9, 0.05, Verdict.AGREES),
+        (0.9 + 1e-9, 0.0, Verdict.AGREES),
+        (1.0, 0.0501, Verdict.TOO_NOISY),  # nothing was found, and nothing could have been
+        (1.1001, 0.01, Verdict.TOO_NOISY),  # beyond the tolerance, perhaps by chance
+        (1.12 + 1e-9, 0.01, Verdict.DIFFERS),
+        (0.88 - 1e-9, 0.01, Verdict.DIFFERS),
+        (1.5, 0.19, Verdict.DIFFERS),  # not even wide intervals bridge this
+        (0.6074, 0.27, Verdict.TOO_NOISY),
+    ],
+)
+def test_a_setting_agrees_only_where_a_difference_would_have_been_seen(model, error, verdict):
+    assert point(model, error).judge(0.1) is verdict
+
+
+def test_the_least_tolerance_is_for_the_interval_too():
+    assert Point("p", 1, 0.3, 0.2, 0.06).judge(0.1, absolute=0.1) is Verdict.TOO_NOISY
+    assert Point("p", 1, 0.3 - 1e-9, 0.2, 0.05).judge(0.1, absolute=0.1) is Verdict.AGREES
+
+
+def test_a_claim_holds_where_a_covered_setting_agrees_and_none_differs():
+    good, noisy, far = point(1.0, 0.01), point(1.0, 0.2), point(1.2, 0.01)
+    assert claim_of(good, noisy).holds
+    assert not claim_of(good, far).holds
+    assert not claim_of(noisy).holds
+    assert claim_of(good, point(1.2, 0.01, inside=False)).holds
+    assert claim_of(good, noisy, far).counts == dict.fromkeys(Verdict, 1)
+
+
+def test_settings_that_cannot_be_told_are_counted_apart(tmp_path):
+    good, noisy, far = point(1.01, 0.01), point(1.4, 0.3), point(1.2, 0.01)
+    page.write({"S": [claim_of(good, noisy), claim_of(good, far), claim_of(noisy)]}, tmp_path)
+    text = (tmp_path / "validation.md").read_text("utf-8")
+    assert "Of 3 settings that can be told 2 agree with their reference and 1 differ." in text
+    assert "2 settings are too noisy to tell. 1 of 3 claims hold." in text
+    assert "**1 of 1 settings agree. 1 is too noisy to tell.**" in text
+    assert "| 10 % | +1.00% | 1 |  | 1 | yes |" in text
+    assert "| 10 % | +20.00% | 1 | 1 |  | **no** |" in text
+    assert "| 10 % | - |  |  | 1 | cannot be told |" in text
 
 
 def references() -> list[dict[str, str]]:

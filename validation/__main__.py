@@ -53,7 +53,9 @@ def main() -> None:
     arguments = parser.parse_args()
     for subject, claims in generate(arguments.out, arguments.transmissions).items():
         for claim in claims:
-            print(f"{'holds' if claim.holds else 'DOES NOT HOLD':14}{subject}: {claim.title}")
+            counts = ", ".join(f"{n} {verdict}" for verdict, n in sorted(claim.counts.items()))
+            said = "holds" if claim.holds else "DOES NOT HOLD"
+            print(f"{said:14}{subject}: {claim.title} ({counts})")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from airqueue.simulate import Results
 from peers.references import FAILED, THROUGHPUT
 from peers.references_ampdu import OLD_SHARE, TABLE
 from peers.scenario import RESPONSE_MBPS, Cell, Radio
-from validation.cells import beside, mean_and_error, simulated_cell
+from validation.cells import beside, longer, mean_and_error, simulated_cell
 from validation.claim import Claim, Point
 
 _WHAT = {THROUGHPUT.name: "throughput", FAILED.name: "collisions", OLD_SHARE: "old stations"}
@@ -37,10 +37,11 @@ def _rows() -> list[dict[str, str]]:
 
 def cell(row: Mapping[str, str], seconds: float) -> Cell:
     """The cell of a row of the references."""
+    stations = int(row["stations"])
     whole = ("mcs", "width_mhz", "streams", "ampdu_bytes", "window")
     return Cell(
         standard=row["standard"],
-        stations=int(row["stations"]),
+        stations=stations,
         old_stations=int(row["old_stations"]),
         ip_bytes=int(row["ip_bytes"]),
         data_mbps=float(row["old_mbps"] or 0),
@@ -53,7 +54,7 @@ def cell(row: Mapping[str, str], seconds: float) -> Cell:
             explicit_bar=row["explicit_bar"] == "on",
         ),
         mpdu_loss=float(row["mpdu_loss"]),
-        seconds=seconds,
+        seconds=min(10, longer(stations)) * seconds,
         warm_up_s=1.0,
     )
 

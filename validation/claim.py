@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
 from airqueue.models.edca_slots import Estimate
 
 REFERENCES = Path(__file__).parent / "references.csv"
+
+
+class Verdict(StrEnum):
+    """What a setting says of a claim."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    TOO_NOISY = "too noisy to tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +45,18 @@ class Point:
             return 0.0 if self.model == 0.0 else math.inf
         return self.model / self.reference - 1.0
 
-    def agrees(self, tolerance: float, absolute: float = 0.0) -> bool:
-        """Whether the model is within the greater tolerance and two standard errors."""
-        allowed = max(tolerance * abs(self.reference), absolute) + 2.0 * self.standard_error
-        return abs(self.model - self.reference) <= allowed
+    def judge(self, tolerance: float, absolute: float = 0.0) -> Verdict:
+        """Return whether the model is within the greater tolerance, if that can be told.
+
+        A setting differs if two standard errors do not bridge the distance to the tolerance. It
+        agrees if the model is within the tolerance, and two standard errors are no more than that.
+        All else is too noisy: a wide interval must not stand for agreement.
+        """
+        allowed = max(tolerance * abs(self.reference), absolute)
+        distance, noise = abs(self.model - self.reference), 2.0 * self.standard_error
+        if distance > allowed + noise:
+            return Verdict.DIFFERS
+        return Verdict.AGREES if max(distance, noise) <= allowed else Verdict.TOO_NOISY
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +87,19 @@ class Claim:
         """The points that the claim covers."""
         return [point for point in self.points if point.inside]
 
+    def judge(self, point: Point) -> Verdict:
+        """Return what a setting says of this claim."""
+        return point.judge(self.tolerance, self.absolute)
+
+    @property
+    def counts(self) -> Counter[Verdict]:
+        """How many covered settings agree, differ, and are too noisy."""
+        return Counter(self.judge(point) for point in self.covered)
+
     @property
     def holds(self) -> bool:
-        """Whether all covered points agree."""
-        return all(point.agrees(self.tolerance, self.absolute) for point in self.covered)
+        """Whether a covered setting agrees and none differs."""
+        return self.counts[Verdict.AGREES] > 0 and not self.counts[Verdict.DIFFERS]
 
 
 @dataclass(frozen=True, slots=True)

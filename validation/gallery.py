@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ import airqueue
 from airqueue import provenance, text
 from airqueue.runs import Local, Store, WorkProgress
 from airqueue_papers.claim import SORTS, load
+from airqueue_papers.document import to_text
 from airqueue_papers.drawing import draw
 from airqueue_papers.item import Budget
 from airqueue_papers.picture import PaperFigure
@@ -33,6 +34,8 @@ SHOWN: Final = (
     "beyond-kernel-delays", "beyond-kernel-rates", "beyond-kernel-fairness", "beyond-kernel-chains",
 )  # fmt: skip
 """Names of the pictures, a few of each paper."""
+CLAIMS: Final = "claims.json"
+"""Every claim, as `airqueue reproduce --json` writes them; the page has the numbers of this file."""
 SCREENS: Final = {"report-desk": (1280, 1240), "report-phone": (390, 844)}
 """Name of a picture of the report -> width and height of the browser's window."""
 
@@ -42,13 +45,14 @@ _HEAD: Final = """# The papers rebuilt
 the figures. Our results are in colour with 95 % confidence intervals, the printed numbers hollow and
 grey. `airqueue reproduce --out report` writes all figures, with every claim, its verdict and the
 reason, scenario files and commands. [Five papers, rebuilt](reproduction.md) explains the verdicts.
+The numbers of this page are those of [every claim as data](gallery/claims.json).
 Runs of the kernel's TCP are those that `make gallery-exact` has kept.
 
 """
 
 
 def write(folder: Path, reproduced: Sequence[Reproduced], budget: Budget) -> None:
-    """Write ``gallery.md`` into the folder, its figures beside it in ``gallery/``.
+    """Write ``gallery.md`` into the folder, its figures and every claim beside it in ``gallery/``.
 
     Raises ValueError for a picture of `SHOWN` that no item draws.
     """
@@ -60,7 +64,11 @@ def write(folder: Path, reproduced: Sequence[Reproduced], budget: Budget) -> Non
         raise ValueError(f"no item draws {absent[0]}; there are {', '.join(sorted(found))}")
     for old in figures.glob("*.svg"):
         old.unlink()
-    parts = [_HEAD.format(budget=budget.value), _summary(reproduced)]
+    (figures / CLAIMS).write_text(to_text(reproduced, budget), encoding="utf-8")
+    by_paper: dict[str, list[Record]] = {}
+    for each in reproduced:
+        by_paper.setdefault(each.chosen.paper, []).extend(each.records)
+    parts = [_HEAD.format(budget=budget.value), summary(by_paper)]
     for name in SHOWN:
         each, picture = found[name]
         (figures / f"{name}.svg").write_bytes(draw(picture, "svg")[0])
@@ -68,11 +76,9 @@ def write(folder: Path, reproduced: Sequence[Reproduced], budget: Budget) -> Non
     (folder / "gallery.md").write_text("".join(parts).rstrip() + "\n", encoding="utf-8")
 
 
-def _summary(reproduced: Sequence[Reproduced]) -> str:
-    by_paper: dict[str, list[Record]] = {}
-    for each in reproduced:
-        by_paper.setdefault(each.chosen.paper, []).extend(each.records)
-    by_paper = {load(paper).title: records for paper, records in by_paper.items() if records}
+def summary(of_papers: Mapping[str, Sequence[Record]]) -> str:
+    """Return the counts of all records, by the names of their papers."""
+    by_paper = {load(paper).title: [*records] for paper, records in of_papers.items() if records}
     by_paper["**all**"] = [record for records in by_paper.values() for record in records]
     heads = [*LOOKS, *(f"{name}s met" for name in SORTS.values())]
     lines = [f"| paper | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
@@ -86,13 +92,17 @@ def _summary(reproduced: Sequence[Reproduced]) -> str:
 
 
 def _section(each: Reproduced, picture: PaperFigure, budget: Budget) -> str:
-    counted = [f"{n} {kind}" for kind, n in counts(each.records).items() if n]
-    said = f"{text.listed(counted)}. " if counted else ""
     option = "--exact" if each.chosen.item.exact else f"--budget {budget.value}"
     return (
         f"## {picture.title}\n\n![{picture.title}](gallery/{picture.name}.svg)\n\n"
-        f"{said}`airqueue reproduce {each.chosen.name} {option}`\n\n"
+        f"{counted(each.records)}`airqueue reproduce {each.chosen.name} {option}`\n\n"
     )
+
+
+def counted(records: Iterable[Record]) -> str:
+    """Return the counts of an item's records in a sentence, or nothing without records."""
+    found = [f"{n} {kind}" for kind, n in counts(records).items() if n]
+    return f"{text.listed(found)}. " if found else ""
 
 
 def photograph(site: Path, folder: Path) -> None:

@@ -25,7 +25,7 @@ from validation.cells import beside
 from validation.claim import Claim, Point
 
 _SEEDS = 5
-_SECONDS = {"chain": 100.0, "parking-lot": 180.0, "cross": 100.0}
+_SECONDS = {"chain": 400.0, "parking-lot": 720.0, "cross": 400.0}
 
 _PLACES = (
     "802.11b at 11 Mb/s, control frames at 1 Mb/s, 1460-byte segments; frames are decoded up to "

@@ -1,7 +1,8 @@
 """Switch the papers' mechanisms off and judge their claims anew: `python -m validation.sabotage`.
 
 Keeps the outcome as ``sabotaged.csv`` of the papers' distribution, by which `airqueue reproduce`
-tells which claims count, and writes it into docs/reproduction.md. Finished runs are kept.
+tells which claims count, and the counts of settings tried for whole tables as ``tried.csv``; writes
+both into docs/reproduction.md, with the reason of each miss. Finished runs are kept.
 """
 
 from __future__ import annotations
@@ -14,16 +15,21 @@ from typing import Final
 
 from airqueue.files import write_atomically
 from airqueue.runs import Local, Store, WorkProgress
-from airqueue_papers import challenge, mechanism
+from airqueue_papers import challenge, mechanism, tried
 from airqueue_papers.challenge import Row
 from airqueue_papers.claim import PAPERS
 from airqueue_papers.item import Budget
+from airqueue_papers.miss import UNEXPLAINED
 from airqueue_papers.sabotage import campaign, chosen_for
 from airqueue_papers.tally import sentences, tally
-from airqueue_papers.verdict import NOT_DISCRIMINATING, Record
+from airqueue_papers.tried import Tried
+from airqueue_papers.verdict import BY_CONSTRUCTION, NOT_DISCRIMINATING, Record
+from validation import marked
 
 BEGIN: Final = "<!-- The next lines are written by `make sabotage`. -->\n"
 END: Final = "<!-- End of what `make sabotage` writes. -->\n"
+MISSES_BEGIN: Final = "<!-- The next lines, too, are written by `make sabotage`. -->\n"
+MISSES_END: Final = "<!-- End of these lines. -->\n"
 _HEADS: Final = (
     *("paper", "testable", "cannot be judged", "values, no mechanism", "not discriminating"),
     *("**count**", "reproduced", "same conclusion", "not reproduced"),
@@ -31,10 +37,50 @@ _HEADS: Final = (
 
 
 def page(rows: Sequence[Row]) -> str:
-    """Return the lines of the page: the counts, by paper and by mechanism."""
+    """Return the first lines of the page: the counts, by paper and by mechanism."""
     records = challenge.records(rows)
     counts = "\n\n".join(sentences(tally(records)))
     return f"{BEGIN}\n{counts}\n\n{_papers(records)}\n\n{_mechanisms(records)}\n\n{END}"
+
+
+def misses(rows: Sequence[Row], settings: Sequence[Tried]) -> str:
+    """Return the lines about what is missed and why, and about settings tried for whole items."""
+    missed = [each for each in challenge.records(rows) if each.missed and _is_told(each)]
+    unknown = sum(each.why.startswith(UNEXPLAINED) for each in missed)
+    lines = [
+        f"{len(missed)} claims are missed and not by construction; {unknown} of these misses are "
+        f"{UNEXPLAINED}.",
+        "",
+        "| why | missed claims, printed and ours |",
+        "|---|---|",
+    ]
+    by_reason: dict[str, list[Record]] = {}
+    for each in missed:
+        by_reason.setdefault(each.why, []).append(each)
+    for why, records in sorted(by_reason.items(), key=lambda pair: pair[0].startswith(UNEXPLAINED)):
+        lines.append(f"| {why} | {'; '.join(map(_miss, records))} |")
+    counts = [
+        "| item | one setting for all its numbers | reproduced | same conclusion | not reproduced "
+        "| cannot be judged |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for row in settings:
+        cells = " | ".join(str(each or "") for each in row.counts)
+        counts.append(f"| `{row.item}` | {row.setting} | {cells} |")
+    return "\n".join([MISSES_BEGIN, *lines, "", *counts, "", MISSES_END])
+
+
+def _is_told(record: Record) -> bool:
+    return record.counted_as != BY_CONSTRUCTION
+
+
+def _miss(record: Record) -> str:
+    """Return a missed claim with the printed number and ours."""
+    printed, ours = record.claim.numbers, [value.mean for value in record.ours]
+    if not printed or not ours:
+        return f"`{record.claim.id}`"
+    numbers = (", ".join(f"{each:.4g}" for each in of) for of in (printed, ours))
+    return f"`{record.claim.id}` {' / '.join(numbers)}"
 
 
 def _papers(records: Iterable[Record]) -> str:
@@ -69,13 +115,11 @@ def _mechanisms(records: Iterable[Record]) -> str:
     return "\n".join(lines)
 
 
-def replaced(text: str, rows: Sequence[Row]) -> str:
+def replaced(text: str, rows: Sequence[Row], settings: Sequence[Tried]) -> str:
     """Return the text of the page with its lines written anew. Raises ValueError without a place."""
-    before, found, rest = text.partition(BEGIN)
-    _, ends, after = rest.partition(END)
-    if not found or not ends:
-        raise ValueError("docs/reproduction.md has no place for the counts: two comments mark it")
-    return before + page(rows) + after
+    text = marked.replaced(text, BEGIN, END, page(rows), "the counts")
+    lines = misses(rows, settings)
+    return marked.replaced(text, MISSES_BEGIN, MISSES_END, lines, "the misses")
 
 
 def main() -> None:
@@ -89,10 +133,13 @@ def main() -> None:
     store = Store(arguments.site / "runs")
     done = campaign(chosen_for(), arguments.budget, store, Local(arguments.workers), _show)
     text = challenge.written(done.rows)
+    settings = tried.written(row for each in done.reproduced for row in each.tried)
     with resources.as_file(resources.files("airqueue_papers")) as folder:
         write_atomically(folder / challenge.FILE, text)
-    # Of the file, whose numbers are rounded: the page can be made again from the file alone.
-    changed = replaced(arguments.page.read_text("utf-8"), challenge.read(text))
+        write_atomically(folder / tried.FILE, settings)
+    # Of the files, whose numbers are rounded: the page can be made again from the files alone.
+    page_text = arguments.page.read_text("utf-8")
+    changed = replaced(page_text, challenge.read(text), tried.read(settings))
     write_atomically(arguments.page, changed)
 
 

@@ -13,6 +13,7 @@ import click
 
 import airqueue
 from airqueue import provenance, text
+from airqueue.cli.backends import backend_of, cluster_option, workers_option
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import sentence
 from airqueue.cli.progress import on_terminal
@@ -21,6 +22,7 @@ from airqueue.linux import preflight
 from airqueue.linux.virtual import machine
 from airqueue.measure.events import Event
 from airqueue.runs import Local, Store, WorkProgress
+from airqueue.runs.backend import Backend
 from airqueue_papers import command_tables
 from airqueue_papers.document import sabotage_to_text, to_text
 from airqueue_papers.emulation import KIND
@@ -72,11 +74,8 @@ from airqueue_papers.sabotage import campaign, chosen_for
     help="Run items also with each mechanism that their claims are about switched off, and tell "
     "which verdicts stand all the same. Finished runs are kept, as of other runs.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 1024),
-    help="Runs at the same time; by default as many as there are cores.",
-)
+@workers_option
+@cluster_option
 def reproduce_command(
     *,
     names: tuple[str, ...],
@@ -88,6 +87,7 @@ def reproduce_command(
     exact: bool,
     sabotage: bool,
     workers: int | None,
+    cluster: str | None,
 ) -> None:
     """Run the simulations behind each table and figure, and judge whether each claim holds.
 
@@ -98,6 +98,7 @@ def reproduce_command(
       airqueue reproduce --budget full --out report
       airqueue reproduce --exact --out report
       airqueue reproduce http --sabotage
+      airqueue reproduce --budget full --cluster tcp://192.0.2.1:8786 --out report
       airqueue reproduce --json - | jq '.claims[] | select(.verdict == "not reproduced")'
 
     Without names: all papers. Finished runs are kept, so that the same command resumes an
@@ -108,6 +109,9 @@ def reproduce_command(
         chosen = choose(names)
     except UnknownItemError as error:
         raise click.ClickException(sentence(error)) from error
+    backend = backend_of(workers, cluster)
+    if exact and cluster is not None:
+        raise click.ClickException("--exact boots a kernel on this machine: leave --cluster out.")
     if only_list:
         command_tables.show_items(stdout(), chosen)
         return
@@ -120,23 +124,24 @@ def reproduce_command(
             raise click.ClickException(
                 "--sabotage is for simulations: leave --real and --exact out."
             )
-        _sabotage(names, Budget(budget), store, Local(workers), json_path)
+        _sabotage(names, Budget(budget), store, backend, json_path)
         return
     simulated = [each for each in chosen if not each.item.real and not each.item.exact]
     if exact:
         _check_exact(chosen, Budget(budget), store)
         simulated = [each for each in simulated if not missing([each], Budget(budget), store)]
-    reproduced = _run(simulated, Budget(budget), store, Local(workers))
+    reproduced = _run(simulated, Budget(budget), store, backend)
     reproduced += _run_real(chosen, Budget(budget), store, measure=real)
     of_kernel = [each for each in chosen if each.item.exact]
     known: Mapping[str, Any] = {}
     if not exact:
         of_kernel, known = exact_before(of_kernel, Budget(budget), store)
-    reproduced += _run(of_kernel, Budget(budget), store, Local(workers), known)
+    reproduced += _run(of_kernel, Budget(budget), store, backend, known)
     reproduced.sort(key=lambda each: chosen.index(each.chosen))
     page = None
     if out_path is not None:
         took_s = time.monotonic() - began
+        # Pictures are drawn here: fonts of other machines would change them.
         page = _report(out_path, reproduced, Budget(budget), took_s, Local(workers))
     _emit(reproduced, Budget(budget), page, json_path)
 
@@ -173,7 +178,7 @@ def _run(
     chosen: Sequence[Chosen],
     budget: Budget,
     store: Store,
-    backend: Local,
+    backend: Backend,
     known: Mapping[str, Any] | None = None,
 ) -> list[Reproduced]:
     """Carry out the runs, with progress on a terminal."""
@@ -186,7 +191,7 @@ def _run(
 
 
 def _sabotage(
-    names: Sequence[str], budget: Budget, store: Store, backend: Local, json_path: str | None
+    names: Sequence[str], budget: Budget, store: Store, backend: Backend, json_path: str | None
 ) -> None:
     """Carry out the items as they are and without each mechanism, and tell which verdicts stand."""
     items = chosen_for(names)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from airqueue import text
+from airqueue_papers import tried
 from airqueue_papers.challenge import NULL, Row
 from airqueue_papers.challenge import records as as_records
 from airqueue_papers.claim import SORTS, Claim, load
@@ -19,6 +20,7 @@ from airqueue_papers.mechanism import load as grounds
 from airqueue_papers.reproduction import Chosen, Reproduced
 from airqueue_papers.sabotage import Campaign
 from airqueue_papers.tally import sentences, tally
+from airqueue_papers.tried import Tried
 from airqueue_papers.verdict import NOT_DISCRIMINATING, Record, Verdict, counts, shares
 
 _STYLES: Final = {
@@ -59,6 +61,9 @@ def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
             console.print(f"{each.chosen.name}: {each.chosen.item.title}")
         if each.records:
             console.print(_table(each.records))
+        if each.tried:
+            console.print(_settings(each.tried))
+            console.print(tried.sentence(each.tried), highlight=False, markup=False)
         for sentence in each.sentences:
             console.print(sentence, highlight=False, markup=False)
     console.print()
@@ -130,8 +135,19 @@ def _table(records: Sequence[Record]) -> Table:
             record.counted_as,
             style=_STYLES[record.verdict],
         )
-        if record.verdict in (Verdict.OTHER_NUMBER, Verdict.NOT_REPRODUCED):
-            table.add_row(f"  {record.reason}", style="dim")
+        if record.missed:
+            table.add_row(f"  {record.reason} Why missed: {record.why}.", style="dim")
+    return table
+
+
+def _settings(rows: Sequence[Tried]) -> Table:
+    """Return how many numbers of an item each setting explains, for all of them together."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("one setting for all numbers", overflow="fold")
+    for verdict in tried.COUNTED:
+        table.add_column(_short(verdict), justify="right")
+    for row in rows:
+        table.add_row(row.setting, *(str(each or "") for each in row.counts))
     return table
 
 

@@ -1,22 +1,32 @@
-"""A reproduction as plain data: what ``airqueue reproduce --json`` writes."""
+"""A reproduction as plain data: what ``airqueue reproduce --json`` writes, and its schema."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
 from typing import Any, Final
 
+import jsonschema
+from referencing import Registry, Resource
+
 import airqueue
-from airqueue_papers import challenge
+from airqueue_papers import challenge, claim
+from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget
 from airqueue_papers.reproduction import Reproduced
 from airqueue_papers.sabotage import Campaign
 from airqueue_papers.tally import tally
-from airqueue_papers.verdict import counts, shares
+from airqueue_papers.verdict import Record, Verdict, counts, shares
 
 FORMAT: Final = "airqueue-reproduction"
 SABOTAGE_FORMAT: Final = "airqueue-sabotage"
 VERSION: Final = 2
+SCHEMAS: Final = {
+    FORMAT: "results.schema.json",
+    SABOTAGE_FORMAT: "sabotage.schema.json",
+}
+"""Format -> the file of its JSON Schema (2020-12)."""
 
 
 def document(reproduced: Sequence[Reproduced], budget: Budget) -> dict[str, Any]:
@@ -35,6 +45,7 @@ def document(reproduced: Sequence[Reproduced], budget: Budget) -> dict[str, Any]
         "verdicts": counts(records),
         "met": {sort: {"met": met, "of": of} for sort, (met, of) in shares(records).items() if of},
         "claims": [record.to_json() for record in records],
+        "tried": [each.to_json() for of in reproduced for each in of.tried],
         "beyond": {each.chosen.name: [*each.sentences] for each in reproduced if each.sentences},
     }
 
@@ -71,3 +82,45 @@ def to_text(reproduced: Sequence[Reproduced], budget: Budget) -> str:
     """Return `document` as text."""
     whole = document(reproduced, budget)
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def schema(of: str = FORMAT) -> dict[str, Any]:
+    """Return the JSON Schema of a format."""
+    text = resources.files("airqueue_papers").joinpath(SCHEMAS[of]).read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def validator(of: str = FORMAT) -> jsonschema.Draft202012Validator:
+    """Return what checks a document of a format; definitions that both share are in one schema."""
+    shared = Resource.from_contents(schema())
+    known: Registry[Any] = Registry().with_resource(SCHEMAS[FORMAT], shared)
+    return jsonschema.Draft202012Validator(schema(of), registry=known)
+
+
+def records(written: Mapping[str, Any]) -> Iterator[Record]:
+    """Yield the records of a `document`, with the claims and challenges that there are now.
+
+    Raises KeyError for a claim that there is no longer.
+    """
+    for each in written["claims"]:
+        of = claim.load(each["id"].partition(".")[0]).claims[each["id"]]
+        yield Record(
+            of,
+            Verdict(each["verdict"]),
+            each["reason"],
+            tuple(_values(each["ours"], each["ci95"])),
+            each["ns2"],
+            each["agrees_with_ns2"],
+            challenge.challenge_of(of),
+        )
+
+
+def _values(ours: Any, ci95: Any) -> Iterator[Value]:
+    """Yield the values of a record: one is written as itself, none as null."""
+    if ours is None:
+        return
+    if not isinstance(ours, list):
+        ours, ci95 = [ours], [ci95]
+    for mean, interval in zip(ours, ci95, strict=True):
+        yield Value(mean, *(interval or (None, None)))

@@ -93,6 +93,17 @@ def _no_sentences(_: Outcomes) -> Iterable[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """An unprinted setting that all runs of an item may have had, beside the one that is judged."""
+
+    words: str
+    """The setting, in a clause: ``with windows of 32 segments at most``."""
+    runs: Mapping[str, str]
+    """Name of a run -> name of the run with the setting, which takes its place; runs that the
+    setting does not touch are not named."""
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """A table, a figure, or a passage of a paper."""
 
@@ -109,6 +120,8 @@ class Item:
     """Whether the item needs real time and a real kernel: it runs alone, with ``--real`` only."""
     says: Callable[[Outcomes], Iterable[str]] = _no_sentences
     """Results beyond the claims, in sentences with numbers."""
+    settings: tuple[Setting, ...] = ()
+    """Each explains all numbers of the item, or those that it explains are counted as its own."""
     exact: bool = False
     """Whether the item runs the kernel's TCP on a virtual clock, which takes minutes: ``--exact``
     only, with any budget alike; otherwise the item shows results of before."""

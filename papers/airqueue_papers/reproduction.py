@@ -21,6 +21,7 @@ from airqueue_papers.emulation import KIND
 from airqueue_papers.item import Budget, Item, Paper, Run
 from airqueue_papers.kernel import measured
 from airqueue_papers.picture import PaperFigure
+from airqueue_papers.tried import Tried, tried
 from airqueue_papers.verdict import Record, judge
 
 
@@ -57,6 +58,8 @@ class Reproduced:
     pictures: Sequence[PaperFigure]
     sentences: Sequence[str] = ()
     """What the outcomes show beyond the claims."""
+    tried: Sequence[Tried] = ()
+    """How many of the item's numbers each of its settings explains."""
 
 
 def paper(name: str) -> Paper:
@@ -152,4 +155,5 @@ def _judged(chosen: Chosen, runs: Mapping[str, Run], results: Mapping[str, Any])
         for each in chosen.claims
     ]
     pictures, sentences = chosen.item.pictures(outcomes), chosen.item.says(outcomes)
-    return Reproduced(chosen, runs, records, tuple(pictures), tuple(sentences))
+    settings = tried(chosen.name, chosen.item, chosen.claims, outcomes, records)
+    return Reproduced(chosen, runs, records, tuple(pictures), tuple(sentences), settings)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from airqueue_papers import miss
 from airqueue_papers.claim import SORTS, Claim
 from airqueue_papers.finding import Finding, Value
 
@@ -66,6 +67,16 @@ class Record:
     """Whether ours is within the claim's tolerance of ns-2's; None without a result of ns-2."""
     challenge: Challenge | None = None
     """None if there is none: then the claim counts only if it is not reproduced anyway."""
+
+    @property
+    def missed(self) -> bool:
+        """Whether the printed number or statement is missed, so that a sentence tells why."""
+        return self.verdict in (Verdict.OTHER_NUMBER, Verdict.NOT_REPRODUCED)
+
+    @property
+    def why(self) -> str:
+        """Why the claim is missed, `miss.UNEXPLAINED` if nobody knows; empty if it is not."""
+        return miss.why(self.claim.id) if self.missed else ""
 
     @property
     def counts(self) -> bool:
@@ -128,6 +139,7 @@ class Record:
             "without_mechanism": None if self.challenge is None else self.challenge.verdict.value,
             "counted_as": self.counted_as,
             "reason": self.reason,
+            "why_missed": self.why or None,
         }
 
 

@@ -1,5 +1,6 @@
 # Sessions of the web in ns-2.35: the access point sends each of its stations one file after another, with time
-# to think between them; prints one line of JSON with sums over all sessions that ended after the warm-up.
+# to think between them; prints one line of JSON with sums over all sessions that ended after the warm-up, the
+# mean over stations of the median of each one's sessions, and the 95th percentile of all sessions.
 #
 #   ns sessions.tcl stations 10 law exponential mean_bytes 30000 think_s 10 agents one-way window 1000 every 1 \
 #       ack_delay 0.04 segment_bytes 1000 data_mbps 11 control_mbps 2 preamble long rts 1 queue 100000 \
@@ -43,6 +44,7 @@ proc ended i {
     global ns begun_at segments sum warm_up
     if {[$ns now] >= $warm_up} {
         set delay [expr [$ns now] - $begun_at($i)]
+        lappend ::delays($i) $delay
         foreach {name value} [list sessions 1 delay_s $delay segments $segments($i) \
             segments_squared [expr double($segments($i)) * $segments($i)] \
             delay_s_times_segments [expr $delay * $segments($i)] \
@@ -51,9 +53,24 @@ proc ended i {
     think $i
 }
 
+# The smallest value that a share of all does not exceed.
+proc quantile {values share} {
+    return [lindex [lsort -real $values] [expr int(ceil($share * [llength $values])) - 1]]
+}
+
 proc report {} {
-    global sum begun seconds warm_up
+    global sum begun seconds warm_up delays
     set cpu [expr [cpu_s] - $begun]
+    set all [list]
+    set medians 0.0
+    foreach i [array names delays] {
+        set all [concat $all $delays($i)]
+        set medians [expr $medians + [quantile $delays($i) 0.5]]
+    }
+    if {[llength $all]} {
+        set sum(delay_p50_s) [expr $medians / [array size delays]]
+        set sum(delay_p95_s) [quantile $all 0.95]
+    }
     foreach name [lsort [array names sum]] { lappend fields "\"$name\": [format %.9g $sum($name)]" }
     puts [format {{"simulator": "ns-2.35", %s, "cpu_s": %.6f, "simulated_s": %g}} \
         [join $fields ", "] $cpu [expr $warm_up + $seconds]]

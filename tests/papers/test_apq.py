@@ -9,13 +9,21 @@ from judged import check_scenarios, items, verdicts
 
 from airqueue_papers.apq import PAPER
 from airqueue_papers.apq.devices import DEVICES, capacity
-from airqueue_papers.apq.path import DRIVER_FRAMES, access_point, session
+from airqueue_papers.apq.path import (
+    DRIVER_FRAMES,
+    access_point,
+    measured,
+    session,
+    sessions,
+    unsaturated,
+)
 from airqueue_papers.apq.validation import SETTINGS
+from airqueue_papers.item import Budget
 from airqueue_papers.verdict import Verdict
 
 
-def measurement(packets: float, size: int = 1500) -> dict[str, Any]:
-    by_size = {str(size): {"packets": packets, "ci95_packets": [packets - 1, packets + 1]}}
+def measurement(packets: float, size: int = 1500, half: float = 1.0) -> dict[str, Any]:
+    by_size = {str(size): {"packets": packets, "ci95_packets": [packets - half, packets + half]}}
     point = {"offered_pps": 500.0, "received_pps": 500.0, "loss": 0.0, "delay_s": None}
     return {"estimators": {"published": {"by_size": by_size}}, "search": [point]}
 
@@ -28,15 +36,34 @@ def test_the_scenarios_can_be_run(of):
 def test_estimates_of_known_settings():
     """Too high for small queues and too low for large ones, as in the paper; or the other way."""
     of = items("apq")["fig4"]
-    outcomes = {str(each): measurement(each * (1.1 if each < 600 else 0.95)) for each in SETTINGS}
+    held = {each: each + DRIVER_FRAMES for each in SETTINGS}
+    outcomes = {
+        str(each): measurement(packets * (1.0 if each < 600 else 0.955))
+        for each, packets in held.items()
+    }
     outcomes["1"] = measurement(DRIVER_FRAMES + 1)
     found = verdicts("apq", of, outcomes)
     assert {each.verdict for each in found.values()} == {Verdict.REPRODUCED}
     assert list(of.pictures(outcomes))
-    outcomes = {str(each): measurement(each * (0.9 if each < 600 else 1.1)) for each in SETTINGS}
+    outcomes = {
+        str(each): measurement(each * (0.9 if each < 600 else 1.1), half=0.06 * each)
+        for each in SETTINGS
+    }
     outcomes["1"] = measurement(10)
     found = verdicts("apq", of, outcomes)
     assert {each.verdict for each in found.values()} == {Verdict.NOT_REPRODUCED}
+
+
+def test_sessions_without_saturation_find_no_queue():
+    """The sabotage of the main result: the queue is never full."""
+    run = measured(access_point(100), Budget.QUICK, 1500, seed=1)
+    result = sessions(unsaturated(run, 280.0).work.inputs)
+    found = result["estimators"]["published"]["by_size"]["1500"]
+    assert found["packets"] < 5
+    outcomes = {str(each): result for each in (1, *SETTINGS)}
+    records = verdicts("apq", items("apq")["fig4"], outcomes)
+    for name in ("apq.val.accurate", "apq.val.tight"):
+        assert records[name].verdict is Verdict.NOT_REPRODUCED
 
 
 def test_capacities_are_by_construction_and_still_compared():

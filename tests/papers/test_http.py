@@ -88,6 +88,7 @@ def sessions(scenario, web):
     if nodes == 2:
         of_d = {1: 0.1064, 2: 0.1044, 3: 0.1053, 4: 0.1043, 5: 0.109, "dynamic": 0.108}
         mean_s = of_d[d] if window > 1 else float(affine_delay_s(BITS))
+        mean_s += 0.04 * (number(scenario["tcp"]["ack_delay"]) == 200)
     elif "limit" in queue:
         mean_s *= min(window, 30) / 5
     elif web["distribution"] == "pareto" and window > 1 and queue["discipline"] == "droptail":
@@ -170,6 +171,8 @@ SABOTAGE = {
     "http.nb_multi": with_figures(all_at_stations),
     "http.fig4.small": scaled(tcp=lambda _: 1.2),
     "http.fig4.large": scaled(tcp=lambda _: 0.77),
+    "http.fig4.bounds": scaled(tcp=lambda _: 0.9),
+    "http.timer.long": scaled(web=lambda s: 0.7 if s["tcp"]["ack_delay"] == "200 ms" else 1),
     "http.fig5.gain": by_d({4: 0.8}),
     "http.table2.w1": longer(1.4),
     "http.table2.wbig": longer(0.6),
@@ -199,6 +202,18 @@ OF_FORMULAS = {"http.pc2", "http.gain11a", "http.order_small", "http.table2.anal
 """Their numbers are the paper's own equations, computed: no run changes them."""
 
 
+BEYOND = {"http.fig4.bounds"}
+"""The two formulas are too far apart to be tight with 40 connections, whatever is simulated."""
+
+
+def test_bounds_are_the_formulas_with_a_fiftieth_on_each_side():
+    def outside_percent(of):
+        reason = judged("http", ITEMS["fig4"], of)["http.fig4.bounds"].reason
+        return float(reason.removeprefix("The simulation is at most ").split()[0])
+
+    assert outside_percent(network) <= 2 < outside_percent(scaled(tcp=lambda _: 0.9))
+
+
 def test_every_claim_has_an_item_and_every_item_a_claim():
     assert {claim.item for claim in CLAIMS} == set(ITEMS)
 
@@ -211,7 +226,7 @@ def test_a_cell_as_the_paper_has_it_reproduces_all(name):
         if record.verdict not in (Verdict.REPRODUCED, Verdict.NOT_TESTABLE)
         and not (record.verdict is Verdict.UNDECIDED and vague(record.claim))
     }
-    assert not missed
+    assert set(missed) <= BEYOND, missed
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)

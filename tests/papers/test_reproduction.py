@@ -6,6 +6,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from distributed import LocalCluster
 
 from airqueue.runs import Local, Store
 from airqueue_papers.claim import PAPERS
@@ -78,9 +79,47 @@ def test_the_command(tmp_path):
     assert written["items"] == QUICK
     assert [each["id"] for each in written["claims"]][:2] == ["apq.fig6.cisco", "apq.fig6.netgear"]
     assert sum(written["verdicts"].values()) == len(written["claims"]) == 5
+    assert all(
+        bool(each["why_missed"])
+        == (each["verdict"] in ("not reproduced", "same conclusion, other number"))
+        for each in written["claims"]
+    )
+    assert written["tried"] == []
     table = run(*QUICK, "--out", str(tmp_path))
     assert "5 claims:" in table.stdout
     assert "not testable here" in table.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--workers", "2", "--cluster", "tcp://127.0.0.1:9"], "a cluster has its own"),
+        (["--exact", "--cluster", "tcp://127.0.0.1:9"], "leave --cluster out"),
+    ],
+)
+def test_a_cluster_excludes_what_is_for_this_machine(arguments, says):
+    refused = CliRunner().invoke(reproduce_command, ["apq.fig6", *arguments])
+    assert refused.exit_code > 0
+    assert says in refused.output
+
+
+def test_a_cluster_gives_the_same_claims(tmp_path):
+    names = ["apq.fig6", "http.fig13"]
+    here = run(*names, "--out", str(tmp_path / "here"), "--json", "-", "--workers", "1")
+    with LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+    ) as workers:
+        out = ["--out", str(tmp_path / "there"), "--cluster", workers.scheduler_address]
+        there = run(*names, *out, "--json", "-")
+        assert there.exit_code == 0, there.output
+        # Finished runs are kept here: the command needs no cluster any more.
+        kept = len(list((tmp_path / "there" / "runs").rglob("*")))
+    assert there.stdout == here.stdout
+    assert kept == len(list((tmp_path / "here" / "runs").rglob("*")))
+    assert (tmp_path / "there" / "index.html").is_file()
 
 
 def test_the_list_runs_nothing(tmp_path, monkeypatch):

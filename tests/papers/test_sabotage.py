@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from airqueue import simulate
 from airqueue.runs import Local, Store
-from airqueue_papers import challenge, mechanism
+from airqueue_papers import challenge, mechanism, tried
 from airqueue_papers.challenge import Row
 from airqueue_papers.claim import PAPERS, load
 from airqueue_papers.command import reproduce_command
@@ -141,6 +141,7 @@ def test_the_page_is_that_of_the_file():
     page = Path(validation.__file__).parents[1] / "docs" / "reproduction.md"
     file = resources.files("airqueue_papers").joinpath(challenge.FILE).read_text("utf-8")
     text = page.read_text("utf-8")
-    assert validation.replaced(text, challenge.read(file)) == text
+    settings = tried.read(tried.kept())
+    assert validation.replaced(text, challenge.read(file), settings) == text
     with pytest.raises(ValueError, match="has no place for the counts"):
-        validation.replaced("# A page\n", [])
+        validation.replaced("# A page\n", [], [])

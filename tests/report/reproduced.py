@@ -11,6 +11,7 @@ from airqueue_papers.item import Budget, Calculation, Item, Simulation
 from airqueue_papers.picture import Panel, PaperFigure, Series
 from airqueue_papers.reproduction import Chosen, Reproduced
 from airqueue_papers.site import Origin
+from airqueue_papers.tried import AS_JUDGED, Tried
 from airqueue_papers.verdict import Challenge, Verdict, judge
 
 ORIGIN = Origin(Budget.QUICK, "1.2.3", "22 November 2026", "Linux, two cores", "0123abc", 61.0)
@@ -49,6 +50,13 @@ CHALLENGES = {
     "mesh.alone": None,
 }
 """What became of claims without their mechanism; of all others the verdict falls."""
+
+
+TRIED = (
+    Tried("mesh.table3", AS_JUDGED, (1, 2, 3, 0)),
+    Tried("mesh.table3", f"with windows of 32 segments {HOSTILE}", (4, 2, 0, 0)),
+)
+"""What settings that the paper does not print explain."""
 
 
 def _value(mean: float, half: float) -> Value:
@@ -161,7 +169,7 @@ def reproduced():
     )
     other = replace(other, challenge=NOTICED)
     return [
-        Reproduced(Chosen("mesh", item), runs, records(), pictures()),
+        Reproduced(Chosen("mesh", item), runs, records(), pictures(), tried=TRIED),
         Reproduced(
             Chosen("mesh", Item("alloc", "Rules", lambda _: [], real=True)), {}, [alone], ()
         ),

@@ -49,6 +49,6 @@ def test_a_figure_that_nobody_draws_is_named(tmp_path, monkeypatch):
 def test_the_page_in_the_repository_shows_what_lies_beside_it():
     linked = set(re.findall(r"\]\(gallery/([^)]+)\)", (DOCS / "gallery.md").read_text("utf-8")))
     assert linked == {path.name for path in (DOCS / "gallery").iterdir()}
-    assert linked == {f"{name}.svg" for name in gallery.SHOWN} | {
+    assert linked == {f"{name}.svg" for name in gallery.SHOWN} | {gallery.CLAIMS} | {
         f"{name}.png" for name in gallery.SCREENS
     }

@@ -69,6 +69,18 @@ def test_names_and_reasons_are_shown_as_they_stand(made_up_site, pages):
     assert escape(made_up.HOSTILE) in (made_up_site / "mesh.html").read_text("utf-8")
 
 
+def test_each_miss_tells_why_and_settings_have_their_counts(made_up_site, pages):
+    text = (made_up_site / "mesh.html").read_text("utf-8")
+    missed = [record for record in made_up.records() if record.missed]
+    assert text.count("Why missed: unexplained.") == len(missed) > 0
+    shown = " ".join(" ".join(pages["mesh.html"].text).split())
+    for row in made_up.TRIED:
+        assert (
+            " ".join(f"{row.setting} {' '.join(str(n or '') for n in row.counts)}".split()) in shown
+        )
+    assert f"Of 6 numbers 1 is reproduced as judged, and 4 {made_up.TRIED[1].setting}." in shown
+
+
 def test_every_claim_has_its_verdict_as_a_word_and_a_sign(made_up_site, pages):
     text = " ".join(" ".join(pages["mesh.html"].text).split())
     for record in made_up.records():

@@ -14,8 +14,7 @@ import pytest
 from click.testing import CliRunner
 from here import CELL, Here
 
-from airqueue.cli import main
-from airqueue.cli import sweep as command
+from airqueue.cli import backends, main
 from airqueue.plots.style import COLOURS
 
 SWEEP = """
@@ -39,7 +38,7 @@ def invoke(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _no_processes(monkeypatch):
-    monkeypatch.setattr(command, "Local", lambda workers: Here())
+    monkeypatch.setattr(backends, "Local", lambda workers: Here())
 
 
 def test_list_prints_the_points_and_simulates_nothing(invoke):

@@ -7,10 +7,12 @@ from typing import Any, Final, Literal, TypedDict
 
 from airqueue.description import Description, PhyTable
 from airqueue.measure import series
+from airqueue.measure.estimators.published import published
 from airqueue.measure.paper import session_plan
 from airqueue.measure.session import Session
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.runs import Work, kinds
+from airqueue.stats import t_interval
 from airqueue_papers.item import Budget, Calculation, Outcomes, calculated
 from airqueue_papers.picture import Series
 
@@ -53,6 +55,16 @@ def one_session(path: Mapping[str, Any], rate_pps: float, size_bytes: int = 1500
     return Calculation(Work("apq-session", inputs, weight=0.5))
 
 
+def unsaturated(measurement: Calculation, rate_pps: float) -> Calculation:
+    """Return sessions of Algorithm 2 with a flow of this rate, in place of a measurement."""
+    inputs = {**measurement.work.inputs, "rate_pps": rate_pps}
+    return Calculation(Work("apq-sessions", inputs, weight=0.5 * _UNSATURATED))
+
+
+_UNSATURATED: Final = 5
+"""Sessions without saturation."""
+
+
 class Seen(TypedDict):
     """A session's throughput and delay over time, each as x and y."""
 
@@ -82,11 +94,24 @@ def session(inputs: Mapping[str, Any]) -> Seen:
     }
 
 
-kinds.register(
-    "apq-session",
-    session,
-    ("airqueue.measure", "airqueue.qoe", "airqueue.stats", "airqueue.units"),
-)
+def sessions(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Carry out work of the kind ``apq-sessions``: published estimates, as in a measurement."""
+    prober = SimulatedProber(inputs["path"], seed=inputs["seed"])
+    by_size = {}
+    for size in inputs["sizes"]:
+        plans = (session_plan(size, inputs["rate_pps"], k) for k in range(_UNSATURATED))
+        found = [published(Session(prober.run(*plan))) for plan in plans]
+        interval = t_interval([each for each in found if each is not None])
+        assert interval is not None  # half of what the cell carries arrives
+        ends = [interval.low, interval.high]
+        by_size[str(size)] = {"packets": interval.mean, "ci95_packets": ends}
+    return {"estimators": {"published": {"by_size": by_size}}}
+
+
+_MEASURING: Final = ("airqueue.measure", "airqueue.qoe", "airqueue.stats", "airqueue.units")
+
+kinds.register("apq-session", session, _MEASURING)
+kinds.register("apq-sessions", sessions, _MEASURING)
 
 
 def seen(outcomes: Outcomes, name: str) -> Seen:

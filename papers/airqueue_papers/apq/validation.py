@@ -8,9 +8,12 @@ from typing import Final
 from airqueue_papers.apq.path import DRIVER_FRAMES, access_point, line, measured, one_session, seen
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, calculated
+from airqueue_papers.measured import apart, furthest, percent
 from airqueue_papers.picture import Panel, PaperFigure, Series
 
 SETTINGS: Final = (30, 50, 100, 250, 500, 1000, 1500, 2000)
+_NEAR: Final = 0.05
+"""A twentieth: our reading of "accurately" and "tight", by the claims' notes."""
 _FLOOD_PPS: Final = 800.0
 """Rate of the flood, of which a cell of 802.11b loses at least a fifth."""
 
@@ -54,6 +57,34 @@ def _compare_settings(outcomes: Outcomes) -> Iterable[Finding]:
         "simulated flood keeps the queue full.",
         holds=all(found[setting].mean < setting for setting in large),
     )
+    yield from _main_result({setting: found[setting] for setting in SETTINGS})
+
+
+def _main_result(found: Mapping[int, Value]) -> Iterable[Finding]:
+    """Find whether estimates are accurate, of what queue and driver hold, and intervals tight."""
+    pairs = {setting: (each.mean, setting + DRIVER_FRAMES) for setting, each in found.items()}
+    setting, off = furthest(pairs)
+    yield Finding(
+        "apq.val.accurate",
+        f"The estimate is furthest from what queue and driver hold at a setting of {setting}: "
+        f"{pairs[setting][0]:.1f} of {pairs[setting][1]} packets, {percent(off)} off.",
+        holds=off <= _NEAR,
+    )
+    wide = {setting: _half_width(each) for setting, each in found.items()}
+    widest = max(wide, key=lambda each: wide[each])
+    yield Finding(
+        "apq.val.tight",
+        f"Half of the 95 % interval is at most {percent(wide[widest])} of the estimate, at a setting "
+        f"of {widest}.",
+        holds=wide[widest] <= _NEAR,
+    )
+
+
+def _half_width(value: Value) -> float:
+    """Return half of the interval as a share of the estimate; the whole of it without either."""
+    if value.high is None or value.mean <= 0:
+        return 1.0
+    return apart(value.high, value.mean)
 
 
 def _apart(found: Mapping[int, Value], settings: Iterable[int]) -> str:

@@ -53,7 +53,7 @@ def _window(values: int, rule: CountdownName = "edca") -> Pair:
     return Pair(Access(window=values), rule)
 
 
-def _ratio(outcomes: Outcomes, pair: Pair) -> Value:
+def ratio(outcomes: Outcomes, pair: Pair) -> Value:
     """Return packets of the second station for each of the first."""
     return found(
         run["flows"]["second"]["delivered_packets"] / run["flows"]["first"]["delivered_packets"]
@@ -83,7 +83,7 @@ def _fit(txop_us: float) -> float:
 def _tried(outcomes: Outcomes) -> dict[int, Value]:
     """Return the ratio by TXOP in us."""
     every = range(0, LONGEST_US + 1, GRID_US[Budget.FULL])
-    return {us: _ratio(outcomes, _txop(us)) for us in every if _txop(us).name in outcomes}
+    return {us: ratio(outcomes, _txop(us)) for us in every if _txop(us).name in outcomes}
 
 
 def measured_step_us(ratios: Mapping[int, Value]) -> float:
@@ -135,7 +135,7 @@ def _model(access: Access) -> float:
 
 
 def _compare_aifs(outcomes: Outcomes) -> Iterable[Finding]:
-    ours = {slots: 1 / _ratio(outcomes, _aifs(slots)).mean for slots in AIFS}
+    ours = {slots: 1 / ratio(outcomes, _aifs(slots)).mean for slots in AIFS}
     model = {slots: 1 / _model(Access(slots)) for slots in AIFS}
     off = {slots: apart(model[slots], ours[slots]) for slots in AIFS}
     good = max((s for s in AIFS if all(off[each] <= NEAR for each in range(s + 1))), default=0)
@@ -162,7 +162,7 @@ def _compare_aifs(outcomes: Outcomes) -> Iterable[Finding]:
 
 
 def _compare_windows(outcomes: Outcomes) -> Iterable[Finding]:
-    ours = {w: _ratio(outcomes, _window(w)) for w in WINDOWS}
+    ours = {w: ratio(outcomes, _window(w)) for w in WINDOWS}
     times = {w: value.mean * w / WINDOW for w, value in ours.items() if w >= _LEAST_WINDOW}
     worst = max(times, key=lambda w: max(times[w], 1 / times[w]))
     small = WINDOWS[0]
@@ -175,7 +175,7 @@ def _compare_windows(outcomes: Outcomes) -> Iterable[Finding]:
     )
     pairs = {w: (_model(Access(window=w)), value.mean) for w, value in ours.items()}
     w, error = furthest(pairs)
-    frozen = _ratio(outcomes, _window(WINDOWS[1], "freeze"))
+    frozen = ratio(outcomes, _window(WINDOWS[1], "freeze"))
     yield Finding(
         "edca.fig5.model",
         f"The model is furthest at CWmin {w}, {percent(error)} from the simulation "
@@ -208,7 +208,7 @@ def _pictures_txop(outcomes: Outcomes) -> Iterable[PaperFigure]:
 def _pictures_aifs(outcomes: Outcomes) -> Iterable[PaperFigure]:
     lines = [series("Battiti and Li", {float(s): 1 / _model(Access(s)) for s in AIFS})]
     for rule, label in RULES.items():
-        ratios = {float(s): _inverse(_ratio(outcomes, _aifs(s, rule))) for s in AIFS}
+        ratios = {float(s): _inverse(ratio(outcomes, _aifs(s, rule))) for s in AIFS}
         lines.append(series(label, ratios, style="points"))
     panel = Panel("", "AIFS difference, slots", "throughput, first to second", tuple(lines))
     yield PaperFigure("edca-fig4", "Throughput ratio over AIFS, as Fig. 4", (panel,))
@@ -227,7 +227,7 @@ def _pictures_windows(outcomes: Outcomes) -> Iterable[PaperFigure]:
     ]
     for rule, label in RULES.items():
         ratios = {
-            float(w): Value(_ratio(outcomes, _window(w, rule)).mean)
+            float(w): Value(ratio(outcomes, _window(w, rule)).mean)
             for w in WINDOWS
             if rule == "edca" or w > WINDOWS[0]
         }

@@ -24,7 +24,9 @@ from airqueue_papers.item import Simulation
 AP: Final = "ap"
 UDP_BYTES: Final = 1400
 """Bytes of a packet's payload."""
-IP_BYTES: Final = UDP_BYTES + 28
+HEADER_BYTES: Final = 28
+"""Bytes of the headers of IPv4 and UDP."""
+IP_BYTES: Final = UDP_BYTES + HEADER_BYTES
 WINDOW: Final = 32
 """Values of the default window: the paper's CWmin, one more than the standard's."""
 LARGEST_WINDOW: Final = 1024
@@ -112,9 +114,9 @@ def tcp(
     }
 
 
-def saturated(name: str, sender: str, receiver: str) -> FlowTable:
-    """Return a flow of UDP that always has a packet."""
-    return {"name": name, "from": sender, "to": receiver, "size": f"{IP_BYTES} B"}
+def saturated(name: str, sender: str, receiver: str, payload: int = UDP_BYTES) -> FlowTable:
+    """Return a flow of UDP that always has a packet, with so many bytes of payload."""
+    return {"name": name, "from": sender, "to": receiver, "size": f"{payload + HEADER_BYTES} B"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +126,16 @@ class Pair:
     second: Access
     rule: CountdownName = "edca"
     """Rule by which counters move: ``edca``, ``freeze``."""
+    payload: int = UDP_BYTES
+    """Bytes of UDP payload in the packets of both."""
 
     @property
     def name(self) -> str:
         """Of the run."""
         access = self.second
         txop = access.txop.replace(" ", "")
-        return f"pair-aifs{access.aifs_slots}-cw{access.window}-txop{txop}-{self.rule}"
+        size = f"-{self.payload}B" * (self.payload != UDP_BYTES)
+        return f"pair-aifs{access.aifs_slots}-cw{access.window}-txop{txop}-{self.rule}{size}"
 
     def scenario(self, duration_s: float) -> Description:
         """Return the description."""
@@ -139,7 +144,7 @@ class Pair:
         for name, access in (("first", Access()), ("second", self.second)):
             keys: CategoryTable = {**access.keys(), "countdown": self.rule}
             described["stations"].append({"name": name, "mac": {"edca": {"be": keys}}})
-            described["flows"].append(saturated(name, name, AP))
+            described["flows"].append(saturated(name, name, AP, self.payload))
         return described
 
     def simulation(self, duration_s: float, replications: int) -> Simulation:

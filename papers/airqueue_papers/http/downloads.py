@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
+from airqueue import text
 from airqueue.models.tcp_capacity import collision, collision_free
 from airqueue_papers import ns2
 from airqueue_papers.finding import Finding, Value
@@ -21,6 +22,9 @@ FEW: Final = 5
 MANY: Final = 40
 NEAR: Final = 0.1
 """A tenth: our reading of "well", "good match" and "similar", by the claims' notes."""
+_BOUND: Final = 0.02
+_TIGHT: Final = 0.25
+"""How far outside of bounds a value may be, and how far apart tight bounds, by the claim's note."""
 _NS2_LIMIT: Final = 50
 """ns-2's default limit of a queue."""
 
@@ -81,7 +85,28 @@ def compare_fig4(
         f"{percent(apart(contended, simulated[MANY]))} from it.",
         holds=at_most <= NEAR and at_most < apart(contended, simulated[MANY]),
     )
+    yield _bounds(simulated, model)
     yield from _about_the_models(outcomes, model, contenders)
+
+
+def _bounds(
+    simulated: Mapping[int, float], model: Callable[[float], tuple[float, float]]
+) -> Finding:
+    both = {n: sorted(model(n)) for n in simulated}
+    outside = {
+        n: max(low - simulated[n], simulated[n] - high, 0.0) / simulated[n]
+        for n, (low, high) in both.items()
+    }
+    far = max(outside, key=lambda n: outside[n])
+    wide = max(both, key=lambda n: both[n][1] / both[n][0])
+    width = both[wide][1] / both[wide][0] - 1
+    return Finding(
+        "http.fig4.bounds",
+        f"The simulation is at most {percent(outside[far])} outside of Eqs (9) and (10), with "
+        f"{text.plural(far, 'connection')} ({simulated[far]:.3f} Mb/s, and {both[far][0]:.3f} to "
+        f"{both[far][1]:.3f}); the two are at most {percent(width)} apart, with {wide}.",
+        holds=max(outside.values()) <= _BOUND and width <= _TIGHT,
+    )
 
 
 def _about_the_models(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from airqueue_papers.item import Paper
-from airqueue_papers.mesh import chains, several, sizes, testbed
+from airqueue_papers.mesh import chains, deviations, several, sizes, testbed
 
-PAPER: Final = Paper("mesh", (*sizes.ITEMS, *chains.ITEMS, *several.ITEMS, *testbed.ITEMS))
+PAPER: Final = Paper(
+    "mesh", (*sizes.ITEMS, *chains.ITEMS, *deviations.ITEMS, *several.ITEMS, *testbed.ITEMS)
+)

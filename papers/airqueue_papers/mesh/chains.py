@@ -13,7 +13,7 @@ from airqueue_papers import measured
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.mesh import figures, networks, ns2
-from airqueue_papers.mesh.networks import FIFO50, SCHEMES, SIZED, TCPAP, VARIANTS
+from airqueue_papers.mesh.networks import FIFO50, SCHEMES, SIZED, TCPAP
 from airqueue_papers.picture import Panel, PaperFigure, Series
 
 HOPS: Final = 4
@@ -35,9 +35,7 @@ def table_runs(table: str, budget: Budget) -> Mapping[str, Run]:
     return networks.runs(budget, described, _COST)
 
 
-def cells(
-    outcomes: Outcomes, pattern: str, network: str, variants: Iterable[str] = VARIANTS
-) -> Iterable[Finding]:
+def cells(outcomes: Outcomes, pattern: str, network: str) -> Iterable[Finding]:
     """Find goodput and round-trip time of the three schemes; pattern: claim of scheme and figure."""
     for what, unit, figure in (
         ("goodput", "kb/s", figures.goodput_kbps),
@@ -46,28 +44,15 @@ def cells(
         means = {scheme.name: figure(outcomes[scheme.name]).mean for scheme in SCHEMES}
         for scheme in SCHEMES:
             name, ours = scheme.name, figure(outcomes[scheme.name])
-            claimed = pattern.format(name, what)
-            others = {
-                _with_goodput(outcomes, run, variant): figure(outcomes[run])
-                for variant in variants
-                if (run := networks.name_of(scheme, variant)) in outcomes
-            }
             of_usual = figures.share(ours.mean, means[FIFO50.name])
             beside = "" if scheme is FIFO50 else f", {of_usual:.0f} % of that with 50 packets"
-            sentence = f"{figures.number(ours.mean)} {unit} with {scheme.label}{beside}"
             yield figures.found(
-                claimed,
-                figures.reason(claimed, ours, sentence, others, unit),
+                pattern.format(name, what),
+                f"{figures.number(ours.mean)} {unit} with {scheme.label}{beside}",
                 (ours,),
                 _goodput_holds(name, outcomes) if what == "goodput" else _time_holds(name, means),
                 ns2.of(network, name, what),
             )
-
-
-def _with_goodput(outcomes: Outcomes, run: str, variant: str) -> str:
-    """Return the description of a variant with its goodput, which may itself miss the print."""
-    kbps = figures.goodput_kbps(outcomes[run]).mean
-    return f"{networks.described(variant)} (at {kbps:.0f} kb/s)"
 
 
 def _goodput_holds(scheme: str, outcomes: Outcomes) -> bool:
@@ -99,35 +84,22 @@ class Gain:
     """Claim about the loss, if not ``claim`` with the suffix ``_loss``."""
 
 
-def gains(outcomes: Outcomes, gain: Gain, variants: Iterable[str] = VARIANTS) -> Iterable[Finding]:
+def gains(outcomes: Outcomes, gain: Gain) -> Iterable[Finding]:
     """Find the factor by which a scheme shortens round-trip times, and its cost in goodput."""
     usual, other = outcomes[FIFO50.name], outcomes[gain.scheme]
     shorter, lost = figures.shorter(usual, other), figures.lost_percent(usual, other)
     times = figures.rtt_ms(usual).mean, figures.rtt_ms(other).mean
     rates = figures.goodput_kbps(usual).mean, figures.goodput_kbps(other).mean
-    pairs = {
-        networks.described(variant): (
-            outcomes.get(f"{FIFO50.name}-{variant}", usual),
-            outcomes[f"{gain.scheme}-{variant}"],
-        )
-        for variant in variants
-        if f"{gain.scheme}-{variant}" in outcomes
-    }
-    factors = {label: figures.shorter(*pair) for label, pair in pairs.items()}
-    losses = {label: figures.lost_percent(*pair) for label, pair in pairs.items()}
-    sentence = f"round trips take {times[1]:.0f} ms instead of {times[0]:.0f}"
     yield figures.found(
         gain.claim,
-        figures.reason(gain.claim, shorter, sentence, factors, "times"),
+        f"round trips take {times[1]:.0f} ms instead of {times[0]:.0f}",
         (shorter,),
         shorter.mean > 1 / SHORT and measured.above(shorter, 1.0),
         ns2.shorter(gain.network, gain.scheme),
     )
-    loss_claim = gain.loss_claim or f"{gain.claim}_loss"
-    sentence = f"{rates[1]:.0f} kb/s instead of {rates[0]:.0f}"
     yield figures.found(
-        loss_claim,
-        figures.reason(loss_claim, lost, sentence, losses, "%"),
+        gain.loss_claim or f"{gain.claim}_loss",
+        f"{rates[1]:.0f} kb/s instead of {rates[0]:.0f}",
         (lost,),
         measured.above(lost) and lost.mean < 100 * (1 - KEPT),
         ns2.lost_percent(gain.network, gain.scheme),
@@ -438,6 +410,7 @@ ITEMS: Final = (
         partial(table_runs, "table3"),
         draw_table("mesh-table3", "Four hops, all in carrier sense (Table 3)", "table3"),
         notes=(_SILENT, "Neighbours are 130 m apart: 520 m are less than the 550 m of ns-2."),
+        settings=networks.settings(),
     ),
     Item(
         "table4",
@@ -450,6 +423,7 @@ ITEMS: Final = (
             "Neighbours are 200 m apart, ns-2's usual distance: nodes three hops apart do not sense "
             "each other either. If only the end nodes do not, capture resolves all collisions.",
         ),
+        settings=networks.settings(),
     ),
     Item(
         "table5",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from airqueue.figures import FigureOf, FlowFigure
+from airqueue.figures import FigureOf, Figures, FlowFigure
 from airqueue.simulate import Results
 from airqueue.simulate.reported import known, of_each
 from airqueue_papers import claim, measured
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Outcomes
 from airqueue_papers.picture import Panel, PaperFigure, Series
-from airqueue_papers.verdict import Verdict, judge
 
 CALL = "call"
 
@@ -49,12 +48,22 @@ def rtt_ms(results: Results) -> Value:
 
 def of_calls(results: Results, figure: FlowFigure, scale: float) -> Value:
     """Return the mean of a figure over the calls."""
+    return value(samples_of_calls(results, figure, scale))
+
+
+def calls(run: Figures) -> list[str]:
+    """Return the names of the calls in a replication."""
+    return [name for name in run["flows"] if name.startswith(CALL)]
+
+
+def samples_of_calls(results: Results, figure: FlowFigure, scale: float) -> list[float]:
+    """Return the mean of a figure over the calls in each replication."""
     samples = []
     for _, run in sorted(results.runs.items()):
-        numbers = [of[figure] for name, of in run["flows"].items() if name.startswith(CALL)]
+        numbers = [run["flows"][name][figure] for name in calls(run)]
         heard = [each for each in numbers if each is not None]
         samples.append(scale * sum(heard) / len(heard) if heard else 0.0)
-    return value(samples)
+    return samples
 
 
 def value(samples: Iterable[float]) -> Value:
@@ -95,33 +104,6 @@ def lost_packets(results: Results) -> tuple[dict[str, float], dict[str, float]]:
 def share(part: float, of: float) -> float:
     """Return a share in percent; 0 if the whole is 0."""
     return 100 * part / of if of else 0.0
-
-
-def misses(name: str, ours: Value) -> bool:
-    """Return whether a number is outside its claim's tolerance."""
-    record = judge(claim.load("mesh").claims[name], Finding(name, "", (ours,)))
-    return record.verdict is Verdict.NOT_REPRODUCED
-
-
-def reason(name: str, ours: Value, sentence: str, tried: Mapping[str, Value], unit: str) -> str:
-    """Return a sentence about a number; for a miss also the setting that comes nearest to the print.
-
-    tried: unprinted setting -> the number with this setting.
-    """
-    if not tried or not misses(name, ours):
-        return sentence
-    hits = {label: each for label, each in tried.items() if not misses(name, each)}
-    printed = (claim.load("mesh").claims[name].numbers or [0])[0]
-    away = {label: abs(each.mean - printed) for label, each in (hits or tried).items()}
-    nearest = min(away, key=lambda label: away[label])
-    if not hits and away[nearest] >= abs(ours.mean - printed):
-        return f"{sentence}; none of the settings tried comes nearer: {_listed(tried, unit)}"
-    near = "is within the tolerance" if hits else "comes nearest"
-    return f"{sentence}; of what is not printed, {_listed({nearest: tried[nearest]}, unit)} {near}"
-
-
-def _listed(tried: Mapping[str, Value], unit: str) -> str:
-    return ", ".join(f"{number(of.mean)} {unit} {label}" for label, of in tried.items())
 
 
 def number(mean: float) -> str:

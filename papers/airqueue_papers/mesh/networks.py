@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from airqueue.description import Description, FlowTable, QueueTable, StationTable
 from airqueue.models.mesh_allocation import allocate
 from airqueue.models.mesh_buffer import neighbourhood_buffer
 from airqueue.models.mesh_exchange import mesh_exchange
 from airqueue.simulate import Scenario, mesh
-from airqueue_papers.item import Budget, Simulation
+from airqueue_papers.item import Budget, Setting, Simulation
 
 CLOSE_M: Final = {2: 130.0, 3: 130.0, 4: 130.0, 5: 110.0, 6: 90.0}
 """By hops: distance of neighbours at which all nodes of a chain sense each other."""
@@ -27,17 +27,18 @@ RATE_BPS: Final = 11e6
 USUAL_FRAMES: Final = 50
 LARGE: Final = {"queue.limit": "1000 packets", "queue.ring": "50 packets"}
 """Linux of 2010: transmit queue, and the driver's descriptors of an access category (Table 2)."""
+WARM_UP_S: Final = 20
 RING_FRAMES: Final = 3
 """Reduced size of the test bed's driver ring."""
 
 _NS2: Final = {
-    "warm_up": "20 s",
+    "warm_up": f"{WARM_UP_S} s",
     "phy.control_rate": "1 Mb/s",
     "tcp.window": "10000 packets",
     "tcp.mss": "1460 B",
 }
 _LINUX: Final = {
-    "warm_up": "20 s",
+    "warm_up": f"{WARM_UP_S} s",
     "tcp.stack": "linux",
     "tcp.mss": "1448 B",
     # The test bed has Linux 2.6.35; small queues came with 3.6.
@@ -54,11 +55,6 @@ VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     SEPARATE: ("where sized buffers begin behind the source", {}),
 }
 """Settings that the paper does not print: name -> words for a sentence, and changes."""
-
-
-def described(variant: str) -> str:
-    """Return a sentence that describes a variant."""
-    return VARIANTS[variant][0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +89,34 @@ def sized_frames(hops: int, total: float | None = None, rule: str = "ratio") -> 
     return [*frames, frames[-1]]
 
 
+@dataclass(frozen=True, slots=True)
+class ChainEnds:
+    """Where the flow of a chain begins and ends."""
+
+    direction: Literal["up", "down"] = "up"
+    """To the gateway, or from it."""
+    server: str | None = None
+    """Delay of the wire to a server behind the gateway, which is then the flow's other end."""
+
+
 def chain(
     hops: int,
     spacing_m: float,
     seconds: int,
     changes: Mapping[str, object],
     frames: Sequence[int] | None = None,
+    *,
+    ends: ChainEnds | None = None,
 ) -> Description:
-    """Return a chain with a flow to its gateway, and with limits as ns-2 counts them."""
+    """Return a chain with a flow, and with limits as ns-2 counts them, the last node's first.
+
+    The flow is one to the gateway unless ``ends`` says otherwise.
+    """
     given = frames or [USUAL_FRAMES] * (hops + 1)
+    ends = ends or ChainEnds()
+    relays = [f"{mesh.NODE}{relay}" for relay in range(hops - 1, 0, -1)]
     # Every hop, even if frames reach farther.
-    route = {"flows.up.via": [f"{mesh.NODE}{relay}" for relay in range(hops - 1, 0, -1)]}
+    route = {f"flows.{ends.direction}.via": relays[:: 1 if ends.direction == "up" else -1]}
     return _description(
         mesh.chain(
             hops,
@@ -112,6 +125,8 @@ def chain(
             behaviour="ns2",
             limit=f"{USUAL_FRAMES - 1} packets",
             duration=f"{seconds} s",
+            direction=ends.direction,
+            server=ends.server,
             overrides={**_NS2, **route, **changes, **limits([each - 1 for each in given])},
         )
     )
@@ -146,12 +161,27 @@ def runs_of(
     }
 
 
+def settings(variants: Iterable[str] = VARIANTS) -> tuple[Setting, ...]:
+    """Return the variants as settings of a whole table of the three schemes."""
+    return tuple(
+        Setting(
+            VARIANTS[variant][0],
+            {
+                scheme.name: name_of(scheme, variant)
+                for scheme in SCHEMES
+                if scheme is SIZED or variant != SEPARATE
+            },
+        )
+        for variant in variants
+    )
+
+
 def scheme_chain(
     hops: int, spacing_m: float, seconds: int, scheme: Scheme, variant: str = ""
 ) -> Description:
     """Return a chain with one of the three schemes; sized buffers as the paper prints them."""
     changes = VARIANTS[variant][1] if variant else {}
-    frames = sized_frames(hops) if scheme is SIZED else None
+    frames = sized_frames(hops) if scheme.name == SIZED.name else None
     if frames and variant == SEPARATE:
         frames = [USUAL_FRAMES, *frames[:-1]]
     return chain(hops, spacing_m, seconds, {**scheme.changes, **changes}, frames)
@@ -165,7 +195,7 @@ def several(
     variant: str = "",
 ) -> Description:
     """Return the parking lot or the cross, with or without a G.729 call beside each transfer."""
-    sized = dict(FLOWS_APART) if scheme is SIZED else {}
+    sized = dict(FLOWS_APART) if scheme.name == SIZED.name else {}
     if sized and variant == SEPARATE:
         sized["buffers.source"] = SEPARATE
     changes = VARIANTS[variant][1] if variant else {}
@@ -303,7 +333,7 @@ def paced_link(packets: int, seconds: int) -> Description:
         Scenario(
             {
                 "duration": f"{seconds} s",
-                "warm_up": "20 s",
+                "warm_up": f"{WARM_UP_S} s",
                 "phy": {"standard": "802.11b"},
                 "stations": [{"name": "sink"}],
                 "hosts": [router, servers],

@@ -11,7 +11,7 @@ from airqueue.simulate.reported import known
 from airqueue_papers import measured
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run
-from airqueue_papers.mesh import figures, networks, ns2
+from airqueue_papers.mesh import deviations, figures, networks, ns2
 from airqueue_papers.mesh.chains import HOPS, KEPT, Gain, cells, draw_table, gains
 from airqueue_papers.mesh.networks import FIFO50, SCHEMES, SIZED, TCPAP
 from airqueue_papers.picture import PaperFigure
@@ -74,29 +74,15 @@ def _calls(outcomes: Outcomes, table: str, network: str) -> Iterable[Finding]:
             if scheme is FIFO50
             else rates[name] > rates[FIFO50.name],
         )
-        claimed = f"mesh.{table}.{name}.voip_delay"
-        jitter = figures.of_calls(outcomes[name], "jitter_s", 1e3).mean
-        others = _tried(outcomes, name, call_ms)
         yield figures.found(
-            claimed,
-            figures.reason(
-                claimed, time, f"{time.mean:.0f} ms, with a jitter of {jitter:.0f} ms", others, "ms"
-            ),
+            f"mesh.{table}.{name}.voip_delay",
+            f"{time.mean:.0f} ms with {scheme.label}",
             (time,),
             time.mean > BOUND_MS if scheme is FIFO50 else time.mean < BOUND_MS,
             ns2.of(network, name, "call"),
         )
+    yield from deviations.jitters(outcomes, table)
     yield _bound(f"mesh.text.{table.replace('able', '')}_bound", times)
-
-
-def _tried(outcomes: Outcomes, name: str, figure: Callable[[Results], Value]) -> dict[str, Value]:
-    """Return a figure of a scheme in all its variants that were run."""
-    runs = {variant: f"{name}-{variant}" for variant in TRIED}
-    return {
-        networks.described(variant): figure(outcomes[run])
-        for variant, run in runs.items()
-        if run in outcomes
-    }
 
 
 def _bound(name: str, times: Mapping[str, float]) -> Finding:
@@ -110,9 +96,10 @@ def _bound(name: str, times: Mapping[str, float]) -> Finding:
 
 def _compare_table6(outcomes: Outcomes) -> Iterable[Finding]:
     network = "parking-lot"
-    yield from cells(outcomes, "mesh.table6.{}.{}", network, TRIED)
+    yield from cells(outcomes, "mesh.table6.{}.{}", network)
+    yield from deviations.over_flows(outcomes, "mesh.table6.{}.{}")
     for scheme, ending in ((TCPAP, "ap"), (SIZED, "ours")):
-        yield from gains(outcomes, Gain(network, scheme.name, f"mesh.text.t6_{ending}"), TRIED)
+        yield from gains(outcomes, Gain(network, scheme.name, f"mesh.text.t6_{ending}"))
     factor = figures.shorter(outcomes[FIFO50.name], outcomes[SIZED.name])
     alone = figures.shorter(outcomes["alone-fifo50"], outcomes["alone-sized"])
     yield figures.found(
@@ -135,19 +122,17 @@ def _table6_runs(budget: Budget) -> Mapping[str, Run]:
 
 def _compare_table7(outcomes: Outcomes) -> Iterable[Finding]:
     network = "parking-lot-calls"
-    yield from cells(outcomes, "mesh.table7.{}.ftp_{}", network, TRIED)
+    yield from cells(outcomes, "mesh.table7.{}.ftp_{}", network)
+    yield from deviations.over_flows(outcomes, "mesh.table7.{}.ftp_{}")
     yield from _calls(outcomes, "table7", network)
     below = figures.lost_percent(outcomes[SIZED.name], outcomes[TCPAP.name])
-    tried = {}
-    for variant in TRIED:
-        paced = outcomes.get(networks.name_of(TCPAP, variant), outcomes[TCPAP.name])
-        sized = outcomes[networks.name_of(SIZED, variant)]
-        tried[networks.described(variant)] = figures.lost_percent(sized, paced)
     rates = [figures.goodput_kbps(outcomes[scheme.name]).mean for scheme in (TCPAP, SIZED)]
-    claimed = "mesh.text.t7_gain"
-    sentence = f"{rates[0]:.0f} kb/s with TCP-AP, {rates[1]:.0f} with sized buffers"
-    reason = figures.reason(claimed, below, sentence, tried, "%")
-    yield figures.found(claimed, reason, (below,), measured.above(below))
+    yield figures.found(
+        "mesh.text.t7_gain",
+        f"{rates[0]:.0f} kb/s with TCP-AP, {rates[1]:.0f} with sized buffers",
+        (below,),
+        measured.above(below),
+    )
     together = {s.name: _together_kbps(outcomes[s.name]) for s in SCHEMES}
     files = {s.name: _together_kbps(outcomes[f"files-{s.name}"]) for s in SCHEMES}
     words = ", ".join(
@@ -180,35 +165,33 @@ def _table7_runs(budget: Budget) -> Mapping[str, Run]:
 
 
 def _compare_table8(outcomes: Outcomes) -> Iterable[Finding]:
-    yield from cells(outcomes, "mesh.table8.{}.{}", "cross", TRIED)
+    yield from cells(outcomes, "mesh.table8.{}.{}", "cross")
+    yield from deviations.over_flows(outcomes, "mesh.table8.{}.{}")
     for scheme, ending in ((TCPAP, "ap"), (SIZED, "ours")):
-        yield from gains(outcomes, Gain("cross", scheme.name, f"mesh.text.t8_{ending}"), TRIED)
+        yield from gains(outcomes, Gain("cross", scheme.name, f"mesh.text.t8_{ending}"))
 
 
 def _compare_table9(outcomes: Outcomes) -> Iterable[Finding]:
     network = "cross-calls"
-    yield from cells(outcomes, "mesh.table9.{}.ftp_{}", network, TRIED)
+    yield from cells(outcomes, "mesh.table9.{}.ftp_{}", network)
+    yield from deviations.over_flows(outcomes, "mesh.table9.{}.ftp_{}")
     yield from _calls(outcomes, "table9", network)
     usual, sized = outcomes[FIFO50.name], outcomes[SIZED.name]
-    pairs = {
-        networks.described(variant): (
-            outcomes.get(networks.name_of(FIFO50, variant), usual),
-            outcomes[networks.name_of(SIZED, variant)],
-        )
-        for variant in TRIED
-    }
-    claimed, factor = "mesh.text.t9", _calls_shorter(usual, sized)
-    sentence = f"calls take {call_ms(sized).mean:.0f} ms instead of {call_ms(usual).mean:.0f}"
-    others = {label: _calls_shorter(*pair) for label, pair in pairs.items()}
-    reason = figures.reason(claimed, factor, sentence, others, "times")
-    yield figures.found(claimed, reason, (factor,), factor.mean > 3)
-    claimed, lost = "mesh.text.t9_loss", figures.lost_percent(usual, sized)
+    factor = _calls_shorter(usual, sized)
+    yield figures.found(
+        "mesh.text.t9",
+        f"calls take {call_ms(sized).mean:.0f} ms instead of {call_ms(usual).mean:.0f}",
+        (factor,),
+        factor.mean > 3,
+    )
+    lost = figures.lost_percent(usual, sized)
     rates = figures.goodput_kbps(usual).mean, figures.goodput_kbps(sized).mean
-    sentence = f"{rates[1]:.0f} kb/s instead of {rates[0]:.0f}; the printed Table 9 has 3.7 %"
-    others = {label: figures.lost_percent(*pair) for label, pair in pairs.items()}
-    reason = figures.reason(claimed, lost, sentence, others, "%")
-    holds = measured.above(lost) and lost.mean < 100 * (1 - KEPT)
-    yield figures.found(claimed, reason, (lost,), holds)
+    yield figures.found(
+        "mesh.text.t9_loss",
+        f"{rates[1]:.0f} kb/s instead of {rates[0]:.0f}; the printed Table 9 has 3.7 %",
+        (lost,),
+        measured.above(lost) and lost.mean < 100 * (1 - KEPT),
+    )
 
 
 def _calls_shorter(usual: Results, sized: Results) -> Value:
@@ -284,6 +267,7 @@ ITEMS: Final = (
         _table6_runs,
         draw_table("mesh-table6", "Parking lot, transfers (Table 6)", "table6"),
         notes=_APART,
+        settings=networks.settings(TRIED),
     ),
     Item(
         "table7",
@@ -292,6 +276,7 @@ ITEMS: Final = (
         _table7_runs,
         _draw_calls("mesh-table7", "Parking lot, transfers and calls (Table 7)", "table7"),
         notes=_APART,
+        settings=networks.settings(TRIED),
     ),
     Item(
         "table8",
@@ -300,6 +285,7 @@ ITEMS: Final = (
         partial(table_runs, "table8"),
         draw_table("mesh-table8", "Cross, transfers (Table 8)", "table8"),
         notes=_APART,
+        settings=networks.settings(TRIED),
     ),
     Item(
         "table9",
@@ -308,6 +294,7 @@ ITEMS: Final = (
         partial(table_runs, "table9"),
         _draw_calls("mesh-table9", "Cross, transfers and calls (Table 9)", "table9"),
         notes=(*_APART, *_CALLS),
+        settings=networks.settings(TRIED),
     ),
     Item(
         "paced",

@@ -8,7 +8,6 @@ not print the positions of its nodes or other traffic on the air, so absolute va
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Final
 
 from airqueue.description import Description
@@ -19,7 +18,7 @@ from airqueue.runs import Work
 from airqueue.simulate import Results
 from airqueue_papers import measured
 from airqueue_papers.finding import Finding, Value
-from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run, calculated
+from airqueue_papers.item import Budget, Calculation, Item, Outcomes, Run, Setting, calculated
 from airqueue_papers.mesh import figures, networks
 from airqueue_papers.mesh.chains import KEPT
 from airqueue_papers.picture import Panel, PaperFigure, Series
@@ -118,11 +117,16 @@ def fig11_runs(budget: Budget) -> Mapping[str, Run]:
     return networks.runs(budget, described, _COST, least=3)
 
 
-def _elsewhere(figure: Callable[[str], Value]) -> dict[str, Value]:
-    """Return a figure under all conditions tried; ``figure`` takes the end of a run's name."""
-    labels = {"close": CLOSE}
-    labels |= {condition: label for condition, (label, _) in CONDITIONS.items()}
-    return {label: figure(condition) for condition, label in labels.items()}
+def _fig11_settings() -> tuple[Setting, ...]:
+    """Return where else all chains could have been, and under which conditions."""
+    labels = {"close": CLOSE} | {name: label for name, (label, _) in CONDITIONS.items()}
+    return tuple(
+        Setting(
+            label,
+            {f"{of}-{hops}-far": f"{of}-{hops}-{where}" for of in BUFFERS for hops in LENGTHS},
+        )
+        for where, label in labels.items()
+    )
 
 
 def _factor(outcomes: Outcomes, hops: int, where: str = "far") -> Value:
@@ -144,11 +148,8 @@ def _compare_fig11(outcomes: Outcomes) -> Iterable[Finding]:
     falls = falls and all(measured.above(each, 1.0) for each in far.values())
     for hops in LENGTHS:
         times = [figures.rtt_ms(outcomes[f"{name}-{hops}-far"]).mean for name in BUFFERS]
-        claimed = f"mesh.fig11.{hops}hop"
-        tried = _elsewhere(partial(_factor, outcomes, hops))
         sentence = f"round trips take {times[1]:.0f} ms instead of {times[0]:.0f}"
-        reason = figures.reason(claimed, far[hops], sentence, tried, "times")
-        yield figures.found(claimed, reason, (far[hops],), falls)
+        yield figures.found(f"mesh.fig11.{hops}hop", sentence, (far[hops],), falls)
     yield from _compare_goodput(outcomes)
     yield from _compare_four(outcomes)
     by_air = {hops: _by_air_percent(outcomes[f"default-{hops}-far"]) for hops in LENGTHS}
@@ -186,15 +187,8 @@ def _compare_four(outcomes: Outcomes) -> Iterable[Finding]:
     falls = _factor(outcomes, 4).mean > 2
     for name, word in (("default", "large"), ("sized", "sized")):
         ours = figures.rtt_ms(outcomes[f"{name}-4-far"])
-        claimed = f"mesh.text.4hop_{word}"
-        tried = _elsewhere(partial(_four_ms, outcomes, name))
         sentence = f"{ours.mean:.0f} ms with {word} buffers"
-        reason = figures.reason(claimed, ours, sentence, tried, "ms")
-        yield figures.found(claimed, reason, (ours,), falls)
-
-
-def _four_ms(outcomes: Outcomes, name: str, where: str) -> Value:
-    return figures.rtt_ms(outcomes[f"{name}-4-{where}"])
+        yield figures.found(f"mesh.text.4hop_{word}", sentence, (ours,), falls)
 
 
 def _draw_fig11(outcomes: Outcomes) -> Iterable[PaperFigure]:
@@ -238,38 +232,23 @@ def _table10_runs(budget: Budget) -> Mapping[str, Run]:
 
 
 def _pair(
-    outcomes: Outcomes,
-    table: str,
-    tried: Mapping[str, tuple[str, str]],
-    unit: str,
-    goodput: Callable[[Results], Value],
+    outcomes: Outcomes, table: str, unit: str, goodput: Callable[[Results], Value]
 ) -> Iterable[Finding]:
-    """Find the four cells of a table of default and sized buffers, and the text's statements on them.
-
-    tried: unprinted setting -> the runs with default and with sized buffers.
-    """
+    """Find the four cells of a table of default and sized buffers, and the text's statements."""
     usual, sized = outcomes["default"], outcomes["sized"]
     factor, lost = figures.shorter(usual, sized), figures.lost_percent(usual, sized)
     costs_little = measured.above(lost) and lost.mean < 100 * (1 - KEPT)
-    for place, name in enumerate(BUFFERS):
+    for name in BUFFERS:
         for what, unit_of, figure in (("goodput", unit, goodput), ("rtt", "ms", figures.rtt_ms)):
             ours = figure(outcomes[name])
-            others = {label: figure(outcomes[runs[place]]) for label, runs in tried.items()}
-            claimed = f"mesh.{table}.{name}.{what}"
             sentence = f"{figures.number(ours.mean)} {unit_of} with {name} buffers"
-            reason = figures.reason(claimed, ours, sentence, others, unit_of)
             holds = factor.mean > 4 if what == "rtt" else costs_little
-            yield figures.found(claimed, reason, (ours,), holds)
-    pairs = {label: [outcomes[run] for run in runs] for label, runs in tried.items()}
+            yield figures.found(f"mesh.{table}.{name}.{what}", sentence, (ours,), holds)
     claimed = f"mesh.text.t{table.removeprefix('table')}"
-    others = {label: figures.shorter(*pair) for label, pair in pairs.items()}
     sentence = f"round trips are {factor.mean:.1f} times shorter with sized buffers"
-    reason = figures.reason(claimed, factor, sentence, others, "times")
-    yield figures.found(claimed, reason, (factor,), factor.mean > 4)
-    others = {label: figures.lost_percent(*pair) for label, pair in pairs.items()}
+    yield figures.found(claimed, sentence, (factor,), factor.mean > 4)
     sentence = f"sized buffers cost {lost.mean:.1f} % of the goodput"
-    reason = figures.reason(f"{claimed}_loss", lost, sentence, others, "%")
-    yield figures.found(f"{claimed}_loss", reason, (lost,), costs_little)
+    yield figures.found(f"{claimed}_loss", sentence, (lost,), costs_little)
 
 
 def _below(value: Value, bound: float) -> bool:
@@ -282,19 +261,24 @@ def _scaled(value: Value, by: float) -> Value:
     return Value(value.mean * by, low, high)
 
 
-def _conditions(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the pairs of runs under other conditions, by the conditions."""
-    return {CONDITIONS[name][0]: (f"default-{name}", f"sized-{name}") for name in names}
+def _setting(words: str, ending: str) -> Setting:
+    """Return a setting that runs with default and with sized buffers have, with this end of names."""
+    return Setting(words, {name: f"{name}-{ending}" for name in BUFFERS})
+
+
+def _conditions(names: Iterable[str]) -> tuple[Setting, ...]:
+    return tuple(_setting(CONDITIONS[name][0], name) for name in names)
+
+
+_TABLE10: Final = (
+    _setting(CLOSE, "close"),
+    _setting(f"{CLOSE} and windows are of {_WINDOW} segments at most", "window"),
+    *_conditions(CONDITIONS),
+)
 
 
 def _compare_table10(outcomes: Outcomes) -> Iterable[Finding]:
-    window = f"{CLOSE} and windows are of {_WINDOW} segments at most"
-    tried = {
-        CLOSE: ("default-close", "sized-close"),
-        window: ("default-window", "sized-window"),
-        **_conditions(CONDITIONS),
-    }
-    yield from _pair(outcomes, "table10", tried, "kb/s", figures.goodput_kbps)
+    yield from _pair(outcomes, "table10", "kb/s", figures.goodput_kbps)
 
 
 # Table 11
@@ -327,13 +311,15 @@ def table11_runs(budget: Budget) -> Mapping[str, Run]:
     return networks.runs(budget, described, _FAST_COST, least=3)
 
 
+_TABLE11: Final = (
+    Setting(f"with a ring of {networks.RING_FRAMES} packets", {"sized": "sized-ring"}),
+    _setting("without aggregation", "single"),
+    *_conditions(NOISY),
+)
+
+
 def _compare_table11(outcomes: Outcomes) -> Iterable[Finding]:
-    tried = {
-        f"with a ring of {networks.RING_FRAMES} packets": ("default", "sized-ring"),
-        "without aggregation": ("default-single", "sized-single"),
-        **_conditions(NOISY),
-    }
-    yield from _pair(outcomes, "table11", tried, "Mb/s", goodput_mbps)
+    yield from _pair(outcomes, "table11", "Mb/s", goodput_mbps)
 
 
 def goodput_mbps(results: Results) -> Value:
@@ -419,6 +405,7 @@ ITEMS: Final = (
             "says. If all nodes sense each other, and over three hops unless frames are lost to "
             "noise too, windows fill the buffers.",
         ),
+        settings=_fig11_settings(),
     ),
     Item(
         "table10",
@@ -432,6 +419,7 @@ ITEMS: Final = (
             "goodput and round-trip time each flow has 112 segments in flight with default buffers, "
             "far less than a queue of 1000 holds: losses or windows must have limited it.",
         ),
+        settings=_TABLE10,
     ),
     Item(
         "table11",
@@ -446,6 +434,7 @@ ITEMS: Final = (
             "that ring, in which aggregates form: the printed 153 ms at 8.1 Mb/s are 107 packets of "
             "1448 bytes in flight, and 14 packets with rings of 3 hold 26.",
         ),
+        settings=_TABLE11,
     ),
     Item(
         "table2",

@@ -73,5 +73,6 @@ SABOTAGES: Final[Mapping[str, Sabotage]] = {
     "tcp": Sabotage(_by_udp),
     "txop": Sabotage(scenarios(_of_each("txop", Access().txop))),
     "aifs": Sabotage(scenarios(_of_each("aifsn", Access().keys()["aifsn"]))),
+    "parameters": Sabotage(scenarios(_default_parameters)),
     "cwmin": Sabotage(scenarios(_of_each("cw_min", Access().keys()["cw_min"]))),
 }

@@ -1,4 +1,4 @@
-"""RDQM: what receivers tell, delays, and rates."""
+"""RDQM: what receivers tell, delays, rates, and the queue that all share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from airqueue.description import Description
 from airqueue_papers.rdqm import DELAYS_MS, RATES
-from airqueue_papers.sabotage import Sabotage, scenarios
+from airqueue_papers.sabotage import Runs, Sabotage, scenarios
 
 
 def _nothing_told(described: Description) -> None:
@@ -27,8 +27,16 @@ def _equal_rates(described: Description) -> None:
             station["rate"] = f"{max(RATES)} Mb/s"
 
 
+def _divided(_: str, runs: Runs) -> Runs:
+    return {
+        name: runs[name.replace("droptail", "rdqm")] if name.startswith("droptail") else run
+        for name, run in runs.items()
+    }
+
+
 SABOTAGES: Final[Mapping[str, Sabotage]] = {
     "reports": Sabotage(scenarios(_nothing_told)),
     "delays": Sabotage(scenarios(_equal_delays)),
     "slow-stations": Sabotage(scenarios(_equal_rates)),
+    "one-queue": Sabotage(_divided),
 }

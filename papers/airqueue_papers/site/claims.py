@@ -87,11 +87,16 @@ def _row(record: Record, numbers: Mapping[str, str], page: str) -> str:
         f'<th scope="row" role="rowheader">{escape(claim.quantity)}{about}'
         f'<small class="place">{escape(claim.place)} · {link}</small></th>',
         *(_number_cell(head, content) for head, content in numbers.items()),
-        f'<td role="cell" class="why">{_verdict(record)}<p>{prose(record.reason)}</p></td>',
+        f'<td role="cell" class="why">{_verdict(record)}<p>{prose(record.reason)}</p>{_miss(record)}'
+        "</td>",
     ]
     return (
         f'<tr id="{name}" role="row" class="{LOOKS[record.counted_as].css}">{"".join(cells)}</tr>'
     )
+
+
+def _miss(record: Record) -> str:
+    return f"<p>Why missed: {prose(record.why)}.</p>" if record.missed else ""
 
 
 def _numbers(record: Record, usual: float) -> dict[str, str]:

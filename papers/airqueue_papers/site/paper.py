@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 
-from airqueue.report.html import document, prose
+from airqueue.report.html import document, prose, table
+from airqueue_papers import tried
 from airqueue_papers.claim import SORTS, Claim, load
 from airqueue_papers.item import Budget
 from airqueue_papers.reproduction import Reproduced
@@ -14,6 +15,7 @@ from airqueue_papers.site.claims import claim_table, legend, printed, usual_tole
 from airqueue_papers.site.figures import Drawn
 from airqueue_papers.site.runs import again
 from airqueue_papers.site.verdicts import bar, cards, meanings_section
+from airqueue_papers.tried import Tried
 from airqueue_papers.verdict import Record
 
 STYLES = (resources.files("airqueue_papers.site").joinpath("site.css").read_text("utf-8"),)
@@ -93,12 +95,24 @@ def _item(each: Reproduced, drawn: Sequence[Drawn], usual: float, budget: Budget
         "</div>" if drawn else "",
         *says,
         claim_table(each.records, usual) if each.records else "",
+        _settings(each.tried),
         f'<div class="notes"><h3>Notes</h3>{notes}</div>' if notes else "",
         again(each, budget),
         '<p class="up"><a href="#items">↑ all items</a></p>',
         "</section>",
     ]
     return "".join(parts)
+
+
+def _settings(rows: Sequence[Tried]) -> str:
+    """Return how many numbers of an item each setting explains, for all of them together."""
+    if not rows:
+        return ""
+    heads = ["one setting for all numbers", *(verdict.value for verdict in tried.COUNTED)]
+    cells = [[row.setting, *(str(each or "") for each in row.counts)] for row in rows]
+    return (
+        f"{table(heads, cells, numeric=range(1, len(heads)))}<p>{prose(tried.sentence(rows))}</p>"
+    )
 
 
 def _tolerances(records: Sequence[Record]) -> str:

@@ -9,20 +9,18 @@ import click
 
 from airqueue import text
 from airqueue.cli import sweep_tables
+from airqueue.cli.backends import backend_of, cluster_option, workers_option
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.progress import on_terminal
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
-from airqueue.runs import Cluster, Local
 from airqueue.runs.backend import Backend
 from airqueue.sweep import Interrupted, Sweep, SweepError, SweepProgress, SweepResults
 from airqueue.sweep.figures import Pattern
 
 if TYPE_CHECKING:
     from airqueue.plots.sweep_picture import SweepPlot
-
-_MOST_WORKERS = 10_000
 
 
 class _Figures(click.ParamType[Pattern]):
@@ -66,16 +64,8 @@ class _Figures(click.ParamType[Pattern]):
     metavar="FILE",
     help="Draw the figures over one or two parameters: FILE.svg, .pdf or .png.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, _MOST_WORKERS),
-    help="Runs at the same time; without it as many as there are cores.",
-)
-@click.option(
-    "--cluster",
-    metavar="tcp://HOST:PORT",
-    help="Let the workers of a Dask scheduler simulate.",
-)
+@workers_option
+@cluster_option
 def sweep(
     *,
     path: str,
@@ -100,8 +90,7 @@ def sweep(
     on any machine. Ctrl-C or a power failure loses only the unfinished runs.
     docs/sweep.md explains files and tables.
     """
-    if cluster is not None and workers is not None:
-        raise click.UsageError("--workers is for this machine; a cluster has its own.")
+    backend = backend_of(workers, cluster)
     plan = Sweep.from_toml(path)
     plan.check_figures(shown, "--show ")
     if listed:
@@ -112,7 +101,6 @@ def sweep(
     for file in (plot_path, json_path):
         if file is not None and file != "-":
             check_writable(file)
-    backend = Local(workers) if cluster is None else Cluster(cluster)
     out = out_path or f"{Path(path).stem}-sweep"
     try:
         results = _run(plan, out, backend)

@@ -1,0 +1,98 @@
+"""What `airqueue reproduce --json` writes, and its schemas."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import fields
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from airqueue_papers import document
+from airqueue_papers.claim import COMPARATORS, SORTS
+from airqueue_papers.command import reproduce_command
+from airqueue_papers.item import Budget
+from airqueue_papers.tally import Tally
+from airqueue_papers.verdict import KINDS, Verdict, counts
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("document"))
+
+
+@pytest.fixture(scope="module")
+def written(out):
+    """Measurements, simulations and formulas of the APQ paper, and some of the HTTP paper."""
+    arguments = ["apq", "http.fig5", "--out", out, "--json", "-"]
+    done = CliRunner().invoke(reproduce_command, arguments, catch_exceptions=False)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", document.SCHEMAS)
+def test_a_schema_is_one(name):
+    jsonschema.Draft202012Validator.check_schema(document.schema(name))
+
+
+def test_the_schema_has_the_words_of_the_program(written):
+    of = document.schema()["$defs"]
+    assert of["verdict"]["enum"] == [*Verdict]
+    assert of["counted_as"]["enum"] == [*KINDS]
+    assert of["sort"]["enum"] == [*SORTS]
+    assert of["budget"]["enum"] == [*Budget]
+    assert of["claim"]["properties"]["comparator"]["enum"] == [*COMPARATORS]
+    assert (
+        of["tally"]["required"] == [*of["tally"]["properties"]] == [f.name for f in fields(Tally)]
+    )
+    assert of["claim"]["required"] == [*of["claim"]["properties"]] == [*written["claims"][0]]
+
+
+def test_what_the_command_writes_is_what_the_schema_says(written):
+    document.validator().validate(written)
+    assert len(written["claims"]) > 20
+
+
+def test_records_are_read_as_they_were_written(written):
+    again = [each.to_json() for each in document.records(written)]
+    assert again == written["claims"]
+    assert counts(document.records(written)) == written["verdicts"]
+
+
+def test_a_campaign_is_what_its_schema_says(out):
+    arguments = ["http.fig5", "--sabotage", "--out", out, "--json", "-"]
+    done = CliRunner().invoke(reproduce_command, arguments, catch_exceptions=False)
+    document.validator(document.SABOTAGE_FORMAT).validate(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["format"], "airqueue-sabotage"),
+        (["budget"], "enough"),
+        (["tally", "reproduced"], -1),
+        (["tally", "more"], 1),
+        (["verdicts", "nearly"], 1),
+        (["claims", 0, "verdict"], "reproduced, nearly"),
+        (["claims", 0, "counted_as"], None),
+        (["claims", 0, "ours"], "12"),
+        (["claims", 0, "ours"], []),
+        (["claims", 0, "ci95"], [1.0]),
+        (["claims", 0, "ci95"], [[1.0, 2.0, 3.0], None]),
+        (["claims", 0, "reason"], ""),
+        (["claims", 0, "colour"], "red"),
+        (["claims", 0, "why_missed"], ""),
+        (["tried"], [{"item": "mesh.table3", "setting": "", "verdicts": {}}]),
+        (["tried"], [{"item": "mesh.table3", "setting": "as judged", "verdicts": {"nearly": 1}}]),
+        (["beyond", "mesh.table3"], []),
+    ],
+)
+def test_what_it_does_not_say_is_refused(written, path, value):
+    spoilt = copy.deepcopy(written)
+    at = spoilt
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    with pytest.raises(jsonschema.ValidationError):
+        document.validator().validate(spoilt)
