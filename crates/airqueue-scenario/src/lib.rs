@@ -150,6 +150,8 @@ impl Scenario {
             noise_w,
             stations: stations.specs,
             hops,
+            beacons: Vec::new(),
+            sleepers: Vec::new(),
             together: WlanSpec::TOGETHER,
         };
         let station_delay = file.behaviour.profile().station_delay;

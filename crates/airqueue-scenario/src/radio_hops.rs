@@ -101,6 +101,7 @@ impl RadioHops<'_> {
             overhead_bytes: self.overhead(from, to),
             size_bytes: request.size_bytes,
             report: request.report,
+            to_all: false,
         };
         self.check_size(key, &hop)?;
         Ok(hop)

@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::config::{CategoryConfig, Txop};
 use super::frame::Msdu;
+use crate::medium::StationId;
 use crate::phy::Phy;
 use airqueue_core::Time;
 
@@ -59,6 +60,8 @@ pub(super) struct Category {
     pub(super) batch: Batch,
     /// Packets in hand for other receivers, left over from their last turns.
     others: Vec<Batch>,
+    /// Packets in hand for receivers that sleep, until they wake up.
+    parked: Vec<Batch>,
     /// The next sequence number for each neighbour, as the queue numbers the neighbours.
     sequences: Vec<u64>,
     /// Turns so far, and the last turn of a packet that was not in hand before.
@@ -95,6 +98,7 @@ impl Category {
             cw: config.w_min,
             batch: Batch::new(),
             others: Vec::new(),
+            parked: Vec::new(),
             sequences: Vec::new(),
             turns: 0,
             fresh_turn: 0,
@@ -137,9 +141,33 @@ impl Category {
         self.batch.is_empty() && self.others.iter().all(Batch::is_empty)
     }
 
-    /// All packets in hand.
+    /// All packets in hand that may be sent.
     pub(super) fn batches(&self) -> impl Iterator<Item = &Batch> {
         self.others.iter().chain([&self.batch])
+    }
+
+    /// All packets in hand, with those for receivers that sleep.
+    pub(super) fn all_batches(&self) -> impl Iterator<Item = &Batch> {
+        self.batches().chain(&self.parked)
+    }
+
+    /// Puts aside the packets in hand for a receiver that sleeps.
+    pub(super) fn park(&mut self, to: StationId) {
+        let is_for = |batch: &Batch| batch.receiver() == Some(to);
+        for batch in self.others.iter_mut().chain([&mut self.batch]).filter(|batch| is_for(batch)) {
+            self.parked.push(std::mem::replace(batch, Batch::new()));
+        }
+    }
+
+    /// Takes the packets for a receiver that has woken up in hand again.
+    pub(super) fn unpark(&mut self, to: StationId) {
+        let is_for = |batch: &mut Batch| batch.receiver() == Some(to);
+        self.others.extend(self.parked.extract_if(.., is_for));
+    }
+
+    /// Whether packets for a receiver that sleeps are put aside.
+    pub(super) fn has_parked(&self, to: StationId) -> bool {
+        self.parked.iter().any(|batch| batch.receiver() == Some(to))
     }
 
     /// Chooses the next receiver: of the receivers with packets in hand the one whose last turn is longest ago, or, if

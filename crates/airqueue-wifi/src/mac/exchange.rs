@@ -59,6 +59,8 @@ pub(super) enum State {
     Beginning { ac: AccessCategory },
     /// Transmits a frame of its own exchange.
     Sending { ac: AccessCategory, step: Step },
+    /// A frame to all stations has ended.
+    Sent { ac: AccessCategory },
     /// Waits for the response to this frame.
     Waiting { ac: AccessCategory, step: Step },
     /// SIFS before the second frame of an exchange.
@@ -122,7 +124,10 @@ impl Mac {
     fn response_to(&self, frame: &Frame, now: Time, radio: &Radio) -> Option<Frame> {
         let rate = radio.phy.response_rate(frame.rate);
         let (kind, bytes, nav) = match frame.kind {
-            FrameKind::Data | FrameKind::BlockAckRequest => {
+            FrameKind::Data
+            | FrameKind::BlockAckRequest
+            | FrameKind::Null
+            | FrameKind::PsPoll => {
                 // The rest of the NAV beyond the exchange stays announced.
                 let rest = frame.nav - radio.phy.response_nav(frame.rate, frame.response);
                 (kind_of(frame.response), frame.response.bytes(), rest.max(Span::ZERO))
@@ -178,7 +183,7 @@ impl Mac {
         self.finish(ac);
     }
 
-    fn finish(&mut self, ac: AccessCategory) {
+    pub(super) fn finish(&mut self, ac: AccessCategory) {
         self.done |= 1 << ac.index();
     }
 
@@ -232,14 +237,20 @@ impl Mac {
         let category = &self.categories[ac.index()];
         let Batch { asks, ppdu, .. } = &category.batch;
         let bytes = if *asks { BLOCK_ACK_REQUEST_BYTES } else { ppdu.bytes };
-        self.config.protection_of(bytes) == Protection::RtsCts
+        self.config.protection_of(bytes) == Protection::RtsCts && !self.is_unprotected(ac)
+    }
+
+    /// Frames to all stations and management frames are sent as they are.
+    fn is_unprotected(&self, ac: AccessCategory) -> bool {
+        ac.index() == self.config.categories.len()
+            || self.held(ac).is_some_and(|msdu| msdu.to == self.id)
     }
 
     /// The first frame of the exchange that [`Self::compose`] has prepared.
     pub(super) fn first_step(&self, ac: AccessCategory) -> Step {
         if self.needs_rts(ac) {
             Step::Rts
-        } else if self.config.protection == Protection::CtsToSelf {
+        } else if self.config.protection == Protection::CtsToSelf && !self.is_unprotected(ac) {
             Step::CtsToSelf
         } else {
             self.second_step(ac)
@@ -287,7 +298,10 @@ impl Mac {
         }
         self.state = State::Sending { ac, step };
         self.timer = Time::MAX;
-        self.frame = Frame { nav, opens, retry, ac, ..frame };
+        self.frame = Frame { nav, opens, retry, ac, power: self.power, ..frame };
+        if step == Step::Data {
+            self.name_frame(ac);
+        }
     }
 
     /// The station's own frame has ended. [`Self::settle`] is due.
@@ -302,6 +316,9 @@ impl Mac {
             State::GivingBack { ac } => {
                 self.state = State::Idle;
                 self.draw(ac, Time::ZERO, radio);
+            }
+            State::Sending { ac, .. } if self.frame.to == self.id => {
+                self.state = State::Sent { ac };
             }
             State::Sending { ac, step } => {
                 self.state = State::Waiting { ac, step };

@@ -19,6 +19,7 @@ const RTS: u8 = 0xb4;
 const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
 const CF_END: u8 = 0xe4;
+const PS_POLL: u8 = 0xa4;
 const BLOCK_ACK_REQUEST: u8 = 0x84;
 const BLOCK_ACK: u8 = 0x94;
 const DATA: u8 = 0x08;
@@ -107,6 +108,8 @@ pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
         FrameKind::CfEnd => CF_END,
         FrameKind::BlockAck => BLOCK_ACK,
         FrameKind::BlockAckRequest => BLOCK_ACK_REQUEST,
+        FrameKind::PsPoll => PS_POLL,
+        FrameKind::Beacon | FrameKind::Null => unreachable!("they are no control frames"),
     };
     begin(kind, 0, frame, out);
     if frame.kind == FrameKind::CfEnd {

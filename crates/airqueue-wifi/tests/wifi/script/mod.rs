@@ -6,7 +6,7 @@
 use airqueue_core::{DataRate, FlowKey, Packet, RandomStream, Seed, Span, Time};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{
-    Behaviour, CategoryConfig, Frame, FrameKind, Mac, MacConfig, Msdu, Radio, Scoreboard,
+    Behaviour, CategoryConfig, Content, Frame, FrameKind, Mac, MacConfig, Msdu, Radio, Scoreboard,
     Transmission, TxStatus, Txop,
 };
 use airqueue_wifi::medium::{RxOutcome, StationId};
@@ -356,7 +356,8 @@ impl Station {
         self.packets += 1;
         let packet = Packet::new(self.packets, FlowKey(ac.index() as u32), 1000, now);
         let (rate, mpdu_bytes) = (self.data_rate(), PSDU_BYTES);
-        let msdu = Msdu { packet, to: PEER, recipient: 0, rate, mpdu_bytes };
+        let content = Content::Data;
+        let msdu = Msdu { packet, content, to: PEER, recipient: 0, rate, mpdu_bytes };
         if self.mac.is_empty(ac) {
             self.mac.on_packet(ac, msdu, now, &self.radio);
             self.mac.settle(now, &self.radio);
