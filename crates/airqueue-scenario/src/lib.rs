@@ -25,6 +25,7 @@ mod pacing;
 pub mod path;
 mod phy;
 mod placement;
+mod power;
 mod profile;
 mod quantity;
 mod radio_hops;
@@ -68,6 +69,7 @@ use links::LinkRates;
 use medium::Medium;
 use messages::Messages;
 use nodes::Nodes;
+use power::Power;
 use radio_hops::RadioHops;
 use rates::RateControls;
 use routes::Routes;
@@ -140,6 +142,7 @@ impl Scenario {
             let problem = "it is for TCP, and no flow of TCP goes over the air; leave it out";
             return error::wrong("buffers", problem);
         }
+        let Power { beacons, sleepers } = Power::new(file, &stations, &radio.phy, &medium)?;
         let wires = nodes.wires;
         let Medium { reach, capture, errors, noise_w, places } = medium;
         let wlan = WlanSpec {
@@ -150,8 +153,8 @@ impl Scenario {
             noise_w,
             stations: stations.specs,
             hops,
-            beacons: Vec::new(),
-            sleepers: Vec::new(),
+            beacons,
+            sleepers,
             together: WlanSpec::TOGETHER,
         };
         let station_delay = file.behaviour.profile().station_delay;

@@ -79,9 +79,8 @@ impl<U: UpperLayer> Wlan<U> {
     /// times of beacons (`beacons/STATION`). A network with beacons is to be [started](Self::start).
     pub fn new(spec: &WlanSpec, upper: U, seed: Seed) -> Result<Wlan<U>, WlanError> {
         spec.check()?;
-        let mut listeners = Listeners::new(spec, seed)?;
-        let Listeners { macs, radio, .. } = &mut listeners;
-        let power = Power::new(spec, macs, radio, seed);
+        let listeners = Listeners::new(spec, seed)?;
+        let power = Power::new(spec, listeners.radio.phy.slot(), seed);
         let (mut interfaces, mut first) = (Vec::new(), vec![InterfaceId(0)]);
         for (id, station) in (0..).map(StationId).zip(&spec.stations) {
             let categories = AccessCategory::first(station.queues.len());
@@ -169,7 +168,7 @@ impl<U: UpperLayer> Wlan<U> {
     fn go_on(&mut self, station: StationId, now: Time, queue: &mut EventQueue<U::Event>) {
         while let Some(ac) = self.listeners.macs[station.index()].poll_done() {
             if self.listeners.macs[station.index()].is_management(ac) {
-                self.go_on_management(station, ac, now);
+                self.go_on_management(station, ac, queue);
                 continue;
             }
             let interface = self.interface_of(station, ac);
@@ -372,7 +371,8 @@ impl<U: UpperLayer> Wlan<U> {
 
     fn report_to_tap(&mut self, ending: &Ending, now: Time) {
         let &Ending { from, to, kind, mpdus, begins, .. } = ending;
-        let (received, receiver) = (ending.is_received(), &self.listeners.macs[to.index()]);
+        let received = ending.is_received() || to == from && self.power.was_heard();
+        let receiver = &self.listeners.macs[to.index()];
         let sender = &self.listeners.macs[from.index()];
         let &Frame { ac, recipient, .. } = sender.frame();
         let data = (kind == FrameKind::Data).then_some(sender);

@@ -99,7 +99,9 @@ pub enum WlanError {
     NoStation { hop: String, id: u32 },
     #[error("hop {hop}: from and to are the same station, {station}")]
     ToItself { hop: String, station: String },
-    #[error("hop {hop}: packets to all stations need a fixed rate before 802.11n, and have no receiver")]
+    #[error(
+        "hop {hop}: packets to all stations need a fixed rate before 802.11n, and have no receiver"
+    )]
     ToAll { hop: String },
     #[error("beacons of station {station}: {problem}")]
     Beacons { station: String, problem: &'static str },

@@ -20,8 +20,7 @@ impl Mac {
     /// If the station has this category already.
     pub fn add_management(&mut self, config: CategoryConfig, radio: &Radio) {
         assert!(!self.has_management(), "a station has one category of management frames");
-        self.backoffs[self.ac_count] =
-            Backoff::new(radio.phy.aifs(config.aifsn), config.countdown);
+        self.backoffs[self.ac_count] = Backoff::new(radio.phy.aifs(config.aifsn), config.countdown);
         self.categories.push(Category::new(config));
         self.ac_count += 1;
     }

@@ -63,8 +63,7 @@ impl Mac {
         seed: Seed,
     ) -> Result<Mac, MacError> {
         config.check()?;
-        let mut backoffs =
-            [Backoff::new(Span::ZERO, CountdownRule::Freeze); AccessCategory::MOST];
+        let mut backoffs = [Backoff::new(Span::ZERO, CountdownRule::Freeze); AccessCategory::MOST];
         for (backoff, category) in backoffs.iter_mut().zip(&config.categories) {
             *backoff = Backoff::new(radio.phy.aifs(category.aifsn), category.countdown);
         }

@@ -6,8 +6,8 @@ use super::exchange::{State, Step};
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
 use super::view::Radio;
-use crate::phy::frames::CF_END_BYTES;
 use crate::phy::AccessCategory;
+use crate::phy::frames::CF_END_BYTES;
 use airqueue_core::{Span, Time};
 
 /// PIFS after a failure in a TXOP.
@@ -174,4 +174,3 @@ impl Mac {
         self.draw(ac, now - self.backoffs[ac.index()].aifs, radio);
     }
 }
-

@@ -73,6 +73,8 @@ impl Listeners {
             let wrong = |error| WlanError::Mac { station: station.name.clone(), error };
             macs.push(mac.map_err(wrong)?);
         }
+        // Before it is found out who counts down alike.
+        spec.add_management(&mut macs);
         let stations = macs.len();
         let receptions = match spec.capture {
             Some(capture) => spec.reach.receptions(capture)?,

@@ -38,7 +38,7 @@ impl<U: UpperLayer> Wlan<U> {
                 cell.counters.group_kept += 1;
                 let full = cell.group.len() > cell.spec.group_buffer_packets;
                 let dropped = if full { cell.group.pop_front() } else { None };
-                cell.burst = cell.burst.min(cell.group.len());
+                cell.burst = cell.burst.saturating_sub(usize::from(full));
                 cell.counters.group_dropped += u64::from(dropped.is_some());
                 dropped
             }

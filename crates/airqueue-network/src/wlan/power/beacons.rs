@@ -79,6 +79,8 @@ impl<U: UpperLayer> Wlan<U> {
         let cell = &mut self.power.cells[at];
         cell.dtim = cell.dtim_count() == 0;
         cell.group_follows = cell.dtim && !cell.group.is_empty();
+        // Packets that come after the beacon has begun were not announced.
+        cell.burst = if cell.dtim { cell.group.len() } else { cell.burst };
         cell.traffic = traffic;
     }
 
@@ -98,10 +100,11 @@ impl<U: UpperLayer> Wlan<U> {
         &mut self,
         station: StationId,
         ac: AccessCategory,
-        now: Time,
+        queue: &mut EventQueue<U::Event>,
     ) {
+        let now = queue.now();
         while let Some(finished) = self.listeners.macs[station.index()].poll_finished(ac) {
-            self.on_management_finished(station, &finished, now);
+            self.on_management_finished(station, &finished, queue);
         }
         let next = if self.listeners.macs[station.index()].is_empty(ac) {
             self.power.cell_of(station).and_then(|at| self.next_of_cell(at, now))
@@ -111,18 +114,21 @@ impl<U: UpperLayer> Wlan<U> {
         self.listeners.macs[station.index()].on_next(ac, next, now, &self.listeners.radio);
     }
 
-    fn on_management_finished(&mut self, station: StationId, finished: &TxReport, now: Time) {
+    fn on_management_finished(
+        &mut self,
+        station: StationId,
+        finished: &TxReport,
+        queue: &mut EventQueue<U::Event>,
+    ) {
         let acknowledged = finished.status == TxStatus::Acknowledged;
         match (finished.msdu.content, self.power.cell_of(station)) {
             (Content::Beacon, Some(at)) => {
-                let cell = &mut self.power.cells[at];
-                cell.due = None;
-                cell.burst = if cell.dtim { cell.group.len() } else { cell.burst };
+                self.power.cells[at].due = None;
             }
             (Content::Data | Content::MoreData, _) => {
-                self.account_finished_of_group(&finished.msdu, now);
+                self.account_finished_of_group(&finished.msdu, queue.now());
             }
-            (content, _) => self.on_request_finished(station, content, acknowledged, now),
+            (content, _) => self.on_request_finished(station, content, acknowledged, queue),
         }
     }
 

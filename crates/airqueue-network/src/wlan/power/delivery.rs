@@ -111,8 +111,7 @@ impl<U: UpperLayer> Wlan<U> {
         let is_other = |packet: &Packet| !neighbours.contains(&packet.neighbour);
         let released = self.interfaces[interface.index()].released.iter();
         let waits = released.map(|(packet, _)| packet).any(is_other);
-        let other =
-            if waits { None } else { self.other_unkept(interface, &neighbours, now) };
+        let other = if waits { None } else { self.other_unkept(interface, &neighbours, now) };
         let own = self.listeners.macs[station.index()].takes_turns(ac, waits || other.is_some());
         let msdu = match other {
             _ if own => None,

@@ -17,8 +17,8 @@ mod delivery;
 mod sleeper;
 mod spec;
 
-pub(super) use delivery::Released;
 pub use counters::{BeaconCounters, SleepCounters};
+pub(super) use delivery::Released;
 pub use spec::{BeaconSpec, PowerSaveSpec, WakeUp};
 
 use super::engine::{Event, INPUT};
@@ -26,7 +26,7 @@ use super::hop::Hop;
 use super::spec::WlanSpec;
 use crate::timer::Timer;
 use airqueue_core::{Packet, Seed, Span, Time};
-use airqueue_wifi::mac::{Content, Mac, Radio};
+use airqueue_wifi::mac::Content;
 use airqueue_wifi::medium::StationId;
 use counters::Wakefulness;
 use std::collections::VecDeque;
@@ -119,18 +119,17 @@ pub(super) struct Power<E> {
 }
 
 impl<E: Copy + From<Event>> Power<E> {
-    /// Also gives the MACs their access category of management frames.
-    pub(super) fn new(spec: &WlanSpec, macs: &mut [Mac], radio: &Radio, seed: Seed) -> Power<E> {
+    /// All stations are awake.
+    pub(super) fn new(spec: &WlanSpec, slot: Span, seed: Seed) -> Power<E> {
         let mut roles = Vec::new();
         if spec.beacons.is_empty() && !spec.hops.iter().any(|hop| hop.to_all) {
             let (cells, sleepers, heard) = (Vec::new(), Vec::new(), Vec::new());
-            return Power { roles, cells, sleepers, heard, slot: radio.phy.slot() };
+            return Power { roles, cells, sleepers, heard, slot };
         }
         roles.resize(spec.stations.len(), Role::None);
         let mut cells: Vec<Cell> = Vec::new();
         for of in &spec.beacons {
             roles[of.station.index()] = Role::AccessPoint(cells.len() as u32);
-            macs[of.station.index()].add_management(of.access, radio);
             let drawn = || {
                 let mut stream = seed.stream(&format!("beacons/{}", of.station.0));
                 stream.span_below(of.interval)
@@ -145,16 +144,13 @@ impl<E: Copy + From<Event>> Power<E> {
             };
             let place = sleepers.len() as u32;
             roles[of.station.index()] = Role::Sleeper(place);
-            let mac = &mut macs[of.station.index()];
-            mac.add_management(of.access, radio);
-            mac.set_power(of.wake_up == WakeUp::PsPoll);
             let of_cell = &mut cells[cell as usize];
             of_cell.members.push(place);
             of_cell.dozing += u32::from(of.wake_up == WakeUp::PsPoll);
             let timer = Timer::new(Event::Sleeper(place).into(), INPUT);
             sleepers.push(Sleeper::new(of.clone(), cell, timer));
         }
-        Power { roles, cells, sleepers, heard: Vec::new(), slot: radio.phy.slot() }
+        Power { roles, cells, sleepers, heard: Vec::new(), slot }
     }
 
     /// Whether there are beacons or frames to all stations in the network.
@@ -200,6 +196,11 @@ impl<E: Copy + From<Event>> Power<E> {
             Receivers::Sleeper(at) => self.sleepers[at as usize].dozing,
             Receivers::All(cell) => self.cells[cell as usize].dozing > 0,
         }
+    }
+
+    /// Whether any station has decoded the frame to all stations that ends.
+    pub(super) fn was_heard(&self) -> bool {
+        !self.heard.is_empty()
     }
 
     /// Packets that wait for stations to wake up.

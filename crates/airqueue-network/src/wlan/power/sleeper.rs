@@ -76,11 +76,7 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// A station has waited in vain for a beacon, or for data long enough.
-    pub(in crate::wlan) fn on_sleeper_timer(
-        &mut self,
-        at: u32,
-        queue: &mut EventQueue<U::Event>,
-    ) {
+    pub(in crate::wlan) fn on_sleeper_timer(&mut self, at: u32, queue: &mut EventQueue<U::Event>) {
         let (at, now) = (at as usize, queue.now());
         let sleeper = &mut self.power.sleepers[at];
         let station = sleeper.spec.station;
@@ -124,7 +120,7 @@ impl<U: UpperLayer> Wlan<U> {
         station: StationId,
         content: Content,
         acknowledged: bool,
-        now: Time,
+        queue: &mut EventQueue<U::Event>,
     ) {
         let Some(at) = self.power.sleeper_of(station) else { return };
         let holds_data = self.holds_data(station);
@@ -136,7 +132,8 @@ impl<U: UpperLayer> Wlan<U> {
             Content::Poll if !acknowledged => sleeper.awaits_answer = false,
             _ => {}
         }
-        sleeper.activity = now;
+        sleeper.activity = queue.now();
+        self.set_sleeper_timer(at, queue);
     }
 
     fn holds_data(&self, station: StationId) -> bool {
@@ -201,12 +198,7 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// All stations have reacted to a frame: what it means to stations that sleep, and to their access points.
-    fn after_frame(
-        &mut self,
-        ending: &Ending,
-        frame: &Frame,
-        queue: &mut EventQueue<U::Event>,
-    ) {
+    fn after_frame(&mut self, ending: &Ending, frame: &Frame, queue: &mut EventQueue<U::Event>) {
         let &Ending { from, to, kind, .. } = ending;
         if to == from {
             if let (FrameKind::Beacon | FrameKind::Data, Some(cell)) =
@@ -259,12 +251,7 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// Stations that sleep have heard a beacon, or a frame to all stations.
-    fn after_frame_to_all(
-        &mut self,
-        cell: usize,
-        frame: &Frame,
-        queue: &mut EventQueue<U::Event>,
-    ) {
+    fn after_frame_to_all(&mut self, cell: usize, frame: &Frame, queue: &mut EventQueue<U::Event>) {
         for place in 0..self.power.cells[cell].members.len() {
             let at = self.power.cells[cell].members[place] as usize;
             let station = self.power.sleepers[at].spec.station;

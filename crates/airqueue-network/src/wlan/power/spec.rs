@@ -3,7 +3,7 @@
 use crate::wlan::spec::{WlanError, WlanSpec};
 use airqueue_core::Span;
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::CategoryConfig;
+use airqueue_wifi::mac::{CategoryConfig, Mac};
 use airqueue_wifi::medium::StationId;
 
 /// The beacons of an access point (IEEE 802.11-2016, 11.1.3.2), and what the access point keeps for stations that
@@ -76,6 +76,18 @@ pub struct PowerSaveSpec {
 }
 
 impl WlanSpec {
+    /// Gives the MACs of stations with beacons and of stations that sleep their access category of management frames.
+    pub(in crate::wlan) fn add_management(&self, macs: &mut [Mac]) {
+        for of in &self.beacons {
+            macs[of.station.index()].add_management(of.access, &self.radio);
+        }
+        for of in &self.sleepers {
+            let mac = &mut macs[of.station.index()];
+            mac.add_management(of.access, &self.radio);
+            mac.set_power(of.wake_up == WakeUp::PsPoll);
+        }
+    }
+
     /// Whether a rate is one of those before 802.11n.
     pub(in crate::wlan) fn is_old(&self, rate: RateIndex) -> bool {
         self.radio.phy.mcs(rate).is_none()
@@ -89,8 +101,9 @@ impl WlanSpec {
         };
         for of in &self.beacons {
             let first = is_first(of.station);
-            self.check_beacons(of, first).map_err(|problem| {
-                WlanError::Beacons { station: self.name(of.station), problem }
+            self.check_beacons(of, first).map_err(|problem| WlanError::Beacons {
+                station: self.name(of.station),
+                problem,
             })?;
         }
         for of in &self.sleepers {

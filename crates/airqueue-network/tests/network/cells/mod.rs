@@ -6,7 +6,9 @@ use airqueue_core::{DataRate, Ecn, Limit, Seed, Span, Time};
 use airqueue_network::HopId;
 use airqueue_network::network::{FlowSpec, Hop, Network, NetworkSpec, Node, Traffic};
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::{BeaconSpec, PowerSaveSpec, HopSpec, RateControlSpec, RttReport, StationSpec, WlanSpec};
+use airqueue_network::wlan::{
+    BeaconSpec, HopSpec, PowerSaveSpec, RateControlSpec, RttReport, StationSpec, WlanSpec,
+};
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::RateIndex;
