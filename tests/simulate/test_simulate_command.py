@@ -106,12 +106,14 @@ def test_files_have_the_same_figures(invoke, tmp_path):
     assert "all together" in result.stdout
     shown = json.loads(Path("a.json").read_text())
     assert sorted(path.name for path in Path("new/rows").iterdir()) == [
+        "beacons.csv",
         "calls.csv",
         "connections.csv",
         "flows.csv",
         "limits.csv",
         "medium.csv",
         "queues.csv",
+        "sleep.csv",
         "stations.csv",
     ]
     with Path("new/rows/flows.csv").open() as file:

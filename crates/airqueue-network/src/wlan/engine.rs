@@ -384,7 +384,7 @@ impl<U: UpperLayer> Wlan<U> {
             decoded: decoded(place),
         });
         let beacon = match kind {
-            FrameKind::Beacon => self.traced_beacon(from),
+            FrameKind::Beacon if self.tap.is_used() => self.traced_beacon(from),
             _ => None,
         };
         self.tap.report_frame(*sender.frame(), beacon, carried, begins, now);

@@ -321,6 +321,32 @@ fn a_station_stays_awake_for_its_timeout() {
     assert!(slept.asleep > Span::from_secs(20) && slept.kept > 200, "{slept:?}");
 }
 
+/// With null frames a station is awake for each beacon and, for each sparse packet, from the beacon's end on: for the null
+/// frame, the packet up to its end, the timeout, and the null frame that says that it sleeps.
+#[test]
+fn a_station_sleeps_when_its_timeout_is_over() {
+    let mut spec = quiet(1);
+    let timeout = Span::from_millis(20);
+    spec.sleepers = vec![sleeper(&spec.radio, PHONE, WakeUp::Null { timeout })];
+    without_backoff(&mut spec);
+    let every = Arrivals::Periodic { every: Span::from_micros(1_700_300), on_off: None };
+    spec.flows = vec![packets(&spec, 0, 1, every, cells::at(1))];
+    let sim = run(&spec, 1, 10_000);
+    let (phy, slow) = (&spec.radio.phy, spec.radio.phy.slowest_basic());
+    let null = phy.airtime(slow, 28) + phy.sifs() + phy.ack(slow);
+    let frame = phy.airtime(rate(phy, 11), PACKET + cells::DCF_OVERHEAD);
+    let a_packet = phy.difs() + null + phy.difs() + frame + timeout + null;
+    let counters = sim.model.flow(FlowId(0));
+    let heard = sim.model.wlan().beacons(AP).unwrap().sent as f64;
+    let awake =
+        heard * seconds(beacon_time(&spec)) + counters.delivered.packets as f64 * seconds(a_packet);
+    let slept = sim.model.wlan().sleep(PHONE, sim.now()).unwrap().asleep;
+    agree("time awake", exactly(10_000.0 - seconds(slept)), exactly(awake), 0.001);
+    let nulls = sim.model.wlan().station(PHONE).sent_of(FrameKind::Null).frames;
+    // The first says that the station sleeps; then come two for each packet.
+    assert!(nulls.abs_diff(2 * counters.delivered.packets + 1) <= 1, "{nulls}");
+}
+
 /// A station that sleeps sends at once what it has to send.
 #[test]
 fn a_sleeping_station_sends_at_once() {

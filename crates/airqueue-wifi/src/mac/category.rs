@@ -60,7 +60,7 @@ pub(super) struct Category {
     pub(super) batch: Batch,
     /// Packets in hand for other receivers, left over from their last turns.
     others: Vec<Batch>,
-    /// Packets in hand for receivers that sleep, until they wake up.
+    /// Packets in hand for receivers that sleep, until they wake up; among them empty places.
     parked: Vec<Batch>,
     /// The next sequence number for each neighbour, as the queue numbers the neighbours.
     sequences: Vec<u64>,
@@ -153,16 +153,18 @@ impl Category {
 
     /// Puts aside the packets in hand for a receiver that sleeps.
     pub(super) fn park(&mut self, to: StationId) {
-        let is_for = |batch: &Batch| batch.receiver() == Some(to);
-        for batch in self.others.iter_mut().chain([&mut self.batch]).filter(|batch| is_for(batch)) {
-            self.parked.push(std::mem::replace(batch, Batch::new()));
+        for batch in self.others.iter_mut().chain([&mut self.batch]) {
+            if batch.receiver() == Some(to) {
+                exchange(batch, &mut self.parked);
+            }
         }
     }
 
     /// Takes the packets for a receiver that has woken up in hand again.
     pub(super) fn unpark(&mut self, to: StationId) {
-        let is_for = |batch: &mut Batch| batch.receiver() == Some(to);
-        self.others.extend(self.parked.extract_if(.., is_for));
+        for batch in self.parked.iter_mut().filter(|batch| batch.receiver() == Some(to)) {
+            exchange(batch, &mut self.others);
+        }
     }
 
     /// Whether packets for a receiver that sleeps are put aside.
@@ -243,4 +245,13 @@ impl Category {
         self.in_a_row = 0;
         self.cw = self.config.w_min;
     }
+}
+
+/// Moves packets to an empty place of a list, in exchange for the place.
+fn exchange(batch: &mut Batch, list: &mut Vec<Batch>) {
+    let place = list.iter().position(Batch::is_empty).unwrap_or_else(|| {
+        list.push(Batch::new());
+        list.len() - 1
+    });
+    std::mem::swap(batch, &mut list[place]);
 }
