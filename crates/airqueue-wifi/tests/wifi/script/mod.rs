@@ -219,6 +219,9 @@ impl Station {
             FrameKind::BlockAck => (self.control_rate(), frames::BLOCK_ACK_BYTES),
             FrameKind::BlockAckRequest => (self.control_rate(), frames::BLOCK_ACK_REQUEST_BYTES),
             FrameKind::Data => (self.data_rate(), PSDU_BYTES),
+            FrameKind::Beacon | FrameKind::Null | FrameKind::PsPoll => {
+                unreachable!("no script has management frames")
+            }
         };
         let response = Response::Ack;
         let (opens, retry) = (false, false);
@@ -233,6 +236,8 @@ impl Station {
             ac: AccessCategory::FIRST,
             opens,
             retry,
+            power: false,
+            more: false,
             mpdus: 1,
             response,
             recipient: 0,
