@@ -270,7 +270,7 @@ impl Count<'_> {
             cts_airtime_ratio: airtime(FrameKind::Cts),
             data_airtime_ratio: airtime(FrameKind::Data),
             ack_airtime_ratio: self.share(acks),
-            mpdus_per_frame: ratio(access.mpdus as f64, data.frames as f64),
+            mpdus_per_frame: ratio(access.mpdus as f64, (data.frames - counters.to_all) as f64),
             busy_ratio: self.share(self.network.wlan().busy(id, self.now)),
         }
     }

@@ -155,7 +155,7 @@ pub(super) struct CallFigures {
 /// Transmissions of a station.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StationFigures {
-    /// First frames of exchanges: RTS, or data without RTS.
+    /// First frames of exchanges: RTS, or data without RTS; frames to all stations and management frames are none.
     pub(super) attempts: u64,
     /// Share of attempts that were lost at the receiver to other frames, or because the receiver was receiving another
     /// frame or transmitting.
@@ -178,7 +178,7 @@ pub(super) struct StationFigures {
     pub(super) data_airtime_ratio: Option<f64>,
     /// Share of the time in which the station transmits ACK and block ack.
     pub(super) ack_airtime_ratio: Option<f64>,
-    /// Mean number of packets in a data frame, retransmitted ones included.
+    /// Mean number of packets in a data frame to one station, retransmitted ones included.
     pub(super) mpdus_per_frame: Option<f64>,
     /// Share of the time in which the station senses frames or transmits.
     pub(super) busy_ratio: Option<f64>,

@@ -82,11 +82,13 @@ impl<U: UpperLayer> Wlan<U> {
         &self.stations[station.index()]
     }
 
-    /// The counters of a station's MAC for an access category.
+    /// The counters of a station's MAC for an access category; management frames are not counted.
     pub fn access(&self, station: StationId, ac: AccessCategory) -> CategoryCounters {
-        self.listeners.macs[station.index()]
-            .counters(ac)
-            .since(&self.warm.access[station.index()][ac.index()])
+        let mac = &self.listeners.macs[station.index()];
+        if mac.is_management(ac) {
+            return CategoryCounters::default();
+        }
+        mac.counters(ac).since(&self.warm.access[station.index()][ac.index()])
     }
 
     /// How long, from time zero to `now`, a station has sensed frames or transmitted.

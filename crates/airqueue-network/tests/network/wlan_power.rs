@@ -113,6 +113,8 @@ fn beacons_come_on_time_and_take_their_share_of_the_air() {
     assert_eq!(sent.time.as_nanos(), 10_000 * beacon_time(&spec).as_nanos());
     assert_eq!(wlan.busy(PHONE, sim.now()), sent.time);
     assert_eq!(wlan.beacons(PHONE), None);
+    let access = wlan.access(AP, AccessCategory::FIRST);
+    assert_eq!((access.attempts, wlan.station(AP).collided), (0, 0), "a beacon is no exchange");
 }
 
 /// The first TBTT is drawn evenly from the first interval unless it is given.

@@ -10,11 +10,12 @@ use airqueue_core::Time;
 /// Counters of one access category of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CategoryCounters {
-    /// Exchanges whose first frame went on the air: RTS, a CTS to oneself, or data without either.
+    /// Exchanges whose first frame went on the air: RTS, a CTS to oneself, or data without either. Frames to all stations
+    /// and management frames are no exchanges.
     pub attempts: u64,
     /// Exchanges that were not completed by a response.
     pub failures: u64,
-    /// MPDUs in data frames, counted at each transmission.
+    /// MPDUs in data frames to one station, counted at each transmission.
     pub mpdus: u64,
     /// Packets acknowledged.
     pub acknowledged: u64,

@@ -24,7 +24,7 @@ pub(super) struct PlannedFrame {
     response: Response,
     recipient: u32,
     /// Whether the frame is for all stations, which do not answer.
-    unanswered: bool,
+    pub(super) unanswered: bool,
 }
 
 impl PlannedFrame {

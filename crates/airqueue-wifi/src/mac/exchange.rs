@@ -272,8 +272,9 @@ impl Mac {
     }
 
     fn begin_exchange(&mut self, ac: AccessCategory, now: Time, radio: &Radio) {
+        let answered = !self.is_unprotected(ac);
         let category = &mut self.categories[ac.index()];
-        category.counters.attempts += 1;
+        category.counters.attempts += u64::from(answered);
         if !category.batch.asks {
             category.use_up();
         }
@@ -285,12 +286,15 @@ impl Mac {
         let frame = planned_frame.frame(step, self.id, &radio.phy);
         // A CTS to self has no receiver.
         let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(ac);
+        let opens = opens && !self.is_management(ac);
         let nav = self.announce(ac, &frame, now, radio);
         let category = &mut self.categories[ac.index()];
         category.batch.charge(planned_frame.time(step, &radio.phy));
         let mut retry = category.short_retries + category.long_retries > 0;
         if step == Step::Data {
-            category.counters.mpdus += u64::from(planned_frame.mpdus);
+            if !planned_frame.unanswered {
+                category.counters.mpdus += u64::from(planned_frame.mpdus);
+            }
             retry = category.batch.on_sent();
         }
         self.state = State::Sending { ac, step };
