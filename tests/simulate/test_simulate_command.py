@@ -57,7 +57,8 @@ def test_many_names_are_shown_as_least_mean_and_greatest(invoke):
 def test_what_is_shown_exists(invoke):
     sources = ("tcp", "voice")
     flows = [{"name": of, "from": "sta", "to": "ap", "source": of} for of in sources]
-    scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows})
+    sleep = {"beacons": [{"station": "ap"}], "stations.sta.power_save": {}}
+    scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows, **sleep})
     summary = scenario.simulate(replications=1).summary
     for kind, names in SHOWN.items():
         every = summary[kind] if kind == "medium" else next(iter(summary[kind].values()))

@@ -4,7 +4,7 @@
 use super::batch::Batch;
 use super::category::TxopRemaining;
 use super::exchange::Step;
-use super::frame::{Frame, FrameKind, Msdu, Transmission};
+use super::frame::{Content, Frame, FrameKind, Msdu, Transmission};
 use super::station::Mac;
 use super::view::Radio;
 use crate::medium::StationId;
@@ -25,6 +25,8 @@ pub(super) struct PlannedFrame {
     recipient: u32,
     /// Whether the frame is for all stations, which do not answer.
     pub(super) unanswered: bool,
+    /// What the first packet is.
+    pub(super) content: Content,
 }
 
 impl PlannedFrame {
@@ -206,13 +208,22 @@ impl Mac {
     #[inline(always)]
     pub(super) fn planned_frame(&self, ac: AccessCategory, radio: &Radio) -> Option<PlannedFrame> {
         let category = &self.categories[ac.index()];
-        let &Msdu { to, rate, recipient, .. } = category.batch.first()?;
+        let &Msdu { to, rate, recipient, content, .. } = category.batch.first()?;
         let (ppdu, response) = (&category.batch.ppdu, category.batch.response());
         let control = self.config.control_rate(rate, &radio.phy);
         let (bytes, mpdus) = (ppdu.bytes, ppdu.mpdus);
         let unanswered = to == self.id;
-        let data =
-            PlannedFrame { to, control, rate, bytes, mpdus, response, recipient, unanswered };
+        let data = PlannedFrame {
+            to,
+            control,
+            rate,
+            bytes,
+            mpdus,
+            response,
+            recipient,
+            unanswered,
+            content,
+        };
         if !category.batch.asks {
             return Some(data);
         }

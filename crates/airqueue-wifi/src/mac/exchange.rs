@@ -1,7 +1,7 @@
 //! What a station sends: its own exchanges, and responses in the exchanges of other stations.
 
 use super::batch::Batch;
-use super::frame::{Frame, FrameKind, Msdu};
+use super::frame::{Content, Frame, FrameKind, Msdu};
 use super::recipient::Scoreboard;
 use super::station::Mac;
 use super::txop::Pause;
@@ -272,13 +272,14 @@ impl Mac {
     }
 
     fn begin_exchange(&mut self, ac: AccessCategory, now: Time, radio: &Radio) {
-        let answered = !self.is_unprotected(ac);
         let category = &mut self.categories[ac.index()];
-        category.counters.attempts += u64::from(answered);
         if !category.batch.asks {
             category.use_up();
         }
-        self.send(ac, self.first_step(ac), now, radio);
+        let step = self.first_step(ac);
+        self.send(ac, step, now, radio);
+        let answered = self.frame.to != self.id || step == Step::CtsToSelf;
+        self.categories[ac.index()].counters.attempts += u64::from(answered);
     }
 
     fn send(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
@@ -300,8 +301,8 @@ impl Mac {
         self.state = State::Sending { ac, step };
         self.timer = Time::MAX;
         self.frame = Frame { nav, opens, retry, ac, power: self.power, ..frame };
-        if step == Step::Data {
-            self.name_frame(ac);
+        if step == Step::Data && planned_frame.content != Content::Data {
+            self.name_frame(planned_frame.content);
         }
     }
 

@@ -51,11 +51,8 @@ impl Mac {
     }
 
     /// Gives the frame that is about to be sent the kind and the flags of its first packet.
-    pub(super) fn name_frame(&mut self, ac: AccessCategory) {
-        let Some(content) = self.held(ac).map(|msdu| msdu.content) else { return };
-        if content == Content::Data {
-            return;
-        }
+    #[cold]
+    pub(super) fn name_frame(&mut self, content: Content) {
         self.frame.kind = content.kind();
         match content {
             Content::MoreData => self.frame.more = true,
