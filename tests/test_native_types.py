@@ -46,7 +46,9 @@ CALL = {"from": "ap", "to": "sta", "source": "voice"}
 
 def test_a_replication_has_the_figures_of_the_types_in_their_order():
     flows = {"flows.up.source": "tcp", "flows.down": CALL}
-    network = cell(stations=2, direction="both", duration="50 ms", overrides=flows)
+    sleep = {"beacons": [{"station": "ap"}], "stations.sta.power_save": {}}
+    overrides = {**flows, **sleep}
+    network = cell(stations=2, direction="both", duration="50 ms", overrides=overrides)
     run = network.replicate()
     assert list(run) == keys(figures.Figures) == [*keys(Run)][: len(run)]
     for kind in KINDS:

@@ -12,6 +12,22 @@ from typing import Literal, TypedDict
 from airqueue import description_words as words
 
 
+class BeaconsTable(TypedDict, total=False):
+    """The beacons of an access point, and what it keeps for stations that sleep (IEEE
+    802.11-2016, 11.1.3 and 11.2.3)."""
+
+    aifsn: int
+    buffer: words.Packets
+    cw: int
+    dtim_period: int
+    first: words.Duration
+    group_buffer: words.Packets
+    interval: words.Duration
+    rate: words.Rate
+    size: words.Size
+    station: str
+
+
 class BuffersTable(TypedDict, total=False):
     """Buffers shared by the nodes of a collision domain, whose limits are set during the run
     (Jamshaid and others, 2015): B packets for the collision domain that limits a flow, divided
@@ -515,6 +531,18 @@ class GridTable(TypedDict, total=False):
     spacing: words.Length
 
 
+class PowerSaveTable(TypedDict, total=False):
+    """A station that sleeps while it has no traffic (IEEE 802.11-2016, 11.2.3)."""
+
+    access_point: str
+    beacon_wait: words.Duration
+    dtims: bool
+    listen_interval: int
+    rate: words.Rate
+    timeout: words.Duration
+    wake_up: words.WakeUpName
+
+
 class RandomTable(TypedDict, total=False):
     """Random positions, uniform over a disc or a rectangle. All replications have the same
     positions."""
@@ -535,6 +563,7 @@ class StationTable(TypedDict, total=False):
     name: str
     position: list[words.Length]
     power: words.Power
+    power_save: PowerSaveTable
     queue: Queue
     random: RandomTable
     rate: words.FrameRate
@@ -546,6 +575,7 @@ class StationTable(TypedDict, total=False):
 class Description(TypedDict, total=False):
     """A network of 802.11 stations, its traffic, and the duration of the simulation."""
 
+    beacons: list[BeaconsTable]
     behaviour: words.BehaviourName
     buffers: BuffersTable
     changes: list[ChangeTable]

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+Packets = str
+Duration = str
+Rate = str
+Size = str
 BehaviourName = Literal["standard", "ns3", "ns2"]
 AllocationName = Literal[
     "ratio", "optimum", "printed", "equal", "first-hop", "airtime", "airtime-path"
@@ -15,15 +19,11 @@ AllocationName = Literal[
 CarryingName = Literal["link-rates", "flow-rates"]
 DeciderName = Literal["observer", "routers"]
 DomainsName = Literal["two-hop", "busy"]
-Duration = str
 LimitedName = Literal["node", "flow"]
-Packets = str
 RoundingName = Literal["nearest", "largest-remainder", "best"]
 SourceQueueName = Literal["first", "separate"]
 CategoryName = Literal["bk", "be", "vi", "vo"]
 Length = str
-Size = str
-Rate = str
 AckFilter = Literal["no-ack-filter", "ack-filter", "ack-filter-aggressive"]
 Isolation = Literal[
     "flowblind",
@@ -87,3 +87,4 @@ PreambleName = Literal["long", "short"]
 SlotName = Literal["short", "long"]
 Standard = Literal["802.11a", "802.11b", "802.11g", "802.11n", "802.11ac", "802.11ax"]
 MetricName = Literal["hops", "airtime"]
+WakeUpName = Literal["null", "ps-poll"]

@@ -138,6 +138,49 @@ class StationFigures(TypedDict):
     """Share of the time in which the station senses frames or transmits."""
 
 
+class BeaconFigures(TypedDict):
+    """The beacons of an access point."""
+
+    sent: int
+    """Beacons sent."""
+    delayed: int
+    """Beacons that began more than a slot after they were due."""
+    skipped: int
+    """Beacons that were not sent because an earlier one still waited."""
+    delay_mean_s: float | None
+    """Time from the moment when a beacon is due to its beginning: mean."""
+    delay_max_s: float | None
+    """Longest such time."""
+    airtime_ratio: float | None
+    """Share of the time in which the access point sends beacons."""
+    group_packets: int
+    """Packets to all stations that went on the air, at once or behind a DTIM."""
+    group_kept_packets: int
+    """Packets to all stations that were kept for a DTIM because a station slept."""
+    group_dropped_packets: int
+    """Packets to all stations for which that buffer had no room: the oldest ones in it."""
+
+
+class SleepFigures(TypedDict):
+    """The sleep of a station."""
+
+    asleep_ratio: float | None
+    """Share of the time in which the station sleeps."""
+    wake_ups: int
+    """How often the station woke up."""
+    beacons_missed: int
+    """Beacons for which the station woke up in vain: too late, collided, or skipped."""
+    polls: int
+    """PS-Polls that reached the access point."""
+    kept_packets: int
+    """Packets that the access point kept for the station while it slept."""
+    dropped_packets: int
+    """Packets for which that buffer had no room: the oldest ones in it. They are among the
+    packets given up."""
+    group_packets: int
+    """Packets to all stations that the station received."""
+
+
 class QueueFigures(TypedDict):
     """The figures of a queue."""
 
@@ -209,6 +252,10 @@ class Figures(TypedDict):
     """The quality of each call."""
     stations: dict[str, StationFigures]
     """Transmissions of each station."""
+    beacons: dict[str, BeaconFigures]
+    """The beacons of each access point that sends any, and what it keeps for the next DTIM."""
+    sleep: dict[str, SleepFigures]
+    """The sleep of each station that sleeps at times, and what waits for it."""
     queues: dict[str, QueueFigures]
     """Each queue that a flow feeds, and each queue before a wired link. A queue is named after
     its station, with EDCA `sta1.be`, or after its wired link, `server->ap`."""
@@ -221,6 +268,8 @@ Kind = Literal[
     "connections",
     "calls",
     "stations",
+    "beacons",
+    "sleep",
     "queues",
 ]
 """What has figures by name."""
@@ -289,6 +338,30 @@ StationFigure = Literal[
 ]
 
 
+BeaconFigure = Literal[
+    "sent",
+    "delayed",
+    "skipped",
+    "delay_mean_s",
+    "delay_max_s",
+    "airtime_ratio",
+    "group_packets",
+    "group_kept_packets",
+    "group_dropped_packets",
+]
+
+
+SleepFigure = Literal[
+    "asleep_ratio",
+    "wake_ups",
+    "beacons_missed",
+    "polls",
+    "kept_packets",
+    "dropped_packets",
+    "group_packets",
+]
+
+
 QueueFigure = Literal[
     "offered_packets",
     "dropped_packets",
@@ -324,6 +397,8 @@ FigureOf = (
     | tuple[Literal["connections"], ConnectionFigure]
     | tuple[Literal["calls"], CallFigure]
     | tuple[Literal["stations"], StationFigure]
+    | tuple[Literal["beacons"], BeaconFigure]
+    | tuple[Literal["sleep"], SleepFigure]
     | tuple[Literal["queues"], QueueFigure]
 )
 """A kind, and a figure of it."""
@@ -407,6 +482,32 @@ class StationSummary(TypedDict):
     busy_ratio: Summary
 
 
+class BeaconSummary(TypedDict):
+    """`BeaconFigures` over several replications."""
+
+    sent: Summary
+    delayed: Summary
+    skipped: Summary
+    delay_mean_s: Summary
+    delay_max_s: Summary
+    airtime_ratio: Summary
+    group_packets: Summary
+    group_kept_packets: Summary
+    group_dropped_packets: Summary
+
+
+class SleepSummary(TypedDict):
+    """`SleepFigures` over several replications."""
+
+    asleep_ratio: Summary
+    wake_ups: Summary
+    beacons_missed: Summary
+    polls: Summary
+    kept_packets: Summary
+    dropped_packets: Summary
+    group_packets: Summary
+
+
 class QueueSummary(TypedDict):
     """`QueueFigures` over several replications."""
 
@@ -446,5 +547,7 @@ class Summaries(TypedDict):
     connections: dict[str, ConnectionSummary]
     calls: dict[str, CallSummary]
     stations: dict[str, StationSummary]
+    beacons: dict[str, BeaconSummary]
+    sleep: dict[str, SleepSummary]
     queues: dict[str, QueueSummary]
     medium: MediumSummary

@@ -60,6 +60,7 @@ def test_the_list_has_every_preset_with_what_it_is():
         "home-evening",
         "mesh-two-hops",
         "quiet-flat",
+        "sleeping-phone",
         "upload-starves-call",
     ]
     for name in catalogue.names():
@@ -92,6 +93,24 @@ def test_nothing_waits_in_the_quiet_flat():
         assert flows[probe]["loss_ratio"] == 0
     # The line of 250 Mb/s is the bottleneck.
     assert simulated("quiet-flat", download=True)["flows"]["down"]["throughput_bps"] > 225e6
+
+
+@pytest.mark.parametrize(("flow", "waits"), [(DOWN, True), (UP, False)])
+def test_sparse_packets_to_the_sleeping_phone_wait_for_its_beacons(flow, waits):
+    description = read_file(catalogue.path("sleeping-phone"))
+    # The phone sleeps between two packets, and wakes up 102.4 ms after a beacon at the latest.
+    sparse = {"source": "cbr", "packet_rate": "1.7 packets/s", "size": "200 B"}
+    description |= {"flows": [{**flow, **sparse}], "duration": "300 s"}
+    summary = Scenario(description).simulate(seed=1, replications=2).summary
+    (delays,) = summary["flows"].values()
+    past_line = {name: of["mean"] - line_s("sleeping-phone") for name, of in delays.items()}
+    # Beacon, null frame and packet take less than 2 ms together.
+    if waits:
+        assert past_line["delay_mean_s"] == pytest.approx(0.0512, abs=0.003)
+        assert 0.097 < past_line["delay_p95_s"] < past_line["delay_max_s"] < 0.1045
+    else:
+        assert past_line["delay_max_s"] < 0.002
+    assert summary["sleep"]["phone"]["asleep_ratio"]["mean"] > 0.6
 
 
 def test_packets_to_the_phone_wait_in_the_evening_and_packets_from_it_a_little():

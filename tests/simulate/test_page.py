@@ -91,7 +91,8 @@ def test_every_limit_of_a_queue_is_said():
 
 def test_every_figure_is_explained():
     call = {"from": "ap", "to": "sta", "source": "voice"}
-    flows = {"flows.up.source": "tcp", "flows.down": call}
+    sleep = {"beacons": [{"station": "ap"}], "stations.sta.power_save": {}}
+    flows = {"flows.up.source": "tcp", "flows.down": call, **sleep}
     network = cell(stations=2, direction="both", duration="50 ms", overrides=flows)
     run = next(iter(network.simulate(replications=1).runs.values()))
     figures = {*run["medium"]}

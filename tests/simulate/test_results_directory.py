@@ -21,7 +21,17 @@ from airqueue.simulate import directory as directory_module
 from airqueue.simulate.directory import ResultsDirectory
 from airqueue.sweep import Sweep
 
-TABLES = ("flows", "connections", "calls", "stations", "queues", "limits", "medium")
+TABLES = (
+    "flows",
+    "connections",
+    "calls",
+    "stations",
+    "beacons",
+    "sleep",
+    "queues",
+    "limits",
+    "medium",
+)
 SERIES = {"flow_series": "flows", "queue_series": "queues"}
 
 

@@ -279,7 +279,8 @@ def test_the_summary_is_students_interval_of_the_rows():
 
 def run_with(delay):
     figures = {"delay_mean_s": delay}
-    others = {kind: {} for kind in ("connections", "calls", "stations", "queues", "medium")}
+    kinds = ("connections", "calls", "stations", "beacons", "sleep", "queues", "medium")
+    others = {kind: {} for kind in kinds}
     return {"duration_s": 1.0, "flows": {"up": figures}, **others}
 
 

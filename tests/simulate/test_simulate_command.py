@@ -57,7 +57,8 @@ def test_many_names_are_shown_as_least_mean_and_greatest(invoke):
 def test_what_is_shown_exists(invoke):
     sources = ("tcp", "voice")
     flows = [{"name": of, "from": "sta", "to": "ap", "source": of} for of in sources]
-    scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows})
+    sleep = {"beacons": [{"station": "ap"}], "stations.sta.power_save": {}}
+    scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows, **sleep})
     summary = scenario.simulate(replications=1).summary
     for kind, names in SHOWN.items():
         every = summary[kind] if kind == "medium" else next(iter(summary[kind].values()))
@@ -106,12 +107,14 @@ def test_files_have_the_same_figures(invoke, tmp_path):
     assert "all together" in result.stdout
     shown = json.loads(Path("a.json").read_text())
     assert sorted(path.name for path in Path("new/rows").iterdir()) == [
+        "beacons.csv",
         "calls.csv",
         "connections.csv",
         "flows.csv",
         "limits.csv",
         "medium.csv",
         "queues.csv",
+        "sleep.csv",
         "stations.csv",
     ]
     with Path("new/rows/flows.csv").open() as file:

@@ -4,14 +4,15 @@ use super::Scenario;
 use super::error::{ScenarioError, error};
 use super::messages::Messages;
 use super::reported::{
-    CallFigures, ConnectionFigures, Figures, FlowFigures, MediumFigures, Named, QueueFigures,
-    StationFigures,
+    BeaconFigures, CallFigures, ConnectionFigures, Figures, FlowFigures, MediumFigures, Named,
+    QueueFigures, SleepFigures, StationFigures,
 };
 use airqueue_core::{PacketCount, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
 use airqueue_network::network::series::Series;
 use airqueue_network::network::{Network, NetworkSpec, QueueId, TcpCounters};
 use airqueue_network::run_loop::Simulation;
+use airqueue_network::wlan::{BeaconCounters, SleepCounters, StationCounters};
 use airqueue_network::{FlowId, WireId};
 use airqueue_transport::traffic::Call;
 use airqueue_wifi::mac::{CategoryCounters, FrameKind};
@@ -143,6 +144,7 @@ impl Count<'_> {
     fn figures<'n>(&mut self, names: &'n Names, calls: &[(FlowId, Call)]) -> Figures<'n> {
         let stations = (0..).map(StationId).zip(&names.stations);
         let stations = stations.map(|(id, name)| (&**name, self.station(id))).collect();
+        let (beacons, sleep) = self.power(names);
         let queues = names.queues.iter();
         let queues = queues.map(|&(id, ref name)| (&**name, self.queue(id))).collect();
         let flows = (0..).map(FlowId).zip(&names.flows);
@@ -162,6 +164,8 @@ impl Count<'_> {
             connections: Named(connections),
             calls: Named(calls),
             stations: Named(stations),
+            beacons: Named(beacons),
+            sleep: Named(sleep),
             queues: Named(queues),
             medium,
         }
@@ -266,8 +270,53 @@ impl Count<'_> {
             cts_airtime_ratio: airtime(FrameKind::Cts),
             data_airtime_ratio: airtime(FrameKind::Data),
             ack_airtime_ratio: self.share(acks),
-            mpdus_per_frame: ratio(access.mpdus as f64, data.frames as f64),
+            mpdus_per_frame: ratio(access.mpdus as f64, (data.frames - counters.to_all) as f64),
             busy_ratio: self.share(self.network.wlan().busy(id, self.now)),
+        }
+    }
+
+    /// The figures of access points with beacons, and of stations that sleep.
+    fn power<'n>(
+        &self,
+        names: &'n Names,
+    ) -> (Vec<(&'n str, BeaconFigures)>, Vec<(&'n str, SleepFigures)>) {
+        let (mut beacons, mut sleep) = (Vec::new(), Vec::new());
+        for (id, name) in (0..).map(StationId).zip(&names.stations) {
+            let wlan = self.network.wlan();
+            let station = wlan.station(id);
+            if let Some(of) = wlan.beacons(id) {
+                beacons.push((&**name, self.beacons(&of, station)));
+            }
+            if let Some(of) = wlan.sleep(id, self.now) {
+                sleep.push((&**name, self.sleep(&of, station)));
+            }
+        }
+        (beacons, sleep)
+    }
+
+    fn beacons(&self, of: &BeaconCounters, station: &StationCounters) -> BeaconFigures {
+        BeaconFigures {
+            sent: of.sent,
+            delayed: of.delayed,
+            skipped: of.skipped,
+            delay_mean_s: ratio(of.delay.as_secs_f64(), of.sent as f64),
+            delay_max_s: (of.sent > 0).then(|| of.longest_delay.as_secs_f64()),
+            airtime_ratio: self.share(station.sent_of(FrameKind::Beacon).time),
+            group_packets: station.to_all,
+            group_kept_packets: of.group_kept,
+            group_dropped_packets: of.group_dropped,
+        }
+    }
+
+    fn sleep(&self, of: &SleepCounters, station: &StationCounters) -> SleepFigures {
+        SleepFigures {
+            asleep_ratio: self.share(of.asleep),
+            wake_ups: of.wake_ups,
+            beacons_missed: of.beacons_missed,
+            polls: of.polls,
+            kept_packets: of.kept,
+            dropped_packets: of.dropped,
+            group_packets: station.from_all,
         }
     }
 

@@ -6,7 +6,7 @@ use super::file::FlowTable;
 use super::nodes::{Leg, Nodes, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
 use super::radio_hops::{FlowRates, HopRequest, RadioHops};
-use super::route_checks::{check_air_keys, check_pace, check_source, check_wire};
+use super::route_checks::{check_air_keys, check_pace, check_source, check_to_all, check_wire};
 use super::routes::Routes;
 use super::source::{Packets, carried, offset, report, spread};
 use super::tcp::{layers, tcp_flow};
@@ -20,6 +20,8 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::iter::repeat_n;
 
+/// The value of `to` that means all stations in range. It is no station's name.
+pub(super) const TO_ALL: &str = "*";
 /// Largest number of flows.
 const MOST_FLOWS: usize = 100_000;
 /// Largest number of hops over the air of all flows together, both directions included.
@@ -302,6 +304,9 @@ impl<'a> Flows<'a> {
     /// The route of a flow.
     pub(super) fn legs(&self, draft: &FlowDraft<'_>) -> Result<Vec<Leg>> {
         let &FlowDraft { key, from, to, .. } = draft;
+        if draft.table.to == TO_ALL {
+            return Ok(vec![Leg::Air(from, from)]);
+        }
         if from == to {
             let problem = format_args!("{:?} would send to itself", self.nodes.name(from));
             return wrong(format_args!("{key}.to"), problem);
@@ -384,7 +389,11 @@ impl<'a> Flows<'a> {
                     format_args!("with it all flows have more than {MOST_HOPS} hops over the air");
                 return wrong(key, problem);
             }
-            built.hops.push(self.radio_hops.hop(key, draft.via.is_some(), flow_rates, request)?);
+            let hop = match table.to == TO_ALL {
+                true => self.radio_hops.hop_to_all(key, flow_rates, request)?,
+                false => self.radio_hops.hop(key, draft.via.is_some(), flow_rates, request)?,
+            };
+            built.hops.push(hop);
             route.push(Hop::Air(HopId::at(built.hops.len() - 1)));
         }
         Ok(route)
@@ -393,6 +402,17 @@ impl<'a> Flows<'a> {
     /// The source and destination of each flow of a table.
     fn pairs(&self, key: &str, table: &FlowTable) -> Result<Vec<(usize, usize)>> {
         let from = self.nodes.find(format_args!("{key}.from"), &table.from)?;
+        if table.to == TO_ALL {
+            check_to_all(key, table)?;
+            if from.ids.end > self.radio_hops.stations.specs.len() {
+                let problem = format_args!(
+                    "{:?} has no radio; packets to all stations begin at a station",
+                    table.from
+                );
+                return wrong(format_args!("{key}.from"), problem);
+            }
+            return Ok(from.ids.map(|id| (id, id)).collect());
+        }
         let to = self.nodes.find(format_args!("{key}.to"), &table.to)?;
         let (sources, sinks) = (from.ids.len(), to.ids.len());
         Ok(match (from.group, to.group) {
@@ -412,6 +432,7 @@ impl<'a> Flows<'a> {
 
     fn name(&self, table: &FlowTable, at: usize, count: usize, from: usize, to: usize) -> String {
         match &table.name {
+            None if table.to == TO_ALL => format!("{}->{TO_ALL}", self.nodes.name(from)),
             None => format!("{}->{}", self.nodes.name(from), self.nodes.name(to)),
             Some(name) if count == 1 => name.clone(),
             Some(name) => format!("{name}{}", at + 1),

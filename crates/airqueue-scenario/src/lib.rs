@@ -26,6 +26,7 @@ mod pacing;
 pub mod path;
 mod phy;
 mod placement;
+mod power;
 mod profile;
 mod quantity;
 mod radio_hops;
@@ -70,6 +71,7 @@ use links::LinkRates;
 use medium::Medium;
 use messages::Messages;
 use nodes::Nodes;
+use power::Power;
 use radio_hops::RadioHops;
 use rates::RateControls;
 use routes::Routes;
@@ -142,6 +144,7 @@ impl Scenario {
             let problem = "it is for TCP, and no flow of TCP goes over the air; leave it out";
             return error::wrong("buffers", problem);
         }
+        let Power { beacons, sleepers } = Power::new(file, &stations, &radio.phy, &medium)?;
         let wires = nodes.wires;
         let Medium { reach, capture, errors, noise_w, places } = medium;
         let wlan = WlanSpec {
@@ -152,6 +155,8 @@ impl Scenario {
             noise_w,
             stations: stations.specs,
             hops,
+            beacons,
+            sleepers,
             together: WlanSpec::TOGETHER,
         };
         let station_delay = file.behaviour.profile().station_delay;

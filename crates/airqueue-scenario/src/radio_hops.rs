@@ -101,6 +101,38 @@ impl RadioHops<'_> {
             overhead_bytes: self.overhead(from, to),
             size_bytes: request.size_bytes,
             report: request.report,
+            to_all: false,
+        };
+        self.check_size(key, &hop)?;
+        Ok(hop)
+    }
+
+    /// The hop of a flow to all stations in range: at the slowest basic rate unless the flow has another, without QoS,
+    /// which stations that lack QoS would not decode.
+    pub(super) fn hop_to_all(
+        &self,
+        key: &str,
+        flow_rates: FlowRates,
+        request: HopRequest,
+    ) -> Result<HopSpec> {
+        let rate = flow_rates.phy_rate.unwrap_or_else(|| self.phy.slowest_basic());
+        if self.phy.mcs(rate).is_some() {
+            let problem = "packets to all stations have a rate before 802.11n, such as \"6 Mb/s\"";
+            return wrong(format_args!("{key}.phy_rate"), problem);
+        }
+        let overhead = self.file.behaviour.profile().overhead_bytes;
+        let from = StationId(request.from as u32);
+        let hop = HopSpec {
+            ac: self.access_category(request.category, request.from),
+            name: request.name,
+            from,
+            to: from,
+            rate,
+            rate_control: None,
+            overhead_bytes: overhead.unwrap_or(HEADER_BYTES + LLC_SNAP_BYTES + FCS_BYTES),
+            size_bytes: request.size_bytes,
+            report: None,
+            to_all: true,
         };
         self.check_size(key, &hop)?;
         Ok(hop)

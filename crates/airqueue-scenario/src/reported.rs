@@ -51,6 +51,10 @@ pub(super) struct Figures<'a> {
     pub(super) calls: Named<'a, CallFigures>,
     /// Transmissions of each station.
     pub(super) stations: Named<'a, StationFigures>,
+    /// The beacons of each access point that sends any, and what it keeps for the next DTIM.
+    pub(super) beacons: Named<'a, BeaconFigures>,
+    /// The sleep of each station that sleeps at times, and what waits for it.
+    pub(super) sleep: Named<'a, SleepFigures>,
     /// Each queue that a flow feeds, and each queue before a wired link. A queue is named after its station, with EDCA
     /// `sta1.be`, or after its wired link, `server->ap`.
     pub(super) queues: Named<'a, QueueFigures>,
@@ -151,7 +155,7 @@ pub(super) struct CallFigures {
 /// Transmissions of a station.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StationFigures {
-    /// First frames of exchanges: RTS, or data without RTS.
+    /// First frames of exchanges: RTS, or data without RTS; frames to all stations and management frames are none.
     pub(super) attempts: u64,
     /// Share of attempts that were lost at the receiver to other frames, or because the receiver was receiving another
     /// frame or transmitting.
@@ -174,10 +178,52 @@ pub(super) struct StationFigures {
     pub(super) data_airtime_ratio: Option<f64>,
     /// Share of the time in which the station transmits ACK and block ack.
     pub(super) ack_airtime_ratio: Option<f64>,
-    /// Mean number of packets in a data frame, retransmitted ones included.
+    /// Mean number of packets in a data frame to one station, retransmitted ones included.
     pub(super) mpdus_per_frame: Option<f64>,
     /// Share of the time in which the station senses frames or transmits.
     pub(super) busy_ratio: Option<f64>,
+}
+
+/// The beacons of an access point.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BeaconFigures {
+    /// Beacons sent.
+    pub(super) sent: u64,
+    /// Beacons that began more than a slot after they were due.
+    pub(super) delayed: u64,
+    /// Beacons that were not sent because an earlier one still waited.
+    pub(super) skipped: u64,
+    /// Time from the moment when a beacon is due to its beginning: mean.
+    pub(super) delay_mean_s: Option<f64>,
+    /// Longest such time.
+    pub(super) delay_max_s: Option<f64>,
+    /// Share of the time in which the access point sends beacons.
+    pub(super) airtime_ratio: Option<f64>,
+    /// Packets to all stations that went on the air, at once or behind a DTIM.
+    pub(super) group_packets: u64,
+    /// Packets to all stations that were kept for a DTIM because a station slept.
+    pub(super) group_kept_packets: u64,
+    /// Packets to all stations for which that buffer had no room: the oldest ones in it.
+    pub(super) group_dropped_packets: u64,
+}
+
+/// The sleep of a station.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SleepFigures {
+    /// Share of the time in which the station sleeps.
+    pub(super) asleep_ratio: Option<f64>,
+    /// How often the station woke up.
+    pub(super) wake_ups: u64,
+    /// Beacons for which the station woke up in vain: too late, collided, or skipped.
+    pub(super) beacons_missed: u64,
+    /// PS-Polls that reached the access point.
+    pub(super) polls: u64,
+    /// Packets that the access point kept for the station while it slept.
+    pub(super) kept_packets: u64,
+    /// Packets for which that buffer had no room: the oldest ones in it. They are among the packets given up.
+    pub(super) dropped_packets: u64,
+    /// Packets to all stations that the station received.
+    pub(super) group_packets: u64,
 }
 
 /// The figures of a queue.

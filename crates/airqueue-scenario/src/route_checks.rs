@@ -1,13 +1,14 @@
 //! Checks of the route of a flow, and of the keys that depend on the route.
 
 use super::error::{Result, error, wrong};
+use super::file::FlowTable;
 use super::flows::{FlowDraft, Flows};
 use super::nodes::Leg;
 use super::source::Packets;
 use airqueue_core::{Limit, Seed, Span, Time};
 use airqueue_network::network::WireSpec;
 use airqueue_transport::tcp::TcpSpec;
-use airqueue_transport::traffic::{Arrivals, Source, SourceError, SourceSpec};
+use airqueue_transport::traffic::{Arrivals, Source, SourceError, SourceName, SourceSpec};
 
 /// Rejects keys about the air for a route without a hop over the air.
 pub(super) fn check_air_keys(flows: &Flows<'_>, draft: &FlowDraft<'_>, legs: &[Leg]) -> Result<()> {
@@ -34,6 +35,31 @@ pub(super) fn check_air_keys(flows: &Flows<'_>, draft: &FlowDraft<'_>, legs: &[L
         return wrong(format_args!("{key}.{name}"), problem);
     }
     check_categories(flows, draft, legs)
+}
+
+/// Rejects keys that packets to all stations cannot have.
+pub(super) fn check_to_all(key: &str, table: &FlowTable) -> Result<()> {
+    let problem = match table.source {
+        source if source.is_over_tcp() => Some("TCP has one receiver; give a source of packets"),
+        SourceName::External => Some("packets from outside have one receiver each"),
+        SourceName::Voice => Some("a call has one listener"),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        return wrong(format_args!("{key}.source"), problem);
+    }
+    let given = [
+        ("via", table.via.is_some()),
+        ("rate_control", table.rate_control.is_some()),
+        ("rdqm_rtt", table.rdqm_rtt.is_some()),
+    ];
+    match given.into_iter().find(|&(_, given)| given) {
+        Some((name, _)) => {
+            let problem = "packets to all stations have no receiver that answers; leave it out";
+            wrong(format_args!("{key}.{name}"), problem)
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks that a station on the route has the queue that a category names.

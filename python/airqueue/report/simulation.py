@@ -23,6 +23,8 @@ _TITLES: Final[dict[Kind, str]] = {
     "calls": "Calls",
     "queues": "Queues",
     "stations": "Stations",
+    "beacons": "Beacons",
+    "sleep": "Sleep",
 }
 _MOST_ROWS: Final = 100
 """Rows of a table; a network may have thousands of stations."""

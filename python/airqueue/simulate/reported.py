@@ -13,6 +13,7 @@ from typing import Final, NotRequired, TypedDict, cast
 
 from airqueue.description import Description
 from airqueue.figures import (
+    BeaconFigures,
     CallFigures,
     ConnectionFigures,
     FigureOf,
@@ -20,6 +21,7 @@ from airqueue.figures import (
     FlowFigures,
     Kind,
     QueueFigures,
+    SleepFigures,
     StationFigures,
     Summaries,
     Summary,
@@ -31,11 +33,21 @@ KINDS: Final[Mapping[Kind, str]] = {
     "connections": "flow",
     "calls": "flow",
     "stations": "station",
+    "beacons": "station",
+    "sleep": "station",
     "queues": "queue",
 }
 """Kind of a named thing -> title of the column of its names."""
 
-Named = FlowFigures | ConnectionFigures | CallFigures | StationFigures | QueueFigures
+Named = (
+    FlowFigures
+    | ConnectionFigures
+    | CallFigures
+    | StationFigures
+    | BeaconFigures
+    | SleepFigures
+    | QueueFigures
+)
 """Figures of one that has a name."""
 
 

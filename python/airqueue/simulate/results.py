@@ -93,6 +93,16 @@ class Results:
         return self.frame("stations")
 
     @functools.cached_property
+    def beacons(self) -> pd.DataFrame:
+        """The beacons of each access point that sends any."""
+        return self.frame("beacons")
+
+    @functools.cached_property
+    def sleep(self) -> pd.DataFrame:
+        """The sleep of each station that sleeps at times, and what waited for it."""
+        return self.frame("sleep")
+
+    @functools.cached_property
     def queues(self) -> pd.DataFrame:
         """What happened in each queue."""
         return self.frame("queues")

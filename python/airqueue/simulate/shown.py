@@ -8,11 +8,13 @@ from typing import Final, TypedDict
 
 from airqueue import text
 from airqueue.figures import (
+    BeaconFigure,
     CallFigure,
     ConnectionFigure,
     FlowFigure,
     MediumFigure,
     QueueFigure,
+    SleepFigure,
     StationFigure,
     Summary,
 )
@@ -25,6 +27,8 @@ class _Shown(TypedDict):
     calls: tuple[CallFigure, ...]
     queues: tuple[QueueFigure, ...]
     stations: tuple[StationFigure, ...]
+    beacons: tuple[BeaconFigure, ...]
+    sleep: tuple[SleepFigure, ...]
     medium: tuple[MediumFigure, ...]
 
 
@@ -46,6 +50,8 @@ SHOWN: Final[_Shown] = {
         "dropped_packets",
     ),
     "stations": ("attempts", "collided_ratio", "airtime_ratio", "busy_ratio"),
+    "beacons": ("sent", "skipped", "delay_mean_s", "airtime_ratio", "group_packets"),
+    "sleep": ("asleep_ratio", "wake_ups", "beacons_missed", "kept_packets", "dropped_packets"),
     "medium": (
         "throughput_bps",
         "throughput_jain_index",

@@ -172,6 +172,7 @@ impl Network {
             }
         }
         network.add_flows(spec, seed, &mut queue)?;
+        network.wlan.start(&mut queue);
         Ok(Simulation::on_clock(network, queue, clock))
     }
 

@@ -71,6 +71,13 @@ impl UpperLayer for Upper {
         }
     }
 
+    fn on_discarded(&mut self, packet: Packet) {
+        if self.hops.state(&packet).sender_waits {
+            self.released.push(packet);
+        }
+        self.on_given_up(packet);
+    }
+
     #[inline(never)]
     fn on_delivered(&mut self, packet: Packet, now: Time) {
         self.hops.watch_delivered(&packet, now);

@@ -3,6 +3,7 @@
 use super::hop::Hop;
 use super::interface::{Interface, Neighbours};
 use super::listeners::{Ending, Listeners};
+use super::power::Power;
 use super::rates::{Control, Controls};
 use super::record::StationCounters;
 use super::results::Baseline;
@@ -35,6 +36,10 @@ pub enum Event {
     Wakeup(InterfaceId),
     /// The packets that a station passed up within an A-MPDU, which ends now, have been dealt with.
     PassedUp(StationId),
+    /// A beacon of an access point is due, by its place among the access points.
+    Beacon(u32),
+    /// The timer of a station that sleeps expires, by its place among these stations.
+    Sleeper(u32),
     /// Backoffs end: the closing event of an instant.
     Grant,
 }
@@ -64,14 +69,18 @@ pub struct Wlan<U: UpperLayer> {
     pub(super) warm: Baseline,
     /// Whether the receiver of any hop reports (RDQM).
     pub(super) reports: bool,
+    /// Beacons, and stations that sleep.
+    pub(super) power: Power<U::Event>,
 }
 
 impl<U: UpperLayer> Wlan<U> {
     /// An idle wireless LAN. Its random streams are those of the MACs (`wifi/backoff/STATION`), of the receivers
-    /// (`wifi/errors/STATION`), of the queues (`queue/STATION/CATEGORY`), and of rate controls (`rate/FROM/TO`).
+    /// (`wifi/errors/STATION`), of the queues (`queue/STATION/CATEGORY`), of rate controls (`rate/FROM/TO`), and of the
+    /// times of beacons (`beacons/STATION`). A network with beacons is to be [started](Self::start).
     pub fn new(spec: &WlanSpec, upper: U, seed: Seed) -> Result<Wlan<U>, WlanError> {
         spec.check()?;
         let listeners = Listeners::new(spec, seed)?;
+        let power = Power::new(spec, listeners.radio.phy.slot(), seed);
         let (mut interfaces, mut first) = (Vec::new(), vec![InterfaceId(0)]);
         for (id, station) in (0..).map(StationId).zip(&spec.stations) {
             let categories = AccessCategory::first(station.queues.len());
@@ -97,6 +106,7 @@ impl<U: UpperLayer> Wlan<U> {
             stations: vec![StationCounters::default(); stations],
             warm: Baseline::new(stations, queues),
             reports: spec.hops.iter().any(|hop| hop.report.is_some()),
+            power,
         };
         wlan.add_hops(spec, seed)?;
         Ok(wlan)
@@ -109,7 +119,8 @@ impl<U: UpperLayer> Wlan<U> {
             let numbers = neighbours.number(interface, hop.to, &mut self.listeners.macs);
             let numbers = numbers.ok_or_else(|| spec.too_many_neighbours(hop.from))?;
             let control = controls.number(hop, &self.listeners.radio.phy, seed);
-            self.hops.push(Hop::new(hop, interface, numbers, control));
+            let receivers = self.power.receivers(hop.from, hop.to);
+            self.hops.push(Hop::new(hop, interface, numbers, control, receivers));
         }
         self.controls = controls.all;
         Ok(())
@@ -147,12 +158,19 @@ impl<U: UpperLayer> Wlan<U> {
         self.listeners.settle(station, now);
         let at = self.listeners.macs[station.index()].next_timer();
         self.timers[station.index()].set(Some(at), queue);
+        if self.power.is_used() {
+            self.reconsider(station, now);
+        }
     }
 
     /// The queues of a station continue with their next packets.
     #[inline(never)]
     fn go_on(&mut self, station: StationId, now: Time, queue: &mut EventQueue<U::Event>) {
         while let Some(ac) = self.listeners.macs[station.index()].poll_done() {
+            if self.listeners.macs[station.index()].is_management(ac) {
+                self.go_on_management(station, ac, queue);
+                continue;
+            }
             let interface = self.interface_of(station, ac);
             while let Some(finished) = self.listeners.macs[station.index()].poll_finished(ac) {
                 self.account_finished(&finished, interface, now);
@@ -171,6 +189,9 @@ impl<U: UpperLayer> Wlan<U> {
         let TxReport { msdu, sequence, status, airtime, field } = *finished;
         let Msdu { packet, to, recipient, rate, .. } = msdu;
         let acknowledged = status == TxStatus::Acknowledged;
+        if self.power.is_used() {
+            self.on_finished_for_sleeper(HopId::of(&packet));
+        }
         let hop = &mut self.hops[HopId::of(&packet).index()];
         let rate = self.listeners.radio.phy.rate(rate);
         let feedback = rdqm_field::decode(field, rate);
@@ -196,8 +217,12 @@ impl<U: UpperLayer> Wlan<U> {
         while let Some(station) = actors.pop() {
             let station = StationId(station);
             let ac = self.listeners.macs[station.index()].on_grant(now, &self.listeners.radio);
-            self.open_txop(station, ac);
-            self.compose(station, ac, now);
+            if self.listeners.macs[station.index()].is_management(ac) {
+                self.fill_management(station, ac);
+            } else {
+                self.open_txop(station, ac);
+                self.compose(station, ac, now);
+            }
             self.listeners.macs[station.index()].begin(now, &self.listeners.radio);
             self.beginning.push(station);
             self.follow_up(station, now, queue);
@@ -299,17 +324,34 @@ impl<U: UpperLayer> Wlan<U> {
             }
         }
         if TAPPED {
+            if ending.to == from {
+                self.on_frame_to_all(&ending, now);
+            }
             self.report_to_tap(&ending, now);
         }
         if kind == FrameKind::Data && self.upper.watches_frames() {
             let sender = &self.listeners.macs[from.index()];
             sender.sent(sender.frame().ac).for_each(|(_, msdu)| self.upper.on_sent(&msdu.packet));
         }
+        if self.power.is_used() {
+            return self.conclude_frame(&ending, now, queue);
+        }
+        self.react(from, now, queue);
+    }
+
+    /// The stations react to the end of a frame.
+    #[inline(always)]
+    pub(super) fn react(&mut self, from: StationId, now: Time, queue: &mut EventQueue<U::Event>) {
         self.follow_up(from, now, queue);
         while let Some(station) = self.listeners.poll_touched() {
             self.follow_up(station, now, queue);
         }
         self.listeners.regroup(from, now);
+    }
+
+    #[inline(always)]
+    fn is_to_all(&self, place: u32) -> bool {
+        self.power.is_used() && self.listeners.is_to_all(place)
     }
 
     /// The receiver of a data frame tells about the first packet that its response acknowledges.
@@ -329,7 +371,8 @@ impl<U: UpperLayer> Wlan<U> {
 
     fn report_to_tap(&mut self, ending: &Ending, now: Time) {
         let &Ending { from, to, kind, mpdus, begins, .. } = ending;
-        let (received, receiver) = (ending.is_received(), &self.listeners.macs[to.index()]);
+        let received = ending.is_received() || to == from && self.power.was_heard();
+        let receiver = &self.listeners.macs[to.index()];
         let sender = &self.listeners.macs[from.index()];
         let &Frame { ac, recipient, .. } = sender.frame();
         let data = (kind == FrameKind::Data).then_some(sender);
@@ -340,7 +383,11 @@ impl<U: UpperLayer> Wlan<U> {
             mpdu_bytes: msdu.mpdu_bytes,
             decoded: decoded(place),
         });
-        self.tap.report_frame(*sender.frame(), carried, begins, now);
+        let beacon = match kind {
+            FrameKind::Beacon if self.tap.is_used() => self.traced_beacon(from),
+            _ => None,
+        };
+        self.tap.report_frame(*sender.frame(), beacon, carried, begins, now);
     }
 
     /// Handles an event at `queue.now()`.
@@ -348,9 +395,14 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn handle(&mut self, event: Event, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
         match event {
-            Event::End(place) if self.tap.is_used() => self.on_end::<true>(place, now, queue),
+            // Who decodes a frame to all stations is found out as for a tap.
+            Event::End(place) if self.tap.is_used() || self.is_to_all(place) => {
+                self.on_end::<true>(place, now, queue);
+            }
             Event::End(place) => self.on_end::<false>(place, now, queue),
             Event::Timer(station) => self.on_timer(station, now, queue),
+            Event::Beacon(cell) => self.on_beacon_due(cell, queue),
+            Event::Sleeper(sleeper) => self.on_sleeper_timer(sleeper, queue),
             Event::PassedUp(station) => self.on_passed_up(station, now),
             Event::Grant => self.on_grants(now, queue),
             Event::Wakeup(interface) => self.feed(interface, now, queue),

@@ -1,11 +1,12 @@
 //! A hop over the air: how its packets are sent, and which packets the sender still holds.
 
 use super::backlog::Presence;
+use super::power::Receivers;
 use super::spec::{HopSpec, RttReport};
 use crate::InterfaceId;
 use airqueue_core::{DataRate, Feedback, NeighbourId, Packet, Span, Time};
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::Msdu;
+use airqueue_wifi::mac::{Content, Msdu};
 use airqueue_wifi::medium::StationId;
 
 /// How packets of a hop are sent.
@@ -29,6 +30,8 @@ pub(super) struct Hop {
     pub(super) presence: Presence,
     pub(super) report: Option<RttReport>,
     smoothed_rtt: Option<Span>,
+    /// Who may sleep while packets arrive.
+    pub(super) receivers: Receivers,
 }
 
 impl Hop {
@@ -37,6 +40,7 @@ impl Hop {
         interface: InterfaceId,
         (neighbour, recipient): (NeighbourId, u32),
         control: Option<usize>,
+        receivers: Receivers,
     ) -> Hop {
         Hop {
             to: spec.to,
@@ -50,6 +54,7 @@ impl Hop {
             presence: Presence::default(),
             report: spec.report,
             smoothed_rtt: None,
+            receivers,
         }
     }
 
@@ -76,6 +81,7 @@ impl Hop {
     pub(super) fn msdu(&self, packet: Packet, chosen: Option<RateIndex>) -> Msdu {
         let rate = chosen.unwrap_or(self.rate);
         let mpdu_bytes = packet.size + self.overhead_bytes;
-        Msdu { to: self.to, recipient: self.recipient, rate, mpdu_bytes, packet }
+        let content = Content::Data;
+        Msdu { content, to: self.to, recipient: self.recipient, rate, mpdu_bytes, packet }
     }
 }

@@ -1,6 +1,7 @@
 //! One queue of a station, where packets wait for the MAC.
 
 use super::backlog::Backlog;
+use super::power::Released;
 use super::spec::StationSpec;
 use crate::InterfaceId;
 use crate::queue::Queue;
@@ -8,7 +9,7 @@ use airqueue_core::{NeighbourId, Seed};
 use airqueue_wifi::mac::{Mac, Txop};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A queue, and its role at the station.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Interface {
     pub(super) backlog: Backlog,
     /// The rate control that chose the rate of the queue's last data frame.
     pub(super) control: Option<usize>,
+    /// Packets that have waited for a station to wake up, and that the MAC gets next.
+    pub(super) released: VecDeque<Released>,
 }
 
 /// The neighbour numbers of the stations that a queue sends to (0, 1, 2 in the order of the first hops), and the
@@ -69,6 +72,7 @@ impl Interface {
             queue: Queue::new(&spec.queues[ac.index()], rng),
             backlog: Backlog::new(by_flows),
             control: None,
+            released: VecDeque::new(),
         }
     }
 }

@@ -29,6 +29,7 @@ mod hop;
 mod interface;
 mod listeners;
 pub mod pcap;
+mod power;
 mod queues;
 mod rates;
 mod record;
@@ -39,6 +40,7 @@ mod upper;
 
 pub use engine::{COUNTING, Event, INPUT, Wlan};
 pub use listeners::snr;
+pub use power::{BeaconCounters, BeaconSpec, PowerSaveSpec, SleepCounters, WakeUp};
 pub use rates::RateControlSpec;
 pub use record::{AirtimeCounters, StationCounters};
 pub use spec::{HopSpec, RttReport, StationSpec, WlanError, WlanSpec};

@@ -76,6 +76,9 @@ impl<U: UpperLayer> Wlan<U> {
         if self.is_away(self.interfaces[interface.index()].station) {
             return None;
         }
+        if self.power.is_used() {
+            return self.take_awake(interface, now, queue);
+        }
         let mut msdu = self.take_out_of(interface, now);
         if msdu.is_none() && self.interfaces[interface.index()].queue.tx_queue.waiting().0 > 0 {
             // All waiting packets were dropped during the dequeue, and new packets have come.
@@ -120,6 +123,9 @@ impl<U: UpperLayer> Wlan<U> {
             self.listeners.macs[station.index()].takes_turns(ac, false);
             return None;
         }
+        if self.power.is_used() {
+            return self.take_turns_awake(interface, now);
+        }
         self.neighbours.clear();
         self.neighbours.extend(self.listeners.macs[station.index()].neighbours_in_hand(ac));
         let other = self.interfaces[interface.index()].queue.other_neighbour(&self.neighbours, now);
@@ -137,6 +143,11 @@ impl<U: UpperLayer> Wlan<U> {
         neighbour: NeighbourId,
         now: Time,
     ) -> Option<Msdu> {
+        if self.power.is_used()
+            && let Some(msdu) = self.take_released_for(interface, neighbour)
+        {
+            return Some(msdu);
+        }
         let packet = self.interfaces[interface.index()].queue.take_for_neighbour(neighbour, now);
         self.on_taken(interface, packet, now)
     }
@@ -148,11 +159,11 @@ impl<U: UpperLayer> Wlan<U> {
         if !joined || self.is_away(station) {
             return;
         }
-        let Some(&Msdu { packet: Packet { neighbour, .. }, .. }) =
-            self.listeners.macs[station.index()].held(ac)
-        else {
+        let Some(&first) = self.listeners.macs[station.index()].held(ac) else { return };
+        if self.power.is_used() && !self.may_be_joined(&first) {
             return;
-        };
+        }
+        let neighbour = first.packet.neighbour;
         let interface = self.interface_of(station, ac);
         while let Some(packet) = self.peek_for_neighbour(interface, neighbour, now) {
             let chosen = self.chosen_rate(HopId::of(&packet));
@@ -173,6 +184,11 @@ impl<U: UpperLayer> Wlan<U> {
         neighbour: NeighbourId,
         now: Time,
     ) -> Option<Packet> {
+        if self.power.is_used()
+            && let Some(packet) = self.peek_released(interface, neighbour)
+        {
+            return Some(packet);
+        }
         let packet = self.interfaces[interface.index()].queue.peek_for_neighbour(neighbour, now);
         if !self.report_drops(interface) || packet.is_some() {
             return packet;
@@ -186,7 +202,7 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// Lets each saturated source keep one packet waiting.
     #[inline(always)]
-    fn top_up(&mut self, interface: InterfaceId, now: Time) {
+    pub(super) fn top_up(&mut self, interface: InterfaceId, now: Time) {
         for turn in 0..self.upper.begin_top_up(interface) {
             if let Some(packet) = self.upper.top_up(interface, turn, now) {
                 self.enqueue(packet, now);
@@ -208,6 +224,9 @@ impl<U: UpperLayer> Wlan<U> {
             self.listeners.split(station);
             self.listeners.macs[station.index()].on_packet(ac, msdu, now, &self.listeners.radio);
             self.listeners.settle(station, now);
+            if self.power.is_used() {
+                self.on_own_packet(station, queue);
+            }
         }
     }
 }

@@ -16,8 +16,9 @@ pub struct AirtimeCounters {
 /// The counters of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationCounters {
-    /// Frames sent, by kind: RTS, CTS, data, ACK, CF-End, block ack, and block ack requests, in this order.
-    pub sent: [AirtimeCounters; 7],
+    /// Frames sent, by kind: RTS, CTS, data, ACK, CF-End, block ack, block ack requests, beacons, null frames, and
+    /// PS-Polls, in this order.
+    pub sent: [AirtimeCounters; 10],
     /// Data frames sent that their receiver did not decode.
     pub data_lost: AirtimeCounters,
     /// First frames of exchanges (RTS, or data without RTS) destroyed at their receiver: by overlapping frames, or
@@ -25,6 +26,10 @@ pub struct StationCounters {
     pub collided: u64,
     /// First frames of exchanges lost to noise.
     pub bit_errors: u64,
+    /// Data frames sent to all stations.
+    pub to_all: u64,
+    /// Data frames to all stations that the station decoded.
+    pub from_all: u64,
 }
 
 fn place(kind: FrameKind) -> usize {
@@ -36,6 +41,9 @@ fn place(kind: FrameKind) -> usize {
         FrameKind::CfEnd => 4,
         FrameKind::BlockAck => 5,
         FrameKind::BlockAckRequest => 6,
+        FrameKind::Beacon => 7,
+        FrameKind::Null => 8,
+        FrameKind::PsPoll => 9,
     }
 }
 

@@ -1,12 +1,13 @@
 //! The counters of stations and queues.
 
 use super::engine::Wlan;
+use super::power::{BeaconCounters, SleepCounters};
 use super::record::StationCounters;
 use super::upper::UpperLayer;
 use crate::counters::Occupancy;
 use crate::event::EventQueue;
 use airqueue_core::{Packet, Span, Time};
-use airqueue_wifi::mac::CategoryCounters;
+use airqueue_wifi::mac::{CategoryCounters, Content, Msdu};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -44,6 +45,7 @@ impl<U: UpperLayer> Wlan<U> {
             self.warm.packet_time[at] += interface.queue.start_counting(now).packet_time;
         }
         self.stations.fill(StationCounters::default());
+        self.power.start_counting(now);
         self.warm.since = now;
         for (station, mac) in (0..).map(StationId).zip(&self.listeners.macs) {
             self.warm.access[station.index()] = AccessCategory::ALL.map(|ac| mac.counters(ac));
@@ -80,11 +82,13 @@ impl<U: UpperLayer> Wlan<U> {
         &self.stations[station.index()]
     }
 
-    /// The counters of a station's MAC for an access category.
+    /// The counters of a station's MAC for an access category; management frames are not counted.
     pub fn access(&self, station: StationId, ac: AccessCategory) -> CategoryCounters {
-        self.listeners.macs[station.index()]
-            .counters(ac)
-            .since(&self.warm.access[station.index()][ac.index()])
+        let mac = &self.listeners.macs[station.index()];
+        if mac.is_management(ac) {
+            return CategoryCounters::default();
+        }
+        mac.counters(ac).since(&self.warm.access[station.index()][ac.index()])
     }
 
     /// How long, from time zero to `now`, a station has sensed frames or transmitted.
@@ -106,6 +110,28 @@ impl<U: UpperLayer> Wlan<U> {
         let in_transit = in_hand.filter(|(sequence, msdu)| {
             !self.listeners.macs[msdu.to.index()].has_passed_up(msdu.recipient, *sequence)
         });
-        in_transit.map(|(_, msdu)| &msdu.packet)
+        let in_transit = in_transit.map(|(_, msdu)| &msdu.packet);
+        let released = self.interfaces.iter().flat_map(|of| &of.released);
+        in_transit.chain(released.map(|(packet, _)| packet)).chain(self.kept())
+    }
+
+    /// Packets that wait at access points for stations to wake up, or follow a DTIM at present.
+    fn kept(&self) -> impl Iterator<Item = &Packet> {
+        let following = self.power.access_points().flat_map(|station| {
+            let mac = &self.listeners.macs[station.index()];
+            mac.in_hand(mac.management()).map(|(_, msdu)| msdu)
+        });
+        let data = |msdu: &&Msdu| matches!(msdu.content, Content::Data | Content::MoreData);
+        self.power.kept().chain(following.filter(data).map(|msdu| &msdu.packet))
+    }
+
+    /// The counters of a station's beacons, if the station sends beacons.
+    pub fn beacons(&self, station: StationId) -> Option<BeaconCounters> {
+        self.power.beacons(station)
+    }
+
+    /// The counters of a station's sleep up to `now`, if the station sleeps at times.
+    pub fn sleep(&self, station: StationId, now: Time) -> Option<SleepCounters> {
+        self.power.sleep(station, now)
     }
 }

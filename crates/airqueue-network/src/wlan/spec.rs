@@ -1,5 +1,6 @@
 //! The description of a wireless LAN, and the checks before it runs.
 
+use super::power::{BeaconSpec, PowerSaveSpec};
 use super::rates::RateControlSpec;
 use airqueue_core::Span;
 use airqueue_qdisc::QueueSpec;
@@ -51,6 +52,8 @@ pub struct HopSpec {
     pub size_bytes: u32,
     /// What the receiver reports (RDQM); `None`: nothing.
     pub report: Option<RttReport>,
+    /// The packets are for all stations in range, in frames without acknowledgement; `to` is then `from`.
+    pub to_all: bool,
 }
 
 /// A wireless LAN.
@@ -71,6 +74,10 @@ pub struct WlanSpec {
     /// The hops over the air. A packet names its hop by its place in this list, in
     /// [`Packet::flow`](airqueue_core::Packet::flow).
     pub hops: Vec<HopSpec>,
+    /// The access points that send beacons.
+    pub beacons: Vec<BeaconSpec>,
+    /// The stations that sleep at times.
+    pub sleepers: Vec<PowerSaveSpec>,
     /// Smallest number of stations that hear and count alike to be simulated together. The value changes only the speed
     /// of the simulation. [`Self::TOGETHER`] is a good choice.
     pub together: usize,
@@ -92,6 +99,14 @@ pub enum WlanError {
     NoStation { hop: String, id: u32 },
     #[error("hop {hop}: from and to are the same station, {station}")]
     ToItself { hop: String, station: String },
+    #[error(
+        "hop {hop}: packets to all stations need a fixed rate before 802.11n, and have no receiver"
+    )]
+    ToAll { hop: String },
+    #[error("beacons of station {station}: {problem}")]
+    Beacons { station: String, problem: &'static str },
+    #[error("sleep of station {station}: {problem}")]
+    Sleep { station: String, problem: &'static str },
     #[error("hop {hop}: {from} and {to} cannot decode each other's frames")]
     OutOfReach { hop: String, from: String, to: String },
     #[error("a queue of station {station} has packets for more than 65536 stations")]
@@ -133,7 +148,8 @@ impl WlanSpec {
                 return Err(WlanError::Queues { station, queues, categories });
             }
         }
-        self.hops.iter().try_for_each(|hop| self.check_hop(hop))
+        self.hops.iter().try_for_each(|hop| self.check_hop(hop))?;
+        self.check_power()
     }
 
     /// For each station, whether a hop leads from or to the station. Other stations never send, and what they hear has
@@ -143,6 +159,13 @@ impl WlanSpec {
         for hop in &self.hops {
             takes_part[hop.from.index()] = true;
             takes_part[hop.to.index()] = true;
+        }
+        let to_all = self.hops.iter().filter(|hop| hop.to_all).map(|hop| hop.from);
+        for from in to_all.chain(self.beacons.iter().map(|of| of.station)) {
+            takes_part[from.index()] = true;
+            for listener in self.reach.listeners_of(from) {
+                takes_part[listener.station.index()] = true;
+            }
         }
         takes_part
     }
@@ -157,11 +180,16 @@ impl WlanSpec {
             return Err(WlanError::NoStation { hop, id: id.0 });
         }
         let name = |id: StationId| self.stations[id.index()].name.clone();
-        if spec.from == spec.to {
+        if spec.to_all {
+            let fixed = spec.rate_control.is_none() && self.is_old(spec.rate);
+            if spec.from != spec.to || !fixed {
+                return Err(WlanError::ToAll { hop });
+            }
+        } else if spec.from == spec.to {
             return Err(WlanError::ToItself { hop, station: name(spec.from) });
         }
         let decodes = |from, to| self.reach.signal(from, to).is_some_and(|s| s.decodable());
-        if !decodes(spec.from, spec.to) || !decodes(spec.to, spec.from) {
+        if !spec.to_all && (!decodes(spec.from, spec.to) || !decodes(spec.to, spec.from)) {
             let (from, to) = (name(spec.from), name(spec.to));
             return Err(WlanError::OutOfReach { hop, from, to });
         }

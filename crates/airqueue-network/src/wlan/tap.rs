@@ -1,6 +1,6 @@
 //! Taps: observers of every frame.
 
-use airqueue_core::{Packet, Time};
+use airqueue_core::{Packet, Span, Time};
 use airqueue_transport::tcp::Segment;
 use airqueue_wifi::mac::Frame;
 use airqueue_wifi::medium::{RxOutcome, StationId};
@@ -40,6 +40,21 @@ pub struct TracedMpdu {
     pub decoded: bool,
 }
 
+/// What a beacon says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedBeacon {
+    /// Time from one beacon to the next.
+    pub interval: Span,
+    /// Beacons to the next DTIM; 0: the beacon is a DTIM.
+    pub dtim_count: u32,
+    /// Every so many beacons, a beacon is a DTIM.
+    pub dtim_period: u32,
+    /// Whether frames to all stations follow.
+    pub group_follows: bool,
+    /// The stations for which packets wait at the access point.
+    pub traffic: Vec<StationId>,
+}
+
 /// A frame that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedFrame {
@@ -49,6 +64,8 @@ pub struct TracedFrame {
     pub ends: Time,
     /// The frame.
     pub frame: Frame,
+    /// What the frame says, if it is a beacon.
+    pub beacon: Option<TracedBeacon>,
     /// The packets of a data frame, in order; empty for other frames.
     pub carried: Vec<TracedMpdu>,
     /// The fate of the frame at each station in range, by rising id.
@@ -63,7 +80,7 @@ impl TracedFrame {
         Some(&self.receptions[place])
     }
 
-    /// The fate of the frame at its receiver; a CTS-to-self has no receiver.
+    /// The fate of the frame at its receiver; a frame to all stations and a CTS-to-self have none.
     pub fn at_receiver(&self) -> Option<&FrameReception> {
         self.at(self.frame.to)
     }
@@ -131,6 +148,11 @@ impl Socket {
         self.receptions.push(reception);
     }
 
+    /// The receptions collected so far of the frame that ends.
+    pub(super) fn receptions(&self) -> &[FrameReception] {
+        &self.receptions
+    }
+
     /// A segment is sent. The closure is only evaluated if a tap is plugged in.
     #[inline]
     pub(super) fn report_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
@@ -143,6 +165,7 @@ impl Socket {
     pub(super) fn report_frame(
         &mut self,
         frame: Frame,
+        beacon: Option<TracedBeacon>,
         packets: impl Iterator<Item = TracedMpdu>,
         begins: Time,
         ends: Time,
@@ -151,7 +174,7 @@ impl Socket {
         receptions.sort_unstable_by_key(|reception| reception.station);
         let mut carried = std::mem::take(&mut self.carried);
         carried.extend(packets);
-        let mut traced = TracedFrame { begins, ends, frame, carried, receptions };
+        let mut traced = TracedFrame { begins, ends, frame, beacon, carried, receptions };
         if let Some(tap) = &mut self.tap {
             tap.on_frame(&traced);
         }

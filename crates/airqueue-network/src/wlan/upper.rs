@@ -33,7 +33,10 @@ pub trait UpperLayer {
     /// The MAC has given up a packet that its receiver does not have.
     fn on_given_up(&mut self, packet: Packet);
 
-    /// The receiver has passed up a packet: each packet once, and the packets of a sender's queue in order.
+    /// A packet that the MAC had taken out of its queue has been discarded while it waited for its receiver to wake up.
+    fn on_discarded(&mut self, packet: Packet);
+
+    /// The receiver has passed up a packet, or a packet to all stations has reached one of them at least: each packet once, and the packets of a sender's queue in order.
     fn on_delivered(&mut self, packet: Packet, now: Time);
 
     /// Number of saturated sources of a queue. Begins a round in which each source may add a packet.

@@ -3,11 +3,12 @@
 use crate::cells;
 use crate::cells::{CellSpec, Flow, cell, dcf, edca, rate, saturated, uploads};
 use crate::counting::{allocations, most_held};
+use crate::wlan_power::{beacons, sleeper};
 use airqueue_core::keys::Word;
-use airqueue_core::{DataRate, Seed, Time};
+use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_network::network::Network;
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::RateControlSpec;
+use airqueue_network::wlan::{RateControlSpec, WakeUp};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Place, Propagation, Reach, StationId};
@@ -59,6 +60,28 @@ fn paced_sources() {
         for kbps in [300, 5000] {
             assert_eq!(in_steady_state(&paced(uploads(4), arrivals, kbps)), 0);
         }
+    }
+}
+
+/// Packets wait for stations that sleep, and for the next DTIM.
+#[test]
+fn stations_that_sleep() {
+    let day = WakeUp::Null { timeout: Span::from_millis(15) };
+    for wake_up in [WakeUp::PsPoll, day] {
+        let mut spec = paced(uploads(4), Arrivals::Constant, 100);
+        let slow = spec.radio.phy.slowest_basic();
+        for to in 0..=4 {
+            let rate = if to == 0 { slow } else { spec.flows[0].rate };
+            let flow = saturated(0, to, AccessCategory::FIRST, rate, 500);
+            spec.flows.push(
+                paced(CellSpec { flows: vec![flow], ..spec.clone() }, Arrivals::Constant, 60)
+                    .flows
+                    .remove(0),
+            );
+        }
+        spec.beacons = vec![beacons(&spec.radio)];
+        spec.sleepers = (1..=3).map(|at| sleeper(&spec.radio, StationId(at), wake_up)).collect();
+        assert_eq!(in_steady_state(&spec), 0, "{wake_up:?}");
     }
 }
 

@@ -149,6 +149,8 @@ fn frames_say_who_sends_what_to_whom() {
             FrameKind::CfEnd => 0xe4,
             FrameKind::BlockAckRequest => 0x84,
             FrameKind::BlockAck => 0x94,
+            FrameKind::PsPoll => 0xa4,
+            FrameKind::Beacon | FrameKind::Null => continue,
         };
         assert_eq!(bytes[0], control);
         if matches!(frame.kind, FrameKind::Rts | FrameKind::Data | FrameKind::CfEnd) {

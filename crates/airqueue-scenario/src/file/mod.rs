@@ -9,6 +9,7 @@ mod mac;
 mod medium;
 mod mesh;
 mod phy;
+mod power;
 mod traffic;
 
 pub(super) use buffers::*;
@@ -18,6 +19,7 @@ pub(super) use mac::*;
 pub(super) use medium::*;
 pub(super) use mesh::*;
 pub(super) use phy::*;
+pub(super) use power::*;
 pub(super) use traffic::*;
 
 use super::quantity::{
@@ -59,6 +61,9 @@ pub(super) struct File {
     /// The stations, or groups of them.
     #[schemars(length(min = 1))]
     pub(super) stations: Vec<Table<StationTable>>,
+    /// The access points that send beacons. By default none does.
+    #[serde(default)]
+    pub(super) beacons: Vec<Table<BeaconsTable>>,
     /// Settings of the links between stations.
     #[serde(default)]
     pub(super) links: Vec<Table<RadioLinkTable>>,
@@ -138,6 +143,8 @@ pub(super) struct StationTable {
     /// Queues of the station, where they differ from `queue`.
     #[serde(default)]
     pub(super) queue: QueueGiven,
+    /// The station sleeps while it has no traffic. By default it is always awake.
+    pub(super) power_save: Option<Table<PowerSaveTable>>,
     /// Real programs run at the station under `airqueue emulate`. A simulation ignores the key. The default is false.
     #[serde(default)]
     pub(super) real: bool,
@@ -180,7 +187,8 @@ pub(super) struct FlowTable {
     /// The station or host that sends the flow's packets. A group: a flow from each of its members.
     pub(super) from: String,
     /// The station or host that receives the flow's packets. A group: a flow to each of its members; if `from` is a
-    /// group too, a flow from each of its members to the member with the same number.
+    /// group too, a flow from each of its members to the member with the same number. `*`: all stations in range of the
+    /// station `from`, in frames that nobody acknowledges.
     pub(super) to: String,
     /// The relays on the route, in order. The default is the best route with `routing`, and otherwise no relays:
     /// stations send to each other directly, hosts by the stations that their wired links lead to. TCP's
@@ -207,7 +215,8 @@ pub(super) struct FlowTable {
     pub(super) web: Option<Table<WebTable>>,
     /// The packets of a call, and its playout.
     pub(super) voice: Option<Table<VoiceTable>>,
-    /// Rate of the flow's data frames. The default is the rate of the links, or of their stations.
+    /// Rate of the flow's data frames. The default is the rate of the links, or of their stations; to all stations the
+    /// slowest basic rate.
     pub(super) phy_rate: Option<FrameRate>,
     /// Rate control of the flow's data frames. The default is the rate control of the station `from`, or fixed where
     /// `phy_rate` is given.

@@ -27,6 +27,7 @@ mod scenario_meshes;
 mod scenario_monitor;
 mod scenario_network_errors;
 mod scenario_places;
+mod scenario_power;
 mod scenario_queue_changes;
 mod scenario_rates;
 mod scenario_rdqm;

@@ -85,6 +85,11 @@ impl Batch {
         self.slots.front().is_none_or(|slot| slot.msdu.to == to)
     }
 
+    /// The receiver of the packets in hand, if there are any.
+    pub(super) fn receiver(&self) -> Option<StationId> {
+        self.slots.front().map(|slot| slot.msdu.to)
+    }
+
     /// The first packet that the sender is not done with.
     #[inline]
     pub(super) fn first(&self) -> Option<&Msdu> {

@@ -3,17 +3,19 @@
 use super::batch::Batch;
 use super::config::{CategoryConfig, Txop};
 use super::frame::Msdu;
+use crate::medium::StationId;
 use crate::phy::Phy;
 use airqueue_core::{Span, Time};
 
 /// Counters of one access category of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CategoryCounters {
-    /// Exchanges whose first frame went on the air: RTS, a CTS to oneself, or data without either.
+    /// Exchanges whose first frame went on the air: RTS, a CTS to oneself, or data without either. Frames to all stations
+    /// and management frames are no exchanges.
     pub attempts: u64,
     /// Exchanges that were not completed by a response.
     pub failures: u64,
-    /// MPDUs in data frames, counted at each transmission.
+    /// MPDUs in data frames to one station, counted at each transmission.
     pub mpdus: u64,
     /// Packets acknowledged.
     pub acknowledged: u64,
@@ -61,6 +63,8 @@ pub(super) struct Category {
     pub(super) batch: Batch,
     /// Packets in hand for other receivers, left over from their last turns.
     others: Vec<Batch>,
+    /// Packets in hand for receivers that sleep, until they wake up; among them empty places.
+    parked: Vec<Batch>,
     /// The next sequence number for each neighbour, as the queue numbers the neighbours.
     sequences: Vec<u64>,
     /// Turns so far, and the last turn of a packet that was not in hand before.
@@ -98,6 +102,7 @@ impl Category {
             cw: config.w_min,
             batch: Batch::new(),
             others: Vec::new(),
+            parked: Vec::new(),
             sequences: Vec::new(),
             turns: 0,
             fresh_turn: 0,
@@ -140,9 +145,35 @@ impl Category {
         self.batch.is_empty() && self.others.iter().all(Batch::is_empty)
     }
 
-    /// All packets in hand.
+    /// All packets in hand that may be sent.
     pub(super) fn batches(&self) -> impl Iterator<Item = &Batch> {
         self.others.iter().chain([&self.batch])
+    }
+
+    /// All packets in hand, with those for receivers that sleep.
+    pub(super) fn all_batches(&self) -> impl Iterator<Item = &Batch> {
+        self.batches().chain(&self.parked)
+    }
+
+    /// Puts aside the packets in hand for a receiver that sleeps.
+    pub(super) fn park(&mut self, to: StationId) {
+        for batch in self.others.iter_mut().chain([&mut self.batch]) {
+            if batch.receiver() == Some(to) {
+                exchange(batch, &mut self.parked);
+            }
+        }
+    }
+
+    /// Takes the packets for a receiver that has woken up in hand again.
+    pub(super) fn unpark(&mut self, to: StationId) {
+        for batch in self.parked.iter_mut().filter(|batch| batch.receiver() == Some(to)) {
+            exchange(batch, &mut self.others);
+        }
+    }
+
+    /// Whether packets for a receiver that sleeps are put aside.
+    pub(super) fn has_parked(&self, to: StationId) -> bool {
+        self.parked.iter().any(|batch| batch.receiver() == Some(to))
     }
 
     /// Chooses the next receiver: of the receivers with packets in hand the one whose last turn is longest ago, or, if
@@ -218,4 +249,13 @@ impl Category {
         self.in_a_row = 0;
         self.cw = self.config.w_min;
     }
+}
+
+/// Moves packets to an empty place of a list, in exchange for the place.
+fn exchange(batch: &mut Batch, list: &mut Vec<Batch>) {
+    let place = list.iter().position(Batch::is_empty).unwrap_or_else(|| {
+        list.push(Batch::new());
+        list.len() - 1
+    });
+    std::mem::swap(batch, &mut list[place]);
 }

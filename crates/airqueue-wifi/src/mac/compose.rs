@@ -4,7 +4,7 @@
 use super::batch::Batch;
 use super::category::TxopRemaining;
 use super::exchange::Step;
-use super::frame::{Frame, FrameKind, Msdu, Transmission};
+use super::frame::{Content, Frame, FrameKind, Msdu, Transmission};
 use super::station::Mac;
 use super::view::Radio;
 use crate::medium::StationId;
@@ -23,6 +23,10 @@ pub(super) struct PlannedFrame {
     pub(super) mpdus: u16,
     response: Response,
     recipient: u32,
+    /// Whether the frame is for all stations, which do not answer.
+    pub(super) unanswered: bool,
+    /// What the first packet is.
+    pub(super) content: Content,
 }
 
 impl PlannedFrame {
@@ -34,6 +38,9 @@ impl PlannedFrame {
             Step::CtsToSelf => phy.protection(Protection::CtsToSelf, self.control),
             Step::Data | Step::Request => {
                 let frame = phy.airtime(self.rate, self.bytes);
+                if self.unanswered {
+                    return frame;
+                }
                 frame + phy.sifs() + phy.response(self.rate, self.response)
             }
         }
@@ -41,7 +48,7 @@ impl PlannedFrame {
 
     /// The frame of a step, which announces only its own exchange.
     pub(super) fn frame(&self, step: Step, from: StationId, phy: &Phy) -> Frame {
-        let &PlannedFrame { to, control, rate, bytes, mpdus, response, recipient } = self;
+        let &PlannedFrame { to, control, rate, bytes, mpdus, response, recipient, .. } = self;
         let of = |kind, to, rate| Frame { response, recipient, ..Frame::new(kind, from, to, rate) };
         match step {
             Step::Rts => {
@@ -51,6 +58,9 @@ impl PlannedFrame {
             Step::CtsToSelf => {
                 let nav = phy.cts_to_self_nav(rate, phy.airtime(rate, bytes), response);
                 Frame { bytes: CTS_BYTES, nav, ..of(FrameKind::Cts, from, control) }
+            }
+            Step::Data if self.unanswered => {
+                Frame { bytes, mpdus, ..of(FrameKind::Data, to, rate) }
             }
             Step::Data => {
                 let nav = phy.response_nav(rate, response);
@@ -86,7 +96,7 @@ impl Mac {
 
     /// The packets in hand of an access category, with their sequence numbers.
     pub fn in_hand(&self, ac: AccessCategory) -> impl Iterator<Item = (u64, &Msdu)> {
-        self.categories[ac.index()].batches().flat_map(Batch::all)
+        self.categories[ac.index()].all_batches().flat_map(Batch::all)
     }
 
     /// The neighbours, as the queue numbers them, for which packets are in hand.
@@ -198,11 +208,22 @@ impl Mac {
     #[inline(always)]
     pub(super) fn planned_frame(&self, ac: AccessCategory, radio: &Radio) -> Option<PlannedFrame> {
         let category = &self.categories[ac.index()];
-        let &Msdu { to, rate, recipient, .. } = category.batch.first()?;
+        let &Msdu { to, rate, recipient, content, .. } = category.batch.first()?;
         let (ppdu, response) = (&category.batch.ppdu, category.batch.response());
         let control = self.config.control_rate(rate, &radio.phy);
         let (bytes, mpdus) = (ppdu.bytes, ppdu.mpdus);
-        let data = PlannedFrame { to, control, rate, bytes, mpdus, response, recipient };
+        let unanswered = to == self.id;
+        let data = PlannedFrame {
+            to,
+            control,
+            rate,
+            bytes,
+            mpdus,
+            response,
+            recipient,
+            unanswered,
+            content,
+        };
         if !category.batch.asks {
             return Some(data);
         }

@@ -1,7 +1,7 @@
 //! What a station sends: its own exchanges, and responses in the exchanges of other stations.
 
 use super::batch::Batch;
-use super::frame::{Frame, FrameKind, Msdu};
+use super::frame::{Content, Frame, FrameKind, Msdu};
 use super::recipient::Scoreboard;
 use super::station::Mac;
 use super::txop::Pause;
@@ -59,6 +59,8 @@ pub(super) enum State {
     Beginning { ac: AccessCategory },
     /// Transmits a frame of its own exchange.
     Sending { ac: AccessCategory, step: Step },
+    /// A frame to all stations has ended.
+    Sent { ac: AccessCategory },
     /// Waits for the response to this frame.
     Waiting { ac: AccessCategory, step: Step },
     /// SIFS before the second frame of an exchange.
@@ -122,7 +124,7 @@ impl Mac {
     fn response_to(&self, frame: &Frame, now: Time, radio: &Radio) -> Option<Frame> {
         let rate = radio.phy.response_rate(frame.rate);
         let (kind, bytes, nav) = match frame.kind {
-            FrameKind::Data | FrameKind::BlockAckRequest => {
+            FrameKind::Data | FrameKind::BlockAckRequest | FrameKind::Null | FrameKind::PsPoll => {
                 // The rest of the NAV beyond the exchange stays announced.
                 let rest = frame.nav - radio.phy.response_nav(frame.rate, frame.response);
                 (kind_of(frame.response), frame.response.bytes(), rest.max(Span::ZERO))
@@ -178,7 +180,7 @@ impl Mac {
         self.finish(ac);
     }
 
-    fn finish(&mut self, ac: AccessCategory) {
+    pub(super) fn finish(&mut self, ac: AccessCategory) {
         self.done |= 1 << ac.index();
     }
 
@@ -232,14 +234,20 @@ impl Mac {
         let category = &self.categories[ac.index()];
         let Batch { asks, ppdu, .. } = &category.batch;
         let bytes = if *asks { BLOCK_ACK_REQUEST_BYTES } else { ppdu.bytes };
-        self.config.protection_of(bytes) == Protection::RtsCts
+        self.config.protection_of(bytes) == Protection::RtsCts && !self.is_unprotected(ac)
+    }
+
+    /// Frames to all stations and management frames are sent as they are.
+    fn is_unprotected(&self, ac: AccessCategory) -> bool {
+        ac.index() == self.config.categories.len()
+            || self.held(ac).is_some_and(|msdu| msdu.to == self.id)
     }
 
     /// The first frame of the exchange that [`Self::compose`] has prepared.
     pub(super) fn first_step(&self, ac: AccessCategory) -> Step {
         if self.needs_rts(ac) {
             Step::Rts
-        } else if self.config.protection == Protection::CtsToSelf {
+        } else if self.config.protection == Protection::CtsToSelf && !self.is_unprotected(ac) {
             Step::CtsToSelf
         } else {
             self.second_step(ac)
@@ -265,11 +273,13 @@ impl Mac {
 
     fn begin_exchange(&mut self, ac: AccessCategory, now: Time, radio: &Radio) {
         let category = &mut self.categories[ac.index()];
-        category.counters.attempts += 1;
         if !category.batch.asks {
             category.use_up();
         }
-        self.send(ac, self.first_step(ac), now, radio);
+        let step = self.first_step(ac);
+        self.send(ac, step, now, radio);
+        let answered = self.frame.to != self.id || step == Step::CtsToSelf;
+        self.categories[ac.index()].counters.attempts += u64::from(answered);
     }
 
     fn send(&mut self, ac: AccessCategory, step: Step, now: Time, radio: &Radio) {
@@ -277,17 +287,23 @@ impl Mac {
         let frame = planned_frame.frame(step, self.id, &radio.phy);
         // A CTS to self has no receiver.
         let opens = step == Step::Rts || step != Step::CtsToSelf && !self.needs_rts(ac);
+        let opens = opens && !self.is_management(ac);
         let nav = self.announce(ac, &frame, now, radio);
         let category = &mut self.categories[ac.index()];
         category.batch.charge(planned_frame.time(step, &radio.phy));
         let mut retry = category.short_retries + category.long_retries > 0;
         if step == Step::Data {
-            category.counters.mpdus += u64::from(planned_frame.mpdus);
+            if !planned_frame.unanswered {
+                category.counters.mpdus += u64::from(planned_frame.mpdus);
+            }
             retry = category.batch.on_sent();
         }
         self.state = State::Sending { ac, step };
         self.timer = Time::MAX;
-        self.frame = Frame { nav, opens, retry, ac, ..frame };
+        self.frame = Frame { nav, opens, retry, ac, power: self.power, ..frame };
+        if step == Step::Data && planned_frame.content != Content::Data {
+            self.name_frame(planned_frame.content);
+        }
     }
 
     /// The station's own frame has ended. [`Self::settle`] is due.
@@ -302,6 +318,9 @@ impl Mac {
             State::GivingBack { ac } => {
                 self.state = State::Idle;
                 self.draw(ac, Time::ZERO, radio);
+            }
+            State::Sending { ac, .. } if self.frame.to == self.id => {
+                self.state = State::Sent { ac };
             }
             State::Sending { ac, step } => {
                 self.state = State::Waiting { ac, step };

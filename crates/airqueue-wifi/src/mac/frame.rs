@@ -21,6 +21,12 @@ pub enum FrameKind {
     BlockAckRequest,
     /// The end of a TXOP: stations that hear the frame reset their NAV. Addressed to all stations: `to` is `from`.
     CfEnd,
+    /// A beacon, addressed to all stations: `to` is `from`.
+    Beacon,
+    /// A data frame without data, which tells an access point whether the station is about to sleep.
+    Null,
+    /// A request of a sleeping station for a packet that waits at the access point.
+    PsPoll,
 }
 
 /// A frame on the air.
@@ -30,7 +36,7 @@ pub struct Frame {
     pub kind: FrameKind,
     /// The transmitter.
     pub from: StationId,
-    /// The receiver.
+    /// The receiver; for a frame to all stations the transmitter.
     pub to: StationId,
     /// The rate.
     pub rate: RateIndex,
@@ -48,6 +54,10 @@ pub struct Frame {
     pub opens: bool,
     /// Whether the frame was sent before.
     pub retry: bool,
+    /// Power Management: the station sleeps after the exchange.
+    pub power: bool,
+    /// More Data: more packets for the receiver, or for all stations, wait at the access point.
+    pub more: bool,
     /// Number of MPDUs.
     pub mpdus: u16,
     /// The response to data or to a block ack request.
@@ -70,6 +80,8 @@ impl Frame {
             ac: AccessCategory::FIRST,
             opens: false,
             retry: false,
+            power: false,
+            more: false,
             mpdus: 1,
             response: Response::Ack,
             recipient: 0,
@@ -90,12 +102,43 @@ pub struct Transmission {
     pub acknowledged: u32,
 }
 
+/// What a packet in the MAC is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Data.
+    Data,
+    /// Data behind which more packets for the same receiver, or for all stations, wait at the access point.
+    MoreData,
+    /// A null frame: the station is about to sleep.
+    Sleep,
+    /// A null frame: the station is awake.
+    Wake,
+    /// A PS-Poll.
+    Poll,
+    /// A beacon.
+    Beacon,
+}
+
+impl Content {
+    /// The frame that carries it.
+    pub(super) fn kind(self) -> FrameKind {
+        match self {
+            Content::Data | Content::MoreData => FrameKind::Data,
+            Content::Sleep | Content::Wake => FrameKind::Null,
+            Content::Poll => FrameKind::PsPoll,
+            Content::Beacon => FrameKind::Beacon,
+        }
+    }
+}
+
 /// A packet in the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Msdu {
     /// The packet.
     pub packet: Packet,
-    /// The station at the other end of the hop.
+    /// What the packet is.
+    pub content: Content,
+    /// The station at the other end of the hop; for a packet to all stations the sender.
     pub to: StationId,
     /// The recipient at the next station for this access category ([`Mac::add_recipient`](super::Mac::add_recipient)).
     pub recipient: u32,

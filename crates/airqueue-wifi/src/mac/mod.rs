@@ -22,6 +22,7 @@ mod config;
 mod exchange;
 mod frame;
 mod lockstep;
+mod management;
 pub mod rdqm_field;
 mod recipient;
 mod station;
@@ -32,7 +33,7 @@ pub use behaviour::{Arrival, BackoffDraw, Behaviour, Delivery, ErrorWait, Rules}
 pub use category::CategoryCounters;
 pub use config::{Aggregation, CategoryConfig, MacConfig, MacError, Txop};
 pub use exchange::{TxReport, TxStatus};
-pub use frame::{Frame, FrameKind, Msdu, Transmission};
+pub use frame::{Content, Frame, FrameKind, Msdu, Transmission};
 pub use lockstep::LockstepGroup;
 pub use recipient::Scoreboard;
 pub use station::{Mac, Reaction};

@@ -31,7 +31,7 @@ pub struct Mac {
     pub(super) state: State,
     /// Number of entries of `backoffs` in use.
     pub(super) ac_count: usize,
-    pub(super) backoffs: [Backoff; 4],
+    pub(super) backoffs: [Backoff; AccessCategory::MOST],
     pub(super) id: StationId,
     pub(super) timer: Time,
     /// Access categories that are to continue with their next packets, one bit each.
@@ -50,6 +50,8 @@ pub struct Mac {
     /// The recipient whose packets are being passed up as if their A-MPDU were still on the air
     /// ([`Self::poll_received_within`]).
     within_frame: Option<u32>,
+    /// Whether the station's frames say that the station sleeps after them.
+    pub(super) power: bool,
 }
 
 impl Mac {
@@ -61,7 +63,7 @@ impl Mac {
         seed: Seed,
     ) -> Result<Mac, MacError> {
         config.check()?;
-        let mut backoffs = [Backoff::new(Span::ZERO, CountdownRule::Freeze); 4];
+        let mut backoffs = [Backoff::new(Span::ZERO, CountdownRule::Freeze); AccessCategory::MOST];
         for (backoff, category) in backoffs.iter_mut().zip(&config.categories) {
             *backoff = Backoff::new(radio.phy.aifs(category.aifsn), category.countdown);
         }
@@ -82,6 +84,7 @@ impl Mac {
             scoreboard: Scoreboard::default(),
             recipients: Vec::new(),
             within_frame: None,
+            power: false,
         })
     }
 
@@ -191,6 +194,12 @@ impl Mac {
     pub fn on_packet(&mut self, ac: AccessCategory, msdu: Msdu, now: Time, radio: &Radio) {
         debug_assert!(self.is_empty(ac), "the MAC takes a ac's packets when it needs them");
         self.hold(ac, msdu, now, radio);
+        self.contend(ac, now, radio);
+    }
+
+    /// An access category that had nothing to send begins to contend for the medium.
+    #[inline(always)]
+    pub(super) fn contend(&mut self, ac: AccessCategory, now: Time, radio: &Radio) {
         let base = self.view.base();
         let busy = self.view.frozen
             || self.view.is_busy()

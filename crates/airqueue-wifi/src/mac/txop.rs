@@ -6,8 +6,8 @@ use super::exchange::{State, Step};
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
 use super::view::Radio;
+use crate::phy::AccessCategory;
 use crate::phy::frames::CF_END_BYTES;
-use crate::phy::{AccessCategory, Phy, RateIndex};
 use airqueue_core::{Span, Time};
 
 /// PIFS after a failure in a TXOP.
@@ -101,7 +101,7 @@ impl Mac {
     fn gives_back(&self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
         let category = &self.categories[ac.index()];
         let TxopRemaining::Until(limit) = category.txop_remaining else { return false };
-        let cf_end = radio.phy.airtime(cf_end_rate(&radio.phy), CF_END_BYTES);
+        let cf_end = radio.phy.airtime(radio.phy.slowest_basic(), CF_END_BYTES);
         radio.rules.announces_txop && limit > begins && category.announced > begins + cf_end
     }
 
@@ -109,7 +109,8 @@ impl Mac {
     pub(super) fn send_cf_end(&mut self, ac: AccessCategory, radio: &Radio) {
         self.state = State::GivingBack { ac };
         self.timer = Time::MAX;
-        let frame = Frame::new(FrameKind::CfEnd, self.id, self.id, cf_end_rate(&radio.phy));
+        // A CF-End is addressed to all stations.
+        let frame = Frame::new(FrameKind::CfEnd, self.id, self.id, radio.phy.slowest_basic());
         self.frame = Frame { bytes: CF_END_BYTES, ac, ..frame };
     }
 
@@ -189,10 +190,4 @@ impl Mac {
         self.timer = Time::MAX;
         self.draw(ac, now - self.categories[ac.index()].aifs, radio);
     }
-}
-
-/// A CF-End is addressed to all stations: at the slowest basic rate.
-fn cf_end_rate(phy: &Phy) -> RateIndex {
-    let slowest = phy.rates().min_by_key(|&(_, rate)| rate).map(|(index, _)| index);
-    phy.response_rate(slowest.expect("a layer has rates"))
 }

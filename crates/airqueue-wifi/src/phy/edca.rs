@@ -4,7 +4,8 @@ use super::{ModulationClass, Phy};
 use airqueue_core::Span;
 
 /// Index of an access category of a station. Categories are ordered by rising priority: under EDCA those of
-/// 802.11-2016, table 10-1; a station under DCF has one, the [first](Self::FIRST).
+/// 802.11-2016, table 10-1; a station under DCF has one, the [first](Self::FIRST). A station that sends beacons or sleeps
+/// has one more, above these, for its management frames ([`Mac::management`](crate::mac::Mac::management)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccessCategory(u8);
 
@@ -23,6 +24,9 @@ impl AccessCategory {
     pub const ALL: [AccessCategory; 4] =
         [Self::BACKGROUND, Self::BEST_EFFORT, Self::VIDEO, Self::VOICE];
 
+    /// Largest number of categories of a station: those of EDCA, and one for management frames.
+    pub const MOST: usize = Self::ALL.len() + 1;
+
     /// The category at this index.
     ///
     /// # Panics
@@ -30,7 +34,7 @@ impl AccessCategory {
     /// If a station cannot have this many categories.
     #[inline]
     pub const fn at(index: usize) -> AccessCategory {
-        assert!(index < Self::ALL.len(), "a station has at most four access categories");
+        assert!(index < Self::MOST, "a station has at most five access categories");
         AccessCategory(index as u8)
     }
 

@@ -8,6 +8,10 @@ pub const CTS_BYTES: u32 = 14;
 pub const ACK_BYTES: u32 = CTS_BYTES;
 /// CF-End: Frame Control, Duration, two addresses, FCS (9.3.1.7).
 pub const CF_END_BYTES: u32 = 20;
+/// PS-Poll, with the lengths of the fields of the RTS (9.3.1.5).
+pub const PS_POLL_BYTES: u32 = RTS_BYTES;
+/// A null frame: a data frame with three addresses and no body.
+pub const NULL_BYTES: u32 = HEADER_BYTES + FCS_BYTES;
 /// Compressed block ack request: Frame Control, Duration, two addresses, control, starting sequence
 /// number, FCS (9.3.1.8).
 pub const BLOCK_ACK_REQUEST_BYTES: u32 = 24;

@@ -62,6 +62,8 @@ pub(super) struct Listeners {
     together: bool,
     /// Whether each station is out of reach of all others; empty if no station ever was.
     away: Vec<bool>,
+    /// Since when each station is awake; [`Time::MAX`]: it sleeps. Empty if no station ever sleeps.
+    awake_from: Vec<Time>,
 }
 
 impl Listeners {
@@ -74,6 +76,8 @@ impl Listeners {
             let wrong = |error| WlanError::Mac { station: station.name.clone(), error };
             macs.push(mac.map_err(wrong)?);
         }
+        // Before it is found out who counts down alike.
+        spec.add_management(&mut macs);
         let stations = macs.len();
         let receptions = match spec.capture {
             Some(capture) => spec.reach.receptions(capture)?,
@@ -105,6 +109,7 @@ impl Listeners {
             called: Vec::with_capacity(stations + groups),
             rx_ends: Vec::with_capacity(stations),
             away: Vec::new(),
+            awake_from: Vec::new(),
             macs,
             radio,
         })
@@ -260,6 +265,31 @@ impl Listeners {
     #[inline]
     pub(super) fn is_away(&self, station: StationId) -> bool {
         !self.away.is_empty() && self.away[station.index()]
+    }
+
+    /// From now on stations may sleep at times. All are awake at `now`.
+    pub(super) fn let_sleep(&mut self, now: Time) {
+        self.awake_from.resize(self.macs.len(), now);
+    }
+
+    /// A station that may sleep wakes up or falls asleep.
+    pub(super) fn set_awake(&mut self, station: StationId, awake: bool, now: Time) {
+        self.awake_from[station.index()] = if awake { now } else { Time::MAX };
+    }
+
+    /// Whether a station can decode a frame that began at `begins`: the station has been awake since, and is not out of
+    /// reach.
+    #[inline]
+    pub(super) fn is_listening(&self, station: StationId, begins: Time) -> bool {
+        !self.is_away(station)
+            && (self.awake_from.is_empty() || self.awake_from[station.index()] <= begins)
+    }
+
+    /// Whether a frame on the air is addressed to all stations.
+    #[inline]
+    pub(super) fn is_to_all(&self, place: u32) -> bool {
+        let from = self.on_air_frames.at(place).from;
+        self.macs[from.index()].frame().to == from
     }
 
     /// How long, up to `now`, a station has sensed frames or transmitted.

@@ -126,8 +126,10 @@ impl Listeners {
         end: &End,
         ending: &Ending,
     ) -> bool {
-        // What others make of a frame that does not concern them changes nothing for a station out of reach.
-        if station == ending.to && (self.is_away(station) || self.is_away(ending.from)) {
+        // What others make of a frame that does not concern them changes nothing for a station out of reach or asleep.
+        if station == ending.to
+            && (self.is_away(ending.from) || !self.is_listening(station, ending.begins))
+        {
             return false;
         }
         if ending.mpdus > 1 {

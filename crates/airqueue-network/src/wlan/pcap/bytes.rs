@@ -9,16 +9,28 @@ use airqueue_wifi::phy::frames::{
 
 /// Length of the FCS, as an index.
 pub(super) const FCS: usize = FCS_BYTES as usize;
+/// Association ids are 1 to 2007 (9.4.1.8).
+pub(super) const MOST_ASSOCIATIONS: u16 = 2007;
 /// Sequence numbers have 12 bits.
 pub(super) const SEQUENCES: u16 = 1 << 12;
 
+/// The next number of a sequence.
+pub(super) fn count_on(next: &mut u16) -> u16 {
+    let sequence = *next;
+    *next = (sequence + 1) % SEQUENCES;
+    sequence
+}
+
 /// The broadcast address.
-const BROADCAST: [u8; 6] = [0xff; 6];
+pub(super) const BROADCAST: [u8; 6] = [0xff; 6];
 /// First byte of Frame Control: version 0, type, subtype.
 const RTS: u8 = 0xb4;
 const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
 const CF_END: u8 = 0xe4;
+const PS_POLL: u8 = 0xa4;
+/// The two last bits of the Duration/ID of a PS-Poll, which has the association id there (9.2.4.2).
+const ID: u16 = 0xc000;
 const BLOCK_ACK_REQUEST: u8 = 0x84;
 const BLOCK_ACK: u8 = 0x94;
 const DATA: u8 = 0x08;
@@ -26,9 +38,11 @@ const QOS_DATA: u8 = 0x88;
 /// Second byte of Frame Control: To DS and From DS, which means four addresses.
 const FOUR_ADDRESSES: u8 = 0x03;
 const RETRY: u8 = 0x08;
+const POWER_MANAGEMENT: u8 = 0x10;
+const MORE_DATA: u8 = 0x20;
 
 /// The network's own address: locally administered, and not a station's.
-const BSSID: [u8; 6] = [0x02, 0xff, 0xff, 0xff, 0xff, 0xff];
+pub(super) const BSSID: [u8; 6] = [0x02, 0xff, 0xff, 0xff, 0xff, 0xff];
 /// The LLC/SNAP header of RFC 1042, with the type of IPv4.
 const LLC_SNAP: [u8; LLC_SNAP_BYTES as usize] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 
@@ -79,8 +93,9 @@ impl Data {
     /// Appends the headers in front of the packet.
     pub(super) fn write(&self, frame: &Frame, out: &mut Vec<u8>) {
         let (qos, four) = (self.layout.is_qos(), self.layout.has_four_addresses());
-        let (to, from) = (address(frame.to), address(frame.from));
+        let (to, from) = (receiver(frame), address(frame.from));
         let flags = if four { FOUR_ADDRESSES } else { 0 } | if self.retry { RETRY } else { 0 };
+        let flags = flags | power_flags(frame);
         begin(if qos { QOS_DATA } else { DATA }, flags, frame, out);
         out.extend(to);
         out.extend(from);
@@ -107,12 +122,14 @@ pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
         FrameKind::CfEnd => CF_END,
         FrameKind::BlockAck => BLOCK_ACK,
         FrameKind::BlockAckRequest => BLOCK_ACK_REQUEST,
+        FrameKind::PsPoll => PS_POLL,
+        FrameKind::Beacon | FrameKind::Null => unreachable!("they are no control frames"),
     };
-    begin(kind, 0, frame, out);
+    begin(kind, power_flags(frame), frame, out);
     if frame.kind == FrameKind::CfEnd {
         out.extend(BROADCAST);
     } else {
-        out.extend(address(frame.to));
+        out.extend(if frame.kind == FrameKind::PsPoll { BSSID } else { address(frame.to) });
     }
     if !matches!(frame.kind, FrameKind::Cts | FrameKind::Ack) {
         out.extend(address(frame.from));
@@ -147,15 +164,35 @@ impl Score {
     }
 }
 
+/// Power Management and More Data of Frame Control.
+pub(super) fn power_flags(frame: &Frame) -> u8 {
+    let power = if frame.power { POWER_MANAGEMENT } else { 0 };
+    power | if frame.more { MORE_DATA } else { 0 }
+}
+
+/// The association id of a station.
+pub(super) fn association(station: StationId) -> u16 {
+    (station.0 % u32::from(MOST_ASSOCIATIONS)) as u16 + 1
+}
+
+/// The address of a frame's receiver.
+fn receiver(frame: &Frame) -> [u8; 6] {
+    if frame.to == frame.from { BROADCAST } else { address(frame.to) }
+}
+
 /// Frame Control and Duration.
-fn begin(kind: u8, flags: u8, frame: &Frame, out: &mut Vec<u8>) {
-    let field = if frame.field == 0 { (frame.nav.as_nanos() / 1_000) as u16 } else { frame.field };
+pub(super) fn begin(kind: u8, flags: u8, frame: &Frame, out: &mut Vec<u8>) {
+    let field = match (frame.kind, frame.field) {
+        (FrameKind::PsPoll, _) => association(frame.from) | ID,
+        (_, 0) => (frame.nav.as_nanos() / 1_000) as u16,
+        (_, field) => field,
+    };
     out.extend([kind, flags]);
     out.extend(field.to_le_bytes());
 }
 
 /// A station's address: locally administered, with the station's id in the last four bytes.
-fn address(station: StationId) -> [u8; 6] {
+pub(super) fn address(station: StationId) -> [u8; 6] {
     let [a, b, c, d] = station.0.to_be_bytes();
     [0x02, 0, a, b, c, d]
 }

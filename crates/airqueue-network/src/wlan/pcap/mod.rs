@@ -9,6 +9,7 @@
 //! time. TSFT is the time of the first bit of the PSDU, in whole microseconds.
 
 mod bytes;
+mod management;
 mod packet;
 mod radiotap;
 mod tcp;
@@ -121,6 +122,8 @@ pub struct Pcap<W> {
     ampdus: u32,
     /// The next sequence number of a station; for QoS data by receiver and priority (10.3.2.11.2).
     sequences: HashMap<(StationId, Option<(StationId, u8)>), u16>,
+    /// The sequence number of each station's last beacon or null frame.
+    last_management: HashMap<StationId, u16>,
     record: Vec<u8>,
     failure: Option<io::Error>,
 }
@@ -174,6 +177,7 @@ impl<W: Write> Pcap<W> {
             streams: HashMap::new(),
             ampdus: 0,
             sequences: HashMap::new(),
+            last_management: HashMap::new(),
             record: Vec::new(),
             failure: None,
         })
@@ -216,7 +220,7 @@ impl<W: Write> Pcap<W> {
     /// The headers of a packet in a data frame, and of its segment. Counts packets, whether they are captured or not.
     fn data(&mut self, frame: &Frame, carried: &TracedMpdu) -> (Data, Option<tcp::Header>) {
         let layout = self.layouts[HopId::of(&carried.packet).index()];
-        let priority = self.priorities[frame.from.index()][frame.ac.index()];
+        let priority = self.priority(frame.from, frame.ac);
         let stream = self.streams.entry((frame.from, frame.ac, frame.to)).or_default();
         let id = carried.packet.id;
         if let Some(known) = stream.last.iter_mut().rev().find(|known| known.id == id) {
@@ -227,8 +231,7 @@ impl<W: Write> Pcap<W> {
         let tcp = tcp_header(&self.origins, &self.segments, &carried.packet);
         let numbers = layout.is_qos().then_some((frame.to, priority));
         let next = self.sequences.entry((frame.from, numbers)).or_default();
-        let sequence = *next;
-        *next = (sequence + 1) % bytes::SEQUENCES;
+        let sequence = bytes::count_on(next);
         if stream.last.len() == LONGEST_WINDOW {
             stream.last.pop_front();
         }
@@ -237,9 +240,28 @@ impl<W: Write> Pcap<W> {
         (Data { layout, priority, sequence, retry: false }, tcp)
     }
 
+    /// The priority of the data of a station's access category; of the category of management frames best effort's, since
+    /// only packets to all stations are sent in it.
+    fn priority(&self, station: StationId, ac: AccessCategory) -> u8 {
+        let best_effort = PRIORITIES[AccessCategory::BEST_EFFORT.index()];
+        self.priorities[station.index()].get(ac.index()).copied().unwrap_or(best_effort)
+    }
+
+    fn on_management(&mut self, traced: &TracedFrame) -> io::Result<()> {
+        let (from, retry) = (traced.frame.from, traced.frame.retry);
+        let sequence = match self.last_management.get(&from) {
+            Some(&last) if retry => last,
+            _ => bytes::count_on(self.sequences.entry((from, None)).or_default()),
+        };
+        self.last_management.insert(from, sequence);
+        let Some(good) = self.sees(traced, None) else { return Ok(()) };
+        let body = |record: &mut Vec<u8>| management::management(traced, sequence, record);
+        self.write(traced, traced.frame.bytes, None, good, body)
+    }
+
     /// The content of a block ack or block ack request for the data of a station's access category.
     fn score(&self, station: StationId, ac: AccessCategory, receiver: StationId) -> Score {
-        let priority = self.priorities[station.index()][ac.index()];
+        let priority = self.priority(station, ac);
         let mut score = Score { priority, start: 0, bitmap: [0; 32] };
         if let Some(stream) = self.streams.get(&(station, ac, receiver)) {
             score.start = stream.start;
@@ -336,8 +358,13 @@ impl<W: Write + Send + Sync + 'static> Tap for Pcap<W> {
         if self.failure.is_some() {
             return;
         }
-        let written =
-            if traced.carried.is_empty() { self.on_control(traced) } else { self.on_data(traced) };
+        let written = if management::is_management(&traced.frame) {
+            self.on_management(traced)
+        } else if traced.carried.is_empty() {
+            self.on_control(traced)
+        } else {
+            self.on_data(traced)
+        };
         self.failure = written.err();
     }
 

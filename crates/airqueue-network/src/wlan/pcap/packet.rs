@@ -50,6 +50,11 @@ impl Origin {
 
     /// Source and destination address.
     pub(super) fn addresses(&self) -> [u8; 8] {
+        if self.from == self.to {
+            // Packets to all stations: the local broadcast address (RFC 919).
+            let [_, a, b, c] = self.from.wrapping_add(1).to_be_bytes();
+            return [10, a, b, c, 255, 255, 255, 255];
+        }
         let [[_, a, b, c], [_, d, e, f]] =
             [self.from, self.to].map(|at| at.wrapping_add(1).to_be_bytes());
         [10, a, b, c, 10, d, e, f]

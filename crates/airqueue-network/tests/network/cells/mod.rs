@@ -6,7 +6,9 @@ use airqueue_core::{DataRate, Ecn, Limit, Seed, Span, Time};
 use airqueue_network::HopId;
 use airqueue_network::network::{FlowSpec, Hop, Network, NetworkSpec, Node, Traffic};
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::{HopSpec, RateControlSpec, RttReport, StationSpec, WlanSpec};
+use airqueue_network::wlan::{
+    BeaconSpec, HopSpec, PowerSaveSpec, RateControlSpec, RttReport, StationSpec, WlanSpec,
+};
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::RateIndex;
@@ -49,6 +51,8 @@ pub struct CellSpec {
     pub noise_w: f64,
     pub stations: Vec<StationSpec>,
     pub flows: Vec<Flow>,
+    pub beacons: Vec<BeaconSpec>,
+    pub sleepers: Vec<PowerSaveSpec>,
     pub warm_up: Time,
     pub together: usize,
 }
@@ -66,6 +70,7 @@ impl Flow {
             overhead_bytes: self.overhead_bytes,
             size_bytes: self.source.size_bytes,
             report: self.report,
+            to_all: self.to == self.from,
         }
     }
 
@@ -98,6 +103,8 @@ impl CellSpec {
             noise_w: self.noise_w,
             stations: self.stations.clone(),
             hops: self.flows.iter().map(Flow::hop).collect(),
+            beacons: self.beacons.clone(),
+            sleepers: self.sleepers.clone(),
             together: self.together,
         }
     }
@@ -202,6 +209,8 @@ pub fn stations(radio: Radio, macs: Vec<MacConfig>) -> CellSpec {
         noise_w: 1e-13,
         stations: macs.into_iter().enumerate().map(station).collect(),
         flows: Vec::new(),
+        beacons: Vec::new(),
+        sleepers: Vec::new(),
         warm_up: Time::ZERO,
         together: WlanSpec::TOGETHER,
     }

@@ -298,7 +298,7 @@ impl<'a> View<'a> {
                 self.got_through = true;
                 self.next = Some((sifs, false));
             }
-            FrameKind::CfEnd => {}
+            FrameKind::CfEnd | FrameKind::Beacon | FrameKind::Null | FrameKind::PsPoll => {}
         }
     }
 }

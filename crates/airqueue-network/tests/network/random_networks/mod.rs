@@ -354,7 +354,20 @@ fn assemble(
     let noise_w = NOISE_W;
     // Two, so that groups occur with few stations.
     let together = 2;
-    CellSpec { radio, reach, capture, errors, noise_w, stations, flows, warm_up, together }
+    let (beacons, sleepers) = (Vec::new(), Vec::new());
+    CellSpec {
+        radio,
+        reach,
+        capture,
+        errors,
+        noise_w,
+        stations,
+        flows,
+        beacons,
+        sleepers,
+        warm_up,
+        together,
+    }
 }
 
 /// Receivers of small packets report nothing; receivers of large packets report a smoothed round-trip time.

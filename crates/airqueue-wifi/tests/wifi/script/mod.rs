@@ -6,7 +6,7 @@
 use airqueue_core::{DataRate, FlowKey, Packet, RandomStream, Seed, Span, Time};
 use airqueue_wifi::contention::CountdownRule;
 use airqueue_wifi::mac::{
-    Behaviour, CategoryConfig, Frame, FrameKind, Mac, MacConfig, Msdu, Radio, Scoreboard,
+    Behaviour, CategoryConfig, Content, Frame, FrameKind, Mac, MacConfig, Msdu, Radio, Scoreboard,
     Transmission, TxStatus, Txop,
 };
 use airqueue_wifi::medium::{RxOutcome, StationId};
@@ -219,6 +219,9 @@ impl Station {
             FrameKind::BlockAck => (self.control_rate(), frames::BLOCK_ACK_BYTES),
             FrameKind::BlockAckRequest => (self.control_rate(), frames::BLOCK_ACK_REQUEST_BYTES),
             FrameKind::Data => (self.data_rate(), PSDU_BYTES),
+            FrameKind::Beacon | FrameKind::Null | FrameKind::PsPoll => {
+                unreachable!("no script has management frames")
+            }
         };
         let response = Response::Ack;
         let (opens, retry) = (false, false);
@@ -233,6 +236,8 @@ impl Station {
             ac: AccessCategory::FIRST,
             opens,
             retry,
+            power: false,
+            more: false,
             mpdus: 1,
             response,
             recipient: 0,
@@ -356,7 +361,8 @@ impl Station {
         self.packets += 1;
         let packet = Packet::new(self.packets, FlowKey(ac.index() as u32), 1000, now);
         let (rate, mpdu_bytes) = (self.data_rate(), PSDU_BYTES);
-        let msdu = Msdu { packet, to: PEER, recipient: 0, rate, mpdu_bytes };
+        let content = Content::Data;
+        let msdu = Msdu { packet, content, to: PEER, recipient: 0, rate, mpdu_bytes };
         if self.mac.is_empty(ac) {
             self.mac.on_packet(ac, msdu, now, &self.radio);
             self.mac.settle(now, &self.radio);

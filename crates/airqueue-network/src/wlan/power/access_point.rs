@@ -1,0 +1,153 @@
+//! What an access point does for stations that sleep.
+
+use super::Receivers;
+use crate::event::EventQueue;
+use crate::wlan::engine::Wlan;
+use crate::wlan::upper::UpperLayer;
+use crate::{HopId, InterfaceId};
+use airqueue_core::{Packet, Sent, Span, Time};
+use airqueue_wifi::mac::Content;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
+
+impl<U: UpperLayer> Wlan<U> {
+    /// Number of queues of a station.
+    pub(super) fn queues_of(&self, station: StationId) -> usize {
+        (self.first[station.index() + 1].0 - self.first[station.index()].0) as usize
+    }
+
+    /// Keeps a packet, which the queue has handed out, for receivers that sleep.
+    pub(super) fn keep(&mut self, packet: Packet, now: Time) {
+        let hop = &self.hops[HopId::of(&packet).index()];
+        let ac = self.interfaces[hop.interface.index()].ac;
+        let dropped = match hop.receivers {
+            Receivers::Awake => unreachable!("packets wait for receivers that sleep"),
+            Receivers::Sleeper(at) => {
+                let sleeper = &mut self.power.sleepers[at as usize];
+                let most = self.power.cells[sleeper.cell as usize].spec.buffer_packets;
+                let buffer = &mut sleeper.buffers[ac.index()];
+                buffer.push_back(packet);
+                sleeper.counters.kept += 1;
+                let dropped = if buffer.len() > most { buffer.pop_front() } else { None };
+                sleeper.counters.dropped += u64::from(dropped.is_some());
+                dropped
+            }
+            Receivers::All(at) => {
+                let cell = &mut self.power.cells[at as usize];
+                cell.group.push_back(packet);
+                cell.counters.group_kept += 1;
+                let full = cell.group.len() > cell.spec.group_buffer_packets;
+                let dropped = if full { cell.group.pop_front() } else { None };
+                cell.burst = cell.burst.saturating_sub(usize::from(full));
+                cell.counters.group_dropped += u64::from(dropped.is_some());
+                dropped
+            }
+        };
+        if let Some(dropped) = dropped {
+            let interface = self.hops[HopId::of(&dropped).index()].interface;
+            self.end_in_queue(interface, &dropped, false, now);
+            self.upper.on_discarded(dropped);
+        }
+    }
+
+    /// A packet that its queue has handed out has left the station, without an exchange of the queue's own category.
+    pub(super) fn end_in_queue(
+        &mut self,
+        interface: InterfaceId,
+        packet: &Packet,
+        acknowledged: bool,
+        now: Time,
+    ) {
+        let sent = Sent { packet: *packet, acknowledged, airtime: Span::ZERO, feedback: None };
+        let presence = &mut self.hops[HopId::of(packet).index()].presence;
+        let interface = &mut self.interfaces[interface.index()];
+        interface.queue.tx_queue.on_sent(&sent, now);
+        interface.backlog.remove(presence);
+    }
+
+    /// The access point has heard that a station sleeps.
+    pub(super) fn on_doze(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
+        let sleeper = &mut self.power.sleepers[at];
+        if std::mem::replace(&mut sleeper.dozing, true) {
+            return;
+        }
+        self.power.cells[sleeper.cell as usize].dozing += 1;
+        let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
+        for ac in AccessCategory::first(self.queues_of(ap)) {
+            self.take_back(at, self.interface_of(ap, ac), ac);
+            self.listeners.split(ap);
+            self.listeners.macs[ap.index()].park(ac, station, &self.listeners.radio);
+        }
+        self.go_on_at(ap, queue);
+    }
+
+    /// Packets that had been let go, and that the MAC has not taken yet, wait again.
+    fn take_back(&mut self, at: usize, interface: InterfaceId, ac: AccessCategory) {
+        let (hops, interface) = (&self.hops, &mut self.interfaces[interface.index()]);
+        let is_for = |packet: &Packet| {
+            hops[HopId::of(packet).index()].receivers == Receivers::Sleeper(at as u32)
+        };
+        let buffer = &mut self.power.sleepers[at].buffers[ac.index()];
+        let place = |(packet, _): &(Packet, Content)| is_for(packet);
+        while let Some(last) = interface.released.iter().rposition(place) {
+            buffer.extend(interface.released.remove(last).map(|(packet, _)| packet));
+            buffer.rotate_right(1);
+        }
+    }
+
+    /// The queues of a station with nothing in hand look for packets again.
+    fn go_on_at(&mut self, station: StationId, queue: &mut EventQueue<U::Event>) {
+        let now = queue.now();
+        for ac in AccessCategory::first(self.queues_of(station)) {
+            self.feed(self.interface_of(station, ac), now, queue);
+        }
+        self.listeners.split(station);
+        self.follow_up(station, now, queue);
+    }
+
+    /// The access point has heard that a station is awake: everything that waits may go.
+    pub(super) fn on_awake(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
+        let sleeper = &mut self.power.sleepers[at];
+        if !std::mem::replace(&mut sleeper.dozing, false) {
+            return;
+        }
+        self.power.cells[sleeper.cell as usize].dozing -= 1;
+        let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
+        for ac in AccessCategory::first(self.queues_of(ap)) {
+            let interface = self.interface_of(ap, ac);
+            let kept = self.power.sleepers[at].buffers[ac.index()].drain(..);
+            let released = &mut self.interfaces[interface.index()].released;
+            released.extend(kept.map(|packet| (packet, Content::Data)));
+            self.listeners.split(ap);
+            let mac = &mut self.listeners.macs[ap.index()];
+            mac.unpark(ac, station, queue.now(), &self.listeners.radio);
+        }
+        self.go_on_at(ap, queue);
+    }
+
+    /// The access point has received a PS-Poll: the first packet of the highest category that has one may go. A poll is
+    /// ignored while an earlier one is being answered.
+    pub(super) fn on_poll(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
+        let sleeper = &mut self.power.sleepers[at];
+        sleeper.counters.polls += 1;
+        let ap = sleeper.spec.access_point;
+        let full = AccessCategory::ALL.into_iter().rev();
+        let found = full.clone().find(|ac| !sleeper.buffers[ac.index()].is_empty());
+        let Some(ac) = found.filter(|_| !sleeper.answering) else { return };
+        let Some(packet) = sleeper.buffers[ac.index()].pop_front() else { return };
+        sleeper.answering = true;
+        let more = sleeper.buffers.iter().any(|buffer| !buffer.is_empty());
+        let content = if more { Content::MoreData } else { Content::Data };
+        let interface = self.interface_of(ap, ac);
+        self.interfaces[interface.index()].released.push_back((packet, content));
+        self.go_on_at(ap, queue);
+    }
+
+    /// The MAC is done with a packet to a station that sleeps at times.
+    #[inline(never)]
+    pub(in crate::wlan) fn on_finished_for_sleeper(&mut self, hop: HopId) {
+        if let Receivers::Sleeper(at) = self.hops[hop.index()].receivers {
+            self.power.sleepers[at as usize].answering = false;
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Beacons, frames to all stations, and stations that sleep (IEEE 802.11-2016, 11.1.3 and 11.2.3).
+//!
+//! An access point ([`Cell`]) sends beacons, which tell sleeping stations ([`Sleeper`]) for whom packets wait. What the
+//! access point takes out of its queues for a station that sleeps waits in a buffer of the station, as in Linux's
+//! mac80211 (`ieee80211_tx_h_unicast_ps_buf`); what its MAC has in hand is put aside. Packets to all stations wait for
+//! the next DTIM as long as any station of the cell sleeps.
+//!
+//! Beacons, null frames and PS-Polls are packets in an access category of their own of the MAC
+//! ([`Mac::management`](airqueue_wifi::mac::Mac::management)), one at a time. A sleeping station decodes nothing.
+//!
+//! A network without beacons has none of this: [`Power::is_used`] is false.
+
+mod access_point;
+mod beacons;
+mod counters;
+mod delivery;
+mod sleeper;
+mod spec;
+
+pub use counters::{BeaconCounters, SleepCounters};
+pub(super) use delivery::Released;
+pub use spec::{BeaconSpec, PowerSaveSpec, WakeUp};
+
+use super::engine::{Event, INPUT};
+use super::hop::Hop;
+use super::spec::WlanSpec;
+use crate::timer::Timer;
+use airqueue_core::{Packet, Seed, Span, Time};
+use airqueue_wifi::mac::Content;
+use airqueue_wifi::medium::StationId;
+use counters::Wakefulness;
+use std::collections::VecDeque;
+
+/// What a station is for beacons and sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Neither of the two.
+    None,
+    /// An access point: its place among the cells.
+    AccessPoint(u32),
+    /// A station that sleeps: its place among the sleepers.
+    Sleeper(u32),
+}
+
+/// Who may sleep while a hop's packets arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Receivers {
+    /// Nobody.
+    Awake,
+    /// The station at the other end: its place among the sleepers.
+    Sleeper(u32),
+    /// All stations in range, some of which may sleep: the place of the access point among the cells.
+    All(u32),
+}
+
+/// An access point with beacons.
+#[derive(Debug)]
+struct Cell {
+    spec: BeaconSpec,
+    /// The stations that sleep at times, by their places among the sleepers.
+    members: Vec<u32>,
+    /// Number of members that the access point believes asleep.
+    dozing: u32,
+    /// When the next beacon is due, and how many have been due.
+    next: Time,
+    number: u64,
+    /// When the beacon that waits was due.
+    due: Option<Time>,
+    /// Packets to all stations that wait for a DTIM.
+    group: VecDeque<Packet>,
+    /// How many of them follow the last DTIM.
+    burst: usize,
+    /// What the last beacon said: whether it was a DTIM, behind which frames to all stations follow, and for which
+    /// members packets wait.
+    dtim: bool,
+    group_follows: bool,
+    traffic: Vec<u32>,
+    counters: BeaconCounters,
+}
+
+/// A station that sleeps.
+#[derive(Debug)]
+struct Sleeper<E> {
+    spec: PowerSaveSpec,
+    /// The place of its access point among the cells.
+    cell: u32,
+    wakefulness: Wakefulness,
+    /// Until when the station waits for a beacon; [`Time::MAX`]: it does not.
+    listens_until: Time,
+    /// Whether the station waits for frames to all stations behind a DTIM.
+    awaits_group: bool,
+    /// Whether the station waits for the answer to a PS-Poll.
+    awaits_answer: bool,
+    /// Whether the station stays awake, and when it last sent or received data.
+    active: bool,
+    activity: Time,
+    /// The null frame or PS-Poll that the MAC has.
+    request: Option<Content>,
+    timer: Timer<E>,
+    /// Whether the access point believes that the station sleeps.
+    dozing: bool,
+    /// What waits for the station at the access point, by access category.
+    buffers: [VecDeque<Packet>; 4],
+    /// Whether the access point is answering a PS-Poll.
+    answering: bool,
+    counters: SleepCounters,
+}
+
+/// The beacons and the sleep of a network.
+#[derive(Debug)]
+pub(super) struct Power<E> {
+    /// One for each station; empty in a network without beacons.
+    roles: Vec<Role>,
+    cells: Vec<Cell>,
+    sleepers: Vec<Sleeper<E>>,
+    /// Scratch list: the stations that have decoded the frame to all stations that ends.
+    heard: Vec<StationId>,
+    slot: Span,
+}
+
+impl<E: Copy + From<Event>> Power<E> {
+    /// All stations are awake.
+    pub(super) fn new(spec: &WlanSpec, slot: Span, seed: Seed) -> Power<E> {
+        let mut roles = Vec::new();
+        if spec.beacons.is_empty() && !spec.hops.iter().any(|hop| hop.to_all) {
+            let (cells, sleepers, heard) = (Vec::new(), Vec::new(), Vec::new());
+            return Power { roles, cells, sleepers, heard, slot };
+        }
+        roles.resize(spec.stations.len(), Role::None);
+        let mut cells: Vec<Cell> = Vec::new();
+        for of in &spec.beacons {
+            roles[of.station.index()] = Role::AccessPoint(cells.len() as u32);
+            let drawn = || {
+                let mut stream = seed.stream(&format!("beacons/{}", of.station.0));
+                stream.span_below(of.interval)
+            };
+            let first = Time::ZERO + of.first.unwrap_or_else(drawn);
+            cells.push(Cell::new(of.clone(), first));
+        }
+        let mut sleepers = Vec::new();
+        for of in &spec.sleepers {
+            let Role::AccessPoint(cell) = roles[of.access_point.index()] else {
+                unreachable!("it was checked that the access point sends beacons")
+            };
+            let place = sleepers.len() as u32;
+            roles[of.station.index()] = Role::Sleeper(place);
+            let of_cell = &mut cells[cell as usize];
+            of_cell.members.push(place);
+            of_cell.dozing += u32::from(of.wake_up == WakeUp::PsPoll);
+            let timer = Timer::new(Event::Sleeper(place).into(), INPUT);
+            sleepers.push(Sleeper::new(of.clone(), cell, timer));
+        }
+        Power { roles, cells, sleepers, heard: Vec::new(), slot }
+    }
+
+    /// Whether there are beacons or frames to all stations in the network.
+    #[inline(always)]
+    pub(super) fn is_used(&self) -> bool {
+        !self.roles.is_empty()
+    }
+
+    /// Who may sleep while packets arrive on a hop.
+    pub(super) fn receivers(&self, from: StationId, to: StationId) -> Receivers {
+        if !self.is_used() {
+            return Receivers::Awake;
+        }
+        match (self.roles[from.index()], self.roles[to.index()]) {
+            (Role::AccessPoint(cell), _) if from == to => Receivers::All(cell),
+            (Role::AccessPoint(cell), Role::Sleeper(at))
+                if self.sleepers[at as usize].cell == cell =>
+            {
+                Receivers::Sleeper(at)
+            }
+            _ => Receivers::Awake,
+        }
+    }
+
+    fn sleeper_of(&self, station: StationId) -> Option<usize> {
+        match self.roles.get(station.index()) {
+            Some(&Role::Sleeper(at)) => Some(at as usize),
+            _ => None,
+        }
+    }
+
+    fn cell_of(&self, station: StationId) -> Option<usize> {
+        match self.roles.get(station.index()) {
+            Some(&Role::AccessPoint(at)) => Some(at as usize),
+            _ => None,
+        }
+    }
+
+    /// Whether a packet of a hop has to wait for its receivers at present.
+    fn holds(&self, hop: &Hop) -> bool {
+        match hop.receivers {
+            Receivers::Awake => false,
+            Receivers::Sleeper(at) => self.sleepers[at as usize].dozing,
+            Receivers::All(cell) => self.cells[cell as usize].dozing > 0,
+        }
+    }
+
+    /// Whether any station has decoded the frame to all stations that ends.
+    pub(super) fn was_heard(&self) -> bool {
+        !self.heard.is_empty()
+    }
+
+    /// Packets that wait for stations to wake up.
+    pub(super) fn kept(&self) -> impl Iterator<Item = &Packet> {
+        let buffers = self.sleepers.iter().flat_map(|of| of.buffers.iter().flatten());
+        buffers.chain(self.cells.iter().flat_map(|cell| &cell.group))
+    }
+
+    /// The counters begin anew.
+    pub(super) fn start_counting(&mut self, now: Time) {
+        for cell in &mut self.cells {
+            cell.counters = BeaconCounters::default();
+        }
+        for sleeper in &mut self.sleepers {
+            sleeper.wakefulness.count(&mut sleeper.counters, now);
+            sleeper.counters = SleepCounters::default();
+        }
+    }
+
+    /// The counters of a station's beacons, if the station sends beacons.
+    pub(super) fn beacons(&self, station: StationId) -> Option<BeaconCounters> {
+        self.cell_of(station).map(|cell| self.cells[cell].counters)
+    }
+
+    /// The counters of a station's sleep up to `now`, if the station sleeps.
+    pub(super) fn sleep(&self, station: StationId, now: Time) -> Option<SleepCounters> {
+        let sleeper = &self.sleepers[self.sleeper_of(station)?];
+        let (mut counters, mut wakefulness) = (sleeper.counters, sleeper.wakefulness);
+        wakefulness.count(&mut counters, now);
+        Some(counters)
+    }
+
+    /// The stations that send beacons.
+    pub(super) fn access_points(&self) -> impl Iterator<Item = StationId> {
+        self.cells.iter().map(|cell| cell.spec.station)
+    }
+}
+
+impl Cell {
+    fn new(spec: BeaconSpec, first: Time) -> Cell {
+        Cell {
+            spec,
+            members: Vec::new(),
+            dozing: 0,
+            next: first,
+            number: 0,
+            due: None,
+            group: VecDeque::new(),
+            burst: 0,
+            dtim: false,
+            group_follows: false,
+            traffic: Vec::new(),
+            counters: BeaconCounters::default(),
+        }
+    }
+
+    /// Beacons from the last one that was due to the next DTIM; 0: that one is a DTIM.
+    fn dtim_count(&self) -> u32 {
+        let (number, period) = (self.number - 1, u64::from(self.spec.dtim_period));
+        ((period - number % period) % period) as u32
+    }
+}
+
+impl<E> Sleeper<E> {
+    fn new(spec: PowerSaveSpec, cell: u32, timer: Timer<E>) -> Sleeper<E> {
+        let polls = spec.wake_up == WakeUp::PsPoll;
+        Sleeper {
+            spec,
+            cell,
+            wakefulness: Wakefulness::AWAKE,
+            listens_until: Time::MAX,
+            awaits_group: false,
+            awaits_answer: false,
+            active: !polls,
+            activity: Time::ZERO,
+            request: None,
+            timer,
+            dozing: polls,
+            buffers: Default::default(),
+            answering: false,
+            counters: SleepCounters::default(),
+        }
+    }
+}

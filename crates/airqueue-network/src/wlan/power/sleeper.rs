@@ -1,0 +1,303 @@
+//! What a station that sleeps does.
+
+use super::beacons::management;
+use super::{Sleeper, WakeUp};
+use crate::event::EventQueue;
+use crate::wlan::engine::Wlan;
+use crate::wlan::listeners::Ending;
+use crate::wlan::upper::UpperLayer;
+use airqueue_core::{Packet, Time};
+use airqueue_wifi::mac::{Content, Frame, FrameKind};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
+use airqueue_wifi::phy::frames::{NULL_BYTES, PS_POLL_BYTES};
+
+impl<U: UpperLayer> Wlan<U> {
+    /// A beacon of a station's access point is due.
+    pub(super) fn listen(&mut self, at: usize, dtim: bool, queue: &mut EventQueue<U::Event>) {
+        let (now, sleeper) = (queue.now(), &mut self.power.sleepers[at]);
+        let number = self.power.cells[sleeper.cell as usize].number - 1;
+        let due = number.is_multiple_of(u64::from(sleeper.spec.listen_interval))
+            || dtim && sleeper.spec.dtims;
+        if !due {
+            return;
+        }
+        sleeper.awaits_group = false;
+        if !sleeper.active {
+            sleeper.listens_until = now + sleeper.spec.beacon_wait;
+        }
+        let station = sleeper.spec.station;
+        self.set_sleeper_timer(at, queue);
+        self.reconsider(station, now);
+    }
+
+    /// Whether a station that sleeps at times is awake may have changed.
+    pub(in crate::wlan) fn reconsider(&mut self, station: StationId, now: Time) {
+        let Some(at) = self.power.sleeper_of(station) else { return };
+        let sleeper = &mut self.power.sleepers[at];
+        let awake = sleeper.active
+            || sleeper.listens_until < Time::MAX
+            || sleeper.awaits_group
+            || sleeper.awaits_answer
+            || !self.listeners.macs[station.index()].is_at_rest();
+        if awake != sleeper.wakefulness.awake {
+            sleeper.wakefulness.change(awake, &mut sleeper.counters, now);
+            self.listeners.set_awake(station, awake, now);
+        }
+    }
+
+    /// A packet of a station that sleeps at times has come to its MAC.
+    pub(in crate::wlan) fn on_own_packet(
+        &mut self,
+        station: StationId,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        let Some(at) = self.power.sleeper_of(station) else { return };
+        self.stay_awake(at, queue);
+        self.reconsider(station, queue.now());
+    }
+
+    /// The station sends or receives data: with null frames it stays awake for some time.
+    fn stay_awake(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
+        let sleeper = &mut self.power.sleepers[at];
+        if matches!(sleeper.spec.wake_up, WakeUp::Null { .. }) {
+            sleeper.activity = queue.now();
+            if !std::mem::replace(&mut sleeper.active, true) {
+                sleeper.listens_until = Time::MAX;
+                self.set_sleeper_timer(at, queue);
+            }
+        }
+    }
+
+    pub(super) fn set_sleeper_timer(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
+        let sleeper = &mut self.power.sleepers[at];
+        let next = sleeper.listens_until.min(sleeper.tires_at());
+        sleeper.timer.set(Some(next), queue);
+    }
+
+    /// A station has waited in vain for a beacon, or for data long enough.
+    pub(in crate::wlan) fn on_sleeper_timer(&mut self, at: u32, queue: &mut EventQueue<U::Event>) {
+        let (at, now) = (at as usize, queue.now());
+        let sleeper = &mut self.power.sleepers[at];
+        let station = sleeper.spec.station;
+        if sleeper.listens_until <= now {
+            sleeper.listens_until = Time::MAX;
+            sleeper.counters.beacons_missed += 1;
+        }
+        if sleeper.tires_at() <= now {
+            if self.listeners.macs[station.index()].is_at_rest() {
+                self.request(at, Content::Sleep, false, now);
+            } else {
+                self.power.sleepers[at].activity = now;
+            }
+        }
+        self.set_sleeper_timer(at, queue);
+        self.listeners.split(station);
+        self.follow_up(station, now, queue);
+    }
+
+    /// A station sends a null frame or a PS-Poll to its access point, unless it is about to send one already.
+    /// `spread`: after a backoff in any case, since others may do likewise now.
+    fn request(&mut self, at: usize, content: Content, spread: bool, now: Time) {
+        let sleeper = &mut self.power.sleepers[at];
+        if sleeper.request.is_some() {
+            return;
+        }
+        sleeper.request = Some(content);
+        let bytes = if content == Content::Poll { PS_POLL_BYTES } else { NULL_BYTES };
+        let (station, to) = (sleeper.spec.station, sleeper.spec.access_point);
+        let msdu = management(content, to, sleeper.spec.rate, bytes, now);
+        self.give_management(station, msdu, now);
+        if spread {
+            self.listeners.macs[station.index()].spread(now, &self.listeners.radio);
+            self.listeners.settle(station, now);
+        }
+    }
+
+    /// The MAC is done with a null frame or a PS-Poll.
+    pub(super) fn on_request_finished(
+        &mut self,
+        station: StationId,
+        content: Content,
+        acknowledged: bool,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        let Some(at) = self.power.sleeper_of(station) else { return };
+        let holds_data = self.holds_data(station);
+        let sleeper = &mut self.power.sleepers[at];
+        sleeper.request = None;
+        match content {
+            // Data that have come meanwhile say that the station is awake.
+            Content::Sleep if acknowledged => sleeper.active = holds_data,
+            Content::Poll if !acknowledged => sleeper.awaits_answer = false,
+            _ => {}
+        }
+        sleeper.activity = queue.now();
+        self.set_sleeper_timer(at, queue);
+    }
+
+    fn holds_data(&self, station: StationId) -> bool {
+        let mac = &self.listeners.macs[station.index()];
+        AccessCategory::first(self.queues_of(station)).any(|ac| !mac.is_empty(ac))
+    }
+
+    /// A frame to all stations has ended.
+    #[inline(never)]
+    pub(in crate::wlan) fn on_frame_to_all(&mut self, ending: &Ending, now: Time) {
+        let (from, begins) = (ending.from, ending.begins);
+        let mut heard = std::mem::take(&mut self.power.heard);
+        heard.clear();
+        if !self.is_away(from) {
+            let decoded = self.tap.receptions().iter().filter(|reception| reception.decoded());
+            let all = decoded.map(|reception| reception.station);
+            heard.extend(all.filter(|&station| self.listeners.is_listening(station, begins)));
+        }
+        match ending.kind {
+            FrameKind::Beacon => {
+                if let Some(at) = self.power.cell_of(from) {
+                    let (slot, cell) = (self.power.slot, &mut self.power.cells[at]);
+                    let due = cell.due.unwrap_or(begins).min(begins);
+                    cell.counters.on_sent(begins - due, slot);
+                }
+            }
+            FrameKind::Data => self.on_data_to_all(from, &heard, now),
+            _ => {}
+        }
+        self.power.heard = heard;
+    }
+
+    fn on_data_to_all(&mut self, from: StationId, heard: &[StationId], now: Time) {
+        let sender = &self.listeners.macs[from.index()];
+        let Some((_, msdu)) = sender.sent(sender.frame().ac).next() else { return };
+        let packet: Packet = msdu.packet;
+        self.stations[from.index()].to_all += 1;
+        for station in heard {
+            self.stations[station.index()].from_all += 1;
+        }
+        if heard.is_empty() {
+            self.upper.on_given_up(packet);
+        } else {
+            self.upper.on_delivered(packet, now);
+        }
+    }
+
+    /// The end of a frame, in a network with beacons or frames to all stations.
+    #[inline(never)]
+    pub(in crate::wlan) fn conclude_frame(
+        &mut self,
+        ending: &Ending,
+        now: Time,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        let frame = *self.listeners.macs[ending.from.index()].frame();
+        if ending.to == ending.from {
+            self.listeners.macs[ending.from.index()].end_unanswered();
+        }
+        self.react(ending.from, now, queue);
+        self.after_frame(ending, &frame, queue);
+    }
+
+    /// All stations have reacted to a frame: what it means to stations that sleep, and to their access points.
+    fn after_frame(&mut self, ending: &Ending, frame: &Frame, queue: &mut EventQueue<U::Event>) {
+        let &Ending { from, to, kind, .. } = ending;
+        if to == from {
+            if let (FrameKind::Beacon | FrameKind::Data, Some(cell)) =
+                (kind, self.power.cell_of(from))
+            {
+                self.after_frame_to_all(cell, frame, queue);
+            }
+            return;
+        }
+        if let Some(at) = self.power.sleeper_of(from) {
+            if kind == FrameKind::Data {
+                self.stay_awake(at, queue);
+            }
+            if ending.is_received() && to == self.power.sleepers[at].spec.access_point {
+                self.after_uplink(at, frame, queue);
+            }
+        }
+        if let Some(at) = self.power.sleeper_of(to)
+            && kind == FrameKind::Data
+            && ending.is_received()
+        {
+            self.stay_awake(at, queue);
+            if from == self.power.sleepers[at].spec.access_point {
+                self.after_answer(at, frame.more, queue.now());
+            }
+            self.reconsider(to, queue.now());
+        }
+    }
+
+    /// The access point has received a frame of a station that sleeps at times.
+    fn after_uplink(&mut self, at: usize, frame: &Frame, queue: &mut EventQueue<U::Event>) {
+        let polls = self.power.sleepers[at].spec.wake_up == WakeUp::PsPoll;
+        match frame.kind {
+            FrameKind::PsPoll => self.on_poll(at, queue),
+            FrameKind::Data | FrameKind::Null if frame.power && !polls => self.on_doze(at, queue),
+            FrameKind::Data | FrameKind::Null if !polls => self.on_awake(at, queue),
+            _ => {}
+        }
+    }
+
+    /// The station has received a packet from its access point.
+    fn after_answer(&mut self, at: usize, more: bool, now: Time) {
+        if self.power.sleepers[at].spec.wake_up != WakeUp::PsPoll {
+            return;
+        }
+        self.power.sleepers[at].awaits_answer = more;
+        if more {
+            self.request(at, Content::Poll, false, now);
+        }
+    }
+
+    /// Stations that sleep have heard a beacon, or a frame to all stations.
+    fn after_frame_to_all(&mut self, cell: usize, frame: &Frame, queue: &mut EventQueue<U::Event>) {
+        for place in 0..self.power.cells[cell].members.len() {
+            let at = self.power.cells[cell].members[place] as usize;
+            let station = self.power.sleepers[at].spec.station;
+            if !self.power.heard.contains(&station) {
+                continue;
+            }
+            if frame.kind == FrameKind::Beacon {
+                self.after_beacon(at, queue);
+            } else if !frame.more {
+                self.power.sleepers[at].awaits_group = false;
+            }
+            self.reconsider(station, queue.now());
+        }
+    }
+
+    fn after_beacon(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
+        let sleeper = &mut self.power.sleepers[at];
+        let cell = &self.power.cells[sleeper.cell as usize];
+        let waits = cell.traffic.contains(&(at as u32));
+        let spread = cell.traffic.len() > 1;
+        sleeper.listens_until = Time::MAX;
+        sleeper.awaits_group = cell.group_follows && sleeper.spec.dtims;
+        if waits {
+            let content = match sleeper.spec.wake_up {
+                WakeUp::PsPoll => Content::Poll,
+                WakeUp::Null { .. } => Content::Wake,
+            };
+            sleeper.awaits_answer = content == Content::Poll;
+            self.stay_awake(at, queue);
+            self.request(at, content, spread, queue.now());
+        }
+        self.set_sleeper_timer(at, queue);
+        let station = self.power.sleepers[at].spec.station;
+        self.listeners.split(station);
+        self.follow_up(station, queue.now(), queue);
+    }
+}
+
+impl<E> Sleeper<E> {
+    /// When the station has been without data for long enough to sleep.
+    fn tires_at(&self) -> Time {
+        match self.spec.wake_up {
+            WakeUp::Null { timeout } if self.active && self.request.is_none() => {
+                self.activity.saturating_add(timeout)
+            }
+            _ => Time::MAX,
+        }
+    }
+}

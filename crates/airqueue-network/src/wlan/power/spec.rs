@@ -1,0 +1,164 @@
+//! The description of beacons and of stations that sleep.
+
+use crate::wlan::spec::{WlanError, WlanSpec};
+use airqueue_core::Span;
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::{CategoryConfig, Mac};
+use airqueue_wifi::medium::StationId;
+
+/// The beacons of an access point (IEEE 802.11-2016, 11.1.3.2), and what the access point keeps for stations that
+/// sleep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BeaconSpec {
+    /// The access point.
+    pub station: StationId,
+    /// Time from one target beacon transmission time (TBTT) to the next.
+    pub interval: Span,
+    /// The first TBTT; `None`: drawn evenly from the first interval, from the random stream `beacons/STATION`.
+    pub first: Option<Span>,
+    /// Every so many beacons, a beacon is a DTIM.
+    pub dtim_period: u32,
+    /// Length of a beacon in bytes, header and FCS included.
+    pub bytes: u32,
+    /// The rate of beacons: a rate before 802.11n.
+    pub rate: RateIndex,
+    /// Channel access of beacons, and of the frames to all stations that follow a DTIM.
+    pub access: CategoryConfig,
+    /// Packets that the access point keeps for a sleeping station, in each access category. The oldest goes when one
+    /// more comes.
+    pub buffer_packets: usize,
+    /// Packets to all stations that the access point keeps while a station sleeps, likewise.
+    pub group_buffer_packets: usize,
+}
+
+impl BeaconSpec {
+    /// Header, FCS, and the fields and elements that a beacon always has.
+    pub const LEAST_BYTES: u32 = 64;
+    /// `STA_MAX_TX_BUFFER` of Linux's mac80211.
+    pub const BUFFER_PACKETS: usize = 64;
+    /// `AP_MAX_BC_BUFFER` of Linux's mac80211.
+    pub const GROUP_BUFFER_PACKETS: usize = 128;
+}
+
+/// How a station that sleeps gets the packets that wait at its access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeUp {
+    /// A null frame says that the station is awake, and the station stays awake until it has neither sent nor received
+    /// data for `timeout`; then another null frame says that the station sleeps (dynamic power save in Linux's
+    /// mac80211).
+    Null {
+        /// How long the station stays awake.
+        timeout: Span,
+    },
+    /// The station sleeps all the time in the eyes of its access point, and gets each packet by a PS-Poll.
+    PsPoll,
+}
+
+/// A station that sleeps (IEEE 802.11-2016, 11.2.3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PowerSaveSpec {
+    /// The station.
+    pub station: StationId,
+    /// The access point of the station, which sends beacons.
+    pub access_point: StationId,
+    /// How the station gets what waits for it.
+    pub wake_up: WakeUp,
+    /// The station wakes up for every beacon of this number.
+    pub listen_interval: u32,
+    /// Whether the station also wakes up for each DTIM, and for the frames to all stations behind it.
+    pub dtims: bool,
+    /// How long after the TBTT the station waits for a beacon.
+    pub beacon_wait: Span,
+    /// The rate of null frames and PS-Polls: a rate before 802.11n.
+    pub rate: RateIndex,
+    /// Their channel access.
+    pub access: CategoryConfig,
+}
+
+impl WlanSpec {
+    /// Gives the MACs of stations with beacons and of stations that sleep their access category of management frames.
+    pub(in crate::wlan) fn add_management(&self, macs: &mut [Mac]) {
+        for of in &self.beacons {
+            macs[of.station.index()].add_management(of.access, &self.radio);
+        }
+        for of in &self.sleepers {
+            let mac = &mut macs[of.station.index()];
+            mac.add_management(of.access, &self.radio);
+            mac.set_power(of.wake_up == WakeUp::PsPoll);
+        }
+    }
+
+    /// Whether a rate is one of those before 802.11n.
+    pub(in crate::wlan) fn is_old(&self, rate: RateIndex) -> bool {
+        self.radio.phy.mcs(rate).is_none()
+    }
+
+    /// Checks beacons, and stations that sleep.
+    pub(in crate::wlan) fn check_power(&self) -> Result<(), WlanError> {
+        let mut roles = vec![false; self.stations.len()];
+        let mut is_first = |id: StationId| {
+            roles.get_mut(id.index()).is_some_and(|role| !std::mem::replace(role, true))
+        };
+        for of in &self.beacons {
+            let first = is_first(of.station);
+            self.check_beacons(of, first).map_err(|problem| WlanError::Beacons {
+                station: self.name(of.station),
+                problem,
+            })?;
+        }
+        for of in &self.sleepers {
+            let first = is_first(of.station);
+            self.check_sleeper(of, first)
+                .map_err(|problem| WlanError::Sleep { station: self.name(of.station), problem })?;
+        }
+        Ok(())
+    }
+
+    fn check_beacons(&self, of: &BeaconSpec, first: bool) -> Result<(), &'static str> {
+        if !first {
+            return Err("there is no such station, or it has beacons already");
+        }
+        if of.interval <= Span::ZERO || of.dtim_period == 0 {
+            return Err("the interval and the DTIM period must be positive");
+        }
+        if of.first.is_some_and(|first| first < Span::ZERO) {
+            return Err("the first one is before the beginning");
+        }
+        if !self.is_old(of.rate) {
+            return Err("their rate must be one before 802.11n");
+        }
+        let most = self.radio.phy.max_mpdu_bytes(of.rate);
+        if !(BeaconSpec::LEAST_BYTES..=most).contains(&of.bytes) {
+            return Err("a beacon has 64 bytes at least, and must fit into a frame");
+        }
+        Ok(())
+    }
+
+    fn check_sleeper(&self, of: &PowerSaveSpec, first: bool) -> Result<(), &'static str> {
+        if !first {
+            return Err("there is no such station, or it sends beacons or sleeps already");
+        }
+        if !self.beacons.iter().any(|beacons| beacons.station == of.access_point) {
+            return Err("its access point sends no beacons");
+        }
+        let decodes = |from, to| self.reach.signal(from, to).is_some_and(|s| s.decodable());
+        if !decodes(of.access_point, of.station) || !decodes(of.station, of.access_point) {
+            return Err("it and its access point cannot decode each other");
+        }
+        let awake = match of.wake_up {
+            WakeUp::Null { timeout } => timeout > Span::ZERO,
+            WakeUp::PsPoll => true,
+        };
+        if of.listen_interval == 0 || of.beacon_wait <= Span::ZERO || !awake {
+            return Err("the listen interval, the wait and the timeout must be positive");
+        }
+        if !self.is_old(of.rate) {
+            return Err("the rate of null frames and PS-Polls must be one before 802.11n");
+        }
+        Ok(())
+    }
+
+    fn name(&self, id: StationId) -> String {
+        self.stations.get(id.index()).map_or_else(|| id.0.to_string(), |of| of.name.clone())
+    }
+}

@@ -1,0 +1,119 @@
+//! Beacons, null frames, PS-Polls and packets to all stations in captures, read byte by byte.
+
+use crate::cells;
+use crate::cells::{CellSpec, Flow, b, cell, dcf, saturated};
+use crate::pcap_records::{Record, le16, records};
+use crate::wlan_power::{beacons, sleeper};
+use airqueue_core::{Seed, Span, Time};
+use airqueue_network::wlan::WakeUp;
+use airqueue_network::wlan::pcap::{Pcap, View, WHOLE_FRAMES};
+use airqueue_transport::traffic::Arrivals;
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
+
+const BROADCAST: [u8; 6] = [0xff; 6];
+
+fn captured(wake_up: WakeUp, phone: u32) -> Vec<Record> {
+    let radio = b();
+    let slow = radio.phy.slowest_basic();
+    let mut spec = cell(radio, vec![dcf(&b().phy); phone as usize + 1]);
+    let every = Arrivals::Periodic { every: Span::from_millis(300), on_off: None };
+    let flow = |to: u32| {
+        let mut flow = saturated(0, to, AccessCategory::FIRST, slow, 200);
+        (flow.source.arrivals, flow.source.start) = (every, Time::from_nanos(1_000_000));
+        Flow { name: format!("to {to}"), ..flow }
+    };
+    let (twice, to_all) = ([flow(phone), flow(phone)], flow(0));
+    spec.flows = twice.into_iter().chain([to_all]).collect();
+    spec.beacons = vec![beacons(&spec.radio)];
+    spec.sleepers = vec![sleeper(&spec.radio, StationId(phone), wake_up)];
+    let mut sim = CellSpec { ..spec.clone() }.start(Seed(3));
+    let tap = Pcap::new(&spec.wlan(), View::Air, WHOLE_FRAMES, Vec::new()).unwrap();
+    sim.model.wlan_mut().plug(Box::new(tap));
+    sim.run_until(cells::at(3));
+    let tap: Pcap<Vec<u8>> = sim.model.wlan_mut().unplug().unwrap();
+    records(&tap.finish().unwrap(), WHOLE_FRAMES)
+}
+
+/// Frames of a type and subtype, as the first byte of Frame Control.
+fn frames(records: &[Record], kind: u8) -> Vec<&[u8]> {
+    records.iter().map(Record::frame).filter(|frame| frame[0] == kind).collect()
+}
+
+/// The elements of a beacon, which must end where the FCS begins.
+fn elements(beacon: &[u8]) -> Vec<(u8, &[u8])> {
+    let mut left = &beacon[36..beacon.len() - 4];
+    let mut found = Vec::new();
+    while !left.is_empty() {
+        let length = usize::from(left[1]);
+        found.push((left[0], &left[2..2 + length]));
+        left = &left[2 + length..];
+    }
+    found
+}
+
+#[test]
+fn beacons_have_their_fields_and_the_tim() {
+    for phone in [1u32, 30] {
+        let records = captured(WakeUp::PsPoll, phone);
+        let beacons = frames(&records, 0x80);
+        assert_eq!(beacons.len(), 30);
+        let (mut called, mut with_group) = (0, 0);
+        for (number, beacon) in beacons.iter().enumerate() {
+            assert_eq!(beacon.len(), 300);
+            assert_eq!((&beacon[4..10], le16(&beacon[2..])), (&BROADCAST[..], 0));
+            assert_eq!(beacon[10..16], [2, 0, 0, 0, 0, 0]);
+            let stamp = u64::from_le_bytes(beacon[24..32].try_into().unwrap());
+            assert_eq!(stamp, 10_000 + 102_400 * number as u64);
+            assert_eq!((le16(&beacon[32..]), le16(&beacon[34..])), (100, 1));
+            let all = elements(beacon);
+            assert_eq!(all[0], (0, &b"airqueue"[..]));
+            let (id, tim) = all[1];
+            let dtim_count = (3 - number % 3) % 3;
+            assert_eq!((id, usize::from(tim[0]), tim[1]), (5, dtim_count, 3));
+            // The association id is the station's number and one: bit 0 of the bitmap belongs to id 0.
+            let association = phone as usize + 1;
+            let first = usize::from(tim[2] & !1) / 2 * 2;
+            let byte = (association / 8).checked_sub(first).and_then(|at| tim[3..].get(at));
+            let bit = byte.is_some_and(|byte| byte & 1 << (association % 8) != 0);
+            assert_eq!(tim[3..].iter().map(|byte| byte.count_ones()).sum::<u32>(), u32::from(bit));
+            called += u32::from(bit);
+            with_group += u32::from(tim[2] & 1);
+            assert!(dtim_count == 0 || tim[2] & 1 == 0, "packets to all follow a DTIM");
+        }
+        // Packets at 1, 301, ... 2701 ms, and a DTIM each 307.2 ms.
+        assert_eq!((called, with_group), (10, 10));
+    }
+}
+
+#[test]
+fn polls_say_who_asks_and_data_say_that_more_wait() {
+    let records = captured(WakeUp::PsPoll, 1);
+    let polls = frames(&records, 0xa4);
+    assert_eq!(polls.len(), 20, "two packets behind each of ten beacons");
+    for poll in polls {
+        assert_eq!((poll.len(), poll[1] & 0x10), (20, 0x10));
+        assert_eq!(le16(&poll[2..]), 0xc000 | 2);
+        assert_eq!(poll[10..16], [2, 0, 0, 0, 0, 1]);
+    }
+    let (to_all, to_phone): (Vec<_>, Vec<_>) =
+        frames(&records, 0x08).into_iter().partition(|data| data[4..10] == BROADCAST);
+    let more: Vec<bool> = to_phone.iter().map(|data| data[1] & 0x20 != 0).collect();
+    assert_eq!(more, [true, false].repeat(10));
+    assert_eq!(to_all.len(), 10);
+    assert!(to_all.iter().all(|data| data[1] & 0x20 == 0 && le16(&data[2..]) == 0));
+    // To the local broadcast address.
+    assert!(to_all.iter().all(|data| data[48..52] == [0xff; 4]));
+}
+
+#[test]
+fn null_frames_say_who_sleeps() {
+    let records = captured(WakeUp::Null { timeout: Span::from_millis(50) }, 1);
+    let nulls = frames(&records, 0x48);
+    let sleeps: Vec<bool> = nulls.iter().map(|null| null[1] & 0x10 != 0).collect();
+    // The first packets come while the station is still awake.
+    assert_eq!(sleeps, [[true].repeat(1), [false, true].repeat(9)].concat());
+    assert!(nulls.iter().all(|null| null.len() == 28 && null[10..16] == [2, 0, 0, 0, 0, 1]));
+    let numbers: Vec<u32> = nulls.iter().map(|null| u32::from(le16(&null[22..])) >> 4).collect();
+    assert_eq!(numbers, (0..19).collect::<Vec<u32>>());
+}

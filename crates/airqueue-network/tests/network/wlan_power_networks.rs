@@ -1,0 +1,215 @@
+//! Random cells with beacons and stations that sleep.
+
+use crate::cells;
+use crate::cells::{CellSpec, DCF_OVERHEAD, EDCA_OVERHEAD, Flow, cell, dcf, edca, rate, saturated};
+use crate::wlan_power::{AP, INTERVAL, at_once, beacons, sleeper};
+use airqueue_core::{DataRate, Limit, Seed, Span, Time};
+use airqueue_network::FlowId;
+use airqueue_network::network::Network;
+use airqueue_network::wlan::tap::Recording;
+use airqueue_network::wlan::{BeaconSpec, PowerSaveSpec, WakeUp};
+use airqueue_qdisc::QueueSpec;
+use airqueue_transport::traffic::Arrivals;
+use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::{
+    AccessCategory, Band, Capability, Format, GuardInterval, Mcs, Preamble, Width, dsss, ht,
+};
+use proptest::prelude::*;
+
+/// When sources stop.
+const STOP: Time = Time::from_nanos(2_000_000_000);
+
+#[derive(Clone, Copy, Debug)]
+struct Station {
+    sleeps: Option<WakeUp>,
+    listen_interval: u32,
+    dtims: bool,
+    /// Rates of the flows from the access point and to it, in kb/s; 0: none.
+    down: u64,
+    up: u64,
+    category: usize,
+}
+
+fn stations() -> impl Strategy<Value = Vec<Station>> {
+    let wake_up = prop_oneof![
+        Just(None),
+        Just(Some(WakeUp::PsPoll)),
+        (1i64..200).prop_map(|ms| Some(WakeUp::Null { timeout: Span::from_millis(ms) })),
+    ];
+    let rates = prop_oneof![Just(0u64), 1u64..300];
+    let station = (wake_up, 1u32..4, any::<bool>(), rates.clone(), rates, 0usize..4);
+    let station = station.prop_map(|(sleeps, listen_interval, dtims, down, up, category)| {
+        Station { sleeps, listen_interval, dtims, down, up, category }
+    });
+    prop::collection::vec(station, 1..6)
+}
+
+/// A radio, the MAC of its stations, and the header and the rate of data frames.
+fn layer(aggregates: bool, behaviour: Behaviour) -> (Radio, MacConfig, u32) {
+    let rules = behaviour.rules();
+    if !aggregates {
+        let radio = Radio::new(dsss(Preamble::Long, rules.conventions), rules);
+        let mac = dcf(&radio.phy);
+        return (radio, mac, DCF_OVERHEAD);
+    }
+    let most = Capability { width: Width::MHZ_20, streams: 1 };
+    let radio = Radio::new(ht(Band::Ghz5, most, rules.conventions).unwrap(), rules);
+    let mac = MacConfig { aggregation: Some(Aggregation::STANDARD), ..edca(&radio.phy) };
+    (radio, mac, EDCA_OVERHEAD)
+}
+
+fn network(
+    stations: &[Station],
+    to_all: u64,
+    (aggregates, behaviour): (bool, Behaviour),
+) -> CellSpec {
+    let (radio, mac, overhead_bytes) = layer(aggregates, behaviour);
+    let scheme = Mcs {
+        format: Format::Ht,
+        index: 7,
+        streams: 1,
+        width: Width::MHZ_20,
+        guard: GuardInterval::Ns800,
+    };
+    let fast = if aggregates { radio.phy.mcs_index(scheme).unwrap() } else { rate(&radio.phy, 11) };
+    let mac = MacConfig {
+        // Nothing is given up for want of luck.
+        short_retry_limit: 1000,
+        long_retry_limit: 1000,
+        lifetime: Span::from_secs(1000),
+        ..mac
+    };
+    let count = stations.len();
+    let mut spec = cell(radio, vec![mac; count + 1]);
+    for station in &mut spec.stations {
+        station.queues.fill(QueueSpec::new(Limit::Packets(5)));
+    }
+    let mut of_ap = beacons(&spec.radio);
+    (of_ap.first, of_ap.buffer_packets) = (None, 3);
+    of_ap.group_buffer_packets = 4;
+    spec.beacons = vec![of_ap];
+    let flow = |from: u32, to: u32, kbps: u64, category: usize| {
+        let ac = AccessCategory::at(if aggregates { category } else { 0 });
+        let mut flow = saturated(from, to, ac, fast, 700);
+        let arrivals = Arrivals::Poisson(DataRate::from_bps(kbps * 1000).unwrap());
+        (flow.source.arrivals, flow.source.stop) = (arrivals, STOP);
+        Flow { name: format!("{from} to {to}"), overhead_bytes, ..flow }
+    };
+    for (id, of) in (1..).zip(stations) {
+        if let Some(wake_up) = of.sleeps {
+            let dozes = sleeper(&spec.radio, StationId(id), wake_up);
+            let (listen_interval, dtims) = (of.listen_interval, of.dtims);
+            spec.sleepers.push(PowerSaveSpec { listen_interval, dtims, ..dozes });
+        }
+        if of.down > 0 {
+            spec.flows.push(flow(0, id, of.down, of.category));
+        }
+        if of.up > 0 {
+            spec.flows.push(flow(id, 0, of.up, of.category));
+        }
+    }
+    if to_all > 0 {
+        let rate = spec.radio.phy.slowest_basic();
+        spec.flows.push(Flow { rate, ..flow(0, 0, to_all, 1) });
+    }
+    spec
+}
+
+fn behaviours() -> impl Strategy<Value = (bool, Behaviour)> {
+    prop_oneof![
+        Just((false, Behaviour::Standard)),
+        Just((false, Behaviour::Ns2)),
+        Just((true, Behaviour::Standard)),
+        Just((true, Behaviour::Ns3)),
+    ]
+}
+
+fn counts(model: &Network, flows: usize) -> Vec<[u64; 5]> {
+    let in_transit = model.in_transit();
+    let one = |(flow, &left): (usize, &u64)| {
+        let of = model.flow(FlowId(flow as u32));
+        let [dropped, given_up] = [of.dropped, of.given_up].map(|count| count.packets);
+        [of.offered.packets, of.delivered.packets, dropped, given_up, left]
+    };
+    (0..flows).zip(&in_transit).map(one).collect()
+}
+
+proptest! {
+    #![proptest_config(crate::random_networks::cases(150))]
+
+    /// At any time offered = delivered + dropped + given up + in transit. Power save loses nothing but what its buffers
+    /// have no room for: once sources are silent and all beacons have been heard, every packet has been delivered or
+    /// dropped, and the packets given up are those that the buffers dropped.
+    #[test]
+    fn power_save_loses_nothing_but_what_its_buffers_drop(
+        stations in stations(), to_all in prop_oneof![Just(0u64), 1u64..60],
+        layer in behaviours(), seed: u64, stop_ms in 1i64..2500,
+    ) {
+        let spec = network(&stations, to_all, layer);
+        let mut sim = spec.start(Seed(seed));
+        sim.run_until(Time::ZERO + Span::from_millis(stop_ms));
+        for [offered, delivered, dropped, given_up, left] in counts(&sim.model, spec.flows.len()) {
+            prop_assert_eq!(offered, delivered + dropped + given_up + left);
+        }
+        sim.run_until(cells::at(8));
+        let mut unheard = 0;
+        let mut lost = 0;
+        for (flow, count) in spec.flows.iter().zip(counts(&sim.model, spec.flows.len())) {
+            let [offered, delivered, dropped, given_up, left] = count;
+            prop_assert_eq!((left, offered), (0, delivered + dropped + given_up), "{}", flow.name);
+            lost += given_up;
+            // Nobody acknowledges a packet to all: one that collides is lost.
+            unheard += if flow.to == AP && flow.from == AP { given_up } else { 0 };
+        }
+        let wlan = sim.model.wlan();
+        let slept = spec.sleepers.iter().map(|of| wlan.sleep(of.station, sim.now()).unwrap());
+        let full: u64 = slept.map(|of| of.dropped).sum();
+        prop_assert_eq!(lost - unheard, full);
+        prop_assert!(unheard >= wlan.beacons(AP).unwrap().group_dropped);
+        let beacons = wlan.beacons(AP).unwrap();
+        let due = (8_000_000_000 / INTERVAL.as_nanos()) as u64;
+        prop_assert!((due..=due + 1).contains(&(beacons.sent + beacons.skipped)));
+    }
+
+    /// How many stations are simulated together, and whether a tap listens, changes nothing.
+    #[test]
+    fn how_stations_are_simulated_changes_nothing(
+        stations in stations(), to_all in 0u64..60, layer in behaviours(), seed: u64,
+    ) {
+        let spec = network(&stations, to_all, layer);
+        let run = |together: usize, tapped: bool| {
+            let mut sim = CellSpec { together, ..spec.clone() }.start(Seed(seed));
+            if tapped {
+                sim.model.wlan_mut().plug(Box::new(Recording::default()));
+            }
+            sim.run_until(cells::at(2));
+            let wlan = sim.model.wlan();
+            let slept: Vec<_> =
+                spec.sleepers.iter().map(|of| wlan.sleep(of.station, sim.now())).collect();
+            let of_stations: Vec<_> =
+                (0..spec.stations.len() as u32).map(|at| *wlan.station(StationId(at))).collect();
+            (counts(&sim.model, spec.flows.len()), slept, wlan.beacons(AP), of_stations)
+        };
+        let alone = run(usize::MAX, false);
+        prop_assert_eq!(&run(2, false), &alone);
+        prop_assert_eq!(&run(2, true), &alone);
+        prop_assert_eq!(&run(usize::MAX, true), &alone);
+    }
+}
+
+/// A saturated source neither stops a sleeping station from sleeping nor holds others up.
+#[test]
+fn a_saturated_source_and_a_sleeping_station() {
+    let radio = cells::b();
+    let fast = rate(&radio.phy, 11);
+    let mut spec = cell(radio, vec![dcf(&cells::b().phy); 3]);
+    spec.beacons = vec![BeaconSpec { access: at_once(&spec.radio), ..beacons(&spec.radio) }];
+    spec.sleepers = vec![sleeper(&spec.radio, StationId(1), WakeUp::PsPoll)];
+    let ac = AccessCategory::FIRST;
+    spec.flows = vec![saturated(0, 1, ac, fast, 1000), saturated(0, 2, ac, fast, 1000)];
+    let mut sim = spec.start(Seed(1));
+    sim.run_until(cells::at(10));
+    let [sleeps, wakes] = [0, 1].map(|at| sim.model.flow(FlowId(at)).delivered.packets);
+    assert!(sleeps > 100 && wakes > 2000, "{sleeps} and {wakes}");
+}

@@ -1,0 +1,70 @@
+//! The keys of beacons and of stations that sleep.
+
+use crate::quantity::{Duration, Packets, Quantity, Rate, Size};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The beacons of an access point, and what it keeps for stations that sleep (IEEE 802.11-2016, 11.1.3 and 11.2.3).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BeaconsTable {
+    /// The access point; a group: each of its members.
+    pub(crate) station: String,
+    /// Time from one beacon to the next. The default is `102.4 ms`, 100 time units.
+    pub(crate) interval: Option<Quantity<Duration>>,
+    /// When the first beacon is due. The default is drawn from the first interval, for each access point and replication.
+    pub(crate) first: Option<Quantity<Duration>>,
+    /// Every so many beacons, a beacon is a DTIM. The default is 2, hostapd's.
+    #[schemars(range(min = 1, max = 255))]
+    pub(crate) dtim_period: Option<u32>,
+    /// Length of a beacon, header and FCS included. The default is `300 B`.
+    pub(crate) size: Option<Quantity<Size>>,
+    /// Rate of beacons. The default is the slowest basic rate.
+    pub(crate) rate: Option<Quantity<Rate>>,
+    /// AIFSN of beacons and of the packets to all stations behind a DTIM. The default is that of the access point's
+    /// voice, or of its only queue.
+    #[schemars(range(min = 1))]
+    pub(crate) aifsn: Option<u32>,
+    /// Contention window of these frames, which does not grow: nobody acknowledges them. The default is likewise; `0` has
+    /// an idle medium used at once, as the beacons of many access points do.
+    pub(crate) cw: Option<u32>,
+    /// Packets that the access point keeps for a station that sleeps, in each access category. The oldest is dropped for
+    /// one more. The default is `64 packets`, that of Linux's mac80211.
+    pub(crate) buffer: Option<Quantity<Packets>>,
+    /// Packets to all stations that the access point keeps for the next DTIM, likewise. The default is `128 packets`,
+    /// that of Linux's mac80211.
+    pub(crate) group_buffer: Option<Quantity<Packets>>,
+}
+
+/// A station that sleeps while it has no traffic (IEEE 802.11-2016, 11.2.3).
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PowerSaveTable {
+    /// The station's access point. The default is the only one that sends beacons.
+    pub(crate) access_point: Option<String>,
+    /// How the station gets what waits for it. The default is null.
+    pub(crate) wake_up: Option<WakeUpName>,
+    /// With null, how long the station stays awake after its last packet. The default is `100 ms`, that of Linux's
+    /// mac80211.
+    pub(crate) timeout: Option<Quantity<Duration>>,
+    /// The station wakes up for every beacon of this number. The default is 1.
+    #[schemars(range(min = 1))]
+    pub(crate) listen_interval: Option<u32>,
+    /// Whether the station also wakes up for each DTIM and for the packets to all stations behind it. The default is true.
+    pub(crate) dtims: Option<bool>,
+    /// How long the station waits for a beacon that is late. The default is `10 ms`.
+    pub(crate) beacon_wait: Option<Quantity<Duration>>,
+    /// Rate of null frames and PS-Polls. The default is the slowest basic rate.
+    pub(crate) rate: Option<Quantity<Rate>>,
+}
+
+/// How a station that sleeps gets what waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WakeUpName {
+    /// Null frames tell the access point when the station wakes up and when it goes to sleep; in between the station stays
+    /// awake until it has had no traffic for `timeout`.
+    Null,
+    /// The station asks for each packet by a PS-Poll, and sleeps again at once.
+    PsPoll,
+}

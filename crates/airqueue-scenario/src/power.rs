@@ -1,0 +1,248 @@
+//! The keys of beacons and of stations that sleep.
+
+use super::error::{Result, error, wrong};
+use super::file::{BeaconsTable, File, PowerSaveTable, WakeUpName};
+use super::links::decodes;
+use super::medium::Medium;
+use super::quantity::{Packets, Quantity, Rate};
+use super::stations::Stations;
+use airqueue_core::Span;
+use airqueue_network::wlan::{BeaconSpec, PowerSaveSpec, WakeUp};
+use airqueue_wifi::RateIndex;
+use airqueue_wifi::mac::{CategoryConfig, Txop};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::{AccessCategory, Phy};
+
+/// 100 time units of 1024 µs.
+const INTERVAL: Span = Span::from_micros(102_400);
+/// hostapd's `dtim_period`.
+const DTIM_PERIOD: u32 = 2;
+/// The DTIM period is one byte of the TIM, and the beacon interval two (9.4.2.6, 9.4.1.3).
+const MOST_DTIM_PERIOD: u32 = 255;
+const MOST_INTERVAL: Span = Span::from_micros(65_535 * 1_024);
+const LEAST_INTERVAL: Span = Span::from_micros(1_024);
+const BEACON_BYTES: u32 = 300;
+/// `dynamic_ps_timeout` of Linux's mac80211.
+const TIMEOUT: Span = Span::from_millis(100);
+const BEACON_WAIT: Span = Span::from_millis(10);
+
+/// Beacons, and stations that sleep.
+pub(super) struct Power {
+    pub(super) beacons: Vec<BeaconSpec>,
+    pub(super) sleepers: Vec<PowerSaveSpec>,
+}
+
+/// The inputs.
+struct Given<'a> {
+    stations: &'a Stations,
+    phy: &'a Phy,
+    medium: &'a Medium,
+}
+
+impl Power {
+    pub(super) fn new(
+        file: &File,
+        stations: &Stations,
+        phy: &Phy,
+        medium: &Medium,
+    ) -> Result<Power> {
+        let given = Given { stations, phy, medium };
+        let mut beacons = Vec::new();
+        for (at, table) in file.beacons.iter().enumerate() {
+            given.beacons(&format!("beacons[{at}]"), table, &mut beacons)?;
+        }
+        let mut sleepers = Vec::new();
+        for (at, ids) in stations.members.iter().enumerate() {
+            let Some(table) = &file.stations[at].power_save else { continue };
+            let key = format!("stations[{at}].power_save");
+            for id in ids.clone() {
+                sleepers.push(given.sleeper(&key, table, id, &beacons)?);
+            }
+        }
+        Ok(Power { beacons, sleepers })
+    }
+}
+
+impl Given<'_> {
+    fn beacons(&self, key: &str, table: &BeaconsTable, all: &mut Vec<BeaconSpec>) -> Result<()> {
+        let interval = table.interval.as_ref().map_or(INTERVAL, |interval| interval.value);
+        if !(LEAST_INTERVAL..=MOST_INTERVAL).contains(&interval) {
+            let problem = "expected 1.024 ms to 67.1 s, the time units of a beacon's 16 bits";
+            return wrong(format_args!("{key}.interval"), problem);
+        }
+        let dtim_period = table.dtim_period.unwrap_or(DTIM_PERIOD);
+        if !(1..=MOST_DTIM_PERIOD).contains(&dtim_period) {
+            let problem = format_args!("found {dtim_period}, expected 1 to {MOST_DTIM_PERIOD}");
+            return wrong(format_args!("{key}.dtim_period"), problem);
+        }
+        let rate = self.rate(&format!("{key}.rate"), table.rate.as_ref())?;
+        let bytes = table.size.as_ref().map_or(BEACON_BYTES, |size| size.value);
+        let (least, most) = (BeaconSpec::LEAST_BYTES, self.phy.max_mpdu_bytes(rate));
+        if !(least..=most).contains(&bytes) {
+            let problem = format_args!("found {bytes} B, expected {least} to {most} B");
+            return wrong(format_args!("{key}.size"), problem);
+        }
+        let packets = |of: &Option<Quantity<Packets>>, usual| {
+            of.as_ref().map_or(usual, |packets| packets.value as usize)
+        };
+        let found = self.stations.find(format_args!("{key}.station"), &table.station)?;
+        for id in found.ids {
+            let station = StationId(id as u32);
+            if all.iter().any(|other| other.station == station) {
+                let name = self.stations.name(id);
+                let problem = format_args!("{name:?} has a table of beacons before this one");
+                return wrong(format_args!("{key}.station"), problem);
+            }
+            all.push(BeaconSpec {
+                station,
+                interval,
+                first: table.first.as_ref().map(|first| first.value),
+                dtim_period,
+                bytes,
+                rate,
+                access: self.beacon_access(key, table, id)?,
+                buffer_packets: packets(&table.buffer, BeaconSpec::BUFFER_PACKETS),
+                group_buffer_packets: packets(
+                    &table.group_buffer,
+                    BeaconSpec::GROUP_BUFFER_PACKETS,
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// Management frames are sent as voice (10.2.4.2): by the parameters of the highest category.
+    fn access(&self, station: usize) -> CategoryConfig {
+        let categories = &self.stations.specs[station].mac.categories;
+        let highest = *categories.last().expect("a station has an access category");
+        CategoryConfig { txop: Txop::One, ..highest }
+    }
+
+    fn beacon_access(
+        &self,
+        key: &str,
+        table: &BeaconsTable,
+        station: usize,
+    ) -> Result<CategoryConfig> {
+        let mut access = self.access(station);
+        if let Some(aifsn) = table.aifsn {
+            if !(1..=15).contains(&aifsn) {
+                let problem = format_args!("found {aifsn}, expected 1 to 15");
+                return wrong(format_args!("{key}.aifsn"), problem);
+            }
+            access.aifsn = aifsn;
+        }
+        if let Some(cw) = table.cw {
+            if cw > 32_767 || !(cw + 1).is_power_of_two() {
+                let problem =
+                    format_args!("found {cw}, expected one less than a power of two, 0 to 32767");
+                return wrong(format_args!("{key}.cw"), problem);
+            }
+            access.w_min = cw + 1;
+        }
+        access.w_max = access.w_min;
+        Ok(access)
+    }
+
+    fn rate(&self, key: &str, rate: Option<&Quantity<Rate>>) -> Result<RateIndex> {
+        match rate {
+            None => Ok(self.phy.slowest_basic()),
+            Some(rate) => self.phy.rate_index(rate.value).map_err(|problem| error(key, problem)),
+        }
+    }
+
+    fn sleeper(
+        &self,
+        key: &str,
+        table: &PowerSaveTable,
+        id: usize,
+        beacons: &[BeaconSpec],
+    ) -> Result<PowerSaveSpec> {
+        let access_point = self.access_point(key, table, id, beacons)?;
+        let polls = table.wake_up == Some(WakeUpName::PsPoll);
+        let positive = |name: &str, given: Option<Span>, usual: Span| match given {
+            Some(Span::ZERO) => wrong(format_args!("{key}.{name}"), "it must be more than 0 s"),
+            given => Ok(given.unwrap_or(usual)),
+        };
+        let timeout = table.timeout.as_ref().map(|timeout| timeout.value);
+        if polls && timeout.is_some() {
+            let problem = "with PS-Polls the station sleeps again at once; leave it out";
+            return wrong(format_args!("{key}.timeout"), problem);
+        }
+        let wake_up = match polls {
+            true => WakeUp::PsPoll,
+            false => WakeUp::Null { timeout: positive("timeout", timeout, TIMEOUT)? },
+        };
+        let listen_interval = table.listen_interval.unwrap_or(1);
+        if listen_interval == 0 {
+            let problem = "found 0, expected at least 1";
+            return wrong(format_args!("{key}.listen_interval"), problem);
+        }
+        let wait = table.beacon_wait.as_ref().map(|wait| wait.value);
+        Ok(PowerSaveSpec {
+            station: StationId(id as u32),
+            access_point: StationId(access_point as u32),
+            wake_up,
+            listen_interval,
+            dtims: table.dtims.unwrap_or(true),
+            beacon_wait: positive("beacon_wait", wait, BEACON_WAIT)?,
+            rate: self.rate(&format!("{key}.rate"), table.rate.as_ref())?,
+            access: self.request_access(id, polls),
+        })
+    }
+
+    /// PS-Polls are sent as best effort, so that fewer of them meet behind a beacon (10.2.4.2).
+    fn request_access(&self, station: usize, polls: bool) -> CategoryConfig {
+        let categories = &self.stations.specs[station].mac.categories;
+        match categories.get(AccessCategory::BEST_EFFORT.index()) {
+            Some(&best_effort) if polls => CategoryConfig { txop: Txop::One, ..best_effort },
+            _ => self.access(station),
+        }
+    }
+
+    fn access_point(
+        &self,
+        key: &str,
+        table: &PowerSaveTable,
+        id: usize,
+        beacons: &[BeaconSpec],
+    ) -> Result<usize> {
+        let key = format!("{key}.access_point");
+        let found = match (&table.access_point, beacons) {
+            (Some(name), _) => {
+                let found = self.stations.find(&key, name)?;
+                if found.group {
+                    let problem = format_args!("{name:?} is a group; name one of its members");
+                    return wrong(key, problem);
+                }
+                found.ids.start
+            }
+            (None, [only]) => only.station.index(),
+            (None, _) => {
+                let problem = match beacons.is_empty() {
+                    true => "no station sends beacons; give [[beacons]] with the access point",
+                    false => {
+                        "several stations send beacons; say which is the station's access point"
+                    }
+                };
+                return wrong(key, problem);
+            }
+        };
+        let (name, of) = (self.stations.name(found), self.stations.name(id));
+        let sends = |at: usize| beacons.iter().any(|of| of.station.index() == at);
+        if !sends(found) {
+            let problem = format_args!("{name:?} sends no beacons; give it a table [[beacons]]");
+            return wrong(key, problem);
+        }
+        if sends(id) {
+            let problem = format_args!("{of:?} sends beacons, and does not sleep");
+            return wrong(key, problem);
+        }
+        let reach = &self.medium.reach;
+        if !decodes(reach, found, id) || !decodes(reach, id, found) {
+            let problem = format_args!("{of:?} and {name:?} cannot decode each other's frames");
+            return wrong(key, problem);
+        }
+        Ok(found)
+    }
+}

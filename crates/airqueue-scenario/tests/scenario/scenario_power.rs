@@ -1,0 +1,161 @@
+//! Beacons, sleep and packets to all stations in scenarios.
+
+use crate::scenarios::refusal_of;
+use airqueue_core::{Seed, Span};
+use airqueue_scenario::Scenario;
+use serde_json::{Value, json};
+
+/// An access point with beacons, a phone that sleeps, and a laptop.
+fn home() -> Value {
+    json!({
+        "duration": "200 s",
+        "phy": {"standard": "802.11n", "width": "20 MHz"},
+        "beacons": [{"station": "ap", "first": "5 ms", "aifsn": 1, "cw": 0}],
+        "stations": [
+            {"name": "ap"},
+            {"name": "phone", "power_save": {}},
+            {"name": "laptop"}
+        ],
+        "flows": [
+            {"name": "down", "from": "ap", "to": "phone", "source": "cbr",
+             "packet_rate": "1.7 packets/s", "size": "200 B"},
+            {"name": "all", "from": "ap", "to": "*", "source": "cbr",
+             "packet_rate": "3.3 packets/s", "size": "500 B"}
+        ]
+    })
+}
+
+fn results(scenario: &Value) -> Value {
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let mut run = scenario.start(Seed(1)).unwrap();
+    run.advance(Span::from_secs(1000));
+    serde_json::from_str(&run.results()).unwrap()
+}
+
+fn number(of: &Value) -> f64 {
+    of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
+}
+
+#[test]
+fn figures_say_how_beacons_and_sleep_go() {
+    let all = results(&home());
+    let beacons = &all["beacons"]["ap"];
+    assert!((1953..=1954).contains(&beacons["sent"].as_u64().unwrap()), "200 s / 102.4 ms");
+    // 20 µs preamble, and symbols of 4 µs with 24 bits at 6 Mb/s for 16 + 300 · 8 + 6 bits: 424 µs.
+    let airtime = number(&beacons["sent"]) * 424e-6 / 200.0;
+    assert!((number(&beacons["airtime_ratio"]) - airtime).abs() < 1e-9);
+    assert_eq!(beacons["skipped"], 0);
+    assert!((659..=661).contains(&beacons["group_packets"].as_u64().unwrap()));
+    let sleep = &all["sleep"]["phone"];
+    assert!((0.5..1.0).contains(&number(&sleep["asleep_ratio"])), "{sleep}");
+    assert_eq!(sleep["dropped_packets"], 0);
+    assert!(number(&sleep["kept_packets"]) > 300.0, "{sleep}");
+    let delay = number(&all["flows"]["down"]["delay_mean_s"]);
+    assert!((0.03..0.06).contains(&delay), "half a beacon interval: {delay}");
+    let to_all = &all["flows"]["all"];
+    assert!(number(&to_all["delay_max_s"]) < 2.1 * 0.1024, "a DTIM comes every 204.8 ms");
+    assert_eq!(to_all["given_up_packets"], 0);
+    assert_eq!(all["beacons"].as_object().unwrap().len(), 1);
+    assert_eq!(all["sleep"].as_object().unwrap().len(), 1);
+}
+
+/// What nobody asks for is not there.
+#[test]
+fn a_scenario_without_beacons_has_none() {
+    let mut plain = home();
+    plain["beacons"] = json!([]);
+    plain["stations"][1] = json!({"name": "phone"});
+    let all = results(&plain);
+    assert_eq!((all["beacons"].clone(), all["sleep"].clone()), (json!({}), json!({})));
+    assert!(number(&all["flows"]["all"]["delay_max_s"]) < 0.01);
+    assert!(number(&all["flows"]["down"]["delay_max_s"]) < 0.01);
+}
+
+/// A station that does not wake up for DTIMs misses the packets to all stations.
+#[test]
+fn dtims_are_for_those_that_listen() {
+    let mut deaf = home();
+    deaf["flows"].as_array_mut().unwrap().remove(0);
+    deaf["stations"][1]["power_save"] =
+        json!({"wake_up": "ps-poll", "listen_interval": 50, "dtims": false});
+    let heard = |scenario: &Value| {
+        let all = results(scenario);
+        (
+            number(&all["sleep"]["phone"]["group_packets"]),
+            number(&all["beacons"]["ap"]["group_packets"]),
+        )
+    };
+    let (none, sent) = heard(&deaf);
+    assert!(none == 0.0 && sent > 600.0);
+    deaf["stations"][1]["power_save"]["dtims"] = json!(true);
+    let (received, sent) = heard(&deaf);
+    assert!((received - sent).abs() < 2.0, "{received} of {sent}");
+}
+
+#[test]
+fn groups_of_stations_sleep() {
+    let mut many = home();
+    many["stations"][1]["count"] = json!(3);
+    many["flows"][0]["to"] = json!("phone");
+    let all = results(&many);
+    let names: Vec<_> = all["sleep"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["phone1", "phone2", "phone3"]);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let refusal = |pointer: &str, value: Value| {
+        let mut wrong = home();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        wrong.pointer_mut(parent).unwrap()[key] = value;
+        refusal_of(wrong)
+    };
+    let cases = [
+        (
+            "/beacons/0/station",
+            json!("app"),
+            "beacons[0].station: there is no station or group \"app\"",
+        ),
+        ("/beacons/0/interval", json!("1 ms"), "beacons[0].interval: expected 1.024 ms"),
+        ("/beacons/0/dtim_period", json!(0), "beacons[0].dtim_period: found 0"),
+        ("/beacons/0/size", json!("20 B"), "beacons[0].size: found 20 B, expected 64"),
+        ("/beacons/0/rate", json!("7 Mb/s"), "beacons[0].rate: "),
+        ("/beacons/0/cw", json!(6), "beacons[0].cw: found 6"),
+        ("/beacons/0/aifsn", json!(0), "beacons[0].aifsn: found 0"),
+        ("/stations/1/power_save/timeout", json!("0 s"), "stations[1].power_save.timeout: "),
+        (
+            "/stations/1/power_save/listen_interval",
+            json!(0),
+            "stations[1].power_save.listen_interval: ",
+        ),
+        (
+            "/stations/1/power_save/access_point",
+            json!("laptop"),
+            "stations[1].power_save.access_point: \"laptop\" sends no beacons",
+        ),
+        (
+            "/stations/0/power_save",
+            json!({}),
+            "stations[0].power_save.access_point: \"ap\" sends beacons, and does not sleep",
+        ),
+        ("/beacons", json!([]), "stations[1].power_save.access_point: no station sends beacons"),
+        ("/flows/1/source", json!("tcp"), "flows[1].source: TCP has one receiver"),
+        ("/flows/1/via", json!(["laptop"]), "flows[1].via: "),
+        (
+            "/flows/1/phy_rate",
+            json!("HT-MCS3"),
+            "flows[1].phy_rate: packets to all stations have a rate before",
+        ),
+    ];
+    for (pointer, value, expected) in cases {
+        let refusal = refusal(pointer, value);
+        assert!(refusal.starts_with(expected), "{refusal:?} does not begin with {expected:?}");
+    }
+    let mut both = home();
+    both["stations"][1]["power_save"] = json!({"wake_up": "ps-poll", "timeout": "1 s"});
+    assert!(refusal_of(both).starts_with("stations[1].power_save.timeout: with PS-Polls"));
+    let mut twice = home();
+    let again = twice["beacons"][0].clone();
+    twice["beacons"].as_array_mut().unwrap().push(again);
+    assert!(refusal_of(twice).starts_with("beacons[1].station: \"ap\" has a table"));
+}
