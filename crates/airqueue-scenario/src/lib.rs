@@ -87,7 +87,10 @@ pub struct Scenario {
     buffers: Option<Buffers>,
     /// Hops of the messages by which stations compute limits.
     messages: Option<Messages>,
-    limits_count_frame_in_hand: bool,
+    /// Whether limits that `buffers` sets for the queues of single flows count the frame that the MAC holds.
+    flow_limits_count_in_hand: bool,
+    /// The smallest limit of a queue that counts the packets that the MAC holds.
+    least_limit: u32,
     /// Positions of the stations, where they matter.
     places: Vec<Place>,
     /// The keys that have their old names in the file.
@@ -152,7 +155,8 @@ impl Scenario {
             hops,
             together: WlanSpec::TOGETHER,
         };
-        let station_delay = file.behaviour.profile().station_delay;
+        let profile = file.behaviour.profile();
+        let station_delay = profile.station_delay;
         let warm_up_ends = Time::ZERO + warm_up;
         let spec =
             NetworkSpec { wlan, station_delay, wires, flows, changes, warm_up: warm_up_ends };
@@ -165,7 +169,8 @@ impl Scenario {
             calls: calls.into(),
             buffers,
             messages,
-            limits_count_frame_in_hand: file.behaviour.profile().limits_count_frame_in_hand,
+            flow_limits_count_in_hand: profile.flow_limits_count_in_hand,
+            least_limit: profile.least_limit,
             places,
             renamed: Vec::new(),
         })
@@ -216,12 +221,6 @@ impl Scenario {
         let route = &flows[flow.index()].route;
         let first = route.first().map(|hop| ends(hop).0);
         first.into_iter().chain(route.iter().map(|hop| ends(hop).1)).collect()
-    }
-
-    /// Whether the limits of queues, under the scenario's behaviour, count the frame that the MAC holds. The engine's
-    /// limits exclude this frame.
-    pub fn limits_count_frame_in_hand(&self) -> bool {
-        self.limits_count_frame_in_hand
     }
 
     /// Duration of counting, after the warm-up.

@@ -1,9 +1,10 @@
 //! The stations of a scenario: each group becomes its members.
 
 use super::error::{Result, error, wrong};
-use super::file::{AccessName, File, MacTable, StationTable};
+use super::file::{AccessName, BehaviourName, File, MacTable, StationTable};
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
+use airqueue_core::Limit;
 use airqueue_core::keys::Layers;
 use airqueue_network::wlan::StationSpec;
 use airqueue_qdisc::queue::check_used;
@@ -80,6 +81,29 @@ pub(super) fn check_name(key: &str, name: &str) -> Result<()> {
     }
     let shown: String = name.chars().take(64).collect();
     wrong(key, format_args!("found {shown:?}, expected 1 to 64 letters, digits, '_' or '-'"))
+}
+
+/// A queue of a station of this behaviour; `key` is the key of its limit, if the file gives a limit.
+pub(super) fn behaving(
+    queue: QueueSpec,
+    behaviour: BehaviourName,
+    key: Option<String>,
+) -> Result<QueueSpec> {
+    let profile = behaviour.profile();
+    let mut queue = queue.counting_in_hand(profile.limits_count_in_hand);
+    if let (true, None, Some(usual)) = (queue.counts_in_hand, &key, profile.usual_limit) {
+        queue.limit = Limit::Packets(usual);
+    }
+    match queue.limit {
+        Limit::Packets(packets) if queue.counts_in_hand && packets < profile.least_limit => {
+            let (name, least) = (profile.name, profile.least_limit);
+            let problem = format_args!(
+                "found {packets}, expected at least {least} packets: {name}'s limits count the frame that the MAC holds"
+            );
+            wrong(key.unwrap_or_default(), problem)
+        }
+        _ => Ok(queue),
+    }
 }
 
 /// Checks a station's own access parameters.
@@ -177,7 +201,9 @@ impl Stations {
         let discipline = DisciplineName::of(&queues);
         check_used(format_args!("{key}.queue"), &table.queue, &[discipline])?;
         let link = Link::Air { aggregates: mac.aggregation.is_some() };
-        let queues = vec![QueueSpec::check(&queues, link)?; mac.categories.len()];
+        let limit = queues.find("limit", |queue| queue.limit.as_ref()).map(|limit| limit.key);
+        let queue = behaving(QueueSpec::check(&queues, link)?, file.behaviour, limit)?;
+        let queues = vec![queue; mac.categories.len()];
         Ok((StationSpec { name: table.name.clone(), mac, queues }, discipline))
     }
 

@@ -88,7 +88,9 @@ class Downloads:
             network["phy"] = {"standard": "802.11a", "rate": "54 Mb/s", "control_rate": "6 Mb/s"}
             network["tcp"] |= {"stack": "ns2"}
         if self.limit is not None:
-            network["stations"] = [{"name": AP, "queue": {"limit": f"{self.limit - 1} packets"}}]
+            # ns-2's limits count the frame that the MAC holds.
+            frames = self.limit if network["behaviour"] == "ns2" else self.limit - 1
+            network["stations"] = [{"name": AP, "queue": {"limit": f"{frames} packets"}}]
         network["stations"].append({"name": "sta", "count": self.connections})
         flow: FlowTable = {"name": "file", "from": AP, "to": "sta", "source": "tcp"}
         network["flows"].append({**flow, "start": "100 ms", "start_spread": "1 s"})
@@ -165,7 +167,7 @@ class Sessions:
         network = _network(files * (self.think_s + 0.15), _WARM_UP_S, tcp)
         queue: QueueTable = {"discipline": self.discipline}
         if self.limit is not None:
-            queue["limit"] = f"{self.limit - 1} packets"
+            queue["limit"] = f"{self.limit} packets"
         network["stations"] = [
             {"name": AP, "queue": queue},
             {"name": "user", "count": self.nodes - 1},

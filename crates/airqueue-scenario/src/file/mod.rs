@@ -130,7 +130,8 @@ pub(super) struct StationTable {
     pub(super) grid: Option<Table<GridTable>>,
     /// Places the members of a group at random in a disc or a rectangle.
     pub(super) random: Option<Table<RandomTable>>,
-    /// Transmit power, for `medium.path_loss`. The default is ns-2's, `0.28183815 W`.
+    /// Transmit power, for `medium.path_loss`. The default is ns-2's, `0.28183815 W`; with the path loss
+    /// ns3 it is ns-3's, `16.0206 dBm`.
     pub(super) power: Option<Quantity<Power>>,
     /// Channel access of the station, where it differs from `mac`.
     #[serde(default)]

@@ -17,6 +17,7 @@ mod pcap_records;
 mod rdqm_field;
 mod scenario_airtime;
 mod scenario_batches;
+mod scenario_behaviours;
 mod scenario_calls;
 mod scenario_changes;
 mod scenario_errors;
