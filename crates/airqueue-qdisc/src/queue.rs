@@ -33,13 +33,7 @@ impl QueueSpec {
     /// A drop-tail queue without a ring.
     pub fn new(limit: Limit) -> QueueSpec {
         let discipline = DisciplineName::DropTail.by_itself();
-        QueueSpec {
-            discipline,
-            limit,
-            link_layer_bytes: 0,
-            ring_packets: 0,
-            counts_in_hand: false,
-        }
+        QueueSpec { discipline, limit, link_layer_bytes: 0, ring_packets: 0, counts_in_hand: false }
     }
 
     /// The queue that tables describe, in front of a link.

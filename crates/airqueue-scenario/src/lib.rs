@@ -18,6 +18,7 @@ mod links;
 pub mod live;
 mod mac;
 mod medium;
+mod message_figures;
 mod messages;
 mod monitor;
 mod nodes;
@@ -84,6 +85,8 @@ pub struct Scenario {
     names: Arc<Names>,
     /// The flows that are calls.
     calls: Arc<[(FlowId, Call)]>,
+    /// The flows of pictures, and after which time a picture is late.
+    pictures: Arc<[(FlowId, Span)]>,
     buffers: Option<Buffers>,
     /// Hops of the messages by which stations compute limits.
     messages: Option<Messages>,
@@ -125,7 +128,7 @@ impl Scenario {
         let buffers = Buffers::new(file, &stations)?;
         let nodes = Nodes::new(file, &stations)?;
         let lasts = warm_up + duration;
-        let (BuiltFlows { flows, hops, calls, .. }, changes, messages) = {
+        let (BuiltFlows { flows, hops, calls, pictures, .. }, changes, messages) = {
             let (stations, phy, medium) = (&stations, &radio.phy, &medium);
             let links = &LinkRates::new(file, stations, phy, &medium.reach)?;
             let controls = RateControls::new(file, stations, links, phy)?;
@@ -144,6 +147,7 @@ impl Scenario {
             return error::wrong("buffers", problem);
         }
         let wires = nodes.wires;
+        let processors = stations.processors;
         let Medium { reach, capture, errors, noise_w, places } = medium;
         let wlan = WlanSpec {
             radio,
@@ -158,8 +162,15 @@ impl Scenario {
         let profile = file.behaviour.profile();
         let station_delay = profile.station_delay;
         let warm_up_ends = Time::ZERO + warm_up;
-        let spec =
-            NetworkSpec { wlan, station_delay, wires, flows, changes, warm_up: warm_up_ends };
+        let spec = NetworkSpec {
+            wlan,
+            station_delay,
+            wires,
+            flows,
+            changes,
+            warm_up: warm_up_ends,
+            processors,
+        };
         let names = Arc::new(Names::new(&spec));
         Ok(Scenario {
             spec,
@@ -167,6 +178,7 @@ impl Scenario {
             warm_up,
             names,
             calls: calls.into(),
+            pictures: pictures.into(),
             buffers,
             messages,
             flow_limits_count_in_hand: profile.flow_limits_count_in_hand,

@@ -194,6 +194,7 @@ fn monitored(spec: &NetworkSpec, id: FlowId) -> Option<MonitoredFlow> {
     let packet_bytes = spec.first_over_air(id)?.size_bytes;
     let back: &[Hop] = match &flow.traffic {
         Traffic::Tcp(tcp) => &tcp.back,
+        Traffic::Answered { back, .. } => back,
         _ => &[],
     };
     let others =
@@ -320,7 +321,8 @@ impl Monitor {
             None => {
                 let Simulation { model, queue: events, .. } = &mut run.network;
                 for &FedQueue { ac, usual, counts_in_hand } in &self.queues[at] {
-                    let counted = packets.map(|packets| Limit::Packets(packets.max(self.least_limit)));
+                    let counted =
+                        packets.map(|packets| Limit::Packets(packets.max(self.least_limit)));
                     let given = if counts_in_hand { counted } else { waiting };
                     model.set_limit(StationId(at as u32), ac, given.unwrap_or(usual), events);
                 }

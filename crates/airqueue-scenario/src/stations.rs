@@ -4,8 +4,9 @@ use super::error::{Result, error, wrong};
 use super::file::{AccessName, BehaviourName, File, MacTable, StationTable};
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
-use airqueue_core::Limit;
 use airqueue_core::keys::Layers;
+use airqueue_core::{Limit, Span};
+use airqueue_network::network::ProcessorSpec;
 use airqueue_network::wlan::StationSpec;
 use airqueue_qdisc::queue::check_used;
 use airqueue_qdisc::{DisciplineName, Link, QueueSpec};
@@ -31,6 +32,8 @@ pub(super) struct Stations {
     pub(super) rates: Vec<Option<RateIndex>>,
     /// The rate control of each station, if the station names its own.
     pub(super) rate_controls: Vec<Option<RateControlName>>,
+    /// The processor of each station, if the station has one.
+    pub(super) processors: Vec<Option<ProcessorSpec>>,
     /// The members of each table.
     pub(super) members: Vec<Range<usize>>,
     by_name: HashMap<String, Named>,
@@ -70,6 +73,37 @@ impl Memory {
             return wrong(format_args!("{key}.{name}"), problem);
         }
         Ok(())
+    }
+}
+
+/// Packets that wait for a processor: Linux's `netdev_max_backlog`.
+const ROOM_PACKETS: u32 = 1000;
+/// Most packets that may wait: memory for them is reserved.
+const MOST_ROOM_PACKETS: u32 = 1 << 20;
+
+/// The processor of a table's stations, if they have one.
+fn processor(key: &str, table: &StationTable) -> Result<Option<ProcessorSpec>> {
+    let room = table.processing_room.as_ref().map(|room| room.value);
+    let Some(rate) = &table.processing_rate else {
+        return match room {
+            Some(_) => wrong(
+                format_args!("{key}.processing_room"),
+                "without processing_rate nothing waits there; give both, or leave it out",
+            ),
+            None => Ok(None),
+        };
+    };
+    let each = Span::from_secs_f64(1.0 / rate.value);
+    if !(rate.value > 0.0 && each > Span::ZERO && each < Span::from_secs(1000)) {
+        let problem = format_args!("found {}, expected 0.001 to 1e9 packets/s", rate.text);
+        return wrong(format_args!("{key}.processing_rate"), problem);
+    }
+    match room.unwrap_or(ROOM_PACKETS) {
+        room @ 1..=MOST_ROOM_PACKETS => Ok(Some(ProcessorSpec { each, room: room as usize })),
+        room => wrong(
+            format_args!("{key}.processing_room"),
+            format_args!("found {room}, expected 1 to {MOST_ROOM_PACKETS} packets"),
+        ),
     }
 }
 
@@ -167,6 +201,7 @@ impl Stations {
         let rate = rate
             .map(|rate| rate_index(&file.phy, phy, format_args!("{key}.rate"), rate))
             .transpose()?;
+        let processor = processor(key, table)?;
         for id in ids.clone() {
             let mut spec = spec.clone();
             if table.count.is_some() {
@@ -176,6 +211,7 @@ impl Stations {
             self.specs.push(spec);
             self.rates.push(rate);
             self.rate_controls.push(table.rate_control);
+            self.processors.push(processor);
         }
         self.members.push(ids);
         Ok(())

@@ -15,6 +15,7 @@ from airqueue.description_words import (
     AckTimerName,
     DisciplineName,
     SizeDistributionName,
+    ThinkDistributionName,
 )
 from airqueue.figures import Figures
 from airqueue.models.file_sizes import mean_segments
@@ -142,6 +143,8 @@ class Sessions:
     """Of the access point's queue."""
     ack_timer: AckTimerName = "segment"
     ack_delay_ms: int = 40
+    pauses: ThinkDistributionName = "exponential"
+    """Law of think times."""
 
     @property
     def name(self) -> str:
@@ -152,6 +155,7 @@ class Sessions:
         words += [self.discipline] * (self.discipline != "droptail")
         words += [self.ack_timer] * (self.ack_timer != "segment")
         words += [f"timer{self.ack_delay_ms}"] * (self.ack_delay_ms != 40)
+        words += [f"{self.pauses}-pauses"] * (self.pauses != "exponential")
         return "-".join(words)
 
     def scenario(self, files: int) -> Description:
@@ -178,6 +182,8 @@ class Sessions:
             "think_time": f"{self.think_s:g} s",
             "whole_segments": True,
         }
+        if self.pauses != "exponential":
+            web["think_distribution"] = self.pauses
         flow: FlowTable = {"name": "page", "from": AP, "to": "user", "source": "web", "web": web}
         network["flows"].append(flow)
         return network

@@ -15,10 +15,13 @@ from airqueue.description import Description
 from airqueue.figures import (
     CallFigures,
     ConnectionFigures,
+    DropFigures,
     FigureOf,
     Figures,
     FlowFigures,
+    FrameFigures,
     Kind,
+    PingFigures,
     QueueFigures,
     StationFigures,
     Summaries,
@@ -30,12 +33,24 @@ KINDS: Final[Mapping[Kind, str]] = {
     "flows": "flow",
     "connections": "flow",
     "calls": "flow",
+    "pings": "flow",
+    "frames": "flow",
+    "drops": "flow and place",
     "stations": "station",
     "queues": "queue",
 }
 """Kind of a named thing -> title of the column of its names."""
 
-Named = FlowFigures | ConnectionFigures | CallFigures | StationFigures | QueueFigures
+Named = (
+    FlowFigures
+    | ConnectionFigures
+    | CallFigures
+    | PingFigures
+    | FrameFigures
+    | DropFigures
+    | StationFigures
+    | QueueFigures
+)
 """Figures of one that has a name."""
 
 

@@ -21,6 +21,7 @@ mod scenario_behaviours;
 mod scenario_calls;
 mod scenario_changes;
 mod scenario_errors;
+mod scenario_felt;
 mod scenario_figures;
 mod scenario_fuzz;
 mod scenario_mcs;

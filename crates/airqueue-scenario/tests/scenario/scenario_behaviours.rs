@@ -44,7 +44,8 @@ fn limits_count_what_the_simulator_counts() {
 #[test]
 fn aggregated_packets_count_until_they_are_acknowledged() {
     let inside = |behaviour: &str| {
-        let scenario = overloaded(behaviour, "802.11n", "300 Mb/s", &json!({"limit": "10 packets"}));
+        let scenario =
+            overloaded(behaviour, "802.11n", "300 Mb/s", &json!({"limit": "10 packets"}));
         let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
         let mut run = scenario.start(Seed(3)).unwrap();
         let mut most = 0;
