@@ -11,17 +11,13 @@ from .scenario import IP_UDP_HEADER_BYTES, Cell, Edca, NotModelledError, Radio, 
 
 RECEIVER = "receiver"
 # Where the peers' stations stand, and how frames fade there: ns-2's two-ray ground on 10 m; ns-3's
-# log-distance loss, transmit power and least preamble that its default PHY detects, on 1 m.
+# log-distance loss and the other defaults of its radio, on 1 m.
 CIRCLE = {"ns2": "10 m", "ns3": "1 m"}
 LIFETIME = "86400 s"
 """Of a packet: longer than any run."""
-NS3_POWER = "16.0206 dBm"
 MEDIUM: dict[str, dict[str, Any]] = {
     "ns2": {"path_loss": {"two_ray": {}}},
-    "ns3": {
-        "path_loss": {"log_distance": {"exponent": 3.0, "reference_loss": "46.6777 dB"}},
-        "thresholds": {"decode": "-82 dBm", "sense": "-82 dBm"},
-    },
+    "ns3": {"path_loss": "ns3"},
 }
 
 
@@ -136,7 +132,5 @@ def on_a_circle(described: dict[str, Any], behaviour: str) -> None:
     described["medium"] = MEDIUM[behaviour] | described.get("medium", {})
     for station in described["stations"]:
         station["position"] = ["0 m", "0 m"]
-        if behaviour == "ns3":
-            station["power"] = NS3_POWER
         if station["name"] != RECEIVER:
             station["circle"] = CIRCLE[behaviour]

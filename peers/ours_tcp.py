@@ -58,8 +58,8 @@ def base(scenario: Scenario) -> dict[str, Any]:
 
 
 def limit(frames: int) -> dict[str, str]:
-    """A queue with ns-2's limit, which counts the frame that the MAC holds."""
-    return {"limit": f"{frames if frames == LOSSLESS else frames - 1} packets"}
+    """A queue with ns-2's limit, as the behaviour counts it."""
+    return {"limit": f"{frames} packets"}
 
 
 def add_users(network: dict[str, Any], scenario: Sessions) -> None:

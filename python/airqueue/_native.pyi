@@ -429,8 +429,6 @@ class Scenario:
     def warnings(self) -> list[str]:
         """What a user should know of it although it can be simulated, a sentence each."""
     @property
-    def limits_count_frame_in_hand(self) -> bool: ...
-    @property
     def duration_s(self) -> float:
         """How long is counted, after the warm-up."""
     @property

@@ -468,7 +468,7 @@ class PathLossNameLogDistance(TypedDict, total=False):
     log_distance: LogDistanceTable
 
 
-PathLossName = PathLossNameFreeSpace | PathLossNameTwoRay | PathLossNameLogDistance
+PathLossName = Literal["ns3"] | PathLossNameFreeSpace | PathLossNameTwoRay | PathLossNameLogDistance
 """The loss of power between two stations."""
 
 

@@ -134,6 +134,12 @@ def by_law(law, factor):
     return scaled(web=lambda s: factor if s["flows"][0]["web"]["distribution"] == law else 1.0)
 
 
+def by_pauses(law, factor):
+    return scaled(
+        web=lambda s: factor if s["flows"][0]["web"].get("think_distribution") == law else 1.0
+    )
+
+
 def by_window(chosen, factor):
     return scaled(web=lambda s: factor if number(s["tcp"]["window"]) in chosen else 1.0)
 
@@ -187,6 +193,7 @@ SABOTAGE = {
     "http.fig7.exponential": by_window({1000}, 1.2),
     "http.fig7.pareto": by_window({1000}, 0.5),
     "http.insens": by_law("constant", 1.2),
+    "http.insens.think": by_pauses("lognormal", 1.2),
     "http.mice": with_figures(large_files_alike),
     "http.roundrobin": scaled(
         web=lambda s: 1.2 if s["stations"][0]["queue"]["discipline"] == "drr" else 1.0

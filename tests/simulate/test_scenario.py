@@ -345,7 +345,6 @@ def test_an_error_in_a_replication_is_not_swallowed(monkeypatch):
 
     class Broken:
         duration_s = warm_up_s = 1.0
-        limits_count_frame_in_hand = False
 
         def start(self, seed):
             raise MemoryError

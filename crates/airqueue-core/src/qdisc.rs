@@ -188,6 +188,8 @@ pub enum DropReason {
     Aqm,
     /// A later acknowledgement of the same connection makes this acknowledgement redundant (CAKE's ACK filter).
     AckFilter,
+    /// The processor of the station in front of the queue was busy, and had no room for the packet.
+    Overrun,
 }
 
 /// A packet that a queue dropped, and why.

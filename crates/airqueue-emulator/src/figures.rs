@@ -114,7 +114,8 @@ impl LossReason {
 impl From<DropReason> for LossReason {
     fn from(reason: DropReason) -> LossReason {
         match reason {
-            DropReason::Tail | DropReason::Head => LossReason::Full,
+            // The queue in front of a station's processor, too.
+            DropReason::Tail | DropReason::Head | DropReason::Overrun => LossReason::Full,
             DropReason::Aqm => LossReason::Early,
             DropReason::AckFilter => LossReason::Filtered,
             DropReason::Oversize => LossReason::Oversize,

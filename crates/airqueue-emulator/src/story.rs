@@ -216,5 +216,6 @@ fn words(reason: DropReason) -> &'static str {
         DropReason::Policed => "beyond the rate of a policer",
         DropReason::Aqm => "active queue management",
         DropReason::AckFilter => "ACK filter",
+        DropReason::Overrun => "the station's processor was busy",
     }
 }

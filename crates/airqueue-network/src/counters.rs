@@ -10,6 +10,8 @@ pub struct Durations {
     pub count: u64,
     /// Sum of the durations in nanoseconds.
     pub sum_ns: i128,
+    /// Sum of the squares of the durations in square nanoseconds.
+    pub squares_ns2: u128,
     /// Longest duration.
     pub greatest: Span,
 }
@@ -20,6 +22,7 @@ impl Durations {
     pub fn add(&mut self, span: Span) {
         self.count += 1;
         self.sum_ns += i128::from(span.as_nanos());
+        self.squares_ns2 += u128::from(span.as_nanos().unsigned_abs()).pow(2);
         self.greatest = self.greatest.max(span);
     }
 
@@ -27,12 +30,20 @@ impl Durations {
     pub fn merge(&mut self, other: &Durations) {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
+        self.squares_ns2 += other.squares_ns2;
         self.greatest = self.greatest.max(other.greatest);
     }
 
     /// Mean in seconds; `None` without any duration.
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 * 1e-9 / self.count as f64)
+    }
+
+    /// Standard deviation in seconds; `None` without any duration.
+    pub fn sd_s(&self) -> Option<f64> {
+        let mean_ns = self.mean_s()? * 1e9;
+        let variance = self.squares_ns2 as f64 / self.count as f64 - mean_ns * mean_ns;
+        Some(libm::sqrt(variance.max(0.0)) * 1e-9)
     }
 
     /// Longest duration in seconds; `None` without any duration.
@@ -137,6 +148,8 @@ pub struct HopCounters {
     pub dropped_early: PacketCount,
     /// Dropped packets that were acknowledgements which later ones made redundant.
     pub filtered_acks: u64,
+    /// Dropped packets that found no room in front of the station's processor.
+    pub unprocessed: u64,
     /// Packets dequeued by the MAC, or by the link behind the queue.
     pub taken: PacketCount,
     /// Time from a packet's arrival in the queue to its dequeue.
@@ -170,6 +183,7 @@ impl HopCounters {
         match dropped.reason {
             DropReason::Aqm => self.dropped_early.add(&dropped.packet),
             DropReason::AckFilter => self.filtered_acks += 1,
+            DropReason::Overrun => self.unprocessed += 1,
             _ => {}
         }
     }
@@ -207,6 +221,7 @@ impl HopCounters {
         self.dropped.merge(&other.dropped);
         self.dropped_early.merge(&other.dropped_early);
         self.filtered_acks += other.filtered_acks;
+        self.unprocessed += other.unprocessed;
         self.taken.merge(&other.taken);
         self.waited.merge(&other.waited);
         self.given_up.merge(&other.given_up);
@@ -269,6 +284,8 @@ pub struct QueueCounters {
     pub dropped_early: PacketCount,
     /// Dropped packets that were acknowledgements which later ones made redundant.
     pub filtered_acks: u64,
+    /// Dropped packets that found no room in front of the station's processor.
+    pub unprocessed: u64,
     /// Packets dequeued by the MAC, or by the link behind the queue.
     pub taken: PacketCount,
     /// Time from the arrival of packets to their dequeue.
@@ -284,6 +301,7 @@ impl QueueCounters {
         self.dropped.merge(&hop.dropped);
         self.dropped_early.merge(&hop.dropped_early);
         self.filtered_acks += hop.filtered_acks;
+        self.unprocessed += hop.unprocessed;
         self.taken.merge(&hop.taken);
         self.waited.merge(&hop.waited);
     }
@@ -292,6 +310,20 @@ impl QueueCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_deviation_is_that_of_all_durations() {
+        let mut durations = Durations::default();
+        assert_eq!(durations.sd_s(), None);
+        for ms in [2, 4, 4, 4, 5, 5, 7, 9] {
+            durations.add(Span::from_millis(ms));
+        }
+        assert!((durations.sd_s().unwrap() - 0.002).abs() < 1e-12);
+        let mut merged = Durations::default();
+        merged.merge(&durations);
+        merged.merge(&durations);
+        assert_eq!(merged.sd_s(), durations.sd_s());
+    }
 
     /// Packets sent every 20 ms and received at 50, 72, 88, 120 and 131 ms: J as RFC 3550 computes J.
     #[test]

@@ -20,6 +20,8 @@ airqueue_core::ids! {
     ConnectionId(u32);
     /// A source of packets that TCP does not govern.
     SourceId(u32);
+    /// The messages of a flow: pictures, or answers to requests.
+    MessagesId(u32);
 }
 
 impl PathId {

@@ -22,4 +22,6 @@ pub mod timer;
 pub mod tx_queue;
 pub mod wlan;
 
-pub use ids::{ConnectionId, FlowId, HopId, InterfaceId, PathId, RouteId, SourceId, WireId};
+pub use ids::{
+    ConnectionId, FlowId, HopId, InterfaceId, MessagesId, PathId, RouteId, SourceId, WireId,
+};

@@ -95,12 +95,6 @@ impl PyScenario {
         flows.map(|(at, flow)| (flow.name.as_str(), self.0.route(FlowId::at(at)))).collect()
     }
 
-    /// Whether the limit of a queue includes the frame that the MAC holds, as in ns-2.
-    #[getter]
-    fn limits_count_frame_in_hand(&self) -> bool {
-        self.0.limits_count_frame_in_hand()
-    }
-
     /// How the limits of queues are set during the run, as JSON, if the scenario asks for this.
     #[getter]
     fn buffers(&self) -> Option<String> {

@@ -24,13 +24,16 @@ pub struct QueueSpec {
     /// Packets of the driver ring behind the discipline; 0: no ring. The packet that the MAC is sending is in neither
     /// of them.
     pub ring_packets: usize,
+    /// The limit, if it is in packets, is of all packets at the interface: those that wait, and those that the MAC
+    /// holds.
+    pub counts_in_hand: bool,
 }
 
 impl QueueSpec {
     /// A drop-tail queue without a ring.
     pub fn new(limit: Limit) -> QueueSpec {
         let discipline = DisciplineName::DropTail.by_itself();
-        QueueSpec { discipline, limit, link_layer_bytes: 0, ring_packets: 0 }
+        QueueSpec { discipline, limit, link_layer_bytes: 0, ring_packets: 0, counts_in_hand: false }
     }
 
     /// The queue that tables describe, in front of a link.
@@ -51,6 +54,7 @@ impl QueueSpec {
             limit: around.limit.unwrap_or(facts.limit),
             link_layer_bytes: 0,
             ring_packets: 0,
+            counts_in_hand: false,
         };
         if link == (Link::Air { aggregates: true }) && !facts.searched {
             spec.ring_packets = AGGREGATING_RING;
@@ -58,6 +62,13 @@ impl QueueSpec {
         take!(spec.ring_packets, tables.ring, |ring| Ok::<_, &str>(ring.value as usize));
         take!(spec.link_layer_bytes, tables.link_layer, plain);
         Ok(spec)
+    }
+
+    /// The queue at a station whose limits count the packets that the MAC holds, if `counts`: those of a FIFO without a
+    /// ring. Other disciplines, and a queue in front of a ring, are apart from the MAC there, too.
+    pub fn counting_in_hand(self, counts: bool) -> QueueSpec {
+        let fifo = self.discipline.facts().fifo && self.ring_packets == 0;
+        QueueSpec { counts_in_hand: counts && fifo, ..self }
     }
 
     /// An empty queue of this discipline, without the ring; `rng` gives the random numbers and the keys of the hash.

@@ -6,7 +6,7 @@ use super::file::ChangeTable;
 use super::flows::{BuiltFlows, Flows};
 use super::phy::rate_index;
 use super::quantity::{FrameRate, Quantity, QueueLimit};
-use super::stations::Memory;
+use super::stations::{Memory, behaving};
 use airqueue_core::keys::Layers;
 use airqueue_core::{Limit, Span, Time};
 use airqueue_network::HopId;
@@ -235,6 +235,13 @@ impl Changes<'_> {
                 self.check_capacity(key, at, limit, &mut kept)?;
             }
         }
+        for station in stations.clone() {
+            for queue in &self.flows.radio_hops.stations.specs[station].queues {
+                let queue = QueueSpec { limit, ..*queue };
+                let key = Some(format!("{key}.queue_limit"));
+                behaving(queue, self.flows.radio_hops.file.behaviour, key)?;
+            }
+        }
         let categories = |station: usize| {
             let queues = self.flows.radio_hops.stations.specs[station].queues.len();
             let station = StationId(station as u32);
@@ -323,6 +330,8 @@ impl Changes<'_> {
             let station = &radio_hops.stations.specs[id];
             let link = Link::Air { aggregates: station.mac.aggregation.is_some() };
             let spec = QueueSpec::check(&tables, link)?;
+            let limit = given.limit.as_ref().map(|_| format!("{key}.limit"));
+            let spec = behaving(spec, radio_hops.file.behaviour, limit)?;
             for (ac, before) in AccessCategory::first(station.queues.len()).zip(&station.queues) {
                 let queue = QueueSpec { link_layer_bytes: before.link_layer_bytes, ..spec };
                 memory.add(&key, &queue)?;

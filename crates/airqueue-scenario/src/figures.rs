@@ -4,13 +4,13 @@ use super::Scenario;
 use super::error::{ScenarioError, error};
 use super::messages::Messages;
 use super::reported::{
-    BeaconFigures, CallFigures, ConnectionFigures, Figures, FlowFigures, MediumFigures, Named,
-    QueueFigures, SleepFigures, StationFigures,
+    BeaconFigures, CallFigures, ConnectionFigures, DropFigures, Figures, FlowFigures, FrameFigures,
+    MediumFigures, Named, PingFigures, QueueFigures, SleepFigures, StationFigures,
 };
 use airqueue_core::{PacketCount, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
 use airqueue_network::network::series::Series;
-use airqueue_network::network::{Network, NetworkSpec, QueueId, TcpCounters};
+use airqueue_network::network::{Hop, Network, NetworkSpec, QueueId, TcpCounters};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::{BeaconCounters, SleepCounters, StationCounters};
 use airqueue_network::{FlowId, WireId};
@@ -18,6 +18,7 @@ use airqueue_transport::traffic::Call;
 use airqueue_wifi::mac::{CategoryCounters, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A replication of a scenario.
@@ -26,6 +27,7 @@ pub struct Run {
     pub(super) network: Simulation<Network>,
     pub(super) names: Arc<Names>,
     calls: Arc<[(FlowId, Call)]>,
+    pictures: Arc<[(FlowId, Span)]>,
     end: Time,
     pub(super) series: Option<Series>,
     messages: Option<Messages>,
@@ -34,6 +36,9 @@ pub struct Run {
 /// The names of a network's parts in results.
 #[derive(Debug)]
 pub(super) struct Names {
+    /// The station that sends on each hop over the air.
+    pub(super) senders: Vec<StationId>,
+    pub(super) wires: Vec<String>,
     pub(super) flows: Vec<String>,
     pub(super) stations: Vec<String>,
     /// The queues that a flow feeds, and the queues in front of wired links.
@@ -62,6 +67,8 @@ impl Names {
         let wires = wires.filter(|(_, wire)| wire.queue.is_some());
         let wires = wires.map(|(at, wire)| (QueueId::Wire(WireId::at(at)), wire.name.clone()));
         Names {
+            senders: radio.hops.iter().map(|hop| hop.from).collect(),
+            wires: spec.wires.iter().map(|wire| wire.name.clone()).collect(),
             flows: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
             stations: radio.stations.iter().map(|station| station.name.clone()).collect(),
             queues: fed.into_iter().map(queue).chain(wires).collect(),
@@ -81,7 +88,8 @@ impl Run {
         let network = network.map_err(|problem| error("", problem))?;
         let end = Time::ZERO + scenario.warm_up + scenario.duration;
         let (names, calls) = (scenario.names.clone(), scenario.calls.clone());
-        Ok(Run { network, names, calls, end, series: None, messages })
+        let pictures = scenario.pictures.clone();
+        Ok(Run { network, names, calls, pictures, end, series: None, messages })
     }
 
     /// The simulated time, from the beginning of the warm-up.
@@ -112,10 +120,11 @@ impl Run {
     /// The figures since counting began, as JSON: `null` where a divisor is zero, and a unit in every name.
     pub fn results(&mut self) -> String {
         let (names, calls) = (self.names.clone(), self.calls.clone());
+        let pictures = self.pictures.clone();
         let now = self.now();
         let seconds = (now - self.network.model.wlan().counting_since()).as_secs_f64();
         let mut count = Count { network: &mut self.network.model, now, seconds };
-        let mut figures = count.figures(&names, &calls);
+        let mut figures = count.figures(&names, &calls, &pictures);
         if let Some(messages) = &self.messages {
             figures.medium.messages_airtime_ratio = count.messages(messages);
         }
@@ -141,34 +150,84 @@ impl Count<'_> {
         ratio(messages.flows().map(of_flow).sum(), self.seconds)
     }
 
-    fn figures<'n>(&mut self, names: &'n Names, calls: &[(FlowId, Call)]) -> Figures<'n> {
+    fn figures<'n>(
+        &mut self,
+        names: &'n Names,
+        calls: &[(FlowId, Call)],
+        pictures: &[(FlowId, Span)],
+    ) -> Figures<'n> {
         let stations = (0..).map(StationId).zip(&names.stations);
-        let stations = stations.map(|(id, name)| (&**name, self.station(id))).collect();
+        let stations = stations.map(|(id, name)| (Cow::from(&**name), self.station(id))).collect();
         let (beacons, sleep) = self.power(names);
         let queues = names.queues.iter();
-        let queues = queues.map(|&(id, ref name)| (&**name, self.queue(id))).collect();
+        let queues = queues.map(|&(id, ref name)| (Cow::from(&**name), self.queue(id))).collect();
         let flows = (0..).map(FlowId).zip(&names.flows);
         let flows = flows.zip(self.network.in_transit());
-        let flows: Vec<_> =
-            flows.map(|((id, name), packets)| (&**name, self.flow(id, packets))).collect();
+        let flows: Vec<_> = flows
+            .map(|((id, name), packets)| (Cow::from(&**name), self.flow(id, packets)))
+            .collect();
         let (connections, all) = self.connections(names);
         let calls = calls.iter();
         let calls = calls.map(|&(flow, call)| {
-            (&*names.flows[flow.index()], CallFigures::of(&call, &self.network.flow(flow)))
+            (
+                Cow::from(&*names.flows[flow.index()]),
+                CallFigures::of(&call, &self.network.flow(flow)),
+            )
         });
         let calls = calls.collect();
+        let (mut pings, mut frames) = (Vec::new(), Vec::new());
+        for (flow, name) in (0..).map(FlowId).zip(&names.flows) {
+            let Some(messages) = self.network.messages(flow) else { continue };
+            match pictures.binary_search_by_key(&flow, |&(of, _)| of) {
+                Ok(at) => {
+                    frames.push((Cow::from(&**name), FrameFigures::of(messages, pictures[at].1)))
+                }
+                Err(_) => pings.push((Cow::from(&**name), PingFigures::of(messages))),
+            }
+        }
         let medium = self.medium(names.stations.len(), &flows, &all);
         Figures {
             duration_s: self.seconds,
             flows: Named(flows),
             connections: Named(connections),
             calls: Named(calls),
+            pings: Named(pings),
+            frames: Named(frames),
+            drops: Named(self.drops(names)),
             stations: Named(stations),
             beacons: Named(beacons),
             sleep: Named(sleep),
             queues: Named(queues),
             medium,
         }
+    }
+
+    /// What was lost of each flow at each place on its routes, those without a loss too.
+    fn drops<'n>(&self, names: &'n Names) -> Vec<(Cow<'n, str>, DropFigures)> {
+        let mut all = Vec::new();
+        for (flow, name) in (0..).map(FlowId).zip(&names.flows) {
+            for (back, word) in [(false, ""), (true, " back")] {
+                let first = all.len();
+                for (hop, counters) in self.network.hops(flow, back) {
+                    let (place, wire) = match hop {
+                        Hop::Air(hop) => {
+                            let sender = names.senders.get(hop.index());
+                            let Some(sender) = sender else { continue };
+                            (&names.stations[sender.index()], false)
+                        }
+                        Hop::Wire(wire) => (&names.wires[wire.index()], true),
+                    };
+                    let at = format!("{name}{word} at {place}");
+                    let known = all[first..].iter().position(|(of, _)| *of == at);
+                    let place = known.map_or(all.len(), |place| first + place);
+                    if known.is_none() {
+                        all.push((Cow::Owned(at), DropFigures::default()));
+                    }
+                    all[place].1.add(counters, wire);
+                }
+            }
+        }
+        all
     }
 
     /// IP bits per second.
@@ -197,6 +256,7 @@ impl Count<'_> {
             loss_ratio: ratio(lost as f64, met as f64),
             data_rate_mean_bps: counters.rates.mean_bps(),
             delay_mean_s: counters.delay.mean_s(),
+            delay_sd_s: counters.delay.sd_s(),
             delay_p50_s: quantile(0.5),
             delay_p95_s: quantile(0.95),
             delay_p99_s: quantile(0.99),
@@ -209,13 +269,13 @@ impl Count<'_> {
     fn connections<'n>(
         &self,
         names: &'n Names,
-    ) -> (Vec<(&'n str, ConnectionFigures)>, TcpCounters) {
+    ) -> (Vec<(Cow<'n, str>, ConnectionFigures)>, TcpCounters) {
         let mut all = TcpCounters::default();
         let mut figures = Vec::new();
         for (flow, name) in (0..).map(FlowId).zip(&names.flows) {
             let Some(counters) = self.network.tcp(flow) else { continue };
             let Some(acks) = self.network.acknowledgements(flow) else { continue };
-            figures.push((&**name, self.connection(&counters, &acks)));
+            figures.push((Cow::from(&**name), self.connection(&counters, &acks)));
             all.delivered_bytes += counters.delivered_bytes;
             all.sessions.merge(&counters.sessions);
         }
@@ -236,8 +296,10 @@ impl Count<'_> {
             lost_ack_packets: acks.dropped.packets + acks.given_up.packets,
             sessions: sessions.took.count,
             session_mean_s: sessions.took.mean_s(),
+            session_sd_s: sessions.took.sd_s(),
             session_p50_s: sessions.took.quantile_s(&sessions.times, 0.5),
             session_p95_s: sessions.took.quantile_s(&sessions.times, 0.95),
+            session_p99_s: sessions.took.quantile_s(&sessions.times, 0.99),
             session_max_s: sessions.took.greatest_s(),
         }
     }
@@ -272,6 +334,10 @@ impl Count<'_> {
             ack_airtime_ratio: self.share(acks),
             mpdus_per_frame: ratio(access.mpdus as f64, (data.frames - counters.to_all) as f64),
             busy_ratio: self.share(self.network.wlan().busy(id, self.now)),
+            processor_busy_ratio: self
+                .network
+                .processor_busy(id, self.now)
+                .and_then(|busy| self.share(busy)),
         }
     }
 
@@ -279,16 +345,16 @@ impl Count<'_> {
     fn power<'n>(
         &self,
         names: &'n Names,
-    ) -> (Vec<(&'n str, BeaconFigures)>, Vec<(&'n str, SleepFigures)>) {
+    ) -> (Vec<(Cow<'n, str>, BeaconFigures)>, Vec<(Cow<'n, str>, SleepFigures)>) {
         let (mut beacons, mut sleep) = (Vec::new(), Vec::new());
         for (id, name) in (0..).map(StationId).zip(&names.stations) {
             let wlan = self.network.wlan();
             let station = wlan.station(id);
             if let Some(of) = wlan.beacons(id) {
-                beacons.push((&**name, self.beacons(&of, station)));
+                beacons.push((Cow::from(&**name), self.beacons(&of, station)));
             }
             if let Some(of) = wlan.sleep(id, self.now) {
-                sleep.push((&**name, self.sleep(&of, station)));
+                sleep.push((Cow::from(&**name), self.sleep(&of, station)));
             }
         }
         (beacons, sleep)
@@ -324,17 +390,20 @@ impl Count<'_> {
         let counters: QueueCounters = self.network.queue(queue, self.now);
         let (waited, occupancy) = (counters.waited, counters.occupancy);
         let (early, filtered) = (counters.dropped_early.packets, counters.filtered_acks);
+        let unprocessed = counters.unprocessed;
         QueueFigures {
             offered_packets: counters.offered.packets,
             dropped_packets: counters.dropped.packets,
-            dropped_full_packets: counters.dropped.packets - early - filtered,
+            dropped_full_packets: counters.dropped.packets - early - filtered - unprocessed,
             dropped_early_packets: early,
             dropped_filtered_packets: filtered,
+            dropped_unprocessed_packets: unprocessed,
             marked_packets: occupancy.marked,
             dequeued_packets: counters.taken.packets,
             length_mean_packets: ratio(occupancy.packet_time as f64 * 1e-9, self.seconds),
             length_max_packets: occupancy.longest,
             sojourn_mean_s: waited.mean_s(),
+            sojourn_sd_s: waited.sd_s(),
             sojourn_max_s: waited.greatest_s(),
         }
     }
@@ -342,7 +411,7 @@ impl Count<'_> {
     fn medium(
         &self,
         stations: usize,
-        flows: &[(&str, FlowFigures)],
+        flows: &[(Cow<'_, str>, FlowFigures)],
         tcp: &TcpCounters,
     ) -> MediumFigures {
         let (mut data, mut lost, mut control) = (Span::ZERO, Span::ZERO, Span::ZERO);
@@ -372,6 +441,8 @@ impl Count<'_> {
             goodput_bps: ratio(8.0 * tcp.delivered_bytes as f64, self.seconds),
             sessions: tcp.sessions.took.count,
             session_mean_s: tcp.sessions.took.mean_s(),
+            session_sd_s: tcp.sessions.took.sd_s(),
+            session_p50_s: tcp.sessions.took.quantile_s(&tcp.sessions.times, 0.5),
             session_p95_s: tcp.sessions.took.quantile_s(&tcp.sessions.times, 0.95),
         }
     }

@@ -8,14 +8,18 @@ use super::pacing::{adaptive_pacing, tcp_ap};
 use super::radio_hops::{FlowRates, HopRequest, RadioHops};
 use super::route_checks::{check_air_keys, check_pace, check_source, check_to_all, check_wire};
 use super::routes::Routes;
-use super::source::{Packets, carried, offset, report, spread};
+use super::source::{
+    Packets, carried, check_starts, has_own_starts, offset, report, spread, start,
+};
 use super::tcp::{layers, tcp_flow};
-use airqueue_core::Ecn;
-use airqueue_network::network::{AlternateRoute, FlowSpec, Hop, Traffic};
+use airqueue_core::{Ecn, Span};
+use airqueue_network::network::{AlternateRoute, Answers, FlowSpec, Hop, Traffic};
 use airqueue_network::wlan::HopSpec;
 use airqueue_network::{FlowId, HopId};
 use airqueue_transport::tcp::{Pacing, TcpSpec};
-use airqueue_transport::traffic::{Call, Carried, Load, SourceSpec};
+use airqueue_transport::traffic::{
+    Arrivals, Call, Carried, Frames, Load, PACKET_BYTES, SourceSpec,
+};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::iter::repeat_n;
@@ -43,6 +47,8 @@ pub(super) struct BuiltFlows {
     /// The first hops of saturated flows.
     pub(super) saturated: HashSet<usize>,
     pub(super) calls: Vec<(FlowId, Call)>,
+    /// The flows of pictures, and after which time a picture is late.
+    pub(super) pictures: Vec<(FlowId, Span)>,
     /// The origin of each flow in the file.
     pub(super) origins: Vec<Origin>,
 }
@@ -165,9 +171,16 @@ impl<'a> Flows<'a> {
                 format_args!("with it there are {flows} flows, more than {MOST_FLOWS}"),
             );
         }
+        check_starts(key, table, count)?;
         let carried = carried(key, table)?;
         let flow_rates = self.radio_hops.flow_rates(key, table)?;
         let first = built.flows.len();
+        if let Carried::Packets { source, .. } = carried
+            && let Arrivals::Frames(Frames { deadline, .. }) = source.arrivals
+        {
+            let flows = (first..first + count).map(FlowId::at);
+            built.pictures.extend(flows.map(|flow| (flow, deadline)));
+        }
         if let Carried::Packets { call: Some(call), .. } = carried {
             let flows = (first..first + count).map(FlowId::at);
             built.calls.extend(flows.map(|flow| (flow, call)));
@@ -203,11 +216,14 @@ impl<'a> Flows<'a> {
         built: &mut BuiltFlows,
     ) -> Result<(Vec<Hop>, Traffic)> {
         let (source, size_bytes) = match carried {
-            Carried::Tcp(load) => return self.tcp(draft, load, built),
+            Carried::Tcp(load) => return self.tcp(draft, (load, at), built),
+            Carried::Answered { source, answer_bytes } => {
+                let source = begun(draft.table, source, at, count);
+                return self.answered(draft, source, answer_bytes, built);
+            }
             Carried::Offered { size_bytes } => (None, size_bytes),
             Carried::Packets { source, .. } => {
-                let start = source.start + offset(&source, at, count);
-                (Some(SourceSpec { start, ..source }), source.size_bytes)
+                (Some(begun(draft.table, source, at, count)), source.size_bytes)
             }
         };
         self.datagrams(draft, Packets { source, size_bytes }, built)
@@ -234,6 +250,9 @@ impl<'a> Flows<'a> {
             );
             return wrong(format_args!("{key}.source"), problem);
         }
+        if saturated && let Leg::Air(from, _) = legs[0] {
+            self.check_unprocessed(key, from)?;
+        }
         if saturated {
             built.saturated.insert(built.hops.len());
         }
@@ -244,6 +263,58 @@ impl<'a> Flows<'a> {
             None => Traffic::Offered { ecn },
         };
         Ok((route, traffic))
+    }
+
+    /// Requests, and their answers.
+    fn answered(
+        &self,
+        draft: &FlowDraft<'_>,
+        source: SourceSpec,
+        bytes: u64,
+        built: &mut BuiltFlows,
+    ) -> Result<(Vec<Hop>, Traffic)> {
+        let FlowDraft { key, table, .. } = *draft;
+        let answers = Answers { bytes, packet_bytes: PACKET_BYTES };
+        let there = self.legs(draft)?;
+        let (route, back) =
+            self.asked_and_answered(draft, &there, (source.size_bytes, answers), built)?;
+        check_source(key, &Packets { source: Some(source), size_bytes: source.size_bytes })?;
+        let ecn = if table.ecn { Ecn::Ect } else { Ecn::NotEct };
+        Ok((route, Traffic::Answered { source, ecn, answers, back }))
+    }
+
+    /// The hops of requests of this size, and of their answers.
+    pub(super) fn asked_and_answered(
+        &self,
+        draft: &FlowDraft<'_>,
+        there: &[Leg],
+        (size_bytes, answers): (u32, Answers),
+        built: &mut BuiltFlows,
+    ) -> Result<(Vec<Hop>, Vec<Hop>)> {
+        check_air_keys(self, draft, there)?;
+        let route = self.route(draft, there, Carries { size_bytes, role: Role::Own }, built)?;
+        let answer = FlowDraft {
+            name: format!("{} answers", draft.name),
+            from: draft.to,
+            to: draft.from,
+            ..*draft
+        };
+        let size_bytes = answers.bytes.min(u64::from(answers.packet_bytes)) as u32;
+        let carries = Carries { size_bytes, role: Role::Acknowledgements };
+        Ok((route, self.route(&answer, &back(there), carries, built)?))
+    }
+
+    /// Refuses a saturated source at a station whose processor it would fill.
+    fn check_unprocessed(&self, key: &str, station: usize) -> Result<()> {
+        if self.radio_hops.stations.processors[station].is_none() {
+            return Ok(());
+        }
+        let name = self.nodes.name(station);
+        let problem = format_args!(
+            "a saturated source would fill the processor of {name:?} without end; give the source a rate, or leave \
+             processing_rate out"
+        );
+        wrong(format_args!("{key}.source"), problem)
     }
 
     /// Another route of packets without acknowledgements.
@@ -258,11 +329,11 @@ impl<'a> Flows<'a> {
         Ok(AlternateRoute { route, back: Vec::new() })
     }
 
-    /// A TCP flow, in both directions.
+    /// A TCP flow, in both directions; `load` has its data and its place among the flows of its table.
     fn tcp(
         &self,
         draft: &FlowDraft<'_>,
-        load: Load,
+        load: (Load, usize),
         built: &mut BuiltFlows,
     ) -> Result<(Vec<Hop>, Traffic)> {
         let &FlowDraft { key, table, .. } = draft;
@@ -438,6 +509,16 @@ impl<'a> Flows<'a> {
             Some(name) => format!("{name}{}", at + 1),
         }
     }
+}
+
+/// The source of flow `at` of `count` flows of a table. Flows that the file starts together are spread over an interval.
+fn begun(table: &FlowTable, source: SourceSpec, at: usize, count: usize) -> SourceSpec {
+    let start = if has_own_starts(table) {
+        start(table, at)
+    } else {
+        source.start + offset(&source, at, count)
+    };
+    SourceSpec { start, ..source }
 }
 
 /// Checks a flow name, which appears in tables and file names.

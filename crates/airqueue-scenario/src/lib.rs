@@ -19,6 +19,7 @@ mod links;
 pub mod live;
 mod mac;
 mod medium;
+mod message_figures;
 mod messages;
 mod monitor;
 mod nodes;
@@ -88,10 +89,15 @@ pub struct Scenario {
     names: Arc<Names>,
     /// The flows that are calls.
     calls: Arc<[(FlowId, Call)]>,
+    /// The flows of pictures, and after which time a picture is late.
+    pictures: Arc<[(FlowId, Span)]>,
     buffers: Option<Buffers>,
     /// Hops of the messages by which stations compute limits.
     messages: Option<Messages>,
-    limits_count_frame_in_hand: bool,
+    /// Whether limits that `buffers` sets for the queues of single flows count the frame that the MAC holds.
+    flow_limits_count_in_hand: bool,
+    /// The smallest limit of a queue that counts the packets that the MAC holds.
+    least_limit: u32,
     /// Positions of the stations, where they matter.
     places: Vec<Place>,
     /// The keys that have their old names in the file.
@@ -126,7 +132,7 @@ impl Scenario {
         let buffers = Buffers::new(file, &stations)?;
         let nodes = Nodes::new(file, &stations)?;
         let lasts = warm_up + duration;
-        let (BuiltFlows { flows, hops, calls, .. }, changes, messages) = {
+        let (BuiltFlows { flows, hops, calls, pictures, .. }, changes, messages) = {
             let (stations, phy, medium) = (&stations, &radio.phy, &medium);
             let links = &LinkRates::new(file, stations, phy, &medium.reach)?;
             let controls = RateControls::new(file, stations, links, phy)?;
@@ -146,6 +152,7 @@ impl Scenario {
         }
         let Power { beacons, sleepers } = Power::new(file, &stations, &radio.phy, &medium)?;
         let wires = nodes.wires;
+        let processors = stations.processors;
         let Medium { reach, capture, errors, noise_w, places } = medium;
         let wlan = WlanSpec {
             radio,
@@ -159,10 +166,18 @@ impl Scenario {
             sleepers,
             together: WlanSpec::TOGETHER,
         };
-        let station_delay = file.behaviour.profile().station_delay;
+        let profile = file.behaviour.profile();
+        let station_delay = profile.station_delay;
         let warm_up_ends = Time::ZERO + warm_up;
-        let spec =
-            NetworkSpec { wlan, station_delay, wires, flows, changes, warm_up: warm_up_ends };
+        let spec = NetworkSpec {
+            wlan,
+            station_delay,
+            wires,
+            flows,
+            changes,
+            warm_up: warm_up_ends,
+            processors,
+        };
         let names = Arc::new(Names::new(&spec));
         Ok(Scenario {
             spec,
@@ -170,9 +185,11 @@ impl Scenario {
             warm_up,
             names,
             calls: calls.into(),
+            pictures: pictures.into(),
             buffers,
             messages,
-            limits_count_frame_in_hand: file.behaviour.profile().limits_count_frame_in_hand,
+            flow_limits_count_in_hand: profile.flow_limits_count_in_hand,
+            least_limit: profile.least_limit,
             places,
             renamed: Vec::new(),
         })
@@ -223,12 +240,6 @@ impl Scenario {
         let route = &flows[flow.index()].route;
         let first = route.first().map(|hop| ends(hop).0);
         first.into_iter().chain(route.iter().map(|hop| ends(hop).1)).collect()
-    }
-
-    /// Whether the limits of queues, under the scenario's behaviour, count the frame that the MAC holds. The engine's
-    /// limits exclude this frame.
-    pub fn limits_count_frame_in_hand(&self) -> bool {
-        self.limits_count_frame_in_hand
     }
 
     /// Duration of counting, after the warm-up.

@@ -22,6 +22,16 @@ const MOST_IN_CELL: usize = 1 << 12;
 /// Noise figure of ns-3's receivers, in dB.
 const NOISE_FIGURE_DB: f64 = 7.0;
 
+/// `LogDistancePropagationLossModel` of ns-3.44 with its defaults: free space at 5.15 GHz up to 1 m.
+const NS3_LOSS: PathLoss =
+    PathLoss::LogDistance { exponent: 3.0, reference_m: 1.0, reference_loss_db: 46.6777 };
+/// `TxPowerStart` and `TxPowerEnd` of ns-3's `WifiPhy`: 40 mW.
+const NS3_POWER_DBM: f64 = 16.0206;
+/// `MinimumRssi` of ns-3's `ThresholdPreambleDetectionModel`.
+const NS3_PREAMBLE_DBM: f64 = -82.0;
+/// `RxSensitivity` of ns-3's `WifiPhy`: `YansWifiChannel` does not hand over a weaker frame.
+const NS3_SENSITIVITY_DBM: f64 = -101.0;
+
 /// The medium of a network.
 pub(super) struct Medium {
     pub(super) reach: Reach,
@@ -109,6 +119,7 @@ fn propagation(loss: &PathLossName, thresholds: Option<&ThresholdsTable>) -> Res
             reference_m: table.reference.value,
             reference_loss_db: table.reference_loss.value,
         },
+        PathLossName::Ns3 => NS3_LOSS,
     };
     let thresholds = match (thresholds, loss) {
         (Some(given), _) => {
@@ -121,11 +132,30 @@ fn propagation(loss: &PathLossName, thresholds: Option<&ThresholdsTable>) -> Res
             }
         }
         (None, PathLossName::TwoRay(_)) => Thresholds::NS2,
+        (None, PathLossName::Ns3) => ns3_thresholds(),
         (None, _) => {
             return wrong("medium", "missing key `thresholds`: what received power suffices for");
         }
     };
     Ok(Propagation::Loss { path_loss, thresholds })
+}
+
+/// Below -62 dBm ns-3 senses a frame by its preamble alone.
+fn ns3_thresholds() -> Thresholds {
+    Thresholds {
+        reception_w: watts(NS3_PREAMBLE_DBM),
+        carrier_sense_w: watts(NS3_PREAMBLE_DBM),
+        interference_w: watts(NS3_SENSITIVITY_DBM),
+    }
+}
+
+fn watts(dbm: f64) -> f64 {
+    1e-3 * libm::pow(10.0, dbm / 10.0)
+}
+
+/// The transmit power of stations that name none; `None`: that of ns-2.
+pub(super) fn usual_power_w(table: &MediumTable) -> Option<f64> {
+    matches!(table.path_loss, Some(PathLossName::Ns3)).then(|| watts(NS3_POWER_DBM))
 }
 
 fn noise_w(table: &MediumTable, dsss_alone: bool) -> Result<f64> {

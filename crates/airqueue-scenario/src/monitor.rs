@@ -9,6 +9,7 @@ use airqueue_network::outcome::Outcome;
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::WlanSpec;
 use airqueue_network::{FlowId, HopId, WireId};
+use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::medium::{Signal, StationId};
 use airqueue_wifi::phy::AccessCategory;
 use schemars::JsonSchema;
@@ -23,7 +24,7 @@ pub struct Monitor {
     /// Positions of the stations; empty where they do not matter.
     positions_m: Vec<[f64; 2]>,
     /// The queues of each station that flows feed, with the scenario's limits.
-    queues: Vec<Vec<(AccessCategory, Limit)>>,
+    queues: Vec<Vec<FedQueue>>,
     /// Pairs of stations that decode each other's frames.
     neighbours: Vec<[u32; 2]>,
     /// The flows with a hop over the air, with their places among all flows.
@@ -32,6 +33,20 @@ pub struct Monitor {
     messages: Messages,
     /// For each hop over the air, the scenario's limit of the queue of the hop's packets.
     usual: Vec<Limit>,
+    /// The smallest limit of a queue that counts the packets that the MAC holds.
+    least_limit: u32,
+    /// Whether limits count the frame that the MAC holds, also where the queue itself does not.
+    count_in_hand: bool,
+}
+
+/// A queue of a station that flows feed.
+#[derive(Clone, Copy, Debug)]
+struct FedQueue {
+    ac: AccessCategory,
+    /// The scenario's limit.
+    usual: Limit,
+    /// Whether the queue itself counts the packets that the MAC holds.
+    counts_in_hand: bool,
 }
 
 /// A flow with a hop over the air.
@@ -130,7 +145,11 @@ impl Scenario {
             fed[hop.from.index()].insert(hop.ac);
         }
         let queues = fed.into_iter().zip(&radio.stations).map(|(fed, station)| {
-            fed.into_iter().map(|ac| (ac, station.queues[ac.index()].limit)).collect()
+            let queue = |ac: AccessCategory| {
+                let QueueSpec { limit: usual, counts_in_hand, .. } = station.queues[ac.index()];
+                FedQueue { ac, usual, counts_in_hand }
+            };
+            fed.into_iter().map(queue).collect()
         });
         let flows: Vec<_> =
             (0..spec.flows.len()).filter_map(|at| monitored(spec, FlowId::at(at))).collect();
@@ -145,6 +164,8 @@ impl Scenario {
             by_name: names.collect(),
             messages: self.messages.clone().unwrap_or_default(),
             usual: usual.collect(),
+            least_limit: self.least_limit,
+            count_in_hand: self.flow_limits_count_in_hand,
             flows,
         }
     }
@@ -173,6 +194,7 @@ fn monitored(spec: &NetworkSpec, id: FlowId) -> Option<MonitoredFlow> {
     let packet_bytes = spec.first_over_air(id)?.size_bytes;
     let back: &[Hop] = match &flow.traffic {
         Traffic::Tcp(tcp) => &tcp.back,
+        Traffic::Answered { back, .. } => back,
         _ => &[],
     };
     let others =
@@ -236,8 +258,8 @@ impl Monitor {
     }
 
     /// Number of packets that can wait in a station's queues; `None` where the limit is of another kind.
-    fn limit_of(&self, queues: &[(AccessCategory, Limit)]) -> Option<u64> {
-        let packets = |&(_, limit): &(AccessCategory, Limit)| match limit {
+    fn limit_of(&self, queues: &[FedQueue]) -> Option<u64> {
+        let packets = |queue: &FedQueue| match queue.usual {
             Limit::Packets(most) => Some(u64::from(most)),
             Limit::Bytes(_) => None,
         };
@@ -279,7 +301,7 @@ impl Monitor {
     }
 
     /// Sets the limit of a station's queues, or of a flow's own queues there, for both directions; `None`: the
-    /// scenario's limit. Packets already waiting stay.
+    /// scenario's limit. Packets already waiting stay. The limit counts packets as the scenario's behaviour does.
     ///
     /// # Errors
     ///
@@ -294,17 +316,25 @@ impl Monitor {
     ) -> Result<()> {
         let found = self.stations.iter().position(|name| name == station);
         let at = found.ok_or_else(|| error("", format_args!("there is no station {station:?}")))?;
-        let given = packets.map(Limit::Packets);
+        let waiting = packets.map(|packets| Limit::Packets(self.waiting(packets)));
         match flow {
             None => {
                 let Simulation { model, queue: events, .. } = &mut run.network;
-                for &(ac, usual) in &self.queues[at] {
+                for &FedQueue { ac, usual, counts_in_hand } in &self.queues[at] {
+                    let counted =
+                        packets.map(|packets| Limit::Packets(packets.max(self.least_limit)));
+                    let given = if counts_in_hand { counted } else { waiting };
                     model.set_limit(StationId(at as u32), ac, given.unwrap_or(usual), events);
                 }
                 Ok(())
             }
-            Some(flow) => self.set_flow_limit(run, at, flow, given),
+            Some(flow) => self.set_flow_limit(run, at, flow, waiting),
         }
+    }
+
+    /// The limit of a queue that counts only the packets that wait.
+    fn waiting(&self, packets: u32) -> u32 {
+        if self.count_in_hand { packets.saturating_sub(1).max(1) } else { packets }
     }
 
     /// Sends a message between two stations, by their places in the map, in an IP packet of this size. Its number comes

@@ -2,6 +2,7 @@
 
 use super::error::{Result, wrong};
 use super::file::{File, StationTable};
+use super::medium::usual_power_w;
 use super::quantity::{Length, Quantity};
 use super::scatter::scattered;
 use super::stations::Stations;
@@ -11,6 +12,7 @@ use std::f64::consts::TAU;
 /// The position of every station; `powers`: transmit powers matter too.
 pub(super) fn places(file: &File, stations: &Stations, powers: bool) -> Result<Vec<Place>> {
     let mut places = Vec::with_capacity(stations.specs.len());
+    let usual_power_w = usual_power_w(&file.medium);
     for (at, table) in file.stations.iter().enumerate() {
         let key = format!("stations[{at}]");
         let positions = positions(&key, table)?;
@@ -21,8 +23,9 @@ pub(super) fn places(file: &File, stations: &Stations, powers: bool) -> Result<V
                 return wrong(key, problem);
             }
             let mut place = Place::new(StationId(id as u32), x_m, y_m);
-            if let Some(power) = &table.power {
-                place.transmit_w = power.value;
+            let own = table.power.as_ref().map(|power| power.value);
+            if let Some(power_w) = own.or(usual_power_w) {
+                place.transmit_w = power_w;
             }
             places.push(place);
         }

@@ -23,8 +23,14 @@ pub(super) struct Profile {
     pub(super) station_delay: Span,
     /// The TCP of flows that name none.
     pub(super) tcp: TcpName,
-    /// Whether the limit of a queue counts the frame that the MAC holds.
-    pub(super) limits_count_frame_in_hand: bool,
+    /// Whether the limit of a FIFO counts the packets that the MAC holds, too.
+    pub(super) limits_count_in_hand: bool,
+    /// The limit of such a queue if the file gives none, in packets; `None`: that of the discipline.
+    pub(super) usual_limit: Option<u32>,
+    /// The smallest limit of such a queue, in packets.
+    pub(super) least_limit: u32,
+    /// Whether limits that `buffers` sets for the queues of single flows count the frame that the MAC holds.
+    pub(super) flow_limits_count_in_hand: bool,
 }
 
 /// The settings of a TCP outside its [`TcpSpec`].
@@ -47,10 +53,21 @@ const STANDARD: Profile = Profile {
     overhead_bytes: None,
     station_delay: Span::ZERO,
     tcp: TcpName::Standard,
-    limits_count_frame_in_hand: false,
+    limits_count_in_hand: false,
+    usual_limit: None,
+    least_limit: 0,
+    flow_limits_count_in_hand: false,
 };
 
-const NS3: Profile = Profile { name: "ns-3", mac: Behaviour::Ns3, ..STANDARD };
+const NS3: Profile = Profile {
+    name: "ns-3",
+    mac: Behaviour::Ns3,
+    // `WifiMacQueue` has a frame until its acknowledgement comes, or until the MAC gives up.
+    limits_count_in_hand: true,
+    // `MaxSize`.
+    usual_limit: Some(500),
+    ..STANDARD
+};
 
 const NS2: Profile = Profile {
     name: "ns-2",
@@ -62,7 +79,12 @@ const NS2: Profile = Profile {
     // Twice the default `delay_` of the link layer, 25 µs: once at each station.
     station_delay: Span::from_micros(50),
     tcp: TcpName::Ns2,
-    limits_count_frame_in_hand: true,
+    limits_count_in_hand: true,
+    // `DropTail::enque` drops a packet that would make the queue as long as its limit. The packet leaves the queue for
+    // an idle MAC only afterwards.
+    least_limit: 2,
+    usual_limit: None,
+    flow_limits_count_in_hand: true,
 };
 
 impl BehaviourName {

@@ -5,13 +5,14 @@
 //! packets, `_ratio` a share from 0 to 1; a name without a unit is a count. All figures cover the time after the
 //! warm-up, and a figure is `null` where its divisor is zero.
 
+use airqueue_network::counters::HopCounters;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
 /// Figures by the name of their subject, in the scenario's order.
-pub(super) struct Named<'a, F>(pub(super) Vec<(&'a str, F)>);
+pub(super) struct Named<'a, F>(pub(super) Vec<(Cow<'a, str>, F)>);
 
 impl<F: Serialize> Serialize for Named<'_, F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -49,6 +50,13 @@ pub(super) struct Figures<'a> {
     pub(super) connections: Named<'a, ConnectionFigures>,
     /// The quality of each call.
     pub(super) calls: Named<'a, CallFigures>,
+    /// The round trips of each flow of requests.
+    pub(super) pings: Named<'a, PingFigures>,
+    /// The pictures of each flow of frames.
+    pub(super) frames: Named<'a, FrameFigures>,
+    /// What was lost of each flow at each place on its way: `up at ap`, at a station, or `up at server->ap`, in a wired link; and of
+    /// acknowledgements or answers on their way back: `up back at ap`.
+    pub(super) drops: Named<'a, DropFigures>,
     /// Transmissions of each station.
     pub(super) stations: Named<'a, StationFigures>,
     /// The beacons of each access point that sends any, and what it keeps for the next DTIM.
@@ -88,6 +96,8 @@ pub(super) struct FlowFigures {
     /// Delay from the source to the end of the frame, or of the wired link, that delivers the packet, for a saturated
     /// source from the moment when its queue had room: mean over the delivered packets.
     pub(super) delay_mean_s: Option<f64>,
+    /// Standard deviation of that delay.
+    pub(super) delay_sd_s: Option<f64>,
     /// Median of that delay. Quantiles are read from buckets of 1/32 of an octave: to 1.6 %.
     pub(super) delay_p50_s: Option<f64>,
     /// 95th percentile of that delay.
@@ -129,10 +139,14 @@ pub(super) struct ConnectionFigures {
     /// Duration of transfers, from the first SYN, or without SYN the first segment, to the acknowledgement of the last
     /// segment: mean.
     pub(super) session_mean_s: Option<f64>,
+    /// Standard deviation of the duration of transfers.
+    pub(super) session_sd_s: Option<f64>,
     /// Median duration of transfers.
     pub(super) session_p50_s: Option<f64>,
     /// 95th percentile of the duration of transfers.
     pub(super) session_p95_s: Option<f64>,
+    /// 99th percentile of the duration of transfers.
+    pub(super) session_p99_s: Option<f64>,
     /// The longest transfer.
     pub(super) session_max_s: Option<f64>,
 }
@@ -150,6 +164,86 @@ pub(super) struct CallFigures {
     /// Share of packets too late for playout, among those dropped, given up or delivered; `loss_ratio` of the flow is
     /// the share of the lost ones.
     pub(super) late_ratio: Option<f64>,
+}
+
+/// The round trips of requests and their answers.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PingFigures {
+    /// Requests sent.
+    pub(super) requests: u64,
+    /// Requests whose answer arrived whole.
+    pub(super) answered: u64,
+    /// Share of requests that were lost, or whose answer was, among those and the answered ones.
+    pub(super) loss_ratio: Option<f64>,
+    /// Time from a request to the arrival of its answer's last packet: mean.
+    pub(super) round_trip_mean_s: Option<f64>,
+    /// Standard deviation of that time.
+    pub(super) round_trip_sd_s: Option<f64>,
+    /// Median of that time.
+    pub(super) round_trip_p50_s: Option<f64>,
+    /// 95th percentile of that time.
+    pub(super) round_trip_p95_s: Option<f64>,
+    /// 99th percentile of that time.
+    pub(super) round_trip_p99_s: Option<f64>,
+    /// The longest round trip.
+    pub(super) round_trip_max_s: Option<f64>,
+}
+
+/// The pictures of a game or a video.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FrameFigures {
+    /// Pictures sent.
+    pub(super) frames: u64,
+    /// Pictures that arrived whole.
+    pub(super) complete_frames: u64,
+    /// A picture is late if it takes longer than this.
+    pub(super) deadline_s: f64,
+    /// Share of pictures that were late, or of which a packet was lost, among all whose fate is known.
+    pub(super) late_ratio: Option<f64>,
+    /// Share of pictures of which a packet was lost.
+    pub(super) loss_ratio: Option<f64>,
+    /// Time from a picture's instant to the arrival of its last packet: mean.
+    pub(super) frame_delay_mean_s: Option<f64>,
+    /// Standard deviation of that time.
+    pub(super) frame_delay_sd_s: Option<f64>,
+    /// Median of that time.
+    pub(super) frame_delay_p50_s: Option<f64>,
+    /// 95th percentile of that time.
+    pub(super) frame_delay_p95_s: Option<f64>,
+    /// 99th percentile of that time.
+    pub(super) frame_delay_p99_s: Option<f64>,
+    /// The longest time.
+    pub(super) frame_delay_max_s: Option<f64>,
+}
+
+/// What was lost of a flow at a place, by kind.
+#[derive(Default, Serialize, JsonSchema)]
+pub(super) struct DropFigures {
+    /// Dropped because the queue was full.
+    pub(super) full_packets: u64,
+    /// Dropped by the queue although it was not full.
+    pub(super) early_packets: u64,
+    /// Dropped by CAKE's ACK filter.
+    pub(super) filtered_packets: u64,
+    /// Dropped because the station's processor had no room.
+    pub(super) unprocessed_packets: u64,
+    /// Given up by the MAC after the last retry, or at the end of their lifetime.
+    pub(super) given_up_packets: u64,
+    /// Lost in the wired link.
+    pub(super) wire_packets: u64,
+}
+
+impl DropFigures {
+    /// Adds a hop of the flow, through a wire or over the air.
+    pub(super) fn add(&mut self, hop: &HopCounters, wire: bool) {
+        let (early, filtered) = (hop.dropped_early.packets, hop.filtered_acks);
+        self.full_packets += hop.dropped.packets - early - filtered - hop.unprocessed;
+        self.early_packets += early;
+        self.filtered_packets += filtered;
+        self.unprocessed_packets += hop.unprocessed;
+        let lost = if wire { &mut self.wire_packets } else { &mut self.given_up_packets };
+        *lost += hop.given_up.packets;
+    }
 }
 
 /// Transmissions of a station.
@@ -182,6 +276,8 @@ pub(super) struct StationFigures {
     pub(super) mpdus_per_frame: Option<f64>,
     /// Share of the time in which the station senses frames or transmits.
     pub(super) busy_ratio: Option<f64>,
+    /// Share of the time in which the station's processor works; `null` without `processing_rate`.
+    pub(super) processor_busy_ratio: Option<f64>,
 }
 
 /// The beacons of an access point.
@@ -239,6 +335,8 @@ pub(super) struct QueueFigures {
     pub(super) dropped_early_packets: u64,
     /// TCP acknowledgements dropped by CAKE's ACK filter because a later acknowledgement made them redundant.
     pub(super) dropped_filtered_packets: u64,
+    /// Dropped before the queue, because the station's processor had no room.
+    pub(super) dropped_unprocessed_packets: u64,
     /// Marked to slow the sender down, and not dropped.
     pub(super) marked_packets: u64,
     /// Dequeued by the MAC, or by the wired link.
@@ -249,6 +347,8 @@ pub(super) struct QueueFigures {
     pub(super) length_max_packets: u64,
     /// Mean sojourn time in the queue, of the packets that were dequeued.
     pub(super) sojourn_mean_s: Option<f64>,
+    /// Standard deviation of the sojourn time.
+    pub(super) sojourn_sd_s: Option<f64>,
     /// Longest sojourn time in the queue.
     pub(super) sojourn_max_s: Option<f64>,
 }
@@ -279,6 +379,10 @@ pub(super) struct MediumFigures {
     pub(super) sessions: u64,
     /// Mean duration of those transfers.
     pub(super) session_mean_s: Option<f64>,
+    /// Standard deviation of the duration of those transfers.
+    pub(super) session_sd_s: Option<f64>,
+    /// Median duration of those transfers.
+    pub(super) session_p50_s: Option<f64>,
     /// 95th percentile of the duration of those transfers.
     pub(super) session_p95_s: Option<f64>,
 }

@@ -92,6 +92,11 @@ impl Flows<'_> {
                 }
                 Ok(AlternateRoute { route, back })
             }
+            &Traffic::Answered { source, answers, .. } => {
+                let sizes = (source.size_bytes, answers);
+                let (route, back) = self.asked_and_answered(draft, legs, sizes, built)?;
+                Ok(AlternateRoute { route, back })
+            }
             Traffic::Source { source, .. } => {
                 let size_bytes = source.size_bytes;
                 self.one_direction(draft, legs, size_bytes, built)

@@ -1,7 +1,8 @@
 //! The keys of a flow that describe its packets.
 
 use super::error::{Result, wrong};
-use super::file::{FlowTable, RttName};
+use super::file::{Delays, FlowTable, RttName};
+use super::quantity::{Duration, Quantity};
 use airqueue_core::{Span, Time};
 use airqueue_network::wlan::RttReport;
 use airqueue_transport::traffic::{Asked, Carried, NOT_TCP, SourceSpec, SourceTables};
@@ -27,7 +28,13 @@ pub(super) fn carried(key: &str, table: &FlowTable) -> Result<Carried> {
         packet_rate: table.packet_rate.as_ref(),
         size: table.size.as_ref(),
         transfer_size: table.transfer_size.as_ref(),
-        tables: SourceTables { web: table.web.as_deref(), voice: table.voice.as_deref() },
+        jitter: table.jitter.as_ref(),
+        tables: SourceTables {
+            web: table.web.as_deref(),
+            voice: table.voice.as_deref(),
+            frames: table.frames.as_deref(),
+            ping: table.ping.as_deref(),
+        },
         start,
         start_spread: table.start_spread.as_ref().map(|spread| spread.value),
         stop: table.stop.as_ref().map(|_| stop),
@@ -36,21 +43,53 @@ pub(super) fn carried(key: &str, table: &FlowTable) -> Result<Carried> {
 
 /// The start and stop times of a flow.
 pub(super) fn times(key: &str, table: &FlowTable) -> Result<(Time, Time)> {
-    let start = Time::ZERO + table.start.value;
+    let start = start(table, 0);
     let stop = table.stop.as_ref().map_or(Time::MAX, |stop| Time::ZERO + stop.value);
-    if stop <= start {
-        let start = &table.start.text;
-        let problem = format_args!("a flow must stop after its start, {start}");
+    if let Some(start) = starts(table).iter().find(|start| stop <= Time::ZERO + start.value) {
+        let problem = format_args!("a flow must stop after its start, {}", start.text);
         return wrong(format_args!("{key}.stop"), problem);
     }
     Ok((start, stop))
 }
 
+fn starts(table: &FlowTable) -> &[Quantity<Duration>] {
+    match &table.start {
+        Delays::All(start) => std::slice::from_ref(start),
+        Delays::Each(starts) => starts,
+    }
+}
+
+/// The start of flow `at` of a table.
+pub(super) fn start(table: &FlowTable, at: usize) -> Time {
+    let starts = starts(table);
+    starts.get(at).or(starts.first()).map_or(Time::ZERO, |start| Time::ZERO + start.value)
+}
+
+/// Whether each flow of a table has a start of its own.
+pub(super) fn has_own_starts(table: &FlowTable) -> bool {
+    matches!(table.start, Delays::Each(_))
+}
+
+/// Checks that there is a start for each of a table's flows.
+pub(super) fn check_starts(key: &str, table: &FlowTable, count: usize) -> Result<()> {
+    match &table.start {
+        Delays::Each(starts) if starts.len() != count => {
+            let problem = format_args!(
+                "found {} starts, expected one for all or one for each of {count} flows",
+                starts.len()
+            );
+            wrong(format_args!("{key}.start"), problem)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Largest random delay of the start.
 pub(super) fn spread(key: &str, table: &FlowTable) -> Result<Span> {
     let Some(spread) = &table.start_spread else { return Ok(Span::ZERO) };
-    let (start, stop) = times(key, table)?;
-    if stop <= start + spread.value {
+    let (_, stop) = times(key, table)?;
+    let late = |start: &Quantity<Duration>| stop <= Time::ZERO + start.value + spread.value;
+    if starts(table).iter().any(late) {
         let problem =
             format_args!("a flow must not begin after it stops; with {} it can", spread.text);
         return wrong(format_args!("{key}.start_spread"), problem);

@@ -1,10 +1,12 @@
 //! The stations of a scenario: each group becomes its members.
 
 use super::error::{Result, error, wrong};
-use super::file::{AccessName, File, MacTable, StationTable};
+use super::file::{AccessName, BehaviourName, File, MacTable, StationTable};
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
 use airqueue_core::keys::Layers;
+use airqueue_core::{Limit, Span};
+use airqueue_network::network::ProcessorSpec;
 use airqueue_network::wlan::StationSpec;
 use airqueue_qdisc::queue::check_used;
 use airqueue_qdisc::{DisciplineName, Link, QueueSpec};
@@ -30,6 +32,8 @@ pub(super) struct Stations {
     pub(super) rates: Vec<Option<RateIndex>>,
     /// The rate control of each station, if the station names its own.
     pub(super) rate_controls: Vec<Option<RateControlName>>,
+    /// The processor of each station, if the station has one.
+    pub(super) processors: Vec<Option<ProcessorSpec>>,
     /// The members of each table.
     pub(super) members: Vec<Range<usize>>,
     by_name: HashMap<String, Named>,
@@ -72,6 +76,37 @@ impl Memory {
     }
 }
 
+/// Packets that wait for a processor: Linux's `netdev_max_backlog`.
+const ROOM_PACKETS: u32 = 1000;
+/// Most packets that may wait: memory for them is reserved.
+const MOST_ROOM_PACKETS: u32 = 1 << 20;
+
+/// The processor of a table's stations, if they have one.
+fn processor(key: &str, table: &StationTable) -> Result<Option<ProcessorSpec>> {
+    let room = table.processing_room.as_ref().map(|room| room.value);
+    let Some(rate) = &table.processing_rate else {
+        return match room {
+            Some(_) => wrong(
+                format_args!("{key}.processing_room"),
+                "without processing_rate nothing waits there; give both, or leave it out",
+            ),
+            None => Ok(None),
+        };
+    };
+    let each = Span::from_secs_f64(1.0 / rate.value);
+    if !(rate.value > 0.0 && each > Span::ZERO && each < Span::from_secs(1000)) {
+        let problem = format_args!("found {}, expected 0.001 to 1e9 packets/s", rate.text);
+        return wrong(format_args!("{key}.processing_rate"), problem);
+    }
+    match room.unwrap_or(ROOM_PACKETS) {
+        room @ 1..=MOST_ROOM_PACKETS => Ok(Some(ProcessorSpec { each, room: room as usize })),
+        room => wrong(
+            format_args!("{key}.processing_room"),
+            format_args!("found {room}, expected 1 to {MOST_ROOM_PACKETS} packets"),
+        ),
+    }
+}
+
 /// Checks a station name, which also appears in flows, queues and columns.
 pub(super) fn check_name(key: &str, name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -80,6 +115,29 @@ pub(super) fn check_name(key: &str, name: &str) -> Result<()> {
     }
     let shown: String = name.chars().take(64).collect();
     wrong(key, format_args!("found {shown:?}, expected 1 to 64 letters, digits, '_' or '-'"))
+}
+
+/// A queue of a station of this behaviour; `key` is the key of its limit, if the file gives a limit.
+pub(super) fn behaving(
+    queue: QueueSpec,
+    behaviour: BehaviourName,
+    key: Option<String>,
+) -> Result<QueueSpec> {
+    let profile = behaviour.profile();
+    let mut queue = queue.counting_in_hand(profile.limits_count_in_hand);
+    if let (true, None, Some(usual)) = (queue.counts_in_hand, &key, profile.usual_limit) {
+        queue.limit = Limit::Packets(usual);
+    }
+    match queue.limit {
+        Limit::Packets(packets) if queue.counts_in_hand && packets < profile.least_limit => {
+            let (name, least) = (profile.name, profile.least_limit);
+            let problem = format_args!(
+                "found {packets}, expected at least {least} packets: {name}'s limits count the frame that the MAC holds"
+            );
+            wrong(key.unwrap_or_default(), problem)
+        }
+        _ => Ok(queue),
+    }
 }
 
 /// Checks a station's own access parameters.
@@ -143,6 +201,7 @@ impl Stations {
         let rate = rate
             .map(|rate| rate_index(&file.phy, phy, format_args!("{key}.rate"), rate))
             .transpose()?;
+        let processor = processor(key, table)?;
         for id in ids.clone() {
             let mut spec = spec.clone();
             if table.count.is_some() {
@@ -152,6 +211,7 @@ impl Stations {
             self.specs.push(spec);
             self.rates.push(rate);
             self.rate_controls.push(table.rate_control);
+            self.processors.push(processor);
         }
         self.members.push(ids);
         Ok(())
@@ -177,7 +237,9 @@ impl Stations {
         let discipline = DisciplineName::of(&queues);
         check_used(format_args!("{key}.queue"), &table.queue, &[discipline])?;
         let link = Link::Air { aggregates: mac.aggregation.is_some() };
-        let queues = vec![QueueSpec::check(&queues, link)?; mac.categories.len()];
+        let limit = queues.find("limit", |queue| queue.limit.as_ref()).map(|limit| limit.key);
+        let queue = behaving(QueueSpec::check(&queues, link)?, file.behaviour, limit)?;
+        let queues = vec![queue; mac.categories.len()];
         Ok((StationSpec { name: table.name.clone(), mac, queues }, discipline))
     }
 

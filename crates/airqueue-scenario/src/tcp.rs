@@ -8,7 +8,7 @@ use super::file::{
 use super::pacing::adaptive_pacing;
 use super::profile::TcpProfile;
 use super::quantity::{Duration, Packets, Quantity};
-use super::source::times;
+use super::source::{start, times};
 use airqueue_core::Span;
 use airqueue_core::keys::Layers;
 use airqueue_network::network::{RttKind, TcpFlowSpec, Work};
@@ -69,18 +69,18 @@ pub(super) fn layers<'a>(key: &str, table: &'a FlowTable, file: &'a File) -> Lay
     Layers::new(own.chain([("tcp".to_owned(), &*file.tcp)]).collect())
 }
 
-/// A TCP flow, without its routes and the pacing that depends on them.
+/// Flow `at` of a table over TCP, without its routes and the pacing that depends on them.
 pub(super) fn tcp_flow(
     key: &str,
     table: &FlowTable,
-    load: Load,
+    (load, at): (Load, usize),
     file: &File,
 ) -> Result<TcpFlowSpec> {
     let layers = layers(key, table, file);
     let stack = layers.find("stack", |table| table.stack.as_ref()).map(|given| *given.value);
     let stack = stack.unwrap_or(file.behaviour.profile().tcp).profile();
     let tcp = spec(key, table, &layers, stack)?;
-    let (start, stop) = times(key, table)?;
+    let (start, (_, stop)) = (start(table, at), times(key, table)?);
     let work = match load {
         Load::Transfer(bytes) => Work::Transfer(bytes),
         Load::Files { files, whole_segments } => {

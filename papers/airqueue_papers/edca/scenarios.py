@@ -292,7 +292,7 @@ class LikeNs2:
             "duration": f"{duration_s:g} s",
             "warm_up": "30 s",
             "phy": {"standard": "802.11b", "rate": "11 Mb/s", "control_rate": "1 Mb/s"},
-            "queue": {"limit": f"{self.queue_frames - 1} packets"},
+            "queue": {"limit": f"{self.queue_frames} packets"},
             "tcp": {"mss": "1460 B", "window": "10000 packets"},
             "stations": [{"name": AP}, {"name": "up", "count": self.uploads}],
             "hosts": [wire],

@@ -15,6 +15,7 @@ from airqueue.description_words import (
     AckTimerName,
     DisciplineName,
     SizeDistributionName,
+    ThinkDistributionName,
 )
 from airqueue.figures import Figures
 from airqueue.models.file_sizes import mean_segments
@@ -88,7 +89,9 @@ class Downloads:
             network["phy"] = {"standard": "802.11a", "rate": "54 Mb/s", "control_rate": "6 Mb/s"}
             network["tcp"] |= {"stack": "ns2"}
         if self.limit is not None:
-            network["stations"] = [{"name": AP, "queue": {"limit": f"{self.limit - 1} packets"}}]
+            # ns-2's limits count the frame that the MAC holds.
+            frames = self.limit if network["behaviour"] == "ns2" else self.limit - 1
+            network["stations"] = [{"name": AP, "queue": {"limit": f"{frames} packets"}}]
         network["stations"].append({"name": "sta", "count": self.connections})
         flow: FlowTable = {"name": "file", "from": AP, "to": "sta", "source": "tcp"}
         network["flows"].append({**flow, "start": "100 ms", "start_spread": "1 s"})
@@ -140,6 +143,8 @@ class Sessions:
     """Of the access point's queue."""
     ack_timer: AckTimerName = "segment"
     ack_delay_ms: int = 40
+    pauses: ThinkDistributionName = "exponential"
+    """Law of think times."""
 
     @property
     def name(self) -> str:
@@ -150,6 +155,7 @@ class Sessions:
         words += [self.discipline] * (self.discipline != "droptail")
         words += [self.ack_timer] * (self.ack_timer != "segment")
         words += [f"timer{self.ack_delay_ms}"] * (self.ack_delay_ms != 40)
+        words += [f"{self.pauses}-pauses"] * (self.pauses != "exponential")
         return "-".join(words)
 
     def scenario(self, files: int) -> Description:
@@ -165,7 +171,7 @@ class Sessions:
         network = _network(files * (self.think_s + 0.15), _WARM_UP_S, tcp)
         queue: QueueTable = {"discipline": self.discipline}
         if self.limit is not None:
-            queue["limit"] = f"{self.limit - 1} packets"
+            queue["limit"] = f"{self.limit} packets"
         network["stations"] = [
             {"name": AP, "queue": queue},
             {"name": "user", "count": self.nodes - 1},
@@ -176,6 +182,8 @@ class Sessions:
             "think_time": f"{self.think_s:g} s",
             "whole_segments": True,
         }
+        if self.pauses != "exponential":
+            web["think_distribution"] = self.pauses
         flow: FlowTable = {"name": "page", "from": AP, "to": "user", "source": "web", "web": web}
         network["flows"].append(flow)
         return network

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from airqueue.description_words import AckEveryValue, SizeDistributionName
+from airqueue.description_words import AckEveryValue, SizeDistributionName, ThinkDistributionName
 from airqueue.models.web_session import session_delay
 from airqueue_papers import ns2
 from airqueue_papers.finding import Finding, Value
@@ -26,6 +26,13 @@ _LAWS: Final = ("exponential", "pareto")
 _WINDOWS: Final = (1, LARGE)
 _MIDDLE: Final = 21
 _ANY_LAW: Final = tuple(Sessions(_MIDDLE, law, 1) for law in (*_LAWS, "constant"))
+_PAUSES: Final[tuple[ThinkDistributionName, ...]] = (
+    "exponential",
+    "pareto",
+    "constant",
+    "lognormal",
+)
+_ANY_PAUSE: Final = tuple(Sessions(_MIDDLE, window=1, pauses=law) for law in _PAUSES)
 THINK: Final = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 _ELEVEN: Final = tuple(Sessions(11, window=1, think_s=think) for think in THINK)
 SCHEMES: Final[tuple[AckEveryValue, ...]] = (1, 2, 3, "dynamic")
@@ -65,7 +72,7 @@ def simulations(cases: Iterable[Sessions], budget: Budget) -> Mapping[str, Run]:
 
 def _runs_fig7(budget: Budget) -> Mapping[str, Run]:
     cases = [Sessions(n, law, w) for n in NODES[budget] for law in _LAWS for w in _WINDOWS]
-    return simulations((*cases, *_ANY_LAW), budget)
+    return simulations((*cases, *_ANY_LAW, *_ANY_PAUSE), budget)
 
 
 def compare_fig7(outcomes: Outcomes, model: Callable[..., float] = model_s) -> Iterable[Finding]:
@@ -110,6 +117,17 @@ def _insensitive(
         + ", ".join(f"{value:.4f} s ({law})" for law, value in means.items())
         + f": {percent(spread)} apart.",
         holds=spread <= NEAR,
+    )
+    paused = {case.pauses: case.delay(outcomes) for case in _ANY_PAUSE}
+    spread = max(each.mean for each in paused.values()) / min(
+        each.mean for each in paused.values()
+    )
+    yield Finding(
+        "http.insens.think",
+        f"With {_MIDDLE} nodes, Pareto sizes and W* = 1 the mean delay is "
+        + ", ".join(f"{interval(value, digits=4)} s ({law})" for law, value in paused.items())
+        + f" by the law of think times: {percent(spread - 1)} apart.",
+        holds=spread - 1 <= NEAR,
     )
 
 

@@ -123,11 +123,11 @@ def chain(
             spacing_m=spacing_m,
             rate="11 Mb/s",
             behaviour="ns2",
-            limit=f"{USUAL_FRAMES - 1} packets",
+            limit=f"{USUAL_FRAMES} packets",
             duration=f"{seconds} s",
             direction=ends.direction,
             server=ends.server,
-            overrides={**_NS2, **route, **changes, **limits([each - 1 for each in given])},
+            overrides={**_NS2, **route, **changes, **limits(given)},
         )
     )
 
@@ -203,7 +203,8 @@ def several(
         shape(
             rate="11 Mb/s",
             behaviour="ns2",
-            limit=f"{USUAL_FRAMES - 1} packets",
+            # Queues of single flows do not count the frame that the MAC holds.
+            limit=f"{USUAL_FRAMES - bool(sized)} packets",
             duration=f"{seconds} s",
             flow={"source": "tcp", "start_spread": "1 s"},
             overrides={**_NS2, **scheme.changes, **sized, **changes},

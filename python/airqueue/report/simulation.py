@@ -21,6 +21,8 @@ _TITLES: Final[dict[Kind, str]] = {
     "flows": "Flows",
     "connections": "TCP",
     "calls": "Calls",
+    "pings": "Requests",
+    "frames": "Pictures",
     "queues": "Queues",
     "stations": "Stations",
     "beacons": "Beacons",

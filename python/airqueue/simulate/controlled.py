@@ -37,14 +37,8 @@ _UNUSED_BPS: Final = 1e6
 class ControlledReplication:
     """A `Run` of a scenario with the table ``buffers``; its methods of a run delegate to this run."""
 
-    def __init__(
-        self, scenario: _native.Scenario, run: _native.Run, *, counts_sent: bool = False
-    ) -> None:
-        """Steer a run at time zero.
-
-        counts_sent: whether limits include the frame that the MAC holds, which the engine's limits
-        do not.
-        """
+    def __init__(self, scenario: _native.Scenario, run: _native.Run) -> None:
+        """Steer a run at time zero."""
         assert scenario.buffers is not None
         settings = buffers_of(scenario.buffers)
         self._run = run
@@ -56,7 +50,6 @@ class ControlledReplication:
         self._routers: MeshRouters | None = None
         if settings["decided_by"] == "routers":
             self._routers = MeshRouters(layout, self._monitor, settings, segment_bytes)
-        self._counts_sent = counts_sent
         self._look_ns = round(settings["look_s"] * _NS)
         self._next_look_ns = self._look_ns
         self._next_step_ns = STEP_NS
@@ -97,11 +90,7 @@ class ControlledReplication:
             self._rows += _rows(decision, seen.topology)
 
     def _set_limit(self, station: str, flow: str | None, packets: int | None) -> None:
-        self._monitor.set_limit(self._run, station, flow, self._waiting(packets))
-
-    def _waiting(self, packets: int | None) -> int | None:
-        """Return how many packets may wait besides the packet in service."""
-        return max(1, packets - 1) if packets is not None and self._counts_sent else packets
+        self._monitor.set_limit(self._run, station, flow, packets)
 
     @property
     def now_s(self) -> float:

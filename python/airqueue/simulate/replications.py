@@ -213,4 +213,4 @@ def _result(work: Work, run: _native.Run | ControlledReplication) -> Any:
 def _controlled(scenario: _native.Scenario, run: _native.Run) -> ControlledReplication:
     from airqueue.simulate.controlled import ControlledReplication  # noqa: PLC0415 - NumPy is slow to load
 
-    return ControlledReplication(scenario, run, counts_sent=scenario.limits_count_frame_in_hand)
+    return ControlledReplication(scenario, run)

@@ -16,10 +16,13 @@ from airqueue.figures import (
     BeaconFigures,
     CallFigures,
     ConnectionFigures,
+    DropFigures,
     FigureOf,
     Figures,
     FlowFigures,
+    FrameFigures,
     Kind,
+    PingFigures,
     QueueFigures,
     SleepFigures,
     StationFigures,
@@ -32,6 +35,9 @@ KINDS: Final[Mapping[Kind, str]] = {
     "flows": "flow",
     "connections": "flow",
     "calls": "flow",
+    "pings": "flow",
+    "frames": "flow",
+    "drops": "flow and place",
     "stations": "station",
     "beacons": "station",
     "sleep": "station",
@@ -43,6 +49,9 @@ Named = (
     FlowFigures
     | ConnectionFigures
     | CallFigures
+    | PingFigures
+    | FrameFigures
+    | DropFigures
     | StationFigures
     | BeaconFigures
     | SleepFigures

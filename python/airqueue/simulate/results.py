@@ -88,6 +88,16 @@ class Results:
         return self.frame("calls")
 
     @functools.cached_property
+    def pings(self) -> pd.DataFrame:
+        """How long the round trips of each flow of requests take."""
+        return self.frame("pings")
+
+    @functools.cached_property
+    def frames(self) -> pd.DataFrame:
+        """How late the pictures of each game or video are."""
+        return self.frame("frames")
+
+    @functools.cached_property
     def stations(self) -> pd.DataFrame:
         """What each station sent."""
         return self.frame("stations")

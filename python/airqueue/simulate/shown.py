@@ -12,7 +12,9 @@ from airqueue.figures import (
     CallFigure,
     ConnectionFigure,
     FlowFigure,
+    FrameFigure,
     MediumFigure,
+    PingFigure,
     QueueFigure,
     SleepFigure,
     StationFigure,
@@ -25,6 +27,8 @@ class _Shown(TypedDict):
     flows: tuple[FlowFigure, ...]
     connections: tuple[ConnectionFigure, ...]
     calls: tuple[CallFigure, ...]
+    pings: tuple[PingFigure, ...]
+    frames: tuple[FrameFigure, ...]
     queues: tuple[QueueFigure, ...]
     stations: tuple[StationFigure, ...]
     beacons: tuple[BeaconFigure, ...]
@@ -42,6 +46,14 @@ SHOWN: Final[_Shown] = {
         "session_mean_s",
     ),
     "calls": ("mos", "r_factor", "mouth_to_ear_s", "late_ratio"),
+    "pings": (
+        "round_trip_mean_s",
+        "round_trip_sd_s",
+        "round_trip_p50_s",
+        "round_trip_p99_s",
+        "loss_ratio",
+    ),
+    "frames": ("late_ratio", "loss_ratio", "frame_delay_p50_s", "frame_delay_p99_s"),
     "queues": (
         "length_mean_packets",
         "length_max_packets",

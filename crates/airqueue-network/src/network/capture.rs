@@ -21,11 +21,15 @@ impl NetworkSpec {
                 Traffic::Tcp(tcp) => Some(tcp),
                 _ => None,
             };
+            let answers = match &of.traffic {
+                Traffic::Answered { back, .. } => Some(&**back),
+                _ => None,
+            };
             let direction = |back| tcp.map(|tcp| TcpDirection { spec: tcp.tcp, back });
             let there = Origin { flow, from, to, tcp: direction(false) };
             of.routes().for_each(|route| set_origins(&mut pcap, route, there));
             let back = Origin { flow, from: to, to: from, tcp: direction(true) };
-            let routes = tcp.map(|tcp| &*tcp.back).into_iter();
+            let routes = tcp.map(|tcp| &*tcp.back).or(answers).into_iter();
             let routes = routes.chain(of.others.iter().map(|other| &*other.back));
             routes.for_each(|route| set_origins(&mut pcap, route, back));
         }

@@ -223,7 +223,7 @@ impl Network {
                 let path = self.flows[flow.index()];
                 let hops = &mut self.wlan.upper.hops;
                 hops.take_route(path, route);
-                if let End::Receiver(_) = hops.paths[path.index()].end {
+                if let End::Receiver(_) | End::Server(_) = hops.paths[path.index()].end {
                     hops.take_route(path.back(), route);
                 }
                 self.update_connection_paths();

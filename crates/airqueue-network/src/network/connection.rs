@@ -101,7 +101,7 @@ pub struct SessionCounters {
 
 impl SessionCounters {
     /// Adds one transfer.
-    fn add(&mut self, took: Span) {
+    pub(super) fn add(&mut self, took: Span) {
         self.took.add(took);
         self.times.add(took);
     }

@@ -1,12 +1,14 @@
 //! The engine of a network: its state, its events, and how each event is handled.
 
+use super::assembly::Assembly;
 use super::changes::TimedChange;
 use super::connection::{Connection, Direction};
-use super::hops::{End, Hops, RouteHop};
+use super::hops::{End, Hops, Path, RouteHop};
 use super::opportunities::Opportunities;
+use super::processor::Processors;
 use super::segments::Batch;
 use super::sources::{FlowSource, Sources};
-use super::spec::{Hop, NetworkError, NetworkSpec, Traffic};
+use super::spec::{Answers, Hop, NetworkError, NetworkSpec, Traffic};
 use super::store::SegmentStore;
 use super::trace::Traced;
 use super::upper::Upper;
@@ -17,12 +19,16 @@ use crate::outcome::Outcome;
 use crate::run_loop::{Clock, Model, Simulation, VirtualClock};
 use crate::timer::Timer;
 use crate::wlan::{self, Wlan};
-use crate::{ConnectionId, FlowId, HopId, InterfaceId, PathId, SourceId, WireId};
+use crate::{ConnectionId, FlowId, HopId, InterfaceId, MessagesId, PathId, SourceId, WireId};
 use airqueue_core::{Dropped, Ecn, FlowKey, Packet, Payload, Seed, Span, Time};
+use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::medium::StationId;
 
 /// Events outside the radio come before the radio's events of the same instant.
 pub(super) const OUTSIDE: Phase = Phase(0);
+
+/// Longer than any run.
+const NO_DEADLINE: Span = Span::from_secs(1 << 32);
 
 /// The events of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +43,8 @@ pub enum Event {
     Queued,
     /// A source creates a packet.
     Made(SourceId),
+    /// The processor of a station may be done with a packet, by its number.
+    Processed(u32),
     /// A saturated source of this queue begins.
     Saturates(InterfaceId),
     /// A timer of a TCP connection expires.
@@ -71,6 +79,11 @@ pub struct Network {
     inside: Option<DelayLine>,
     queued: Timer<Event>,
     pub(super) connections: Vec<Connection>,
+    /// The messages of flows that have any: pictures, and answers to requests.
+    pub(super) messages: Vec<Assembly>,
+    /// For each of them: the answers that the last node sends, and their path.
+    answers: Vec<Option<(Answers, PathId)>>,
+    pub(super) processors: Processors,
     /// The paths of each connection: data, then acknowledgements.
     pub(super) paths: Vec<[PathId; 2]>,
     /// The hops whose packets wait in each queue of the wireless LAN, and in front of each wire.
@@ -149,6 +162,9 @@ impl Network {
                 .then(|| DelayLine::new(None, spec.station_delay)),
             queued: Timer::new(Event::Queued, OUTSIDE),
             connections: Vec::new(),
+            messages: Vec::new(),
+            answers: Vec::new(),
+            processors: Processors::default(),
             paths: Vec::new(),
             queue_hops: QueueHops::default(),
             changes: spec.changes.clone(),
@@ -161,6 +177,7 @@ impl Network {
             released: Vec::new(),
             batch: Batch::default(),
         };
+        network.processors = Processors::new(spec, &network.wlan.upper.hops);
         network.sort_hops(spec, queues);
         let mut queue = EventQueue::new();
         for (at, change) in (0..).zip(&spec.changes) {
@@ -230,8 +247,21 @@ impl Network {
             self.flows.push(path);
             match &flow.traffic {
                 &Traffic::Source { source, ecn } => {
-                    let source = FlowSource::new(source, ecn, flow, FlowId::at(at), path, seed)?;
-                    self.add_source(source, flow.own_hop(), spec, queue);
+                    let made = FlowSource::new(source, ecn, flow, FlowId::at(at), path, seed)?;
+                    let made = match source.arrivals {
+                        Arrivals::Frames(frames) => {
+                            made.of_messages(self.add_messages(frames.deadline, None), 0)
+                        }
+                        _ => made,
+                    };
+                    self.add_source(made, flow.own_hop(), spec, queue);
+                }
+                &Traffic::Answered { source, ecn, answers, .. } => {
+                    let made = FlowSource::new(source, ecn, flow, FlowId::at(at), path, seed)?;
+                    let id = self.add_messages(NO_DEADLINE, Some((answers, path.back())));
+                    let made = made.of_messages(id, answers.packets());
+                    self.add_source(made, flow.own_hop(), spec, queue);
+                    path = path.back();
                 }
                 Traffic::Tcp(tcp) => {
                     let id = ConnectionId::at(self.connections.len());
@@ -249,13 +279,21 @@ impl Network {
         Ok(())
     }
 
+    fn add_messages(&mut self, deadline: Span, answers: Option<(Answers, PathId)>) -> MessagesId {
+        self.messages.push(Assembly::new(deadline));
+        self.answers.push(answers);
+        MessagesId::at(self.messages.len() - 1)
+    }
+
     fn add_source(
         &mut self,
-        source: FlowSource,
+        mut source: FlowSource,
         own_hop: Option<HopId>,
         spec: &NetworkSpec,
         queue: &mut EventQueue<Event>,
     ) {
+        let processor = own_hop.and_then(|hop| self.processors.of(hop.index()));
+        source.at_station &= processor.is_none();
         let (first, saturates) = (source.first(), source.saturates_from());
         let phase = if source.at_station { wlan::INPUT } else { OUTSIDE };
         let number = self.wlan.upper.sources.add(source);
@@ -283,7 +321,8 @@ impl Network {
     /// excluded: they have not been offered to any queue yet.
     pub(super) fn inside_stations(&self) -> impl Iterator<Item = &Packet> {
         let hops = &self.wlan.upper.hops;
-        self.inside.iter().flat_map(DelayLine::packets).filter(|of| !hops.of(of).first)
+        let inside = self.inside.iter().flat_map(DelayLine::packets);
+        inside.chain(self.processors.packets()).filter(|of| !hops.of(of).first)
     }
 
     /// Number of TCP segments stored for packets in transit.
@@ -363,7 +402,11 @@ impl Network {
     fn on_made(&mut self, source: SourceId, queue: &mut EventQueue<Event>) {
         let now = queue.now();
         let Upper { sources, hops, .. } = &mut self.wlan.upper;
-        let packet = sources.make(source, hops, now);
+        let mut packet = sources.make(source, hops, now);
+        if let Some((id, number, packets)) = sources.message(source) {
+            packet.payload = Payload(number);
+            self.messages[id.index()].on_sent(number, packets, now);
+        }
         let at_station = sources.at(source).at_station;
         if let Some(next) = sources.on_made(source) {
             let phase = if at_station { wlan::INPUT } else { OUTSIDE };
@@ -388,10 +431,21 @@ impl Network {
         for connection in &mut self.connections {
             connection.start_counting();
         }
+        self.messages.iter_mut().for_each(Assembly::start_counting);
+        self.processors.start_counting(queue.now());
+    }
+
+    /// A packet enters its hop, by way of the station's processor if there is one.
+    #[inline]
+    pub(super) fn enter(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
+        match self.processors.of(HopId::of(&packet).index()) {
+            Some(processor) => self.process(processor, packet, queue),
+            None => self.enter_hop(packet, queue),
+        }
     }
 
     /// A packet enters its hop.
-    pub(super) fn enter(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
+    pub(super) fn enter_hop(&mut self, packet: Packet, queue: &mut EventQueue<Event>) {
         match (self.wlan.upper.hops.of(&packet).over, &mut self.inside) {
             (Hop::Air(_), Some(inside)) => {
                 inside.send(packet, queue.now());
@@ -483,7 +537,7 @@ impl Network {
             match self.wlan.upper.hops.paths[path.index()].end {
                 End::Outside => self.released.push(packet.payload),
                 End::Receiver(id) => self.connections[id.index()].on_left_station(packet.size),
-                End::Sink | End::Sender(_) => {}
+                End::Sink | End::Sender(_) | End::Viewer(_) | End::Server(_) | End::Client(_) => {}
             }
         }
         let mut last = None;
@@ -530,16 +584,38 @@ impl Network {
                 self.hand_over(connection, Direction::Data, &packet, queue)
             }
             End::Sender(connection) => self.hand_over(connection, Direction::Acks, &packet, queue),
+            End::Viewer(id) | End::Client(id) => {
+                self.messages[id.index()].on_arrived(packet.payload.0, queue.now());
+            }
+            End::Server(id) => self.answer(id, packet.payload, queue),
         }
     }
 
     /// A packet is lost on its hop.
-    fn lose(&mut self, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
+    pub(super) fn lose(&mut self, packet: Packet, outcome: impl FnOnce(Packet) -> Outcome) {
         let path = self.wlan.upper.hops.of(&packet).path;
         match self.wlan.upper.hops.paths[path.index()].end {
             End::Sink => {}
             End::Outside => self.report(path, packet, outcome),
             End::Receiver(_) | End::Sender(_) => drop(self.store.take(packet.payload)),
+            End::Viewer(id) | End::Client(id) => {
+                self.messages[id.index()].on_lost(packet.payload.0);
+            }
+            End::Server(id) => self.messages[id.index()].on_all_lost(packet.payload.0),
+        }
+    }
+
+    /// The last node sends the answer to a request.
+    fn answer(&mut self, id: MessagesId, request: Payload, queue: &mut EventQueue<Event>) {
+        let Some((answers, path)) = self.answers[id.index()] else { return };
+        let mut left = answers.bytes;
+        while left > 0 {
+            let size = left.min(u64::from(answers.packet_bytes)) as u32;
+            left -= u64::from(size);
+            let Upper { hops, sources, .. } = &mut self.wlan.upper;
+            let Path { first, ecn, dscp, .. } = hops.paths[path.index()];
+            let packet = sources.new_packet(first, size, queue.now());
+            self.enter(Packet { payload: request, ecn, dscp, ..packet }, queue);
         }
     }
 
@@ -561,6 +637,7 @@ impl Model for Network {
             Event::Arrived(wire) => self.on_arrived(wire, queue),
             Event::Queued => self.on_queued(queue),
             Event::Made(source) => self.on_made(source, queue),
+            Event::Processed(at) => self.on_processed(at, queue),
             Event::Saturates(interface) => self.wlan.fill(interface, queue),
             Event::Connection(id) => {
                 self.connections[id.index()].on_timer(queue.now());

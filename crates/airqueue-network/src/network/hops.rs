@@ -4,8 +4,9 @@ use super::opportunities::Watch;
 use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec, Node, Traffic};
 use super::trace::{Step, Traced};
 use crate::counters::{Delivered, HopCounters};
-use crate::{ConnectionId, HopId, PathId, RouteId};
+use crate::{ConnectionId, HopId, MessagesId, PathId, RouteId};
 use airqueue_core::{Dropped, Ecn, Hosts, Packet, Time};
+use airqueue_transport::traffic::Arrivals;
 use std::iter::once;
 
 /// The path of a hop that is on no route.
@@ -32,6 +33,12 @@ pub(super) enum End {
     Receiver(ConnectionId),
     /// Hands their segments to the sender of a connection.
     Sender(ConnectionId),
+    /// Collects the packets of pictures.
+    Viewer(MessagesId),
+    /// Answers requests.
+    Server(MessagesId),
+    /// Collects the packets of answers.
+    Client(MessagesId),
     /// Reports the outcome to whoever offered the packets.
     Outside,
 }
@@ -115,6 +122,7 @@ impl Hops {
         let all = (0..over_air).map(unused).collect();
         let mut hops = Hops { all, over_air, ..Hops::default() };
         let mut connections = (0..).map(ConnectionId);
+        let mut messages = (0..).map(MessagesId);
         for flow in &spec.flows {
             match &flow.traffic {
                 Traffic::Tcp(tcp) => {
@@ -124,8 +132,20 @@ impl Hops {
                     let back = once(&*tcp.back).chain(back);
                     hops.add(spec, flow, back, End::Sender(connection), Ecn::NotEct)?;
                 }
-                &Traffic::Source { ecn, .. } => {
-                    hops.add(spec, flow, flow.routes(), End::Sink, ecn)?;
+                &Traffic::Source { ecn, source } => {
+                    let end = match source.arrivals {
+                        Arrivals::Frames(_) => {
+                            End::Viewer(messages.next().expect("numbers without end"))
+                        }
+                        _ => End::Sink,
+                    };
+                    hops.add(spec, flow, flow.routes(), end, ecn)?;
+                }
+                &Traffic::Answered { ecn, ref back, .. } => {
+                    let id = messages.next().expect("numbers without end");
+                    hops.add(spec, flow, flow.routes(), End::Server(id), ecn)?;
+                    let others = flow.others.iter().map(|other| &*other.back);
+                    hops.add(spec, flow, once(&**back).chain(others), End::Client(id), ecn)?;
                 }
                 &Traffic::Offered { ecn } => {
                     hops.add(spec, flow, flow.routes(), End::Outside, ecn)?;
@@ -170,7 +190,7 @@ impl Hops {
         }
         let routes = (begin as u32, self.routes.len() as u32);
         let (from, to) = match end {
-            End::Sender(_) => (flow.to, flow.from),
+            End::Sender(_) | End::Client(_) => (flow.to, flow.from),
             _ => (flow.from, flow.to),
         };
         let hosts = Hosts { source: host(from), destination: host(to) };

@@ -16,12 +16,14 @@
 //! Each packet is counted once at each hop ([`HopCounters`](crate::counters::HopCounters)). The counters of flows and
 //! of queues are sums of these.
 
+mod assembly;
 mod capture;
 mod changes;
 mod connection;
 mod engine;
 mod hops;
 mod opportunities;
+mod processor;
 mod results;
 mod segments;
 pub mod series;
@@ -32,12 +34,13 @@ mod trace;
 mod upper;
 mod wire;
 
+pub use assembly::MessageCounters;
 pub use changes::{Change, TimedChange};
 pub use connection::{SessionCounters, TcpCounters};
 pub use engine::{Event, Network, OfferedPacket};
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 pub use spec::{
-    AlternateRoute, FlowPart, FlowSpec, Hop, NetworkError, NetworkSpec, Node, QueueId, RttKind,
-    TcpFlowSpec, Traffic, WireSpec, Work,
+    AlternateRoute, Answers, FlowPart, FlowSpec, Hop, NetworkError, NetworkSpec, Node,
+    ProcessorSpec, QueueId, RttKind, TcpFlowSpec, Traffic, WireSpec, Work,
 };
 pub use trace::{Step, Traced};

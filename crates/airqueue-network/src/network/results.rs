@@ -1,12 +1,15 @@
 //! The counters of a network.
 
+use super::assembly::MessageCounters;
 use super::connection::TcpCounters;
 use super::engine::Network;
+use super::hops::End;
 use super::spec::{Hop, QueueId};
 use crate::counters::{Delivered, HopCounters, QueueCounters};
 use crate::{FlowId, HopId, PathId, RouteId, WireId};
 use airqueue_core::{DataRate, Span, Time};
 use airqueue_transport::tcp::Sender;
+use airqueue_wifi::medium::StationId;
 
 impl Network {
     /// The counters of a flow from end to end, summed over all routes of the flow.
@@ -27,6 +30,30 @@ impl Network {
     /// The TCP counters of a flow that TCP governs.
     pub fn tcp(&self, flow: FlowId) -> Option<TcpCounters> {
         self.connection_of(flow).map(|at| self.connections[at].counters())
+    }
+
+    /// The counters of each hop of a flow, of all its routes: of its packets, or on their way back, of acknowledgements or
+    /// answers. Empty where nothing goes back.
+    pub fn hops(&self, flow: FlowId, back: bool) -> impl Iterator<Item = (Hop, &HopCounters)> {
+        let hops = &self.wlan.upper.hops;
+        let path = self.flows[flow.index()];
+        let two = matches!(hops.paths[path.index()].end, End::Receiver(_) | End::Server(_));
+        let path = if back { two.then(|| path.back()) } else { Some(path) };
+        let all = path.into_iter().flat_map(|path| hops.routes(path)).flatten();
+        all.map(|hop| (hops.all[hop.index()].over, &hops.states[hop.index()].counters))
+    }
+
+    /// What became of a flow's pictures, or of the answers to its requests; `None` for other flows.
+    pub fn messages(&self, flow: FlowId) -> Option<&MessageCounters> {
+        match self.wlan.upper.hops.paths[self.flows[flow.index()].index()].end {
+            End::Viewer(id) | End::Server(id) => Some(self.messages[id.index()].counters()),
+            _ => None,
+        }
+    }
+
+    /// How much of the time since counting began the processor of a station was busy; `None` without one.
+    pub fn processor_busy(&self, station: StationId, now: Time) -> Option<Span> {
+        self.processors.busy(station, now)
     }
 
     /// What has reached a flow's destination since time zero, regardless of when counting began.

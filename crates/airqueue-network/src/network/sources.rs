@@ -2,7 +2,7 @@
 
 use super::hops::Hops;
 use super::spec::{FlowSpec, Hop, NetworkError, NetworkSpec};
-use crate::{FlowId, HopId, InterfaceId, PathId, SourceId};
+use crate::{FlowId, HopId, InterfaceId, MessagesId, PathId, SourceId};
 use airqueue_core::{Ecn, Packet, Seed, Time};
 use airqueue_transport::traffic::{Source, SourceSpec};
 
@@ -14,6 +14,12 @@ pub(super) struct FlowSource {
     pub(super) path: PathId,
     /// Whether packets are created in the sending station, and enter its queue at once.
     pub(super) at_station: bool,
+    /// The messages that its packets belong to, or ask for.
+    messages: Option<MessagesId>,
+    /// Number of packets of each answer, if its packets are requests.
+    answer_packets: u32,
+    /// Number of the next request.
+    next_request: u32,
     ecn: Ecn,
     dscp: u8,
 }
@@ -66,6 +72,20 @@ impl Sources {
         let &FlowSource { ecn, dscp, ref source, .. } = self.at(source);
         let size = source.size_bytes();
         Packet { ecn, dscp, ..self.new_packet(first, size, now) }
+    }
+
+    /// The message of the packet that a source creates now, if it belongs to one: which, its number, and how many packets
+    /// it has.
+    #[inline]
+    pub(super) fn message(&mut self, source: SourceId) -> Option<(MessagesId, u32, u32)> {
+        let of = &mut self.all[source.index()];
+        let id = of.messages?;
+        if let Some(part) = of.source.part() {
+            return Some((id, part.frame, part.packets));
+        }
+        let number = of.next_request;
+        of.next_request = number.wrapping_add(1);
+        Some((id, number, of.answer_packets))
     }
 
     /// A source has created its packet: when the next packet comes.
@@ -126,7 +146,21 @@ impl FlowSource {
         let wrong = |error| NetworkError::Source { flow: flow.name.clone(), error };
         let source = Source::new(spec, seed.stream(&stream)).map_err(wrong)?;
         let at_station = own_hop.is_some();
-        Ok(FlowSource { source, path, at_station, ecn, dscp: flow.dscp })
+        Ok(FlowSource {
+            source,
+            path,
+            at_station,
+            messages: None,
+            answer_packets: 0,
+            next_request: 0,
+            ecn,
+            dscp: flow.dscp,
+        })
+    }
+
+    /// This source, whose packets belong to messages; `answer_packets`: or are requests for answers of so many packets.
+    pub(super) fn of_messages(self, messages: MessagesId, answer_packets: u32) -> FlowSource {
+        FlowSource { messages: Some(messages), answer_packets, ..self }
     }
 
     /// When the first packet comes, if this time is known.

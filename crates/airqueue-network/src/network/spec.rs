@@ -106,6 +106,17 @@ pub enum Traffic {
         /// Whether queues may mark its packets.
         ecn: Ecn,
     },
+    /// A source at the flow's first node, without TCP, whose packets the last node answers at once.
+    Answered {
+        /// Times and sizes of the requests.
+        source: SourceSpec,
+        /// Whether queues may mark packets.
+        ecn: Ecn,
+        /// The answers.
+        answers: Answers,
+        /// The route of the answers.
+        back: Vec<Hop>,
+    },
     /// TCP.
     Tcp(Box<TcpFlowSpec>),
     /// Packets are offered from outside ([`Network::offer`](super::Network::offer)).
@@ -113,6 +124,31 @@ pub enum Traffic {
         /// Whether queues may mark its packets.
         ecn: Ecn,
     },
+}
+
+/// The answers to requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// Size of an answer in bytes of IP packets.
+    pub bytes: u64,
+    /// Size of the largest of these packets.
+    pub packet_bytes: u32,
+}
+
+impl Answers {
+    /// Number of packets of an answer.
+    pub fn packets(&self) -> u32 {
+        self.bytes.div_ceil(u64::from(self.packet_bytes)) as u32
+    }
+}
+
+/// How many packets a station can send on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorSpec {
+    /// Time that each packet takes, whatever its size.
+    pub each: Span,
+    /// Packets that wait for the processor, or are in it; others are dropped.
+    pub room: usize,
 }
 
 impl Traffic {
@@ -208,6 +244,8 @@ pub struct NetworkSpec {
     pub changes: Vec<TimedChange>,
     /// When counting begins.
     pub warm_up: Time,
+    /// The processor of each station that has one, by the stations' ids; may be shorter than their list.
+    pub processors: Vec<Option<ProcessorSpec>>,
 }
 
 /// Why a network is invalid.
@@ -259,6 +297,7 @@ impl NetworkSpec {
             flows,
             changes: Vec::new(),
             warm_up: Time::ZERO,
+            processors: Vec::new(),
         }
     }
 
@@ -328,7 +367,9 @@ impl NetworkSpec {
     fn put_off(&mut self, flow: usize, late: Span) {
         match &mut self.flows[flow].traffic {
             Traffic::Tcp(tcp) => tcp.start += late,
-            Traffic::Source { source, .. } => source.start += late,
+            Traffic::Source { source, .. } | Traffic::Answered { source, .. } => {
+                source.start += late;
+            }
             Traffic::Offered { .. } => {}
         }
     }

@@ -2,6 +2,7 @@
 
 use super::engine::Wlan;
 use super::hop::Hop;
+use super::interface::counted;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
@@ -28,7 +29,12 @@ impl<U: UpperLayer> Wlan<U> {
         queue: &mut EventQueue<U::Event>,
     ) {
         let interface = self.interface_of(station, ac);
-        self.interfaces[interface.index()].queue.tx_queue.set_limit(limit);
+        let of = &mut self.interfaces[interface.index()];
+        match (&mut of.counted, limit) {
+            // The next arrival gives the queue its part of the limit.
+            (Some(counted), Limit::Packets(packets)) => *counted = packets,
+            _ => of.queue.tx_queue.set_limit(limit),
+        }
         self.fill(interface, queue);
     }
 
@@ -69,6 +75,7 @@ impl<U: UpperLayer> Wlan<U> {
     ) {
         let interface = self.interface_of(station, ac);
         self.interfaces[interface.index()].queue.replace(spec, rng, queue.now());
+        self.interfaces[interface.index()].counted = counted(spec);
         // A new ring dequeues at once, and dequeuing can drop.
         self.report_drops(interface);
         self.fill(interface, queue);

@@ -5,7 +5,8 @@ use super::power::Released;
 use super::spec::StationSpec;
 use crate::InterfaceId;
 use crate::queue::Queue;
-use airqueue_core::{NeighbourId, Seed};
+use airqueue_core::{Limit, NeighbourId, Seed};
+use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::mac::{Mac, Txop};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -20,6 +21,8 @@ pub(super) struct Interface {
     pub(super) ac: AccessCategory,
     pub(super) queue: Queue,
     pub(super) backlog: Backlog,
+    /// The limit of all packets at the interface, where the packets that the MAC holds count.
+    pub(super) counted: Option<u32>,
     /// The rate control that chose the rate of the queue's last data frame.
     pub(super) control: Option<usize>,
     /// Packets that have waited for a station to wake up, and that the MAC gets next.
@@ -71,8 +74,17 @@ impl Interface {
             ac,
             queue: Queue::new(&spec.queues[ac.index()], rng),
             backlog: Backlog::new(by_flows),
+            counted: counted(&spec.queues[ac.index()]),
             control: None,
             released: VecDeque::new(),
         }
+    }
+}
+
+/// The limit of all packets at an interface with this queue, if its limit is one.
+pub(super) fn counted(queue: &QueueSpec) -> Option<u32> {
+    match queue.limit {
+        Limit::Packets(packets) if queue.counts_in_hand => Some(packets),
+        _ => None,
     }
 }

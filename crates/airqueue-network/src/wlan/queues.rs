@@ -6,7 +6,7 @@ use super::spec::RttReport;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
-use airqueue_core::{NeighbourId, Packet, Span, Time};
+use airqueue_core::{Limit, NeighbourId, Packet, Span, Time};
 use airqueue_wifi::mac::Msdu;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -46,11 +46,34 @@ impl<U: UpperLayer> Wlan<U> {
         let interface = hop.interface;
         let comes = self.interfaces[interface.index()].backlog.add(&mut hop.presence);
         let packet = Packet { neighbour: hop.neighbour, ..packet };
+        self.count_in_hand(interface);
         self.interfaces[interface.index()].queue.enqueue(packet, now);
         self.report_drops(interface);
         if comes {
             self.extend_txop(HopId::of(&packet));
         }
+    }
+
+    /// Where the limit counts the packets that the MAC holds: leaves the queue the rest of the limit.
+    #[inline(always)]
+    fn count_in_hand(&mut self, interface: InterfaceId) {
+        let Some(limit) = self.interfaces[interface.index()].counted else { return };
+        let rest = limit.saturating_sub(self.held_by_mac(interface));
+        self.interfaces[interface.index()].queue.tx_queue.set_limit(Limit::Packets(rest));
+    }
+
+    /// Number of packets of a queue that the MAC holds.
+    fn held_by_mac(&self, interface: InterfaceId) -> u32 {
+        let Interface { station, ac, .. } = self.interfaces[interface.index()];
+        self.listeners.macs[station.index()].unfinished(ac) as u32
+    }
+
+    /// Whether a limit that counts the packets that the MAC holds is reached.
+    fn is_full(&self, interface: InterfaceId) -> bool {
+        let Interface { counted, ref queue, .. } = self.interfaces[interface.index()];
+        counted.is_some_and(|limit| {
+            queue.tx_queue.packets() + u64::from(self.held_by_mac(interface)) >= u64::from(limit)
+        })
     }
 
     /// Reports the drops of a queue to the upper layer. True if there were any.
@@ -204,6 +227,9 @@ impl<U: UpperLayer> Wlan<U> {
     #[inline(always)]
     pub(super) fn top_up(&mut self, interface: InterfaceId, now: Time) {
         for turn in 0..self.upper.begin_top_up(interface) {
+            if self.is_full(interface) {
+                return;
+            }
             if let Some(packet) = self.upper.top_up(interface, turn, now) {
                 self.enqueue(packet, now);
             }

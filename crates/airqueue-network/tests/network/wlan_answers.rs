@@ -12,7 +12,7 @@ use airqueue_network::network::{
 use airqueue_network::wlan::tap::{Recording, TracedFrame};
 use airqueue_network::{FlowId, HopId};
 use airqueue_transport::tcp::{Opening, TcpSpec};
-use airqueue_transport::traffic::{FilesSpec, SizeDistribution};
+use airqueue_transport::traffic::{FilesSpec, Law, SizeDistribution};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{Aggregation, BackoffDraw, Behaviour, FrameKind, MacConfig, Radio};
 use airqueue_wifi::medium::StationId;
@@ -131,6 +131,7 @@ fn download(pair: &Pair, segments: u16) -> Vec<i64> {
         law: SizeDistribution::Constant,
         unit_bytes: 1,
         think: Span::from_millis(500),
+        think_law: Law::Exponential,
     };
     let mut spec = pair.network();
     spec.flows.push(FlowSpec {

@@ -14,7 +14,8 @@ pub(crate) struct MediumTable {
     pub(crate) ranges: Option<Table<RangesTable>>,
     /// Power falls with distance.
     pub(crate) path_loss: Option<PathLossName>,
-    /// Thresholds of received power, with `path_loss`. The default is ns-2's, where `path_loss` is two_ray.
+    /// Thresholds of received power, with `path_loss`. The default is ns-2's, where `path_loss` is two_ray, and ns-3's,
+    /// where `path_loss` is ns3.
     pub(crate) thresholds: Option<Table<ThresholdsTable>>,
     /// The pairs of stations that hear each other; stations then have no positions.
     pub(crate) links: Option<Vec<Table<LinkTable>>>,
@@ -51,6 +52,9 @@ pub(crate) enum PathLossName {
     TwoRay(Table<TwoRayTable>),
     /// A power of the distance beyond a reference distance.
     LogDistance(Table<LogDistanceTable>),
+    /// The defaults of ns-3.44: log-distance with exponent 3 and 46.6777 dB at 1 m, stations that send with
+    /// 16.0206 dBm, and receivers that detect a preamble from -82 dBm on and do not notice frames below -101 dBm.
+    Ns3,
 }
 
 /// Free space.

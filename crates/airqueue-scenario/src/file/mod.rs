@@ -23,11 +23,13 @@ pub(super) use power::*;
 pub(super) use traffic::*;
 
 use super::quantity::{
-    Bytes, Duration, FrameRate, Length, PacketRate, Power, Quantity, Rate, Size,
+    Bytes, Duration, FrameRate, Length, PacketRate, Packets, Power, Quantity, Rate, Size,
 };
 use airqueue_core::keys::Table;
 use airqueue_qdisc::QueueGiven;
-use airqueue_transport::traffic::{SourceName, VoiceTable, WebTable};
+use airqueue_transport::traffic::{
+    FramesTable, JitterName, PingTable, SourceName, VoiceTable, WebTable,
+};
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::rate_control::RateControlName;
 use schemars::JsonSchema;
@@ -135,7 +137,8 @@ pub(super) struct StationTable {
     pub(super) grid: Option<Table<GridTable>>,
     /// Places the members of a group at random in a disc or a rectangle.
     pub(super) random: Option<Table<RandomTable>>,
-    /// Transmit power, for `medium.path_loss`. The default is ns-2's, `0.28183815 W`.
+    /// Transmit power, for `medium.path_loss`. The default is ns-2's, `0.28183815 W`; with the path loss
+    /// ns3 it is ns-3's, `16.0206 dBm`.
     pub(super) power: Option<Quantity<Power>>,
     /// Channel access of the station, where it differs from `mac`.
     #[serde(default)]
@@ -145,6 +148,12 @@ pub(super) struct StationTable {
     pub(super) queue: QueueGiven,
     /// The station sleeps while it has no traffic. By default it is always awake.
     pub(super) power_save: Option<Table<PowerSaveTable>>,
+    /// Most packets per second that the station sends on, to the air or into wired links, whatever their sizes; the others
+    /// wait. Frames that the MAC repeats, and packets that end at the station, do not count. The default is no limit.
+    pub(super) processing_rate: Option<Quantity<PacketRate>>,
+    /// Packets that wait for `processing_rate`, or are processed; a packet that finds no room is dropped. The default is
+    /// `1000 packets`.
+    pub(super) processing_room: Option<Quantity<Packets>>,
     /// Real programs run at the station under `airqueue emulate`. A simulation ignores the key. The default is false.
     #[serde(default)]
     pub(super) real: bool,
@@ -205,8 +214,12 @@ pub(super) struct FlowTable {
     pub(super) rate: Option<Quantity<Rate>>,
     /// Mean rate in packets, for cbr and poisson, instead of `rate`. The rate in bits is rounded to whole b/s.
     pub(super) packet_rate: Option<Quantity<PacketRate>>,
-    /// Size of the flow's IP packets; with packets from outside and with TCP the largest size. The default is `1500 B`.
+    /// Size of the flow's IP packets; with packets from outside, with TCP and with frames the largest size, with ping the size
+    /// of requests. The default is `1500 B`, and `84 B` with ping.
     pub(super) size: Option<Quantity<Size>>,
+    /// The random delay of each packet of cbr, behind the instant at which the constant rate would have the packet. Packets
+    /// keep their order. The default is none.
+    pub(super) jitter: Option<JitterName>,
     /// Size of a transfer, for tcp. The default is an endless transfer.
     pub(super) transfer_size: Option<Quantity<Bytes>>,
     /// TCP of the flow, where it differs from the scenario's `tcp`.
@@ -215,6 +228,10 @@ pub(super) struct FlowTable {
     pub(super) web: Option<Table<WebTable>>,
     /// The packets of a call, and its playout.
     pub(super) voice: Option<Table<VoiceTable>>,
+    /// The pictures of a game or a video.
+    pub(super) frames: Option<Table<FramesTable>>,
+    /// Requests, and their answers.
+    pub(super) ping: Option<Table<PingTable>>,
     /// Rate of the flow's data frames. The default is the rate of the links, or of their stations; to all stations the
     /// slowest basic rate.
     pub(super) phy_rate: Option<FrameRate>,
@@ -236,10 +253,10 @@ pub(super) struct FlowTable {
     pub(super) rdqm: Option<bool>,
     /// Which round-trip time the receiver reports. The default is base.
     pub(super) rdqm_rtt_kind: Option<RttName>,
-    /// Start of the flow, from the beginning of the warm-up. The cbr and voice flows of a group start one after the
-    /// other, evenly spread over one packet interval.
+    /// Start of the flow, from the beginning of the warm-up; or a list with a start for each flow of a group. With one start
+    /// the cbr, voice, frames and ping flows of a group start one after the other, evenly spread over one interval.
     #[serde(default = "start")]
-    pub(super) start: Quantity<Duration>,
+    pub(super) start: Delays,
     /// Largest random delay of the start, drawn for each flow of a group and each replication, since flows that start
     /// together can stay synchronised. The default is `0 s`.
     pub(super) start_spread: Option<Quantity<Duration>>,
@@ -247,8 +264,8 @@ pub(super) struct FlowTable {
     pub(super) stop: Option<Quantity<Duration>>,
 }
 
-fn start() -> Quantity<Duration> {
-    Quantity::of("0 s")
+fn start() -> Delays {
+    Delays::All(Quantity::of("0 s"))
 }
 
 /// A round-trip time.

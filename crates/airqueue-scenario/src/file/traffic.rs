@@ -43,13 +43,13 @@ pub(crate) struct HostTable {
     pub(crate) real: bool,
 }
 
-/// A delay, or one for each member of a group.
+/// A length of time, or one for each member of a group.
 #[derive(Clone, Debug, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Delays {
-    /// One delay for all members.
+    /// One for all members.
     All(Quantity<Duration>),
-    /// One delay for each member, in order.
+    /// One for each member, in order.
     Each(Vec<Quantity<Duration>>),
 }
 

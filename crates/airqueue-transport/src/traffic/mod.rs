@@ -8,7 +8,11 @@
 
 mod cbr;
 mod external;
+mod frames;
+mod jitter;
+mod law;
 mod periodic;
+mod ping;
 mod poisson;
 mod registry;
 mod saturated;
@@ -16,13 +20,21 @@ mod tcp;
 mod voice;
 mod web;
 
+pub use frames::{FrameDistributionName, Frames, FramesTable, Part};
+pub use jitter::{Jitter, JitterName};
+pub use law::Law;
 pub use periodic::OnOff;
+pub use ping::{PingDistributionName, PingTable};
 pub use registry::{Asked, Carried, Load, NOT_TCP, PACKET_BYTES, SourceName, SourceTables};
 pub use voice::{Call, CodecName, VoiceTable};
-pub use web::{Files, FilesError, FilesSpec, SizeDistribution, SizeDistributionName, WebTable};
+pub use web::{
+    Files, FilesError, FilesSpec, SizeDistribution, SizeDistributionName, ThinkDistributionName,
+    WebTable,
+};
 
 use airqueue_core::{DataRate, RandomStream, Span, Time};
-use cbr::Constant;
+use cbr::{Constant, Jittered};
+use frames::Bursts;
 use periodic::Periodic;
 use poisson::Poisson;
 use thiserror::Error;
@@ -34,8 +46,19 @@ pub enum Arrivals {
     Saturated,
     /// At a constant IP bit rate, without drift.
     Constant(DataRate),
+    /// At a constant IP bit rate, each packet late by a random time.
+    Jittered {
+        /// The rate.
+        rate: DataRate,
+        /// The delay of each packet.
+        jitter: Jitter,
+    },
     /// Poisson, at this mean IP bit rate.
     Poisson(DataRate),
+    /// Poisson, at this mean interval.
+    Random(Span),
+    /// Bursts of packets, a picture each.
+    Frames(Frames),
     /// Periodic, without drift, throughout or in talk spurts.
     Periodic {
         /// The period.
@@ -70,6 +93,8 @@ pub enum SourceError {
     TooFast(DataRate, u32),
     #[error("a packet every {0} is more than one a nanosecond")]
     TooOften(Span),
+    #[error("a jitter of {0} in the mean")]
+    Jitter(Span),
     #[error(
         "spurts of {talk} and pauses of {silence} in the mean; both must be longer than nothing"
     )]
@@ -88,8 +113,10 @@ pub struct Source {
 enum Pace {
     None,
     Constant(Constant),
+    Jittered(Box<Jittered>),
     Poisson(Poisson),
     Periodic(Periodic),
+    Frames(Box<Bursts>),
 }
 
 /// The mean time between packets at a rate.
@@ -109,9 +136,13 @@ impl SourceSpec {
     /// The interval between packets, if it is constant except for pauses.
     pub fn period(&self) -> Option<Span> {
         match self.arrivals {
-            Arrivals::Constant(rate) => Some(rate.time_for(self.size_bytes)),
-            Arrivals::Periodic { every, .. } => Some(every),
-            Arrivals::Saturated | Arrivals::Poisson(_) => None,
+            Arrivals::Constant(rate) | Arrivals::Jittered { rate, .. } => {
+                Some(rate.time_for(self.size_bytes))
+            }
+            Arrivals::Periodic { every, .. } | Arrivals::Frames(Frames { every, .. }) => {
+                Some(every)
+            }
+            Arrivals::Saturated | Arrivals::Poisson(_) | Arrivals::Random(_) => None,
         }
     }
 }
@@ -129,10 +160,23 @@ impl Source {
         let (pace, next) = match spec.arrivals {
             Arrivals::Saturated => (Pace::None, None),
             Arrivals::Constant(rate) => (Pace::Constant(Constant::new(rate, &spec)?), Some(start)),
+            Arrivals::Jittered { rate, jitter } => {
+                let mut jittered = Jittered::new(rate, jitter, &spec, rng)?;
+                let first = jittered.first();
+                (Pace::Jittered(Box::new(jittered)), Some(first))
+            }
             Arrivals::Poisson(rate) => {
                 let mut poisson = Poisson::new(rate, &spec, rng)?;
                 let first = poisson.after(start);
                 (Pace::Poisson(poisson), Some(first))
+            }
+            Arrivals::Random(mean) => {
+                let mut poisson = Poisson::at_mean(mean, rng)?;
+                let first = poisson.after(start);
+                (Pace::Poisson(poisson), Some(first))
+            }
+            Arrivals::Frames(frames) => {
+                (Pace::Frames(Box::new(Bursts::new(frames, &spec, rng)?)), Some(start))
             }
             Arrivals::Periodic { every, on_off } => {
                 (Pace::Periodic(Periodic::new(every, on_off, rng, start)?), Some(start))
@@ -141,9 +185,22 @@ impl Source {
         Ok(Source { spec, pace, next: next.filter(|&at| at < spec.stop) })
     }
 
-    /// Length of its IP packets in bytes.
+    /// Length of its next IP packet in bytes.
+    #[inline]
     pub fn size_bytes(&self) -> u32 {
-        self.spec.size_bytes
+        match &self.pace {
+            Pace::Frames(bursts) => bursts.size_bytes(),
+            _ => self.spec.size_bytes,
+        }
+    }
+
+    /// The picture of its next packet, if its packets belong to pictures.
+    #[inline]
+    pub fn part(&self) -> Option<Part> {
+        match &self.pace {
+            Pace::Frames(bursts) => Some(bursts.part()),
+            _ => None,
+        }
     }
 
     /// Whether a packet is available whenever asked for at `now`.
@@ -167,8 +224,10 @@ impl Source {
         let next = match &mut self.pace {
             Pace::None => return,
             Pace::Constant(constant) => constant.after(at, self.spec.size_bytes),
+            Pace::Jittered(jittered) => jittered.after(at, self.spec.size_bytes),
             Pace::Poisson(poisson) => poisson.after(at),
             Pace::Periodic(periodic) => periodic.after(at),
+            Pace::Frames(bursts) => bursts.after(at),
         };
         self.next = Some(next).filter(|&next| next < self.spec.stop);
     }
@@ -205,6 +264,28 @@ mod tests {
         let at = times(source(Arrivals::Constant(rate(8_000_000)), 5, 9).unwrap());
         let ms: Vec<i64> = at.iter().map(|t| t.as_nanos() / 1_000_000).collect();
         assert_eq!(ms, [5, 6, 7, 8]);
+    }
+
+    /// A packet every millisecond, late by up to half of it: none overtakes, each is within its own bounds, and the delays
+    /// have the law's mean and variance, to five standard errors of the mean and a tenth of the variance.
+    #[test]
+    fn jitter_has_its_law_and_no_drift() {
+        let jitter = |us| Jitter { law: Law::Uniform, mean: Span::from_micros(us) };
+        let arrivals = Arrivals::Jittered { rate: rate(8_000_000), jitter: jitter(250) };
+        let at = times(source(arrivals, 5, 50_005).unwrap());
+        let late = |(n, at): (usize, &Time)| at.as_nanos() - 5_000_000 - 1_000_000 * n as i64;
+        let late: Vec<f64> = at.iter().enumerate().map(late).map(|ns| ns as f64 * 1e-3).collect();
+        assert!(late.iter().all(|us| (0.0..500.0).contains(us)));
+        let n = late.len() as f64;
+        let mean = late.iter().sum::<f64>() / n;
+        let variance = late.iter().map(|us| (us - mean) * (us - mean)).sum::<f64>() / n;
+        let exact = 500.0 * 500.0 / 12.0;
+        assert!((mean - 250.0).abs() < 5.0 * f64::sqrt(exact / n), "{mean}");
+        assert!((variance / exact - 1.0).abs() < 0.1, "{variance}");
+        // Late by more than the interval: the order stays.
+        let arrivals = Arrivals::Jittered { rate: rate(8_000_000), jitter: jitter(5000) };
+        let at = times(source(arrivals, 0, 50_000).unwrap());
+        assert!(at.is_sorted() && at.len() > 49_950, "{}", at.len());
     }
 
     /// The number of arrivals in 100 s is Poisson with mean 100 000: five standard deviations.
@@ -244,6 +325,34 @@ mod tests {
             at.windows(2).filter(|pair| pair[1] - pair[0] != Span::from_millis(20)).count();
         let error = (pauses as f64 / cycles - 1.0).abs();
         assert!(error < 5.0 / cycles.sqrt(), "{pauses} for {cycles}");
+    }
+
+    /// Pictures of 4000 bytes in packets of 1000: four at an instant, three pictures at their instants, 20 ms apart.
+    #[test]
+    fn a_picture_is_a_burst_of_packets() {
+        let frames = |bytes, law| {
+            let (every, deadline) = (Span::from_millis(20), Span::from_millis(100));
+            Arrivals::Frames(Frames { every, bytes, law, deadline })
+        };
+        let mut four = source(frames(3700, Law::Constant), 5, 60).unwrap();
+        let mut sent = Vec::new();
+        while let Some(at) = four.next_emission() {
+            let part = four.part().unwrap();
+            sent.push((at.as_nanos() / 1_000_000, four.size_bytes(), part.frame, part.packets));
+            four.on_emission();
+        }
+        let picture =
+            |ms, frame| [1000, 1000, 1000, 700].map(|bytes| (ms, bytes, frame, 4)).to_vec();
+        assert_eq!(sent, [picture(5, 0), picture(25, 1), picture(45, 2)].concat());
+        // Sizes have the mean: of 50 000 pictures, to five standard errors of this law.
+        let mut many = source(frames(20_000, Law::Lognormal(0.5)), 0, 1_000_000).unwrap();
+        let mut bytes = 0.0;
+        while many.next_emission().is_some() {
+            bytes += f64::from(many.size_bytes());
+            many.on_emission();
+        }
+        let error = f64::sqrt(Law::Lognormal(0.5).unit_variance() / 50_000.0);
+        assert!((bytes / 50_000.0 / 20_000.0 - 1.0).abs() < 5.0 * error, "{bytes}");
     }
 
     #[test]

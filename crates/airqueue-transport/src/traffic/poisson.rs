@@ -30,6 +30,17 @@ impl Poisson {
         Ok(Poisson { mean: mean_gap(rate, spec)?, rng })
     }
 
+    /// At this mean interval.
+    pub(super) fn at_mean(
+        mean: Span,
+        rng: RandomStream,
+    ) -> std::result::Result<Poisson, SourceError> {
+        if mean <= Span::from_nanos(1) {
+            return Err(SourceError::TooOften(mean));
+        }
+        Ok(Poisson { mean, rng })
+    }
+
     #[inline]
     pub(super) fn after(&mut self, at: Time) -> Time {
         at + self.rng.exponential(self.mean)

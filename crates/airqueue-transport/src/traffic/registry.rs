@@ -1,5 +1,6 @@
 //! The list of traffic sources, one line each. Each source is defined in its own file.
 
+use super::jitter::JitterName;
 use super::voice::Call;
 use super::web::FilesSpec;
 use super::{Arrivals, SourceSpec};
@@ -20,6 +21,8 @@ pub(super) trait Kind {
     const ABOUT: &'static str;
     /// Whether the source's packets are carried by TCP.
     const OVER_TCP: bool = false;
+    /// Whether the source's packets may be late by a random time.
+    const JITTERS: bool = false;
     /// Content of the source's table of keys, in the words of errors.
     const TABLE_OF: &'static str = "keys of its own";
 
@@ -53,8 +56,18 @@ macro_rules! sources {
             /// If the keys do not describe a valid source. The error names the wrong key.
             pub fn carried(self, asked: &Asked<'_>) -> Result<Carried> {
                 asked.check_tables(self)?;
+                if asked.jitter.is_some() && !self.jitters() {
+                    let problem = "only source = \"cbr\" has jitter; leave the key out";
+                    return wrong(format_args!("{}.jitter", asked.key), problem);
+                }
                 match self {
                     $(SourceName::$Kind => <super::$word::$Kind as Kind>::carried(asked),)+
+                }
+            }
+
+            fn jitters(self) -> bool {
+                match self {
+                    $(SourceName::$Kind => <super::$word::$Kind as Kind>::JITTERS,)+
                 }
             }
 
@@ -91,6 +104,8 @@ sources! {
     cbr: Cbr;
     poisson: Poisson;
     voice: Voice, super::voice::VoiceTable;
+    frames: Pictures, super::frames::FramesTable;
+    ping: Ping, super::ping::PingTable;
     tcp: Tcp;
     web: Web, super::web::WebTable;
     external: External;
@@ -112,6 +127,13 @@ pub enum Carried {
         source: SourceSpec,
         /// The voice call, if the packets belong to a call.
         call: Option<Call>,
+    },
+    /// Packets of a source without TCP, each a request that the receiver answers at once.
+    Answered {
+        /// Arrivals and sizes of the requests.
+        source: SourceSpec,
+        /// Size of an answer in bytes of IP packets.
+        answer_bytes: u64,
     },
     /// Packets from outside, offered by the caller of the simulation.
     Offered {
@@ -149,6 +171,8 @@ pub struct Asked<'a> {
     pub size: Option<&'a Quantity<Size>>,
     /// Amount of data to transfer.
     pub transfer_size: Option<&'a Quantity<Bytes>>,
+    /// The random delay of each packet.
+    pub jitter: Option<&'a JitterName>,
     /// The tables of single sources.
     pub tables: SourceTables<'a>,
     /// Earliest time of the first packet.
@@ -231,7 +255,7 @@ impl Asked<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::{Source, VoiceTable, WebTable};
+    use crate::traffic::{FramesTable, PingTable, Source, VoiceTable, WebTable};
     use airqueue_core::Seed;
 
     fn asked() -> Asked<'static> {
@@ -241,6 +265,7 @@ mod tests {
             packet_rate: None,
             size: None,
             transfer_size: None,
+            jitter: None,
             tables: SourceTables::default(),
             start: Time::ZERO,
             start_spread: None,
@@ -257,6 +282,9 @@ mod tests {
             let rated = name.carried(&Asked { rate: Some(&rate), ..asked() });
             let carried = bare.or(rated).unwrap();
             assert_eq!(matches!(carried, Carried::Tcp(_)), name.is_over_tcp(), "{name:?}");
+            if let Carried::Answered { source, .. } = carried {
+                assert!(Source::new(source, Seed(1).stream("source")).is_ok(), "{name:?}");
+            }
             if let Carried::Packets { source, call } = carried {
                 assert!(Source::new(source, Seed(1).stream("source")).is_ok(), "{name:?}");
                 assert!(call.is_none_or(|call| call.size_bytes() == source.size_bytes));
@@ -268,10 +296,13 @@ mod tests {
     #[test]
     fn tables_are_for_their_own_sources() {
         let (web, voice) = (WebTable::default(), VoiceTable::default());
+        let (frames, ping) = (FramesTable::default(), PingTable::default());
         let none = SourceTables::default();
         let given = [
             ("web", SourceTables { web: Some(&web), ..none }),
             ("voice", SourceTables { voice: Some(&voice), ..none }),
+            ("frames", SourceTables { frames: Some(&frames), ..none }),
+            ("ping", SourceTables { ping: Some(&ping), ..none }),
         ];
         for (word, tables) in given {
             let asked = Asked { tables, ..asked() };

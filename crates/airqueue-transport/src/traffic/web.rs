@@ -1,5 +1,6 @@
 //! Files requested by a user, one after the other, with pauses between them.
 
+use super::law::Law;
 use super::registry::{Asked, Carried, Kind, Load};
 use super::tcp::NO_RATE;
 use airqueue_core::keys::{self, wrong};
@@ -14,6 +15,10 @@ const PARETO_SHAPE: f64 = 1.5;
 /// Smallest shape: for shapes up to 1 there is no mean.
 const LEAST_SHAPE: f64 = 1.001;
 const MOST_SHAPE: f64 = 50.0;
+/// Default standard deviation of the logarithm of a lognormal law.
+pub(super) const SIGMA: f64 = 1.0;
+/// The mean of a lognormal law with this deviation is 268 337 times its median.
+pub(super) const MOST_SIGMA: f64 = 5.0;
 /// Default mean size of the files.
 const FILE_BYTES: u64 = 30_000;
 /// Default mean of the pauses.
@@ -32,8 +37,31 @@ pub struct WebTable {
     pub shape: Option<f64>,
     /// Whether sizes are rounded up to whole segments. The default is false; true for TCP like ns2's.
     pub whole_segments: Option<bool>,
-    /// Mean of the pauses before each file, which are exponentially distributed. The default is `10 s`.
+    /// Mean of the pauses before each file. The default is `10 s`.
     pub think_time: Option<Quantity<Duration>>,
+    /// Distribution of the pauses. The default is exponential.
+    pub think_distribution: Option<ThinkDistributionName>,
+    /// The shape of pareto pauses: the smaller, the heavier the tail. The default is 1.5.
+    #[schemars(range(min = 1.001, max = 50))]
+    pub think_shape: Option<f64>,
+    /// Standard deviation of the logarithm of lognormal pauses. The default is 1.
+    #[schemars(range(min = 0, max = 5))]
+    pub think_sigma: Option<f64>,
+}
+
+/// A distribution of pauses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkDistributionName {
+    /// All pauses last as long as the mean.
+    Constant,
+    /// The exponential distribution.
+    #[default]
+    Exponential,
+    /// The Pareto distribution.
+    Pareto,
+    /// The lognormal distribution.
+    Lognormal,
 }
 
 /// A distribution of file sizes.
@@ -66,12 +94,48 @@ impl Kind for Web {
             law: web.law(asked.key)?,
             unit_bytes: 1,
             think: web.think_time.as_ref().map_or(THINK, |think| think.value),
+            think_law: web.think_law(asked.key)?,
         };
         Ok(Carried::Tcp(Load::Files { files, whole_segments: web.whole_segments }))
     }
 }
 
 impl WebTable {
+    fn think_law(&self, key: &str) -> keys::Result<Law> {
+        let name = self.think_distribution.unwrap_or_default();
+        let law = match name {
+            ThinkDistributionName::Constant => Law::Constant,
+            ThinkDistributionName::Exponential => Law::Exponential,
+            ThinkDistributionName::Pareto => Law::Pareto(self.think_shape.unwrap_or(PARETO_SHAPE)),
+            ThinkDistributionName::Lognormal => Law::Lognormal(self.think_sigma.unwrap_or(SIGMA)),
+        };
+        match (self.think_shape, law) {
+            (Some(shape), Law::Pareto(_)) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => wrong(
+                format_args!("{key}.web.think_shape"),
+                format_args!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}"),
+            ),
+            (Some(_), Law::Constant | Law::Exponential | Law::Lognormal(_) | Law::Uniform) => {
+                wrong(
+                    format_args!("{key}.web.think_shape"),
+                    "only think_distribution = \"pareto\" has a shape; leave it out",
+                )
+            }
+            _ => match (self.think_sigma, law) {
+                (Some(sigma), Law::Lognormal(_)) if !(0.0..=MOST_SIGMA).contains(&sigma) => wrong(
+                    format_args!("{key}.web.think_sigma"),
+                    format_args!("found {sigma}, expected 0 to {MOST_SIGMA}"),
+                ),
+                (Some(_), Law::Constant | Law::Exponential | Law::Pareto(_) | Law::Uniform) => {
+                    wrong(
+                        format_args!("{key}.web.think_sigma"),
+                        "only think_distribution = \"lognormal\" has it; leave it out",
+                    )
+                }
+                _ => Ok(law),
+            },
+        }
+    }
+
     fn law(&self, key: &str) -> keys::Result<SizeDistribution> {
         let law = match self.distribution.unwrap_or(SizeDistributionName::Exponential) {
             SizeDistributionName::Constant => SizeDistribution::Constant,
@@ -114,8 +178,10 @@ pub struct FilesSpec {
     pub law: SizeDistribution,
     /// Sizes are multiples of this many bytes, rounded up.
     pub unit_bytes: u32,
-    /// Mean of the pauses before each file, which are exponentially distributed.
+    /// Mean of the pauses before each file.
     pub think: Span,
+    /// Distribution of the pauses.
+    pub think_law: Law,
 }
 
 /// Why files were refused.
@@ -179,10 +245,7 @@ impl Files {
 
     /// The pause before the next file.
     pub fn next_pause(&mut self) -> Span {
-        if self.spec.think == Span::ZERO {
-            return Span::ZERO;
-        }
-        self.rng.exponential(self.spec.think)
+        self.spec.think_law.span(self.spec.think, &mut self.rng)
     }
 }
 
@@ -192,7 +255,8 @@ mod tests {
     use airqueue_core::Seed;
 
     fn files(law: SizeDistribution, unit_bytes: u32) -> Result<Files, FilesError> {
-        let spec = FilesSpec { mean_bytes: 30_000, law, unit_bytes, think: Span::from_secs(10) };
+        let (think, think_law) = (Span::from_secs(10), Law::Exponential);
+        let spec = FilesSpec { mean_bytes: 30_000, law, unit_bytes, think, think_law };
         Files::new(spec, Seed(7).stream("files"))
     }
 

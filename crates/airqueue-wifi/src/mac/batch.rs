@@ -105,6 +105,11 @@ impl Batch {
         }
     }
 
+    /// Number of packets that the sender is not done with.
+    pub(super) fn unfinished(&self) -> usize {
+        self.open().count()
+    }
+
     #[inline]
     fn open(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().filter(|slot| slot.status.is_none())

@@ -99,6 +99,11 @@ impl Mac {
         self.categories[ac.index()].all_batches().flat_map(Batch::all)
     }
 
+    /// Number of packets in hand of an access category that are neither acknowledged nor given up.
+    pub fn unfinished(&self, ac: AccessCategory) -> usize {
+        self.categories[ac.index()].batches().map(Batch::unfinished).sum()
+    }
+
     /// The neighbours, as the queue numbers them, for which packets are in hand.
     pub fn neighbours_in_hand(&self, ac: AccessCategory) -> impl Iterator<Item = NeighbourId> {
         let batches = self.categories[ac.index()].batches();

@@ -21,7 +21,7 @@ impl Mac {
     pub fn add_management(&mut self, config: CategoryConfig, radio: &Radio) {
         assert!(!self.has_management(), "a station has one category of management frames");
         self.backoffs[self.ac_count] = Backoff::new(radio.phy.aifs(config.aifsn), config.countdown);
-        self.categories.push(Category::new(config));
+        self.categories.push(Category::new(config, &radio.phy));
         self.ac_count += 1;
     }
 

@@ -6,8 +6,8 @@ use super::exchange::{State, Step};
 use super::frame::{Frame, FrameKind, Msdu};
 use super::station::Mac;
 use super::view::Radio;
-use crate::phy::AccessCategory;
 use crate::phy::frames::CF_END_BYTES;
+use crate::phy::{AccessCategory, Phy};
 use airqueue_core::{Span, Time};
 
 /// PIFS after a failure in a TXOP.

@@ -12,7 +12,7 @@ use airqueue_network::wlan::HopSpec;
 use airqueue_network::{FlowId, HopId, RouteId, WireId};
 use airqueue_qdisc::{DropFrom, DropTailParams, QueueSpec};
 use airqueue_transport::tcp::{AckEvery, AckTimer, CongestionName, Opening, TcpSpec};
-use airqueue_transport::traffic::{Arrivals, FilesSpec, SizeDistribution, SourceSpec};
+use airqueue_transport::traffic::{Arrivals, FilesSpec, Law, SizeDistribution, SourceSpec};
 use airqueue_wifi::mac::Txop;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -249,6 +249,7 @@ fn tcp() -> impl Strategy<Value = TcpFlowSpec> {
         law: SizeDistribution::Exponential,
         unit_bytes: 1,
         think: Span::from_millis(3),
+        think_law: Law::Exponential,
     };
     let work = select(vec![
         Work::Transfer(None),
