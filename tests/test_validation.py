@@ -48,11 +48,21 @@ def test_the_page_is_up_to_date(made):
     ), "run make validation, read what changed, and commit it"
 
 
+UNTOLD = {
+    # One setting, whose reference in ns-2 has an error of 1.5 %.
+    "Engine, behaviour ns2, TCP: three rates, all flows",
+    # Two settings, in which the kernel marks one packet in 500.
+    "PIE and Linux: marks",
+}
+"""Claims of which no setting can be told."""
+
+
 @pytest.mark.long
-def test_every_claim_holds(made):
+def test_every_claim_that_can_be_told_holds(made):
     _, claims = made
     assert claims
-    assert [claim.title for claim in claims if not claim.holds] == []
+    assert [claim.title for claim in claims if claim.counts[Verdict.DIFFERS]] == []
+    assert {claim.title for claim in claims if not claim.holds} <= UNTOLD
 
 
 @pytest.mark.long
