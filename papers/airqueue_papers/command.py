@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import time
@@ -24,7 +25,7 @@ from airqueue.measure.events import Event
 from airqueue.runs import Local, Store, WorkProgress
 from airqueue.runs.backend import Backend
 from airqueue_papers import command_tables
-from airqueue_papers.document import sabotage_to_text, to_text
+from airqueue_papers.document import FORMAT, SABOTAGE_FORMAT, sabotage_to_text, schema, to_text
 from airqueue_papers.emulation import KIND
 from airqueue_papers.item import Budget
 from airqueue_papers.reproduction import (
@@ -74,6 +75,13 @@ from airqueue_papers.sabotage import campaign, chosen_for
     help="Run items also with each mechanism that their claims are about switched off, and tell "
     "which verdicts stand all the same. Finished runs are kept, as of other runs.",
 )
+@click.option(
+    "--schema",
+    "only_schema",
+    is_flag=True,
+    help="Print the JSON Schema of what --json writes, with --sabotage of what that writes, and run "
+    "nothing.",
+)
 @workers_option
 @cluster_option
 def reproduce_command(
@@ -86,6 +94,7 @@ def reproduce_command(
     real: bool,
     exact: bool,
     sabotage: bool,
+    only_schema: bool,
     workers: int | None,
     cluster: str | None,
 ) -> None:
@@ -99,12 +108,17 @@ def reproduce_command(
       airqueue reproduce --exact --out report
       airqueue reproduce http --sabotage
       airqueue reproduce --budget full --cluster tcp://192.0.2.1:8786 --out report
+      airqueue reproduce --schema > reproduction.schema.json
       airqueue reproduce --json - | jq '.claims[] | select(.verdict == "not reproduced")'
 
     Without names: all papers. Finished runs are kept, so that the same command resumes an
     interrupted one, and only runs with a changed input or program are repeated.
     docs/reproduction.md explains the verdicts.
     """
+    if only_schema:
+        printed = schema(SABOTAGE_FORMAT if sabotage else FORMAT)
+        click.echo(json.dumps(printed, indent=2, ensure_ascii=False))
+        return
     try:
         chosen = choose(names)
     except UnknownItemError as error:

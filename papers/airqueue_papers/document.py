@@ -7,9 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final
 
-import jsonschema
-from referencing import Registry, Resource
-
 import airqueue
 from airqueue_papers import challenge, claim
 from airqueue_papers.finding import Value
@@ -85,17 +82,17 @@ def to_text(reproduced: Sequence[Reproduced], budget: Budget) -> str:
 
 
 def schema(of: str = FORMAT) -> dict[str, Any]:
-    """Return the JSON Schema of a format."""
-    text = resources.files("airqueue_papers").joinpath(SCHEMAS[of]).read_text("utf-8")
-    loaded: dict[str, Any] = json.loads(text)
+    """Return the JSON Schema of a format, which refers to nothing outside."""
+    loaded: dict[str, Any] = _read(of)
+    # Definitions that both formats share are in the file of the first.
+    loaded["$defs"] = _read(FORMAT)["$defs"] | loaded["$defs"]
     return loaded
 
 
-def validator(of: str = FORMAT) -> jsonschema.Draft202012Validator:
-    """Return what checks a document of a format; definitions that both share are in one schema."""
-    shared = Resource.from_contents(schema())
-    known: Registry[Any] = Registry().with_resource(SCHEMAS[FORMAT], shared)
-    return jsonschema.Draft202012Validator(schema(of), registry=known)
+def _read(of: str) -> dict[str, Any]:
+    text = resources.files("airqueue_papers").joinpath(SCHEMAS[of]).read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
 
 
 def records(written: Mapping[str, Any]) -> Iterator[Record]:

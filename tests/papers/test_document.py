@@ -18,6 +18,11 @@ from airqueue_papers.tally import Tally
 from airqueue_papers.verdict import KINDS, Verdict, counts
 
 
+def accept(written, of=document.FORMAT):
+    """Raise unless the schema of a format accepts a document; it may refer to nothing outside."""
+    jsonschema.Draft202012Validator(document.schema(of)).validate(written)
+
+
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     return str(tmp_path_factory.mktemp("document"))
@@ -32,8 +37,13 @@ def written(out):
 
 
 @pytest.mark.parametrize("name", document.SCHEMAS)
-def test_a_schema_is_one(name):
+def test_a_schema_is_one_and_the_command_prints_it(name):
+    sabotage = ["--sabotage"] if name == document.SABOTAGE_FORMAT else []
+    printed = CliRunner().invoke(reproduce_command, ["--schema", *sabotage], catch_exceptions=False)
+    assert json.loads(printed.stdout) == document.schema(name)
     jsonschema.Draft202012Validator.check_schema(document.schema(name))
+    with pytest.raises(jsonschema.ValidationError):
+        accept({"format": "another"}, name)
 
 
 def test_the_schema_has_the_words_of_the_program(written):
@@ -50,7 +60,7 @@ def test_the_schema_has_the_words_of_the_program(written):
 
 
 def test_what_the_command_writes_is_what_the_schema_says(written):
-    document.validator().validate(written)
+    accept(written)
     assert len(written["claims"]) > 20
 
 
@@ -63,7 +73,7 @@ def test_records_are_read_as_they_were_written(written):
 def test_a_campaign_is_what_its_schema_says(out):
     arguments = ["http.fig5", "--sabotage", "--out", out, "--json", "-"]
     done = CliRunner().invoke(reproduce_command, arguments, catch_exceptions=False)
-    document.validator(document.SABOTAGE_FORMAT).validate(json.loads(done.stdout))
+    accept(json.loads(done.stdout), document.SABOTAGE_FORMAT)
 
 
 @pytest.mark.parametrize(
@@ -95,4 +105,4 @@ def test_what_it_does_not_say_is_refused(written, path, value):
         at = at[key]
     at[path[-1]] = value
     with pytest.raises(jsonschema.ValidationError):
-        document.validator().validate(spoilt)
+        accept(spoilt)
