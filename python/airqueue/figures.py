@@ -110,7 +110,8 @@ class StationFigures(TypedDict):
     """Transmissions of a station."""
 
     attempts: int
-    """First frames of exchanges: RTS, or data without RTS."""
+    """First frames of exchanges: RTS, or data without RTS; frames to all stations and management
+    frames are none."""
     collided_ratio: float | None
     """Share of attempts that were lost at the receiver to other frames, or because the receiver
     was receiving another frame or transmitting."""
@@ -133,7 +134,7 @@ class StationFigures(TypedDict):
     ack_airtime_ratio: float | None
     """Share of the time in which the station transmits ACK and block ack."""
     mpdus_per_frame: float | None
-    """Mean number of packets in a data frame, retransmitted ones included."""
+    """Mean number of packets in a data frame to one station, retransmitted ones included."""
     busy_ratio: float | None
     """Share of the time in which the station senses frames or transmits."""
 

@@ -12,7 +12,6 @@ use airqueue_network::counters::{HopCounters, QueueCounters};
 use airqueue_network::network::series::Series;
 use airqueue_network::network::{Hop, Network, NetworkSpec, QueueId, TcpCounters};
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::{BeaconCounters, SleepCounters, StationCounters};
 use airqueue_network::{FlowId, WireId};
 use airqueue_transport::traffic::Call;
 use airqueue_wifi::mac::{CategoryCounters, FrameKind};
@@ -158,7 +157,8 @@ impl Count<'_> {
     ) -> Figures<'n> {
         let stations = (0..).map(StationId).zip(&names.stations);
         let stations = stations.map(|(id, name)| (Cow::from(&**name), self.station(id))).collect();
-        let (beacons, sleep) = self.power(names);
+        let beacons = self.those(names, Self::beacons);
+        let sleep = self.those(names, Self::sleep);
         let queues = names.queues.iter();
         let queues = queues.map(|&(id, ref name)| (Cow::from(&**name), self.queue(id))).collect();
         let flows = (0..).map(FlowId).zip(&names.flows);
@@ -195,8 +195,8 @@ impl Count<'_> {
             frames: Named(frames),
             drops: Named(self.drops(names)),
             stations: Named(stations),
-            beacons: Named(beacons),
-            sleep: Named(sleep),
+            beacons,
+            sleep,
             queues: Named(queues),
             medium,
         }
@@ -341,27 +341,22 @@ impl Count<'_> {
         }
     }
 
-    /// The figures of access points with beacons, and of stations that sleep.
-    fn power<'n>(
+    /// The figures of the stations that have them, by name.
+    fn those<'n, F>(
         &self,
         names: &'n Names,
-    ) -> (Vec<(Cow<'n, str>, BeaconFigures)>, Vec<(Cow<'n, str>, SleepFigures)>) {
-        let (mut beacons, mut sleep) = (Vec::new(), Vec::new());
-        for (id, name) in (0..).map(StationId).zip(&names.stations) {
-            let wlan = self.network.wlan();
-            let station = wlan.station(id);
-            if let Some(of) = wlan.beacons(id) {
-                beacons.push((Cow::from(&**name), self.beacons(&of, station)));
-            }
-            if let Some(of) = wlan.sleep(id, self.now) {
-                sleep.push((Cow::from(&**name), self.sleep(&of, station)));
-            }
-        }
-        (beacons, sleep)
+        figures: impl Fn(&Self, StationId) -> Option<F>,
+    ) -> Named<'n, F> {
+        let stations = (0..).map(StationId).zip(&names.stations);
+        let found =
+            stations.filter_map(|(id, name)| Some((Cow::from(&**name), figures(self, id)?)));
+        Named(found.collect())
     }
 
-    fn beacons(&self, of: &BeaconCounters, station: &StationCounters) -> BeaconFigures {
-        BeaconFigures {
+    fn beacons(&self, id: StationId) -> Option<BeaconFigures> {
+        let wlan = self.network.wlan();
+        let (of, station) = (wlan.beacons(id)?, wlan.station(id));
+        Some(BeaconFigures {
             sent: of.sent,
             delayed: of.delayed,
             skipped: of.skipped,
@@ -371,11 +366,13 @@ impl Count<'_> {
             group_packets: station.to_all,
             group_kept_packets: of.group_kept,
             group_dropped_packets: of.group_dropped,
-        }
+        })
     }
 
-    fn sleep(&self, of: &SleepCounters, station: &StationCounters) -> SleepFigures {
-        SleepFigures {
+    fn sleep(&self, id: StationId) -> Option<SleepFigures> {
+        let wlan = self.network.wlan();
+        let (of, station) = (wlan.sleep(id, self.now)?, wlan.station(id));
+        Some(SleepFigures {
             asleep_ratio: self.share(of.asleep),
             wake_ups: of.wake_ups,
             beacons_missed: of.beacons_missed,
@@ -383,7 +380,7 @@ impl Count<'_> {
             kept_packets: of.kept,
             dropped_packets: of.dropped,
             group_packets: station.from_all,
-        }
+        })
     }
 
     fn queue(&mut self, queue: QueueId) -> QueueFigures {

@@ -112,7 +112,7 @@ fn null_frames_say_who_sleeps() {
     let nulls = frames(&records, 0x48);
     let sleeps: Vec<bool> = nulls.iter().map(|null| null[1] & 0x10 != 0).collect();
     // The first packets come while the station is still awake.
-    assert_eq!(sleeps, [[true].repeat(1), [false, true].repeat(9)].concat());
+    assert_eq!(sleeps, [&[true][..], &[false, true].repeat(9)].concat());
     assert!(nulls.iter().all(|null| null.len() == 28 && null[10..16] == [2, 0, 0, 0, 0, 1]));
     let numbers: Vec<u32> = nulls.iter().map(|null| u32::from(le16(&null[22..])) >> 4).collect();
     assert_eq!(numbers, (0..19).collect::<Vec<u32>>());

@@ -71,7 +71,7 @@ fn body(beacon: &TracedBeacon, timestamp_us: u64, ends: usize, out: &mut Vec<u8>
 fn traffic(beacon: &TracedBeacon, ends: usize, out: &mut Vec<u8>) {
     let ids: Vec<usize> = beacon.traffic.iter().map(|&of| association(of).into()).collect();
     // The bitmap begins at an even byte (9.4.2.6).
-    let first = ids.iter().min().map_or(0, |id| id / 8 & !1);
+    let first = ids.iter().min().map_or(0, |id| (id / 8) & !1);
     let last = ids.iter().max().map_or(0, |id| id / 8);
     let room = ends.saturating_sub(out.len() + 5);
     let mut bytes = (last + 1 - first).min(LONGEST_BITMAP).min(room.max(1));
