@@ -10,6 +10,7 @@ from airqueue import text
 from airqueue.figures import (
     CallFigure,
     ConnectionFigure,
+    DropFigure,
     FlowFigure,
     FrameFigure,
     MediumFigure,
@@ -27,6 +28,7 @@ class _Shown(TypedDict):
     calls: tuple[CallFigure, ...]
     pings: tuple[PingFigure, ...]
     frames: tuple[FrameFigure, ...]
+    drops: tuple[DropFigure, ...]
     queues: tuple[QueueFigure, ...]
     stations: tuple[StationFigure, ...]
     medium: tuple[MediumFigure, ...]
@@ -50,6 +52,13 @@ SHOWN: Final[_Shown] = {
         "loss_ratio",
     ),
     "frames": ("late_ratio", "loss_ratio", "frame_delay_p50_s", "frame_delay_p99_s"),
+    "drops": (
+        "full_packets",
+        "early_packets",
+        "unprocessed_packets",
+        "given_up_packets",
+        "wire_packets",
+    ),
     "queues": (
         "length_mean_packets",
         "length_max_packets",
