@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from airqueue import _native, figures, monitored, records
-from airqueue.simulate import cell, mesh
+from airqueue.simulate import Scenario, cell, mesh
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.reported import KINDS, Run
 
@@ -41,14 +41,19 @@ def keys(of: type) -> list[str]:
     return list(of.__annotations__)
 
 
-CALL = {"from": "ap", "to": "sta", "source": "voice"}
-
-
 def test_a_replication_has_the_figures_of_the_types_in_their_order():
-    flows = {"flows.up.source": "tcp", "flows.down": CALL}
-    sleep = {"beacons": [{"station": "ap"}], "stations.sta.power_save": {}}
-    overrides = {**flows, **sleep}
-    network = cell(stations=2, direction="both", duration="50 ms", overrides=overrides)
+    network = Scenario(
+        {
+            "duration": "50 ms",
+            "phy": {"standard": "802.11b"},
+            "stations": [{"name": "ap"}, {"name": "sta", "power_save": {}}],
+            "beacons": [{"station": "ap"}],
+            "flows": [
+                {"name": source, "from": "ap", "to": "sta", "source": source}
+                for source in ("tcp", "voice", "ping", "frames")
+            ],
+        }
+    )
     run = network.replicate()
     assert list(run) == keys(figures.Figures) == [*keys(Run)][: len(run)]
     for kind in KINDS:

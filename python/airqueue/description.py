@@ -221,6 +221,40 @@ class ChangeTable(TypedDict, total=False):
     via: list[str]
 
 
+class FramesTable(TypedDict, total=False):
+    """The pictures of a game or a video."""
+
+    deadline: words.Duration
+    distribution: words.FrameDistributionName
+    frame_size: words.Bytes
+    interval: words.Duration
+    sigma: float
+
+
+class JitterNameUniform(TypedDict, total=False):
+    """Evenly between nothing and this."""
+
+    uniform: words.Duration
+
+
+class JitterNameExponential(TypedDict, total=False):
+    """Exponentially distributed with this mean."""
+
+    exponential: words.Duration
+
+
+JitterName = JitterNameUniform | JitterNameExponential
+"""The law by which each packet of a source is late."""
+
+
+class PingTable(TypedDict, total=False):
+    """Requests and their answers."""
+
+    answer_size: words.Bytes
+    distribution: words.PingDistributionName
+    interval: words.Duration
+
+
 class TcpTable(TypedDict, total=False):
     """A TCP connection, both ends. A key that is left out of a flow's table is taken from the
     table of all flows."""
@@ -260,6 +294,9 @@ class WebTable(TypedDict, total=False):
     distribution: words.SizeDistributionName
     file_size: words.Bytes
     shape: float
+    think_distribution: words.ThinkDistributionName
+    think_shape: float
+    think_sigma: float
     think_time: words.Duration
     whole_segments: bool
 
@@ -271,10 +308,13 @@ FlowTable = TypedDict(
         "category": words.CategoryName,
         "dscp": words.Dscp,
         "ecn": bool,
+        "frames": FramesTable,
         "from": str,
+        "jitter": JitterName,
         "name": str,
         "packet_rate": words.PacketRate,
         "phy_rate": words.FrameRate,
+        "ping": PingTable,
         "rate": words.Rate,
         "rate_control": words.RateControlName,
         "rdqm": bool,
@@ -282,7 +322,7 @@ FlowTable = TypedDict(
         "rdqm_rtt_kind": words.RttName,
         "size": words.Size,
         "source": words.SourceName,
-        "start": words.Duration,
+        "start": words.Delays,
         "start_spread": words.Duration,
         "stop": words.Duration,
         "tcp": TcpTable,
@@ -564,6 +604,8 @@ class StationTable(TypedDict, total=False):
     position: list[words.Length]
     power: words.Power
     power_save: PowerSaveTable
+    processing_rate: words.PacketRate
+    processing_room: words.Packets
     queue: Queue
     random: RandomTable
     rate: words.FrameRate

@@ -41,6 +41,8 @@ class FlowFigures(TypedDict):
     """Delay from the source to the end of the frame, or of the wired link, that delivers the
     packet, for a saturated source from the moment when its queue had room: mean over the
     delivered packets."""
+    delay_sd_s: float | None
+    """Standard deviation of that delay."""
     delay_p50_s: float | None
     """Median of that delay. Quantiles are read from buckets of 1/32 of an octave: to 1.6 %."""
     delay_p95_s: float | None
@@ -83,10 +85,14 @@ class ConnectionFigures(TypedDict):
     session_mean_s: float | None
     """Duration of transfers, from the first SYN, or without SYN the first segment, to the
     acknowledgement of the last segment: mean."""
+    session_sd_s: float | None
+    """Standard deviation of the duration of transfers."""
     session_p50_s: float | None
     """Median duration of transfers."""
     session_p95_s: float | None
     """95th percentile of the duration of transfers."""
+    session_p99_s: float | None
+    """99th percentile of the duration of transfers."""
     session_max_s: float | None
     """The longest transfer."""
 
@@ -104,6 +110,74 @@ class CallFigures(TypedDict):
     late_ratio: float | None
     """Share of packets too late for playout, among those dropped, given up or delivered;
     `loss_ratio` of the flow is the share of the lost ones."""
+
+
+class PingFigures(TypedDict):
+    """The round trips of requests and their answers."""
+
+    requests: int
+    """Requests sent."""
+    answered: int
+    """Requests whose answer arrived whole."""
+    loss_ratio: float | None
+    """Share of requests that were lost, or whose answer was, among those and the answered ones."""
+    round_trip_mean_s: float | None
+    """Time from a request to the arrival of its answer's last packet: mean."""
+    round_trip_sd_s: float | None
+    """Standard deviation of that time."""
+    round_trip_p50_s: float | None
+    """Median of that time."""
+    round_trip_p95_s: float | None
+    """95th percentile of that time."""
+    round_trip_p99_s: float | None
+    """99th percentile of that time."""
+    round_trip_max_s: float | None
+    """The longest round trip."""
+
+
+class FrameFigures(TypedDict):
+    """The pictures of a game or a video."""
+
+    frames: int
+    """Pictures sent."""
+    complete_frames: int
+    """Pictures that arrived whole."""
+    deadline_s: float
+    """A picture is late if it takes longer than this."""
+    late_ratio: float | None
+    """Share of pictures that were late, or of which a packet was lost, among all whose fate is
+    known."""
+    loss_ratio: float | None
+    """Share of pictures of which a packet was lost."""
+    frame_delay_mean_s: float | None
+    """Time from a picture's instant to the arrival of its last packet: mean."""
+    frame_delay_sd_s: float | None
+    """Standard deviation of that time."""
+    frame_delay_p50_s: float | None
+    """Median of that time."""
+    frame_delay_p95_s: float | None
+    """95th percentile of that time."""
+    frame_delay_p99_s: float | None
+    """99th percentile of that time."""
+    frame_delay_max_s: float | None
+    """The longest time."""
+
+
+class DropFigures(TypedDict):
+    """What was lost of a flow at a place, by kind."""
+
+    full_packets: int
+    """Dropped because the queue was full."""
+    early_packets: int
+    """Dropped by the queue although it was not full."""
+    filtered_packets: int
+    """Dropped by CAKE's ACK filter."""
+    unprocessed_packets: int
+    """Dropped because the station's processor had no room."""
+    given_up_packets: int
+    """Given up by the MAC after the last retry, or at the end of their lifetime."""
+    wire_packets: int
+    """Lost in the wired link."""
 
 
 class StationFigures(TypedDict):
@@ -137,6 +211,9 @@ class StationFigures(TypedDict):
     """Mean number of packets in a data frame to one station, retransmitted ones included."""
     busy_ratio: float | None
     """Share of the time in which the station senses frames or transmits."""
+    processor_busy_ratio: float | None
+    """Share of the time in which the station's processor works; `null` without
+    `processing_rate`."""
 
 
 class BeaconFigures(TypedDict):
@@ -196,6 +273,8 @@ class QueueFigures(TypedDict):
     dropped_filtered_packets: int
     """TCP acknowledgements dropped by CAKE's ACK filter because a later acknowledgement made
     them redundant."""
+    dropped_unprocessed_packets: int
+    """Dropped before the queue, because the station's processor had no room."""
     marked_packets: int
     """Marked to slow the sender down, and not dropped."""
     dequeued_packets: int
@@ -207,6 +286,8 @@ class QueueFigures(TypedDict):
     """Largest number of waiting packets."""
     sojourn_mean_s: float | None
     """Mean sojourn time in the queue, of the packets that were dequeued."""
+    sojourn_sd_s: float | None
+    """Standard deviation of the sojourn time."""
     sojourn_max_s: float | None
     """Longest sojourn time in the queue."""
 
@@ -236,6 +317,10 @@ class MediumFigures(TypedDict):
     """Completed transfers of all TCP flows."""
     session_mean_s: float | None
     """Mean duration of those transfers."""
+    session_sd_s: float | None
+    """Standard deviation of the duration of those transfers."""
+    session_p50_s: float | None
+    """Median duration of those transfers."""
     session_p95_s: float | None
     """95th percentile of the duration of those transfers."""
 
@@ -251,6 +336,14 @@ class Figures(TypedDict):
     """TCP's figures of each TCP flow."""
     calls: dict[str, CallFigures]
     """The quality of each call."""
+    pings: dict[str, PingFigures]
+    """The round trips of each flow of requests."""
+    frames: dict[str, FrameFigures]
+    """The pictures of each flow of frames."""
+    drops: dict[str, DropFigures]
+    """What was lost of each flow at each place on its way: `up at ap`, at a station, or `up at
+    server->ap`, in a wired link; and of acknowledgements or answers on their way back: `up back
+    at ap`."""
     stations: dict[str, StationFigures]
     """Transmissions of each station."""
     beacons: dict[str, BeaconFigures]
@@ -268,6 +361,9 @@ Kind = Literal[
     "flows",
     "connections",
     "calls",
+    "pings",
+    "frames",
+    "drops",
     "stations",
     "beacons",
     "sleep",
@@ -288,6 +384,7 @@ FlowFigure = Literal[
     "loss_ratio",
     "data_rate_mean_bps",
     "delay_mean_s",
+    "delay_sd_s",
     "delay_p50_s",
     "delay_p95_s",
     "delay_p99_s",
@@ -308,8 +405,10 @@ ConnectionFigure = Literal[
     "lost_ack_packets",
     "sessions",
     "session_mean_s",
+    "session_sd_s",
     "session_p50_s",
     "session_p95_s",
+    "session_p99_s",
     "session_max_s",
 ]
 
@@ -319,6 +418,44 @@ CallFigure = Literal[
     "mos",
     "mouth_to_ear_s",
     "late_ratio",
+]
+
+
+PingFigure = Literal[
+    "requests",
+    "answered",
+    "loss_ratio",
+    "round_trip_mean_s",
+    "round_trip_sd_s",
+    "round_trip_p50_s",
+    "round_trip_p95_s",
+    "round_trip_p99_s",
+    "round_trip_max_s",
+]
+
+
+FrameFigure = Literal[
+    "frames",
+    "complete_frames",
+    "deadline_s",
+    "late_ratio",
+    "loss_ratio",
+    "frame_delay_mean_s",
+    "frame_delay_sd_s",
+    "frame_delay_p50_s",
+    "frame_delay_p95_s",
+    "frame_delay_p99_s",
+    "frame_delay_max_s",
+]
+
+
+DropFigure = Literal[
+    "full_packets",
+    "early_packets",
+    "filtered_packets",
+    "unprocessed_packets",
+    "given_up_packets",
+    "wire_packets",
 ]
 
 
@@ -336,6 +473,7 @@ StationFigure = Literal[
     "ack_airtime_ratio",
     "mpdus_per_frame",
     "busy_ratio",
+    "processor_busy_ratio",
 ]
 
 
@@ -369,11 +507,13 @@ QueueFigure = Literal[
     "dropped_full_packets",
     "dropped_early_packets",
     "dropped_filtered_packets",
+    "dropped_unprocessed_packets",
     "marked_packets",
     "dequeued_packets",
     "length_mean_packets",
     "length_max_packets",
     "sojourn_mean_s",
+    "sojourn_sd_s",
     "sojourn_max_s",
 ]
 
@@ -389,6 +529,8 @@ MediumFigure = Literal[
     "goodput_bps",
     "sessions",
     "session_mean_s",
+    "session_sd_s",
+    "session_p50_s",
     "session_p95_s",
 ]
 
@@ -397,6 +539,9 @@ FigureOf = (
     tuple[Literal["flows"], FlowFigure]
     | tuple[Literal["connections"], ConnectionFigure]
     | tuple[Literal["calls"], CallFigure]
+    | tuple[Literal["pings"], PingFigure]
+    | tuple[Literal["frames"], FrameFigure]
+    | tuple[Literal["drops"], DropFigure]
     | tuple[Literal["stations"], StationFigure]
     | tuple[Literal["beacons"], BeaconFigure]
     | tuple[Literal["sleep"], SleepFigure]
@@ -430,6 +575,7 @@ class FlowSummary(TypedDict):
     loss_ratio: Summary
     data_rate_mean_bps: Summary
     delay_mean_s: Summary
+    delay_sd_s: Summary
     delay_p50_s: Summary
     delay_p95_s: Summary
     delay_p99_s: Summary
@@ -451,8 +597,10 @@ class ConnectionSummary(TypedDict):
     lost_ack_packets: Summary
     sessions: Summary
     session_mean_s: Summary
+    session_sd_s: Summary
     session_p50_s: Summary
     session_p95_s: Summary
+    session_p99_s: Summary
     session_max_s: Summary
 
 
@@ -463,6 +611,47 @@ class CallSummary(TypedDict):
     mos: Summary
     mouth_to_ear_s: Summary
     late_ratio: Summary
+
+
+class PingSummary(TypedDict):
+    """`PingFigures` over several replications."""
+
+    requests: Summary
+    answered: Summary
+    loss_ratio: Summary
+    round_trip_mean_s: Summary
+    round_trip_sd_s: Summary
+    round_trip_p50_s: Summary
+    round_trip_p95_s: Summary
+    round_trip_p99_s: Summary
+    round_trip_max_s: Summary
+
+
+class FrameSummary(TypedDict):
+    """`FrameFigures` over several replications."""
+
+    frames: Summary
+    complete_frames: Summary
+    deadline_s: Summary
+    late_ratio: Summary
+    loss_ratio: Summary
+    frame_delay_mean_s: Summary
+    frame_delay_sd_s: Summary
+    frame_delay_p50_s: Summary
+    frame_delay_p95_s: Summary
+    frame_delay_p99_s: Summary
+    frame_delay_max_s: Summary
+
+
+class DropSummary(TypedDict):
+    """`DropFigures` over several replications."""
+
+    full_packets: Summary
+    early_packets: Summary
+    filtered_packets: Summary
+    unprocessed_packets: Summary
+    given_up_packets: Summary
+    wire_packets: Summary
 
 
 class StationSummary(TypedDict):
@@ -481,6 +670,7 @@ class StationSummary(TypedDict):
     ack_airtime_ratio: Summary
     mpdus_per_frame: Summary
     busy_ratio: Summary
+    processor_busy_ratio: Summary
 
 
 class BeaconSummary(TypedDict):
@@ -517,11 +707,13 @@ class QueueSummary(TypedDict):
     dropped_full_packets: Summary
     dropped_early_packets: Summary
     dropped_filtered_packets: Summary
+    dropped_unprocessed_packets: Summary
     marked_packets: Summary
     dequeued_packets: Summary
     length_mean_packets: Summary
     length_max_packets: Summary
     sojourn_mean_s: Summary
+    sojourn_sd_s: Summary
     sojourn_max_s: Summary
 
 
@@ -538,6 +730,8 @@ class MediumSummary(TypedDict):
     goodput_bps: Summary
     sessions: Summary
     session_mean_s: Summary
+    session_sd_s: Summary
+    session_p50_s: Summary
     session_p95_s: Summary
 
 
@@ -547,6 +741,9 @@ class Summaries(TypedDict):
     flows: dict[str, FlowSummary]
     connections: dict[str, ConnectionSummary]
     calls: dict[str, CallSummary]
+    pings: dict[str, PingSummary]
+    frames: dict[str, FrameSummary]
+    drops: dict[str, DropSummary]
     stations: dict[str, StationSummary]
     beacons: dict[str, BeaconSummary]
     sleep: dict[str, SleepSummary]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airqueue.cli.simulate import simulate
-from airqueue.simulate import cell
+from airqueue.simulate import Scenario
 from airqueue.simulate.reported import KINDS
 from airqueue.simulate.scenario import schema
 
@@ -90,11 +90,17 @@ def test_every_limit_of_a_queue_is_said():
 
 
 def test_every_figure_is_explained():
-    call = {"from": "ap", "to": "sta", "source": "voice"}
-    sleep = {"beacons": [{"station": "ap"}], "stations.sta.power_save": {}}
-    flows = {"flows.up.source": "tcp", "flows.down": call, **sleep}
-    network = cell(stations=2, direction="both", duration="50 ms", overrides=flows)
-    run = next(iter(network.simulate(replications=1).runs.values()))
+    network = {
+        "duration": "50 ms",
+        "phy": {"standard": "802.11b"},
+        "stations": [{"name": "ap"}, {"name": "sta", "power_save": {}}],
+        "beacons": [{"station": "ap"}],
+        "flows": [
+            {"name": source, "from": "ap", "to": "sta", "source": source}
+            for source in ("tcp", "voice", "ping", "frames")
+        ],
+    }
+    run = next(iter(Scenario(network).simulate(replications=1).runs.values()))
     figures = {*run["medium"]}
     for kind in KINDS:
         figures |= {*next(iter(run[kind].values()))}

@@ -19,19 +19,10 @@ from airqueue.runs import store as store_module
 from airqueue.simulate import Interrupted, Recorders, Results, ResultsError, cell
 from airqueue.simulate import directory as directory_module
 from airqueue.simulate.directory import ResultsDirectory
+from airqueue.simulate.reported import KINDS
 from airqueue.sweep import Sweep
 
-TABLES = (
-    "flows",
-    "connections",
-    "calls",
-    "stations",
-    "beacons",
-    "sleep",
-    "queues",
-    "limits",
-    "medium",
-)
+TABLES = (*KINDS, "limits", "medium")
 SERIES = {"flow_series": "flows", "queue_series": "queues"}
 
 

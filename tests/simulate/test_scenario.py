@@ -16,6 +16,7 @@ from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.single_station import single_station
 from airqueue.simulate import Interrupted, Recorders, Results, Scenario, ScenarioError, cell
 from airqueue.simulate.replications import ReplicationProgress, engine_seed
+from airqueue.simulate.reported import KINDS
 from airqueue.simulate.scenario import schema
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "simulate").glob("*.toml"))
@@ -279,9 +280,8 @@ def test_the_summary_is_students_interval_of_the_rows():
 
 def run_with(delay):
     figures = {"delay_mean_s": delay}
-    kinds = ("connections", "calls", "stations", "beacons", "sleep", "queues", "medium")
-    others = {kind: {} for kind in kinds}
-    return {"duration_s": 1.0, "flows": {"up": figures}, **others}
+    others = {kind: {} for kind in (*KINDS, "medium")}
+    return {"duration_s": 1.0, **others, "flows": {"up": figures}}
 
 
 @pytest.mark.parametrize(

@@ -119,9 +119,7 @@ def _insensitive(
         holds=spread <= NEAR,
     )
     paused = {case.pauses: case.delay(outcomes) for case in _ANY_PAUSE}
-    spread = max(each.mean for each in paused.values()) / min(
-        each.mean for each in paused.values()
-    )
+    spread = max(each.mean for each in paused.values()) / min(each.mean for each in paused.values())
     yield Finding(
         "http.insens.think",
         f"With {_MIDDLE} nodes, Pareto sizes and W* = 1 the mean delay is "

@@ -23,6 +23,7 @@ _TITLES: Final[dict[Kind, str]] = {
     "calls": "Calls",
     "pings": "Requests",
     "frames": "Pictures",
+    "drops": "Losses by place",
     "queues": "Queues",
     "stations": "Stations",
     "beacons": "Beacons",

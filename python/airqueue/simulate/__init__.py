@@ -3,7 +3,7 @@
 >>> from airqueue.simulate import cell
 >>> results = cell("802.11b", stations=2, duration="1 s").simulate(seed=1, replications=2)
 >>> len(results.flows), sorted(results.summary)
-(4, ['calls', 'connections', 'flows', 'frames', 'medium', 'pings', 'queues', 'stations'])
+(4, ['calls', 'connections', 'drops', 'flows', 'frames', 'medium', 'pings', 'queues', 'stations'])
 """
 
 from airqueue.simulate import mesh

@@ -98,6 +98,11 @@ class Results:
         return self.frame("frames")
 
     @functools.cached_property
+    def drops(self) -> pd.DataFrame:
+        """What was lost of each flow, by place and kind."""
+        return self.frame("drops")
+
+    @functools.cached_property
     def stations(self) -> pd.DataFrame:
         """What each station sent."""
         return self.frame("stations")

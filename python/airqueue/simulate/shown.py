@@ -11,6 +11,7 @@ from airqueue.figures import (
     BeaconFigure,
     CallFigure,
     ConnectionFigure,
+    DropFigure,
     FlowFigure,
     FrameFigure,
     MediumFigure,
@@ -29,6 +30,7 @@ class _Shown(TypedDict):
     calls: tuple[CallFigure, ...]
     pings: tuple[PingFigure, ...]
     frames: tuple[FrameFigure, ...]
+    drops: tuple[DropFigure, ...]
     queues: tuple[QueueFigure, ...]
     stations: tuple[StationFigure, ...]
     beacons: tuple[BeaconFigure, ...]
@@ -54,6 +56,13 @@ SHOWN: Final[_Shown] = {
         "loss_ratio",
     ),
     "frames": ("late_ratio", "loss_ratio", "frame_delay_p50_s", "frame_delay_p99_s"),
+    "drops": (
+        "full_packets",
+        "early_packets",
+        "unprocessed_packets",
+        "given_up_packets",
+        "wire_packets",
+    ),
     "queues": (
         "length_mean_packets",
         "length_max_packets",

@@ -62,10 +62,10 @@ impl<U: UpperLayer> Wlan<U> {
         self.interfaces[interface.index()].queue.tx_queue.set_limit(Limit::Packets(rest));
     }
 
-    /// Number of packets of a queue that the MAC holds.
+    /// Number of packets of a queue that the MAC holds, or gets now.
     fn held_by_mac(&self, interface: InterfaceId) -> u32 {
-        let Interface { station, ac, .. } = self.interfaces[interface.index()];
-        self.listeners.macs[station.index()].unfinished(ac) as u32
+        let Interface { station, ac, handing, .. } = self.interfaces[interface.index()];
+        self.listeners.macs[station.index()].unfinished(ac) as u32 + handing
     }
 
     /// Whether a limit that counts the packets that the MAC holds is reached.
@@ -133,7 +133,9 @@ impl<U: UpperLayer> Wlan<U> {
             self.upper.on_taken(&packet, now);
             self.hops[HopId::of(&packet).index()].msdu(packet, chosen)
         });
+        self.interfaces[interface.index()].handing = u32::from(msdu.is_some());
         self.top_up(interface, now);
+        self.interfaces[interface.index()].handing = 0;
         msdu
     }
 
