@@ -11,7 +11,7 @@ from typing import Any
 from airqueue.simulate import Scenario as Network
 
 from .ours import CIRCLE, MEDIUM
-from .tcp import LOSSLESS, Browsed, Scenario, Sessions, Transferred, Transfers
+from .tcp import Browsed, Scenario, Sessions, Transferred, Transfers
 
 AP = "ap"
 BEGIN = {"start": "100 ms", "start_spread": "1 s"}
