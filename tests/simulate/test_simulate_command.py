@@ -55,7 +55,7 @@ def test_many_names_are_shown_as_least_mean_and_greatest(invoke):
 
 
 def test_what_is_shown_exists(invoke):
-    sources = ("tcp", "voice")
+    sources = ("tcp", "voice", "ping", "frames")
     flows = [{"name": of, "from": "sta", "to": "ap", "source": of} for of in sources]
     sleep = {"beacons": [{"station": "ap"}], "stations.sta.power_save": {}}
     scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows, **sleep})
@@ -110,9 +110,12 @@ def test_files_have_the_same_figures(invoke, tmp_path):
         "beacons.csv",
         "calls.csv",
         "connections.csv",
+        "drops.csv",
         "flows.csv",
+        "frames.csv",
         "limits.csv",
         "medium.csv",
+        "pings.csv",
         "queues.csv",
         "sleep.csv",
         "stations.csv",

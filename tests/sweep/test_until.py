@@ -49,7 +49,10 @@ def test_the_medium_has_no_names():
         ("flows", "flows: no figure; expected flows"),
         ("flows.up1", r"flows.up1: no figure"),
         ("flows..delay_s", "no figure"),
-        ("phy.x.y", "of flows, connections, calls, stations, queues or medium"),
+        (
+            "phy.x.y",
+            "of flows, connections, calls, pings, frames, drops, stations, queues or medium",
+        ),
         ("medium", "medium: no figure"),
     ],
 )

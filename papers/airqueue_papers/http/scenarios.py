@@ -182,9 +182,11 @@ class Sessions:
             "think_time": f"{self.think_s:g} s",
             "whole_segments": True,
         }
+        flow: FlowTable = {"name": "page", "from": AP, "to": "user", "source": "web", "web": web}
         if self.pauses != "exponential":
             web["think_distribution"] = self.pauses
-        flow: FlowTable = {"name": "page", "from": AP, "to": "user", "source": "web", "web": web}
+            # Exponential pauses alone forget that all users began together; equal ones never do.
+            flow["start_spread"] = f"{self.think_s:g} s"
         network["flows"].append(flow)
         return network
 

@@ -28,7 +28,7 @@ else:
     pd = lazy.Module("pandas")
 
 FORMAT: Final = "airqueue-simulation"
-VERSION: Final = 3
+VERSION: Final = 4
 
 
 @dataclass(frozen=True, repr=False)
