@@ -173,6 +173,9 @@ def made_up(scenario, seen):
             for name, kbps in rates.items()
         },
         "calls": {},
+        "pings": {},
+        "frames": {},
+        "drops": {},
         "queues": {
             name: {**queue, "dropped_packets": full.get(name, 0.0)} for name in built.stations
         },
