@@ -14,11 +14,9 @@ from airqueue.files import named
 from airqueue.simulate import Results
 from airqueue.simulate.reported import KINDS, SetLimit
 from airqueue.simulate.reported import summaries as by_name
-from airqueue.simulate.shown import SHOWN, figure_column, replications, scaled
+from airqueue.simulate.shown import LONG, SHOWN, figure_column, replications, scaled
 from airqueue.simulate.tables import LIMITS
 
-_LONG: Final = "drops"
-"""A kind with rows for each place of each flow: JSON, CSV and reports have it."""
 _MOST_ROWS: Final = 16
 """Rows of a table; of more names the least, the mean and the greatest of each figure is shown."""
 
@@ -28,7 +26,7 @@ def show(console: Console, path: str, results: Results) -> None:
     summary = results.summary
     console.print(_headline(path, results), style="bold")
     for kind, noun in KINDS.items():
-        if summary[kind] and kind != _LONG:
+        if summary[kind] and kind != LONG:
             console.print()
             every = {name: by_name(of) for name, of in summary[kind].items()}
             console.print(_table(kind, noun, every))

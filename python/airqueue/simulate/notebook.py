@@ -10,7 +10,7 @@ from airqueue.description import Description
 from airqueue.figures import Summary
 from airqueue.simulate.reported import KINDS, summaries
 from airqueue.simulate.results import Results
-from airqueue.simulate.shown import SHOWN, figure_column
+from airqueue.simulate.shown import LONG, SHOWN, figure_column
 
 _MOST_ROWS = 50
 
@@ -25,7 +25,7 @@ def of_results(results: Results) -> str:
     parts = [f"<p>{escape(repr(results)[1:-1])}</p>"]
     for kind, noun in KINDS.items():
         named = {name: summaries(of) for name, of in results.summary[kind].items()}
-        if named:
+        if named and kind != LONG:
             parts += _table(noun, named, SHOWN[kind])
     if len(results.runs) > 1:
         parts.append("<p>± is half the 95 % confidence interval of the mean.</p>")

@@ -84,6 +84,9 @@ SHOWN: Final[_Shown] = {
 }
 """The figures in tables; JSON and CSV have all."""
 
+LONG: Final = "drops"
+"""A kind with rows for each place of each flow: JSON, CSV and reports have it, other tables not."""
+
 _DIGITS: Final = 4
 _DIGITS_OF_INTERVALS: Final = 2
 """Significant digits of a mean and of half its interval, at most."""
