@@ -33,20 +33,20 @@ def log_rates(step: Step) -> float:
 class NetworkEnv(gymnasium.Env[Observation, Action]):
     """A network whose settings an agent chooses anew in each step of simulated time.
 
-    scenario: a `Scenario`, or what makes one: the path of a file or a dictionary. Its warm-up passes
-    before the first observation; its duration is the length of an episode. settings: for each
-    setting its choices, each a change of the running network (or several), with the keys of an entry
-    of ``changes`` in a scenario without ``at``: queue limits, whole queues with their discipline and
-    its parameters, TXOP, AIFSN, windows, rates. An action has the index of a choice for each setting,
-    in their order (`spaces.MultiDiscrete`).
+    scenario: a `Scenario`, the path of a file, or a dictionary. The scenario's warm-up passes before
+    the first observation; its duration is the length of an episode. settings: the choices of each
+    setting. A choice is one or several changes of the running network, with the keys of an entry of
+    ``changes`` in a scenario, without ``at``: queue limits, whole queues with discipline and
+    parameters, TXOP, AIFSN, windows, rates. An action is the index of a choice for each setting, in
+    the order of ``settings`` (`spaces.MultiDiscrete`).
 
     step_s: simulated time of a step. reward: a function of the `Step`, by default `log_rates`.
     observe: "network", the values of `OBSERVED`, or "flows", after these the values of
-    `OBSERVED_OF_FLOW` of each flow; ``observation_names`` names them. vary: overrides of the scenario
-    for each episode, from a random generator (`Scenario.changed`); with "flows" the flows stay.
-    ``info["step"]`` is the `Step`, after a reset None.
+    `OBSERVED_OF_FLOW` of each flow; ``observation_names`` names the values. vary: a function of a
+    random generator that returns overrides of the scenario for an episode (`Scenario.changed`); with
+    "flows" the flows must not change. ``info["step"]`` is the `Step`, after a reset None.
 
-    The seed of ``reset`` and the actions determine all that follows. Raises ScenarioError for
+    The seed of ``reset`` and the actions determine an episode. Raises ScenarioError for
     settings that the scenario cannot have.
 
     >>> import gymnasium, airqueue.gym
@@ -78,7 +78,7 @@ class NetworkEnv(gymnasium.Env[Observation, Action]):
         self._scenario = _scenario(scenario)
         if self._scenario.description.get("buffers") is not None:
             raise ScenarioError(
-                "buffers: the scenario sets limits of queues by itself; leave the table out"
+                "buffers: this table sets queue limits during the run; leave the table out"
             )
         self._step_s, self._reward, self._vary = step_s, reward, vary
         self._choices = {name: [_changes(c) for c in choices] for name, choices in settings.items()}
@@ -102,7 +102,7 @@ class NetworkEnv(gymnasium.Env[Observation, Action]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode: another network if ``vary`` says so, other random numbers in any case."""
+        """Begin an episode, with overrides from ``vary`` and new random numbers."""
         super().reset(seed=seed, options=options)
         scenario = self._scenario
         if self._vary is not None:
@@ -117,7 +117,7 @@ class NetworkEnv(gymnasium.Env[Observation, Action]):
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Make the chosen changes, simulate a step, and observe it."""
         if self._run is None:
-            raise gymnasium.error.ResetNeeded("reset() begins an episode; call it before step()")
+            raise gymnasium.error.ResetNeeded("no episode is running; call reset() before step()")
         for name, choice in zip(self._choices, np.asarray(action).tolist(), strict=True):
             if self._chosen.get(name) != choice:
                 for change in self._choices[name][choice]:
@@ -147,7 +147,7 @@ class NetworkEnv(gymnasium.Env[Observation, Action]):
 
     def _check_choices(self) -> None:
         if not self._choices:
-            raise ScenarioError("settings: there is none; an agent needs one to choose")
+            raise ScenarioError("settings: there is none; an agent needs at least one")
         text = json.dumps(self._scenario.description)
         network = _native.Scenario(text)
         for name, choices in self._choices.items():
@@ -171,9 +171,9 @@ def windows_env(
 ) -> NetworkEnv:
     """Return a cell of 802.11a whose saturated stations all have the window that the agent chooses.
 
-    Their number is drawn for each episode from ``stations``, and nobody tells the agent. ``windows``:
-    CWmin and CWmax, the largest value of a backoff. The reward is the throughput of all together as a
-    share of the rate of the physical layer.
+    The number of stations is drawn for each episode from ``stations``; the agent does not know the
+    number. ``windows``: CWmin and CWmax, the largest value of a backoff. The reward is the throughput
+    of all stations together as a share of the PHY rate.
     """
     scenario = {
         "duration": f"{episode_s} s",

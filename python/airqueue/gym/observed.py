@@ -1,4 +1,4 @@
-"""What happened in a step: differences of figures that count from the end of the warm-up."""
+"""What happened in a step, from figures that count from the end of the warm-up."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FlowStep:
 
     @property
     def loss_ratio(self) -> float:
-        """Share of packets dropped or given up among these and the delivered ones; 0 of none."""
+        """Share of packets dropped or given up among these and the delivered ones, or 0."""
         return _share(self.lost_packets, self.lost_packets + self.delivered_packets)
 
 
@@ -67,21 +67,21 @@ class Step:
 
     @property
     def delay_s(self) -> float:
-        """Mean delay of all delivered packets; 0 of none."""
+        """Mean delay of all delivered packets; 0 where no packet was delivered."""
         flows = self.flows.values()
         total = sum(flow.delay_s * flow.delivered_packets for flow in flows)
         return _share(total, sum(flow.delivered_packets for flow in flows))
 
     @property
     def loss_ratio(self) -> float:
-        """Share of packets dropped or given up; 0 of none."""
+        """Share of packets dropped or given up; 0 without packets."""
         lost = sum(flow.lost_packets for flow in self.flows.values())
         delivered = sum(flow.delivered_packets for flow in self.flows.values())
         return _share(lost, lost + delivered)
 
     @property
     def collided_ratio(self) -> float:
-        """Share of all stations' attempts that collided; 0 of none."""
+        """Share of all stations' attempts that collided; 0 without attempts."""
         return _share(self.collided, self.attempts)
 
     def of_network(self) -> list[float]:
@@ -106,11 +106,11 @@ class Step:
 
 
 def between(before: Run, after: Run, time_s: float) -> Step:
-    """Return what happened between two looks at the figures of one run."""
+    """Return the step between two readings of the figures of one run."""
     seconds = after["duration_s"] - before["duration_s"]
 
     def mean(kind: str, figure: str) -> float:
-        """Of what figures give as a mean over the time since the warm-up, all names together."""
+        """Return the mean over the step, summed over all names, of a mean since the warm-up."""
         return _share(_total(after, kind, figure) - _total(before, kind, figure), seconds)
 
     flows = {

@@ -1,8 +1,8 @@
-"""``python -m airqueue.gym.train``: an agent learns contention windows, beside every fixed window.
+"""``python -m airqueue.gym.train``: an agent learns contention windows.
 
-Q-learning with a table: the state is the share of attempts that collided, in eight classes, and the
-window that was set. The agent never learns how many stations there are. After the learning it plays
-the same episodes as each fixed window, without exploring.
+Tabular Q-learning: the state is the share of attempts that collided, in eight classes, and the
+current window. The agent never knows the number of stations. After learning, the agent plays the
+same episodes as each fixed window, without exploring.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ WINDOWS: Final = (15, 31, 63, 127, 255, 511, 1023)
 COLLIDED: Final = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 """Bounds of the classes of the share of attempts that collided."""
 LEAST_RATE: Final = 0.02
-"""Weight of a new reward in a value that was often visited; otherwise it is the mean so far."""
+"""Weight of a new reward in a value that was often visited; until then the mean so far."""
 DISCOUNT: Final = 0.2
 EXPLORE: Final = 0.5
 """Share of random choices at the beginning of learning; it falls to 0."""
 
 Policy = Callable[[int, int], int]
-"""From the class of collisions and the window that was set to the window that follows."""
+"""From the class of collisions and the current window to the next window."""
 
 
 class Table:
@@ -110,7 +110,7 @@ def compare(env: NetworkEnv, table: Table, seeds: Sequence[int]) -> dict[int, In
 def main(arguments: Sequence[str] | None = None) -> None:
     """Learn, and print the learning curve and the comparison."""
     parser = argparse.ArgumentParser(prog="python -m airqueue.gym.train", description=__doc__)
-    parser.add_argument("--episodes", type=int, default=1000, help="of learning; 1000")
+    parser.add_argument("--episodes", type=int, default=1000, help="episodes of learning; 1000")
     parser.add_argument("--played", type=int, default=50, help="episodes of the comparison; 50")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
