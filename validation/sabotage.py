@@ -48,10 +48,10 @@ def misses(rows: Sequence[Row], settings: Sequence[Tried]) -> str:
     missed = [each for each in challenge.records(rows) if each.missed and _is_told(each)]
     unknown = sum(each.why.startswith(UNEXPLAINED) for each in missed)
     lines = [
-        f"{len(missed)} claims are missed and not by construction; {unknown} of these misses are "
-        f"{UNEXPLAINED}.",
+        f"Without the claims by construction, {len(missed)} claims are missed; {unknown} of these "
+        f"misses are {UNEXPLAINED}.",
         "",
-        "| why | missed claims, printed and ours |",
+        "| why | missed claims: printed / ours |",
         "|---|---|",
     ]
     by_reason: dict[str, list[Record]] = {}

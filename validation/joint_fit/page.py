@@ -54,7 +54,7 @@ def _counts(plan: Plan, found: Sequence[Evaluated], fitted: int) -> str:
     return (
         f"{len(plan.parameters)} parameters, {plan.combinations:,} combinations, of which "
         f"{settings} were simulated; {fitted} cells fitted, {len(plan.held_out)} held out. The "
-        "error is the mean over cells of |ln(ours/printed)|, near the mean relative deviation."
+        "error is the mean over cells of |ln(ours/printed)|, close to the mean relative deviation."
     )
 
 
@@ -75,20 +75,20 @@ def _outcome(plan: Plan, found: Sequence[Evaluated], usual: Evaluated, best: Eva
     """Return the answer: which one setting explains all tables, if any does."""
     all_of = {each.setting for each in found if len(explained(plan, each)) == len(plan.tables)}
     if all_of:
-        said = f"**{text.plural(len(all_of), 'setting')} of these explain all tables.**"
+        said = f"**All tables are explained by {text.plural(len(all_of), 'setting')}.**"
     else:
-        said = "**No setting of these explains all tables.**"
+        said = "**None of these settings explains all tables.**"
     most = max(len(explained(plan, each)) for each in found)
     by_table = [
-        f"{_words(table)} by {len({e.setting for e in found if table in explained(plan, e)})}"
+        f"{_words(table)}: {len({e.setting for e in found if table in explained(plan, e)})}"
         for table in plan.tables
     ]
     return (
         f"{said} A setting explains a table if every cell is within "
-        f"{100 * plan.explained:.0f} % of the print, fitted or not. Each table for itself is "
-        f"explained: {', '.join(by_table)} settings. The most that one setting explains is "
-        f"{most} of {len(plan.tables)}. {_fall(plan, usual, best)} The setting that comes nearest "
-        f"to the fitted cells explains {_listed(explained(plan, best))}, the usual one "
+        f"{100 * plan.explained:.0f} % of the print, fitted or not. Number of settings that "
+        f"explain each table: {', '.join(by_table)}. No setting explains more than {most} of the "
+        f"{len(plan.tables)} tables. {_fall(plan, usual, best)} The nearest setting explains "
+        f"{_listed(explained(plan, best))}; the usual setting explains "
         f"{_listed(explained(plan, usual))}."
     )
 
@@ -101,13 +101,14 @@ def _fall(plan: Plan, usual: Evaluated, best: Evaluated) -> str:
         for of in (fitted, plan.held_out)
     )
     return (
-        f"From the usual setting to the nearest one the error of the fitted cells goes {seen}, that "
-        f"of the held-out cells {unseen}."
+        "From the usual setting, that of `airqueue reproduce`, to the one nearest to the fitted "
+        f"cells the error of the fitted cells goes {seen}, and the error of the held-out cells "
+        f"{unseen}."
     )
 
 
 def _listed(tables: Sequence[str]) -> str:
-    return text.listed([_words(each) for each in tables]) if tables else "none"
+    return text.listed([_words(each) for each in tables]) if tables else "no table"
 
 
 def _words(table: str) -> str:
@@ -117,7 +118,8 @@ def _words(table: str) -> str:
 def _finals(plan: Plan, final: Sequence[Evaluated], fitted: Collection[str]) -> str:
     """Return the settings of the longer runs with their errors."""
     rows = [
-        f"| setting ({plan.final.replications} replications of {plan.final.seconds} s) "
+        "| setting, where it differs from the usual one "
+        f"({plan.final.replications} replications of {plan.final.seconds} s) "
         "| error of fitted cells | error of held-out cells | cells within 10 % | within 25 % |",
         "|---|---:|---:|---:|---:|",
     ]
