@@ -32,7 +32,7 @@ def _windows(values: Floats, size: int) -> Floats:
 def minimum_between(
     cost: Callable[[float], float], low: float, high: float, *, within: float
 ) -> float:
-    """Return where a function of one minimum between two bounds is least, to ``within``.
+    """Return the place of a function's only minimum between two bounds, to ``within``.
 
     Golden section search.
     """
@@ -61,7 +61,7 @@ def nelder_mead(
     """Return a local minimum of a function of several numbers, and the cost there.
 
     ``simplex``: where to begin, shape (n + 1, n). The search ends when all corners are ``within`` of
-    the best one and their costs ``cost_within`` of its cost, or after so many evaluations. Nelder and
+    the best one and their costs ``cost_within`` of its cost, or after ``evaluations``. Nelder and
     Mead, The Computer Journal 7 (1965), with their coefficients: 1, 2, 1/2, and 1/2 to shrink.
     """
     corners = np.array(simplex, dtype=np.float64)

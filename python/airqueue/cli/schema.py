@@ -31,7 +31,7 @@ class _Name(click.ParamType[str]):
 @click.command(short_help="Print the JSON Schema of a result or a file.")
 @click.argument("name", required=False, type=_Name())
 def schema(name: str | None) -> None:
-    """Print the JSON Schema of what airqueue writes or reads as JSON; without NAME list them.
+    """Print the JSON Schema of what airqueue writes or reads as JSON; without NAME, list all.
 
     \b
     Example:

@@ -30,7 +30,7 @@ def _file(package: str, name: str = "schema.json") -> Callable[[], Schema]:
 
 
 def _sweep() -> Schema:
-    """Its figures are those of simulations."""
+    """Return the schema of a sweep, whose figures are those of simulations."""
     schema = _file("airqueue.sweep", "results.schema.json")()
     figures = _file("airqueue.simulate", "results.schema.json")()
     kinds = {
@@ -46,7 +46,7 @@ def _sweep() -> Schema:
 
 
 def _diagnosis() -> Schema:
-    """It may have a measurement in it."""
+    """Return the schema of a diagnosis, which may contain a measurement."""
     schema = _file("airqueue.diagnose")()
     part = _file("airqueue.measure")() | {"$id": "urn:airqueue:measurement"}
     schema["$defs"] = schema.get("$defs", {}) | {"measurement": part}
@@ -54,7 +54,7 @@ def _diagnosis() -> Schema:
 
 
 def _emulation() -> Schema:
-    """What is native in an emulation's result has a schema in the bindings."""
+    """Return the schema of an emulation; the bindings have the schemas of its native parts."""
     schema = _file("airqueue.emulate")()
     schema["$defs"] = {}
     for found in _native.result_schemas():
@@ -80,7 +80,7 @@ _ALL: Final = {
 
 
 def names() -> dict[str, str]:
-    """Return the names of all schemas, each with what such JSON is of."""
+    """Return the names of all schemas, each with what reads or writes such JSON."""
     return {name: entry.of for name, entry in _ALL.items()}
 
 

@@ -32,7 +32,7 @@ class Rows:
     def of(
         cls, rows: ArrayLike, columns: ArrayLike, values: ArrayLike, shape: tuple[int, int]
     ) -> Rows:
-        """Return the matrix with the given entries; those at one place are added up."""
+        """Return the matrix with the given entries; entries at one place are added up."""
         height, width = shape
         places = np.asarray(rows, dtype=np.intp) * width + np.asarray(columns, dtype=np.intp)
         found, which = np.unique(places, return_inverse=True)
@@ -82,10 +82,10 @@ class Rows:
         """Return a vector times the matrix; shape (width,)."""
         return _sums(self.columns, self.values * other[self.rows], self.width)
 
-    __array_ufunc__: Any = None  # a vector to the left leaves the product to this class
+    __array_ufunc__: Any = None  # so that a vector on the left calls __rmatmul__
 
     def times(self, other: Rows) -> Rows:
-        """Return the product of two matrices; the work is that of its terms."""
+        """Return the product of two matrices; the work grows with the number of terms."""
         terms = np.concatenate(([0], np.cumsum(other.lengths[self.columns])))[self.starts]
         parts, first = [], 0
         while first < self.height:
