@@ -186,6 +186,7 @@ kinds.register(
         "airqueue.sizing",
         "airqueue.models",
         "airqueue.measure",
+        "airqueue.numeric",
         "airqueue.qoe",
         "airqueue.stats",
         "airqueue.traces",

@@ -176,6 +176,8 @@ def made_up(scenario, seen):
         "pings": {},
         "frames": {},
         "drops": {},
+        "beacons": {},
+        "sleep": {},
         "queues": {
             name: {**queue, "dropped_packets": full.get(name, 0.0)} for name in built.stations
         },

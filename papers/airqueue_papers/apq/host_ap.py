@@ -34,7 +34,10 @@ def host_ap(inputs: Mapping[str, Any]) -> dict[str, Any]:
 kinds.register(
     "host-ap",
     host_ap,
-    ("airqueue.measure", "airqueue.linux", "airqueue.qoe", "airqueue.stats", "airqueue.units"),
+    (
+        *("airqueue.measure", "airqueue.linux", "airqueue.numeric", "airqueue.qoe"),
+        *("airqueue.stats", "airqueue.units"),
+    ),
 )
 
 

@@ -108,7 +108,9 @@ def sessions(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {"estimators": {"published": {"by_size": by_size}}}
 
 
-_MEASURING: Final = ("airqueue.measure", "airqueue.qoe", "airqueue.stats", "airqueue.units")
+_MEASURING: Final = (
+    *("airqueue.measure", "airqueue.numeric", "airqueue.qoe", "airqueue.stats", "airqueue.units"),
+)
 
 kinds.register("apq-session", session, _MEASURING)
 kinds.register("apq-sessions", sessions, _MEASURING)

@@ -42,7 +42,9 @@ class Kind:
 
 
 _MODELS: Final = ("airqueue.models", "airqueue.qoe", "airqueue.units", "airqueue.stats")
-_MEASURE: Final = ("airqueue.measure", "airqueue.qoe", "airqueue.stats", "airqueue.units")
+_MEASURE: Final = (
+    *("airqueue.measure", "airqueue.numeric", "airqueue.qoe", "airqueue.stats", "airqueue.units"),
+)
 
 # This package's own kinds. Functions are named, not imported: each function imports its packages.
 _KINDS: Final[dict[str, Kind]] = {
