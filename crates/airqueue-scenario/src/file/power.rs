@@ -47,7 +47,7 @@ pub(crate) struct PowerSaveTable {
     /// With null, how long the station stays awake after its last packet. The default is `100 ms`, that of Linux's
     /// mac80211.
     pub(crate) timeout: Option<Quantity<Duration>>,
-    /// The station wakes up for every beacon of this number. The default is 1.
+    /// The station wakes up for one beacon in this many. The default is 1.
     #[schemars(range(min = 1))]
     pub(crate) listen_interval: Option<u32>,
     /// Whether the station also wakes up for each DTIM and for the packets to all stations behind it. The default is true.

@@ -63,7 +63,7 @@ pub struct PowerSaveSpec {
     pub access_point: StationId,
     /// How the station gets what waits for it.
     pub wake_up: WakeUp,
-    /// The station wakes up for every beacon of this number.
+    /// The station wakes up for one beacon in this many.
     pub listen_interval: u32,
     /// Whether the station also wakes up for each DTIM, and for the frames to all stations behind it.
     pub dtims: bool,
