@@ -28,10 +28,11 @@ from typing import Any
 from airqueue.emulate import Order, Program, exact
 from airqueue.sizing.edca import ACK_CATEGORY, EdcaSizing, size_edca
 from airqueue.sizing.settings.hostapd import Category
+from airqueue.stats import jain_index
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests import this bench from elsewhere
 import finished
-from rdqm_linux import jain, words
+from rdqm_linux import words
 
 CASES = ((3, 3), (1, 6), (6, 1), (6, 6))
 """Uploads and downloads that stay."""
@@ -231,7 +232,7 @@ def rates(row: Mapping[str, Any]) -> Iterator[list[tuple[bool, float]]]:
 
 def fairness(row: Mapping[str, Any]) -> list[float]:
     """Jain's index in each window."""
-    return [jain([bps for _, bps in window]) for window in rates(row)]
+    return [jain_index([bps for _, bps in window]) for window in rates(row)]
 
 
 def mean(values: Sequence[float]) -> float:

@@ -21,7 +21,7 @@ from typing import Any
 
 import finished
 import guests
-from airqueue.stats import t_interval
+from airqueue.stats import jain_index, t_interval
 
 DELAYS_MS = (10.0, 60.0, 110.0, 160.0, 200.0, 240.0)
 """Both ways together; the paper has 5 to 120 ms each way, and judges the flows of 100 and 120 ms."""
@@ -39,11 +39,6 @@ def once(task: dict[str, Any], airqueued: Path) -> list[float]:
         folder = Path(path)
         guests.run("rdqm_guest", task, airqueued, folder)
         return [float(rate) for rate in json.loads((folder / "rates.json").read_text("utf-8"))]
-
-
-def jain(rates: Sequence[float]) -> float:
-    """Jain's index of fairness."""
-    return sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
 
 
 def words(samples: Sequence[float], digits: int) -> str:
@@ -66,7 +61,7 @@ def table(rows: Sequence[dict[str, Any]], packets: int) -> str:
             wanted = {"queue": queue, "congestion": congestion, "packets": packets}
             mine = [row["rates_bps"] for row in rows if wanted.items() <= row["task"].items()]
             cells = [
-                words([jain(rates) for rates in mine], 3),
+                words([jain_index(rates) for rates in mine], 3),
                 words([sum(rates[-FAR:]) / FAR / 1e3 for rates in mine], 0),
                 words([rates[0] / 1e3 for rates in mine], 0),
                 words([sum(rates) / 1e6 for rates in mine], 2),

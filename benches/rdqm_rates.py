@@ -26,7 +26,8 @@ import finished
 from airqueue.emulate import Order, Program, exact
 from airqueue.models.phy_names import phy
 from airqueue.models.rate_mix import packet_fair, tcp_cycle_s
-from rdqm_linux import jain, words
+from airqueue.stats import jain_index
+from rdqm_linux import words
 
 FLOWS = ((160, 1.0), (10, 5.5), (240, 5.5), (100, 11.0), (200, 11.0), (30, 11.0))
 """Delay of both ways in ms, and Mb/s, of each station."""
@@ -172,7 +173,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
             f"{shaper / 1e6:.2f}" if shaper else "none",
             words([sum(rates) / 1e6 for rates in mine], 2),
             *(words([mean_of(rates, mbps) for rates in mine], 0) for mbps in (11.0, 5.5, 1.0)),
-            words([jain(airtimes(rates)) for rates in mine], 3),
+            words([jain_index(airtimes(rates)) for rates in mine], 3),
             words([row["waiting_packets"] for row in runs], 0),
         ]
         lines.append("| " + " | ".join([congestion, queue, *cells]) + " |")

@@ -14,6 +14,7 @@ from airqueue import _native, figures, monitored, records
 from airqueue.simulate import Scenario, cell, mesh
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.reported import KINDS, Run
+from tests.every_kind import NETWORK
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 WRITTEN = {
@@ -42,19 +43,7 @@ def keys(of: type) -> list[str]:
 
 
 def test_a_replication_has_the_figures_of_the_types_in_their_order():
-    network = Scenario(
-        {
-            "duration": "50 ms",
-            "phy": {"standard": "802.11b"},
-            "stations": [{"name": "ap"}, {"name": "sta", "power_save": {}}],
-            "beacons": [{"station": "ap"}],
-            "flows": [
-                {"name": source, "from": "ap", "to": "sta", "source": source}
-                for source in ("tcp", "voice", "ping", "frames")
-            ],
-        }
-    )
-    run = network.replicate()
+    run = Scenario(NETWORK).replicate()
     assert list(run) == keys(figures.Figures) == [*keys(Run)][: len(run)]
     for kind in KINDS:
         of = getattr(figures, f"{kind.removesuffix('s').title()}Figures")

@@ -16,6 +16,7 @@ from airqueue.description_words import DisciplineName
 from airqueue.figures import Figures
 from airqueue.simulate import Results, Scenario
 from airqueue.simulate.reported import known
+from airqueue.stats import jain_index
 from airqueue_papers import rdqm
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Budget, Item, Outcomes, Paper, Run, Simulation
@@ -270,7 +271,7 @@ def _share_down(run: Figures) -> float:
 
 def _jain(run: Figures) -> float:
     goodput = [known(each["goodput_bps"]) for each in run["connections"].values()]
-    return float(sum(goodput) ** 2 / (len(goodput) * sum(bps * bps for bps in goodput)))
+    return jain_index(goodput)
 
 
 def _draw_uploads(outcomes: Outcomes) -> Iterable[PaperFigure]:

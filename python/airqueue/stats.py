@@ -119,3 +119,9 @@ def fisher_exact(some: tuple[int, int], others: tuple[int, int]) -> float:
 def at_least(successes: int, trials: int, chance: float = 0.5) -> float:
     """Return the chance of so many successes or more, of independent trials."""
     return _native.binomial_sf(successes - 1, trials, chance) if successes > 0 else 1.0
+
+
+def jain_index(shares: Sequence[float]) -> float:
+    """Return Jain's index, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has all; 0 of zeros."""
+    squares = sum(each * each for each in shares)
+    return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0

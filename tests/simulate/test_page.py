@@ -10,6 +10,7 @@ from airqueue.cli.simulate import simulate
 from airqueue.simulate import Scenario
 from airqueue.simulate.reported import KINDS
 from airqueue.simulate.scenario import schema
+from tests.every_kind import NETWORK
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "simulate.md").read_text("utf-8")
@@ -90,17 +91,7 @@ def test_every_limit_of_a_queue_is_said():
 
 
 def test_every_figure_is_explained():
-    network = {
-        "duration": "50 ms",
-        "phy": {"standard": "802.11b"},
-        "stations": [{"name": "ap"}, {"name": "sta", "power_save": {}}],
-        "beacons": [{"station": "ap"}],
-        "flows": [
-            {"name": source, "from": "ap", "to": "sta", "source": source}
-            for source in ("tcp", "voice", "ping", "frames")
-        ],
-    }
-    run = next(iter(Scenario(network).simulate(replications=1).runs.values()))
+    run = next(iter(Scenario(NETWORK).simulate(replications=1).runs.values()))
     figures = {*run["medium"]}
     for kind in KINDS:
         figures |= {*next(iter(run[kind].values()))}

@@ -31,14 +31,7 @@ def host_ap(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {**found.to_json(), "real": provenance.session()}
 
 
-kinds.register(
-    "host-ap",
-    host_ap,
-    (
-        *("airqueue.measure", "airqueue.linux", "airqueue.numeric", "airqueue.qoe"),
-        *("airqueue.stats", "airqueue.units"),
-    ),
-)
+kinds.register("host-ap", host_ap, ("airqueue.linux", *kinds.MEASURING))
 
 
 def _settings(budget: Budget) -> Mapping[str, Run]:

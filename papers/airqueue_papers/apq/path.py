@@ -108,12 +108,8 @@ def sessions(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {"estimators": {"published": {"by_size": by_size}}}
 
 
-_MEASURING: Final = (
-    *("airqueue.measure", "airqueue.numeric", "airqueue.qoe", "airqueue.stats", "airqueue.units"),
-)
-
-kinds.register("apq-session", session, _MEASURING)
-kinds.register("apq-sessions", sessions, _MEASURING)
+kinds.register("apq-session", session, kinds.MEASURING)
+kinds.register("apq-sessions", sessions, kinds.MEASURING)
 
 
 def seen(outcomes: Outcomes, name: str) -> Seen:

@@ -9,7 +9,8 @@ from typing import Final
 from airqueue.description import Description, FlowTable, LinkTable, MediumTable, StationTable
 from airqueue.figures import Figures
 from airqueue.simulate.reported import known
-from airqueue_papers.edca.figures import found, jain, mean, runs
+from airqueue.stats import jain_index
+from airqueue_papers.edca.figures import found, mean, runs
 from airqueue_papers.edca.scenarios import AP, UNENDING, network, saturated, tcp
 from airqueue_papers.finding import Finding, Value
 from airqueue_papers.item import Budget, Item, Outcomes, Run, Simulation
@@ -110,7 +111,7 @@ def _advantage(outcomes: Outcomes, name: str) -> Value:
 
 def _fairness(outcomes: Outcomes, name: str) -> float:
     """Return Jain's index of a test, mean over tests."""
-    return found(jain(list(_rates(run).values())) for run in runs(outcomes[name])).mean
+    return found(jain_index(list(_rates(run).values())) for run in runs(outcomes[name])).mean
 
 
 def _compare_udp(outcomes: Outcomes) -> Iterable[Finding]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from airqueue.figures import Figures
 from airqueue.simulate import Results
 from airqueue.simulate.reported import known
+from airqueue.stats import jain_index
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Outcomes
 
@@ -24,15 +25,9 @@ def goodputs(run: Figures, direction: str = "") -> list[float]:
     ]
 
 
-def jain(shares: Sequence[float]) -> float:
-    """Return Jain's index (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one has all."""
-    squares = sum(each * each for each in shares)
-    return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
-
-
 def fairness(outcomes: Outcomes, name: str, direction: str = "") -> Value:
     """Return Jain's index of the connections' goodputs, mean over replications."""
-    return found(jain(goodputs(run, direction)) for run in runs(outcomes[name]))
+    return found(jain_index(goodputs(run, direction)) for run in runs(outcomes[name]))
 
 
 def smallest(outcomes: Outcomes, name: str, direction: str = "") -> Value:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from airqueue.figures import Figures
-from airqueue_papers.edca.figures import jain
+from airqueue.stats import jain_index
 from airqueue_papers.edca.scenarios import Transfers
 from airqueue_papers.item import Budget, Item, Outcomes, Run
 from airqueue_papers.kernel import compare
@@ -29,7 +29,7 @@ MIXED: Final = _case("mixed", 6, 6)
 
 def fairness(figures: Figures) -> float:
     """Return Jain's index of the goodputs of all twelve."""
-    return jain(list(compare.goodputs_bps(figures).values()))
+    return jain_index(list(compare.goodputs_bps(figures).values()))
 
 
 def down_over_up(figures: Figures) -> float:

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import jsonschema
 import numpy as np
-from referencing import Registry, Resource
 
 from airqueue import files
 from airqueue.diagnose import records as recorded
@@ -35,7 +34,7 @@ VERSION: Final = 1
 CREATED: Final = "%Y-%m-%dT%H:%M:%SZ"
 """Form of ``created``, UTC."""
 MEASUREMENT: Final = "urn:airqueue:measurement"
-"""The schema of a measurement, as that of a diagnosis refers to it."""
+"""By this name schema.json refers to the schema of a measurement."""
 TOGETHER: Final = "both"
 """Direction of round trips under a download and an upload at once."""
 LONGEST_S: Final = 86_400.0
@@ -177,17 +176,16 @@ def _round_trips(records: Records) -> list[dict[str, Any]]:
 
 @functools.cache
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a diagnosis."""
+    """Return the JSON Schema (2020-12) of a diagnosis, with that of the measurement it may have."""
     text = resources.files("airqueue.diagnose").joinpath("schema.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
-    return loaded
+    part = measurement.schema() | {"$id": MEASUREMENT}
+    return loaded | {"$defs": loaded.get("$defs", {}) | {"measurement": part}}
 
 
 def validator() -> jsonschema.Draft202012Validator:
-    """Return what checks a diagnosis, with the schema of the measurement that it may have in it."""
-    part = Resource.from_contents(measurement.schema())
-    known: Registry[Any] = Registry().with_resource(MEASUREMENT, part)
-    return jsonschema.Draft202012Validator(schema(), registry=known)
+    """Return what checks a diagnosis."""
+    return jsonschema.Draft202012Validator(schema())
 
 
 def read_diagnosis(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from airqueue.figures import FlowFigures
 from airqueue.simulate.reported import Run
+from airqueue.stats import jain_index
 
 OBSERVED: Final = (
     "throughput_mbps",
@@ -62,8 +64,7 @@ class Step:
     @property
     def jain_index(self) -> float:
         """Jain's index of the flows' throughputs; 0 where nothing was delivered."""
-        rates = [flow.throughput_bps for flow in self.flows.values()]
-        return _share(sum(rates) ** 2, len(rates) * sum(rate**2 for rate in rates))
+        return jain_index([flow.throughput_bps for flow in self.flows.values()])
 
     @property
     def delay_s(self) -> float:
@@ -106,66 +107,65 @@ class Step:
 
 
 def between(before: Run, after: Run, time_s: float) -> Step:
-    """Return the step between two readings of the figures of one run."""
+    """Return what happened between two looks at the figures of one run."""
     seconds = after["duration_s"] - before["duration_s"]
 
-    def mean(kind: str, figure: str) -> float:
-        """Return the mean over the step, summed over all names, of a mean since the warm-up."""
-        return _share(_total(after, kind, figure) - _total(before, kind, figure), seconds)
+    def grown(total: Callable[[Run], float]) -> float:
+        return total(after) - total(before)
 
-    flows = {
-        name: _flow(before["flows"][name], of, (before["duration_s"], after["duration_s"]))
-        for name, of in after["flows"].items()
-    }
     return Step(
         time_s=time_s,
         seconds=seconds,
-        flows=flows,
-        attempts=round(_sum(after, "attempts") - _sum(before, "attempts")),
-        collided=_collided(after) - _collided(before),
-        waiting_packets=mean("queues", "length_mean_packets"),
-        data_airtime_ratio=_share(
-            _weighted(after["medium"], "data_airtime_ratio", after["duration_s"])
-            - _weighted(before["medium"], "data_airtime_ratio", before["duration_s"]),
-            seconds,
-        ),
+        flows={
+            name: _flow(before["flows"][name], of, (before["duration_s"], after["duration_s"]))
+            for name, of in after["flows"].items()
+        },
+        attempts=round(grown(_attempts)),
+        collided=grown(_collided),
+        waiting_packets=_share(grown(_packet_seconds), seconds),
+        data_airtime_ratio=_share(grown(_data_airtime_s), seconds),
     )
 
 
-def _flow(
-    before: Mapping[str, Any], after: Mapping[str, Any], times_s: tuple[float, float]
-) -> FlowStep:
-    bits = _weighted(after, "throughput_bps", times_s[1]) - _weighted(
-        before, "throughput_bps", times_s[0]
-    )
+def _flow(before: FlowFigures, after: FlowFigures, times_s: tuple[float, float]) -> FlowStep:
     delivered = after["delivered_packets"] - before["delivered_packets"]
-    lost = sum(
-        after[figure] - before[figure] for figure in ("queue_dropped_packets", "given_up_packets")
+    dropped = after["queue_dropped_packets"] - before["queue_dropped_packets"]
+    given_up = after["given_up_packets"] - before["given_up_packets"]
+    bits = _total(after["throughput_bps"], times_s[1]) - _total(
+        before["throughput_bps"], times_s[0]
     )
-    delays = _weighted(after, "delay_mean_s", after["delivered_packets"]) - _weighted(
-        before, "delay_mean_s", before["delivered_packets"]
+    delays_s = _total(after["delay_mean_s"], after["delivered_packets"]) - _total(
+        before["delay_mean_s"], before["delivered_packets"]
     )
     return FlowStep(
-        _share(bits, times_s[1] - times_s[0]), delivered, lost, max(0.0, _share(delays, delivered))
+        throughput_bps=_share(bits, times_s[1] - times_s[0]),
+        delivered_packets=delivered,
+        lost_packets=dropped + given_up,
+        delay_s=max(0.0, _share(delays_s, delivered)),
     )
 
 
-def _weighted(of: Mapping[str, Any], figure: str, weight: float) -> float:
-    value = of[figure]
-    return 0.0 if value is None else value * weight
-
-
-def _total(run: Run, kind: str, figure: str) -> float:
-    every: Iterable[Mapping[str, Any]] = run[kind].values()  # type: ignore[literal-required]
-    return sum(_weighted(of, figure, run["duration_s"]) for of in every)
-
-
-def _sum(run: Run, figure: str) -> float:
-    return sum(of[figure] for of in run["stations"].values())  # type: ignore[literal-required]
+def _attempts(run: Run) -> float:
+    return sum(station["attempts"] for station in run["stations"].values())
 
 
 def _collided(run: Run) -> float:
-    return sum(_weighted(of, "collided_ratio", of["attempts"]) for of in run["stations"].values())
+    stations = run["stations"].values()
+    return sum(_total(station["collided_ratio"], station["attempts"]) for station in stations)
+
+
+def _packet_seconds(run: Run) -> float:
+    queues = run["queues"].values()
+    return sum(_total(queue["length_mean_packets"], run["duration_s"]) for queue in queues)
+
+
+def _data_airtime_s(run: Run) -> float:
+    return _total(run["medium"]["data_airtime_ratio"], run["duration_s"])
+
+
+def _total(mean: float | None, count: float) -> float:
+    """Return the sum whose mean over ``count`` a figure is; 0 of a missing figure."""
+    return 0.0 if mean is None else mean * count
 
 
 def _share(part: float, whole: float) -> float:

@@ -42,14 +42,15 @@ class Kind:
 
 
 _MODELS: Final = ("airqueue.models", "airqueue.qoe", "airqueue.units", "airqueue.stats")
-_MEASURE: Final = (
+MEASURING: Final = (
     *("airqueue.measure", "airqueue.numeric", "airqueue.qoe", "airqueue.stats", "airqueue.units"),
 )
+"""What the result of a measurement depends on, besides where the packets go."""
 
 # This package's own kinds. Functions are named, not imported: each function imports its packages.
 _KINDS: Final[dict[str, Kind]] = {
     "model": Kind("airqueue.runs.model:model", _MODELS),
-    "measurement": Kind("airqueue.runs.measurement:measurement", _MEASURE),
+    "measurement": Kind("airqueue.runs.measurement:measurement", MEASURING),
 }
 
 
