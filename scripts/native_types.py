@@ -36,7 +36,7 @@ WORDS: Final = ROOT / "python" / "airqueue" / "description_words.py"
 PAGE: Final = ROOT / "docs" / "simulate.md"
 _WIDTH: Final = 100
 _UNITS: Final = {
-    "bps": "bit/s",
+    "bps": "b/s",
     "s": "s",
     "packets": "packets",
     "ratio": "0 to 1",
@@ -66,8 +66,9 @@ from typing import Literal, NotRequired, TypedDict
 '''
 _WATCHED_HEAD: Final = '''"""What a manager of a network sees of it: names, types, units and meaning.
 
-Written by scripts/native_types.py from monitor.rs and buffers.rs of crates/airqueue-scenario: change
-those, then ``make types``. The unit is in the name: ``_s`` seconds, ``_bps`` bits per second.
+Written by scripts/native_types.py from monitor.rs, buffers.rs and in_force.rs of
+crates/airqueue-scenario: change those, then ``make types``. The unit is in the name: ``_s``
+seconds, ``_bps`` bits per second.
 """
 
 from __future__ import annotations
@@ -149,7 +150,8 @@ def figures_module() -> str:
 
 def monitored_module() -> str:
     """Return the text of ``airqueue/monitored.py``."""
-    return "\n".join([_WATCHED_HEAD, *_classes(_definitions(1), ["Map", "Snapshot", "Buffers"])])
+    roots = ["Map", "Snapshot", "Buffers", "QueueInForce"]
+    return "\n".join([_WATCHED_HEAD, *_classes(_definitions(1), roots)])
 
 
 def records_module() -> str:

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
 
+from airqueue.cli.common import Results
 from airqueue.linux import preflight, privileges
 from airqueue.linux.errors import NamespaceError
 
@@ -36,6 +37,13 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AIRQUEUE_KEY", raising=False)
     return CliRunner()
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets results be shown as on a terminal without colours."""
+    monkeypatch.setattr(Results, "is_terminal", True)
+    monkeypatch.setattr(Results, "_detect_color_system", lambda self: None)
 
 
 @pytest.fixture(scope="session")

@@ -100,7 +100,7 @@ def test_a_seed_is_for_the_virtual_clock():
         (("--mpu", "590"), '"590" has no unit; a size'),
         (("--queue", "pfifo:0"), "at least 1"),
         (("--rate", "7"), '"7" has no unit; a rate'),
-        (("--rate", "9gbit"), "1 gbit/s"),
+        (("--rate", "9gbit"), "1 Gb/s"),
         (("--burst", "1p"), "one full frame"),
         (("--stall", "1s:5s"), "stall"),
         (("--swing", "1s"), "swing"),

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from airqueue.cli import main
+from airqueue.cli.common import Results
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"(?<=^<!-- run -->\n```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
@@ -47,9 +48,13 @@ def run(block: str) -> str:
     """Run a block's commands in the root of the repository and return the block as it should be."""
     shown = []
     for command in commands(block):
+        # The pages show what a terminal shows, without its colours.
         program, *arguments = shlex.split(command)
         assert program == "airqueue", f"only airqueue is run, not {program}"
-        result = CliRunner().invoke(main, arguments, env={"COLUMNS": WIDTH})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Results, "is_terminal", True)
+            patch.setattr(Results, "_detect_color_system", lambda self: None)
+            result = CliRunner().invoke(main, arguments, env={"COLUMNS": WIDTH})
         assert result.exception is None or isinstance(result.exception, SystemExit), result
         shown.append(f"$ {command}\n{result.output.rstrip()}")
     return "".join(re.sub(r" +$", "", text, flags=re.MULTILINE) + "\n" for text in shown)

@@ -162,6 +162,7 @@ def test_one_point_is_a_line_per_output(invoke):
     assert "form_used new" in shown
 
 
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("width", ["80", "40", "200"])
 def test_a_sweep_is_a_row_per_point_and_nothing_is_lost(invoke, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)
@@ -208,6 +209,7 @@ def test_json_and_csv_say_the_same(invoke):
         assert (cells["limit"] == "") is (row["limit"] is None)
 
 
+@pytest.mark.usefixtures("terminal")
 def test_many_rows_are_shown_from_both_ends(invoke):
     result = invoke("fake", "n=1..2:0.0003", "--outputs", "delay_s")
     assert "first 1,000 and the last 1,000 of 3,334 rows" in words(result.stdout)
@@ -287,6 +289,7 @@ def test_a_full_disk_does_not_lose_the_table(invoke):
     assert "delay_s" in result.stdout
 
 
+@pytest.mark.usefixtures("terminal")
 def test_an_interrupt_keeps_what_was_finished(invoke, tmp_path):
     files = ("--json", "a.json", "--csv", "a.csv", "--plot", "a.svg")
     result = invoke("fake", "form=new,old", "n=97..100", *files)
@@ -300,6 +303,7 @@ def test_an_interrupt_keeps_what_was_finished(invoke, tmp_path):
     assert (tmp_path / "a.svg").exists()
 
 
+@pytest.mark.usefixtures("terminal")
 def test_a_point_without_an_answer_keeps_what_was_finished(invoke, tmp_path):
     result = invoke("fake", "form=new,old", "n=11..14", "--json", "a.json", "--csv", "a.csv")
     assert result.exit_code == 1

@@ -142,8 +142,8 @@ def test_queues_that_cannot_be(text):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"rate_bps": 1}, "8 kbit/s"),
-        ({"rate_bps": 10**12}, "1 gbit/s"),
+        ({"rate_bps": 1}, "8 kb/s"),
+        ({"rate_bps": 10**12}, "1 Gb/s"),
         ({"burst_bytes": 100}, "one full frame"),
         ({"mpu_bytes": 9000}, "mpu"),
         ({"isolate": True, "shaper": "tbf"}, "htb"),

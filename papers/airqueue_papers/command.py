@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -40,7 +41,18 @@ from airqueue_papers.reproduction import (
 from airqueue_papers.sabotage import campaign, chosen_for
 
 
-@click.command("reproduce", short_help="Rebuild the tables and figures of five papers.")
+class _Reproduce(click.Command):
+    """The command, with the schemas that `airqueue schema` lists."""
+
+    schemas: ClassVar = {
+        "reproduction": ("airqueue reproduce", schema),
+        "sabotage": ("airqueue reproduce --sabotage", functools.partial(schema, SABOTAGE_FORMAT)),
+    }
+
+
+@click.command(
+    "reproduce", cls=_Reproduce, short_help="Rebuild the tables and figures of five papers."
+)
 @click.argument("names", metavar="[PAPER[.ITEM]]...", nargs=-1)
 @click.option(
     "--budget",

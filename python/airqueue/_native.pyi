@@ -444,6 +444,10 @@ class Scenario:
         """How the limits of queues are to be set while it runs, if the scenario asks for that, as
         JSON: `airqueue.monitored.Buffers`.
         """
+    def queues_in_force(self) -> str:
+        """The settings of all queues that have figures, as JSON: a list of
+        `airqueue.monitored.QueueInForce`.
+        """
     def monitor(self) -> Monitor:
         """What a manager of the network sees and sets, in any replication."""
     def start(
@@ -694,6 +698,18 @@ def plan_schema() -> str:
 
 def scenario_schema() -> str:
     """The JSON Schema of scenario files."""
+
+def devices() -> str:
+    """The devices that stations can be like, as JSON: `airqueue.simulate.devices.Device` each."""
+
+def scenario_problems(json: str) -> list[tuple[str, str]]:
+    """All errors of a scenario: the key of each, and the problem; none for a valid scenario."""
+
+def toml_lines(text: str, keys: list[str]) -> list[int | None]:
+    """The lines, from 1, on which keys such as ``flows[0].rate`` stand in the text of a TOML file.
+
+    For a key that is not there the line on which what is around it begins; None where nothing is.
+    """
 
 def renamed_keys(json: str) -> list[tuple[list[str], str, str]]:
     """The old keys of a scenario: keys and places that lead to each, its new name, and a sentence.

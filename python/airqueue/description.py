@@ -599,6 +599,7 @@ class StationTable(TypedDict, total=False):
     circle: words.Length
     count: int
     grid: GridTable
+    like: words.DeviceName
     mac: MacTable
     name: str
     position: list[words.Length]

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from airqueue import told
+
 STANDARD_INPUT: Final = "-"
 """In place of a file's name."""
 
@@ -28,6 +30,7 @@ def named(path: str | os.PathLike[str]) -> str:
 
 def read_bytes(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """Return what a file has, ``-``: standard input; no more than ``most`` bytes. Raises OSError."""
+    told.tell(f"reading {named(path)}")
     if os.fspath(path) == STANDARD_INPUT:
         return sys.stdin.buffer.read(most)
     with Path(path).open("rb") as file:
@@ -73,6 +76,7 @@ def _put(target: Path, write: Callable[[BinaryIO], object]) -> None:
             _replace(Path(os.path.realpath(target)), write)
     except OSError as error:
         raise _about(error, target) from error
+    told.tell(f"wrote {target}")
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

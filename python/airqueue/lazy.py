@@ -20,6 +20,7 @@ _EXTRAS: Final = {
     "matplotlib": "plots",
     "pandas": "tables",
     "pyarrow": "tables",
+    "xarray": "xarray",
 }
 """Library -> the extra that has it, as in pyproject.toml."""
 

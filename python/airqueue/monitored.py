@@ -1,7 +1,8 @@
 """What a manager of a network sees of it: names, types, units and meaning.
 
-Written by scripts/native_types.py from monitor.rs and buffers.rs of crates/airqueue-scenario: change
-those, then ``make types``. The unit is in the name: ``_s`` seconds, ``_bps`` bits per second.
+Written by scripts/native_types.py from monitor.rs, buffers.rs and in_force.rs of
+crates/airqueue-scenario: change those, then ``make types``. The unit is in the name: ``_s``
+seconds, ``_bps`` bits per second.
 """
 
 from __future__ import annotations
@@ -154,3 +155,21 @@ class Buffers(TypedDict):
     """How long a raised limit is kept."""
     change_packets: int
     """Least change of any limit for which the limits are set anew."""
+
+
+class QueueInForce(TypedDict):
+    """What a queue of the network is, before any change while the network runs."""
+
+    name: str
+    """Name of the queue, as figures have it."""
+    discipline: str
+    """Word of the queue discipline."""
+    limit_packets: int | None
+    """Most packets that wait; `null` without such a limit."""
+    limit_bytes: int | None
+    """Most bytes that wait; `null` without such a limit."""
+    limit_per: str
+    """What the limits hold for: `queue`, or where flows or links have queues of their own in it
+    `flow` or `link`."""
+    ring_packets: int
+    """Packets of the driver ring behind the queue discipline."""

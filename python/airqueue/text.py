@@ -8,14 +8,14 @@ from typing import Final
 
 _SCALES: Final = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
-    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    "b/s": ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")),
 }
 
 _RAISED: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 _UNITS: Final = {
     "s": "s",
-    "bps": "bit/s",
+    "bps": "b/s",
     "pps": "packets/s",
     "bits": "bits",
     "bytes": "bytes",

@@ -91,7 +91,7 @@ def test_a_result_follows_its_schema() -> None:
     content = sweep.result(request, sweep.chosen(MODEL, ["share_bps"]), rows)
     valid("sweep", content)
     assert content["swept"] == ["rate", "shares"]
-    assert content["columns"]["rate"] == "rate of the cell, in bit/s"
+    assert content["columns"]["rate"] == "rate of the cell, in b/s"
     assert content["rows"][1] == {"rate": 1e6, "shares": [1.0], "share_bps": [1e6]}
     assert content["parameters"] == {"n": 1}
     assert content["complete"] is True

@@ -44,10 +44,10 @@ def test_a_scenario_is_short_at_the_prompt_and_whole_in_a_notebook():
 def test_results_are_short_at_the_prompt_and_tables_in_a_notebook():
     results = cell("802.11b", stations=60, duration="100 ms").simulate(replications=2)
     assert repr(results).startswith("<Results: 2 of 2 replications of 0.1 s, seed 1, ")
-    assert repr(results).endswith(" Mbit/s>")
+    assert repr(results).endswith(" Mb/s>")
     page = Tables(results._repr_html_())
     flows = page.tables[0]
-    assert flows[0][:2] == ["flow", "throughput kbit/s"]
+    assert flows[0][:2] == ["flow", "throughput kb/s"]
     assert len(flows) == 1 + 50
     assert "10 more" in page.text
     assert flows[1][0] == "up1"

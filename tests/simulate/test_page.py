@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from airqueue.cli.simulate import simulate
+from airqueue.cli.talk import SHARED
 from airqueue.simulate import Scenario
 from airqueue.simulate.reported import KINDS
 from airqueue.simulate.scenario import schema
@@ -100,6 +101,7 @@ def test_every_figure_is_explained():
 
 def test_every_option_is_explained():
     options = [option for parameter in simulate.params for option in parameter.opts]
+    options = [option for option in options if option not in SHARED]
     assert not [name for name in options if name.startswith("--") and f"`{name}" not in PAGE]
 
 
@@ -121,7 +123,7 @@ def test_the_behaviours_are_those_of_the_code(source):
 
 def test_the_code_of_the_page_runs(monkeypatch):
     monkeypatch.chdir(ROOT)
-    code = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
+    code = re.search(r"```python\n(from .*?)```", PAGE, re.DOTALL)[1]
     short = code.replace('"10 s"', '"0.05 s"').replace("stations=10, overrides={", SHORT)
     assert short.count("0.05 s") == 2
     found = {}

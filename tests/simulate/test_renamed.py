@@ -266,6 +266,8 @@ def test_no_page_and_no_command_has_an_old_key(path):
     for table, old in OLD:
         dotted = rf"\b{table}\.{old}\b" if table else rf"\bflows\.\w+\.{old}\b"
         assert not re.search(dotted, text), f"{table}.{old}"
-        assert not any(f"\n| `{old}` |" in block for block in keys), old
+        # A station is like a device; of TCP the stack has that name no more.
+        of_stations = old == "like" and path.name == "simulate.md"
+        assert of_stations or not any(f"\n| `{old}` |" in block for block in keys), old
     for fence in re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         assert current(tomllib.loads(fence)) == tomllib.loads(fence)

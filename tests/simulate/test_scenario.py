@@ -118,9 +118,9 @@ def test_wrong_files_are_explained(tmp_path, content, says):
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ScenarioError) as caught:
         Scenario.from_toml(file)
-    assert str(caught.value).startswith(f"{file}: ")
+    lines = str(caught.value).splitlines()
+    assert all(line.startswith(f"{file}:") for line in lines[len(lines) > 1 :])
     assert says in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
@@ -137,7 +137,7 @@ def test_who_is_to_blame_is_said(tmp_path):
     with pytest.raises(ScenarioError, match=r"cell\.toml, as changed: flows\.down\.rate: there is"):
         Scenario.from_toml(file, {"flows.down.rate": "11 Mb/s"})
     file.write_text(GOOD.replace("802.11b", "802.11z"))
-    with pytest.raises(ScenarioError, match=r"cell\.toml: phy\.standard: unknown word"):
+    with pytest.raises(ScenarioError, match=r"cell\.toml:\d+: phy\.standard: unknown word"):
         Scenario.from_toml(file, {"phy.rate": "11 Mb/s"})
 
 

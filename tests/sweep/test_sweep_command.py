@@ -41,6 +41,7 @@ def _no_processes(monkeypatch):
     monkeypatch.setattr(backends, "Local", lambda workers: Here())
 
 
+@pytest.mark.usefixtures("terminal")
 def test_list_prints_the_points_and_simulates_nothing(invoke):
     result = invoke("sweep.toml", "--list")
     assert result.exit_code == 0, result.output
@@ -49,6 +50,7 @@ def test_list_prints_the_points_and_simulates_nothing(invoke):
     assert sorted(path.name for path in Path().iterdir()) == ["cell.toml", "sweep.toml"]
 
 
+@pytest.mark.usefixtures("terminal")
 def test_the_table_of_a_sweep_that_delivers_nothing(invoke):
     Path("cell.toml").write_text(CELL.replace('"40 ms"', '"100 us"').replace('"10 ms"', '"0 s"'))
     Path("sweep.toml").write_text(SWEEP.replace("replications = 2", "replications = 1"))
@@ -58,11 +60,12 @@ def test_the_table_of_a_sweep_that_delivers_nothing(invoke):
     assert invoke("sweep.toml").exit_code == 0
 
 
+@pytest.mark.usefixtures("terminal")
 def test_the_table_has_a_row_for_each_point_and_says_where_the_rest_is(invoke):
     result = invoke("sweep.toml")
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
-    for words in ("4 points, 8 runs, seed 1", "flows.*", "throughput", "Mbit/s", "±", "delay"):
+    for words in ("4 points, 8 runs, seed 1", "flows.*", "throughput", "Mb/s", "±", "delay"):
         assert words in result.stdout
     assert len(re.findall(r"│ +\d │ +[13] │ \d+ Mb/s +│ +2 │", result.stdout)) == 4
     assert "Of several names the mean is shown." in result.stdout

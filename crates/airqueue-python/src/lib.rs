@@ -82,7 +82,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::scenario::{
-        PyLiveChanges, PyMonitor, PyRun, PyScenario, renamed_keys, scenario_schema,
+        PyLiveChanges, PyMonitor, PyRun, PyScenario, devices, renamed_keys, scenario_problems,
+        scenario_schema, toml_lines,
     };
     #[pymodule_export]
     const CAPTURE_LEAST_BYTES: u32 = airqueue_network::wlan::pcap::LEAST_SNAP_BYTES;

@@ -38,6 +38,25 @@ pub(crate) fn scenario_schema() -> String {
     airqueue_scenario::schema()
 }
 
+/// The devices that stations can be like, as JSON.
+#[pyfunction]
+pub(crate) fn devices() -> String {
+    airqueue_scenario::devices()
+}
+
+/// All errors of a scenario: the key of each, with indices, and the problem; none for a valid scenario.
+#[pyfunction]
+pub(crate) fn scenario_problems(py: Python<'_>, json: &str) -> Vec<(String, String)> {
+    let found = py.detach(|| airqueue_scenario::problems(json));
+    found.into_iter().map(|error| (error.key, error.problem)).collect()
+}
+
+/// The lines, from 1, on which keys stand in the text of a TOML file, or on which what is around them begins.
+#[pyfunction]
+pub(crate) fn toml_lines(text: &str, keys: Vec<String>) -> Vec<Option<usize>> {
+    airqueue_scenario::toml_lines(text, &keys)
+}
+
 /// The old keys of a scenario: the keys and indices that lead to each old key, its new name, and a sentence.
 #[pyfunction]
 pub(crate) fn renamed_keys(json: &str) -> PyResult<Vec<(Vec<String>, &'static str, String)>> {
@@ -99,6 +118,11 @@ impl PyScenario {
     #[getter]
     fn buffers(&self) -> Option<String> {
         self.0.buffers()
+    }
+
+    /// The settings of the queues that have figures, as JSON.
+    fn queues_in_force(&self) -> String {
+        self.0.queues_in_force()
     }
 
     /// What a manager of the network observes and sets.

@@ -2,8 +2,7 @@
 
 use super::emulated::{Emulated, Pair, read};
 use super::error::{Result, ScenarioError, error, wrong};
-use super::renamed;
-use super::{Run, Scenario};
+use super::{Run, Scenario, current};
 use airqueue_network::network::{Change, TimedChange};
 use airqueue_network::{FlowId, HopId};
 use airqueue_wifi::medium::StationId;
@@ -102,7 +101,7 @@ impl Changeable {
         let keys = file.as_object_mut().expect("a file that was read is a table");
         let changes = keys.entry("changes").or_insert_with(|| json!([]));
         changes.as_array_mut().expect("changes that were read are a list").push(change);
-        renamed::rename(&mut file)?;
+        current(&mut file)?;
         let changes = Scenario::new(&*read(file)?)?.spec.changes.split_off(*known);
         let all: Vec<_> = self.of_all_flows(changes).collect();
         if all.iter().any(|change| change.check(&scenario.spec).is_err()) {
@@ -155,7 +154,7 @@ impl LiveChanges {
     /// Those of [`Scenario::from_json`].
     pub fn new(text: &str) -> Result<LiveChanges> {
         let mut file: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
-        renamed::rename(&mut file)?;
+        current(&mut file)?;
         let mut scenario = Scenario::new(&*read(file.clone())?)?;
         let changeable = Changeable::new(file, &mut scenario, 0, &[]);
         Ok(LiveChanges { scenario, changeable })

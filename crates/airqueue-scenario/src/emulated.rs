@@ -12,7 +12,7 @@ use super::changeable::Changeable;
 use super::error::{Result, ScenarioError, error, unreadable, wrong};
 use super::figures::{Names, category};
 use super::file::File;
-use super::{Scenario, renamed};
+use super::{Scenario, current};
 use airqueue_core::keys::Table;
 use airqueue_network::FlowId;
 use airqueue_network::network::{FlowPart, NetworkSpec};
@@ -94,7 +94,7 @@ impl Scenario {
     /// marks as real and the nodes named here.
     pub fn emulated(text: &str, real: &[String]) -> Result<Emulated> {
         let mut value: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
-        let renamed = renamed::rename(&mut value)?;
+        let renamed = current(&mut value)?;
         let file = read(value.clone())?;
         // Changes may be of what only packets of real programs use.
         let base = Scenario::new(&File { changes: Vec::new(), ..read(value.clone())?.0 })?;

@@ -28,9 +28,74 @@ pub(super) fn unreadable(found: serde_path_to_error::Error<serde_json::Error>) -
             problem = format!("{ours}{rest}");
         }
     }
+    problem = with_near(problem);
     // `u32` is the only type of whole number in a scenario.
     if let Some(rest) = problem.strip_suffix("expected u32") {
         problem = format!("{rest}expected a whole number, at least 0");
     }
     ScenarioError { key: if key == "." { String::new() } else { key }, problem }
+}
+
+/// How alike two names are at least, of 1, for one to be meant by the other.
+const ALIKE: f64 = 0.6;
+
+/// The name that is meant by `name`, if one is nearer than all others. A name with other digits is another name.
+pub(super) fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let (mut best, mut second, mut found) = (ALIKE, 0.0, None);
+    // Users' names may be long, and the comparison takes the product of their lengths.
+    let name: String = name.chars().take(80).collect();
+    let without_digits = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+    let of_name = without_digits(&name);
+    for other in names.into_iter().filter(|other| without_digits(other) != of_name) {
+        let alike = strsim::normalized_damerau_levenshtein(&name, other);
+        if alike >= best && alike > second {
+            (second, best, found) = (best, alike, Some(other));
+        } else {
+            second = f64::max(second, alike);
+        }
+    }
+    found.filter(|_| best > second)
+}
+
+/// `; did you mean "ap"?`, or with no name that is near the names that there are, a few of them.
+pub(super) fn hint<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    const FEW: usize = 6;
+    let names: Vec<&str> = names.into_iter().collect();
+    match near(name, names.iter().copied()) {
+        Some(near) => format!("; did you mean {near:?}?"),
+        None if (1..=FEW).contains(&names.len()) => format!("; there are {}", names.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// An error of an unknown key or word with the one that is meant in place of all that there are.
+fn with_near(problem: String) -> String {
+    let found = |problem: &str| {
+        let (head, listed) = problem.split_once(", expected ")?;
+        let name = head.strip_prefix("unknown key `").or(head.strip_prefix("unknown word `"))?;
+        let words = listed.split('`').skip(1).step_by(2);
+        near(name.strip_suffix('`')?, words).map(|near| format!("{head}; did you mean `{near}`?"))
+    };
+    found(&problem).unwrap_or(problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hint, near, with_near};
+
+    #[test]
+    fn what_is_meant_is_the_nearest_name_alone() {
+        assert_eq!(near("standrad", ["standard", "band"]), Some("standard"));
+        assert_eq!(near("802.11p", ["802.11a", "802.11b"]), None, "both are as near");
+        assert_eq!(near("ns3", ["ns2", "linux"]), None, "ns-3 is not ns-2");
+        assert_eq!(near("phone3", ["phone1", "phone2"]), None);
+        assert_eq!(near("xyz", ["standard"]), None);
+        assert_eq!(hint("phnoe", ["phone", "tv"]), "; did you mean \"phone\"?");
+        assert_eq!(hint("x", ["phone", "tv"]), "; there are phone, tv");
+        assert_eq!(hint("x", []), "");
+        let long = "unknown key `limt`, expected one of `limit`, `ring`".to_owned();
+        assert_eq!(with_near(long), "unknown key `limt`; did you mean `limit`?");
+        let other = "unknown word `b`, expected `a`".to_owned();
+        assert_eq!(with_near(other.clone()), other);
+    }
 }

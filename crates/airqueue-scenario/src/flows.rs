@@ -1,7 +1,7 @@
 //! The flows of a scenario: a flow between groups becomes one flow per member.
 
 use super::capacity::{SaturatedBacklog, check_capacity};
-use super::error::{Result, error, wrong};
+use super::error::{Result, error, hint, wrong};
 use super::file::FlowTable;
 use super::nodes::{Leg, Nodes, back};
 use super::pacing::{adaptive_pacing, tcp_ap};
@@ -68,7 +68,8 @@ impl BuiltFlows {
     pub(super) fn find(&self, key: &str, name: &str) -> Result<usize> {
         self.flows.iter().position(|flow| flow.name == name).ok_or_else(|| {
             let shown: String = name.chars().take(100).collect();
-            error(format_args!("{key}.flow"), format_args!("there is no flow {shown:?}"))
+            let hint = hint(name, self.flows.iter().map(|flow| flow.name.as_str()));
+            error(format_args!("{key}.flow"), format_args!("there is no flow {shown:?}{hint}"))
         })
     }
 }

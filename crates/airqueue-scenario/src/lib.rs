@@ -10,11 +10,14 @@ mod calls;
 mod capacity;
 mod changeable;
 mod changes;
+mod devices;
 pub mod emulated;
 mod error;
 mod figures;
 mod file;
 mod flows;
+mod in_force;
+mod lines;
 mod links;
 pub mod live;
 mod mac;
@@ -28,6 +31,7 @@ pub mod path;
 mod phy;
 mod placement;
 mod power;
+mod problems;
 mod profile;
 mod quantity;
 mod radio_hops;
@@ -46,9 +50,12 @@ mod stations;
 mod tcp;
 
 pub use changeable::LiveChanges;
+pub use devices::devices;
 pub use error::ScenarioError;
 pub use figures::Run;
+pub use lines::toml_lines;
 pub use monitor::Monitor;
+pub use problems::problems;
 pub use recorders::NamedSeries;
 pub use renamed::{RenamedKey, renamed_keys};
 pub use schema::{reported_schema, schema};
@@ -104,6 +111,14 @@ pub struct Scenario {
     renamed: Vec<RenamedKey>,
 }
 
+/// Gives the tree of a file the present names of keys, and the keys of devices that stations are like. Returns the old
+/// names.
+fn current(tree: &mut serde_json::Value) -> Result<Vec<RenamedKey>, ScenarioError> {
+    let renamed = renamed::rename(tree)?;
+    devices::expand(tree)?;
+    Ok(renamed)
+}
+
 /// Longest duration that can be simulated: thirty years, far from the end of the clock.
 const LONGEST: Span = Span::from_secs(1_000_000_000);
 
@@ -113,7 +128,7 @@ impl Scenario {
         // Parsing into a value first keeps line and column numbers out of errors: the user never sees this JSON.
         let mut value: serde_json::Value =
             serde_json::from_str(text).map_err(|problem| error("", problem))?;
-        let renamed = renamed::rename(&mut value)?;
+        let renamed = current(&mut value)?;
         let file: Table<File> = serde_path_to_error::deserialize(value).map_err(unreadable)?;
         Ok(Scenario { renamed, ..Scenario::new(&file)? })
     }

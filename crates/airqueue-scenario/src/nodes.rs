@@ -1,7 +1,7 @@
 //! Stations and hosts by name, the wired links of hosts, and the routes between all of them.
 
 use super::emulated::MTU_BYTES;
-use super::error::{Result, error, probability, wrong};
+use super::error::{Result, error, hint, probability, wrong};
 use super::file::{Delays, File, HostTable};
 use super::stations::{MOST_STATIONS, Memory, Named, Stations, check_name};
 use airqueue_core::Span;
@@ -77,7 +77,8 @@ impl Nodes<'_> {
         let link = self.get(&table.link).ok_or_else(|| {
             let shown: String = table.link.chars().take(64).collect();
             let problem = format_args!(
-                "there is no station {shown:?}, and no host of that name before this one"
+                "there is no station {shown:?}, and no host of that name before this one{}",
+                hint(&table.link, self.names())
             );
             error(format_args!("{key}.link"), problem)
         })?;
@@ -153,8 +154,17 @@ impl Nodes<'_> {
     pub(super) fn find(&self, key: impl std::fmt::Display, name: &str) -> Result<Named> {
         self.get(name).ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
-            error(key, format_args!("there is no station, host or group {shown:?}"))
+            let hint = hint(name, self.names());
+            error(key, format_args!("there is no station, host or group {shown:?}{hint}"))
         })
+    }
+
+    /// The names of stations, hosts and groups.
+    fn names(&self) -> Vec<&str> {
+        let mut names = self.stations.names();
+        names.extend(self.by_name.keys().map(String::as_str));
+        names.sort_unstable();
+        names
     }
 
     fn get(&self, name: &str) -> Option<Named> {
@@ -196,7 +206,8 @@ impl Nodes<'_> {
         let found = self.get(name).filter(|found| found.ids.start >= stations);
         let Named { ids, .. } = found.ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
-            error(key, format_args!("there is no host or group of hosts {shown:?}"))
+            let hint = hint(name, self.by_name.keys().map(String::as_str));
+            error(key, format_args!("there is no host or group of hosts {shown:?}{hint}"))
         })?;
         Ok((2 * (ids.start - stations)..2 * (ids.end - stations)).map(WireId::at).collect())
     }

@@ -2,6 +2,7 @@
 
 use super::buffers::Buffers;
 use super::file::File;
+use super::in_force::QueueInForce;
 use super::monitor::{Map, Snapshot};
 use super::reported::Figures;
 use schemars::Schema;
@@ -18,13 +19,15 @@ pub fn schema() -> String {
 
 /// The JSON Schemas (draft 2020-12) of reports, by name under `$defs`: `Figures` of [`super::Run::results`], `Map` of
 /// [`super::Monitor::map`], `Snapshot` of [`super::Monitor::snapshot`], `Buffers` of
-/// [`Scenario::buffers`](super::Scenario::buffers).
+/// [`Scenario::buffers`](super::Scenario::buffers), `QueueInForce` of
+/// [`Scenario::queues_in_force`](super::Scenario::queues_in_force).
 pub fn reported_schema() -> String {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     generator.subschema_for::<Figures<'static>>();
     generator.subschema_for::<Map<'static>>();
     generator.subschema_for::<Snapshot<'static>>();
     generator.subschema_for::<Buffers>();
+    generator.subschema_for::<QueueInForce<'static>>();
     let schema = serde_json::json!({ "$defs": generator.take_definitions(true) });
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
 }

@@ -1,6 +1,6 @@
 //! The stations of a scenario: each group becomes its members.
 
-use super::error::{Result, error, wrong};
+use super::error::{Result, error, hint, wrong};
 use super::file::{AccessName, BehaviourName, File, MacTable, StationTable};
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
@@ -263,8 +263,16 @@ impl Stations {
         let found = self.get(name).cloned();
         found.ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
-            error(key, format_args!("there is no station or group {shown:?}"))
+            let hint = hint(name, self.names());
+            error(key, format_args!("there is no station or group {shown:?}{hint}"))
         })
+    }
+
+    /// The names of stations and groups, in order.
+    pub(super) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.by_name.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Rejects parameters of a channel access function that no station uses.

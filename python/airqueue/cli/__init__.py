@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import airqueue
-from airqueue.cli import daemon, elsewhere, terminal
+from airqueue.cli import daemon, elsewhere, talk, terminal
 from airqueue.cli.errors import one_sentence, warnings_as_sentences
 
 # Commands load when used: some load libraries that take long. Name -> (module, attribute, line in
@@ -65,10 +65,12 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command."""
         if cmd_name not in _COMMANDS:
-            return elsewhere.command(cmd_name)
+            found = elsewhere.command(cmd_name)
+            return None if found is None else talk.talks(found)
         module, attribute, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
+        # What another program does with its arguments it says itself.
+        return command if cmd_name in daemon.COMMANDS else talk.talks(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing ours."""
@@ -84,6 +86,7 @@ class LazyGroup(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Read the command line and run a command, as click does."""
         terminal.write_anywhere()
+        talk.begin()
         return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -104,3 +107,6 @@ def main() -> None:
     Programs in a simulated:  airqueue emulate home-evening -- COMMAND
     What is to be set:        airqueue apply PLAN --confirm 90s
     """
+
+
+talk.talks(main)

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from airqueue.cli.common import stdout
+from airqueue.cli.common import bullets, stdout
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.schema import to_text
 from airqueue.sizing.advice import Advice, Settings, Table, Value, said, with_unit
@@ -80,10 +80,7 @@ def _list(heading: str, items: list[str], console: Console) -> None:
         return
     console.print()
     console.print(heading)
-    points = RichTable.grid(padding=(0, 1))
-    for item in items:
-        points.add_row("-", item)
-    console.print(points)
+    bullets(console, items)
 
 
 def show_settings(settings: Settings, console: Console, known: Collection[str]) -> None:

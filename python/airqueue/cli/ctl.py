@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
-from rich.console import Console
 
 from airqueue.cli.common import stdout
 from airqueue.cli.errors import sentence
@@ -91,7 +90,7 @@ def _watch(context: click.Context) -> None:
             ended.set()
             raise
 
-    console = Console(highlight=False, markup=False)
+    console = stdout()
     if not console.is_terminal:
         raise click.UsageError("--watch needs a terminal on stdout.")
     with emulate_view.display(console, figures):

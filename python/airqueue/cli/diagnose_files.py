@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from airqueue.cli.plans import PlanFile
+from airqueue.cli.talk import note
 from airqueue.diagnose import flent, metrics
 from airqueue.diagnose.result import Diagnosis
 from airqueue.files import check_writable, write_atomically
@@ -71,4 +72,4 @@ class Files:
         try:
             PlanFile(path).write(advice.settings, advice.headline)
         except PlanError as error:
-            click.echo(f"No plan is written. {error}", err=True)
+            note(f"No plan is written. {error}")

@@ -10,6 +10,7 @@ import click
 
 from airqueue.cli.diagnose_view import View
 from airqueue.cli.parameters import DURATION
+from airqueue.cli.talk import note
 from airqueue.diagnose.alternate import (
     FEWEST_PAIRS,
     MOST_PAIRS,
@@ -96,7 +97,7 @@ def measure_in_turn(order: Order, wanted: Switching, view: View) -> tuple[Altern
     left: State = wanted.leave or WITHOUT
 
     def tell(words: str) -> None:
-        click.echo(words, err=True)
+        note(words)
 
     def say(words: str) -> None:
         view.on_glimpse(Glimpse(words, None, {}))

@@ -9,11 +9,10 @@ import click
 from rich.console import Console
 from rich.progress import TextColumn
 from rich.table import Table
-from rich.text import Text
 
 from airqueue import text
 from airqueue.cli.advice import show_settings
-from airqueue.cli.common import stdout
+from airqueue.cli.common import bullets, stdout
 from airqueue.cli.diagnose_files import Files
 from airqueue.cli.progress import LiveLine, glimpse, time_left
 from airqueue.diagnose.again import Change
@@ -105,15 +104,11 @@ def _show(found: Diagnosis, compared: Sequence[Change], document: Mapping[str, A
     console.print()
     console.print(_trips(document))
     console.print("Evidence:")
-    points = Table.grid(padding=(0, 1))
-    for finding in found.findings:
-        loaded = load_words(finding.load)
-        points.add_row("-", Text(f"{loaded[0].upper()}{loaded[1:]}: {finding.says}"))
-    for pair in found.together:
-        points.add_row("-", Text(f"Both at once, with the {pair.down.site}: {pair.says}"))
-    for each in evidence(found.queue):
-        points.add_row("-", Text(f"The queue: {each['says']}"))
-    console.print(points)
+    loads = [(load_words(finding.load), finding.says) for finding in found.findings]
+    points = [f"{load[0].upper()}{load[1:]}: {says}" for load, says in loads]
+    points += [f"Both at once, with the {p.down.site}: {p.says}" for p in found.together]
+    points += [f"The queue: {each['says']}" for each in evidence(found.queue)]
+    bullets(console, points)
     _settings(found, console)
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -34,13 +34,36 @@ class Known:
     """Of a checkout, which has it."""
     line: str
     """Description in the list of commands."""
+    schemas: tuple[str, ...]
+    """Names of the JSON Schemas that the command brings."""
 
 
 _KNOWN: Final = {
     "reproduce": Known(
-        "airqueue-papers", "papers", "papers", "Rebuild the tables and figures of five papers."
+        "airqueue-papers",
+        "papers",
+        "papers",
+        "Rebuild the tables and figures of five papers.",
+        ("reproduction", "sabotage"),
     ),
 }
+
+
+Schemas = Mapping[str, tuple[str, Callable[[], dict[str, Any]]]]
+"""Name of a schema -> what writes such JSON, and a function that returns the schema."""
+
+
+def schemas() -> Schemas:
+    """Return the JSON Schemas that installed commands bring in an attribute ``schemas``."""
+    found: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {}
+    for name in sorted(_installed()):
+        found |= getattr(command(name), "schemas", {})
+    return found
+
+
+def without(schema: str) -> str | None:
+    """Return why a schema of a command is not there, and what to do; None for an unknown name."""
+    return next((_hint(n, known) for n, known in _KNOWN.items() if schema in known.schemas), None)
 
 
 def names() -> list[str]:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from airqueue.cli import emulate_live
-from airqueue.cli.common import json_option, report_option
+from airqueue.cli.common import Results, json_option, report_option
 from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION, Named
 from airqueue.cli.trace import trace_option, write_trace
@@ -284,7 +283,7 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
             click.echo(emulate_tables.way_out(asked.outside), err=True)
     results, code, wall_s, found = carry_out(asked, order, network)
     if not asked.quiet:
-        console = Console(stderr=True, highlight=False, markup=False)
+        console = Results(stderr=True)
         emulate_tables.show(console, results, wall_s)
     for capture in results.captures:
         if capture.problem is not None or not asked.quiet:
@@ -367,7 +366,7 @@ def _twins(
     )
     comparisons = twins.compare(results, [each.results for each in done])
     if not asked.quiet:
-        console = Console(stderr=True, highlight=False, markup=False)
+        console = Results(stderr=True)
         emulate_tables.show_twins(console, comparisons, count)
         codes = sorted({each.exit_code for each in done})
         if codes != [code]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from airqueue.cli.talk import note
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 
@@ -55,6 +57,10 @@ def one_sentence() -> Iterator[None]:
     """Turn errors that the user can mend into a message and exit code 1, Ctrl-C into 130."""
     try:
         yield
+    except click.UsageError as error:
+        # With its full stop; the kinds of usage errors differ in how they are made.
+        error.__dict__["message"] = sentence(error.message)
+        raise
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise  # click ends quietly when the reader of a pipe has gone
@@ -68,10 +74,10 @@ def one_sentence() -> Iterator[None]:
         raise
 
 
-def sentence(error: Exception) -> str:
+def sentence(error: Exception | str) -> str:
     """Return the message of an error with its full stop."""
     message = str(error)
-    return message if message.endswith((".", "!", "?")) else f"{message}."
+    return message if message.endswith((".", "!", "?", "?)")) else f"{message}."
 
 
 def describe(error: OSError) -> str:
@@ -95,7 +101,7 @@ def warnings_as_sentences() -> Iterator[None]:
                 usual(message, category, *place, **more)
             elif str(message) not in reported:
                 reported.add(str(message))
-                click.echo(f"Warning: {message}.", err=True)
+                note(f"Warning: {message}.")
 
         warnings.showwarning = show
         yield

@@ -15,8 +15,9 @@ import click
 from click.shell_completion import CompletionItem
 from rich.table import Table
 
+from airqueue.cells import cells, to_notebook
 from airqueue.cli.common import stdout
-from airqueue.files import copy_atomically
+from airqueue.files import copy_atomically, write_atomically
 
 FOLDER: Final = Path(str(resources.files("airqueue") / "examples"))
 _KINDS: Final = {
@@ -25,6 +26,7 @@ _KINDS: Final = {
     "mesh": "Meshes for `airqueue size mesh FILE`",
     "diagnose": "Homes with a fault, for `airqueue emulate FILE`",
     "emulate": "Tests of programs on bad Wi-Fi, with pytest",
+    "notebooks": "Notebooks, as Python files with cells or with `--out FILE.ipynb` for Jupyter",
 }
 _FILES: Final = (".toml", ".py", ".sh")
 
@@ -122,9 +124,20 @@ def examples(*, name: str | None, only_path: bool, out: Path | None, as_json: bo
     elif out is not None:
         if out.exists():
             raise click.ClickException(f"{out}: is there already; choose another name.")
-        copy_atomically(Path(found.path), out)
+        if out.suffix == ".ipynb":
+            write_atomically(out, _notebook(found))
+        else:
+            copy_atomically(Path(found.path), out)
     else:
         click.echo(found.path if only_path else Path(found.path).read_text("utf-8"), nl=only_path)
+
+
+def _notebook(example: Example) -> str:
+    """Return an example as a notebook of Jupyter. Raises ClickException for what has no cells."""
+    text = Path(example.path).read_text("utf-8")
+    if not any(True for _ in cells(text)):
+        raise click.ClickException(f"{example.name} has no cells: a notebook has them.")
+    return to_notebook(text)
 
 
 def _list(*, as_json: bool) -> None:

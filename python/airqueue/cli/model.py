@@ -22,6 +22,7 @@ from airqueue.cli import model_tables
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.progress import Display
+from airqueue.cli.talk import note
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
 from airqueue.models import sweep
@@ -240,11 +241,10 @@ def _warn_of_windows(request: Request) -> None:
             continue
         for value in _numbers(values):
             if value >= 4 and math.log2(value).is_integer():
-                click.echo(
+                note(
                     f"{name}={value:g} is a window of {value + 1:g} values, 0 to {value:g}: "
                     "windows are counted as in the standard, where "
-                    f"{value - 1:g} stands for {value:g} values.",
-                    err=True,
+                    f"{value - 1:g} stands for {value:g} values."
                 )
                 return
 
@@ -321,7 +321,7 @@ def _emit(
             write_atomically(files.picture.path, files.picture.draw(evaluated))
             left_out = files.picture.undrawn(evaluated)
             if left_out:
-                click.echo(f"Not drawn, as it is no number: {', '.join(left_out)}.", err=True)
+                note(f"Not drawn, as it is no number: {', '.join(left_out)}.")
     finally:
         if "-" not in (files.json_path, files.csv_path):
             model_tables.show(stdout(), request, outputs, evaluated)

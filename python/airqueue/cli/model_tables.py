@@ -101,7 +101,7 @@ def _rows(
         for p in swept
     ]
     columns = [_Column(_heading(o.name), _figures([row[o.name] for row in rows])) for o in outputs]
-    for block in _blocks(keys, columns, console.width):
+    for block in _blocks(keys, columns, console.width if console.is_terminal else 10**6):
         table = Table()
         for column in (*keys, *block):
             table.add_column(column.heading, justify=column.justify, overflow="fold")

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import click
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from airqueue.cli.common import stdout
+from airqueue.cli.common import bullets, stdout
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure import schema, tables
 from airqueue.measure.document import Document
@@ -69,10 +68,8 @@ def show_result(result: Document) -> None:
     _paragraph(console, words.next_steps)
     if result["evidence"]:
         console.print("Evidence:")
-        points = Table.grid(padding=(0, 1))
-        for item in (*result["evidence"], *evidence_beside(result)):
-            points.add_row("-", Text(item["says"]))
-        console.print(points)
+        every = (*result["evidence"], *evidence_beside(result))
+        bullets(console, (item["says"] for item in every))
 
 
 def _paragraph(console: Console, sentences: Sequence[str]) -> None:

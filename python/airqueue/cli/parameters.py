@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
+from airqueue import files
 from airqueue.units import UnitError, parse_duration, parse_rate, parse_size
 
 SIZE_RANGE = (64, 9000)
@@ -124,8 +125,7 @@ def read_key(path: str | None) -> bytes | None:
     if path is None:
         key = os.environ.get("AIRQUEUE_KEY", "").strip().encode()
         return key or None
-    with Path(path).open("rb") as file:
-        key = file.read(MAX_KEY_BYTES + 1).strip()
+    key = files.read_bytes(path, MAX_KEY_BYTES + 1).removeprefix(codecs.BOM_UTF8).strip()
     if not key:
         raise click.ClickException(f"The key file {path} is empty.")
     if len(key) > MAX_KEY_BYTES:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from airqueue import text
+from airqueue.cli.talk import talk
 from airqueue.measure.events import Event
 from airqueue.measure.prober import RunProgress
 
@@ -23,8 +24,9 @@ class LiveLine:
     """
 
     def __init__(self, *columns: ProgressColumn, quiet: bool) -> None:
+        quiet = quiet or talk.quiet
         self._console = Console(file=sys.stderr, quiet=quiet, highlight=False, markup=False)
-        self._live = self._console.is_terminal and not quiet
+        self._live = self._console.is_terminal and not quiet and talk.progress
         self._bar = Progress(*columns, console=self._console, transient=True)
         self._said = ""
 
@@ -91,7 +93,7 @@ def on_terminal() -> Iterator[Callable[[Event], None]]:
 
         def show(event: Event) -> None:
             nonlocal display
-            if sys.stderr.isatty():
+            if sys.stderr.isatty() and talk.progress and not talk.quiet:
                 display = display or stack.enter_context(Display())
                 display.on_event(event)
 

@@ -8,7 +8,7 @@ import json
 import click
 from rich.table import Table
 
-from airqueue.cli import schemas
+from airqueue.cli import elsewhere, schemas
 from airqueue.cli.common import stdout
 
 
@@ -46,6 +46,9 @@ def schema(name: str | None) -> None:
         stdout().print(table)
         return
     if name not in known:
+        absent = elsewhere.without(name)
+        if absent is not None:
+            raise click.ClickException(f"{absent}.")
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
         hint = f"did you mean {near[0]}?" if near else "`airqueue schema` lists them."
         raise click.ClickException(f"There is no schema {name!r}; {hint}")

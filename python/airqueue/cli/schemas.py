@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any, Final
 
 from airqueue import _native
+from airqueue.cli import elsewhere
 
 Schema = dict[str, Any]
 
@@ -79,9 +80,10 @@ _ALL: Final = {
 
 def names() -> dict[str, str]:
     """Return the names of all schemas, each with what reads or writes such JSON."""
-    return {name: entry.of for name, entry in _ALL.items()}
+    ours = {name: entry.of for name, entry in _ALL.items()}
+    return ours | {name: of for name, (of, _) in elsewhere.schemas().items()}
 
 
 def schema(name: str) -> Schema:
     """Return a schema (JSON Schema 2020-12) by its name. Raises KeyError."""
-    return _ALL[name].load()
+    return _ALL[name].load() if name in _ALL else elsewhere.schemas()[name][1]()

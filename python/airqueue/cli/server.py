@@ -9,6 +9,7 @@ import click
 
 from airqueue._native import Server
 from airqueue.cli.parameters import DURATION, RATE, read_key
+from airqueue.cli.talk import note
 
 POLL_S = 0.2
 """Interval of the foreground's checks of the server, whose work is in its own thread."""
@@ -94,11 +95,11 @@ def server(
         signal.signal(number, signal.default_int_handler)
     try:
         without = "" if running.no_tcp is None else f" No TCP load: {running.no_tcp}."
-        click.echo(f"Listening on {running.address}, Ctrl-C ends it.{without}", err=True)
+        note(f"Listening on {running.address}, Ctrl-C ends it.{without}")
         while (failure := running.failure()) is None:
             time.sleep(POLL_S)
         raise click.ClickException(failure)
     except KeyboardInterrupt:
-        click.echo("Stopped.", err=True)
+        note("Stopped.")
     finally:
         running.stop()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from airqueue import text
-from airqueue.cli import simulate_tables
+from airqueue.cli import device_tables, simulate_tables
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.parameters import DURATION
@@ -147,6 +147,12 @@ class _Change(click.ParamType[tuple[str, Any]]):
 )
 @trace_option
 @click.option(
+    "--devices",
+    "show_devices",
+    is_flag=True,
+    help="Print the devices that a station can be like, with the source of each value.",
+)
+@click.option(
     "--schema", "show_schema", is_flag=True, help="Print the JSON Schema of scenario files."
 )
 def simulate(
@@ -168,6 +174,7 @@ def simulate(
     pcap_station: str | None,
     pcap_bytes: int,
     trace: tuple[str, str] | None,
+    show_devices: bool,
     show_schema: bool,
 ) -> None:
     """Simulate the network that FILE describes, and print what became of its flows and queues.
@@ -186,6 +193,9 @@ def simulate(
     """
     if show_schema:
         click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+        return
+    if show_devices:
+        device_tables.show(json_path)
         return
     if path is None:
         raise click.UsageError("Missing argument 'FILE': a scenario, see docs/simulate.md.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -12,10 +13,12 @@ from rich.table import Table
 from airqueue.figures import Kind, MediumSummary, Summary
 from airqueue.files import named
 from airqueue.simulate import Results
+from airqueue.simulate.cautions import limit_words
 from airqueue.simulate.reported import KINDS, SetLimit
 from airqueue.simulate.reported import summaries as by_name
 from airqueue.simulate.shown import LONG, SHOWN, figure_column, replications, scaled
 from airqueue.simulate.tables import LIMITS
+from airqueue.text import plural
 
 _MOST_ROWS: Final = 16
 """Rows of a table; of more names the least, the mean and the greatest of each figure is shown."""
@@ -30,12 +33,17 @@ def show(console: Console, path: str, results: Results) -> None:
             console.print()
             every = {name: by_name(of) for name, of in summary[kind].items()}
             console.print(_table(kind, noun, every))
+    if results.queues_in_force:
+        console.print()
+        console.print(_in_force(results))
     if any(LIMITS in run for run in results.runs.values()):
         console.print()
         console.print(_limits(results))
     console.print()
     console.print(_medium(summary["medium"]))
     console.print()
+    for words in results.warnings:
+        console.print(f"Warning: {words}.")
     said = (
         "± is half the 95 % confidence interval of the mean."
         if len(results.runs) > 1
@@ -50,7 +58,25 @@ def _headline(path: str, results: Results) -> str:
     )
 
 
-def _table(kind: Kind, noun: str, figures: Mapping[str, Mapping[str, Summary]]) -> Table:
+def _in_force(results: Results) -> Table:
+    """Return the settings of each queue; of many queues, how many have each."""
+    queues = results.queues_in_force
+    table = Table("queue", "discipline", "holds at most")
+    settings = {of["name"]: (of["discipline"], limit_words(of)) for of in queues}
+    if len(settings) <= _MOST_ROWS:
+        for name, of in settings.items():
+            table.add_row(name, *of)
+        return table
+    for of, count in Counter(settings.values()).most_common(_MOST_ROWS):
+        table.add_row(plural(count, "queue"), *of)
+    return table
+
+
+def _table(
+    kind: Kind,
+    noun: str,
+    figures: Mapping[str, Mapping[str, Summary]],
+) -> Table:
     """Return a row for each name, or three for many names."""
     every = {name: [of[name] for of in figures.values()] for name in SHOWN[kind]}
     # A figure without any value, as the time of transfers that do not end, needs no column.

@@ -7,7 +7,8 @@ from typing import Final
 
 import click
 
-from airqueue import toml_text
+from airqueue import files, toml_text
+from airqueue.cli.talk import note
 from airqueue.models.mesh_file import parse_topology
 from airqueue.sizing.mesh_dumps import DumpError, Router, mesh_of, read_router
 
@@ -42,13 +43,14 @@ def mesh_file(*, dumps: tuple[str, ...], flows: tuple[str, ...]) -> None:
     text = toml_text.render(mesh.table)
     parse_topology(text)
     for caution in mesh.cautions:
-        click.echo(f"Warning: {caution}.", err=True)
+        note(f"Warning: {caution}.")
     click.echo(text, nl=False)
 
 
 def _read(path: Path) -> Router:
-    with path.open("rb") as file:
-        data = file.read(_MAX_BYTES + 1)
+    data = files.read_bytes(path, _MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
-        raise DumpError(f"{path}: is longer than 1 MiB, which no output of iw is")
-    return read_router(path.stem, data.decode("utf-8", "replace"))
+        raise DumpError(f"{files.named(path)}: is longer than 1 MiB, which no output of iw is")
+    if str(path) == files.STANDARD_INPUT:
+        raise DumpError("standard input: a router is named after its file; name the file")
+    return read_router(path.stem, data.decode("utf-8-sig", "replace"))

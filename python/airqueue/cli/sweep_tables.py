@@ -74,6 +74,8 @@ def show(console: Console, path: str, results: SweepResults, patterns: Sequence[
     console.print()
     if len(outcomes) < len(results.outcomes):
         console.print(f"{len(results.outcomes) - len(outcomes):,} more points are in the tables.")
+    for words in results.warnings:
+        console.print(f"Warning: {words}.")
     for words in (*_wide(results), _explained(patterns, results)):
         console.print(words)
 

@@ -9,10 +9,9 @@ from functools import wraps
 from typing import Any, Literal, TypeVar, cast
 
 import click
-from rich.console import Console
 
 import airqueue
-from airqueue.cli.common import json_option, report_option
+from airqueue.cli.common import json_option, report_option, stdout
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.measure import Job, carry_out, kept
 from airqueue.cli.output import Outputs
@@ -214,7 +213,7 @@ def check() -> None:
 
 def _show_checks() -> Iterator[str]:
     """Print the results of the checks and yield the problems that prevent any measurement."""
-    console = Console(highlight=False, markup=False)
+    console = stdout()
     for found in (*preflight.checks(), uml_bed.requirement()):
         needed = f" (only for {found.needed_for})" if found.needed_for else ""
         console.print(f"{'ok     ' if found.ok else 'MISSING'} {found.name}{needed}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airqueue.cli.parameters import Named
+from airqueue.cli.talk import note
 
 if TYPE_CHECKING:
     from airqueue.traces import Opportunities
@@ -29,6 +30,6 @@ def write_trace(path: str, found: Opportunities) -> None:
     except TraceError as error:
         raise click.ClickException(str(error)) from error
     rate = found.rate_bps * 1e-6
-    click.echo(f"{path} has the opportunities of {found.link}: {rate:.2f} Mb/s.", err=True)
+    note(f"{path} has the opportunities of {found.link}: {rate:.2f} Mb/s.")
     for sentence in found.sentences:
-        click.echo(sentence, err=True)
+        note(sentence)

@@ -147,7 +147,7 @@ class HostApConfig:
 
     def __post_init__(self) -> None:
         if not MIN_RATE_BPS <= self.rate_bps <= MAX_RATE_BPS:
-            raise ConfigError(f"the rate of {self.rate_bps} bit/s is outside 8 kbit/s to 1 gbit/s")
+            raise ConfigError(f"the rate of {self.rate_bps} b/s is outside 8 kb/s to 1 Gb/s")
         if not MIN_BURST_BYTES <= self.bucket_bytes <= 2**24:
             raise ConfigError(
                 f"the burst of {self.bucket_bytes} bytes must be from {MIN_BURST_BYTES} "

@@ -20,7 +20,7 @@ class Kind(Enum):
 
     NUMBER = "number"
     WHOLE = "whole number"
-    RATE = "rate in bit/s"
+    RATE = "rate in b/s"
     DURATION = "time in s"
     SIZE = "size in bytes"
     CHOICE = "choice"

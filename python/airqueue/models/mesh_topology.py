@@ -292,7 +292,7 @@ def _whole(name: str, value: int, most: int) -> int:
 
 def _rate(place: str, rate_bps: float | None) -> None:
     if rate_bps is not None and not 1 <= rate_bps <= MAX_RATE_BPS:
-        raise TopologyError(place, f"{rate_bps:g} bit/s", f"from 1 to {MAX_RATE_BPS:g} bit/s")
+        raise TopologyError(place, f"{rate_bps:g} b/s", f"from 1 to {MAX_RATE_BPS:g} b/s")
 
 
 def _distinct(place: str, names: Iterable[str]) -> frozenset[str]:

@@ -17,8 +17,8 @@ from airqueue.models.errors import ModelError
 Row: TypeAlias = dict[str, Any]
 """The swept parameters and the outputs of one point, in plain Python types."""
 
-_UNITS = {Kind.RATE: "bit/s", Kind.DURATION: "s", Kind.SIZE: "bytes"}
-_UNITS |= {Kind.RATES: "bit/s", Kind.DURATIONS: "s"}
+_UNITS = {Kind.RATE: "b/s", Kind.DURATION: "s", Kind.SIZE: "bytes"}
+_UNITS |= {Kind.RATES: "b/s", Kind.DURATIONS: "s"}
 
 
 def rows(request: Request) -> Iterator[Row]:

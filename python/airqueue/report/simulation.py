@@ -12,6 +12,7 @@ from airqueue.files import write_atomically
 from airqueue.report import html
 from airqueue.report.simulation_figures import figures
 from airqueue.simulate import Results, Scenario
+from airqueue.simulate.cautions import limit_words
 from airqueue.simulate.noticed import sentences
 from airqueue.simulate.reported import KINDS
 from airqueue.simulate.reported import summaries as by_name
@@ -50,6 +51,7 @@ def render(name: str, scenario: Scenario, results: Results) -> str:
         f"<h1>{escape(noticed[0] if noticed else 'Nothing was simulated.')}</h1>",
         _about(name, results),
         _cards(results),
+        _warnings(results),
         _list(noticed[1:]),
         *_pictures(results),
         *(_table(kind, title, results) for kind, title in _TITLES.items()),
@@ -84,6 +86,10 @@ def _cards(results: Results) -> str:
     return html.cards(cards)
 
 
+def _warnings(results: Results) -> str:
+    return "".join(f"<p><strong>Warning:</strong> {escape(each)}.</p>" for each in results.warnings)
+
+
 def _list(noticed: list[str]) -> str:
     if not noticed:
         return ""
@@ -102,6 +108,10 @@ def _table(kind: Kind, title: str, results: Results) -> str:
         return ""
     shown = dict(list(every.items())[:_MOST_ROWS])
     heads, columns = [KINDS[kind]], [list(shown)]
+    if kind == "queues":
+        queues = results.queues_in_force[: len(shown)]
+        heads += ["discipline", "holds at most"]
+        columns += [[of["discipline"] for of in queues], [limit_words(of) for of in queues]]
     for figure in SHOWN[kind]:
         summaries = [of[figure] for of in shown.values()]
         if any(summary["mean"] is not None for summary in summaries):
@@ -111,7 +121,8 @@ def _table(kind: Kind, title: str, results: Results) -> str:
     more = len(every) - len(shown)
     note = f"<p>The first {_MOST_ROWS} of {len(every):,}; --json has all.</p>" if more else ""
     rows = [list(row) for row in zip(*columns, strict=True)]
-    return f"<h2>{title}</h2>{note}{html.table(heads, rows, numeric=range(1, len(heads)))}"
+    numbers = range(3 if kind == "queues" else 1, len(heads))
+    return f"<h2>{title}</h2>{note}{html.table(heads, rows, numeric=numbers)}"
 
 
 def _limits(results: Results) -> str:

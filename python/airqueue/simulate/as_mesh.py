@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from airqueue.files import named
 from airqueue.models.mesh_exchange import MeshExchange
 from airqueue.models.mesh_file import naming, topology_of
 from airqueue.models.mesh_topology import Link, Topology
 from airqueue.models.packets import SEGMENT_BYTES
 from airqueue.simulate.controlled import ObservedNetwork, is_answered
 from airqueue.simulate.errors import ScenarioError
-from airqueue.simulate.scenario import Scenario, read_file
+from airqueue.simulate.scenario import Scenario, errors_in, read_file
 from airqueue.text import listed
 
 _MOST_NAMED: Final = 5
@@ -40,12 +39,9 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     Raises OSError, or TopologyError or ScenarioError whose message names the file, the place in it,
     what was found and what was expected.
     """
-    try:
-        with naming(path):
-            table = read_file(path)
-            return mesh_of(Scenario(table)) if "stations" in table else Mesh(topology_of(table))
-    except ScenarioError as error:
-        raise ScenarioError(f"{named(path)}: {error}") from error
+    with naming(path), errors_in(path) as source:
+        table = read_file(path, source)
+        return mesh_of(Scenario(table)) if "stations" in table else Mesh(topology_of(table))
 
 
 def mesh_of(scenario: Scenario) -> Mesh:

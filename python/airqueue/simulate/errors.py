@@ -2,9 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error of a scenario."""
+
+    key: str
+    """With the places of elements, as in ``flows[0].rate``; empty for the whole scenario."""
+    problem: str
+    """What was found there, and what was expected."""
+    line: int | None = None
+    """Of the file, from 1; None where the key is in no file."""
+
+    def sentence(self, file: str = "") -> str:
+        """Return the problem with its place, as compilers do: ``cell.toml:4: phy.rate: ...``."""
+        where = [f"{file}:{self.line}" if file and self.line is not None else file, self.key]
+        return ": ".join([*filter(None, where), self.problem])
+
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be simulated: the message names place, what was found and expected."""
+    """A scenario that cannot be simulated: the message names place, what was found and expected.
+
+    ``problems`` has all errors of the scenario, each with its key; the message has a line for each.
+    """
+
+    def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem], file: str = "") -> ScenarioError:
+        """Return the error of these problems, at least one, in a file or a description."""
+        lines = [each.sentence(file) for each in problems]
+        if len(lines) == 1:
+            return cls(lines[0], problems)
+        head = f"{len(lines)} errors in {file or 'the scenario'}:"
+        ended = (line if line.endswith((".", "?")) else f"{line}." for line in lines)
+        return cls("\n".join([head, *ended]), problems)
 
 
 class RenamedKeyWarning(FutureWarning):

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from airqueue import text
 from airqueue.figures import Summary
+from airqueue.simulate.cautions import LOST_ACKS
 from airqueue.simulate.reported import station_of
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Scenario
@@ -23,8 +24,6 @@ FULL_AIR: Final = 0.9
 """Share of busy time from which the medium limits what stations send (the MESH paper, III-B)."""
 WAITING_PACKETS: Final = 1.0
 """Fewer packets in the mean are what contention alone makes wait."""
-LOST_ACKS: Final = 0.05
-"""Share of lost acknowledgements worth a word; TCP bears fewer unharmed."""
 WIDE: Final = 0.2
 """Half an interval beyond this share of its mean needs more replications."""
 SATISFIED: Final = ((80.0, "satisfies most people"), (70.0, "leaves some people dissatisfied"))

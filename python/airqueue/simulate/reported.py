@@ -29,7 +29,7 @@ from airqueue.figures import (
     Summaries,
     Summary,
 )
-from airqueue.monitored import Buffers, Map, Snapshot
+from airqueue.monitored import Buffers, Map, QueueInForce, Snapshot
 
 KINDS: Final[Mapping[Kind, str]] = {
     "flows": "flow",
@@ -119,6 +119,11 @@ def snapshot_of(text: str) -> Snapshot:
 def buffers_of(text: str) -> Buffers:
     """Return the settings for adapting the limits of queues."""
     return cast("Buffers", json.loads(text))
+
+
+def queues_in_force_of(text: str) -> list[QueueInForce]:
+    """Return the settings of queues that are in force."""
+    return cast("list[QueueInForce]", json.loads(text))
 
 
 def known(value: float | None) -> float:

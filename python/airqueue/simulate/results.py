@@ -13,7 +13,8 @@ import airqueue
 from airqueue import lazy, text
 from airqueue.description import Description
 from airqueue.figures import MediumFigures, Summaries, Summary
-from airqueue.simulate import tables
+from airqueue.monitored import QueueInForce
+from airqueue.simulate import cautions, tables
 from airqueue.simulate.directory import ResultsDirectory, read
 from airqueue.simulate.errors import ResultsError
 from airqueue.simulate.reported import KINDS, Named, Run, values
@@ -22,6 +23,8 @@ from airqueue.stats import t_interval
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+    import xarray as xr
 
     from airqueue.records import SeriesDict
 else:
@@ -53,7 +56,7 @@ class Results:
         if not self.runs:
             return f"<Results: {of}, seed {self.seed}>"
         mean = self.summary["medium"]["throughput_bps"]["mean"] or 0.0
-        factor, unit = text.scale("bit/s", [mean])
+        factor, unit = text.scale("b/s", [mean])
         carried = f"{mean / factor:.4g} {unit}"
         return f"<Results: {of} of {self.duration_s:g} s, seed {self.seed}, {carried}>"
 
@@ -136,6 +139,75 @@ class Results:
         """Return a kind of figures, such as ``flows`` or ``medium``, as a data frame."""
         return pd.DataFrame(tables.columns(kind, self.runs))
 
+    def to_pandas(self, kind: tables.Table) -> pd.DataFrame:
+        """Return a kind of figures as a data frame of pandas.
+
+        Parameters
+        ----------
+        kind : str
+            ``flows``, ``connections``, ``calls``, ``pings``, ``frames``, ``drops``, ``stations``,
+            ``beacons``, ``sleep``, ``queues``, ``medium`` or ``limits``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each replication and name; NaN where a figure is missing.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed: ``pip install 'airqueue[tables]'``.
+        ResultsError
+            There is no such kind.
+        """
+        return self.frame(tables.checked(kind))
+
+    def to_arrow(self, kind: tables.Table) -> pa.Table:
+        """Return a kind of figures as a table of Arrow, for DuckDB, Polars and others.
+
+        Parameters
+        ----------
+        kind : str
+            As for `to_pandas`.
+
+        Returns
+        -------
+        pyarrow.Table
+            A row for each replication and name; null where a figure is missing.
+
+        Raises
+        ------
+        MissingExtraError
+            pyarrow is not installed: ``pip install 'airqueue[tables]'``.
+        ResultsError
+            There is no such kind.
+        """
+        return tables.arrow(tables.columns(tables.checked(kind), self.runs))
+
+    def to_xarray(self, kind: tables.Table) -> xr.Dataset:
+        """Return a kind of figures as a data set of xarray.
+
+        Parameters
+        ----------
+        kind : str
+            As for `to_pandas`, but for ``limits``, which has no name for each row.
+
+        Returns
+        -------
+        xarray.Dataset
+            A variable for each figure over ``replication`` and the kind's noun, such as ``flow``;
+            of ``medium`` over ``replication`` alone. NaN where a figure is missing; ``units`` is an
+            attribute.
+
+        Raises
+        ------
+        MissingExtraError
+            xarray is not installed: ``pip install 'airqueue[xarray]'``.
+        ResultsError
+            There is no such kind, or it has no names.
+        """
+        return tables.dataset(tables.checked(kind), self.runs)
+
     def series_frame(self, kind: tables.OverTime) -> pd.DataFrame:
         """Return the time series of ``flows`` or ``queues``: a row for each interval and name.
 
@@ -162,6 +234,18 @@ class Results:
         whole = _summaries([run["medium"] for run in runs])
         return cast("Summaries", {**{kind: {} for kind in KINDS}, **named, "medium": whole})
 
+    @functools.cached_property
+    def queues_in_force(self) -> list[QueueInForce]:
+        """The discipline and the limits of each queue, given by the scenario or by default."""
+        from airqueue.simulate.scenario import Scenario  # noqa: PLC0415 - it imports this module
+
+        return Scenario(self.scenario).queues_in_force()
+
+    @functools.cached_property
+    def warnings(self) -> list[str]:
+        """What would mislead a reader of the figures, a sentence each without its full stop."""
+        return cautions.of_results(self)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data: the summary, and the inputs to compute the summary again.
 
@@ -177,6 +261,8 @@ class Results:
             "finished": sorted(self.runs),
             "duration_s": self.duration_s,
             "scenario": self.scenario,
+            "warnings": self.warnings,
+            "queues_in_force": self.queues_in_force,
             **self.summary,
             LIMITS: list(tables.rows(LIMITS, self.runs)),
         }

@@ -7,19 +7,20 @@ import functools
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airqueue import _native, runs, text, toml_text
 from airqueue.description import Description
 from airqueue.files import named
-from airqueue.monitored import Map, Snapshot
+from airqueue.monitored import Map, QueueInForce, Snapshot
 from airqueue.runs import Store, Work, execute
 from airqueue.simulate import overrides as changes
 from airqueue.simulate import renamed
 from airqueue.simulate.directory import ResultsDirectory
-from airqueue.simulate.errors import ScenarioError, check_whole
+from airqueue.simulate.errors import Problem, ScenarioError, check_whole
 from airqueue.simulate.plain import plain
 from airqueue.simulate.recorders import Recorders
 from airqueue.simulate.replications import (
@@ -31,7 +32,14 @@ from airqueue.simulate.replications import (
     pieces,
     start,
 )
-from airqueue.simulate.reported import Run, described, map_of, run_of, snapshot_of
+from airqueue.simulate.reported import (
+    Run,
+    described,
+    map_of,
+    queues_in_force_of,
+    run_of,
+    snapshot_of,
+)
 from airqueue.simulate.results import Results
 from airqueue.simulate.work import one_replication, series_from, series_of_first
 
@@ -57,10 +65,12 @@ class Scenario:
 
     def __init__(self, description: Mapping[str, object]) -> None:
         self._description = described(renamed.current(plain(description)))
+        text = json.dumps(self._description)
         try:
-            self._native = _native.Scenario(json.dumps(self._description))
+            self._native = _native.Scenario(text)
         except ValueError as error:
-            raise ScenarioError(str(error)) from error
+            problems = [Problem(*each) for each in _native.scenario_problems(text)]
+            raise ScenarioError.of(problems or [Problem("", str(error))]) from error
 
     def __repr__(self) -> str:
         standard = self._description["phy"].get("standard", "a physical layer of its own")
@@ -83,17 +93,16 @@ class Scenario:
 
         Raises OSError, or ScenarioError that names the file too.
         """
-        try:
-            unchanged = read_file(path)
+        with errors_in(path) as source:
+            unchanged = read_file(path, source)
             if not overrides:
                 return cls(unchanged)
-        except ScenarioError as error:
-            raise ScenarioError(f"{named(path)}: {error}") from error
         try:
             return cls(changes.apply(unchanged, overrides))
         except ScenarioError as error:
-            whose = f"{named(path)}, as changed" if _is_possible(unchanged) else named(path)
-            raise ScenarioError(f"{whose}: {error}") from error
+            if _is_possible(unchanged):
+                raise _in_file(error, f"{named(path)}, as changed", []) from error
+            raise _in_file(error, named(path), source) from error
 
     def changed(self, overrides: Mapping[str, object]) -> Scenario:
         """Return the scenario with some values changed: ``{"mac.rts_threshold": "0 B"}``."""
@@ -129,6 +138,13 @@ class Scenario:
         """Names of the stations and hosts that each flow passes, both ends included."""
         routes = self._native.routes
         return {flow: routes[flow] for flow in self.flows}
+
+    def queues_in_force(self) -> list[QueueInForce]:
+        """Return the discipline and the limits of each queue that has figures, in their order.
+
+        They are those of the scenario, or where it says nothing the defaults.
+        """
+        return queues_in_force_of(self._native.queues_in_force())
 
     @property
     def ways(self) -> dict[str, list[str]]:
@@ -273,12 +289,41 @@ class _Effort:
         )
 
 
-def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the table of a TOML file. Raises OSError, or ScenarioError that says what is wrong."""
+def read_file(path: str | os.PathLike[str], source: list[str] | None = None) -> dict[str, Any]:
+    """Return the table of a TOML file, whose text is added to ``source``.
+
+    Raises OSError, or ScenarioError that says what is wrong, and does not name the file.
+    """
     try:
-        return toml_text.parse(toml_text.read(path))
+        text = toml_text.read(path)
+        if source is not None:
+            source.append(text)
+        return toml_text.parse(text)
     except toml_text.TomlError as error:
         raise ScenarioError(str(error)) from error
+
+
+@contextmanager
+def errors_in(path: str | os.PathLike[str]) -> Iterator[list[str]]:
+    """Let errors of a scenario name the file, and the line of each key.
+
+    Yields a list for `read_file`, which puts the file's text there.
+    """
+    source: list[str] = []
+    try:
+        yield source
+    except ScenarioError as error:
+        raise _in_file(error, named(path), source) from error
+
+
+def _in_file(error: ScenarioError, file: str, source: Sequence[str]) -> ScenarioError:
+    """Return the error with the file, and with the lines of keys where the file's text is known."""
+    if not error.problems:
+        return ScenarioError(f"{file}: {error}")
+    keys = [each.key for each in error.problems]
+    lines = _native.toml_lines(source[0], keys) if source else [None] * len(keys)
+    found = [replace(each, line=at) for each, at in zip(error.problems, lines, strict=True)]
+    return ScenarioError.of(found, file)
 
 
 def _is_possible(description: Mapping[str, object]) -> bool:

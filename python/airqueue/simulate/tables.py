@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from airqueue import lazy
+from airqueue import lazy, text
 from airqueue.figures import Kind
 from airqueue.simulate.errors import ResultsError
 from airqueue.simulate.reported import KINDS, Run
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
     import pyarrow.parquet as pq
+    import xarray as xr
 
     from airqueue.records import SeriesDict
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 else:
     np = lazy.Module("numpy")
     pa, pq = lazy.Module("pyarrow"), lazy.Module("pyarrow.parquet")
+    xr = lazy.Module("xarray")
 
 Table = Kind | Literal["limits", "medium"]
 """A table of results."""
@@ -60,6 +62,33 @@ def rows(kind: Table, runs: Mapping[int, Run]) -> Iterator[Row]:
             continue
         for name, figures in run[kind].items():
             yield {"replication": replication, KINDS[kind]: name, **figures}
+
+
+def checked(kind: Table) -> Table:
+    """Return the kind. Raises ResultsError that lists the kinds for another."""
+    if kind not in TABLES:
+        raise ResultsError(f"there are no figures {kind!r}; there are {', '.join(TABLES)}")
+    return kind
+
+
+def dataset(kind: Table, runs: Mapping[int, Run]) -> Any:
+    """Return the figures of a kind over replications and names, as a data set of xarray."""
+    if kind == LIMITS:
+        raise ResultsError(f"{LIMITS}: has no names; to_pandas and to_arrow return it")
+    noun = noun_of(kind)
+    table = columns(kind, runs)
+    coordinates: dict[str, Any] = {"replication": sorted(runs)}
+    if noun is not None:
+        coordinates[noun] = list(dict.fromkeys(table[noun]))
+    shape = [len(of) for of in coordinates.values()]
+    variables = {}
+    for head, values in table.items():
+        if head in coordinates:
+            continue
+        # Rows are by replication, and then in the scenario's order, the same in all replications.
+        array = np.asarray(values, dtype=np.float64).reshape(shape)
+        variables[head] = (tuple(coordinates), array, {"units": text.words_and_unit(head)[1]})
+    return xr.Dataset(variables, coordinates)
 
 
 def noun_of(kind: Table) -> str | None:

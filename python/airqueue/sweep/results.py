@@ -22,8 +22,10 @@ from airqueue.sweep.spec import Spec
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 else:
-    pd = lazy.Module("pandas")
+    pd, pq = lazy.Module("pandas"), lazy.Module("pyarrow.parquet")
 
 FORMAT: Final = "airqueue-sweep"
 VERSION: Final = 1
@@ -52,6 +54,8 @@ class SweepResults:
     spec: Spec
     outcomes: tuple[Outcome, ...]
     """Rows in the order of the points."""
+    warnings: tuple[str, ...] = ()
+    """What would mislead a reader of the figures, a sentence each without its full stop."""
 
     @property
     def complete(self) -> bool:
@@ -76,6 +80,50 @@ class SweepResults:
     def table(self, name: str) -> pd.DataFrame:
         """Return a table, as ``flows`` or ``medium``: a row for each replication and name."""
         return pd.read_parquet(self.path / f"{name}.parquet")
+
+    def to_pandas(self, name: str) -> pd.DataFrame:
+        """Return a table of all points as a data frame of pandas.
+
+        Parameters
+        ----------
+        name : str
+            ``points``, ``summary``, or a kind of figures such as ``flows`` or ``medium``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each point, for each point and figure, or for each replication and name.
+
+        Raises
+        ------
+        OSError
+            There is no such table.
+        MissingExtraError
+            pandas is not installed: ``pip install 'airqueue[tables]'``.
+        """
+        return self.table(name)
+
+    def to_arrow(self, name: str) -> pa.Table:
+        """Return a table of all points as a table of Arrow.
+
+        Parameters
+        ----------
+        name : str
+            As for `to_pandas`.
+
+        Returns
+        -------
+        pyarrow.Table
+            As of `to_pandas`.
+
+        Raises
+        ------
+        OSError
+            There is no such table.
+        MissingExtraError
+            pyarrow is not installed: ``pip install 'airqueue[tables]'``.
+        """
+        return pq.read_table(self.path / f"{name}.parquet")
 
     def over(self, pattern: Pattern) -> list[Summary]:
         """Return mean and interval of a figure at each point; of several names their mean.
@@ -128,6 +176,7 @@ def whole_text(results: SweepResults, points: Sequence[str]) -> str:
         "seed": results.spec.seed,
         "parameters": [each.path for each in results.spec.parameters],
         "complete": results.complete,
+        "warnings": list(results.warnings),
     }
     lines = ",\n".join(points)
     return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "points": [\n{lines}\n]}}\n'

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from airqueue.files import STANDARD_INPUT, named
 from airqueue.simulate import renamed
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
@@ -86,10 +87,11 @@ def _scenario(given: Any, folder: Path) -> tuple[Mapping[str, object], str]:
             f"scenario: {found(given)}; expected the name of a scenario file, seen from this one, or "
             "a table with its keys"
         )
+    path = given if given == STANDARD_INPUT else folder / given
     try:
-        return renamed.current(read_file(folder / given)), given
+        return renamed.current(read_file(path)), given
     except ScenarioError as error:
-        raise SweepError(f"scenario: {folder / given}: {error}") from error
+        raise SweepError(f"scenario: {named(path)}: {error}") from error
 
 
 def _parameters(given: Any) -> tuple[Listed | Span, ...]:

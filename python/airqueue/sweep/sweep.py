@@ -13,7 +13,7 @@ from airqueue.description import Description
 from airqueue.files import named
 from airqueue.runs import Store, Work
 from airqueue.runs.backend import Backend
-from airqueue.simulate import overrides
+from airqueue.simulate import cautions, overrides
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.reported import KINDS, Run
 from airqueue.simulate.scenario import Scenario
@@ -107,7 +107,8 @@ class Sweep:
                 effort.execute(backend, on_progress)
             except KeyboardInterrupt:
                 interrupted = True
-            results = SweepResults(directory.path, self.spec, tuple(effort.outcomes()))
+            outcomes = tuple(effort.outcomes())
+            results = SweepResults(directory.path, self.spec, outcomes, self.warnings())
             directory.finish(results, effort.runs)
         if interrupted:
             raise Interrupted(results)
@@ -118,6 +119,21 @@ class Sweep:
         inputs = {"scenario": description, "seed": self.spec.seed, "replication": replication}
         name = f"{point}, replication {replication}"
         return Work("simulation", inputs, self._weights[point.number], name)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return a warning if the points compare queue disciplines with unequal limits.
+
+        Devices are compared as they are, and limits that the sweep sets as it sets them.
+        """
+        ends = [path.rpartition(".")[2] for path in self.parameters]
+        if ("discipline" not in ends and "queue" not in ends) or {"limit", "like"} & {*ends}:
+            return ()
+        compared: dict[str, Point] = {}
+        for point in self.points:
+            queues = {p: v for p, v in point.values.items() if ".queue" in f".{p}"}
+            compared.setdefault(json.dumps(queues, default=str), point)
+        several = [Scenario(self.scenario(each)) for each in compared.values()]
+        return tuple(cautions.of_compared(each.queues_in_force() for each in several))
 
     def check_figures(self, patterns: Iterable[figures.Pattern], key: str) -> None:
         """Raise SweepError, ``key`` before its message, for a pattern without a match."""

@@ -22,6 +22,7 @@ pub(super) use phy::*;
 pub(super) use power::*;
 pub(super) use traffic::*;
 
+use super::devices::DeviceName;
 use super::quantity::{
     Bytes, Duration, FrameRate, Length, PacketRate, Packets, Power, Quantity, Rate, Size,
 };
@@ -116,6 +117,10 @@ pub(super) struct StationTable {
     /// The station's name: letters, digits, `_` and `-`. The members of a group have a number after the name, from 1.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
     pub(super) name: String,
+    /// The station has the queue, the aggregation and the rate control of this device, where its own tables do not say
+    /// otherwise. The default is no device.
+    #[expect(dead_code, reason = "devices::expand has read it from the tree")]
+    pub(super) like: Option<DeviceName>,
     /// Makes the station a group of this many members.
     #[schemars(range(min = 1, max = 100_000))]
     pub(super) count: Option<u32>,

@@ -47,7 +47,9 @@ pub(super) fn read(path: &Path) -> Result<Plan, Stop> {
             format!("{from} is longer than {LARGEST} bytes: it is no plan"),
         ));
     }
-    Plan::read(&text).map_err(|error| Stop::new(Code::Refused, format!("{from}: {error}")))
+    // Editors may begin a file with a byte order mark.
+    let text = text.trim_start_matches('\u{feff}');
+    Plan::read(text).map_err(|error| Stop::new(Code::Refused, format!("{from}: {error}")))
 }
 
 fn dry_run(args: &ApplyArgs, plan: &Plan) -> Result<(), Stop> {

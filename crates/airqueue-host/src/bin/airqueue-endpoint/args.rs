@@ -5,6 +5,7 @@ use airqueue_core::quantity::Kind;
 use airqueue_probe::client::Direction;
 use airqueue_probe::limits::Limits;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::io::Read;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -19,6 +20,22 @@ const KEY_VARIABLE: &str = "AIRQUEUE_KEY";
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) role: Role,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+}
+
+/// How much the program says, as `airqueue` has it.
+#[derive(Clone, Copy, Debug, ClapArgs)]
+pub(crate) struct Talk {
+    /// Say nothing on stderr but errors
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say on stderr what is done
+    #[arg(long, short, global = true)]
+    pub(crate) verbose: bool,
+    /// Show no progress
+    #[arg(long, global = true)]
+    pub(crate) no_progress: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -182,7 +199,7 @@ impl DirectionArg {
 
 fn key(file: Option<&PathBuf>) -> Result<Option<Vec<u8>>, Stop> {
     let bytes = match file {
-        Some(path) => std::fs::read(path).map_err(|e| {
+        Some(path) => read(path).map_err(|e| {
             Stop::Failed(format!("cannot read the key file {}: {e}", path.display()))
         })?,
         None => match std::env::var_os(KEY_VARIABLE) {
@@ -197,6 +214,15 @@ fn key(file: Option<&PathBuf>) -> Result<Option<Vec<u8>>, Stop> {
         return Err(Stop::Failed(format!("the key in {place} is empty: put one there")));
     }
     Ok(Some(key))
+}
+
+/// The content of a file; `-` is the standard input.
+fn read(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match path == std::path::Path::new("-") {
+        true => std::io::stdin().read_to_end(&mut bytes).map(|_| bytes),
+        false => std::fs::read(path),
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -1,6 +1,6 @@
 //! The client role.
 
-use crate::args::ClientArgs;
+use crate::args::{ClientArgs, Talk};
 use crate::interrupt::interrupted;
 use crate::{Stop, plan};
 use airqueue_host::capture_file::CaptureWriter;
@@ -19,7 +19,7 @@ const WAITING: Duration = Duration::from_secs(600);
 const COLLECTING: Duration = Duration::from_secs(60);
 
 /// Carries the sessions out and writes the capture.
-pub(crate) fn run(args: &ClientArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &ClientArgs, talk: Talk) -> Result<(), Stop> {
     let options = ClientOptions {
         host: args.host.clone(),
         port: args.port,
@@ -33,10 +33,22 @@ pub(crate) fn run(args: &ClientArgs) -> Result<(), Stop> {
     };
     let client = ClientHandle::connect(&options)?;
     let mut capture = CaptureWriter::create(&args.output, &header(args).to_string())?;
+    if talk.verbose {
+        eprintln!(
+            "{} packets/s of {} bytes, {}, for {} s, {} times, with {} port {}",
+            args.rate,
+            args.size,
+            args.direction.name(),
+            args.duration,
+            args.sessions,
+            args.host,
+            args.port
+        );
+    }
     let began = Instant::now();
     for index in 0..args.sessions {
         let started = began.elapsed();
-        let run = carry_out(&client, args)?;
+        let run = carry_out(&client, args, talk)?;
         let mut meta = plan::meta(args, index);
         meta["started_s"] = json!(started.as_secs_f64());
         meta["elapsed_s"] = json!((began.elapsed() - started).as_secs_f64());
@@ -53,8 +65,8 @@ pub(crate) fn run(args: &ClientArgs) -> Result<(), Stop> {
 }
 
 /// One session, cancelled by Ctrl-C.
-fn carry_out(client: &ClientHandle, args: &ClientArgs) -> Result<Run, Stop> {
-    let visible = std::io::stderr().is_terminal();
+fn carry_out(client: &ClientHandle, args: &ClientArgs, talk: Talk) -> Result<Run, Stop> {
+    let visible = std::io::stderr().is_terminal() && !talk.quiet && !talk.no_progress;
     client.start(&plan::session(args), args.direction.direction())?;
     let mut cancelled = false;
     loop {

@@ -29,9 +29,10 @@ impl<E: std::error::Error> From<E> for Stop {
 
 fn main() -> ExitCode {
     interrupt::listen();
-    let result = match args::Args::parse().role {
-        args::Role::Server(args) => server::run(&args),
-        args::Role::Client(args) => client::run(&args),
+    let args::Args { role, talk } = args::Args::parse();
+    let result = match role {
+        args::Role::Server(args) => server::run(&args, talk),
+        args::Role::Client(args) => client::run(&args, talk),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

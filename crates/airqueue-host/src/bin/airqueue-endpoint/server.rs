@@ -1,13 +1,13 @@
 //! The server role.
 
 use crate::Stop;
-use crate::args::ServerArgs;
+use crate::args::{ServerArgs, Talk};
 use crate::interrupt::interrupted;
 use airqueue_host::{ServerHandle, ServerOptions};
 use std::time::Duration;
 
 /// Serves until Ctrl-C.
-pub(crate) fn run(args: &ServerArgs) -> Result<(), Stop> {
+pub(crate) fn run(args: &ServerArgs, talk: Talk) -> Result<(), Stop> {
     let options = ServerOptions {
         bind: args.bind,
         port: args.port,
@@ -21,6 +21,9 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Stop> {
     let who = if options.key.is_some() { "clients that know the key" } else { "everyone" };
     let without = server.no_tcp().map_or(String::new(), |why| format!("; no TCP load: {why}"));
     println!("listening on UDP {} for {who}{without}; Ctrl-C ends it", server.local_addr());
+    if talk.verbose {
+        eprintln!("limits: {:?}", options.limits);
+    }
     while !interrupted() {
         if let Some(reason) = server.failure() {
             return Err(Stop::Failed(reason));

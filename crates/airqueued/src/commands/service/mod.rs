@@ -20,9 +20,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use serde_json::json;
-use std::fs;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::{fs, io};
 
 /// How often every setting is looked at: another program may have changed it.
 const KEPT_EVERY: Span = Span::from_secs(5);
@@ -47,9 +47,12 @@ pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
 
 fn config(path: &Path) -> Result<Config, Stop> {
     let refused = |what: String| Stop::new(Code::Refused, format!("{}: {what}", path.display()));
-    let text =
-        fs::read_to_string(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
-    Config::read(&text).map_err(|error| refused(error.to_string()))
+    let text = match path == Path::new("-") {
+        true => io::read_to_string(io::stdin()),
+        false => fs::read_to_string(path),
+    };
+    let text = text.map_err(|error| refused(format!("cannot be read: {error}")))?;
+    Config::read(text.trim_start_matches('\u{feff}')).map_err(|error| refused(error.to_string()))
 }
 
 /// The plan of the configuration, whose path is that seen from the configuration's folder, and what its loops add.

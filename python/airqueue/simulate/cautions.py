@@ -1,0 +1,122 @@
+"""Warnings on results: what would mislead whoever reads the figures, where, and what to do.
+
+A warning is a sentence. `Results.warnings` has those of a simulation, `SweepResults.warnings`
+those of a sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from airqueue import text
+from airqueue.figures import Summaries, Summary
+from airqueue.monitored import QueueInForce
+
+if TYPE_CHECKING:
+    from airqueue.simulate.results import Results
+
+LOST_ACKS: Final = 0.05
+"""Share of dropped acknowledgements worth a warning; TCP bears fewer unharmed."""
+_LEAST_ACKS: Final = 20
+"""Fewer acknowledgements say nothing of a share."""
+_BACK: Final = " back at "
+"""Between flow and place in the names of what was lost on the way back."""
+_MOST_NAMED: Final = 3
+_MEBIBYTE: Final = 1 << 20
+
+
+def of_results(results: Results) -> list[str]:
+    """Return the warnings on the results of a scenario."""
+    return list(_dropped_acks(results.summary)) if results.runs else []
+
+
+def _dropped_acks(summary: Summaries) -> Iterator[str]:
+    """Yield a warning for each queue that drops acknowledgements of TCP in number."""
+    dropped: dict[str, float] = {}
+    sent: dict[str, float] = {}
+    for name, figures in summary["drops"].items():
+        flow, back, place = name.rpartition(_BACK)
+        if not back or flow not in summary["connections"]:
+            continue
+        # What CAKE's ACK filter drops is not missed.
+        lost = _mean(figures["full_packets"]) + _mean(figures["early_packets"])
+        dropped[place] = dropped.get(place, 0.0) + lost
+        acks = _mean(summary["connections"][flow]["ack_packets"])
+        sent[place] = sent.get(place, 0.0) + acks
+    found = {
+        place: (lost, sent[place])
+        for place, lost in dropped.items()
+        if sent[place] >= _LEAST_ACKS and lost / sent[place] >= LOST_ACKS
+    }
+    worst = sorted(found, key=lambda place: found[place][0] / found[place][1], reverse=True)
+    for place in worst[:_MOST_NAMED]:
+        lost, all_of = found[place]
+        yield (
+            f"The queue of {place} drops {text.percent(lost / all_of)} of the TCP acknowledgements "
+            f"that it should send ({lost:,.0f} of {all_of:,.0f}): give it a larger limit, or a "
+            'station with it a device, as in like = "linux-station"'
+        )
+    if len(worst) > _MOST_NAMED:
+        yield (
+            f"{len(worst) - _MOST_NAMED:,} more queues drop at least {text.percent(LOST_ACKS)} of "
+            "the TCP acknowledgements that they should send: give them larger limits"
+        )
+
+
+def of_compared(compared: Iterable[Iterable[QueueInForce]]) -> list[str]:
+    """Return a warning if different disciplines of a queue hold unequal numbers of packets.
+
+    ``compared``: the settings of all queues, once for each variant of a network.
+    """
+    by_queue: dict[str, dict[str, QueueInForce]] = {}
+    for queues in compared:
+        for queue in queues:
+            by_queue.setdefault(queue["name"], {}).setdefault(queue["discipline"], queue)
+    unequal = {name: pair for name, of in by_queue.items() if (pair := _unequal(of)) is not None}
+    if not unequal:
+        return []
+    name, pair = next(iter(unequal.items()))
+    held = " and ".join(f"{each['discipline']} holds {limit_words(each)}" for each in pair)
+    more = f", and likewise at {len(unequal) - 1:,} more queues" if len(unequal) > 1 else ""
+    return [
+        f"Queue disciplines are compared with unequal limits: at {name} {held}{more}; give the "
+        "scenario one limit for all, as in queue.limit"
+    ]
+
+
+def _unequal(of: Mapping[str, QueueInForce]) -> tuple[QueueInForce, QueueInForce] | None:
+    """Return the first two disciplines whose limits differ; of two kinds of limits they do, too."""
+    for one, other in combinations(of.values(), 2):
+        packets = one["limit_packets"], other["limit_packets"]
+        bytes_of = one["limit_bytes"], other["limit_bytes"]
+        limits = packets if None not in packets else bytes_of
+        if limits[0] != limits[1]:
+            return one, other
+    return None
+
+
+def limit_words(queue: QueueInForce) -> str:
+    """Return what a queue holds at most: ``50 packets``, ``10,240 packets or 32 MiB``."""
+    limits = []
+    if queue["limit_packets"] is not None:
+        limits.append(text.plural(queue["limit_packets"], "packet"))
+    if queue["limit_bytes"] is not None:
+        limits.append(_size(queue["limit_bytes"]))
+    words = " or ".join(limits) or "any number"
+    if queue["limit_per"] != "queue":
+        words += f" for each {queue['limit_per']}"
+    if queue["ring_packets"]:
+        words += f", and {queue['ring_packets']:,} in a ring"
+    return words
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes >= _MEBIBYTE and size_bytes % _MEBIBYTE == 0:
+        return f"{size_bytes // _MEBIBYTE:,} MiB"
+    return f"{size_bytes:,} B"
+
+
+def _mean(of: Summary) -> float:
+    return of["mean"] or 0.0

@@ -1,0 +1,141 @@
+"""Tables never break values: lines on a terminal, lines for values on a narrow one, TSV elsewhere."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from airqueue.cli import common, main, talk
+from tests.simulate.test_devices import CELL
+
+VALUES = ["5.10 ± 0.25", "10,240", "sta1.be", "1.50 × 10⁻⁵ s"]
+
+
+def table() -> Table:
+    made = Table("name", "throughput\nMb/s", "packets", "why", title="What is held")
+    made.add_row(
+        VALUES[2], VALUES[0], VALUES[1], "a sentence with a tab\tin it that is long enough to wrap"
+    )
+    made.add_row("–", VALUES[3], Text("0"), "")
+    return made
+
+
+def shown(monkeypatch, width: int) -> str:
+    monkeypatch.setattr(common.Results, "is_terminal", True)
+    monkeypatch.setattr(common.Results, "_detect_color_system", lambda self: None)
+    monkeypatch.setenv("COLUMNS", str(width))
+    console = common.stdout()
+    console.file = io.StringIO()
+    console.print(table())
+    return console.file.getvalue()
+
+
+def test_elsewhere_a_row_is_a_line_of_tab_separated_values(capsys):
+    common.stdout().print(Group(Text("before"), table()))
+    assert capsys.readouterr().out == (
+        "before\nWhat is held\n"
+        "name\tthroughput Mb/s\tpackets\twhy\n"
+        f"{VALUES[2]}\t{VALUES[0]}\t{VALUES[1]}\ta sentence with a tab in it that is long enough to "
+        "wrap\n"
+        f"–\t{VALUES[3]}\t0\t\n"
+    )
+
+
+@pytest.mark.parametrize("width", [200, 80, 60, 50, 30, 16])
+def test_no_value_breaks_at_any_width(monkeypatch, width):
+    text = shown(monkeypatch, width)
+    for value in VALUES:
+        assert value in text
+    assert "…" not in text
+    assert ("┃" in text) == (width >= 50)
+
+
+def test_lists_of_sentences_keep_their_dashes(capsys):
+    console = common.stdout()
+    common.bullets(console, ["one [b]", "two"])
+    assert capsys.readouterr().out == "- one [b]\n- two\n"
+
+
+@pytest.fixture
+def cell(tmp_path):
+    (tmp_path / "cell.toml").write_text(
+        CELL.replace("[[flows]]", "[tcp]\nlike = 'linux'\n[[flows]]"), "utf-8"
+    )
+    return ["simulate", "cell.toml", "--replications", "1"]
+
+
+def test_quiet_is_silent_on_stderr_but_for_errors(runner, cell):
+    said = runner.invoke(main, cell)
+    assert said.stderr.startswith("Warning: tcp.like is now called tcp.stack")
+    for asked in ([*cell, "-q"], ["--quiet", *cell]):
+        quiet = runner.invoke(main, asked)
+        assert (quiet.exit_code, quiet.stderr, quiet.stdout) == (0, "", said.stdout)
+    assert runner.invoke(main, cell).stderr == said.stderr, (
+        "only the command that is asked is quiet"
+    )
+    assert runner.invoke(main, ["simulate", "none.toml", "-q"]).stderr.startswith(
+        "Error: none.toml"
+    )
+
+
+def test_verbose_says_what_is_read_and_written(runner, cell):
+    said = runner.invoke(main, [*cell, "-v", "--json", "out.json"]).stderr
+    assert re.search(r"^ +0\.\d+ s  airqueue \S+, Python \S+\.$", said, re.MULTILINE)
+    for words in ("reading cell.toml", "wrote out.json", "done"):
+        assert re.search(rf"^ +\d+\.\d+ s  {words}\.$", said, re.MULTILINE), said
+    assert said.count("done.") == 1
+
+
+def every_command(group, context, above=()):
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if (
+            name in ("apply", "confirm", "restore", "status", "places", "watch", "flows")
+            and not above
+        ):
+            continue
+        yield " ".join((*above, name)), command
+        if hasattr(command, "commands") and command.commands:
+            yield from every_command(command, context, (*above, name))
+
+
+def test_every_command_has_the_options_with_one_meaning():
+    found = dict(every_command(main, main.make_context("airqueue", ["schema"])))
+    assert {"simulate", "size ap", "testbed measure", "ctl set"} <= set(found)
+    for name, command in found.items():
+        options = {word: param for param in command.params for word in param.opts}
+        assert {*talk.SHARED} <= set(options), name
+        assert options["-q"] is options["--quiet"], name
+        assert options["-q"].help == "On stderr errors alone.", name
+
+
+def test_no_progress_shows_none(monkeypatch):
+    from airqueue.cli import progress  # noqa: PLC0415 - reads what is asked when it is made
+
+    monkeypatch.setattr(Console, "is_terminal", True)
+    try:
+        assert progress.Display()._live
+        talk.talk.progress = False
+        assert not progress.Display()._live
+    finally:
+        talk.begin()
+
+
+def test_colours_follow_no_color(monkeypatch):
+    def colours() -> str:
+        console = common.stdout()
+        console.file = io.StringIO()
+        console.print("text", style="red")
+        return console.file.getvalue()
+
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[31m" in colours()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[31m" not in colours()
