@@ -158,12 +158,12 @@ def test_all_errors_of_a_file_come_at_once_with_their_lines(tmp_path):
         Scenario.from_toml(path)
     lines = str(caught.value).splitlines()
     assert lines[0] == f"3 errors in {path}:"
-    assert sorted(line.split(": ")[0] for line in lines[1:]) == [f"{path}:{n}" for n in (13, 2, 6)]
+    assert sorted(line.split(": ")[0] for line in lines[1:]) == [f"{path}:{n}" for n in (14, 2, 6)]
     problems = {each.key: each for each in caught.value.problems}
     assert set(problems) == {"duration", "phy.bnad", "flows[0].to"}
     assert problems["phy.bnad"].problem == "unknown key `bnad`; did you mean `band`?"
     assert problems["flows[0].to"].problem.endswith('did you mean "ap"?')
-    assert [problems[key].line for key in ("duration", "phy.bnad", "flows[0].to")] == [2, 6, 13]
+    assert [problems[key].line for key in ("duration", "phy.bnad", "flows[0].to")] == [2, 6, 14]
 
 
 def test_one_error_is_one_line_with_the_file_and_the_line(tmp_path):

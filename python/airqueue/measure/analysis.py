@@ -35,8 +35,17 @@ AGREEMENT = (1.5, 0.03)
 def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     """Evaluate every estimator and the verdict over stored or fresh runs.
 
-    ``header`` may carry ``profile``, ``direction``, ``target``, ``created``, ``elapsed_s``,
-    ``interrupted``, ``warnings`` and ``link_overhead_bytes``.
+    Parameters
+    ----------
+    runs : sequence of Run
+        Packet records.
+    header : dict
+        May carry ``profile``, ``direction``, ``target``, ``created``, ``elapsed_s``, ``interrupted``,
+        ``warnings`` and ``link_overhead_bytes``.
+
+    Returns
+    -------
+    Measurement
     """
     overhead = int(header.get("link_overhead_bytes", LINK_OVERHEAD_BYTES))
     sessions = [Session(run, overhead) for run in runs]

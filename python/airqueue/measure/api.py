@@ -36,13 +36,38 @@ def measure(
 ) -> Measurement:
     """Measure the queue behind a prober.
 
-    ``sizes``: IP packet sizes in bytes, two of them to tell packets from bytes; where the path does
-    not carry them, smaller ones take their place. ``on_run`` gets
-    every run as it ends, for the capture file. ``previous``: runs of an interrupted measurement of
-    the same path and profile, which are not repeated. ``header`` may carry ``target``.
+    Parameters
+    ----------
+    prober : Prober
+        Carries out runs: over sockets, or over a simulated path.
+    profile : {"quick", "paper"}
+        The method.
+    sizes : sequence of int
+        IP packet sizes in bytes, two of them to tell packets from bytes; where the path does not
+        carry them, smaller ones take their place.
+    max_time_s : float, optional
+        Longest duration in seconds.
+    on_event : callable, optional
+        Gets each `Event`.
+    on_run : callable, optional
+        Gets each `Run` as it ends, for the capture file.
+    previous : sequence of Run
+        Runs of an interrupted measurement of the same path and profile, which are not repeated.
+    header : dict, optional
+        May carry ``target``.
 
-    Raises ProbeError when the endpoints cannot carry out a run; KeyboardInterrupt passes through,
-    with every finished run already handed to ``on_run``.
+    Returns
+    -------
+    Measurement
+
+    Raises
+    ------
+    ProbeError
+        The endpoints cannot carry out a run.
+    KeyboardInterrupt
+        Ctrl-C; every finished run was handed to ``on_run`` before.
+    ValueError
+        There is no such profile.
     """
     if profile not in PROFILES:
         known = " or ".join(PROFILES)

@@ -53,21 +53,38 @@ def bianchi(
         τ = 2(1-2p) / [ (1-2p)(W+1) + p W (1-(2p)^m) ]        packets never given up
         τ = Σ_{k=0}^{K} p^k / Σ_{k=0}^{K} p^k (w_k+1)/2       given up after K retries
 
-    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: the standard's CWmin and
-    CWmax, one less than W and 2^m W, the values of the smallest and the largest window (a largest
-    window that is not such a multiple caps the last doubling).
-    retries: K, retransmissions before a packet is given up; None as in Bianchi's paper: never. K may
-    be below m, the windows then end early, or above. Both forms are evaluated as sums, which are
-    regular at p = 1/2.
+    Parameters
+    ----------
+    n : number or array
+        Saturated stations, at least 1, may be fractional.
+    cw_min, cw_max : number or array
+        The standard's CWmin and CWmax, one less than W and 2^m W, the values of the smallest and the
+        largest window (a largest window that is not such a multiple caps the last doubling).
+    retries : number or array, optional
+        K, retransmissions before a packet is given up; None as in Bianchi's paper: never. K may be
+        below m, the windows then end early, or above. Both forms are evaluated as sums, which are
+        regular at p = 1/2.
 
+    Returns
+    -------
+    Contention
+        Probabilities, of the parameters' shape.
+
+    Raises
+    ------
+    ParameterError
+        A parameter outside its range.
+
+    Notes
+    -----
     Valid for saturated stations that all hear each other and lose frames by collision alone. A
     backoff counts the slot of the transmission, as if the stations that freeze also took a step in
     it. Against a slot-by-slot simulation p is right to 6 % from a CWmin of 15 on (for two
     stations low by 3 % at 31 and 5 % at 15). Stations that do take that step, by EDCA's rule, allow a
     CWmin of 3, to a tenth; for those that freeze p is then far too high, by half for two of them.
 
-    Raises ParameterError.
-
+    Examples
+    --------
     >>> ten = bianchi(10, 31, 255)
     >>> float(ten.collision_probability.round(4)), float(ten.attempt_probability.round(5))
     (0.2989, 0.03869)

@@ -63,22 +63,43 @@ def kumar(
 ) -> Renewal:
     """Solve ``p = 1 - (1-G(p))^(n-1)``, ``G = Σ p^k / Σ b_k p^k``, k = 0..K, for 802.11's backoff.
 
-    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: the standard's CWmin and
-    CWmax; ``w_k = min(2^k (cw_min+1), cw_max+1)``. retries: K; None: packets are never given up.
-    convention: how slots are counted, the only difference between the published models,
+    Parameters
+    ----------
+    n : number or array
+        Saturated stations, at least 1, may be fractional.
+    cw_min, cw_max : number or array
+        The standard's CWmin and CWmax; ``w_k = min(2^k (cw_min+1), cw_max+1)``.
+    retries : number or array, optional
+        K; None: packets are never given up.
+    convention : {"bianchi", "tay-chua", "http"}
+        How slots are counted, the only difference between the published models:
 
-    - "bianchi": ``b_k = (w_k+1)/2``, the slot of the transmission counts; this is `bianchi`.
-    - "tay-chua": ``b_k = w_k/2``; without a retry limit this is `tay_chua`.
-    - "http": ``b_k = (w_k-1)/2``, the mean draw alone, as in Eqs. (1), (2) of Miorandi, Kherani and
-      Altman's HTTP model, who however leave out a factor 1/(1-p^(K+1)), which matters above p = 0.3.
+        - "bianchi": ``b_k = (w_k+1)/2``, the slot of the transmission counts; this is `bianchi`.
+        - "tay-chua": ``b_k = w_k/2``; without a retry limit this is `tay_chua`.
+        - "http": ``b_k = (w_k-1)/2``, the mean draw alone, as in Eqs. (1), (2) of Miorandi, Kherani
+          and Altman's HTTP model, who however leave out a factor 1/(1-p^(K+1)), which matters above
+          p = 0.3.
 
+    Returns
+    -------
+    Renewal
+        Probabilities, of the parameters' shape.
+
+    Raises
+    ------
+    ParameterError
+        A parameter outside its range; cw_min must be such that every b_k is at least one slot: 0, 1
+        and 2.
+
+    Notes
+    -----
     As the windows do not shrink, G does not increase in p and the solution is unique. Valid for
     saturated stations that all hear each other. A slot-by-slot simulation of two stations lies
     between "tay-chua" and "http" from a CWmin of 15 on; with smaller windows all three are too high
     where counters freeze, as `bianchi` says.
 
-    Raises ParameterError; cw_min must be such that every b_k is at least one slot: 0, 1 and 2.
-
+    Examples
+    --------
     >>> [float(kumar(2, convention=c).collision_probability.round(4))
     ...  for c in ("bianchi", "tay-chua", "http")]
     [0.057, 0.0586, 0.0603]

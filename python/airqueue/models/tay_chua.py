@@ -36,15 +36,34 @@ class TayChua:
 def tay_chua(n: Numbers, cw_min: Numbers = CW_MIN, cw_max: Numbers = CW_MAX) -> TayChua:
     """Solve ``p = 1 - (1 - 1/W̄)^(n-1)``, ``W̄ = (1-p-p(2p)^m)/(1-2p) · w_min/2``.
 
-    n: saturated stations, at least 1, may be fractional. cw_min, cw_max: the standard's CWmin and
-    CWmax, windows of ``w_min = cw_min + 1`` to ``cw_max + 1`` values (m doublings between them; a
-    largest window that is not such a multiple caps the last doubling).
+    Parameters
+    ----------
+    n : number or array
+        Saturated stations, at least 1, may be fractional.
+    cw_min, cw_max : number or array
+        The standard's CWmin and CWmax, windows of ``w_min = cw_min + 1`` to ``cw_max + 1`` values (m
+        doublings between them; a largest window that is not such a multiple caps the last doubling).
+
+    Returns
+    -------
+    TayChua
+        p and W̄ in slots, of the parameters' shape.
+
+    Raises
+    ------
+    ParameterError
+        A parameter outside its range.
+    ConvergenceError
+        No p in [0, 1] solves the equation.
+
+    Notes
+    -----
     Valid for saturated stations that all hear each other; the backoff freezes while the medium is
     busy. Packets are never given up; with a retry limit and the same count of slots it is
     ``kumar(n, cw_min, cw_max, retries, convention="tay-chua")``.
 
-    Raises ParameterError, or ConvergenceError if no p in [0, 1] solves the equation.
-
+    Examples
+    --------
     >>> float(tay_chua(2).collision_probability.round(4))
     0.0586
     """

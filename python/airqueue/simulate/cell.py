@@ -28,9 +28,33 @@ def cell(
 ) -> Scenario:
     """Return a cell in which all stations hear each other: an access point ``ap``, ``sta1``, ...
 
-    Every station has a flow to the access point, from the access point, or both: ``flows.up`` and
-    ``flows.down``. Other keys of a scenario file go into ``overrides``, as in
-    ``{"mac.rts_threshold": "0 B", "phy.rate": "5.5 Mb/s"}``. Raises ScenarioError.
+    Parameters
+    ----------
+    standard : str
+        The physical layer: ``"802.11b"`` and so on.
+    stations : int
+        Stations beside the access point.
+    direction : {"up", "down", "both"}
+        Each station has a flow to the access point, ``flows.up``, from it, ``flows.down``, or both.
+    source : str
+        The source of packets of each flow, such as ``"saturated"`` or ``"tcp"``.
+    size : str
+        Of IP packets, with its unit.
+    duration : str
+        Of counting, with its unit.
+    behaviour : {"standard", "ns3", "ns2"}
+        Whom stations follow where the standard leaves a choice.
+    overrides : dict, optional
+        Other keys of a scenario file: ``{"mac.rts_threshold": "0 B", "phy.rate": "5.5 Mb/s"}``.
+
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    ScenarioError
+        A value that no cell has.
     """
     if direction not in ("up", "down", "both"):
         raise ScenarioError(f"direction: {direction!r}; expected up, down or both")

@@ -81,6 +81,26 @@ class Options(TypedDict, total=False):
 def chain(hops: int = 4, *, spacing_m: float = 200.0, **options: Unpack[Options]) -> Scenario:
     """Return a chain of nodes with a flow from its end: ``gateway``, ``node1``, ``node2``, ...
 
+    Parameters
+    ----------
+    hops : int
+        From the last node to the gateway.
+    spacing_m : float
+        Distance of neighbours in metres; by default they decode each other up to 250 m.
+    **options
+        Those of all meshes: `Options`.
+
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    ScenarioError
+        A value that no mesh has.
+
+    Examples
+    --------
     >>> chain(2).routes
     {'up': ['node2', 'node1', 'gateway']}
     """
@@ -92,8 +112,28 @@ def chain(hops: int = 4, *, spacing_m: float = 200.0, **options: Unpack[Options]
 def parking_lot(
     flow_hops: Iterable[int] = (4, 5, 6), *, spacing_m: float = 200.0, **options: Unpack[Options]
 ) -> Scenario:
-    """Return a chain with flows from the nodes at these distances in hops (MESH Fig. 9a).
+    """Return a chain with flows from nodes at several distances (MESH Fig. 9a).
 
+    Parameters
+    ----------
+    flow_hops : iterable of int
+        The distances of the senders from the gateway, in hops.
+    spacing_m : float
+        Distance of neighbours in metres; by default they decode each other up to 250 m.
+    **options
+        Those of all meshes: `Options`.
+
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    ScenarioError
+        A value that no mesh has.
+
+    Examples
+    --------
     >>> parking_lot((1, 3)).flows
     ['up1', 'up3']
     """
@@ -112,6 +152,28 @@ def cross(
 ) -> Scenario:
     """Return arms around the gateway, ``a1``, ``a2``, ..., a flow from each end (MESH Fig. 9b).
 
+    Parameters
+    ----------
+    hops : int
+        Of each arm.
+    arms : int
+        At most 26.
+    spacing_m : float
+        Distance of neighbours in metres; by default they decode each other up to 250 m.
+    **options
+        Those of all meshes: `Options`.
+
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    ScenarioError
+        A value that no mesh has.
+
+    Examples
+    --------
     >>> cross(2, 3).routes["up_c"]
     ['c2', 'c1', 'gateway']
     """
@@ -136,11 +198,32 @@ def grid(
     spacing_m: float = 200.0,
     **options: Unpack[Options],
 ) -> Scenario:
-    """Return rows and columns of nodes, ``node1``, ``node2``, ... row by row, and flows from so many.
+    """Return rows and columns of nodes, ``node1``, ``node2``, ... row by row.
 
-    ``gateway`` is the gateway's number. Senders are evenly spread over the numbers of the other
-    nodes; the last node is a sender.
+    Parameters
+    ----------
+    columns, rows : int
+        Numbers of nodes.
+    flows : int
+        Senders, evenly spread over the numbers of the other nodes; the last node is a sender.
+    gateway : int
+        The gateway's number.
+    spacing_m : float
+        Distance of neighbours in metres; by default they decode each other up to 250 m.
+    **options
+        Those of all meshes: `Options`.
 
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    ScenarioError
+        A value that no mesh has.
+
+    Examples
+    --------
     >>> grid(3, 3, flows=2).routes
     {'up5': ['node5', 'node2', 'node1'], 'up9': ['node9', 'node6', 'node3', 'node2', 'node1']}
     """
@@ -164,10 +247,34 @@ def random(
     seed: int = 0,
     **options: Unpack[Options],
 ) -> Scenario:
-    """Return nodes anywhere in a rectangle around the gateway, and flows from so many, as in `grid`.
+    """Return nodes anywhere in a rectangle around the gateway.
 
-    Positions are those of the first seed, from ``seed`` on, that gives a connected network.
+    Parameters
+    ----------
+    nodes : int
+        Beside the gateway.
+    area_m : pair of float
+        Width and height in metres.
+    apart_m : float
+        Least distance of two nodes in metres.
+    flows : int
+        Senders, spread over the nodes as in `grid`.
+    seed : int
+        Positions are those of the first seed, from this one on, that gives a connected network.
+    **options
+        Those of all meshes: `Options`.
 
+    Returns
+    -------
+    Scenario
+
+    Raises
+    ------
+    ScenarioError
+        A value that no mesh has, or no seed gives a connected network.
+
+    Examples
+    --------
     >>> random(12, area_m=(500, 500), flows=2).flows
     ['up6', 'up12']
     """

@@ -209,10 +209,25 @@ class Results:
         return tables.dataset(tables.checked(kind), self.runs)
 
     def series_frame(self, kind: tables.OverTime) -> pd.DataFrame:
-        """Return the time series of ``flows`` or ``queues``: a row for each interval and name.
+        """Return time series as a data frame of pandas.
 
-        ``time_s`` is the end of the interval, counted from the beginning of the warm-up. Raises
-        ValueError if none were recorded.
+        Parameters
+        ----------
+        kind : {"flows", "queues"}
+            What the series are of.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each interval and name. ``time_s`` is the end of the interval, in seconds from
+            the beginning of the warm-up.
+
+        Raises
+        ------
+        ValueError
+            None were recorded.
+        MissingExtraError
+            pandas is not installed.
         """
         if self.series is None:
             raise ValueError("no time series were recorded; give Recorders(series_interval_s=...)")
@@ -274,8 +289,21 @@ class Results:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write all results into a directory: tables, summary, scenario and provenance.
 
-        Existing replications of this scenario and seed stay in the directory. Raises OSError, or
-        ResultsError if the directory has other results, unless ``force`` discards those.
+        Existing replications of this scenario and seed stay in the directory.
+
+        Parameters
+        ----------
+        path : str or path
+            The directory, which is made.
+        force : bool
+            Discards other results there.
+
+        Raises
+        ------
+        ResultsError
+            The directory has other results.
+        OSError
+            A file cannot be written.
         """
         with ResultsDirectory.opened(path, self.scenario, self.seed, force=force) as directory:
             kept = directory.runs()
@@ -290,7 +318,21 @@ class Results:
     def load(cls, path: str | os.PathLike[str]) -> Results:
         """Read the results of `save` or ``airqueue simulate --out``, to the last digit.
 
-        Raises OSError, or ResultsError if results are missing or incomplete.
+        Parameters
+        ----------
+        path : str or path
+            The directory.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        ResultsError
+            Results are missing, incomplete, or of another version.
+        OSError
+            A file cannot be read.
         """
         summary, runs, series = read(path)
         if (summary.get("format"), summary.get("version")) != (FORMAT, VERSION):

@@ -58,9 +58,18 @@ class Interrupted(KeyboardInterrupt):
 class Scenario:
     """A network that has been checked and can be simulated.
 
-    ``description``: the keys of a scenario file as a dictionary (``docs/simulate.md``). Raises
-    ScenarioError that names the key, what was found and what was expected. Warns with
-    RenamedKeyWarning of keys by old names; `Scenario.description` has the new ones.
+    Warns with RenamedKeyWarning of keys by old names; `Scenario.description` has the new ones.
+
+    Parameters
+    ----------
+    description : dict
+        The keys of a scenario file (``docs/simulate.md``).
+
+    Raises
+    ------
+    ScenarioError
+        The scenario cannot be simulated: ``problems`` has all errors, each with its key, what was
+        found and what was expected.
     """
 
     def __init__(self, description: Mapping[str, object]) -> None:
@@ -89,9 +98,25 @@ class Scenario:
     def from_toml(
         cls, path: str | os.PathLike[str], overrides: Mapping[str, object] | None = None
     ) -> Scenario:
-        """Read a scenario file, with some values changed: ``{"flows.upload.rate": "2 Mb/s"}``.
+        """Read a scenario file.
 
-        Raises OSError, or ScenarioError that names the file too.
+        Parameters
+        ----------
+        path : str or path
+            The file; ``-`` is standard input.
+        overrides : dict, optional
+            Values to change: ``{"flows.upload.rate": "2 Mb/s"}``.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        ScenarioError
+            The scenario cannot be simulated; the message names the file and the lines, too.
+        OSError
+            The file cannot be read.
         """
         with errors_in(path) as source:
             unchanged = read_file(path, source)
@@ -105,7 +130,23 @@ class Scenario:
             raise _in_file(error, named(path), source) from error
 
     def changed(self, overrides: Mapping[str, object]) -> Scenario:
-        """Return the scenario with some values changed: ``{"mac.rts_threshold": "0 B"}``."""
+        """Return the scenario with some values changed.
+
+        Parameters
+        ----------
+        overrides : dict
+            Values by their keys, joined by dots: ``{"mac.rts_threshold": "0 B"}``. An element of a
+            list is named by its ``name`` or its place.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        ScenarioError
+            There is no such place, or the changed scenario cannot be simulated.
+        """
         return Scenario(changes.apply(self._description, overrides))
 
     @property
@@ -175,15 +216,43 @@ class Scenario:
         out: str | os.PathLike[str] | None = None,
         force: bool = False,
     ) -> Results:
-        """Simulate independent replications, as many at a time as ``workers`` (None: cores).
+        """Simulate independent replications.
 
         Scenario, seed and version of airqueue determine the results, whatever the workers.
-        Replication i of seed s is what the engine makes of the seed s · 2³² + i. The recorders are
-        for the first one. ``out`` is a directory for all results, in which each replication is
-        written as it finishes: those that are there already are not simulated again, and ``force``
-        discards what else is there. Raises Interrupted on Ctrl-C, ScenarioError for arguments that
-        make no sense, ResultsError for a directory with other results, and OSError where a file
-        cannot be written.
+        Replication i of seed s is what the engine makes of the seed s · 2³² + i.
+
+        Parameters
+        ----------
+        seed : int
+            From 0 to 2³² - 1.
+        replications : int
+            At least 1.
+        workers : int, optional
+            Replications at the same time. None: as many as this process has cores.
+        on_progress : callable, optional
+            Called with a `ReplicationProgress` now and then.
+        recorders : Recorders, optional
+            A capture and time series of the first replication.
+        out : path, optional
+            A directory for all results, in which each replication is written as it finishes;
+            those that are there already are not simulated again.
+        force : bool
+            Discards what else ``out`` has.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        Interrupted
+            Ctrl-C; ``results`` has the replications that had finished.
+        ScenarioError
+            Arguments that make no sense.
+        ResultsError
+            A directory with other results.
+        OSError
+            A file that cannot be written.
         """
         check_whole("seed", seed, 0, MOST_SEED)
         check_whole("replications", replications, 1, MOST_REPLICATIONS)
@@ -202,10 +271,26 @@ class Scenario:
             return self._execute(order, directory)
 
     def replicate(self, seed: int = 1, replication: int = 0) -> Run:
-        """Simulate one replication, and return its figures as `Results.runs` has them.
+        """Simulate one replication, which gives the same figures alone as among others.
 
-        They are the same whether it is simulated alone or among others. Raises ScenarioError for
-        arguments that make no sense, KeyboardInterrupt on Ctrl-C.
+        Parameters
+        ----------
+        seed : int
+            From 0 to 2³² - 1.
+        replication : int
+            Its number, from 0.
+
+        Returns
+        -------
+        dict
+            Figures by kind and name, as `Results.runs` has them; units are in the names.
+
+        Raises
+        ------
+        ScenarioError
+            Arguments that make no sense.
+        KeyboardInterrupt
+            Ctrl-C.
         """
         check_whole("seed", seed, 0, MOST_SEED)
         check_whole("replication", replication, 0, MOST_REPLICATIONS - 1)

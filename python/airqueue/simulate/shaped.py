@@ -73,14 +73,46 @@ def shaped(
 ) -> PacketOutcomes:
     """Offer packets to a queue whose head waits for tokens, as under Linux's tbf.
 
-    ``queue``: the keys of a scenario's ``queue`` table. ``at_ns``: arrival times, not decreasing;
-    ``size_bytes``: sizes of IP packets; ``ect``: which packets may be marked; ``dscp``: codepoints.
-    A single value of ``flow``, ``size_bytes``, ``ect`` or ``dscp`` stands for all packets. ``hosts``
-    gives flows a source and a destination, for disciplines that are fair among hosts. ``tcp`` gives
-    each packet a TCP header, for CAKE's ACK filter; None: the packet is not TCP. The rate and the
-    bucket's depth include the table's ``link_layer``. Raises ScenarioError. Warns with
+    A single value of ``flow``, ``size_bytes``, ``ect`` or ``dscp`` stands for all packets. Warns with
     RenamedKeyWarning of keys by old names.
 
+    Parameters
+    ----------
+    queue : dict
+        The keys of a scenario's ``queue`` table.
+    at_ns : array of int
+        Arrival times in nanoseconds, one row, not decreasing.
+    size_bytes : array of int
+        Sizes of IP packets.
+    rate_bps : int
+        Rate of the bucket, in bits per second of packets with the table's ``link_layer``.
+    burst_bytes : int
+        Depth of the bucket, likewise.
+    flow : array of int
+        The flow of each packet.
+    ect : array of bool
+        Which packets may be marked.
+    dscp : array of int
+        Codepoints.
+    hosts : dict, optional
+        A source and a destination for each flow, for disciplines that are fair among hosts.
+    tcp : sequence, optional
+        The TCP header of each packet, for CAKE's ACK filter; None: the packet is not TCP.
+    seed : int
+        Of the queue's random numbers.
+
+    Returns
+    -------
+    PacketOutcomes
+        Arrays with an element for each packet.
+
+    Raises
+    ------
+    ScenarioError
+        A queue or packets that cannot be.
+
+    Examples
+    --------
     >>> fates = shaped({"limit": "2 packets"}, [0, 0, 0, 0], 1500, rate_bps=12_000_000)
     >>> fates.dropped.tolist(), fates.left_ns[:3].tolist()
     ([False, False, False, True], [0, 973334, 1973334])

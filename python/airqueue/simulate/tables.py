@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
     import pyarrow.parquet as pq
-    import xarray as xr
 
     from airqueue.records import SeriesDict
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 else:
     np = lazy.Module("numpy")
     pa, pq = lazy.Module("pyarrow"), lazy.Module("pyarrow.parquet")
-    xr = lazy.Module("xarray")
 
 Table = Kind | Literal["limits", "medium"]
 """A table of results."""
@@ -88,7 +86,7 @@ def dataset(kind: Table, runs: Mapping[int, Run]) -> Any:
         # Rows are by replication, and then in the scenario's order, the same in all replications.
         array = np.asarray(values, dtype=np.float64).reshape(shape)
         variables[head] = (tuple(coordinates), array, {"units": text.words_and_unit(head)[1]})
-    return xr.Dataset(variables, coordinates)
+    return lazy.required("xarray").Dataset(variables, coordinates)
 
 
 def noun_of(kind: Table) -> str | None:

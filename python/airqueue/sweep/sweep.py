@@ -47,9 +47,20 @@ class SweepProgress:
 class Sweep:
     """A sweep whose scenarios have all been checked.
 
-    ``description``: the keys of a sweep file (``docs/sweep.md``); its ``scenario`` may also be a
-    dictionary or a `Scenario`. ``folder``: base of relative paths. Raises SweepError that names the
-    key, the value found and the value expected, and OSError for an unreadable scenario.
+    Parameters
+    ----------
+    description : dict
+        The keys of a sweep file (``docs/sweep.md``); its ``scenario`` may also be a dictionary or a
+        `Scenario`.
+    folder : path
+        Base of relative paths.
+
+    Raises
+    ------
+    SweepError
+        A sweep that cannot be: the message names the key, the value found and the value expected.
+    OSError
+        A scenario that cannot be read.
     """
 
     def __init__(
@@ -72,7 +83,24 @@ class Sweep:
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Sweep:
-        """Read a sweep file. Raises OSError, or SweepError that names the file too."""
+        """Read a sweep file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; ``-`` is standard input.
+
+        Returns
+        -------
+        Sweep
+
+        Raises
+        ------
+        SweepError
+            A sweep that cannot be; the message names the file, too.
+        OSError
+            A file that cannot be read.
+        """
         try:
             description = toml_text.parse(toml_text.read(path))
             return cls(description, Path(path).parent)
@@ -92,12 +120,33 @@ class Sweep:
         backend: Backend | None = None,
         on_progress: Callable[[SweepProgress], None] | None = None,
     ) -> SweepResults:
-        """Simulate what the directory ``out`` does not have, and write the tables into it.
+        """Simulate what a directory does not have, and write the tables into it.
 
-        ``backend`` executes the replications (None: a process for each core); the tables do not
-        depend on the backend. Every finished replication is kept at once. Raises Interrupted on
-        Ctrl-C; RunError for work that fails, SweepError for a directory with other results, OSError
-        where a file cannot be written.
+        Every finished replication is kept at once.
+
+        Parameters
+        ----------
+        out : str or path
+            The directory, which is made.
+        backend : Backend, optional
+            Executes the replications; the tables do not depend on it. None: a process for each core.
+        on_progress : callable, optional
+            Called with a `SweepProgress` now and then.
+
+        Returns
+        -------
+        SweepResults
+
+        Raises
+        ------
+        Interrupted
+            Ctrl-C; ``results`` has the replications that had finished.
+        RunError
+            Work that fails.
+        SweepError
+            A directory with other results.
+        OSError
+            A file that cannot be written.
         """
         with SweepDirectory.opened(out) as directory:
             directory.begin_session(self.spec)
