@@ -129,6 +129,7 @@ def test_text_and_json_say_the_same(name):
     assert {entry["target"] for entry in found["settings"]} == targets
 
 
+@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("name", ["ap", "mesh", "edca"])
 def test_nothing_is_cut_on_a_narrow_terminal(name, columns):
