@@ -96,7 +96,7 @@ test-python: $(VENV)/.installed endpoint
 	scripts/test-python.sh $$prefix $(BIN)/python -m pytest -v -rfEs --no-header --durations=10 \
 		-- $(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
-types: $(VENV)/.installed  ## the types of scenarios and results, and docs/simulate.md's tables, from their definitions
+types: $(VENV)/.installed  ## the types of scenarios and results, and the tables of docs/reference, from their definitions
 	$(BIN)/python scripts/native_types.py
 	$(BIN)/python scripts/measurement_types.py
 

@@ -254,7 +254,7 @@ def test_no_example_has_an_old_key(path):
         assert current(described) == described
 
 
-PAGES = [ROOT / "README.md", ROOT / "papers/README.md", *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "papers/README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 TEXTS = [*PAGES, *sorted(ROOT.glob("examples/*/*.toml"))]
 OLD = {(re.sub(r"^.*\W", "", table), old) for table, old, _, _, _ in RENAMED}
 
