@@ -18,6 +18,7 @@ from airqueue.models import catalogue
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 import schema_page  # noqa: E402
+
 PROJECT_PAGES = {
     "project/readme": "README.md",
     "project/architecture": "ARCHITECTURE.md",

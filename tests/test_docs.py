@@ -45,7 +45,7 @@ def run(block: str) -> str:
         program, *arguments = shlex.split(command)
         assert program == "airqueue", f"only airqueue is run, not {program}"
         result = CliRunner().invoke(main, arguments, env={"COLUMNS": WIDTH})
-        assert result.exception is None or isinstance(result.exception, SystemExit), result
+        assert result.exit_code == 0, result.output
         shown.append(f"$ {command}\n{result.output.rstrip()}")
     return "".join(re.sub(r" +$", "", text, flags=re.MULTILINE) + "\n" for text in shown)
 
