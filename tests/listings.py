@@ -1,6 +1,7 @@
 """Listings of the pages: where they are, what they are, and which are not run.
 
-A fence in a page is a listing (``console``, ``sh``, ``python``), data (``toml``, ``json``, ``yaml``), or
+A fence in a page is a listing (``console``, ``sh``, ``python``), data (``toml``, ``json``,
+``yaml``), or
 ``text``. A comment in the line before a listing says how it is checked:
 
 - ``<!-- run -->``: a console whose output is compared, word by word;

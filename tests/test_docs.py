@@ -1,9 +1,12 @@
 """What the pages show is what the commands do.
 
-``tests/listings.py`` says how a listing is marked. A console after ``<!-- run -->`` is compared word by
-word with what its commands print; ``python -m tests.test_docs`` writes what they print today into the
+``tests/listings.py`` says how a listing is marked. A console after ``<!-- run -->`` is compared
+word by
+word with what its commands print; ``python -m tests.test_docs`` writes what they print today
+into the
 pages, to be read before it is committed. Python is run, page by page. Of every other command the
-arguments are read as the command itself would, wherever the command would need root or hardware too.
+arguments are read as the command itself would, wherever the command would need root or hardware
+too.
 Shell listings are run by ``make docs-check`` (the mark ``long``).
 """
 

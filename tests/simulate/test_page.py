@@ -1,6 +1,7 @@
 """The pages on simulations have every example, option, discipline and behaviour, and their code runs.
 
-Keys, words and figures are in pages that ``make types`` writes: ``tests/test_native_types.py`` compares
+Keys, words and figures are in pages that ``make types`` writes: ``tests/test_native_types.py``
+compares
 these pages.
 """
 

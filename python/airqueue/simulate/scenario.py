@@ -50,7 +50,8 @@ class Interrupted(KeyboardInterrupt):
 class Scenario:
     """A network that has been checked and can be simulated.
 
-    ``description``: the keys of a scenario file as a dictionary (``docs/reference/scenario-keys.md``). Raises
+    ``description``: the keys of a scenario file as a dictionary
+    (``docs/reference/scenario-keys.md``). Raises
     ScenarioError that names the key, what was found and what was expected. Warns with
     RenamedKeyWarning of keys by old names; `Scenario.description` has the new ones.
     """
