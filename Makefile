@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact joint-fit sabotage demo demo-diagnose fuzz binaries wheel deb deny clean \
+.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -96,9 +96,20 @@ test-python: $(VENV)/.installed endpoint
 	scripts/test-python.sh $$prefix $(BIN)/python -m pytest -v -rfEs --no-header --durations=10 \
 		-- $(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
-types: $(VENV)/.installed  ## the types of scenarios and results, and docs/simulate.md's tables, from their definitions
+types: $(VENV)/.installed  ## the types of scenarios and results, and the tables of docs/reference, from their definitions
 	$(BIN)/python scripts/native_types.py
 	$(BIN)/python scripts/measurement_types.py
+
+# Any warning is an error, a link without its target too. Nothing is fetched.
+site: $(VENV)/.installed  ## the documentation as a site, in target/site
+	rm -rf $(TARGET)/site
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --builder html \
+		--doctree-dir $(TARGET)/site-doctrees docs $(TARGET)/site
+	@echo "The site begins at $(TARGET)/site/index.html."
+
+docs-check: site endpoint  ## every listing of the pages is run, every link followed; takes some minutes
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --no-header -rs -m "long or not long" --numprocesses=auto \
+		tests/test_docs.py tests/test_doc_links.py tests/test_native_types.py $(PYTEST_ARGS)
 
 fmt: $(VENV)/.installed  ## format Rust and Python
 	cargo fmt --all
@@ -144,7 +155,7 @@ sabotage: $(VENV)/.installed  ## the papers' mechanisms switched off one by one,
 joint-fit: $(VENV)/.installed  ## one search for what the MESH paper does not print, and its lines of docs/reproduction.md; takes the better part of half an hour
 	$(BIN)/python -m validation.joint_fit --runs $(TARGET)/joint-fit
 
-gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; takes ten minutes to half an hour
+gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the full BUDGET; docs/reproduction.md says how long that takes
 	$(BIN)/python -m validation.gallery --out docs --site $(TARGET)/gallery --budget $(BUDGET)
 
 bench-linux: $(VENV)/.installed  ## validation/linux/kernel.csv: the kernel's disciplines, measured anew

@@ -9,8 +9,8 @@ structs, which say meaning and unit. Of these come in ``python/airqueue``
 - ``records.py``: what crosses as dictionaries,
 - ``description.py`` and ``description_words.py``: the keys of scenarios, and their words,
 
-and the tables of figures in ``docs/simulate.md``. ``make types`` runs this; a test says when that is
-due.
+and the tables of ``docs/reference/scenario-keys.md`` (scenario_page.py) and
+``docs/reference/figures.md``. ``make types`` runs this; a test says when that is due.
 """
 
 from __future__ import annotations
@@ -27,13 +27,17 @@ from typing import Any, Final
 
 from airqueue import _native
 
+sys.path.insert(0, str(Path(__file__).parent))
+from scenario_page import key_tables
+
 ROOT: Final = Path(__file__).parents[1]
 FIGURES: Final = ROOT / "python" / "airqueue" / "figures.py"
 WATCHED: Final = ROOT / "python" / "airqueue" / "monitored.py"
 RECORDS: Final = ROOT / "python" / "airqueue" / "records.py"
 DESCRIPTION: Final = ROOT / "python" / "airqueue" / "description.py"
 WORDS: Final = ROOT / "python" / "airqueue" / "description_words.py"
-PAGE: Final = ROOT / "docs" / "simulate.md"
+KEYS_PAGE: Final = ROOT / "docs" / "reference" / "scenario-keys.md"
+FIGURES_PAGE: Final = ROOT / "docs" / "reference" / "figures.md"
 _WIDTH: Final = 100
 _UNITS: Final = {
     "bps": "b/s",
@@ -92,8 +96,8 @@ if TYPE_CHECKING:
 _DESCRIPTION_HEAD: Final = '''"""The keys of scenarios, as tables of Python.
 
 Written by scripts/native_types.py from crates/airqueue-scenario/src/file: change that, then
-``make types``. What each key means and when it is needed is in docs/simulate.md and in the schema;
-whether a scenario can be simulated the engine says.
+``make types``. What each key means is in docs/reference/scenario-keys.md and in
+the schema; whether a scenario can be simulated the engine says.
 """
 
 from __future__ import annotations
@@ -183,18 +187,29 @@ def formatted(text: str) -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
-def page(text: str) -> str:
-    """Return the text of ``docs/simulate.md`` with its tables written anew."""
+def keys_page(text: str) -> str:
+    """Return the page of scenario keys with its tables written anew."""
+    schema = json.loads(_native.scenario_schema())
+    return _with_tables(text, KEYS_PAGE, {"keys": key_tables(schema, schema["$defs"])})
+
+
+def figures_page(text: str) -> str:
+    """Return the page of figures with its tables written anew."""
     figures, records = _definitions(1), _definitions(0)
     tables = {
         "figures": "\n\n".join(_figure_tables(figures)),
         "series": "\n\n".join(_series_tables(records)),
     }
+    return _with_tables(text, FIGURES_PAGE, tables)
+
+
+def _with_tables(text: str, path: Path, tables: Mapping[str, str]) -> str:
+    """Return a page whose marked places have the given texts."""
     for name, table in tables.items():
         begin = f"<!-- {name}: written by scripts/native_types.py -->"
         end = f"<!-- end of {name} -->"
         if text.count(begin) != 1 or text.count(end) != 1:
-            raise SystemExit(f"{PAGE}: expected {begin!r} and {end!r}, once each")
+            raise SystemExit(f"{path}: expected {begin!r} and {end!r}, once each")
         before, rest = text.split(begin)
         text = f"{before}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}"
     return text
@@ -433,7 +448,8 @@ WRITTEN: Final[Mapping[Path, Callable[[], str]]] = {
     RECORDS: records_module,
     WORDS: description_words_module,
     DESCRIPTION: description_module,
-    PAGE: lambda: page(PAGE.read_text("utf-8")),
+    KEYS_PAGE: lambda: keys_page(KEYS_PAGE.read_text("utf-8")),
+    FIGURES_PAGE: lambda: figures_page(FIGURES_PAGE.read_text("utf-8")),
 }
 """Each file, and what it is to have."""
 

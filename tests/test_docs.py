@@ -1,9 +1,10 @@
-"""What the guides show is what the commands print.
+"""What the pages show is what the commands do.
 
-A block of a page in docs/ (or of the README) after a line ``<!-- run -->`` is run again and compared
-word by word; each command is a line ``$ airqueue ...``, its output is what follows. Such commands are
-fast, need no network, and print the same every time. ``python tests/test_docs.py`` writes what they
-print today into the pages, to be read before it is committed.
+``tests/listings.py`` says how a listing is marked. A console after ``<!-- run -->`` is compared
+word by word with what its commands print; ``python -m tests.test_docs`` writes what they print today
+into the pages, to be read before it is committed. Python is run, page by page. Of every other
+command the arguments are read as the command itself would, wherever the command would need root or
+hardware too. Shell listings are run by ``make docs-check`` (the mark ``long``).
 """
 
 from __future__ import annotations
@@ -11,32 +12,26 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from airqueue.cli import main
 from airqueue.cli.common import Results
+from tests import listings
+from tests.listings import ROOT, Fence
 
-ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"(?<=^<!-- run -->\n```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 WIDTH = "100"
 """Of the terminal that the pages show."""
-
-
-def pages() -> list[Path]:
-    """Return every page that has a block to run."""
-    every = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
-    return [page for page in every if "<!-- run -->" in page.read_text("utf-8")]
-
-
-def blocks() -> Iterator[tuple[str, str]]:
-    """Yield (page and number, text) of every block to run."""
-    for page in pages():
-        for number, found in enumerate(BLOCK.finditer(page.read_text("utf-8")), start=1):
-            yield f"{page.relative_to(ROOT)}:{number}", found[0]
+COMPARED = [fence for fence in listings.all_fences() if fence.mark == "run"]
+SHELL = [fence for fence in listings.all_fences() if fence.kind in ("sh", "console")]
+NEEDS = re.compile(r"does not exist|No such file|is not readable")
 
 
 def commands(block: str) -> list[str]:
@@ -55,22 +50,118 @@ def run(block: str) -> str:
             patch.setattr(Results, "is_terminal", True)
             patch.setattr(Results, "_detect_color_system", lambda self: None)
             result = CliRunner().invoke(main, arguments, env={"COLUMNS": WIDTH})
-        assert result.exception is None or isinstance(result.exception, SystemExit), result
+        assert result.exit_code == 0, result.output
         shown.append(f"$ {command}\n{result.output.rstrip()}")
     return "".join(re.sub(r" +$", "", text, flags=re.MULTILINE) + "\n" for text in shown)
 
 
-@pytest.mark.parametrize("block", [pytest.param(text, id=name) for name, text in blocks()])
-def test_the_page_shows_what_the_command_prints(block, monkeypatch):
+@pytest.mark.parametrize("fence", COMPARED, ids=lambda fence: fence.name)
+def test_the_page_shows_what_the_command_prints(fence: Fence, monkeypatch):
     monkeypatch.chdir(ROOT)
-    assert commands(block), "a block to run has a line '$ airqueue ...'"
-    assert run(block) == block
+    assert fence.kind == "console"
+    assert commands(fence.text), "a block to run has a line '$ airqueue ...'"
+    assert run(fence.text) == fence.text
 
 
-def test_every_mark_is_followed_by_a_block():
-    for page in pages():
-        text = page.read_text("utf-8")
-        assert text.count("<!-- run -->") == len(BLOCK.findall(text)), page
+def test_every_fence_says_what_it_is():
+    for fence in listings.all_fences():
+        assert fence.kind in (*listings.LISTINGS, *listings.DATA), fence.name
+        assert not fence.mark or fence.mark == "run" or fence.why_not_run or fence.file, fence.name
+        assert fence.kind != "console" or fence.mark, f"{fence.name}: run, or not run and why"
+
+
+def read_only(arguments: list[str]) -> str:
+    """Let the command read its arguments without acting; return what is wrong with them."""
+    context = click.Context(main, info_name="airqueue")
+    command: click.Command = main
+    while isinstance(command, click.Group):
+        rest = list(arguments)
+        while rest and rest[0].startswith("-"):
+            return ""  # options of a group alone, such as --version
+        if not rest:
+            return ""
+        name, *arguments = rest
+        found = command.get_command(context, name)
+        if found is None:
+            return f"there is no command {name}"
+        command, context = found, click.Context(found, parent=context, info_name=name)
+    try:
+        command.make_context(context.info_name, list(arguments), parent=context.parent)
+    except click.exceptions.Exit:
+        return ""
+    except click.ClickException as error:
+        return "" if NEEDS.search(error.format_message()) else error.format_message()
+    return ""
+
+
+@pytest.mark.parametrize("fence", SHELL, ids=lambda fence: fence.name)
+def test_the_commands_of_the_page_can_be_read(fence: Fence, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    for command in fence.commands():
+        for arguments in listings.calls_of_airqueue(command):
+            assert not read_only(arguments), command
+
+
+def test_a_wrong_option_would_be_found(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert "--seeds" in read_only(["simulate", "x.toml", "--seeds", "1"])
+    assert "no command" in read_only(["simulat", "x.toml"])
+    assert not read_only(["simulate", "x.toml", "--seed", "1"])
+    assert list(listings.calls_of_airqueue("airqueue a 'b c' | airqueue d - > e  # f")) == [
+        ["a", "b c"],
+        ["d", "-"],
+    ]
+
+
+def python_pages() -> Iterator[Path]:
+    for page in listings.pages():
+        if any(each.kind == "python" and not each.why_not_run for each in listings.fences(page)):
+            yield page
+
+
+@pytest.mark.parametrize("page", python_pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_python_of_the_page_runs(page: Path, tmp_path):
+    """The listings of a page run one after the other, in a folder with the examples."""
+    (tmp_path / "examples").symlink_to(ROOT / "python" / "airqueue" / "examples")
+    code = [
+        f"# {each.name}\n{each.text}"
+        for each in listings.fences(page)
+        if each.kind == "python" and not each.why_not_run
+    ]
+    (tmp_path / "page.py").write_text("\n".join(code), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def shell_pages() -> Iterator[Path]:
+    for page in listings.pages():
+        if any(each.kind == "sh" and not each.why_not_run for each in listings.fences(page)):
+            yield page
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", shell_pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_shell_of_the_page_runs(page: Path, tmp_path):
+    """The listings of a page run one after the other, in a folder with the examples."""
+    (tmp_path / "examples").symlink_to(ROOT / "python" / "airqueue" / "examples")
+    code = []
+    for each in listings.fences(page):
+        if each.file:
+            (tmp_path / each.file).write_text(each.text, "utf-8")
+        elif each.kind == "sh" and not each.why_not_run:
+            code.append(f"# {each.name}\n{each.text}")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euxo", "pipefail", "-c", "\n".join(code)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "COLUMNS": WIDTH},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_reader_of_blocks_finds_commands_and_output(monkeypatch):
@@ -83,6 +174,6 @@ def test_the_reader_of_blocks_finds_commands_and_output(monkeypatch):
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    for changed in pages():
+    for changed in listings.pages():
         content = changed.read_text("utf-8")
         changed.write_text(BLOCK.sub(lambda found: run(found[0]), content), "utf-8")

@@ -1,8 +1,8 @@
 """The keys of scenarios, as tables of Python.
 
 Written by scripts/native_types.py from crates/airqueue-scenario/src/file: change that, then
-``make types``. What each key means and when it is needed is in docs/simulate.md and in the schema;
-whether a scenario can be simulated the engine says.
+``make types``. What each key means is in docs/reference/scenario-keys.md and in
+the schema; whether a scenario can be simulated the engine says.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def test_work_that_fails_is_named_and_the_rest_is_kept(tmp_path):
 def test_errors_of_ours_come_as_they_are():
     description = {**cell(stations=1).description, "duration": "0 s"}
     work = Work("simulation", {"scenario": description, "seed": 1, "replication": 0}, name="it")
-    with pytest.raises(WorkError, match=r"^it: duration: there is none; it must be"):
+    with pytest.raises(WorkError, match=r"^it: duration: found 0 s, expected at least 1 ns"):
         execute([work], None, Local(1))
 
 

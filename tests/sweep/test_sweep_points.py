@@ -283,7 +283,7 @@ def test_no_sweep_is_worse_than_a_sentence(given, path):
         ({"replications": 0}, r"replications\.least: 0; expected"),
         ({"replications": {"many": 3}}, r"replications\.many: unknown key"),
         ({"replications": {"least": 5, "most": 3}}, "at most 3, and at least 5; exchange them"),
-        ({"replications": {"least": 5, "most": 9}}, "nothing says when it is enough"),
+        ({"replications": {"least": 5, "most": 9}}, "has no precision to reach"),
         ({"until": 3}, "until: 3; expected a table"),
         ({"until": {"medium.throughput_bps": 0.1}}, "replications: intervals decide how many"),
     ],

@@ -136,7 +136,7 @@ impl Scenario {
     fn new(file: &File) -> Result<Scenario, ScenarioError> {
         let (duration, warm_up) = (file.duration.value, file.warm_up.value);
         if duration <= Span::ZERO {
-            return error::wrong("duration", "there is none; it must be at least 1 ns");
+            return error::wrong("duration", "found 0 s, expected at least 1 ns of simulated time");
         }
         if duration + warm_up > LONGEST {
             return error::wrong("duration", "with the warm-up it is more than 1e9 s");

@@ -1,7 +1,7 @@
 //! The reported figures of a replication: names, units and meaning.
 //!
 //! Each name, its type and its comment stand only here: the schema made from them becomes the types that Python checks
-//! and the tables of `docs/simulate.md`. The unit is in the name: `_bps` bits per second, `_s` seconds, `_packets`
+//! and the tables of `docs/reference/figures.md`. The unit is in the name: `_bps` bits per second, `_s` seconds, `_packets`
 //! packets, `_ratio` a share from 0 to 1; a name without a unit is a count. All figures cover the time after the
 //! warm-up, and a figure is `null` where its divisor is zero.
 

@@ -189,7 +189,7 @@ def simulate(
 
     The figures are means over independent replications with 95 % confidence intervals. FILE, --seed
     and the version of airqueue determine them, whatever the number of workers. Ctrl-C keeps the
-    replications that have finished. docs/simulate.md explains files and figures.
+    replications that have finished. docs/reference explains files and figures.
     """
     if show_schema:
         click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
@@ -198,7 +198,9 @@ def simulate(
         device_tables.show(json_path)
         return
     if path is None:
-        raise click.UsageError("Missing argument 'FILE': a scenario, see docs/simulate.md.")
+        raise click.UsageError(
+            "Missing argument 'FILE': a scenario; `airqueue examples` lists files to start from."
+        )
     if series_interval_s is not None and csv_path is None and out_path is None:
         raise click.UsageError(
             "--series says how often; --out DIR or --csv DIR says where the series go."

@@ -49,7 +49,7 @@ def show(console: Console, path: str, results: Results) -> None:
         if len(results.runs) > 1
         else "One replication has no confidence interval."
     )
-    console.print(f"{said} --json FILE has more figures, docs/simulate.md what they mean.")
+    console.print(f"{said} --json FILE has more figures, docs/reference/figures.md what they mean.")
 
 
 def _headline(path: str, results: Results) -> str:

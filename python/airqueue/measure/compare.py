@@ -233,11 +233,11 @@ def _judged(
     """A change is real when its whole interval lies beyond what the method can resolve."""
     real = bounds[0] > resolution or bounds[1] < -resolution
     if real:
-        because = "the interval of the difference excludes no change"
+        because = "the 95 % interval of the difference does not contain zero"
     elif bounds[0] > 0 or bounds[1] < 0:
         because = f"within the resolution of {text.quantity(resolution, unit)}"
     else:
-        because = "the interval of the difference includes no change"
+        because = "the 95 % interval of the difference contains zero"
     difference = (bounds[0] + bounds[1]) / 2
     return Change(name, unit, *sides, difference, bounds, p, real, because)
 

@@ -54,7 +54,7 @@ _PLAIN: Mapping[str, _Plain] = {
         "While the flood waited, a sparse flow beside it did not: the device keeps flows apart, as "
         "fair queueing does. No single number says what it holds, so none is given.",
         (
-            "Calls and games on flows of their own should then suffer little from a bulk transfer.",
+            "Calls and games are flows of their own: a bulk transfer hardly delays them.",
             "The evidence says how far apart the two flows were.",
         ),
     ),

@@ -4,8 +4,10 @@ The mouth-to-ear delay of a call has these parts: coding, ``(N + 1)`` frames and
 N frames a packet (G.114, annex A); the network; the de-jitter buffer. ITU-T G.114: up to 150 ms is
 good, to 400 ms acceptable if one knows of the delay, above not acceptable. The MESH paper (section
 6.2) asks for less than 150 ms and less than 30 ms of jitter. For a first-person shooter the APQ
-paper (section V) asks for a round trip of less than 100 ms; M. Claypool and K. Claypool, *Latency and
-Player Actions in Online Games* (CACM 2006), add 500 ms for games seen over the avatar's shoulder and
+paper (section V) asks for a round trip of less than 100 ms; M. Claypool and K. Claypool,
+*Latency and
+Player Actions in Online Games* (CACM 2006), add 500 ms for games seen over the avatar's shoulder
+and
 1 s for those seen from above.
 """
 
@@ -64,7 +66,8 @@ def codec_delay_s(
     """Return ``(N + 1) frame + look-ahead`` of a codec in `airqueue.models.voice.CODECS`, s.
 
     frames_per_packet: N, whole; None for the usual number. The first frame's packet leaves when N
-    frames are recorded; coding takes up to one frame. G.729 with N = 1: 25 ms. Raises ParameterError.
+    frames are recorded; coding takes up to one frame. G.729 with N = 1: 25 ms. Raises
+    ParameterError.
 
     >>> float(codec_delay_s("g729", 1))
     0.025
@@ -131,7 +134,8 @@ def interarrival_jitter_s(sent_s: Sequence[float], received_s: Sequence[float]) 
     """Return the jitter estimate of RFC 3550 (6.4.1) after every packet, in order of arrival; (n,).
 
     ``D = (R_j - R_i) - (S_j - S_i)`` of neighbours, ``J += (|D| - J)/16``, first 0. The two clocks
-    may differ by any offset. The estimate averages |D| with a time constant of 16 packets: for delays
+    may differ by any offset. The estimate averages ``|D|`` with a time constant of 16 packets:
+    for delays
     that alternate by d it tends to d. Raises ParameterError.
 
     >>> sent = [0, 0.020, 0.040, 0.060, 0.080]

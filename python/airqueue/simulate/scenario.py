@@ -63,7 +63,7 @@ class Scenario:
     Parameters
     ----------
     description : dict
-        The keys of a scenario file (``docs/simulate.md``).
+        The keys of a scenario file (``docs/reference/scenario-keys.md``).
 
     Raises
     ------

@@ -152,7 +152,7 @@ def figures(sized: ApQueue[Air], asked: Asked) -> tuple[Figure, ...]:
             "utilisation_fraction",
             "air in use",
             sized.utilisation_at_least,
-            "at least: the better bound of flows in step and of independent flows",
+            "a lower bound: the higher of those for flows in step and for independent flows",
         ),
         Figure(
             "utilisation_in_step_fraction",

@@ -189,7 +189,10 @@ def _rule(replications: Any, until: Any) -> Rule:
             "{least = 5, most = 100}; least is 2 or more, for one has no interval"
         )
     if most > least and not widths:
-        raise SweepError("replications.most: nothing says when it is enough; give a table until")
+        raise SweepError(
+            "replications.most: without the table `until` a point has no precision to reach; add "
+            "[until], or give replications as one number"
+        )
     return Rule(least, most, widths)
 
 

@@ -118,8 +118,8 @@ pub fn guard_interval() -> String {
     });
     let guards = guards.collect::<Vec<_>>().join(", ");
     format!(
-        "Guard interval of schemes that do not name one: {guards}. The default is 0.8 µs, also of older \
-         formats which have not the given one."
+        "Guard interval of schemes that do not name one: {guards}. The default is 0.8 µs, and that of older \
+         formats without the given one."
     )
 }
 

@@ -353,7 +353,7 @@ fn later_schemes() {
 /// The documentation has the table of the SNR that each rate needs, in dB with one digit.
 #[test]
 fn the_page_has_what_rates_need() {
-    let page = include_str!("../../../../docs/simulate.md");
+    let page = include_str!("../../../../docs/explanation/radio.md");
     let row = |modulations: &[Modulation]| {
         let cells: Vec<_> = modulations.iter().map(|&m| format!("{:.1}", needed_db(m))).collect();
         format!("| SNR in dB | {} |", cells.join(" | "))
