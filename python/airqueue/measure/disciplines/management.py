@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from airqueue import text
 from airqueue.measure.disciplines import codel, pie, red, tail_drop
 from airqueue.measure.disciplines.likelihood import best_rival
@@ -25,6 +27,8 @@ MOST_PACKETS: Final = 20_000
 """Of a step that are compared with laws for probabilities."""
 FEW_EARLY: Final = 20
 """So few packets lost with room do not tell which law they follow."""
+BLURRED: Final = 0.25
+"""Part of the median length at drops by which bursts may hide the lengths that RED averages."""
 _CODELS: Final[dict[codel.Begin, Kind]] = {
     "rfc": "codel",
     "linux": "codel",
@@ -163,8 +167,8 @@ def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     """Compare the laws in one step.
 
     Step by step: a controller has not forgotten all of the step before, and beyond its upper
-    threshold RED drops all, in runs that an average, an estimate, does not tell to the packet. Bursts
-    hide the lengths of which RED takes the average.
+    threshold RED drops all, in runs that an average, an estimate, does not tell to the packet. Long
+    bursts hide the lengths of which RED takes the average.
     """
     if tail_drop.early([step], full)[0] < FEW_EARLY:
         return None
@@ -174,7 +178,8 @@ def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     rival = best_rival(step, full)
     pie_gain = as_pie.log_likelihood - max(rival, as_red.log_likelihood)
     red_gain = as_red.log_likelihood - max(rival, as_pie.log_likelihood)
-    is_red = as_red.follows and as_red.drops >= FEW_EARLY and step.blur_packets == 0
+    clear = step.blur_packets <= BLURRED * float(np.median(step.waiting[step.lost]))
+    is_red = as_red.follows and as_red.drops >= FEW_EARLY and clear
     return _Laws(as_pie, pie_gain if as_pie.follows else 0.0, red_gain if is_red else 0.0)
 
 
