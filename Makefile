@@ -15,7 +15,7 @@ PIP_INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Seconds that `make fuzz` gives to each target.
 FUZZ_SECONDS ?= 60
-# Of `make gallery`: quick or full.
+# Of `make gallery` and `make sabotage`: quick or full.
 BUDGET ?= full
 # More arguments for pytest, for example PYTEST_ARGS="-k mgen".
 PYTEST_ARGS ?=
@@ -149,8 +149,8 @@ validation: $(VENV)/.installed  ## docs/validation.md: where each model holds
 gallery-exact: $(VENV)/.installed  ## the kernel's TCP in the papers' networks, measured anew; takes the better part of an hour
 	$(BIN)/python -m validation.exact --site $(TARGET)/gallery
 
-sabotage: $(VENV)/.installed  ## the papers' mechanisms switched off one by one, and the first lines of docs/reproduction.md; takes some minutes
-	$(BIN)/python -m validation.sabotage --site $(TARGET)/gallery
+sabotage: $(VENV)/.installed  ## the papers' mechanisms switched off one by one, and the first lines of docs/reproduction.md; takes ten minutes to half an hour
+	$(BIN)/python -m validation.sabotage --site $(TARGET)/gallery --budget $(BUDGET)
 
 joint-fit: $(VENV)/.installed  ## one search for what the MESH paper does not print, and its lines of docs/reproduction.md; takes the better part of half an hour
 	$(BIN)/python -m validation.joint_fit --runs $(TARGET)/joint-fit

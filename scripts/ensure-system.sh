@@ -60,6 +60,8 @@ look() {
         has zstd || bed+=(zstd)
         has strace || bed+=(strace)
         has busybox || bed+=(busybox)
+        # Exact emulations and the bed on the virtual clock; packaged for x86-64 alone.
+        [ "$(uname -m)" != x86_64 ] || has linux.uml || bed+=(user-mode-linux)
         has chromium || has chromium-browser || browser+=(chromium fonts-dejavu-core)
         optional+=("${bed[@]}" "${browser[@]}")
         ;;

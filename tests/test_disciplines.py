@@ -303,6 +303,8 @@ def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
         (floods(1e-3, 0.5e-3, (200, 150)), False, "one_queue"),
         (floods(1e-3, 0.5e-3, (9000, 6000), 30_000), False, "undecided"),
         (floods(1e-3, 0.5e-3, (2, 0)), False, "undecided"),
+        # The path carried both: nothing waited, whatever the ratio of these waits.
+        (floods(-5e-3, -5e-3, (0, 0)), True, "undecided"),
     ],
 )
 def test_the_smaller_flood_tells_how_flows_share(seen, sparse_passes, said):
@@ -335,6 +337,47 @@ def test_the_first_step_does_not_fill_a_short_queue():
     at = steps.Layout(1500, 10_000.0, 1e6, 800.0, (), 0.5)
     first = steps.overloads(at)[0]
     assert (first - 1) * 10_000 * steps.LENGTHS_S[0] <= 800
+
+
+AGGREGATED = {
+    "802.11n": {"standard": "802.11n", "rate": "HT-MCS3"},
+    "802.11ac": {"standard": "802.11ac", "rate": "VHT-MCS7"},
+}
+
+
+@pytest.mark.parametrize(
+    ("standard", "device", "names"),
+    [
+        # A FIFO of a frame's length: bursts hide whether packets found room.
+        ("802.11ac", {"limit": "28 packets"}, {"fifo", None}),
+        ("802.11ac", {"limit": "300 packets"}, {"fifo"}),
+        ("802.11n", {"discipline": "cake", "cake": {"rtt": "72 ms"}}, {"cake", "fq_codel_or_cake"}),
+    ],
+)
+def test_bursts_of_aggregates_make_no_fifo_managed_and_no_managed_queue_a_fifo(
+    standard, device, names
+):
+    path = {
+        "cell": {
+            "scenario": {
+                "phy": AGGREGATED[standard],
+                "stations": [{"name": "ap", "queue": device}, {"name": "laptop"}],
+                "flows": [
+                    {"from": "ap", "to": "laptop", "source": "external"},
+                    {"from": "laptop", "to": "ap", "source": "external"},
+                ],
+            },
+            "down": "ap->laptop",
+            "up": "laptop->ap",
+        }
+    }
+    found = measure(SimulatedProber(path, seed=1)).to_json()
+    told = found["discipline"]
+    name = found["verdict"] if told is None else told["name"]
+    assert name in names
+    if device.get("discipline"):
+        assert found["verdict"] != "fifo"
+        assert found["capacity"] is None
 
 
 def test_words_name_the_discipline_with_its_parameters():

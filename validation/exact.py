@@ -1,8 +1,8 @@
-"""Measure the kernel's TCP in the papers' networks anew: `python -m validation.exact`.
+"""Measure a real kernel in the papers' networks anew: `python -m validation.exact`.
 
-Keeps the results as ``measured.csv`` of the papers' distribution, which shows them where nobody has
-run `airqueue reproduce --exact`. Runs that are in the store are not repeated. Of items that are not
-named the file keeps the rows that it has.
+The claims' mechanisms are switched off there, too. Keeps the results as ``measured.csv`` of the
+papers' distribution, which shows them where nobody has run `airqueue reproduce --exact`. Runs that
+are in the store are not repeated. Of items that are not named the file keeps the rows that it has.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from airqueue.runs import Local, Store, WorkProgress
 from airqueue_papers.item import Budget
 from airqueue_papers.kernel import measured
 from airqueue_papers.reproduction import choose, reproduce
+from airqueue_papers.sabotage import without
 
 
 def main() -> None:
@@ -26,13 +27,18 @@ def main() -> None:
     arguments = parser.parse_args()
     store = Store(arguments.site / "runs")
     chosen = [each for each in choose(arguments.items) if each.item.exact]
-    reproduced = reproduce(chosen, Budget.QUICK, store, Local(), _show)
-    items = {each.chosen.name: each.runs for each in reproduced}
+    cases = without(chosen)
+    every = [*chosen, *(each for _, each in cases)]
+    reproduced = reproduce(every, Budget.QUICK, store, Local(), _show)
+    items = {each.chosen.name: dict(each.runs) for each in reproduced[: len(chosen)]}
+    for (of, each), done in zip(cases, reproduced[len(chosen) :], strict=True):
+        off = {f"{name}, {of.name} off": run for name, run in done.runs.items()}
+        items[each.name] |= off
     works = [work for runs in items.values() for run in runs.values() for work in run.works()]
-    done = {work.key: store.read(work) for work in works}
+    results = {work.key: store.read(work) for work in works}
     with resources.as_file(resources.files("airqueue_papers").joinpath("kernel")) as folder:
         file = folder / measured.FILE
-        write_atomically(file, measured.replaced(file.read_text("utf-8"), items, done))
+        write_atomically(file, measured.replaced(file.read_text("utf-8"), items, results))
 
 
 def _show(progress: WorkProgress) -> None:

@@ -20,7 +20,6 @@ from airqueue_papers.reproduction import (
     Reproduced,
     choose,
     exact_before,
-    missing,
     reproduce,
 )
 from airqueue_papers.site import Origin, write_site
@@ -128,10 +127,8 @@ def main() -> None:
     arguments = parser.parse_args()
     budget, site = arguments.budget, arguments.site
     store = Store(site / "runs")
-    # Items that need real time are shown only if their results are stored; exact ones have results.
-    chosen = [c for c in choose() if not c.item.real or not missing([c], budget, store)]
-    exact, known = exact_before([c for c in chosen if c.item.exact], budget, store)
-    chosen = [c for c in chosen if not c.item.exact or c in exact]
+    exact, known = exact_before([c for c in choose() if c.item.exact], budget, store)
+    chosen = [c for c in choose() if not c.item.exact or c in exact]
     reproduced = reproduce(chosen, budget, store, Local(), _show, known=known)
     here = provenance.session()
     origin = Origin(budget, airqueue.__version__, here["date"], here["platform"])

@@ -20,15 +20,14 @@ from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import sentence
 from airqueue.cli.progress import on_terminal
 from airqueue.files import check_writable, write_atomically
-from airqueue.linux import preflight
 from airqueue.linux.virtual import machine
 from airqueue.measure.events import Event
 from airqueue.runs import Local, Store, WorkProgress
 from airqueue.runs.backend import Backend
 from airqueue_papers import command_tables
 from airqueue_papers.document import FORMAT, SABOTAGE_FORMAT, sabotage_to_text, schema, to_text
-from airqueue_papers.emulation import KIND
 from airqueue_papers.item import Budget
+from airqueue_papers.kernel import measured
 from airqueue_papers.reproduction import (
     Chosen,
     Reproduced,
@@ -71,15 +70,10 @@ class _Reproduce(click.Command):
 @json_option
 @click.option("--list", "only_list", is_flag=True, help="List the items, and run nothing.")
 @click.option(
-    "--real",
-    is_flag=True,
-    help="Run also items that need a real kernel and real time, such as the Host AP.",
-)
-@click.option(
     "--exact",
     is_flag=True,
-    help="Run the items with the Linux kernel's TCP on a virtual clock, and no others: an hour "
-    "on two cores, whatever the budget. Needs user-mode Linux.",
+    help="Run the items with the Linux kernel's own queues and TCP on a virtual clock, and no "
+    "others: an hour on two cores, whatever the budget. Needs user-mode Linux.",
 )
 @click.option(
     "--sabotage",
@@ -103,7 +97,6 @@ def reproduce_command(
     out_path: str | None,
     json_path: str | None,
     only_list: bool,
-    real: bool,
     exact: bool,
     sabotage: bool,
     only_schema: bool,
@@ -146,18 +139,17 @@ def reproduce_command(
     began = time.monotonic()
     store = Store(_kept_at(out_path))
     if sabotage:
-        if real or exact:
+        if exact:
             raise click.ClickException(
-                "--sabotage is for simulations: leave --real and --exact out."
+                "--sabotage shows what exact runs have found before: leave --exact out."
             )
         _sabotage(names, Budget(budget), store, backend, json_path)
         return
-    simulated = [each for each in chosen if not each.item.real and not each.item.exact]
+    simulated = [each for each in chosen if not each.item.exact]
     if exact:
         _check_exact(chosen, Budget(budget), store)
         simulated = [each for each in simulated if not missing([each], Budget(budget), store)]
     reproduced = _run(simulated, Budget(budget), store, backend)
-    reproduced += _run_real(chosen, Budget(budget), store, measure=real)
     of_kernel = [each for each in chosen if each.item.exact]
     known: Mapping[str, Any] = {}
     if not exact:
@@ -172,30 +164,13 @@ def reproduce_command(
     _emit(reproduced, Budget(budget), page, json_path)
 
 
-def _run_real(
-    chosen: Sequence[Chosen], budget: Budget, store: Store, *, measure: bool
-) -> list[Reproduced]:
-    """Carry out the runs that need a real kernel, in sequence: parallel runs disturb each other.
-
-    Without ``measure``, use only stored results, which name time and machine of the measurement.
-    """
-    items = [each for each in chosen if each.item.real]
-    if not measure:
-        items = [each for each in items if not missing([each], budget, store)]
-    seconds = sum(work.weight for work in missing(items, budget, store))
-    if seconds:
-        preflight.ensure_privileges()
-        click.echo(f"The real part takes about {text.seconds(seconds)}.", err=True)
-    return _run(items, budget, store, Local(1))
-
-
 def _check_exact(chosen: Sequence[Chosen], budget: Budget, store: Store) -> None:
-    """Raise an error in a sentence where the kernel's TCP is to run and cannot."""
+    """Raise an error in a sentence where a real kernel is to run and cannot."""
     items = [each for each in chosen if each.item.exact]
     if not items:
         names = text.listed([each.name for each in choose() if each.item.exact])
         raise click.ClickException(f"--exact is for {names}: name one of these, or none.")
-    if any(work.kind == KIND for work in missing(items, budget, store)):
+    if any(work.kind in measured.KINDS for work in missing(items, budget, store)):
         with tempfile.TemporaryDirectory(prefix="airqueue-") as folder:
             machine.find(Path(folder))
 

@@ -39,7 +39,7 @@ def show_items(console: Console, chosen: Sequence[Chosen]) -> None:
     for heading in ("item", "claims", ""):
         table.add_column(heading, justify="right" if heading == "claims" else "left")
     for each in chosen:
-        option = " (with --real)" if each.item.real else " (with --exact)" * each.item.exact
+        option = " (with --exact)" * each.item.exact
         table.add_row(each.name, str(len(each.claims)), each.item.title + option)
     console.print(table)
 

@@ -116,14 +116,12 @@ class Item:
     pictures: Callable[[Outcomes], Iterable[PaperFigure]] = _no_pictures
     notes: tuple[str, ...] = ()
     """Paragraphs for the report: assumptions about unprinted settings, and their meaning."""
-    real: bool = False
-    """Whether the item needs real time and a real kernel: it runs alone, with ``--real`` only."""
     says: Callable[[Outcomes], Iterable[str]] = _no_sentences
     """Results beyond the claims, in sentences with numbers."""
     settings: tuple[Setting, ...] = ()
     """Each explains all numbers of the item, or those that it explains are counted as its own."""
     exact: bool = False
-    """Whether the item runs the kernel's TCP on a virtual clock, which takes minutes: ``--exact``
+    """Whether the item runs a real kernel on a virtual clock, which takes minutes: ``--exact``
     only, with any budget alike; otherwise the item shows results of before."""
 
 

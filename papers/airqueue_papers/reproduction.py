@@ -17,7 +17,6 @@ from airqueue.runs.backend import Backend
 from airqueue_papers import claim
 from airqueue_papers.challenge import challenge_of
 from airqueue_papers.claim import PAPERS, Claim
-from airqueue_papers.emulation import KIND
 from airqueue_papers.item import Budget, Item, Paper, Run
 from airqueue_papers.kernel import measured
 from airqueue_papers.picture import PaperFigure
@@ -133,7 +132,7 @@ def exact_before(
     items, known = [], {}
     for each in chosen:
         works = [work for run in each.item.runs(budget).values() for work in run.works()]
-        if any(work not in store for work in works if work.kind == KIND):
+        if any(work not in store for work in works if work.kind in measured.KINDS):
             shipped = measured.results(works)
             if shipped is None:
                 continue

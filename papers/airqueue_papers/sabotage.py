@@ -21,7 +21,14 @@ from airqueue_papers.claim import PAPERS
 from airqueue_papers.finding import Finding
 from airqueue_papers.item import Budget, Item, Outcomes, Run, Simulation
 from airqueue_papers.mechanism import Mechanism, Null
-from airqueue_papers.reproduction import Chosen, Reproduced, choose, paper, reproduce
+from airqueue_papers.reproduction import (
+    Chosen,
+    Reproduced,
+    choose,
+    exact_before,
+    paper,
+    reproduce,
+)
 from airqueue_papers.verdict import Record
 
 Runs = Mapping[str, Run]
@@ -85,7 +92,20 @@ def _without(item: Item, how: Sabotage) -> Item:
         item.title,
         how.compare.get(item.name, item.compare),
         lambda budget: how.change(item.name, item.runs(budget)),
+        exact=item.exact,
     )
+
+
+def without(chosen: Sequence[Chosen]) -> list[tuple[Mechanism, Chosen]]:
+    """Return each of these items without each of the mechanisms that its claims rest on."""
+    names = {each.name for each in chosen}
+    return [
+        (of, each)
+        for paper_name in dict.fromkeys(each.paper for each in chosen)
+        for of in mechanism.load(paper_name).mechanisms
+        for each in sabotaged(of)
+        if each.name in names
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +120,11 @@ class Campaign:
 
 
 def chosen_for(names: Iterable[str] = ()) -> list[Chosen]:
-    """Return the items of papers that are simulated; all papers without names.
+    """Return the items of papers, without those beyond them; all papers without names.
 
     ``names`` as for `choose`. Raises UnknownItemError.
     """
-    return [
-        each
-        for each in choose(names)
-        if each.paper in PAPERS[:-1] and not each.item.real and not each.item.exact
-    ]
+    return [each for each in choose(names) if each.paper in PAPERS[:-1]]
 
 
 def campaign(
@@ -120,26 +136,25 @@ def campaign(
 ) -> Campaign:
     """Carry out items as they are and with each of their mechanisms off, and judge both.
 
-    Raises as `reproduce`; finished runs are kept, so that a campaign goes on where it was stopped.
+    Of exact items those are judged whose results are of before. Raises as `reproduce`; finished runs
+    are kept, so that a campaign goes on where it was stopped.
     """
-    of_items = {each.name for each in chosen}
-    cases = [
-        (of, each)
-        for name in dict.fromkeys(each.paper for each in chosen)
-        for of in mechanism.load(name).mechanisms
-        for each in sabotaged(of)
-        if each.name in of_items
-    ]
-    done = reproduce([*chosen, *(each for _, each in cases)], budget, store, backend, on_progress)
+    cases = without(chosen)
+    exact = [each for each in (*chosen, *(off for _, off in cases)) if each.item.exact]
+    shown, known = exact_before(exact, budget, store)
+    chosen = [each for each in chosen if not each.item.exact or each in shown]
+    cases = [(of, each) for of, each in cases if not each.item.exact or each in shown]
+    every = [*chosen, *(each for _, each in cases)]
+    done = reproduce(every, budget, store, backend, on_progress, known=known)
     whole, off = done[: len(chosen)], done[len(chosen) :]
-    without = {
+    judged = {
         record.claim.id: record
         for (of, _), each in zip(cases, off, strict=True)
         for record in each.records
         if record.claim.id in of.claims
     }
-    without |= _by_nulls(whole)
-    return Campaign(whole, _rows(whole, without), without)
+    judged |= _by_nulls(whole)
+    return Campaign(whole, _rows(whole, judged), judged)
 
 
 def _by_nulls(reproduced: Sequence[Reproduced]) -> dict[str, Record]:

@@ -16,7 +16,7 @@ from airqueue_papers.verdict import Record, Verdict
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_each_miss_has_a_sentence_and_nothing_else_has(paper):
-    """Of the campaign with the quick budget, whose outcome the distribution has."""
+    """Of the campaign with the full budget, whose outcome the distribution has."""
     missed = {each.claim.id for each in challenge.records() if each.missed}
     assert set(miss.load(paper)) == {name for name in missed if name.startswith(f"{paper}.")}
 

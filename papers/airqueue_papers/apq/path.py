@@ -9,6 +9,7 @@ from airqueue.description import Description, PhyTable
 from airqueue.measure import series
 from airqueue.measure.estimators.published import published
 from airqueue.measure.paper import session_plan
+from airqueue.measure.prober import Prober
 from airqueue.measure.session import Session
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.runs import Work, kinds
@@ -97,12 +98,17 @@ def session(inputs: Mapping[str, Any]) -> Seen:
 def sessions(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Carry out work of the kind ``apq-sessions``: published estimates, as in a measurement."""
     prober = SimulatedProber(inputs["path"], seed=inputs["seed"])
+    return published_of(prober, inputs["sizes"], inputs["rate_pps"])
+
+
+def published_of(prober: Prober, sizes: Sequence[int], rate_pps: float) -> dict[str, Any]:
+    """Return published estimates from sessions with a flow of this rate, as in a measurement."""
     by_size = {}
-    for size in inputs["sizes"]:
-        plans = (session_plan(size, inputs["rate_pps"], k) for k in range(_UNSATURATED))
+    for size in sizes:
+        plans = (session_plan(size, rate_pps, k) for k in range(_UNSATURATED))
         found = [published(Session(prober.run(*plan))) for plan in plans]
         interval = t_interval([each for each in found if each is not None])
-        assert interval is not None  # half of what the cell carries arrives
+        assert interval is not None  # half of what the path carries arrives
         ends = [interval.low, interval.high]
         by_size[str(size)] = {"packets": interval.mean, "ci95_packets": ends}
     return {"estimators": {"published": {"by_size": by_size}}}

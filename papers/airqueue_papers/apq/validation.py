@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from airqueue_papers.apq.path import DRIVER_FRAMES, access_point, line, measured, one_session, seen
@@ -12,6 +12,7 @@ from airqueue_papers.measured import apart, furthest, percent
 from airqueue_papers.picture import Panel, PaperFigure, Series
 
 SETTINGS: Final = (30, 50, 100, 250, 500, 1000, 1500, 2000)
+_SETTINGS: Final = tuple(map(float, SETTINGS))
 _NEAR: Final = 0.05
 """A twentieth: our reading of "accurately" and "tight", by the claims' notes."""
 _FLOOD_PPS: Final = 800.0
@@ -57,15 +58,15 @@ def _compare_settings(outcomes: Outcomes) -> Iterable[Finding]:
         "simulated flood keeps the queue full.",
         holds=all(found[setting].mean < setting for setting in large),
     )
-    yield from _main_result({setting: found[setting] for setting in SETTINGS})
+    yield from main_result({each: found[each] for each in SETTINGS}, "apq.val", DRIVER_FRAMES)
 
 
-def _main_result(found: Mapping[int, Value]) -> Iterable[Finding]:
+def main_result(found: Mapping[int, Value], claims: str, driver: int) -> Iterable[Finding]:
     """Find whether estimates are accurate, of what queue and driver hold, and intervals tight."""
-    pairs = {setting: (each.mean, setting + DRIVER_FRAMES) for setting, each in found.items()}
+    pairs = {setting: (each.mean, setting + driver) for setting, each in found.items()}
     setting, off = furthest(pairs)
     yield Finding(
-        "apq.val.accurate",
+        f"{claims}.accurate",
         f"The estimate is furthest from what queue and driver hold at a setting of {setting}: "
         f"{pairs[setting][0]:.1f} of {pairs[setting][1]} packets, {percent(off)} off.",
         holds=off <= _NEAR,
@@ -73,7 +74,7 @@ def _main_result(found: Mapping[int, Value]) -> Iterable[Finding]:
     wide = {setting: _half_width(each) for setting, each in found.items()}
     widest = max(wide, key=lambda each: wide[each])
     yield Finding(
-        "apq.val.tight",
+        f"{claims}.tight",
         f"Half of the 95 % interval is at most {percent(wide[widest])} of the estimate, at a setting "
         f"of {widest}.",
         holds=wide[widest] <= _NEAR,
@@ -94,23 +95,28 @@ def _apart(found: Mapping[int, Value], settings: Iterable[int]) -> str:
 
 def _draw_settings(outcomes: Outcomes) -> Iterable[PaperFigure]:
     found = [estimate(outcomes, str(setting)) for setting in SETTINGS]
-    settings = tuple(map(float, SETTINGS))
-    series = (
-        Series(
-            "estimated",
-            settings,
-            tuple(value.mean for value in found),
-            tuple(value.low for value in found),
-            tuple(value.high for value in found),
-            "points",
-        ),
-        Series("setting and driver", settings, tuple(s + float(DRIVER_FRAMES) for s in settings)),
-        Series("setting", settings, settings),
+    driver = tuple(setting + float(DRIVER_FRAMES) for setting in SETTINGS)
+    series = (estimates("estimated", found), Series("setting and driver", _SETTINGS, driver))
+    yield PaperFigure("apq-fig4", "Estimates of known settings (Fig. 4)", (over_settings(*series),))
+
+
+def estimates(label: str, found: Sequence[Value]) -> Series:
+    """Return estimates of the settings, with their intervals."""
+    means, lows, highs = zip(*((each.mean, each.low, each.high) for each in found), strict=True)
+    return Series(label, _SETTINGS, means, lows, highs, "points")
+
+
+def over_settings(*series: Series) -> Panel:
+    """Return series over the settings, beside the settings themselves."""
+    return Panel(
+        "",
+        "setting (packets)",
+        "capacity (packets)",
+        (*series, Series("setting", _SETTINGS, _SETTINGS)),
+        log_x=True,
+        log_y=True,
+        zero=False,
     )
-    panel = Panel(
-        "", "setting (packets)", "capacity (packets)", series, log_x=True, log_y=True, zero=False
-    )
-    yield PaperFigure("apq-fig4", "Estimates of known settings (Fig. 4)", (panel,))
 
 
 def _two_settings(_: Budget) -> Mapping[str, Run]:
@@ -148,7 +154,8 @@ ITEMS: Final = (
         _draw_settings,
         notes=(
             "A simulated access point of 802.11b with a driver ring of 40 frames behind the queue, "
-            "as the paper finds behind its own. --real measures queues of the kernel.",
+            "as the paper finds behind its own. Queues of a real kernel are measured under "
+            "apq.host-ap.",
         ),
     ),
 )

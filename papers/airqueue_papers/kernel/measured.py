@@ -1,6 +1,6 @@
-"""Results of the kernel's TCP that the distribution has: ``measured.csv``.
+"""Results of a real kernel that the distribution has: ``measured.csv``.
 
-The file has a row for each connection and each call.
+The file has a row for each connection, each call and each estimate of a queue's capacity.
 
 `python -m validation.exact` of the repository makes the file. A result is found by the key of its
 run, which is made from all inputs: for another scenario, duration or seed there is none.
@@ -16,10 +16,13 @@ from importlib import resources
 from typing import Any, Final
 
 from airqueue.runs import Work
-from airqueue_papers.emulation import KIND, Emulation
+from airqueue_papers import emulation
+from airqueue_papers.apq import host_ap
 from airqueue_papers.item import Run
 
 FILE: Final = "measured.csv"
+KINDS: Final = (emulation.KIND, host_ap.KIND)
+"""The kinds of work that need a kernel in user-mode Linux."""
 _FIGURES: Final[Mapping[str, Mapping[str, type]]] = {
     "connections": {
         "goodput_bps": float,
@@ -29,9 +32,12 @@ _FIGURES: Final[Mapping[str, Mapping[str, type]]] = {
         "retransmitted_segments": int,
     },
     "calls": {"r_factor": float, "mos": float, "mouth_to_ear_s": float, "late_ratio": float},
+    "estimates": {"packets": float, "low": float, "high": float},
 }
-_NAMES: Final = {"connections": "connection", "calls": "call"}
-"""Part of a result -> column of the name; a row has one of the two."""
+_NAMES: Final = {"connections": "connection", "calls": "call", "estimates": "estimate"}
+"""Part of a result -> column of the name; a row has one of these."""
+_RESULTS: Final = (("connections", "calls"), ("estimates",))
+"""The parts that the results of each kind have."""
 _COLUMNS: Final = (
     *("item", "run", "seed", "kernel", "key", *_NAMES.values()),
     *(column for columns in _FIGURES.values() for column in columns),
@@ -41,7 +47,7 @@ _KEY_DIGITS: Final = 16
 
 def results(works: Iterable[Work]) -> dict[str, Any] | None:
     """Return the results of the exact runs among these by key, or None if one is not in the file."""
-    wanted = [work for work in works if work.kind == KIND]
+    wanted = [work for work in works if work.kind in KINDS]
     found = {work.key: _all().get(work.key[:_KEY_DIGITS]) for work in wanted}
     return None if None in found.values() else found
 
@@ -56,9 +62,10 @@ def read(text: str) -> dict[str, Any]:
     """Return the results in the text of a file, by the first digits of their keys."""
     found: dict[str, Any] = {}
     for row in csv.DictReader(text.splitlines()):
-        empty: dict[str, Any] = {"kernel": row["kernel"], **{part: {} for part in _FIGURES}}
-        result = found.setdefault(row["key"], empty)
         part = next(part for part, column in _NAMES.items() if row[column])
+        parts = next(parts for parts in _RESULTS if part in parts)
+        empty: dict[str, Any] = {"kernel": row["kernel"], **{each: {} for each in parts}}
+        result = found.setdefault(row["key"], empty)
         result[part][row[_NAMES[part]]] = {
             name: kind(row[name]) if row[name] else None for name, kind in _FIGURES[part].items()
         }
@@ -73,8 +80,8 @@ def replaced(before: str, items: Mapping[str, Mapping[str, Run]], done: Mapping[
     rows = [row for row in csv.DictReader(before.splitlines()) if row["item"] not in items]
     for item, runs in items.items():
         for name, run in runs.items():
-            if isinstance(run, Emulation):
-                for work in run.works():
+            for work in run.works():
+                if work.kind in KINDS:
                     rows.extend(_rows(item, name, work, done[work.key]))
     text = io.StringIO()
     writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
@@ -93,6 +100,6 @@ def _rows(item: str, name: str, work: Work, result: Mapping[str, Any]) -> Iterab
         "key": work.key[:_KEY_DIGITS],
     }
     for part, column in _NAMES.items():
-        for of, figures in result[part].items():
+        for of, figures in result.get(part, {}).items():
             kept = {each: figures[each] for each in _FIGURES[part]}
             yield {**of_run, column: of, **kept}

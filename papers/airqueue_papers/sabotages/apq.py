@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from airqueue_papers.apq.path import unsaturated
+from airqueue_papers.apq import host_ap, path
 from airqueue_papers.item import Calculation
 from airqueue_papers.sabotage import Runs, Sabotage
 
@@ -19,10 +19,11 @@ def _shallow(_: str, runs: Runs) -> Runs:
 
 
 _HALF_PPS: Final = 280.0
-"""Half of the packets of 1500 bytes that the cell carries in a second."""
+"""Half of the packets of 1500 bytes that the cell, or the shaper, carries in a second."""
 
 
-def _unsaturated(_: str, runs: Runs) -> Runs:
+def _unsaturated(item: str, runs: Runs) -> Runs:
+    unsaturated = host_ap.unsaturated if item == host_ap.NAME else path.unsaturated
     return {
         name: unsaturated(run, _HALF_PPS) if isinstance(run, Calculation) else run
         for name, run in runs.items()

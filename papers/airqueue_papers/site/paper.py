@@ -81,9 +81,8 @@ def _contents(items: Sequence[Reproduced]) -> str:
 
 def _item(each: Reproduced, drawn: Sequence[Drawn], usual: float, budget: Budget) -> str:
     item = each.chosen.item
-    where = "Measured in real time, on a real kernel." * item.real
-    where += "Real programs and a whole Linux kernel on a virtual clock." * item.exact
-    real = f'<p class="real">{where}</p>' if where else ""
+    where = "Real programs and a whole Linux kernel on a virtual clock."
+    real = f'<p class="real">{where}</p>' * item.exact
     notes = "".join(f"<p>{prose(note)}</p>" for note in item.notes)
     says = [f"<p>{prose(sentence)}</p>" for sentence in each.sentences]
     parts = [

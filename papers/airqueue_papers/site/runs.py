@@ -88,8 +88,7 @@ def _numbered(stem: str) -> Iterator[str]:
 def again(each: Reproduced, budget: Budget) -> str:
     """Return the command that runs an item again, and its scenarios and calculations one by one."""
     item = each.chosen.item
-    real = " --real" if item.real else ""
-    options = "--exact" if item.exact else f"--budget {budget.value}{real}"
+    options = "--exact" if item.exact else f"--budget {budget.value}"
     command = f"airqueue reproduce {each.chosen.name} {options}"
     parts = [f"<h3>Run it again</h3><pre><code>{escape(command)}</code></pre>"]
     files = scenario_files(each)

@@ -25,7 +25,7 @@ from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
 from airqueue.measure.series import excess_delay_s
 from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session, rate_of
 from airqueue.measure.standing import KIND as STANDING
-from airqueue.measure.verdicts import Finding, find
+from airqueue.measure.verdicts import Finding, find, unless_managed
 from airqueue.stats import Interval, t_interval
 
 AGREEMENT = (1.5, 0.03)
@@ -69,10 +69,11 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     points = [load_point(r) for r in searches]
     ended = _search_ended(searches, points)
     finding = find(judged, points, ended, of_kind(STANDING), of_kind("exploration"))
-    result.verdict = finding.verdict
-    result.evidence = list(finding.evidence)
     idle = lost_quietly(j.session for j in accepted)
     result.discipline = disciplines.judge(sessions, found=finding.verdict, idle=idle)
+    finding = unless_managed(finding, result.discipline)
+    result.verdict = finding.verdict
+    result.evidence = list(finding.evidence)
     result.classes = treatment.judge(sessions, idle=idle)
     result.sessions = [_row(j) for j in judged]
     reasons = Counter(j.refused for j in judged if j.refused is not None)

@@ -15,7 +15,7 @@ import numpy as np
 from airqueue.measure.document import SearchStep
 from airqueue.measure.evidence import SessionEvidence
 from airqueue.measure.gates import Judged
-from airqueue.measure.result import CountedIn, Evidence, Verdict
+from airqueue.measure.result import CountedIn, Discipline, Evidence, Verdict
 from airqueue.measure.session import Session
 from airqueue.measure.standing import Standing, chance, observe_standing, total
 from airqueue.stats import Interval, fisher_exact, t_interval
@@ -135,6 +135,22 @@ def find(
     if verdict == "not_flat":
         return Finding("not_flat", [said], burst=burst)
     return Finding(verdict, [*evidence, said], "tail", burst, allowed, stood)
+
+
+def unless_managed(finding: Finding, discipline: Discipline | None) -> Finding:
+    """Return the finding, or another one where steps and floods tell a FIFO from what it is.
+
+    Sessions of one overload do not see what a controller does under another one, nor what flows of
+    equal rates share. A queue that follows no known law may be a FIFO that the records hide.
+    """
+    if finding.verdict != "fifo" or discipline is None or discipline.name in (None, "fifo"):
+        return finding
+    verdict: Verdict = "isolated"
+    if discipline.sharing == "one_queue":
+        verdict = "undecided" if discipline.management == "unknown" else "not_flat"
+    says = f"Floods at other overloads tell {discipline.says}: these counts are no capacity."
+    said = Evidence("steps", says)
+    return Finding(verdict, [*finding.evidence, said], None, finding.burst, finding.allowed)
 
 
 def _other_traffic(sessions: Sequence[Judged]) -> Evidence | None:

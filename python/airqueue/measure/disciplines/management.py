@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from airqueue import text
 from airqueue.measure.disciplines import codel, pie, red, tail_drop
 from airqueue.measure.disciplines.likelihood import best_rival
-from airqueue.measure.disciplines.observed import Step, full_at, hard_limit
+from airqueue.measure.disciplines.observed import MOST_JITTER, Step, full_at, hard_limit
 from airqueue.measure.result import Evidence, Parameter
 from airqueue.measure.result import Management as Kind
 
@@ -25,6 +27,15 @@ MOST_PACKETS: Final = 20_000
 """Of a step that are compared with laws for probabilities."""
 FEW_EARLY: Final = 20
 """So few packets lost with room do not tell which law they follow."""
+BLURRED: Final = 0.25
+"""Part of the median length at drops by which bursts may hide the lengths that RED averages."""
+BURSTS: Final = 3.0
+"""Bursts within whose length the lengths at the drops of a full queue may differ: one on the air, one
+behind the air, and one that is cut."""
+SHORTEST: Final = 5
+"""Percentile of the lengths at drops that is the shortest; shorter ones are of losses by the air."""
+UNSTEADY: Final = 5.0
+"""Packets by which others' traffic on the quiet path may shift instants."""
 _CODELS: Final[dict[codel.Begin, Kind]] = {
     "rfc": "codel",
     "linux": "codel",
@@ -147,7 +158,25 @@ def _at_random(
             f"queue's length: e^{as_red:.0f} times as likely as by lengths or times."
         )
         return Managed("red", (early, Evidence("red_log_likelihood_gain", says, as_red)), {}, limit)
+    telling = [step for step in steps if tail_drop.early([step], full)[0] >= FEW_EARLY]
+    if telling and all(map(_hides_room, telling)):
+        says = (
+            "Bursts and the traffic of others hide the queue's length: whether these packets found "
+            "room cannot be told."
+        )
+        return Managed("undecided", (early, Evidence("hidden_lengths", says)), {}, limit)
     return Managed("unknown", (early,), {}, limit)
+
+
+def _hides_room(step: Step) -> bool:
+    """Whether a full queue may have had the lengths that were seen at the drops."""
+    lengths = step.waiting[step.lost]
+    spread = float(lengths.max() - np.percentile(lengths, SHORTEST))
+    return bool(
+        step.jitter_packets > UNSTEADY
+        or step.late_packets > BLURRED * float(np.median(lengths))
+        or MOST_JITTER < step.late_packets > spread / BURSTS
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +192,8 @@ def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     """Compare the laws in one step.
 
     Step by step: a controller has not forgotten all of the step before, and beyond its upper
-    threshold RED drops all, in runs that an average, an estimate, does not tell to the packet. Bursts
-    hide the lengths of which RED takes the average.
+    threshold RED drops all, in runs that an average, an estimate, does not tell to the packet. Long
+    bursts hide the lengths of which RED takes the average.
     """
     if tail_drop.early([step], full)[0] < FEW_EARLY:
         return None
@@ -174,7 +203,8 @@ def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     rival = best_rival(step, full)
     pie_gain = as_pie.log_likelihood - max(rival, as_red.log_likelihood)
     red_gain = as_red.log_likelihood - max(rival, as_pie.log_likelihood)
-    is_red = as_red.follows and as_red.drops >= FEW_EARLY and step.blur_packets == 0
+    clear = step.blur_packets <= BLURRED * float(np.median(step.waiting[step.lost]))
+    is_red = as_red.follows and as_red.drops >= FEW_EARLY and clear
     return _Laws(as_pie, pie_gain if as_pie.follows else 0.0, red_gain if is_red else 0.0)
 
 

@@ -98,7 +98,9 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     """Return how flows share. ``sparse_passes``: a sparse flow passed the flood in the sessions."""
     larger, smaller = floods.larger, floods.smaller
     ratio, error = floods.ratio, 0.0
-    if ratio is not None and ratio < TOGETHER and larger.wait_s < WAITING * floods.packet_s:
+    waited = larger.wait_s / floods.packet_s if floods.packet_s > 0 else 0.0
+    # Floods that hardly waited have not filled the path: its rate was larger than it had been.
+    if waited < LEAST_WAITING or (ratio is not None and ratio < TOGETHER and waited < WAITING):
         ratio = None
     if ratio is None:
         if larger.loss < LOSING:
