@@ -25,7 +25,8 @@ def show(json_path: str | None) -> None:
     for device in known:
         console.print()
         console.print(_table(device, most))
-    click.echo("\nKeys that the station has itself stay; docs/explanation/devices.md says which others do.")
+    page = "docs/explanation/devices.md"
+    click.echo(f"\nKeys that the station has itself stay; {page} says which others do.")
 
 
 def _table(device: Device, most: int) -> Table:

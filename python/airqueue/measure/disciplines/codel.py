@@ -219,7 +219,6 @@ def _target(law: Law, step: Step, error_s: float) -> tuple[float, float, float] 
     low, value, high = np.interp([at - near, at, at + near], left, waited)
     # The packet that leaves next may have left the queue already: for its tokens, or into the driver.
     low, value = low - step.packet_s, value - step.packet_s / 2
-    # Where packets leave in bursts, those on their way are counted as waiting.
-    little = value <= LITTLE_PACKETS * step.packet_s or step.blur_packets > 0
+    little = value <= LITTLE_PACKETS * step.packet_s or step.in_bursts
     least = 0.0 if little else max(0.0, low - step.late_packets * step.packet_s)
     return float(max(0.0, value)), float(least), float(high + step.blur_s)

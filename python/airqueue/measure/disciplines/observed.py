@@ -168,6 +168,15 @@ class Step:
         """Time by which bursts, or jitter behind the queue, may hide when packets left."""
         return self.blur_packets * self.packet_s
 
+    @property
+    def in_bursts(self) -> bool:
+        """Whether packets leave in bursts, as from a radio that aggregates.
+
+        In front of the radio a driver then holds packets for more frames, and their wait there looks
+        like a wait in the queue: a target has an upper end only.
+        """
+        return self.late_packets > MOST_JITTER
+
 
 def full_at(steps: Sequence[Step]) -> float | None:
     """Return the length at which the queue was full in any of the steps, in packets.

@@ -48,8 +48,6 @@ UNCERTAIN: Final = 0.05
 SHORT: Final = 0.25
 SHORT_PACKETS: Final = 4.0
 """Of a target below this part of the delays at drops, or so many packet times, an end is known."""
-ON_THEIR_WAY: Final = 4.0
-"""Bursts between queue and air: one on the air and one behind it, each twice `Step.blur_s`."""
 LIKELY: Final = 8.0
 """Log-likelihood below the greatest at the ends of the interval, over all variants. Wilks has 1.92,
 where the law is followed with the device's own delays and not with estimates."""
@@ -96,7 +94,7 @@ def fit(step: Step, full: float | None, idle: float) -> Pie | None:
     near = [t for v, t in likely if v >= value - LIKELY]
     # A delay is known to the packet that leaves; bursts on their way are counted as waiting.
     vague = UNCERTAIN * target + step.packet_s / 2
-    low = max(0.0, min(*near, target - vague) - ON_THEIR_WAY * step.blur_s)
+    low = 0.0 if step.in_bursts else max(0.0, min(*near, target - vague))
     high = max(*near, target + vague)
     # The controller follows the distance from the target: beside long delays a short target is vague.
     short = max(SHORT_PACKETS * step.packet_s, SHORT * float(np.median(step.sojourn_s[step.lost])))
