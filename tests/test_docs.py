@@ -119,7 +119,7 @@ def python_pages() -> Iterator[Path]:
             yield page
 
 
-@pytest.mark.parametrize("page", python_pages(), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [*python_pages()], ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_python_of_the_page_runs(page: Path, tmp_path):
     """The listings of a page run one after the other, in a folder with the examples."""
     (tmp_path / "examples").symlink_to(ROOT / "python" / "airqueue" / "examples")
@@ -142,7 +142,7 @@ def shell_pages() -> Iterator[Path]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", shell_pages(), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [*shell_pages()], ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_shell_of_the_page_runs(page: Path, tmp_path):
     """The listings of a page run one after the other, in a folder with the examples."""
     (tmp_path / "examples").symlink_to(ROOT / "python" / "airqueue" / "examples")

@@ -10,6 +10,7 @@ from test_layers import PACKAGE, imported
 CHANGES_NO_NUMBER = {
     *("files", "provenance", "records", "toml_text", "text"),
     *("description", "description_words", "figures", "lazy", "monitored", "prometheus", "runs"),
+    "callable_module",
 }
 """Modules that packages of kinds use for words, files, types, origins, and who works alone."""
 OF_PACKAGES = {

@@ -171,7 +171,7 @@ def reproduced():
     return [
         Reproduced(Chosen("mesh", item), runs, records(), pictures(), tried=TRIED),
         Reproduced(
-            Chosen("mesh", Item("alloc", "Rules", lambda _: [], real=True)), {}, [alone], ()
+            Chosen("mesh", Item("alloc", "Rules", lambda _: [], exact=True)), {}, [alone], ()
         ),
         Reproduced(
             Chosen("http", Item("table2", "Windows", lambda _: [])), {}, [other], pictures()[1:]

@@ -133,10 +133,10 @@ def test_it_says_where_it_comes_from(pages):
     assert "revision" not in known.facts() and "time it took" not in known.facts()
 
 
-def test_commands_name_item_budget_and_real_time(pages):
+def test_commands_name_item_and_budget_or_exact_runs(pages):
     text = " ".join(pages["mesh.html"].text)
     assert "airqueue reproduce mesh.table3 --budget quick" in text
-    assert "airqueue reproduce mesh.alloc --budget quick --real" in text
+    assert "airqueue reproduce mesh.alloc --exact" in text
 
 
 def test_scenario_files_are_the_scenarios_that_ran(made_up_site):

@@ -22,7 +22,7 @@ INPUTS = st.dictionaries(st.text(max_size=4), PLAIN, max_size=4)
 CHANGES_NO_NUMBER = {
     *("files", "provenance", "text", "toml_text"),
     *("description", "description_words", "figures", "records", "monitored", "lazy"),
-    "runs",
+    *("runs", "callable_module"),
 }
 """What packages of kinds use for words, files and types alone, and for who carries work out."""
 
