@@ -20,13 +20,15 @@ const RUNS: usize = 5;
 type Cell = (&'static str, f64, Value);
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let words: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let cells = cells();
     match &words[..] {
         [] => cells.iter().for_each(table_row),
         [name] => cells.iter().filter(|(known, ..)| known == name).for_each(table_row),
         [name, seconds, ..] => {
-            let (.., described) = cells.iter().find(|(known, ..)| known == name).expect("a network");
+            let (.., described) =
+                cells.iter().find(|(known, ..)| known == name).expect("a network");
             println!("{}", run(described, seconds.parse().expect("seconds")).0);
         }
     }
@@ -119,7 +121,8 @@ fn ax() -> Value {
         json!([{"from": "sta", "to": "receiver", "size": "1500 B"}]),
     );
     let limits = json!({"max_size": "65535 B", "window": 64});
-    cell["mac"] = json!({"aggregation": limits, "lifetime": "86400 s", "edca": {"be": {"txop": "0 us"}}});
+    cell["mac"] =
+        json!({"aggregation": limits, "lifetime": "86400 s", "edca": {"be": {"txop": "0 us"}}});
     cell
 }
 
@@ -139,7 +142,8 @@ fn tcp_downloads() -> Value {
     stations.push(json!({"name": "ap", "position": ["0 m", "0 m"]}));
     for (at, delay) in delays.into_iter().enumerate() {
         let angle = at as f64 * std::f64::consts::PI / 3.0;
-        let place = [libm::cos(angle), libm::sin(angle)].map(|part| format!("{:.9} m", 10.0 * part));
+        let place =
+            [libm::cos(angle), libm::sin(angle)].map(|part| format!("{:.9} m", 10.0 * part));
         let (server, user) = (format!("server{at}"), format!("sta{at}"));
         stations.push(json!({"name": user, "position": place}));
         hosts.push(json!({"name": server, "link": "ap", "rate": "100 Mb/s", "delay": format!("{delay} ms")}));
