@@ -2,9 +2,10 @@
 
     python benches/engine_cost.py CELLS [OTHER_CELLS]
 
-CELLS is the program that `cargo bench -p airqueue-scenario --bench cells --no-run` builds, OTHER_CELLS the same program
-after a change. Valgrind counts the instructions of two runs of different length; their difference has no instructions
-of the start and the warm-up. Counts are exact and do not depend on what else the machine does. Needs `valgrind`.
+CELLS is the program that `cargo bench -p airqueue-scenario --bench cells --no-run` builds,
+OTHER_CELLS the same program after a change. Valgrind counts the instructions of two runs of
+different length; their difference has no instructions of the start and the warm-up. Counts are
+exact and do not depend on what else the machine does. Needs `valgrind`.
 """
 
 from __future__ import annotations
