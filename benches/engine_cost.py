@@ -1,0 +1,71 @@
+"""Instructions of the engine for an attempt to transmit, before and after a change.
+
+    python benches/engine_cost.py CELLS [OTHER_CELLS]
+
+CELLS is the program that `cargo bench -p airqueue-scenario --bench cells --no-run` builds,
+OTHER_CELLS the same program after a change. Valgrind counts the instructions of two runs of
+different length; their difference has no instructions of the start and the warm-up. Counts are
+exact and do not depend on what else the machine does. Needs `valgrind`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+from math import exp, log
+from pathlib import Path
+
+CELLS = {
+    "b10-circle": (1.0, 3.0),
+    "b10-point": (1.0, 3.0),
+    "b50-circle": (1.0, 3.0),
+    "b50-point": (1.0, 3.0),
+    "ax10-circle": (0.2, 0.8),
+    "tcp6": (5.0, 8.0),
+    "chain-close": (3.0, 6.0),
+    "chain-hidden": (3.0, 6.0),
+    "grid100": (0.2, 0.4),
+    "sessions20": (20.0, 60.0),
+}
+"""Simulated seconds of both runs."""
+
+
+def counted(program: str, *words: str) -> tuple[int, int]:
+    """Attempts and instructions of one run."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "callgrind"
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program, *words]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        totals = [line for line in out.read_text().splitlines() if line.startswith("totals:")]
+    return int(run.stdout), int(totals[0].split()[1])
+
+
+def cost(program: str, name: str) -> tuple[int, float]:
+    """Attempts between both ends of the runs of a cell, and instructions for each of them."""
+    short, long = (counted(program, name, f"{seconds:g}") for seconds in CELLS[name])
+    attempts = long[0] - short[0]
+    return attempts, (long[1] - short[1]) / attempts
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description="Instructions for an attempt to transmit.")
+    parser.add_argument("programs", nargs="+", metavar="CELLS", help="the benchmark's program")
+    parser.add_argument("--only", nargs="+", choices=CELLS, default=list(CELLS))
+    arguments = parser.parse_args()
+    ratios = []
+    for name in arguments.only:
+        costs = [cost(program, name) for program in arguments.programs]
+        line = f"{name:14}" + "".join(f"{each:10.0f}" for _, each in costs)
+        if len(costs) > 1:
+            ratios.append(costs[0][1] / costs[-1][1])
+            alike = "" if costs[0][0] == costs[-1][0] else "  other attempts"
+            line += f"  x{ratios[-1]:.2f}{alike}"
+        print(line, flush=True)
+    if len(ratios) > 1:
+        print(f"geometric mean x{exp(sum(map(log, ratios)) / len(ratios)):.2f}")
+
+
+if __name__ == "__main__":
+    main()
