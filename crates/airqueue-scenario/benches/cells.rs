@@ -1,8 +1,10 @@
 //! A fixed set of networks to compare the cost of the engine before and after a change.
 //!
-//! `cargo bench -p airqueue-scenario --bench cells` prints for each network the CPU time of an attempt, the least of
+//! `cargo bench -p airqueue-scenario --bench cells` prints for each network the time of an attempt, the least of
 //! several runs; `-- NAME SECONDS` runs one network for so many simulated seconds and prints its attempts, for a profiler
 //! that counts instructions (`benches/engine_cost.py`).
+
+#![allow(clippy::disallowed_methods)] // it reads the clock
 
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::network::{Network, NetworkSpec};
