@@ -240,6 +240,10 @@ fn a_null_frame_that_nobody_hears() {
 #[test]
 fn a_scan_on_the_air() {
     let mut spec = scanning(true);
+    // Both have packets when the station is back: without backoff they would collide again and again.
+    for station in &mut spec.stations {
+        station.mac = cells::dcf(&spec.radio.phy);
+    }
     let every = Arrivals::Periodic { every: Span::from_millis(30), on_off: None };
     // Never at the same time as a null frame or each other.
     let both = [(0, 1, 7), (1, 0, 17)];
@@ -261,13 +265,13 @@ fn a_scan_on_the_air() {
     };
     let away: Vec<_> = recording.frames.iter().filter(between).collect();
     assert!(away.is_empty(), "{away:?}");
-    // Three or four packets of each kept, from either side.
+    // Four packets that were kept, three that waited at the station, and up to two that come meanwhile; some twice.
     let burst = recording.frames.iter().filter(|of| {
         of.frame.kind == FrameKind::Data
             && of.begins > back
-            && of.begins < back + Span::from_millis(15)
+            && of.begins < back + Span::from_millis(25)
     });
-    assert!((6..=9).contains(&burst.count()));
+    assert!((7..=12).contains(&burst.count()));
 }
 
 /// A station that sleeps need not say that it leaves; its scans are no sleep.
