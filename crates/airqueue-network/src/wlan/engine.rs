@@ -7,6 +7,7 @@ use super::power::Power;
 use super::rates::{Control, Controls};
 use super::record::StationCounters;
 use super::results::Baseline;
+use super::signals::Interferers;
 use super::spec::{WlanError, WlanSpec};
 use super::tap::{SegmentSent, Socket, Tap, TracedMpdu};
 use super::upper::UpperLayer;
@@ -40,6 +41,8 @@ pub enum Event {
     Beacon(u32),
     /// The timer of a station that sleeps expires, by its place among these stations.
     Sleeper(u32),
+    /// An interferer begins a burst, ends one, or may begin one, by its place among the interferers.
+    Interferer(u32),
     /// Backoffs end: the closing event of an instant.
     Grant,
 }
@@ -71,16 +74,22 @@ pub struct Wlan<U: UpperLayer> {
     pub(super) reports: bool,
     /// Beacons, and stations that sleep.
     pub(super) power: Power<U::Event>,
+    /// Whether signals change or there are interferers.
+    examines_signals: bool,
+    /// Sources of energy that is no frame.
+    pub(super) interferers: Interferers<U::Event>,
 }
 
 impl<U: UpperLayer> Wlan<U> {
     /// An idle wireless LAN. Its random streams are those of the MACs (`wifi/backoff/STATION`), of the receivers
     /// (`wifi/errors/STATION`), of the queues (`queue/STATION/CATEGORY`), of rate controls (`rate/FROM/TO`), and of the
-    /// times of beacons (`beacons/STATION`). A network with beacons is to be [started](Self::start).
+    /// times of beacons (`beacons/STATION`), of interferers (`interference/NAME`), and of links that fade (`fading`). A
+    /// network with beacons or interferers is to be [started](Self::start).
     pub fn new(spec: &WlanSpec, upper: U, seed: Seed) -> Result<Wlan<U>, WlanError> {
         spec.check()?;
         let listeners = Listeners::new(spec, seed)?;
         let power = Power::new(spec, listeners.radio.phy.slot(), seed);
+        let pifs = listeners.radio.phy.aifs(1);
         let (mut interfaces, mut first) = (Vec::new(), vec![InterfaceId(0)]);
         for (id, station) in (0..).map(StationId).zip(&spec.stations) {
             let categories = AccessCategory::first(station.queues.len());
@@ -107,6 +116,8 @@ impl<U: UpperLayer> Wlan<U> {
             warm: Baseline::new(stations, queues),
             reports: spec.hops.iter().any(|hop| hop.report.is_some()),
             power,
+            examines_signals: spec.signals.is_used(),
+            interferers: Interferers::new(spec, pifs, seed),
         };
         wlan.add_hops(spec, seed)?;
         Ok(wlan)
@@ -308,6 +319,9 @@ impl<U: UpperLayer> Wlan<U> {
         let ending = self.listeners.end::<TAPPED>(place, now, &mut self.tap);
         let Ending { from, kind, time, .. } = ending;
         self.stations[from.index()].on_sent(kind, time);
+        if self.examines_signals {
+            self.conclude_signals(&ending, now, queue);
+        }
         let frame = self.listeners.macs[from.index()].frame();
         if let Some((outcome, decoded)) = ending.at_receiver {
             self.stations[from.index()].on_outcome(frame, outcome, !decoded, time);
@@ -402,6 +416,7 @@ impl<U: UpperLayer> Wlan<U> {
             Event::End(place) => self.on_end::<false>(place, now, queue),
             Event::Timer(station) => self.on_timer(station, now, queue),
             Event::Beacon(cell) => self.on_beacon_due(cell, queue),
+            Event::Interferer(at) => self.on_interferer(at, queue),
             Event::Sleeper(sleeper) => self.on_sleeper_timer(sleeper, queue),
             Event::PassedUp(station) => self.on_passed_up(station, now),
             Event::Grant => self.on_grants(now, queue),

@@ -2,6 +2,7 @@
 
 use super::power::{BeaconSpec, PowerSaveSpec};
 use super::rates::RateControlSpec;
+use super::signals::SignalsSpec;
 use airqueue_core::Span;
 use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
@@ -78,6 +79,8 @@ pub struct WlanSpec {
     pub beacons: Vec<BeaconSpec>,
     /// The stations that sleep at times.
     pub sleepers: Vec<PowerSaveSpec>,
+    /// Signals that change, and interferers.
+    pub signals: SignalsSpec,
     /// Smallest number of stations that hear and count alike to be simulated together. The value changes only the speed
     /// of the simulation. [`Self::TOGETHER`] is a good choice.
     pub together: usize,
@@ -107,6 +110,8 @@ pub enum WlanError {
     Beacons { station: String, problem: &'static str },
     #[error("sleep of station {station}: {problem}")]
     Sleep { station: String, problem: &'static str },
+    #[error("signals: {problem}")]
+    Signals { problem: &'static str },
     #[error("hop {hop}: {from} and {to} cannot decode each other's frames")]
     OutOfReach { hop: String, from: String, to: String },
     #[error("a queue of station {station} has packets for more than 65536 stations")]
@@ -149,7 +154,8 @@ impl WlanSpec {
             }
         }
         self.hops.iter().try_for_each(|hop| self.check_hop(hop))?;
-        self.check_power()
+        self.check_power()?;
+        self.signals.check(self)
     }
 
     /// For each station, whether a hop leads from or to the station. Other stations never send, and what they hear has
