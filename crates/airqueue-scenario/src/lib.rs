@@ -15,6 +15,7 @@ mod error;
 mod figures;
 mod file;
 mod flows;
+mod interference;
 mod links;
 pub mod live;
 mod mac;
@@ -31,6 +32,7 @@ mod power;
 mod profile;
 mod quantity;
 mod radio_hops;
+mod rate_traces;
 mod rates;
 mod recorders;
 mod renamed;
@@ -41,6 +43,8 @@ mod routes;
 mod scatter;
 mod schema;
 mod shaped;
+mod signal_figures;
+mod signals;
 mod source;
 mod stations;
 mod tcp;
@@ -58,7 +62,7 @@ use airqueue_core::keys::Table;
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Hop, NetworkSpec};
-use airqueue_network::wlan::WlanSpec;
+use airqueue_network::wlan::{SignalsSpec, WlanSpec};
 use airqueue_transport::traffic::Call;
 use airqueue_wifi::medium::{Place, StationId};
 use buffers::Buffers;
@@ -150,10 +154,15 @@ impl Scenario {
             let problem = "it is for TCP, and no flow of TCP goes over the air; leave it out";
             return error::wrong("buffers", problem);
         }
+        let capture = medium.capture.unwrap_or(radio.rules.capture);
+        let interferers = interference::interferers(file, &stations, &medium, capture)?;
+        let (reach, phy) = (&medium.reach, &radio.phy);
+        let signals = signals::signals(file, &stations, phy, reach, medium.thresholds)?;
+        let signals = SignalsSpec { interferers, ..signals };
         let Power { beacons, sleepers } = Power::new(file, &stations, &radio.phy, &medium)?;
         let wires = nodes.wires;
         let processors = stations.processors;
-        let Medium { reach, capture, errors, noise_w, places } = medium;
+        let Medium { reach, capture, errors, noise_w, places, .. } = medium;
         let wlan = WlanSpec {
             radio,
             reach,
@@ -164,6 +173,7 @@ impl Scenario {
             hops,
             beacons,
             sleepers,
+            signals,
             together: WlanSpec::TOGETHER,
         };
         let profile = file.behaviour.profile();
