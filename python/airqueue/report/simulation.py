@@ -28,6 +28,8 @@ _TITLES: Final[dict[Kind, str]] = {
     "stations": "Stations",
     "beacons": "Beacons",
     "sleep": "Sleep",
+    "interference": "Interference",
+    "signals": "Signals",
 }
 _MOST_ROWS: Final = 100
 """Rows of a table; a network may have thousands of stations."""

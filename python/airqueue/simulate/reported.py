@@ -21,9 +21,11 @@ from airqueue.figures import (
     Figures,
     FlowFigures,
     FrameFigures,
+    InterferenceFigures,
     Kind,
     PingFigures,
     QueueFigures,
+    SignalFigures,
     SleepFigures,
     StationFigures,
     Summaries,
@@ -41,6 +43,8 @@ KINDS: Final[Mapping[Kind, str]] = {
     "stations": "station",
     "beacons": "station",
     "sleep": "station",
+    "interference": "source",
+    "signals": "link",
     "queues": "queue",
 }
 """Kind of a named thing -> title of the column of its names."""
@@ -55,6 +59,8 @@ Named = (
     | StationFigures
     | BeaconFigures
     | SleepFigures
+    | InterferenceFigures
+    | SignalFigures
     | QueueFigures
 )
 """Figures of one that has a name."""

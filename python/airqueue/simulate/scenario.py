@@ -17,7 +17,7 @@ from airqueue.files import named
 from airqueue.monitored import Map, Snapshot
 from airqueue.runs import Store, Work, execute
 from airqueue.simulate import overrides as changes
-from airqueue.simulate import renamed
+from airqueue.simulate import recorded, renamed
 from airqueue.simulate.directory import ResultsDirectory
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
@@ -52,11 +52,12 @@ class Scenario:
 
     ``description``: the keys of a scenario file as a dictionary (``docs/simulate.md``). Raises
     ScenarioError that names the key, what was found and what was expected. Warns with
-    RenamedKeyWarning of keys by old names; `Scenario.description` has the new ones.
+    RenamedKeyWarning of keys by old names; `Scenario.description` has the new ones. Records that are
+    files are read from the working directory, and their values are in `Scenario.description`.
     """
 
     def __init__(self, description: Mapping[str, object]) -> None:
-        self._description = described(renamed.current(plain(description)))
+        self._description = described(renamed.current(recorded.whole(plain(description))))
         try:
             self._native = _native.Scenario(json.dumps(self._description))
         except ValueError as error:
@@ -274,11 +275,15 @@ class _Effort:
 
 
 def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the table of a TOML file. Raises OSError, or ScenarioError that says what is wrong."""
+    """Return the table of a TOML file, with the records that it names: files seen from its folder.
+
+    Raises OSError, or ScenarioError that says what is wrong.
+    """
     try:
-        return toml_text.parse(toml_text.read(path))
+        table = toml_text.parse(toml_text.read(path))
     except toml_text.TomlError as error:
         raise ScenarioError(str(error)) from error
+    return recorded.whole(table, os.path.dirname(os.fspath(path)))  # noqa: PTH120 - "-" has none
 
 
 def _is_possible(description: Mapping[str, object]) -> bool:

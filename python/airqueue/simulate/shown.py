@@ -14,9 +14,11 @@ from airqueue.figures import (
     DropFigure,
     FlowFigure,
     FrameFigure,
+    InterferenceFigure,
     MediumFigure,
     PingFigure,
     QueueFigure,
+    SignalFigure,
     SleepFigure,
     StationFigure,
     Summary,
@@ -35,6 +37,8 @@ class _Shown(TypedDict):
     stations: tuple[StationFigure, ...]
     beacons: tuple[BeaconFigure, ...]
     sleep: tuple[SleepFigure, ...]
+    interference: tuple[InterferenceFigure, ...]
+    signals: tuple[SignalFigure, ...]
     medium: tuple[MediumFigure, ...]
 
 
@@ -73,6 +77,8 @@ SHOWN: Final[_Shown] = {
     "stations": ("attempts", "collided_ratio", "airtime_ratio", "busy_ratio"),
     "beacons": ("sent", "skipped", "delay_mean_s", "airtime_ratio", "group_packets"),
     "sleep": ("asleep_ratio", "wake_ups", "beacons_missed", "kept_packets", "dropped_packets"),
+    "interference": ("bursts", "on_ratio", "hit_frames", "hit_lost_ratio"),
+    "signals": ("frames", "lost_ratio", "snr_mean_db", "snr_sd_db"),
     "medium": (
         "throughput_bps",
         "throughput_jain_index",
