@@ -25,6 +25,7 @@
 mod backlog;
 mod changes;
 pub(crate) mod engine;
+mod exchange;
 mod hop;
 mod interface;
 mod listeners;
