@@ -127,8 +127,7 @@ def main() -> None:
     arguments = parser.parse_args()
     budget, site = arguments.budget, arguments.site
     store = Store(site / "runs")
-    exact, known = exact_before([c for c in choose() if c.item.exact], budget, store)
-    chosen = [c for c in choose() if not c.item.exact or c in exact]
+    chosen, known = exact_before(choose(), budget, store)
     reproduced = reproduce(chosen, budget, store, Local(), _show, known=known)
     here = provenance.session()
     origin = Origin(budget, airqueue.__version__, here["date"], here["platform"])

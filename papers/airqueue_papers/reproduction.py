@@ -125,12 +125,15 @@ def missing(chosen: Sequence[Chosen], budget: Budget, store: Store) -> list[Work
 def exact_before(
     chosen: Iterable[Chosen], budget: Budget, store: Store
 ) -> tuple[list[Chosen], dict[str, Any]]:
-    """Return the exact items whose runs were carried out before, and those results not in the store.
+    """Return the items but exact ones never carried out, and exact results that the store lacks.
 
     Results in the store come first; without all of an item's, those of the distribution.
     """
     items, known = [], {}
     for each in chosen:
+        if not each.item.exact:
+            items.append(each)
+            continue
         works = [work for run in each.item.runs(budget).values() for work in run.works()]
         if any(work not in store for work in works if work.kind in measured.KINDS):
             shipped = measured.results(works)

@@ -140,11 +140,9 @@ def campaign(
     are kept, so that a campaign goes on where it was stopped.
     """
     cases = without(chosen)
-    exact = [each for each in (*chosen, *(off for _, off in cases)) if each.item.exact]
-    shown, known = exact_before(exact, budget, store)
-    chosen = [each for each in chosen if not each.item.exact or each in shown]
-    cases = [(of, each) for of, each in cases if not each.item.exact or each in shown]
-    every = [*chosen, *(each for _, each in cases)]
+    every, known = exact_before([*chosen, *(off for _, off in cases)], budget, store)
+    chosen = [each for each in chosen if each in every]
+    cases = [(of, each) for of, each in cases if each in every]
     done = reproduce(every, budget, store, backend, on_progress, known=known)
     whole, off = done[: len(chosen)], done[len(chosen) :]
     judged = {

@@ -17,7 +17,7 @@ import numpy as np
 from airqueue import text
 from airqueue.measure.disciplines import codel, pie, red, tail_drop
 from airqueue.measure.disciplines.likelihood import best_rival
-from airqueue.measure.disciplines.observed import MOST_JITTER, Step, full_at, hard_limit
+from airqueue.measure.disciplines.observed import Step, full_at, hard_limit
 from airqueue.measure.result import Evidence, Parameter
 from airqueue.measure.result import Management as Kind
 
@@ -175,7 +175,7 @@ def _hides_room(step: Step) -> bool:
     return bool(
         step.jitter_packets > UNSTEADY
         or step.late_packets > BLURRED * float(np.median(lengths))
-        or MOST_JITTER < step.late_packets > spread / BURSTS
+        or (step.in_bursts and step.late_packets > spread / BURSTS)
     )
 
 
