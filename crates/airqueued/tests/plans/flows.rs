@@ -19,12 +19,15 @@ def feed(connection):
 while True:
     threading.Thread(target=feed, args=(listening.accept()[0],), daemon=True).start()
 ";
-/// A station that downloads, from an address of its own, until it is killed; the server may begin later.
+/// A station that downloads, from an address of its own, until it is killed; the server may begin later. Its third argument
+/// is its receive buffer in bytes (0: the kernel's).
 const STATION: &str = "
 import socket, sys, time
 family = socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET
 while True:
     connection = socket.socket(family)
+    if int(sys.argv[3]):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(sys.argv[3]))
     connection.bind((sys.argv[1], 0))
     try:
         connection.connect((sys.argv[2], 5001))
@@ -115,8 +118,13 @@ impl Home {
 
     /// A station's address begins to download.
     fn download(&self, address: &str) {
+        self.download_by_window(address, 0);
+    }
+
+    /// A station's address begins to download, with a receive buffer of so many bytes, from which its window follows.
+    fn download_by_window(&self, address: &str, buffer_bytes: u32) {
         let server = if address.contains(':') { "fd01::2" } else { "10.1.0.2" };
-        self.start(&self.station, STATION, &[address, server]);
+        self.start(&self.station, STATION, &[address, server, &buffer_bytes.to_string()]);
     }
 
     /// The flows through an interface, after so many seconds.
@@ -142,12 +150,13 @@ impl Drop for Home {
 #[test]
 fn downloads_are_seen_with_their_rates_and_round_trips() {
     let Some(home) = Home::new() else { return };
-    // 8 Mb/s in a FIFO of 30 packets behind `lan`: a packet waits up to 30 times 1.514 ms. The bucket holds one packet, so
-    // that merged ones are taken apart.
+    // 8 Mb/s in a FIFO of 60 packets behind `lan`. The bucket holds one packet, so that merged ones are taken apart. Linux
+    // offers at most the buffer that a program asked for as its window: 22 packets of each download, 44 of both, so that a
+    // packet waits up to 44 times 1.514 ms and none is lost. With losses nothing says how many acknowledgements are measured.
     home.bed.tc("qdisc add dev lan root handle 1: tbf rate 8mbit burst 1600 limit 3000000");
-    home.bed.tc("qdisc add dev lan parent 1:1 handle 10: pfifo limit 30");
-    home.download("10.2.0.2");
-    home.download("fd02::2");
+    home.bed.tc("qdisc add dev lan parent 1:1 handle 10: pfifo limit 60");
+    home.download_by_window("10.2.0.2", 32_768);
+    home.download_by_window("fd02::2", 32_768);
     home.bed.until("two downloads", PATIENCE, || home.flows("lan", 1)["downloads"] == 2);
     std::thread::sleep(Duration::from_secs(2));
     let look = home.flows("lan", 3);
@@ -162,7 +171,7 @@ fn downloads_are_seen_with_their_rates_and_round_trips() {
         let near = &flow["station_rtt"];
         // veth has no delay; the station's processor may be late.
         assert!(near["least_s"].as_f64().unwrap() < 0.005, "{flow:#}");
-        // One in each round trip at least, of 60 ms at most; half of them where packets are lost.
+        // One in each round trip, of 67 ms at most; half of them, should the machine be late.
         assert!(near["samples"].as_u64() >= Some(25), "{flow:#}");
     }
     // At the uplink what leaves goes to the server, whose data bring acknowledgements after their wait in the FIFO.
@@ -171,7 +180,7 @@ fn downloads_are_seen_with_their_rates_and_round_trips() {
         let [server, waits] = ["station_rtt", "far_rtt"].map(|half| &flow[half]);
         assert!(server["least_s"].as_f64().unwrap() < 0.005, "{flow:#}");
         let wait_s = waits["smoothed_s"].as_f64().unwrap();
-        assert!((0.01..0.06).contains(&wait_s), "{flow:#}");
+        assert!((0.01..0.09).contains(&wait_s), "{flow:#}");
         for half in [server, waits] {
             assert!(half["samples"].as_u64() >= Some(25), "{flow:#}");
         }
