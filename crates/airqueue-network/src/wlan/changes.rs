@@ -3,6 +3,7 @@
 use super::engine::Wlan;
 use super::hop::Hop;
 use super::interface::counted;
+use super::listeners::Away;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
@@ -157,7 +158,7 @@ impl<U: UpperLayer> Wlan<U> {
     ///
     /// If the station does not exist.
     pub fn set_away(&mut self, station: StationId, away: bool, queue: &mut EventQueue<U::Event>) {
-        self.listeners.set_away(station, away);
+        self.listeners.set_away(station, Away::ByChange, away, queue.now());
         if !away {
             let (first, end) = (self.first[station.index()], self.first[station.index() + 1]);
             (first.0..end.0).map(InterfaceId).for_each(|interface| self.fill(interface, queue));

@@ -1,5 +1,6 @@
 //! The engine of the link layer: its state, its events, and how each event is handled.
 
+use super::absence::Absences;
 use super::hop::Hop;
 use super::interface::{Interface, Neighbours};
 use super::listeners::{Ending, Listeners};
@@ -40,6 +41,8 @@ pub enum Event {
     Beacon(u32),
     /// The timer of a station that sleeps expires, by its place among these stations.
     Sleeper(u32),
+    /// A station is to leave or to come back, by its place among the stations with absences.
+    Absence(u32),
     /// Backoffs end: the closing event of an instant.
     Grant,
 }
@@ -71,12 +74,15 @@ pub struct Wlan<U: UpperLayer> {
     pub(super) reports: bool,
     /// Beacons, and stations that sleep.
     pub(super) power: Power<U::Event>,
+    /// Stations that scan, or go out of reach now and then.
+    pub(super) absences: Absences<U::Event>,
 }
 
 impl<U: UpperLayer> Wlan<U> {
     /// An idle wireless LAN. Its random streams are those of the MACs (`wifi/backoff/STATION`), of the receivers
     /// (`wifi/errors/STATION`), of the queues (`queue/STATION/CATEGORY`), of rate controls (`rate/FROM/TO`), and of the
-    /// times of beacons (`beacons/STATION`). A network with beacons is to be [started](Self::start).
+    /// times of beacons (`beacons/STATION`) and absences (`absences/STATION`). A network with beacons or absences is to be
+    /// [started](Self::start).
     pub fn new(spec: &WlanSpec, upper: U, seed: Seed) -> Result<Wlan<U>, WlanError> {
         spec.check()?;
         let listeners = Listeners::new(spec, seed)?;
@@ -107,6 +113,7 @@ impl<U: UpperLayer> Wlan<U> {
             warm: Baseline::new(stations, queues),
             reports: spec.hops.iter().any(|hop| hop.report.is_some()),
             power,
+            absences: Absences::new(spec, seed),
         };
         wlan.add_hops(spec, seed)?;
         Ok(wlan)
@@ -160,6 +167,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.timers[station.index()].set(Some(at), queue);
         if self.power.is_used() {
             self.reconsider(station, now);
+            self.leave_if_due(station, queue);
         }
     }
 
@@ -403,6 +411,7 @@ impl<U: UpperLayer> Wlan<U> {
             Event::Timer(station) => self.on_timer(station, now, queue),
             Event::Beacon(cell) => self.on_beacon_due(cell, queue),
             Event::Sleeper(sleeper) => self.on_sleeper_timer(sleeper, queue),
+            Event::Absence(absence) => self.on_absence_timer(absence, queue),
             Event::PassedUp(station) => self.on_passed_up(station, now),
             Event::Grant => self.on_grants(now, queue),
             Event::Wakeup(interface) => self.feed(interface, now, queue),

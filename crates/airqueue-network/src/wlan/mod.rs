@@ -22,6 +22,7 @@
 //! that every frame passes through are force-inlined: left to itself the compiler makes calls of them, which are 6 to 8
 //! % of all instructions.
 
+mod absence;
 mod backlog;
 mod changes;
 pub(crate) mod engine;
@@ -38,6 +39,7 @@ mod spec;
 pub mod tap;
 mod upper;
 
+pub use absence::{AbsenceCounters, AbsenceKind, AbsenceSpec};
 pub use engine::{COUNTING, Event, INPUT, Wlan};
 pub use listeners::snr;
 pub use power::{BeaconCounters, BeaconSpec, PowerSaveSpec, SleepCounters, WakeUp};

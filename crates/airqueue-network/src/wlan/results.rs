@@ -46,10 +46,11 @@ impl<U: UpperLayer> Wlan<U> {
         }
         self.stations.fill(StationCounters::default());
         self.power.start_counting(now);
+        self.absences.start_counting(now);
         self.warm.since = now;
         for (station, mac) in (0..).map(StationId).zip(&self.listeners.macs) {
             self.warm.access[station.index()] = AccessCategory::ALL.map(|ac| mac.counters(ac));
-            self.warm.busy[station.index()] = self.listeners.busy_ever(station, now);
+            self.warm.busy[station.index()] = self.busy_ever(station, now);
         }
     }
 
@@ -93,12 +94,13 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// How long, from time zero to `now`, a station has sensed frames or transmitted.
     pub fn busy_ever(&self, station: StationId, now: Time) -> Span {
-        self.listeners.busy_ever(station, now)
+        // The MAC of a station on another channel finds the medium busy.
+        self.listeners.busy_ever(station, now) - self.absences.off_channel_ever(station, now)
     }
 
     /// How long, from the start of counting to `now`, a station has sensed frames or transmitted.
     pub fn busy(&self, station: StationId, now: Time) -> Span {
-        self.listeners.busy_ever(station, now) - self.warm.busy[station.index()]
+        self.busy_ever(station, now) - self.warm.busy[station.index()]
     }
 
     /// Packets that a MAC has in hand and that their receiver has not passed up.

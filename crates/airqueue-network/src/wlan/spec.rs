@@ -1,5 +1,6 @@
 //! The description of a wireless LAN, and the checks before it runs.
 
+use super::absence::AbsenceSpec;
 use super::power::{BeaconSpec, PowerSaveSpec};
 use super::rates::RateControlSpec;
 use airqueue_core::Span;
@@ -78,6 +79,8 @@ pub struct WlanSpec {
     pub beacons: Vec<BeaconSpec>,
     /// The stations that sleep at times.
     pub sleepers: Vec<PowerSaveSpec>,
+    /// The stations that scan, or go out of reach now and then.
+    pub absences: Vec<AbsenceSpec>,
     /// Smallest number of stations that hear and count alike to be simulated together. The value changes only the speed
     /// of the simulation. [`Self::TOGETHER`] is a good choice.
     pub together: usize,
@@ -107,6 +110,8 @@ pub enum WlanError {
     Beacons { station: String, problem: &'static str },
     #[error("sleep of station {station}: {problem}")]
     Sleep { station: String, problem: &'static str },
+    #[error("absences of station {station}: {problem}")]
+    Absence { station: String, problem: &'static str },
     #[error("hop {hop}: {from} and {to} cannot decode each other's frames")]
     OutOfReach { hop: String, from: String, to: String },
     #[error("a queue of station {station} has packets for more than 65536 stations")]
@@ -149,7 +154,8 @@ impl WlanSpec {
             }
         }
         self.hops.iter().try_for_each(|hop| self.check_hop(hop))?;
-        self.check_power()
+        self.check_power()?;
+        self.check_absences()
     }
 
     /// For each station, whether a hop leads from or to the station. Other stations never send, and what they hear has

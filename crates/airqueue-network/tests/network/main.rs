@@ -15,6 +15,7 @@ mod pcap_records;
 mod queueing_theory;
 mod random_networks;
 mod random_routes;
+mod wlan_absences;
 mod wlan_allocations;
 mod wlan_ampdu;
 mod wlan_answers;

@@ -19,7 +19,7 @@ pub const PHONE: StationId = StationId(1);
 /// 100 time units.
 pub const INTERVAL: Span = Span::from_micros(102_400);
 const BEACON_BYTES: u32 = 300;
-const PACKET: u32 = 1000;
+pub const PACKET: u32 = 1000;
 
 /// PIFS without backoff, as many access points send beacons.
 pub fn at_once(radio: &Radio) -> CategoryConfig {
@@ -54,7 +54,7 @@ pub fn sleeper(radio: &Radio, station: StationId, wake_up: WakeUp) -> PowerSaveS
 }
 
 /// An 802.11b access point with beacons, and stations without flows.
-fn quiet(stations: usize) -> CellSpec {
+pub fn quiet(stations: usize) -> CellSpec {
     let radio = b();
     let macs = vec![dcf(&radio.phy); stations + 1];
     let beacons = vec![beacons(&radio)];
@@ -62,14 +62,14 @@ fn quiet(stations: usize) -> CellSpec {
 }
 
 /// Packets of [`PACKET`] bytes at 11 Mb/s.
-fn packets(spec: &CellSpec, from: u32, to: u32, arrivals: Arrivals, start: Time) -> Flow {
+pub fn packets(spec: &CellSpec, from: u32, to: u32, arrivals: Arrivals, start: Time) -> Flow {
     let fast = rate(&spec.radio.phy, 11);
     let source = SourceSpec { arrivals, size_bytes: PACKET, start, stop: Time::MAX };
     Flow { source, ..saturated(from, to, AccessCategory::FIRST, fast, PACKET) }
 }
 
 /// Without backoff: the time of every frame is known.
-fn without_backoff(spec: &mut CellSpec) {
+pub fn without_backoff(spec: &mut CellSpec) {
     for station in &mut spec.stations {
         let category = &mut station.mac.categories[0];
         (category.w_min, category.w_max) = (1, 1);
@@ -79,7 +79,7 @@ fn without_backoff(spec: &mut CellSpec) {
     }
 }
 
-fn run(spec: &CellSpec, seed: u64, seconds: i64) -> Simulation<Network> {
+pub fn run(spec: &CellSpec, seed: u64, seconds: i64) -> Simulation<Network> {
     let mut sim = spec.start(Seed(seed));
     sim.run_until(cells::at(seconds));
     sim
@@ -95,7 +95,7 @@ fn exchange(spec: &CellSpec) -> Span {
     phy.airtime(fast, PACKET + cells::DCF_OVERHEAD) + phy.sifs() + phy.ack(phy.response_rate(fast))
 }
 
-fn seconds(span: Span) -> f64 {
+pub fn seconds(span: Span) -> f64 {
     span.as_secs_f64()
 }
 

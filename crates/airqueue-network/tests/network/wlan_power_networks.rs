@@ -1,4 +1,4 @@
-//! Random cells with beacons and stations that sleep.
+//! Random cells with beacons, and stations that sleep, scan, and go out of reach.
 
 use crate::cells;
 use crate::cells::{CellSpec, DCF_OVERHEAD, EDCA_OVERHEAD, Flow, cell, dcf, edca, rate, saturated};
@@ -7,7 +7,7 @@ use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::wlan::tap::Recording;
-use airqueue_network::wlan::{BeaconSpec, PowerSaveSpec, WakeUp};
+use airqueue_network::wlan::{AbsenceKind, AbsenceSpec, BeaconSpec, PowerSaveSpec, WakeUp};
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
@@ -29,6 +29,54 @@ struct Station {
     down: u64,
     up: u64,
     category: usize,
+    absence: Option<Absence>,
+}
+
+/// What a station does while it is absent, when first, and for how long each time.
+#[derive(Clone, Copy, Debug)]
+struct Absence {
+    kind: AbsenceKind,
+    first: Span,
+    period: Span,
+    jitter: Span,
+    lasts: Span,
+}
+
+fn absences() -> impl Strategy<Value = Option<Absence>> {
+    let scan = (1u32..4, 0i64..80, any::<bool>()).prop_map(|(channels, home, tells)| {
+        AbsenceKind::Scan { channels, home: Span::from_millis(home), tells }
+    });
+    let kind = prop_oneof![Just(AbsenceKind::OutOfReach), scan];
+    let times = (0i64..700_000, 500i64..900, 0i64..40, 100i64..80_000);
+    prop::option::of((kind, times).prop_map(|(kind, (first, period, jitter, lasts))| Absence {
+        kind,
+        first: Span::from_micros(first),
+        period: Span::from_millis(period),
+        jitter: Span::from_millis(jitter),
+        lasts: Span::from_micros(lasts),
+    }))
+}
+
+/// Of stations that send beacons: they tell nobody.
+fn scans() -> impl Strategy<Value = Option<Absence>> {
+    absences().prop_map(|of| {
+        let silent = |kind| match kind {
+            AbsenceKind::Scan { channels, home, .. } => {
+                AbsenceKind::Scan { channels, home, tells: false }
+            }
+            AbsenceKind::OutOfReach => {
+                AbsenceKind::Scan { channels: 1, home: Span::ZERO, tells: false }
+            }
+        };
+        of.map(|of| Absence { kind: silent(of.kind), ..of })
+    })
+}
+
+impl Absence {
+    fn of(&self, station: StationId) -> AbsenceSpec {
+        let &Absence { kind, first, period, jitter, lasts } = self;
+        AbsenceSpec { station, kind, first: Some(first), period, jitter, lasts }
+    }
 }
 
 fn stations() -> impl Strategy<Value = Vec<Station>> {
@@ -38,10 +86,17 @@ fn stations() -> impl Strategy<Value = Vec<Station>> {
         (1i64..200).prop_map(|ms| Some(WakeUp::Null { timeout: Span::from_millis(ms) })),
     ];
     let rates = prop_oneof![Just(0u64), 1u64..300];
-    let station = (wake_up, 1u32..4, any::<bool>(), rates.clone(), rates, 0usize..4);
-    let station = station.prop_map(|(sleeps, listen_interval, dtims, down, up, category)| {
-        Station { sleeps, listen_interval, dtims, down, up, category }
-    });
+    let station = (wake_up, 1u32..4, any::<bool>(), rates.clone(), rates, 0usize..4, absences());
+    let station =
+        station.prop_map(|(sleeps, listen_interval, dtims, down, up, category, absence)| Station {
+            sleeps,
+            listen_interval,
+            dtims,
+            down,
+            up,
+            category,
+            absence,
+        });
     prop::collection::vec(station, 1..6)
 }
 
@@ -61,6 +116,7 @@ fn layer(aggregates: bool, behaviour: Behaviour) -> (Radio, MacConfig, u32) {
 
 fn network(
     stations: &[Station],
+    of_ap: Option<Absence>,
     to_all: u64,
     (aggregates, behaviour): (bool, Behaviour),
 ) -> CellSpec {
@@ -85,10 +141,11 @@ fn network(
     for station in &mut spec.stations {
         station.queues.fill(QueueSpec::new(Limit::Packets(5)));
     }
-    let mut of_ap = beacons(&spec.radio);
-    (of_ap.first, of_ap.buffer_packets) = (None, 3);
-    of_ap.group_buffer_packets = 4;
-    spec.beacons = vec![of_ap];
+    let mut sends = beacons(&spec.radio);
+    (sends.first, sends.buffer_packets) = (None, 3);
+    sends.group_buffer_packets = 4;
+    spec.beacons = vec![sends];
+    spec.absences.extend(of_ap.map(|absence| absence.of(AP)));
     let flow = |from: u32, to: u32, kbps: u64, category: usize| {
         let ac = AccessCategory::at(if aggregates { category } else { 0 });
         let mut flow = saturated(from, to, ac, fast, 700);
@@ -101,6 +158,13 @@ fn network(
             let dozes = sleeper(&spec.radio, StationId(id), wake_up);
             let (listen_interval, dtims) = (of.listen_interval, of.dtims);
             spec.sleepers.push(PowerSaveSpec { listen_interval, dtims, ..dozes });
+        }
+        if let Some(absence) = of.absence {
+            spec.absences.push(absence.of(StationId(id)));
+            if of.sleeps.is_none() && matches!(absence.kind, AbsenceKind::Scan { tells: true, .. })
+            {
+                spec.sleepers.push(sleeper(&spec.radio, StationId(id), WakeUp::Awake));
+            }
         }
         if of.down > 0 {
             spec.flows.push(flow(0, id, of.down, of.category));
@@ -138,15 +202,15 @@ fn counts(model: &Network, flows: usize) -> Vec<[u64; 5]> {
 proptest! {
     #![proptest_config(crate::random_networks::cases(150))]
 
-    /// At any time offered = delivered + dropped + given up + in transit. Power save loses nothing but what its buffers
-    /// have no room for: once sources are silent and all beacons have been heard, every packet has been delivered or
+    /// At any time offered = delivered + dropped + given up + in transit. Power save and absences lose nothing but what the
+    /// buffers have no room for, if nobody gives up: once sources are silent and all beacons have been heard, every packet has been delivered or
     /// dropped, and the packets given up are those that the buffers dropped.
     #[test]
     fn power_save_loses_nothing_but_what_its_buffers_drop(
-        stations in stations(), to_all in prop_oneof![Just(0u64), 1u64..60],
+        stations in stations(), ap in scans(), to_all in prop_oneof![Just(0u64), 1u64..60],
         layer in behaviours(), seed: u64, stop_ms in 1i64..2500,
     ) {
-        let spec = network(&stations, to_all, layer);
+        let spec = network(&stations, ap, to_all, layer);
         let mut sim = spec.start(Seed(seed));
         sim.run_until(Time::ZERO + Span::from_millis(stop_ms));
         for [offered, delivered, dropped, given_up, left] in counts(&sim.model, spec.flows.len()) {
@@ -163,8 +227,11 @@ proptest! {
             unheard += if flow.to == AP && flow.from == AP { given_up } else { 0 };
         }
         let wlan = sim.model.wlan();
-        let slept = spec.sleepers.iter().map(|of| wlan.sleep(of.station, sim.now()).unwrap());
-        let full: u64 = slept.map(|of| of.dropped).sum();
+        let dropped = |of: &PowerSaveSpec| match of.wake_up {
+            WakeUp::Awake => wlan.absence(of.station, sim.now()).unwrap().dropped,
+            _ => wlan.sleep(of.station, sim.now()).unwrap().dropped,
+        };
+        let full: u64 = spec.sleepers.iter().map(dropped).sum();
         prop_assert_eq!(lost - unheard, full);
         prop_assert!(unheard >= wlan.beacons(AP).unwrap().group_dropped);
         let beacons = wlan.beacons(AP).unwrap();
@@ -175,9 +242,9 @@ proptest! {
     /// How many stations are simulated together, and whether a tap listens, changes nothing.
     #[test]
     fn how_stations_are_simulated_changes_nothing(
-        stations in stations(), to_all in 0u64..60, layer in behaviours(), seed: u64,
+        stations in stations(), ap in scans(), to_all in 0u64..60, layer in behaviours(), seed: u64,
     ) {
-        let spec = network(&stations, to_all, layer);
+        let spec = network(&stations, ap, to_all, layer);
         let run = |together: usize, tapped: bool| {
             let mut sim = CellSpec { together, ..spec.clone() }.start(Seed(seed));
             if tapped {
@@ -189,7 +256,13 @@ proptest! {
                 spec.sleepers.iter().map(|of| wlan.sleep(of.station, sim.now())).collect();
             let of_stations: Vec<_> =
                 (0..spec.stations.len() as u32).map(|at| *wlan.station(StationId(at))).collect();
-            (counts(&sim.model, spec.flows.len()), slept, wlan.beacons(AP), of_stations)
+            let absent: Vec<_> =
+                spec.absences.iter().map(|of| wlan.absence(of.station, sim.now())).collect();
+            let busy: Vec<_> = (0..spec.stations.len() as u32)
+                .map(|at| wlan.busy_ever(StationId(at), sim.now()))
+                .collect();
+            let counts = counts(&sim.model, spec.flows.len());
+            (counts, slept, absent, wlan.beacons(AP), of_stations, busy)
         };
         let alone = run(usize::MAX, false);
         prop_assert_eq!(&run(2, false), &alone);

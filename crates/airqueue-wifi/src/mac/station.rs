@@ -123,6 +123,26 @@ impl Mac {
         self.view.end_sensing(now)
     }
 
+    /// Whether the station is in no exchange, its own or another's.
+    #[inline]
+    pub fn is_between_exchanges(&self) -> bool {
+        self.state == State::Idle && self.done == 0
+    }
+
+    /// The radio leaves the channel between two exchanges: until [`Self::come_back`] the station sends nothing, and what
+    /// it has in hand waits with the backoff that is left. [`Self::busy_time`] counts the absence.
+    pub fn leave_channel(&mut self, now: Time, radio: &Radio) {
+        debug_assert!(self.is_between_exchanges(), "an exchange goes on: {:?}", self.state);
+        if self.view.begin_absence(now) {
+            self.freeze(now, radio);
+        }
+    }
+
+    /// The radio is back on the channel. [`Self::settle`] is due.
+    pub fn come_back(&mut self, now: Time) {
+        self.view.end_sensing(now);
+    }
+
     /// A frame that makes the medium busy begins at a station that never sends or receives data: only
     /// [`Self::busy_time`] is kept.
     #[inline]

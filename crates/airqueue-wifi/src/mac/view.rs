@@ -147,6 +147,17 @@ impl View {
         !self.frozen && self.grant > self.noticed
     }
 
+    /// The radio leaves the channel. Until it comes back, which is [`Self::end_sensing`], the medium counts as busy, and
+    /// the radio notices so at once. True if counters are to be frozen now.
+    pub(super) fn begin_absence(&mut self, now: Time) -> bool {
+        if self.sensed == 0 {
+            self.begin_busy(now);
+        }
+        self.noticed = now;
+        self.sensed += 1;
+        !self.frozen
+    }
+
     /// As above, for a frame of which only the busy time matters.
     #[inline]
     pub(super) fn begin_watching(&mut self, now: Time) {

@@ -38,6 +38,24 @@ use hearing::{Alone, Hearing, ListenerTable, OnAirNow, Tables};
 use on_air::FramesOnAir;
 use rx_end::RxEnds;
 
+/// What takes a station out of reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Away {
+    /// A change of the network.
+    ByChange = 1,
+    /// A scan, or another absence of the station's own.
+    OfItself = 2,
+}
+
+/// Whether a station is in reach of others.
+#[derive(Clone, Copy, Debug)]
+struct Reachable {
+    /// What takes the station out of reach, one bit each ([`Away`]).
+    hindrances: u8,
+    /// Since when it is in reach, if it is.
+    since: Time,
+}
+
 /// All stations of a wireless LAN (see the [module](self)).
 #[derive(Debug)]
 pub(super) struct Listeners {
@@ -61,7 +79,7 @@ pub(super) struct Listeners {
     /// Whether stations that hear and count alike are simulated as one.
     together: bool,
     /// Whether each station is out of reach of all others; empty if no station ever was.
-    away: Vec<bool>,
+    away: Vec<Reachable>,
     /// Since when each station is awake; [`Time::MAX`]: it sleeps. Empty if no station ever sleeps.
     awake_from: Vec<Time>,
 }
@@ -255,16 +273,30 @@ impl Listeners {
         self.listeners.replace(table, used);
     }
 
-    /// A station goes out of reach of all others, or comes back.
-    pub(super) fn set_away(&mut self, station: StationId, away: bool) {
-        self.away.resize(self.macs.len(), false);
-        self.away[station.index()] = away;
+    /// A station goes out of reach of all others, or comes back, now.
+    pub(super) fn set_away(&mut self, station: StationId, of: Away, away: bool, now: Time) {
+        self.away.resize(self.macs.len(), Reachable { hindrances: 0, since: Time::ZERO });
+        let reachable = &mut self.away[station.index()];
+        let before = reachable.hindrances;
+        reachable.hindrances = if away { before | of as u8 } else { before & !(of as u8) };
+        if before != 0 && reachable.hindrances == 0 {
+            reachable.since = now;
+        }
     }
 
     /// Whether a station is out of reach of all others.
     #[inline]
     pub(super) fn is_away(&self, station: StationId) -> bool {
-        !self.away.is_empty() && self.away[station.index()]
+        !self.away.is_empty() && self.away[station.index()].hindrances != 0
+    }
+
+    /// Whether a station has been in reach since `begins`, the beginning of a frame.
+    #[inline]
+    pub(super) fn is_here_since(&self, station: StationId, begins: Time) -> bool {
+        self.away.is_empty() || {
+            let reachable = &self.away[station.index()];
+            reachable.hindrances == 0 && reachable.since <= begins
+        }
     }
 
     /// From now on stations may sleep at times. All are awake at `now`.
@@ -277,11 +309,10 @@ impl Listeners {
         self.awake_from[station.index()] = if awake { now } else { Time::MAX };
     }
 
-    /// Whether a station can decode a frame that began at `begins`: the station has been awake since, and is not out of
-    /// reach.
+    /// Whether a station can decode a frame that began at `begins`: the station has been awake and in reach since.
     #[inline]
     pub(super) fn is_listening(&self, station: StationId, begins: Time) -> bool {
-        !self.is_away(station)
+        self.is_here_since(station, begins)
             && (self.awake_from.is_empty() || self.awake_from[station.index()] <= begins)
     }
 

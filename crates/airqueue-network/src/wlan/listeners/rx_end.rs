@@ -128,7 +128,8 @@ impl Listeners {
     ) -> bool {
         // What others make of a frame that does not concern them changes nothing for a station out of reach or asleep.
         if station == ending.to
-            && (self.is_away(ending.from) || !self.is_listening(station, ending.begins))
+            && (!self.is_here_since(ending.from, ending.begins)
+                || !self.is_listening(station, ending.begins))
         {
             return false;
         }

@@ -13,7 +13,7 @@ use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
 impl<U: UpperLayer> Wlan<U> {
-    /// Schedules the first beacons. To be called once, at time zero.
+    /// Schedules the first beacons and absences. To be called once, at time zero.
     pub fn start(&mut self, queue: &mut EventQueue<U::Event>) {
         for (at, cell) in (0..).zip(&self.power.cells) {
             queue.schedule(cell.next, INPUT, Event::Beacon(at).into());
@@ -24,6 +24,7 @@ impl<U: UpperLayer> Wlan<U> {
             self.set_sleeper_timer(at, queue);
             self.reconsider(station, queue.now());
         }
+        self.start_absences(queue);
     }
 
     /// A beacon is due.
@@ -39,7 +40,7 @@ impl<U: UpperLayer> Wlan<U> {
             self.listen(member, dtim, queue);
         }
         let cell = &mut self.power.cells[at];
-        if cell.due.is_some() {
+        if cell.due.is_some() || self.absences.is_off_channel(cell.spec.station) {
             cell.counters.skipped += 1;
             return;
         }

@@ -9,7 +9,8 @@ pub struct BeaconCounters {
     pub sent: u64,
     /// Beacons that began more than a slot after their TBTT.
     pub delayed: u64,
-    /// Beacons that were not sent because an earlier beacon still waited at their TBTT.
+    /// Beacons that were not sent because at their TBTT an earlier beacon still waited, or the access point was on other
+    /// channels.
     pub skipped: u64,
     /// Time from the TBTT to the beginning of the beacon, sum of all.
     pub delay: Span,

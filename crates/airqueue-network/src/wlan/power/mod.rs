@@ -8,7 +8,7 @@
 //! Beacons, null frames and PS-Polls are packets in an access category of their own of the MAC
 //! ([`Mac::management`](airqueue_wifi::mac::Mac::management)), one at a time. A sleeping station decodes nothing.
 //!
-//! A network without beacons has none of this: [`Power::is_used`] is false.
+//! A network without beacons, absences and frames to all stations has none of this: [`Power::is_used`] is false.
 
 mod access_point;
 mod beacons;
@@ -109,7 +109,7 @@ struct Sleeper<E> {
 /// The beacons and the sleep of a network.
 #[derive(Debug)]
 pub(super) struct Power<E> {
-    /// One for each station; empty in a network without beacons.
+    /// One for each station; empty in a network without beacons, absences and frames to all stations.
     roles: Vec<Role>,
     cells: Vec<Cell>,
     sleepers: Vec<Sleeper<E>>,
@@ -122,7 +122,8 @@ impl<E: Copy + From<Event>> Power<E> {
     /// All stations are awake.
     pub(super) fn new(spec: &WlanSpec, slot: Span, seed: Seed) -> Power<E> {
         let mut roles = Vec::new();
-        if spec.beacons.is_empty() && !spec.hops.iter().any(|hop| hop.to_all) {
+        let quiet = spec.beacons.is_empty() && spec.absences.is_empty();
+        if quiet && !spec.hops.iter().any(|hop| hop.to_all) {
             let (cells, sleepers, heard) = (Vec::new(), Vec::new(), Vec::new());
             return Power { roles, cells, sleepers, heard, slot };
         }
@@ -153,7 +154,7 @@ impl<E: Copy + From<Event>> Power<E> {
         Power { roles, cells, sleepers, heard: Vec::new(), slot }
     }
 
-    /// Whether there are beacons or frames to all stations in the network.
+    /// Whether there are beacons, absences or frames to all stations in the network.
     #[inline(always)]
     pub(super) fn is_used(&self) -> bool {
         !self.roles.is_empty()
@@ -225,9 +226,18 @@ impl<E: Copy + From<Event>> Power<E> {
         self.cell_of(station).map(|cell| self.cells[cell].counters)
     }
 
+    /// Packets that were kept for a station, and those among them that the buffer had no room for.
+    pub(super) fn kept_for(&self, station: StationId) -> (u64, u64) {
+        let counters = self.sleeper_of(station).map(|at| self.sleepers[at].counters);
+        counters.map_or((0, 0), |counters| (counters.kept, counters.dropped))
+    }
+
     /// The counters of a station's sleep up to `now`, if the station sleeps.
     pub(super) fn sleep(&self, station: StationId, now: Time) -> Option<SleepCounters> {
         let sleeper = &self.sleepers[self.sleeper_of(station)?];
+        if sleeper.spec.wake_up == WakeUp::Awake {
+            return None;
+        }
         let (mut counters, mut wakefulness) = (sleeper.counters, sleeper.wakefulness);
         wakefulness.count(&mut counters, now);
         Some(counters)

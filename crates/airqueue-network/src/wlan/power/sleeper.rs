@@ -19,7 +19,7 @@ impl<U: UpperLayer> Wlan<U> {
         let number = self.power.cells[sleeper.cell as usize].number - 1;
         let due = number.is_multiple_of(u64::from(sleeper.spec.listen_interval))
             || dtim && sleeper.spec.dtims;
-        if !due {
+        if !due || self.absences.is_off_channel(sleeper.spec.station) {
             return;
         }
         sleeper.awaits_group = false;
@@ -36,6 +36,7 @@ impl<U: UpperLayer> Wlan<U> {
         let Some(at) = self.power.sleeper_of(station) else { return };
         let sleeper = &mut self.power.sleepers[at];
         let awake = sleeper.active
+            || self.absences.is_off_channel(station)
             || sleeper.listens_until < Time::MAX
             || sleeper.awaits_group
             || sleeper.awaits_answer
@@ -127,13 +128,64 @@ impl<U: UpperLayer> Wlan<U> {
         let sleeper = &mut self.power.sleepers[at];
         sleeper.request = None;
         match content {
+            // The station leaves the channel, whatever its access point has heard.
+            Content::Sleep if self.absences.is_leaving(station) => {
+                sleeper.active = false;
+                self.on_told_of_leaving(station, acknowledged);
+            }
             // Data that have come meanwhile say that the station is awake.
             Content::Sleep if acknowledged => sleeper.active = holds_data,
             Content::Poll if !acknowledged => sleeper.awaits_answer = false,
             _ => {}
         }
-        sleeper.activity = queue.now();
+        self.power.sleepers[at].activity = queue.now();
         self.set_sleeper_timer(at, queue);
+    }
+
+    /// Whether a station that is about to leave its channel has told its access point, which believes that the station
+    /// sleeps; else the station tells it.
+    pub(in crate::wlan) fn has_told_of_leaving(
+        &mut self,
+        station: StationId,
+        queue: &mut EventQueue<U::Event>,
+    ) -> bool {
+        let Some(at) = self.power.sleeper_of(station) else { return true };
+        let sleeper = &self.power.sleepers[at];
+        if sleeper.request.is_some() || sleeper.awaits_answer {
+            return false;
+        }
+        if sleeper.active {
+            self.request(at, Content::Sleep, false, queue.now());
+        }
+        !self.power.sleepers[at].active
+    }
+
+    /// A station that leaves its channel waits for no beacon any more.
+    pub(in crate::wlan) fn stop_listening(
+        &mut self,
+        station: StationId,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        if let Some(at) = self.power.sleeper_of(station) {
+            let sleeper = &mut self.power.sleepers[at];
+            (sleeper.listens_until, sleeper.awaits_group) = (Time::MAX, false);
+            self.set_sleeper_timer(at, queue);
+        }
+    }
+
+    /// A station that has told its access point that it leaves is back on its channel: what the access point has kept
+    /// may come.
+    pub(in crate::wlan) fn tell_of_return(
+        &mut self,
+        station: StationId,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        if let Some(at) = self.power.sleeper_of(station) {
+            let sleeper = &mut self.power.sleepers[at];
+            (sleeper.active, sleeper.activity) = (true, queue.now());
+            self.set_sleeper_timer(at, queue);
+            self.request(at, Content::Wake, false, queue.now());
+        }
     }
 
     fn holds_data(&self, station: StationId) -> bool {
@@ -147,7 +199,7 @@ impl<U: UpperLayer> Wlan<U> {
         let (from, begins) = (ending.from, ending.begins);
         let mut heard = std::mem::take(&mut self.power.heard);
         heard.clear();
-        if !self.is_away(from) {
+        if self.listeners.is_here_since(from, begins) {
             let decoded = self.tap.receptions().iter().filter(|reception| reception.decoded());
             let all = decoded.map(|reception| reception.station);
             heard.extend(all.filter(|&station| self.listeners.is_listening(station, begins)));
@@ -277,7 +329,7 @@ impl<U: UpperLayer> Wlan<U> {
         if waits {
             let content = match sleeper.spec.wake_up {
                 WakeUp::PsPoll => Content::Poll,
-                WakeUp::Null { .. } => Content::Wake,
+                WakeUp::Null { .. } | WakeUp::Awake => Content::Wake,
             };
             sleeper.awaits_answer = content == Content::Poll;
             self.stay_awake(at, queue);

@@ -50,6 +50,8 @@ pub enum WakeUp {
         /// How long the station stays awake.
         timeout: Span,
     },
+    /// The station does not sleep. It tells its access point when it leaves the channel for a scan.
+    Awake,
     /// The station sleeps all the time in the eyes of its access point, and gets each packet by a PS-Poll.
     PsPoll,
 }
@@ -147,7 +149,7 @@ impl WlanSpec {
         }
         let awake = match of.wake_up {
             WakeUp::Null { timeout } => timeout > Span::ZERO,
-            WakeUp::PsPoll => true,
+            WakeUp::PsPoll | WakeUp::Awake => true,
         };
         if of.listen_interval == 0 || of.beacon_wait <= Span::ZERO || !awake {
             return Err("the listen interval, the wait and the timeout must be positive");
@@ -158,7 +160,7 @@ impl WlanSpec {
         Ok(())
     }
 
-    fn name(&self, id: StationId) -> String {
+    pub(in crate::wlan) fn name(&self, id: StationId) -> String {
         self.stations.get(id.index()).map_or_else(|| id.0.to_string(), |of| of.name.clone())
     }
 }

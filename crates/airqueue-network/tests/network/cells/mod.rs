@@ -7,7 +7,8 @@ use airqueue_network::HopId;
 use airqueue_network::network::{FlowSpec, Hop, Network, NetworkSpec, Node, Traffic};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::{
-    BeaconSpec, HopSpec, PowerSaveSpec, RateControlSpec, RttReport, StationSpec, WlanSpec,
+    AbsenceSpec, BeaconSpec, HopSpec, PowerSaveSpec, RateControlSpec, RttReport, StationSpec,
+    WlanSpec,
 };
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
@@ -53,6 +54,7 @@ pub struct CellSpec {
     pub flows: Vec<Flow>,
     pub beacons: Vec<BeaconSpec>,
     pub sleepers: Vec<PowerSaveSpec>,
+    pub absences: Vec<AbsenceSpec>,
     pub warm_up: Time,
     pub together: usize,
 }
@@ -105,6 +107,7 @@ impl CellSpec {
             hops: self.flows.iter().map(Flow::hop).collect(),
             beacons: self.beacons.clone(),
             sleepers: self.sleepers.clone(),
+            absences: self.absences.clone(),
             together: self.together,
         }
     }
@@ -211,6 +214,7 @@ pub fn stations(radio: Radio, macs: Vec<MacConfig>) -> CellSpec {
         flows: Vec::new(),
         beacons: Vec::new(),
         sleepers: Vec::new(),
+        absences: Vec::new(),
         warm_up: Time::ZERO,
         together: WlanSpec::TOGETHER,
     }
