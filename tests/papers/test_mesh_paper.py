@@ -178,6 +178,7 @@ def made_up(scenario, seen):
         "drops": {},
         "beacons": {},
         "sleep": {},
+        "absences": {},
         "queues": {
             name: {**queue, "dropped_packets": full.get(name, 0.0)} for name in built.stations
         },

@@ -57,7 +57,8 @@ def test_many_names_are_shown_as_least_mean_and_greatest(invoke):
 def test_what_is_shown_exists(invoke):
     sources = ("tcp", "voice", "ping", "frames")
     flows = [{"name": of, "from": "sta", "to": "ap", "source": of} for of in sources]
-    sleep = {"beacons": [{"station": "ap"}], "stations.sta.power_save": {}}
+    absent = {"power_save": {}, "scans": {"period": "5 s"}}
+    sleep = {"beacons": [{"station": "ap"}], **{f"stations.sta.{key}": of for key, of in absent.items()}}
     scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows, **sleep})
     summary = scenario.simulate(replications=1).summary
     for kind, names in SHOWN.items():
@@ -107,6 +108,7 @@ def test_files_have_the_same_figures(invoke, tmp_path):
     assert "all together" in result.stdout
     shown = json.loads(Path("a.json").read_text())
     assert sorted(path.name for path in Path("new/rows").iterdir()) == [
+        "absences.csv",
         "beacons.csv",
         "calls.csv",
         "connections.csv",

@@ -4,8 +4,9 @@ use super::Scenario;
 use super::error::{ScenarioError, error};
 use super::messages::Messages;
 use super::reported::{
-    BeaconFigures, CallFigures, ConnectionFigures, DropFigures, Figures, FlowFigures, FrameFigures,
-    MediumFigures, Named, PingFigures, QueueFigures, SleepFigures, StationFigures,
+    AbsenceFigures, BeaconFigures, CallFigures, ConnectionFigures, DropFigures, Figures,
+    FlowFigures, FrameFigures, MediumFigures, Named, PingFigures, QueueFigures, SleepFigures,
+    StationFigures,
 };
 use airqueue_core::{PacketCount, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
@@ -159,6 +160,7 @@ impl Count<'_> {
         let stations = stations.map(|(id, name)| (Cow::from(&**name), self.station(id))).collect();
         let beacons = self.those(names, Self::beacons);
         let sleep = self.those(names, Self::sleep);
+        let absences = self.those(names, Self::absences);
         let queues = names.queues.iter();
         let queues = queues.map(|&(id, ref name)| (Cow::from(&**name), self.queue(id))).collect();
         let flows = (0..).map(FlowId).zip(&names.flows);
@@ -197,6 +199,7 @@ impl Count<'_> {
             stations: Named(stations),
             beacons,
             sleep,
+            absences,
             queues: Named(queues),
             medium,
         }
@@ -380,6 +383,19 @@ impl Count<'_> {
             kept_packets: of.kept,
             dropped_packets: of.dropped,
             group_packets: station.from_all,
+        })
+    }
+
+    fn absences(&self, id: StationId) -> Option<AbsenceFigures> {
+        let of = self.network.wlan().absence(id, self.now)?;
+        Some(AbsenceFigures {
+            absences: of.times,
+            absent_ratio: self.share(of.absent),
+            longest_s: (of.longest > Span::ZERO).then(|| of.longest.as_secs_f64()),
+            unheard: of.unheard,
+            skipped: of.skipped,
+            kept_packets: of.kept,
+            dropped_packets: of.dropped,
         })
     }
 

@@ -4,6 +4,7 @@
 //! be simulated. [`schema()`] describes the keys of a scenario to editors. [`path`] connects the measuring endpoints of
 //! `airqueue-probe` through a simulated bottleneck or cell.
 
+mod absences;
 mod access_changes;
 mod buffers;
 mod calls;
@@ -165,7 +166,10 @@ impl Scenario {
             let problem = "it is for TCP, and no flow of TCP goes over the air; leave it out";
             return error::wrong("buffers", problem);
         }
-        let Power { beacons, sleepers } = Power::new(file, &stations, &radio.phy, &medium)?;
+        let given = power::Given { stations: &stations, phy: &radio.phy, medium: &medium };
+        let mut power = Power::new(file, &given)?;
+        let absences = given.absences(file, &mut power)?;
+        let Power { beacons, sleepers } = power;
         let wires = nodes.wires;
         let processors = stations.processors;
         let Medium { reach, capture, errors, noise_w, places } = medium;
@@ -179,6 +183,7 @@ impl Scenario {
             hops,
             beacons,
             sleepers,
+            absences,
             together: WlanSpec::TOGETHER,
         };
         let profile = file.behaviour.profile();

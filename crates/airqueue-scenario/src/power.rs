@@ -33,26 +33,20 @@ pub(super) struct Power {
 }
 
 /// The inputs.
-struct Given<'a> {
-    stations: &'a Stations,
-    phy: &'a Phy,
-    medium: &'a Medium,
+pub(super) struct Given<'a> {
+    pub(super) stations: &'a Stations,
+    pub(super) phy: &'a Phy,
+    pub(super) medium: &'a Medium,
 }
 
 impl Power {
-    pub(super) fn new(
-        file: &File,
-        stations: &Stations,
-        phy: &Phy,
-        medium: &Medium,
-    ) -> Result<Power> {
-        let given = Given { stations, phy, medium };
+    pub(super) fn new(file: &File, given: &Given<'_>) -> Result<Power> {
         let mut beacons = Vec::new();
         for (at, table) in file.beacons.iter().enumerate() {
             given.beacons(&format!("beacons[{at}]"), table, &mut beacons)?;
         }
         let mut sleepers = Vec::new();
-        for (at, ids) in stations.members.iter().enumerate() {
+        for (at, ids) in given.stations.members.iter().enumerate() {
             let Some(table) = &file.stations[at].power_save else { continue };
             let key = format!("stations[{at}].power_save");
             for id in ids.clone() {
@@ -158,7 +152,7 @@ impl Given<'_> {
         id: usize,
         beacons: &[BeaconSpec],
     ) -> Result<PowerSaveSpec> {
-        let access_point = self.access_point(key, table, id, beacons)?;
+        let access_point = self.access_point(key, table.access_point.as_ref(), id, beacons)?;
         let polls = table.wake_up == Some(WakeUpName::PsPoll);
         let positive = |name: &str, given: Option<Span>, usual: Span| match given {
             Some(Span::ZERO) => wrong(format_args!("{key}.{name}"), "it must be more than 0 s"),
@@ -191,6 +185,27 @@ impl Given<'_> {
         })
     }
 
+    /// A station that does not sleep, and tells its access point of its scans.
+    pub(super) fn teller(
+        &self,
+        key: &str,
+        access_point: Option<&String>,
+        id: usize,
+        beacons: &[BeaconSpec],
+    ) -> Result<PowerSaveSpec> {
+        let access_point = self.access_point(key, access_point, id, beacons)?;
+        Ok(PowerSaveSpec {
+            station: StationId(id as u32),
+            access_point: StationId(access_point as u32),
+            wake_up: WakeUp::Awake,
+            listen_interval: 1,
+            dtims: false,
+            beacon_wait: BEACON_WAIT,
+            rate: self.phy.slowest_basic(),
+            access: self.request_access(id, false),
+        })
+    }
+
     /// PS-Polls are sent as best effort, so that fewer of them meet behind a beacon (10.2.4.2).
     fn request_access(&self, station: usize, polls: bool) -> CategoryConfig {
         let categories = &self.stations.specs[station].mac.categories;
@@ -203,12 +218,12 @@ impl Given<'_> {
     fn access_point(
         &self,
         key: &str,
-        table: &PowerSaveTable,
+        named: Option<&String>,
         id: usize,
         beacons: &[BeaconSpec],
     ) -> Result<usize> {
         let key = format!("{key}.access_point");
-        let found = match (&table.access_point, beacons) {
+        let found = match (named, beacons) {
             (Some(name), _) => {
                 let found = self.stations.find(&key, name)?;
                 if found.group {
@@ -235,7 +250,7 @@ impl Given<'_> {
             return wrong(key, problem);
         }
         if sends(id) {
-            let problem = format_args!("{of:?} sends beacons, and does not sleep");
+            let problem = format_args!("{of:?} sends beacons, and has no access point");
             return wrong(key, problem);
         }
         let reach = &self.medium.reach;

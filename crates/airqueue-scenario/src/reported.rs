@@ -63,6 +63,8 @@ pub(super) struct Figures<'a> {
     pub(super) beacons: Named<'a, BeaconFigures>,
     /// The sleep of each station that sleeps at times, and what waits for it.
     pub(super) sleep: Named<'a, SleepFigures>,
+    /// The absences of each station that scans, or goes out of reach now and then.
+    pub(super) absences: Named<'a, AbsenceFigures>,
     /// Each queue that a flow feeds, and each queue before a wired link. A queue is named after its station, with EDCA
     /// `sta1.be`, or after its wired link, `server->ap`.
     pub(super) queues: Named<'a, QueueFigures>,
@@ -274,7 +276,7 @@ pub(super) struct StationFigures {
     pub(super) ack_airtime_ratio: Option<f64>,
     /// Mean number of packets in a data frame to one station, retransmitted ones included.
     pub(super) mpdus_per_frame: Option<f64>,
-    /// Share of the time in which the station senses frames or transmits.
+    /// Share of the time in which the station senses frames or transmits, on its channel.
     pub(super) busy_ratio: Option<f64>,
     /// Share of the time in which the station's processor works; `null` without `processing_rate`.
     pub(super) processor_busy_ratio: Option<f64>,
@@ -287,7 +289,7 @@ pub(super) struct BeaconFigures {
     pub(super) sent: u64,
     /// Beacons that began more than a slot after they were due.
     pub(super) delayed: u64,
-    /// Beacons that were not sent because an earlier one still waited.
+    /// Beacons that were not sent because an earlier one still waited, or the access point was on other channels.
     pub(super) skipped: u64,
     /// Time from the moment when a beacon is due to its beginning: mean.
     pub(super) delay_mean_s: Option<f64>,
@@ -320,6 +322,25 @@ pub(super) struct SleepFigures {
     pub(super) dropped_packets: u64,
     /// Packets to all stations that the station received.
     pub(super) group_packets: u64,
+}
+
+/// The absences of a station from its channel.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct AbsenceFigures {
+    /// How often the station left: several times in a scan, if it is back in between.
+    pub(super) absences: u64,
+    /// Share of the time in which the station was absent.
+    pub(super) absent_ratio: Option<f64>,
+    /// The longest absence that has ended.
+    pub(super) longest_s: Option<f64>,
+    /// How often the station left although its access point had not acknowledged its null frame.
+    pub(super) unheard: u64,
+    /// Scans that did not begin because the one before had not ended.
+    pub(super) skipped: u64,
+    /// Packets that the access point kept for the station while it was absent, or slept.
+    pub(super) kept_packets: u64,
+    /// Packets for which that buffer had no room: the oldest ones in it. They are among the packets given up.
+    pub(super) dropped_packets: u64,
 }
 
 /// The figures of a queue.

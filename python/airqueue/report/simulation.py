@@ -29,6 +29,7 @@ _TITLES: Final[dict[Kind, str]] = {
     "stations": "Stations",
     "beacons": "Beacons",
     "sleep": "Sleep",
+    "absences": "Absences",
 }
 _MOST_ROWS: Final = 100
 """Rows of a table; a network may have thousands of stations."""

@@ -13,6 +13,7 @@ from typing import Final, NotRequired, TypedDict, cast
 
 from airqueue.description import Description
 from airqueue.figures import (
+    AbsenceFigures,
     BeaconFigures,
     CallFigures,
     ConnectionFigures,
@@ -41,6 +42,7 @@ KINDS: Final[Mapping[Kind, str]] = {
     "stations": "station",
     "beacons": "station",
     "sleep": "station",
+    "absences": "station",
     "queues": "queue",
 }
 """Kind of a named thing -> title of the column of its names."""
@@ -55,6 +57,7 @@ Named = (
     | StationFigures
     | BeaconFigures
     | SleepFigures
+    | AbsenceFigures
     | QueueFigures
 )
 """Figures of one that has a name."""

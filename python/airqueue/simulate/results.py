@@ -121,6 +121,11 @@ class Results:
         return self.frame("sleep")
 
     @functools.cached_property
+    def absences(self) -> pd.DataFrame:
+        """The absences of each station that scans, or goes out of reach now and then."""
+        return self.frame("absences")
+
+    @functools.cached_property
     def queues(self) -> pd.DataFrame:
         """What happened in each queue."""
         return self.frame("queues")

@@ -8,6 +8,7 @@ from typing import Final, TypedDict
 
 from airqueue import text
 from airqueue.figures import (
+    AbsenceFigure,
     BeaconFigure,
     CallFigure,
     ConnectionFigure,
@@ -35,6 +36,7 @@ class _Shown(TypedDict):
     stations: tuple[StationFigure, ...]
     beacons: tuple[BeaconFigure, ...]
     sleep: tuple[SleepFigure, ...]
+    absences: tuple[AbsenceFigure, ...]
     medium: tuple[MediumFigure, ...]
 
 
@@ -73,6 +75,7 @@ SHOWN: Final[_Shown] = {
     "stations": ("attempts", "collided_ratio", "airtime_ratio", "busy_ratio"),
     "beacons": ("sent", "skipped", "delay_mean_s", "airtime_ratio", "group_packets"),
     "sleep": ("asleep_ratio", "wake_ups", "beacons_missed", "kept_packets", "dropped_packets"),
+    "absences": ("absences", "absent_ratio", "longest_s", "kept_packets", "dropped_packets"),
     "medium": (
         "throughput_bps",
         "throughput_jain_index",

@@ -23,7 +23,7 @@ const DWELL: Span = Span::from_millis(100);
 fn scan(station: StationId, tells: bool) -> AbsenceSpec {
     AbsenceSpec {
         station,
-        kind: AbsenceKind::Scan { channels: 1, home: Span::ZERO, tells },
+        kind: AbsenceKind::Scan { channels: 1, at_once: 1, home: Span::ZERO, tells },
         first: Some(Span::from_millis(300)),
         period: PERIOD,
         jitter: Span::ZERO,
@@ -73,11 +73,11 @@ fn data(spec: &CellSpec) -> Span {
 /// A station is off the channel for its dwell times, and hears nothing there.
 #[test]
 fn scans_take_their_share_of_the_time() {
-    for (home, jitter, times) in [(0, 0, 1), (100, 0, 3), (100, 200, 3)] {
+    for (at_once, jitter, times) in [(3, 0, 1), (2, 0, 2), (1, 200, 3)] {
         let mut spec = scanning(false);
         spec.beacons[0].interval = INTERVAL;
-        let home = Span::from_millis(home);
-        spec.absences[0].kind = AbsenceKind::Scan { channels: 3, home, tells: false };
+        let home = Span::from_millis(100);
+        spec.absences[0].kind = AbsenceKind::Scan { channels: 3, at_once, home, tells: false };
         (spec.absences[0].jitter, spec.absences[0].lasts) =
             (Span::from_millis(jitter), Span::from_millis(50));
         let sim = run(&spec, 1, 1000);
@@ -85,7 +85,7 @@ fn scans_take_their_share_of_the_time() {
         let counters = wlan.absence(PHONE, sim.now()).unwrap();
         assert_eq!((counters.times, counters.skipped, counters.unheard), (1000 * times, 0, 0));
         assert_eq!(counters.absent, Span::from_secs(150));
-        assert_eq!(counters.longest, Span::from_millis(150 / times as i64));
+        assert_eq!(counters.longest, Span::from_millis(50 * i64::from(at_once)));
         assert_eq!(wlan.absence(AP, sim.now()), None);
         // The beacons of an interval that is no divisor of the period come at any time of a scan alike.
         let sent = wlan.station(AP).sent_of(FrameKind::Beacon).time;
@@ -147,8 +147,8 @@ fn packets_are_given_up_for_a_station_that_has_not_told() {
 #[test]
 fn the_throughput_with_telling_is_the_share_on_the_channel() {
     let mut spec = scanning(true);
-    let kind = AbsenceKind::Scan { channels: 3, home: Span::from_millis(150), tells: true };
-    spec.absences[0].kind = kind;
+    let home = Span::from_millis(150);
+    spec.absences[0].kind = AbsenceKind::Scan { channels: 3, at_once: 1, home, tells: true };
     spec.flows = vec![packets(&spec, 0, 1, Arrivals::Saturated, Time::ZERO)];
     let still = CellSpec { absences: Vec::new(), sleepers: Vec::new(), ..spec.clone() };
     let delivered = |spec: &CellSpec| {
@@ -181,7 +181,7 @@ fn others_pay_for_a_station_that_does_not_tell() {
         }
         spec.flows = [1, 2]
             .map(|to| {
-                let every = Arrivals::Periodic { every: Span::from_micros(2900), on_off: None };
+                let every = Arrivals::Periodic { every: Span::from_millis(6), on_off: None };
                 packets(&spec, 0, to, every, Time::ZERO)
             })
             .to_vec();
@@ -241,8 +241,10 @@ fn a_null_frame_that_nobody_hears() {
 fn a_scan_on_the_air() {
     let mut spec = scanning(true);
     let every = Arrivals::Periodic { every: Span::from_millis(30), on_off: None };
-    let both = [(0, 1), (1, 0)];
-    spec.flows = both.map(|(from, to)| packets(&spec, from, to, every, Time::ZERO)).to_vec();
+    // Never at the same time as a null frame or each other.
+    let both = [(0, 1, 7), (1, 0, 17)];
+    let flow = |(from, to, ms)| packets(&spec, from, to, every, Time::ZERO + Span::from_millis(ms));
+    spec.flows = both.map(flow).to_vec();
     let mut sim = spec.start(Seed(1));
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
     sim.run_until(Time::ZERO + Span::from_millis(900));
@@ -327,15 +329,15 @@ fn the_queue_of_a_departed_station_fills() {
     let kind = AbsenceKind::OutOfReach;
     let period = Span::from_secs(10);
     spec.absences = vec![AbsenceSpec { kind, lasts, period, ..scan(PHONE, false) }];
-    let every = Arrivals::Periodic { every: Span::from_millis(1), on_off: None };
+    let every = Arrivals::Periodic { every: Span::from_millis(4), on_off: None };
     spec.flows = vec![packets(&spec, 1, 0, every, Time::ZERO)];
     let sim = run(&spec, 1, 100);
     let counters = sim.model.flow(FlowId(0));
     let absent = sim.model.wlan().absence(PHONE, sim.now()).unwrap();
     assert_eq!((absent.times, absent.longest), (10, lasts));
-    // 4000 packets in four seconds; 50 fit, and the MAC gives up one or two.
+    // 1000 packets in four seconds; 50 fit, and the MAC gives up one.
     let lost = counters.dropped.packets + counters.given_up.packets;
-    agree("packets lost", exactly(lost as f64), exactly(10.0 * (4000.0 - 50.0)), 0.002);
+    agree("packets lost", exactly(lost as f64), exactly(10.0 * (1000.0 - 50.0)), 0.002);
 }
 
 #[test]
@@ -348,7 +350,7 @@ fn what_cannot_be_is_refused() {
     let good = scan(PHONE, false);
     let long = AbsenceSpec { jitter: Span::from_millis(901), ..good.clone() };
     assert!(refusal(long).contains("a time is longer than the period"));
-    let none = AbsenceKind::Scan { channels: 0, home: Span::ZERO, tells: false };
+    let none = AbsenceKind::Scan { channels: 0, at_once: 1, home: Span::ZERO, tells: false };
     assert!(refusal(AbsenceSpec { kind: none, ..good.clone() }).contains("must be positive"));
     assert!(refusal(scan(PHONE, true)).contains("no access point to tell"));
     assert!(refusal(scan(StationId(9), false)).contains("there is no such station"));

@@ -8,7 +8,7 @@ use airqueue_core::keys::Word;
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_network::network::Network;
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::{RateControlSpec, WakeUp};
+use airqueue_network::wlan::{AbsenceKind, AbsenceSpec, RateControlSpec, WakeUp};
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Place, Propagation, Reach, StationId};
@@ -88,6 +88,34 @@ fn stations_that_sleep() {
         spec.sleepers = (1..=3).map(|at| sleeper(&spec.radio, StationId(at), wake_up)).collect();
         // By then every buffer has been as full as it ever gets, whatever the place of packets between beacons.
         assert_eq!(in_a_second_after(60, &spec), 0, "{wake_up:?}");
+    }
+}
+
+#[test]
+fn scans_and_departures() {
+    for tells in [true, false] {
+        let mut spec = paced(uploads(4), Arrivals::Constant, 100);
+        let back = paced(uploads(4), Arrivals::Constant, 100).flows;
+        spec.flows.extend(back.into_iter().map(|flow| Flow {
+            from: flow.to,
+            to: flow.from,
+            ..flow
+        }));
+        spec.beacons = vec![beacons(&spec.radio)];
+        let stations = || (1..=3).map(StationId);
+        if tells {
+            spec.sleepers = stations().map(|at| sleeper(&spec.radio, at, WakeUp::Awake)).collect();
+        }
+        let home = Span::from_millis(100);
+        let scans = AbsenceKind::Scan { channels: 3, at_once: 2, home, tells };
+        let (lasts, jitter) = (Span::from_millis(60), Span::from_millis(50));
+        let period = Span::from_secs(1);
+        let absence =
+            |station| AbsenceSpec { station, kind: scans, first: None, period, jitter, lasts };
+        spec.absences = stations().map(absence).collect();
+        let kind = AbsenceKind::OutOfReach;
+        spec.absences.push(AbsenceSpec { kind, ..absence(StationId(4)) });
+        assert_eq!(in_a_second_after(60, &spec), 0, "tells: {tells}");
     }
 }
 

@@ -43,8 +43,12 @@ struct Absence {
 }
 
 fn absences() -> impl Strategy<Value = Option<Absence>> {
-    let scan = (1u32..4, 0i64..80, any::<bool>()).prop_map(|(channels, home, tells)| {
-        AbsenceKind::Scan { channels, home: Span::from_millis(home), tells }
+    let scan = (1u32..4, 1u32..3, 0i64..80, any::<bool>());
+    let scan = scan.prop_map(|(channels, at_once, home, tells)| AbsenceKind::Scan {
+        channels,
+        at_once,
+        home: Span::from_millis(home),
+        tells,
     });
     let kind = prop_oneof![Just(AbsenceKind::OutOfReach), scan];
     let times = (0i64..700_000, 500i64..900, 0i64..40, 100i64..80_000);
@@ -61,11 +65,11 @@ fn absences() -> impl Strategy<Value = Option<Absence>> {
 fn scans() -> impl Strategy<Value = Option<Absence>> {
     absences().prop_map(|of| {
         let silent = |kind| match kind {
-            AbsenceKind::Scan { channels, home, .. } => {
-                AbsenceKind::Scan { channels, home, tells: false }
+            AbsenceKind::Scan { channels, at_once, home, .. } => {
+                AbsenceKind::Scan { channels, at_once, home, tells: false }
             }
             AbsenceKind::OutOfReach => {
-                AbsenceKind::Scan { channels: 1, home: Span::ZERO, tells: false }
+                AbsenceKind::Scan { channels: 1, at_once: 1, home: Span::ZERO, tells: false }
             }
         };
         of.map(|of| Absence { kind: silent(of.kind), ..of })

@@ -2,6 +2,7 @@
 //!
 //! The comments on the keys are the reference: the schema carries them to editors.
 
+mod absences;
 mod buffers;
 mod changes;
 mod dscp;
@@ -12,6 +13,7 @@ mod phy;
 mod power;
 mod traffic;
 
+pub(super) use absences::*;
 pub(super) use buffers::*;
 pub(super) use changes::*;
 use dscp::Dscp;
@@ -153,6 +155,10 @@ pub(super) struct StationTable {
     pub(super) queue: QueueGiven,
     /// The station sleeps while it has no traffic. By default it is always awake.
     pub(super) power_save: Option<Table<PowerSaveTable>>,
+    /// The station scans other channels now and then. By default it never does.
+    pub(super) scans: Option<Table<ScansTable>>,
+    /// The station goes out of reach now and then, and tells nobody. By default it never does.
+    pub(super) departures: Option<Table<DeparturesTable>>,
     /// Most packets per second that the station sends on, to the air or into wired links, whatever their sizes; the others
     /// wait. Frames that the MAC repeats, and packets that end at the station, do not count. The default is no limit.
     pub(super) processing_rate: Option<Quantity<PacketRate>>,

@@ -15,6 +15,7 @@ mod path_config;
 #[path = "../../../airqueue-network/tests/network/pcap_records/mod.rs"]
 mod pcap_records;
 mod rdqm_field;
+mod scenario_absences;
 mod scenario_airtime;
 mod scenario_batches;
 mod scenario_behaviours;

@@ -136,7 +136,7 @@ fn what_is_wrong_is_said() {
         (
             "/stations/0/power_save",
             json!({}),
-            "stations[0].power_save.access_point: \"ap\" sends beacons, and does not sleep",
+            "stations[0].power_save.access_point: \"ap\" sends beacons, and has no access point",
         ),
         ("/beacons", json!([]), "stations[1].power_save.access_point: no station sends beacons"),
         ("/flows/1/source", json!("tcp"), "flows[1].source: TCP has one receiver"),

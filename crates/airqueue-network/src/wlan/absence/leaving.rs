@@ -6,7 +6,7 @@ use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::listeners::Away;
 use crate::wlan::upper::UpperLayer;
-use airqueue_core::Time;
+use airqueue_core::{Span, Time};
 use airqueue_wifi::medium::StationId;
 
 impl<U: UpperLayer> Wlan<U> {
@@ -25,7 +25,7 @@ impl<U: UpperLayer> Wlan<U> {
         match of.whereabouts {
             Whereabouts::Present => {
                 if of.left == 0 {
-                    of.left = of.spec.leaves().0;
+                    of.left = of.spec.channels().0;
                 }
                 of.whereabouts = Whereabouts::Leaving;
                 self.listeners.split(station);
@@ -66,9 +66,9 @@ impl<U: UpperLayer> Wlan<U> {
     fn leave(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
         let of = &mut self.absences.all[at];
-        let (station, (_, stay)) = (of.spec.station, of.spec.leaves());
+        let station = of.spec.station;
         of.whereabouts = Whereabouts::Absent;
-        of.left -= 1;
+        let stay = of.stay();
         of.absent.begin(&mut of.counters, now);
         of.timer.set(Some(now.saturating_add(stay)), queue);
         let scans = of.spec.is_scan();
@@ -130,6 +130,13 @@ impl<U: UpperLayer> Wlan<U> {
 }
 
 impl<E> super::Absentee<E> {
+    /// How long the station stays on the next channels, or out of reach.
+    fn stay(&mut self) -> Span {
+        let visited = self.left.min(self.spec.channels().1);
+        self.left -= visited;
+        Span::from_nanos(self.spec.lasts.as_nanos().saturating_mul(i64::from(visited)))
+    }
+
     /// When the station leaves next.
     fn next(&mut self, now: Time) -> Time {
         if self.left > 0

@@ -38,7 +38,7 @@ struct Absentee<E> {
     whereabouts: Whereabouts,
     /// When the present or next time is due, without its random delay.
     due: Time,
-    /// How often the station is still to leave at the present time.
+    /// Channels that the station is still to visit at the present time.
     left: u32,
     /// Whether the station has told its access point that it leaves, and is to tell of its return.
     told: bool,

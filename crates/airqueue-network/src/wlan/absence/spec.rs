@@ -13,7 +13,9 @@ pub enum AbsenceKind {
     Scan {
         /// Number of other channels.
         channels: u32,
-        /// How long the station is back between two of them; zero: it visits one after the other.
+        /// How many of them the station visits before it is back.
+        at_once: u32,
+        /// How long the station is back before it leaves for the next ones.
         home: Span,
         /// Whether the station tells its access point, as a station that sleeps: by null frames, before each leave and
         /// after each return.
@@ -46,20 +48,20 @@ impl AbsenceSpec {
     pub fn whole(&self) -> Span {
         match self.kind {
             AbsenceKind::OutOfReach => self.lasts,
-            AbsenceKind::Scan { channels, home, .. } => {
-                let (channels, between) = (i64::from(channels), i64::from(channels) - 1);
-                let nanos = self.lasts.as_nanos().saturating_mul(channels);
-                let home = home.as_nanos().saturating_mul(between);
+            AbsenceKind::Scan { channels, at_once, home, .. } => {
+                let leaves = channels.div_ceil(at_once.max(1));
+                let nanos = self.lasts.as_nanos().saturating_mul(i64::from(channels));
+                let home = home.as_nanos().saturating_mul(i64::from(leaves) - 1);
                 Span::from_nanos(nanos.saturating_add(home))
             }
         }
     }
 
-    /// How often the station leaves at one time, and for how long.
-    pub(super) fn leaves(&self) -> (u32, Span) {
+    /// Number of channels of one time, and how many of them the station visits at once. A station out of reach is on one.
+    pub(super) fn channels(&self) -> (u32, u32) {
         match self.kind {
-            AbsenceKind::Scan { channels, home, .. } if home > Span::ZERO => (channels, self.lasts),
-            _ => (1, self.whole()),
+            AbsenceKind::Scan { channels, at_once, .. } => (channels, at_once),
+            AbsenceKind::OutOfReach => (1, 1),
         }
     }
 
@@ -101,11 +103,13 @@ impl WlanSpec {
         let long = of.period > Span::ZERO && of.lasts > Span::ZERO;
         let spreads = of.jitter >= Span::ZERO && of.first.is_none_or(|first| first >= Span::ZERO);
         let scan = match of.kind {
-            AbsenceKind::Scan { channels, home, .. } => channels > 0 && home >= Span::ZERO,
+            AbsenceKind::Scan { channels, at_once, home, .. } => {
+                channels > 0 && at_once > 0 && home >= Span::ZERO
+            }
             AbsenceKind::OutOfReach => true,
         };
         if !(long && spreads && scan) {
-            return Err("the period, the number of channels and the time must be positive");
+            return Err("the period, the numbers of channels and the time must be positive");
         }
         if of.whole().as_nanos().saturating_add(of.jitter.as_nanos()) > of.period.as_nanos() {
             return Err("a time is longer than the period");

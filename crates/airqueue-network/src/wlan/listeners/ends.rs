@@ -242,15 +242,16 @@ impl Listeners {
         if TAPPED || self.is_partial(tracker, &end, ending) {
             return self.end_at_each::<TAPPED>(group, class, alone, Some(end), ending, tap);
         }
+        let to_others = RxEnd::to_others(&end, self.is_found(tracker, &end, ending));
         if self.classes.group_of(receiver) == Some(group) {
             let rx_end = self.rx_end::<TAPPED>(receiver, tracker, &end, ending, tap);
-            if ending.is_received() {
+            // It is addressed, or asleep, or out of reach as its sender may be.
+            if !rx_end.is_like(&to_others) {
                 self.split(receiver);
                 self.react(receiver, alone, rx_end, ending);
             }
         }
-        let decoded = self.is_found(tracker, &end, ending);
-        self.react_together(group, alone, RxEnd::to_others(&end, decoded), ending);
+        self.react_together(group, alone, to_others, ending);
     }
 
     /// A frame ends at a group whose members it may affect differently; `alike`: its outcome, if that is equal for all

@@ -365,6 +365,7 @@ fn assemble(
         flows,
         beacons,
         sleepers,
+        absences: Vec::new(),
         warm_up,
         together,
     }

@@ -1,0 +1,147 @@
+//! Stations that scan or go out of reach, in scenarios.
+
+use crate::scenarios::refusal_of;
+use airqueue_core::{Seed, Span};
+use airqueue_scenario::Scenario;
+use serde_json::{Value, json};
+
+/// An access point, a phone that scans for 24 channels of 60 ms each minute, and a tablet that goes out of reach.
+fn home() -> Value {
+    json!({
+        "duration": "600 s",
+        "phy": {"standard": "802.11n", "width": "20 MHz"},
+        "beacons": [{"station": "ap"}],
+        "stations": [
+            {"name": "ap"},
+            {"name": "phone", "scans": {"period": "60 s", "channels": 24}},
+            {"name": "tablet", "departures": {"period": "100 s", "lasts": "10 s"}}
+        ],
+        "flows": [
+            {"name": "phone", "from": "ap", "to": "phone", "source": "cbr",
+             "packet_rate": "21.3 packets/s", "size": "200 B"},
+            {"name": "tablet", "from": "ap", "to": "tablet", "source": "cbr",
+             "packet_rate": "21.7 packets/s", "size": "200 B"}
+        ]
+    })
+}
+
+fn results(scenario: &Value) -> Value {
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let mut run = scenario.start(Seed(1)).unwrap();
+    run.advance(Span::from_secs(10_000));
+    serde_json::from_str(&run.results()).unwrap()
+}
+
+fn number(of: &Value) -> f64 {
+    of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
+}
+
+#[test]
+fn figures_say_how_absences_go() {
+    let all = results(&home());
+    let phone = &all["absences"]["phone"];
+    // 12 times two channels each minute. The scan at the edge of counting may be a part.
+    assert!((108..=132).contains(&phone["absences"].as_u64().unwrap()), "{phone}");
+    let ratio = number(&phone["absent_ratio"]);
+    assert!((0.9 * 0.024..=1.1 * 0.024 + 1e-9).contains(&ratio), "{phone}");
+    assert_eq!(number(&phone["longest_s"]), 0.12);
+    assert_eq!((phone["unheard"].clone(), phone["dropped_packets"].clone()), (json!(0), json!(0)));
+    // 21.3 packets a second for as long as the phone is absent.
+    let kept = 21.3 * ratio * 600.0;
+    assert!((number(&phone["kept_packets"]) / kept - 1.0).abs() < 0.1, "{phone}: {kept}");
+    let flow = &all["flows"]["phone"];
+    assert_eq!(flow["given_up_packets"], 0);
+    assert!((0.115..0.13).contains(&number(&flow["delay_max_s"])), "{flow}");
+    let tablet = &all["absences"]["tablet"];
+    assert!((number(&tablet["absent_ratio"]) - 0.1).abs() < 0.017, "{tablet}");
+    assert_eq!(tablet["kept_packets"], 0);
+    let flow = &all["flows"]["tablet"];
+    assert!(number(&flow["given_up_packets"]) > 100.0, "{flow}");
+    assert_eq!(all["sleep"], json!({}), "who scans does not sleep");
+    assert_eq!(all["absences"].as_object().unwrap().len(), 2);
+}
+
+/// An access point tells nobody, and a station need not.
+#[test]
+fn access_points_scan_and_tell_nobody() {
+    let mut scenario = home();
+    scenario["stations"][0]["scans"] =
+        json!({"period": "10 s", "channels": 5, "dwell": "100 ms", "at_once": 1});
+    scenario["stations"][1]["scans"]["tells"] = json!(false);
+    let all = results(&scenario);
+    let ap = &all["absences"]["ap"];
+    assert!((number(&ap["absent_ratio"]) - 0.05).abs() < 0.002, "{ap}");
+    let beacons = &all["beacons"]["ap"];
+    let share =
+        number(&beacons["skipped"]) / (number(&beacons["sent"]) + number(&beacons["skipped"]));
+    assert!((share - 0.05).abs() < 0.01, "{beacons}");
+    assert_eq!(all["absences"]["phone"]["kept_packets"], 0);
+}
+
+#[test]
+fn a_scenario_without_absences_has_none() {
+    let mut plain = home();
+    for station in plain["stations"].as_array_mut().unwrap() {
+        *station = json!({"name": station["name"]});
+    }
+    assert_eq!(results(&plain)["absences"], json!({}));
+}
+
+#[test]
+fn a_station_may_sleep_and_scan() {
+    let mut both = home();
+    both["stations"][1]["power_save"] = json!({});
+    let all = results(&both);
+    let asleep = number(&all["sleep"]["phone"]["asleep_ratio"]);
+    assert!(asleep < 0.1, "there are packets all the time: {asleep}");
+    assert_eq!(all["flows"]["phone"]["given_up_packets"], 0);
+    assert!(number(&all["absences"]["phone"]["absences"]) > 100.0);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let cases = [
+        ("/stations/1/scans/period", json!("0 s"), "stations[1].scans.period: it must be"),
+        (
+            "/stations/1/scans/period",
+            json!("3 s"),
+            "stations[1].scans.period: found 3 s, but one takes 3.64 s with its largest delay",
+        ),
+        ("/stations/1/scans/channels", json!(0), "stations[1].scans.channels: found 0"),
+        ("/stations/1/scans/at_once", json!(0), "stations[1].scans.at_once: found 0"),
+        ("/stations/1/scans/dwell", json!("0 s"), "stations[1].scans.dwell: it must be"),
+        (
+            "/stations/1/scans/access_point",
+            json!("tablet"),
+            "stations[1].scans.access_point: \"tablet\" sends no beacons",
+        ),
+        ("/stations/2/departures/lasts", json!("0 s"), "stations[2].departures.lasts: it must be"),
+        (
+            "/stations/2/departures/jitter",
+            json!("91 s"),
+            "stations[2].departures.period: found 100 s, but one takes 101 s",
+        ),
+        ("/stations/2/scans", json!({"period": "60 s"}), "stations[2]: a station with `scans`"),
+        (
+            "/stations/0/scans",
+            json!({"period": "60 s", "tells": true}),
+            "stations[0].scans.access_point: \"ap\" sends beacons, and has no access point",
+        ),
+        ("/beacons", json!([]), "stations[1].scans.access_point: no station sends beacons"),
+    ];
+    for (pointer, value, expected) in cases {
+        let mut wrong = home();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        wrong.pointer_mut(parent).unwrap()[key] = value;
+        let refusal = refusal_of(wrong);
+        assert!(refusal.starts_with(expected), "{refusal:?} does not begin with {expected:?}");
+    }
+    let mut silent = home();
+    silent["stations"][1]["scans"]["tells"] = json!(false);
+    silent["stations"][1]["scans"]["access_point"] = json!("ap");
+    assert!(refusal_of(silent).starts_with("stations[1].scans.access_point: the station tells"));
+    let mut twice = home();
+    twice["stations"][1]["power_save"] = json!({});
+    twice["stations"][1]["scans"]["access_point"] = json!("ap");
+    assert!(refusal_of(twice).starts_with("stations[1].scans.access_point: it is that of"));
+}
