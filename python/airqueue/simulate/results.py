@@ -151,7 +151,7 @@ class Results:
         ----------
         kind : str
             ``flows``, ``connections``, ``calls``, ``pings``, ``frames``, ``drops``, ``stations``,
-            ``beacons``, ``sleep``, ``queues``, ``medium`` or ``limits``.
+            ``beacons``, ``sleep``, ``absences``, ``queues``, ``medium`` or ``limits``.
 
         Returns
         -------
