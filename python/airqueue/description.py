@@ -564,6 +564,16 @@ class RoutingTable(TypedDict, total=False):
     metric: words.MetricName
 
 
+class DeparturesTable(TypedDict, total=False):
+    """The station goes out of reach of all others now and then, without telling its access
+    point."""
+
+    first: words.Duration
+    jitter: words.Duration
+    lasts: words.Duration
+    period: words.Duration
+
+
 class GridTable(TypedDict, total=False):
     """Rows and columns."""
 
@@ -593,11 +603,27 @@ class RandomTable(TypedDict, total=False):
     seed: int
 
 
+class ScansTable(TypedDict, total=False):
+    """The station looks for other access points now and then, on other channels. There it
+    neither hears nor sends."""
+
+    access_point: str
+    at_once: int
+    channels: int
+    dwell: words.Duration
+    first: words.Duration
+    home: words.Duration
+    jitter: words.Duration
+    period: words.Duration
+    tells: bool
+
+
 class StationTable(TypedDict, total=False):
     """A station, or with `count` a group of them."""
 
     circle: words.Length
     count: int
+    departures: DeparturesTable
     grid: GridTable
     like: words.DeviceName
     mac: MacTable
@@ -612,6 +638,7 @@ class StationTable(TypedDict, total=False):
     rate: words.FrameRate
     rate_control: words.RateControlName
     real: bool
+    scans: ScansTable
     step: list[words.Length]
 
 

@@ -210,7 +210,7 @@ class StationFigures(TypedDict):
     mpdus_per_frame: float | None
     """Mean number of packets in a data frame to one station, retransmitted ones included."""
     busy_ratio: float | None
-    """Share of the time in which the station senses frames or transmits."""
+    """Share of the time in which the station senses frames or transmits, on its channel."""
     processor_busy_ratio: float | None
     """Share of the time in which the station's processor works; `null` without
     `processing_rate`."""
@@ -224,7 +224,8 @@ class BeaconFigures(TypedDict):
     delayed: int
     """Beacons that began more than a slot after they were due."""
     skipped: int
-    """Beacons that were not sent because an earlier one still waited."""
+    """Beacons that were not sent because an earlier one still waited, or the access point was on
+    other channels."""
     delay_mean_s: float | None
     """Time from the moment when a beacon is due to its beginning: mean."""
     delay_max_s: float | None
@@ -257,6 +258,26 @@ class SleepFigures(TypedDict):
     packets given up."""
     group_packets: int
     """Packets to all stations that the station received."""
+
+
+class AbsenceFigures(TypedDict):
+    """The absences of a station from its channel."""
+
+    absences: int
+    """How often the station left: several times in a scan, if it is back in between."""
+    absent_ratio: float | None
+    """Share of the time in which the station was absent."""
+    longest_s: float | None
+    """The longest absence that has ended."""
+    unheard: int
+    """How often the station left although its access point had not acknowledged its null frame."""
+    skipped: int
+    """Scans that did not begin because the one before had not ended."""
+    kept_packets: int
+    """Packets that the access point kept for the station while it was absent, or slept."""
+    dropped_packets: int
+    """Packets for which that buffer had no room: the oldest ones in it. They are among the
+    packets given up."""
 
 
 class QueueFigures(TypedDict):
@@ -350,6 +371,8 @@ class Figures(TypedDict):
     """The beacons of each access point that sends any, and what it keeps for the next DTIM."""
     sleep: dict[str, SleepFigures]
     """The sleep of each station that sleeps at times, and what waits for it."""
+    absences: dict[str, AbsenceFigures]
+    """The absences of each station that scans, or goes out of reach now and then."""
     queues: dict[str, QueueFigures]
     """Each queue that a flow feeds, and each queue before a wired link. A queue is named after
     its station, with EDCA `sta1.be`, or after its wired link, `server->ap`."""
@@ -367,6 +390,7 @@ Kind = Literal[
     "stations",
     "beacons",
     "sleep",
+    "absences",
     "queues",
 ]
 """What has figures by name."""
@@ -501,6 +525,17 @@ SleepFigure = Literal[
 ]
 
 
+AbsenceFigure = Literal[
+    "absences",
+    "absent_ratio",
+    "longest_s",
+    "unheard",
+    "skipped",
+    "kept_packets",
+    "dropped_packets",
+]
+
+
 QueueFigure = Literal[
     "offered_packets",
     "dropped_packets",
@@ -545,6 +580,7 @@ FigureOf = (
     | tuple[Literal["stations"], StationFigure]
     | tuple[Literal["beacons"], BeaconFigure]
     | tuple[Literal["sleep"], SleepFigure]
+    | tuple[Literal["absences"], AbsenceFigure]
     | tuple[Literal["queues"], QueueFigure]
 )
 """A kind, and a figure of it."""
@@ -699,6 +735,18 @@ class SleepSummary(TypedDict):
     group_packets: Summary
 
 
+class AbsenceSummary(TypedDict):
+    """`AbsenceFigures` over several replications."""
+
+    absences: Summary
+    absent_ratio: Summary
+    longest_s: Summary
+    unheard: Summary
+    skipped: Summary
+    kept_packets: Summary
+    dropped_packets: Summary
+
+
 class QueueSummary(TypedDict):
     """`QueueFigures` over several replications."""
 
@@ -747,5 +795,6 @@ class Summaries(TypedDict):
     stations: dict[str, StationSummary]
     beacons: dict[str, BeaconSummary]
     sleep: dict[str, SleepSummary]
+    absences: dict[str, AbsenceSummary]
     queues: dict[str, QueueSummary]
     medium: MediumSummary

@@ -115,6 +115,31 @@ def test_sparse_packets_to_the_sleeping_phone_wait_for_its_beacons(flow, waits):
     assert summary["sleep"]["phone"]["asleep_ratio"]["mean"] > 0.6
 
 
+@pytest.mark.parametrize("tells", [True, False])
+def test_packets_to_the_scanning_laptop_wait_if_it_tells_and_are_lost_otherwise(tells):
+    description = read_file(catalogue.path("scanning-laptop"))
+    (laptop,) = (of for of in description["stations"] if of["name"] == "laptop")
+    laptop["scans"]["tells"] = tells
+    # 1/47 s is no divisor of the times of a scan: packets come at any place of an absence.
+    sparse = {"source": "cbr", "packet_rate": "47 packets/s", "size": "200 B"}
+    description |= {"flows": [{**DOWN, "to": "laptop", **sparse}], "duration": "300 s"}
+    summary = Scenario(description).simulate(seed=1, replications=2).summary
+    (flow,) = summary["flows"].values()
+    past_line = {name: of["mean"] - line_s("scanning-laptop") for name, of in flow.items()}
+    # Twelve times 60 ms every 20 s; of the 15 scans one may be cut by the end.
+    absent = summary["absences"]["laptop"]["absent_ratio"]["mean"]
+    assert absent == pytest.approx(12 * 0.06 / 20, rel=1 / 15)
+    # 3.6 % of the packets wait, so that the 95th percentile does not.
+    assert past_line["delay_p95_s"] < 0.002
+    if tells:
+        # Two channels, and the null frames before and behind, below 2 ms each.
+        assert 0.117 < past_line["delay_max_s"] < 0.124
+        assert flow["loss_ratio"]["mean"] == 0
+    else:
+        # All packets of an absence but the last, which the access point still repeats when the laptop is back.
+        assert 0.7 * absent < flow["loss_ratio"]["mean"] < 1.05 * absent
+
+
 def test_packets_to_the_phone_wait_in_the_evening_and_packets_from_it_a_little():
     flows = simulated("home-evening")["flows"]
     line = line_s("home-evening")

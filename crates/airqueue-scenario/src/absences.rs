@@ -126,7 +126,7 @@ impl Times {
     ) -> Result<AbsenceSpec> {
         let Times { first, period, jitter } = self;
         let spec = AbsenceSpec { station, kind, first, period, jitter, lasts };
-        let whole = spec.whole().saturating_add(jitter);
+        let whole = Span::from_nanos(spec.whole().as_nanos().saturating_add(jitter.as_nanos()));
         if whole > period {
             let problem = format_args!(
                 "found {} s, but one takes {} s with its largest delay; give a longer period",
