@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -25,6 +26,14 @@ def test_every_schema_is_printed_and_is_one(runner, name):
     assert printed == schemas.schema(name)
     refused = list(jsonschema.Draft202012Validator(printed).iter_errors({"format": "another"}))
     assert refused
+
+
+@pytest.mark.parametrize("name", schemas.names())
+def test_a_title_states_the_version_of_the_field(name):
+    schema = schemas.schema(name)
+    version = schema.get("properties", {}).get("version", {}).get("const")
+    titled = re.search(r", version (\d+)$", schema.get("title", ""))
+    assert titled is None or int(titled[1]) == version
 
 
 def test_the_list_names_all_and_an_unknown_name_gets_a_hint(runner):
