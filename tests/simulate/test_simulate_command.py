@@ -58,7 +58,8 @@ def test_what_is_shown_exists(invoke):
     sources = ("tcp", "voice", "ping", "frames")
     flows = [{"name": of, "from": "sta", "to": "ap", "source": of} for of in sources]
     absent = {"power_save": {}, "scans": {"period": "5 s"}}
-    sleep = {"beacons": [{"station": "ap"}], **{f"stations.sta.{key}": of for key, of in absent.items()}}
+    beacons = {"beacons": [{"station": "ap"}]}
+    sleep = beacons | {f"stations.sta.{key}": of for key, of in absent.items()}
     scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows, **sleep})
     summary = scenario.simulate(replications=1).summary
     for kind, names in SHOWN.items():

@@ -188,9 +188,18 @@ impl<U: UpperLayer> Wlan<U> {
     /// If the station has no such access category.
     #[inline]
     pub fn interface_of(&self, station: StationId, ac: AccessCategory) -> InterfaceId {
+        self.find_interface(station, ac).expect("the station has no such access category")
+    }
+
+    /// The queue of an access category of a station, which has none if it sends no packets.
+    #[inline]
+    pub(super) fn find_interface(
+        &self,
+        station: StationId,
+        ac: AccessCategory,
+    ) -> Option<InterfaceId> {
         let (first, end) = (self.first[station.index()], self.first[station.index() + 1]);
         let interface = InterfaceId(first.0 + ac.index() as u32);
-        assert!(interface < end, "the station has no such access category");
-        interface
+        (interface < end).then_some(interface)
     }
 }

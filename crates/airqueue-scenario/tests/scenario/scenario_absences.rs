@@ -145,3 +145,17 @@ fn what_is_wrong_is_said() {
     twice["stations"][1]["scans"]["access_point"] = json!("ap");
     assert!(refusal_of(twice).starts_with("stations[1].scans.access_point: it is that of"));
 }
+
+/// A station without packets of its own sends null frames; rate controls learn nothing from them.
+#[test]
+fn who_only_receives_tells_its_access_point_beside_rate_controls() {
+    let mut scenario = home();
+    scenario["duration"] = json!("120 s");
+    scenario["phy"]["rate_control"] = json!("minstrel");
+    let all = results(&scenario);
+    assert!(number(&all["absences"]["phone"]["kept_packets"]) > 0.0);
+    assert_eq!(all["flows"]["phone"]["given_up_packets"], 0);
+    scenario["stations"][1] = json!({"name": "phone", "power_save": {}});
+    scenario["flows"][0]["packet_rate"] = json!("2 packets/s");
+    assert!(number(&results(&scenario)["sleep"]["phone"]["kept_packets"]) > 0.0);
+}
