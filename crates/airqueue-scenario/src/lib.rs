@@ -18,6 +18,7 @@ mod figures;
 mod file;
 mod flows;
 mod in_force;
+mod interference;
 mod lines;
 mod links;
 pub mod live;
@@ -36,6 +37,7 @@ mod problems;
 mod profile;
 mod quantity;
 mod radio_hops;
+mod rate_traces;
 mod rates;
 mod recorders;
 mod renamed;
@@ -46,6 +48,8 @@ mod routes;
 mod scatter;
 mod schema;
 mod shaped;
+mod signal_figures;
+mod signals;
 mod source;
 mod stations;
 mod tcp;
@@ -66,7 +70,7 @@ use airqueue_core::keys::Table;
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Hop, NetworkSpec};
-use airqueue_network::wlan::WlanSpec;
+use airqueue_network::wlan::{SignalsSpec, WlanSpec};
 use airqueue_transport::traffic::Call;
 use airqueue_wifi::medium::{Place, StationId};
 use buffers::Buffers;
@@ -170,9 +174,14 @@ impl Scenario {
         let mut power = Power::new(file, &given)?;
         let absences = given.absences(file, &mut power)?;
         let Power { beacons, sleepers } = power;
+        let capture = medium.capture.unwrap_or(radio.rules.capture);
+        let interferers = interference::interferers(file, &stations, &medium, capture)?;
+        let (reach, phy) = (&medium.reach, &radio.phy);
+        let signals = signals::signals(file, &stations, phy, reach, medium.thresholds)?;
+        let signals = SignalsSpec { interferers, ..signals };
         let wires = nodes.wires;
         let processors = stations.processors;
-        let Medium { reach, capture, errors, noise_w, places } = medium;
+        let Medium { reach, capture, errors, noise_w, places, .. } = medium;
         let wlan = WlanSpec {
             radio,
             reach,
@@ -184,6 +193,7 @@ impl Scenario {
             beacons,
             sleepers,
             absences,
+            signals,
             together: WlanSpec::TOGETHER,
         };
         let profile = file.behaviour.profile();

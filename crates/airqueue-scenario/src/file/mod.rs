@@ -11,6 +11,7 @@ mod medium;
 mod mesh;
 mod phy;
 mod power;
+mod signals;
 mod traffic;
 
 pub(super) use absences::*;
@@ -22,6 +23,7 @@ pub(super) use medium::*;
 pub(super) use mesh::*;
 pub(super) use phy::*;
 pub(super) use power::*;
+pub(super) use signals::*;
 pub(super) use traffic::*;
 
 use super::devices::DeviceName;
@@ -72,6 +74,9 @@ pub(super) struct File {
     /// Settings of the links between stations.
     #[serde(default)]
     pub(super) links: Vec<Table<RadioLinkTable>>,
+    /// Sources of energy that is no frame: microwave ovens, hopping radios, a channel that others keep busy.
+    #[serde(default)]
+    pub(super) interference: Vec<Table<InterferenceTable>>,
     /// Computes the routes of flows over the air. By default stations send to each other directly, or by the relays of
     /// `flows.via`.
     pub(super) routing: Option<Table<RoutingTable>>,

@@ -247,12 +247,6 @@ impl Listeners {
         if self.errors.happen() { self.errors.strikes(station, loss) } else { loss >= 1.0 }
     }
 
-    /// Whether there are interferers.
-    #[inline(always)]
-    pub(in crate::wlan) fn has_energy(&self) -> bool {
-        self.energy.is_used()
-    }
-
     /// Whether no frame is on the air.
     pub(in crate::wlan) fn is_air_idle(&self) -> bool {
         self.on_air_frames.is_empty()
