@@ -27,6 +27,7 @@ mod medium;
 mod message_figures;
 mod messages;
 mod monitor;
+mod neighbours;
 mod nodes;
 mod pacing;
 pub mod path;
@@ -134,6 +135,7 @@ impl Scenario {
         let mut value: serde_json::Value =
             serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let renamed = current(&mut value)?;
+        neighbours::expand(&mut value)?;
         let file: Table<File> = serde_path_to_error::deserialize(value).map_err(unreadable)?;
         Ok(Scenario { renamed, ..Scenario::new(&file)? })
     }

@@ -202,7 +202,7 @@ pub(super) fn usual_power_w(table: &MediumTable) -> Option<f64> {
     matches!(table.path_loss, Some(PathLossName::Ns3)).then(|| watts(NS3_POWER_DBM))
 }
 
-fn noise_w(table: &MediumTable, dsss_alone: bool) -> Result<f64> {
+pub(super) fn noise_w(table: &MediumTable, dsss_alone: bool) -> Result<f64> {
     match (&table.noise, &table.noise_figure) {
         (Some(_), Some(_)) => {
             wrong("medium.noise_figure", "medium.noise is given too; leave one of them out")

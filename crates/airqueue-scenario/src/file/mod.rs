@@ -9,6 +9,7 @@ mod dscp;
 mod mac;
 mod medium;
 mod mesh;
+mod neighbours;
 mod phy;
 mod power;
 mod signals;
@@ -21,6 +22,7 @@ use dscp::Dscp;
 pub(super) use mac::*;
 pub(super) use medium::*;
 pub(super) use mesh::*;
+pub(super) use neighbours::*;
 pub(super) use phy::*;
 pub(super) use power::*;
 pub(super) use signals::*;
@@ -77,6 +79,9 @@ pub(super) struct File {
     /// Sources of energy that is no frame: microwave ovens, hopping radios, a channel that others keep busy.
     #[serde(default)]
     pub(super) interference: Vec<Table<InterferenceTable>>,
+    /// Other cells on the channel, with traffic of their own.
+    #[serde(default)]
+    pub(super) neighbours: Vec<Table<NeighboursTable>>,
     /// Computes the routes of flows over the air. By default stations send to each other directly, or by the relays of
     /// `flows.via`.
     pub(super) routing: Option<Table<RoutingTable>>,

@@ -30,6 +30,7 @@ mod scenario_interference;
 mod scenario_mcs;
 mod scenario_meshes;
 mod scenario_monitor;
+mod scenario_neighbours;
 mod scenario_network_errors;
 mod scenario_places;
 mod scenario_power;
