@@ -25,14 +25,12 @@ impl Count<'_> {
     pub(super) fn signals<'n>(&self, names: &'n Names) -> Named<'n, SignalFigures> {
         let name = |id: StationId| &names.stations[id.index()];
         let figures = |((from, to), of): ((StationId, StationId), LinkCounters)| {
-            let frames = of.frames as f64;
-            let mean = ratio(of.snr_db, frames);
-            let variance = |mean: f64| of.snr_db_squared / frames - mean * mean;
+            let snr_db = of.snr_db();
             let figures = SignalFigures {
                 frames: of.frames,
-                lost_ratio: ratio(of.lost as f64, frames),
-                snr_mean_db: mean,
-                snr_sd_db: mean.map(|mean| variance(mean).max(0.0).sqrt()),
+                lost_ratio: ratio(of.lost as f64, of.frames as f64),
+                snr_mean_db: snr_db.map(|of| of.0),
+                snr_sd_db: snr_db.map(|of| of.1),
             };
             (Cow::from(format!("{}->{}", name(from), name(to))), figures)
         };

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from airqueue import files
-from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.errors import Problem, ScenarioError
 
 MOST_BYTES: Final = 64 << 20
 MOST_ROWS: Final = 1_000_000
@@ -37,16 +39,49 @@ def whole(description: Mapping[str, Any], folder: str | os.PathLike[str] = "") -
         table = _at(description, path)
         if not isinstance(table, Mapping) or "file" not in table:
             continue
-        key = ".".join(path[:1]) + f"[{path[1]}]." + ".".join(map(str, path[2:]))
+        key = _key(path)
         new = {name: value for name, value in table.items() if name != "file"}
         if twice := [name for name in (_TIME, column) if name in new]:
             raise ScenarioError(
                 f"{key}.file: {twice[0]} is given too, or was read from a file before; leave one of "
                 "them out"
             )
-        times, values = _read(f"{key}.file", Path(folder), table["file"], column, read)
+        name = table["file"]
+        text = _text(f"{key}.file", Path(folder), name)
+        try:
+            times, values = _columns(text, column, read)
+        except _WrongLine as error:
+            raise ScenarioError(f"{key}.file: {name}{error}") from error
         changed = _with(changed, path, new | {_TIME: times, column: values})
     return changed
+
+
+def located(
+    problems: Sequence[Problem], description: Mapping[str, Any], folder: str | os.PathLike[str] = ""
+) -> list[Problem]:
+    """Return problems of values that files had with the file and the line: arguments as `whole`'s."""
+    return [replace(each, problem=_place(each, description, folder) + each.problem) for each in problems]
+
+
+def _place(
+    problem: Problem, description: Mapping[str, Any], folder: str | os.PathLike[str]
+) -> str:
+    for path, column, read in _records(description):
+        table = _at(description, path)
+        if not isinstance(table, Mapping) or "file" not in table:
+            continue
+        for name in (_TIME, column):
+            start = f"{_key(path)}.{name}["
+            number = problem.key.removeprefix(start).split("]")[0]
+            if problem.key.startswith(start) and number.isdecimal():
+                text = _text(problem.key, Path(folder), table["file"])
+                rows = itertools.islice(_rows(text, column, read), int(number), None)
+                return "".join(f"{table['file']}, line {line}: " for line, *_ in [next(rows)])
+    return ""
+
+
+def _key(path: tuple[Any, ...]) -> str:
+    return f"{path[0]}[{path[1]}]." + ".".join(path[2:])
 
 
 def _records(
@@ -92,10 +127,8 @@ def _number(text: str) -> float:
     return value
 
 
-def _read(
-    key: str, folder: Path, name: object, column: str, read: Callable[[str], Any]
-) -> tuple[list[float], list[Any]]:
-    """Return the times and the values of a CSV file."""
+def _text(key: str, folder: Path, name: object) -> str:
+    """Return the text of a CSV file."""
     if not isinstance(name, str) or not name or "\0" in name:
         raise ScenarioError(f"{key}: {name!r}; expected the name of a CSV file")
     try:
@@ -106,15 +139,12 @@ def _read(
     if len(data) > MOST_BYTES:
         raise ScenarioError(f"{key}: {name} is too large; expected at most {MOST_BYTES >> 20} MiB")
     try:
-        lines = files.decode(data)
+        return files.decode(data)
     except UnicodeDecodeError as error:
-        raise ScenarioError(f"{key}: {name} is not UTF-8; expected a CSV file in UTF-8") from error
-    try:
-        return _parse(lines, column, read)
-    except _WrongLine as error:
-        raise ScenarioError(f"{key}: {name}{error}") from error
-    except csv.Error as error:
-        raise ScenarioError(f"{key}: {name}: {error}; expected a CSV file") from error
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(
+            f"{key}: {name}, line {line} is not UTF-8; expected a CSV file in UTF-8"
+        ) from error
 
 
 class _WrongLine(Exception):
@@ -124,30 +154,45 @@ class _WrongLine(Exception):
         super().__init__(f", line {line}: {problem}" if line else f": {problem}")
 
 
-def _parse(lines: str, column: str, read: Callable[[str], Any]) -> tuple[list[float], list[Any]]:
-    """Return times and values. Lines that are empty or begin with ``#`` are remarks."""
-    rows = csv.reader(io.StringIO(lines, newline=""))
-    places: tuple[int, int] | None = None
+def _columns(text: str, column: str, read: Callable[[str], Any]) -> tuple[list[float], list[Any]]:
+    """Return times and values."""
     times: list[float] = []
     values: list[Any] = []
-    for row in rows:
-        line = rows.line_num
-        if not any(cell.strip() for cell in row) or row[0].lstrip().startswith("#"):
-            continue
-        if places is None:
-            places = _places(line, row, column)
-            continue
-        if len(row) <= max(places):
-            raise _WrongLine(line, f"found {len(row)} cells; expected {_TIME} and {column}")
+    for line, time, value in _rows(text, column, read):
         if len(times) == MOST_ROWS:
             raise _WrongLine(line, f"more than {MOST_ROWS:,} rows; expected fewer")
-        times.append(_cell(line, _TIME, row[places[0]], _number))
-        values.append(_cell(line, column, row[places[1]], read))
-        if len(times) > 1 and times[-1] <= times[-2]:
-            raise _WrongLine(line, f"{times[-1]:g} s is not after {times[-2]:g} s; times must rise")
+        if times and time <= times[-1]:
+            raise _WrongLine(line, f"{time:g} s is not after {times[-1]:g} s; times must rise")
+        times.append(time)
+        values.append(value)
     if not times:
         raise _WrongLine(0, f"no rows; expected a line '{_TIME},{column}' and a row for each value")
     return times, values
+
+
+def _rows(
+    text: str, column: str, read: Callable[[str], Any]
+) -> Iterator[tuple[int, float, Any]]:
+    """Yield line, time and value. Lines that are empty or begin with ``#`` are remarks."""
+    rows = csv.reader(io.StringIO(text, newline=""))
+    places: tuple[int, int] | None = None
+    try:
+        for row in rows:
+            line = rows.line_num
+            if not any(cell.strip() for cell in row) or row[0].lstrip().startswith("#"):
+                continue
+            if places is None:
+                places = _places(line, row, column)
+                continue
+            if len(row) <= max(places):
+                raise _WrongLine(line, f"found {len(row)} cells; expected {_TIME} and {column}")
+            yield (
+                line,
+                _cell(line, _TIME, row[places[0]], _number),
+                _cell(line, column, row[places[1]], read),
+            )
+    except csv.Error as error:
+        raise _WrongLine(rows.line_num, f"{error}; expected a CSV file") from error
 
 
 def _places(line: int, heading: list[str], column: str) -> tuple[int, int]:
@@ -164,5 +209,6 @@ def _cell(line: int, name: str, cell: str, read: Callable[[str], Any]) -> Any:
     except ValueError:
         value = None
     if value is None or value == "":
-        raise _WrongLine(line, f"{name} is {cell.strip()[:40]!r}; expected a value") from None
+        expected = "a number" if read is _number else "a value"
+        raise _WrongLine(line, f"{name} is {cell.strip()[:40]!r}; expected {expected}") from None
     return value

@@ -74,13 +74,15 @@ class Scenario:
     """
 
     def __init__(self, description: Mapping[str, object]) -> None:
-        self._description = described(renamed.current(recorded.whole(plain(description))))
+        given = plain(description)
+        self._description = described(renamed.current(recorded.whole(given)))
         text = json.dumps(self._description)
         try:
             self._native = _native.Scenario(text)
         except ValueError as error:
             problems = [Problem(*each) for each in _native.scenario_problems(text)]
-            raise ScenarioError.of(problems or [Problem("", str(error))]) from error
+            problems = recorded.located(problems or [Problem("", str(error))], given)
+            raise ScenarioError.of(problems) from error
 
     def __repr__(self) -> str:
         standard = self._description["phy"].get("standard", "a physical layer of its own")

@@ -9,8 +9,8 @@ use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_network::network::Network;
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::{
-    AbsenceKind, AbsenceSpec, BurstLaw, Energy, InterfererSpec, LinkSignal, RateControlSpec, Received, SignalLaw,
-    SignalsSpec, WakeUp, Within,
+    AbsenceKind, AbsenceSpec, BurstLaw, Energy, InterfererSpec, LinkSignal, RateControlSpec,
+    Received, SignalLaw, SignalsSpec, WakeUp, Within,
 };
 use airqueue_transport::traffic::{Arrivals, Law, SourceSpec};
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};

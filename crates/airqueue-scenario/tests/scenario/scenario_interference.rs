@@ -51,19 +51,29 @@ fn beside_bursts_a_station_has_the_pauses() {
     }
 }
 
-/// What is on the air when a burst begins is lost: once a burst, with the probability that a frame is. Of the frames that a
-/// burst meets at their receiver - data, and ACKs at the phone - none is decoded. Four standard errors of a binomial number.
+/// A burst meets one frame at its receiver if it begins in a frame, in the ACK, or in the SIFS between them: the ACK follows
+/// although the medium is busy (IEEE 802.11-2016, 10.3.2.9). It meets no other one, since the phone then waits. None that it
+/// meets is decoded.
+///
+/// Pauses are exponential with the mean m, so that from the beginning of a frame on the next burst meets one with the
+/// probability q = (1 - a) + a g q, where a = exp(-F / m) for F from the frame to the end of its ACK, and g = E exp(-B / m) for
+/// the DIFS and backoff B before the next frame. After a burst the first frame comes between DIFS and, on average, DIFS and half
+/// of 63 slots later: few pauses begin with a wider window than that of a second repetition. Four standard errors of a binomial
+/// number.
 #[test]
 fn a_burst_destroys_what_it_meets() {
+    let pause = 20_000.0;
     let on_off =
         json!({"on": "5 ms", "off": "20 ms", "on_law": "exponential", "off_law": "exponential"});
-    let found = results(&saturated(json!({"name": "x", "on_off": on_off}), 200), 2);
+    let found = results(&saturated(json!({"name": "x", "on_off": on_off}), 1000), 2);
     let of = |name| figure(&found, "interference", "x", name);
     assert_eq!(of("hit_lost_ratio"), 1.0);
-    let p = (DATA + ANSWER - 16.0) / CYCLE;
-    // Short pauses begin with DIFS and a backoff, so that fewer frames are met: at most the share of a cycle in a pause.
-    let (low, high) = (p - (DIFS + 31.0 * 9.0) / 20_000.0, p);
-    let error = 4.0 * (p * (1.0 - p) / of("bursts")).sqrt();
+    let none_in = |us: f64| f64::exp(-us / pause);
+    let met = none_in(DATA + ANSWER);
+    let waits = (0..16).map(|slots| none_in(DIFS + 9.0 * f64::from(slots))).sum::<f64>() / 16.0;
+    let q = (1.0 - met) / (1.0 - met * waits);
+    let (low, high) = (q * none_in(DIFS + 31.5 * 9.0), q * none_in(DIFS));
+    let error = 4.0 * (q * (1.0 - q) / of("bursts")).sqrt();
     let hit = of("hit_frames") / of("bursts");
     assert!((low - error..high + error).contains(&hit), "{hit} for {low} to {high}");
 }
