@@ -95,7 +95,6 @@ impl Scenario {
     pub fn emulated(text: &str, real: &[String]) -> Result<Emulated> {
         let mut value: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let renamed = current(&mut value)?;
-        neighbours::expand(&mut value)?;
         let file = read(value.clone())?;
         // Changes may be of what only packets of real programs use.
         let base = Scenario::new(&File { changes: Vec::new(), ..read(value.clone())?.0 })?;

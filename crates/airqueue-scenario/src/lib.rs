@@ -117,11 +117,12 @@ pub struct Scenario {
     renamed: Vec<RenamedKey>,
 }
 
-/// Gives the tree of a file the present names of keys, and the keys of devices that stations are like. Returns the old
-/// names.
+/// Gives the tree of a file the present names of keys, the keys of devices that stations are like, and what neighbours stand
+/// for. Returns the old names.
 fn current(tree: &mut serde_json::Value) -> Result<Vec<RenamedKey>, ScenarioError> {
     let renamed = renamed::rename(tree)?;
     devices::expand(tree)?;
+    neighbours::expand(tree)?;
     Ok(renamed)
 }
 
@@ -135,7 +136,6 @@ impl Scenario {
         let mut value: serde_json::Value =
             serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let renamed = current(&mut value)?;
-        neighbours::expand(&mut value)?;
         let file: Table<File> = serde_path_to_error::deserialize(value).map_err(unreadable)?;
         Ok(Scenario { renamed, ..Scenario::new(&file)? })
     }
