@@ -160,8 +160,7 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn set_away(&mut self, station: StationId, away: bool, queue: &mut EventQueue<U::Event>) {
         self.listeners.set_away(station, Away::ByChange, away, queue.now());
         if !away {
-            let (first, end) = (self.first[station.index()], self.first[station.index() + 1]);
-            (first.0..end.0).map(InterfaceId).for_each(|interface| self.fill(interface, queue));
+            self.interfaces_of(station).for_each(|interface| self.fill(interface, queue));
         }
     }
 
@@ -188,18 +187,18 @@ impl<U: UpperLayer> Wlan<U> {
     /// If the station has no such access category.
     #[inline]
     pub fn interface_of(&self, station: StationId, ac: AccessCategory) -> InterfaceId {
-        self.find_interface(station, ac).expect("the station has no such access category")
-    }
-
-    /// The queue of an access category of a station, which has none if it sends no packets.
-    #[inline]
-    pub(super) fn find_interface(
-        &self,
-        station: StationId,
-        ac: AccessCategory,
-    ) -> Option<InterfaceId> {
         let (first, end) = (self.first[station.index()], self.first[station.index() + 1]);
         let interface = InterfaceId(first.0 + ac.index() as u32);
-        (interface < end).then_some(interface)
+        assert!(interface < end, "the station has no such access category");
+        interface
+    }
+
+    /// The queues of a station.
+    pub(super) fn interfaces_of(
+        &self,
+        station: StationId,
+    ) -> impl Iterator<Item = InterfaceId> + use<U> {
+        let (first, end) = (self.first[station.index()], self.first[station.index() + 1]);
+        (first.0..end.0).map(InterfaceId)
     }
 }

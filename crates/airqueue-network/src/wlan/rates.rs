@@ -145,9 +145,8 @@ impl<U: UpperLayer> Wlan<U> {
     #[inline(never)]
     fn report_rate_of(&mut self, station: StationId, now: Time) {
         let Some(sent) = self.listeners.macs[station.index()].poll_transmission() else { return };
-        // Null frames come from stations without queues, too.
-        let Some(interface) = self.find_interface(station, sent.ac) else { return };
-        let Some(control) = self.interfaces[interface.index()].control else { return };
+        let interface = &self.interfaces[self.interface_of(station, sent.ac).index()];
+        let Some(control) = interface.control else { return };
         let Control { rates, in_vain } = &mut self.controls[control];
         *in_vain = if sent.acknowledged == 0 { *in_vain + 1 } else { 0 };
         rates.report(sent.rate, sent.mpdus, sent.acknowledged, now);

@@ -146,16 +146,22 @@ fn what_is_wrong_is_said() {
     assert!(refusal_of(twice).starts_with("stations[1].scans.access_point: it is that of"));
 }
 
-/// A station without packets of its own sends null frames; rate controls learn nothing from them.
+/// Rate controls learn nothing from null frames, neither of a station that only receives nor of one that sends packets, too.
 #[test]
-fn who_only_receives_tells_its_access_point_beside_rate_controls() {
+fn null_frames_are_nothing_to_rate_controls() {
     let mut scenario = home();
     scenario["duration"] = json!("120 s");
     scenario["phy"]["rate_control"] = json!("minstrel");
-    let all = results(&scenario);
-    assert!(number(&all["absences"]["phone"]["kept_packets"]) > 0.0);
-    assert_eq!(all["flows"]["phone"]["given_up_packets"], 0);
-    scenario["stations"][1] = json!({"name": "phone", "power_save": {}});
     scenario["flows"][0]["packet_rate"] = json!("2 packets/s");
-    assert!(number(&results(&scenario)["sleep"]["phone"]["kept_packets"]) > 0.0);
+    let mut both_ways = scenario.clone();
+    both_ways["flows"].as_array_mut().unwrap().push(json!(
+        {"name": "up", "from": "phone", "to": "ap", "source": "cbr",
+         "packet_rate": "0.7 packets/s", "size": "200 B"}));
+    for mut scenario in [scenario, both_ways] {
+        let all = results(&scenario);
+        assert!(number(&all["absences"]["phone"]["kept_packets"]) > 0.0);
+        assert_eq!(all["flows"]["phone"]["given_up_packets"], 0);
+        scenario["stations"][1] = json!({"name": "phone", "power_save": {}});
+        assert!(number(&results(&scenario)["sleep"]["phone"]["kept_packets"]) > 0.0);
+    }
 }

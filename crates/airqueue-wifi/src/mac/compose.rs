@@ -133,8 +133,12 @@ impl Mac {
         self.transmission.take()
     }
 
-    /// Records the outcome of the last data frame of an access category.
+    /// Records the outcome of the last frame of an access category, if the frame has data: null frames and PS-Polls have
+    /// rates of their own, of which no rate control is to learn.
     pub(super) fn account_transmission(&mut self, ac: AccessCategory, acknowledged: u32) {
+        if self.is_management(ac) {
+            return;
+        }
         let batch = &self.categories[ac.index()].batch;
         self.transmission = batch.first().map(|first| Transmission {
             ac,

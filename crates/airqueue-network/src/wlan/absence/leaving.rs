@@ -1,7 +1,6 @@
 //! Stations leave and come back.
 
 use super::{AbsenceCounters, AbsenceKind, AbsenceSpec, Whereabouts};
-use crate::InterfaceId;
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::listeners::Away;
@@ -101,8 +100,7 @@ impl<U: UpperLayer> Wlan<U> {
         if told {
             self.tell_of_return(station, queue);
         }
-        let (first, end) = (self.first[station.index()], self.first[station.index() + 1]);
-        for interface in (first.0..end.0).map(InterfaceId) {
+        for interface in self.interfaces_of(station) {
             self.top_up(interface, now);
             self.feed(interface, now, queue);
         }

@@ -82,7 +82,7 @@ impl<E: Copy + From<Event>> Absences<E> {
         self.of(station).is_some_and(|at| self.all[at].is_off_channel())
     }
 
-    /// Whether a station is about to leave, and has told its access point.
+    /// Whether a station is about to leave.
     pub(super) fn is_leaving(&self, station: StationId) -> bool {
         self.of(station).is_some_and(|at| self.all[at].whereabouts == Whereabouts::Leaving)
     }
