@@ -2,7 +2,7 @@
 
 use super::error::{Result, wrong};
 use super::file::{DeparturesTable, File, ScansTable};
-use super::power::{Given, Power};
+use super::power::{Given, Power, positive};
 use super::quantity::{Duration, Quantity};
 use airqueue_core::Span;
 use airqueue_network::wlan::{AbsenceKind, AbsenceSpec};
@@ -136,12 +136,5 @@ impl Times {
             return wrong(format_args!("{key}.period"), problem);
         }
         Ok(spec)
-    }
-}
-
-fn positive(key: &str, name: &str, given: Option<&Quantity<Duration>>) -> Result<Option<Span>> {
-    match given.map(|given| given.value) {
-        Some(Span::ZERO) => wrong(format_args!("{key}.{name}"), "it must be more than 0 s"),
-        given => Ok(given),
     }
 }

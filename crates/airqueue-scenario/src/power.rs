@@ -4,7 +4,7 @@ use super::error::{Result, error, wrong};
 use super::file::{BeaconsTable, File, PowerSaveTable, WakeUpName};
 use super::links::decodes;
 use super::medium::Medium;
-use super::quantity::{Packets, Quantity, Rate};
+use super::quantity::{Duration, Packets, Quantity, Rate};
 use super::stations::Stations;
 use airqueue_core::Span;
 use airqueue_network::wlan::{BeaconSpec, PowerSaveSpec, WakeUp};
@@ -154,32 +154,30 @@ impl Given<'_> {
     ) -> Result<PowerSaveSpec> {
         let access_point = self.access_point(key, table.access_point.as_ref(), id, beacons)?;
         let polls = table.wake_up == Some(WakeUpName::PsPoll);
-        let positive = |name: &str, given: Option<Span>, usual: Span| match given {
-            Some(Span::ZERO) => wrong(format_args!("{key}.{name}"), "it must be more than 0 s"),
-            given => Ok(given.unwrap_or(usual)),
-        };
-        let timeout = table.timeout.as_ref().map(|timeout| timeout.value);
-        if polls && timeout.is_some() {
+        if polls && table.timeout.is_some() {
             let problem = "with PS-Polls the station sleeps again at once; leave it out";
             return wrong(format_args!("{key}.timeout"), problem);
         }
         let wake_up = match polls {
             true => WakeUp::PsPoll,
-            false => WakeUp::Null { timeout: positive("timeout", timeout, TIMEOUT)? },
+            false => {
+                let timeout = positive(key, "timeout", table.timeout.as_ref())?.unwrap_or(TIMEOUT);
+                WakeUp::Null { timeout }
+            }
         };
         let listen_interval = table.listen_interval.unwrap_or(1);
         if listen_interval == 0 {
             let problem = "found 0, expected at least 1";
             return wrong(format_args!("{key}.listen_interval"), problem);
         }
-        let wait = table.beacon_wait.as_ref().map(|wait| wait.value);
+        let wait = positive(key, "beacon_wait", table.beacon_wait.as_ref())?;
         Ok(PowerSaveSpec {
             station: StationId(id as u32),
             access_point: StationId(access_point as u32),
             wake_up,
             listen_interval,
             dtims: table.dtims.unwrap_or(true),
-            beacon_wait: positive("beacon_wait", wait, BEACON_WAIT)?,
+            beacon_wait: wait.unwrap_or(BEACON_WAIT),
             rate: self.rate(&format!("{key}.rate"), table.rate.as_ref())?,
             access: self.request_access(id, polls),
         })
@@ -259,5 +257,17 @@ impl Given<'_> {
             return wrong(key, problem);
         }
         Ok(found)
+    }
+}
+
+/// A length of time that is more than zero, if given.
+pub(super) fn positive(
+    key: &str,
+    name: &str,
+    given: Option<&Quantity<Duration>>,
+) -> Result<Option<Span>> {
+    match given.map(|given| given.value) {
+        Some(Span::ZERO) => wrong(format_args!("{key}.{name}"), "it must be more than 0 s"),
+        given => Ok(given),
     }
 }

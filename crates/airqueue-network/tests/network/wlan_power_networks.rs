@@ -20,7 +20,7 @@ use proptest::prelude::*;
 /// When sources stop.
 const STOP: Time = Time::from_nanos(2_000_000_000);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Station {
     sleeps: Option<WakeUp>,
     listen_interval: u32,
@@ -29,20 +29,11 @@ struct Station {
     down: u64,
     up: u64,
     category: usize,
-    absence: Option<Absence>,
+    absence: Option<AbsenceSpec>,
 }
 
-/// What a station does while it is absent, when first, and for how long each time.
-#[derive(Clone, Copy, Debug)]
-struct Absence {
-    kind: AbsenceKind,
-    first: Span,
-    period: Span,
-    jitter: Span,
-    lasts: Span,
-}
-
-fn absences() -> impl Strategy<Value = Option<Absence>> {
+/// Of the access point, until a station takes them over.
+fn absences() -> impl Strategy<Value = Option<AbsenceSpec>> {
     let scan = (1u32..4, 1u32..3, 0i64..80, any::<bool>());
     let scan = scan.prop_map(|(channels, at_once, home, tells)| AbsenceKind::Scan {
         channels,
@@ -52,9 +43,10 @@ fn absences() -> impl Strategy<Value = Option<Absence>> {
     });
     let kind = prop_oneof![Just(AbsenceKind::OutOfReach), scan];
     let times = (0i64..700_000, 500i64..900, 0i64..40, 100i64..80_000);
-    prop::option::of((kind, times).prop_map(|(kind, (first, period, jitter, lasts))| Absence {
+    prop::option::of((kind, times).prop_map(|(kind, (first, period, jitter, lasts))| AbsenceSpec {
+        station: AP,
         kind,
-        first: Span::from_micros(first),
+        first: Some(Span::from_micros(first)),
         period: Span::from_millis(period),
         jitter: Span::from_millis(jitter),
         lasts: Span::from_micros(lasts),
@@ -62,7 +54,7 @@ fn absences() -> impl Strategy<Value = Option<Absence>> {
 }
 
 /// Of stations that send beacons: they tell nobody.
-fn scans() -> impl Strategy<Value = Option<Absence>> {
+fn scans() -> impl Strategy<Value = Option<AbsenceSpec>> {
     absences().prop_map(|of| {
         let silent = |kind| match kind {
             AbsenceKind::Scan { channels, at_once, home, .. } => {
@@ -72,15 +64,8 @@ fn scans() -> impl Strategy<Value = Option<Absence>> {
                 AbsenceKind::Scan { channels: 1, at_once: 1, home: Span::ZERO, tells: false }
             }
         };
-        of.map(|of| Absence { kind: silent(of.kind), ..of })
+        of.map(|of| AbsenceSpec { kind: silent(of.kind), ..of })
     })
-}
-
-impl Absence {
-    fn of(&self, station: StationId) -> AbsenceSpec {
-        let &Absence { kind, first, period, jitter, lasts } = self;
-        AbsenceSpec { station, kind, first: Some(first), period, jitter, lasts }
-    }
 }
 
 fn stations() -> impl Strategy<Value = Vec<Station>> {
@@ -120,7 +105,7 @@ fn layer(aggregates: bool, behaviour: Behaviour) -> (Radio, MacConfig, u32) {
 
 fn network(
     stations: &[Station],
-    of_ap: Option<Absence>,
+    of_ap: Option<AbsenceSpec>,
     to_all: u64,
     (aggregates, behaviour): (bool, Behaviour),
 ) -> CellSpec {
@@ -149,7 +134,7 @@ fn network(
     (sends.first, sends.buffer_packets) = (None, 3);
     sends.group_buffer_packets = 4;
     spec.beacons = vec![sends];
-    spec.absences.extend(of_ap.map(|absence| absence.of(AP)));
+    spec.absences.extend(of_ap);
     let flow = |from: u32, to: u32, kbps: u64, category: usize| {
         let ac = AccessCategory::at(if aggregates { category } else { 0 });
         let mut flow = saturated(from, to, ac, fast, 700);
@@ -163,8 +148,8 @@ fn network(
             let (listen_interval, dtims) = (of.listen_interval, of.dtims);
             spec.sleepers.push(PowerSaveSpec { listen_interval, dtims, ..dozes });
         }
-        if let Some(absence) = of.absence {
-            spec.absences.push(absence.of(StationId(id)));
+        if let Some(absence) = &of.absence {
+            spec.absences.push(AbsenceSpec { station: StationId(id), ..absence.clone() });
             if of.sleeps.is_none() && matches!(absence.kind, AbsenceKind::Scan { tells: true, .. })
             {
                 spec.sleepers.push(sleeper(&spec.radio, StationId(id), WakeUp::Awake));
@@ -207,8 +192,8 @@ proptest! {
     #![proptest_config(crate::random_networks::cases(150))]
 
     /// At any time offered = delivered + dropped + given up + in transit. Power save and absences lose nothing but what the
-    /// buffers have no room for, if nobody gives up: once sources are silent and all beacons have been heard, every packet has been delivered or
-    /// dropped, and the packets given up are those that the buffers dropped.
+    /// buffers have no room for, if nobody gives up: once sources are silent and all beacons have been heard, every packet
+    /// has been delivered or dropped, and the packets given up are those that the buffers dropped.
     #[test]
     fn power_save_loses_nothing_but_what_its_buffers_drop(
         stations in stations(), ap in scans(), to_all in prop_oneof![Just(0u64), 1u64..60],
