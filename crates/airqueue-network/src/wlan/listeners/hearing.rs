@@ -6,6 +6,7 @@
 
 use super::classes::{HearingClasses, NONE};
 use super::on_air::FramesOnAir;
+use super::varying::Varying;
 use airqueue_core::Time;
 use airqueue_wifi::medium::{Air, End, FrameId, Reach, Reception, RxOutcome, Signal, StationId};
 use std::ops::Range;
@@ -66,6 +67,21 @@ struct ReceiverState {
 pub(super) struct OnAirNow<'a> {
     pub(super) listeners: &'a Tables,
     pub(super) on_air_frames: &'a FramesOnAir,
+    /// How frames are heard, where signals change.
+    pub(super) varying: Option<&'a Varying>,
+}
+
+impl OnAirNow<'_> {
+    /// How a listener hears a frame on the air.
+    fn signal(&self, place: u32, station: StationId) -> Signal {
+        match self.varying {
+            Some(varying) => varying.heard(place, station).signal,
+            None => {
+                let on_air = self.on_air_frames.at(place);
+                self.listeners.for_frame(on_air.version).signal(on_air.from, station)
+            }
+        }
+    }
 }
 
 /// The frames that each listener hears at present.
@@ -85,8 +101,10 @@ impl Alone {
     const ENGAGED: u8 = 4;
     /// The outcome of a station's frames right beside the station.
     pub(super) const NEARBY: Alone = Alone(Alone::SENSED | Alone::DECODED | Alone::ENGAGED);
+    /// The outcome of a frame that is not noticed.
+    pub(super) const UNHEARD: Alone = Alone(0);
 
-    fn new(signal: Signal, reception: &Reception) -> Alone {
+    pub(super) fn new(signal: Signal, reception: &Reception) -> Alone {
         let end = reception.alone(signal);
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
         let decoded = bit(end.outcome.decoded(), Alone::DECODED);
@@ -297,7 +315,7 @@ impl Hearing {
     #[inline(always)]
     fn track(&mut self, station: StationId, place: u32, on: &OnAirNow) {
         let on_air = on.on_air_frames.at(place);
-        let signal = on.listeners.for_frame(on_air.version).signal(on_air.from, station);
+        let signal = on.signal(place, station);
         self.receptions[station.index()].on_begin(on_air.id, on_air.air, signal);
     }
 
@@ -449,8 +467,8 @@ impl Hearing {
         if self.receivers[station.index()].lone == NONE {
             return reception.receiving(now);
         }
-        let on_air = on.on_air_frames.at(self.receivers[station.index()].lone);
-        let signal = on.listeners.for_frame(on_air.version).signal(on_air.from, station);
-        reception.may_decode(on_air.air.begins, signal, now)
+        let lone = self.receivers[station.index()].lone;
+        let begins = on.on_air_frames.at(lone).air.begins;
+        reception.may_decode(begins, on.signal(lone, station), now)
     }
 }
