@@ -12,7 +12,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,59 +25,74 @@ _TIME: Final = "time_s"
 _MOST_COLUMNS: Final = 50
 
 
-def whole(description: Mapping[str, Any], folder: str | os.PathLike[str] = "") -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Column:
+    """The column of a record's values."""
+
+    name: str
+    read: Callable[[str], Any]
+
+
+def beside(description: Mapping[str, Any], folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the description whose records are seen from a folder, that of the scenario's file.
+
+    >>> beside({"links": [{"snr_trace": {"file": "walk.csv"}}]}, "home")
+    {'links': [{'snr_trace': {'file': 'home/walk.csv'}}]}
+    """
+    changed: dict[str, Any] = dict(description)
+    for path, table, _ in _records(description):
+        if isinstance(name := table["file"], str):
+            changed = _with(changed, path, table | {"file": os.fspath(Path(folder, name))})
+    return changed
+
+
+def whole(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return the description with the values of the files that its records name.
 
-    Files are seen from ``folder``. The given description stays as it is. Raises ScenarioError that
-    names the key, the file, the line, what was found and what was expected.
+    The given description stays as it is. Raises ScenarioError that names the key, the file, the
+    line, what was found and what was expected.
 
     >>> whole({"links": [{"between": ["ap", "phone"], "snr_trace": {"time_s": [0.0]}}]})
     {'links': [{'between': ['ap', 'phone'], 'snr_trace': {'time_s': [0.0]}}]}
     """
     changed: dict[str, Any] = dict(description)
-    for path, column, read in _records(description):
-        table = _at(description, path)
-        if not isinstance(table, Mapping) or "file" not in table:
-            continue
+    for path, table, column in _records(description):
         key = _key(path)
         new = {name: value for name, value in table.items() if name != "file"}
-        if twice := [name for name in (_TIME, column) if name in new]:
-            raise ScenarioError(
-                f"{key}.file: {twice[0]} is given too, or was read from a file before; leave one of "
-                "them out"
-            )
+        if twice := [name for name in (_TIME, column.name) if name in new]:
+            raise ScenarioError(f"{key}.file: {twice[0]} is given, too; leave one of them out")
         name = table["file"]
-        text = _text(f"{key}.file", Path(folder), name)
+        text = _text(f"{key}.file", name)
         try:
-            times, values = _columns(text, column, read)
+            times, values = _columns(text, column)
         except _WrongLine as error:
             raise ScenarioError(f"{key}.file: {name}{error}") from error
-        changed = _with(changed, path, new | {_TIME: times, column: values})
+        changed = _with(changed, path, new | {_TIME: times, column.name: values})
     return changed
 
 
-def located(
-    problems: Sequence[Problem], description: Mapping[str, Any], folder: str | os.PathLike[str] = ""
-) -> list[Problem]:
-    """Return problems of values that files had with the file and the line: arguments as `whole`'s."""
-    return [replace(each, problem=_place(each, description, folder) + each.problem) for each in problems]
+def located(problems: Sequence[Problem], description: Mapping[str, Any]) -> list[Problem]:
+    """Return problems of values that files had, with the file and the line of each value.
+
+    The problems are those of `whole` of the description.
+    """
+    places = {
+        f"{_key(path)}.{name}": (table["file"], column)
+        for path, table, column in _records(description)
+        for name in (_TIME, column.name)
+    }
+    return [_located(each, places) for each in problems]
 
 
-def _place(
-    problem: Problem, description: Mapping[str, Any], folder: str | os.PathLike[str]
-) -> str:
-    for path, column, read in _records(description):
-        table = _at(description, path)
-        if not isinstance(table, Mapping) or "file" not in table:
-            continue
-        for name in (_TIME, column):
-            start = f"{_key(path)}.{name}["
-            number = problem.key.removeprefix(start).split("]")[0]
-            if problem.key.startswith(start) and number.isdecimal():
-                text = _text(problem.key, Path(folder), table["file"])
-                rows = itertools.islice(_rows(text, column, read), int(number), None)
-                return "".join(f"{table['file']}, line {line}: " for line, *_ in [next(rows)])
-    return ""
+def _located(problem: Problem, places: Mapping[str, tuple[str, _Column]]) -> Problem:
+    key, bracket, number = problem.key.removesuffix("]").rpartition("[")
+    if not bracket or key not in places or not number.isdecimal():
+        return problem
+    file, column = places[key]
+    rows = itertools.islice(_rows(_text(problem.key, file), column), int(number), None)
+    for line, *_ in rows:
+        return replace(problem, problem=f"{file}, line {line}: {problem.problem}")
+    return problem
 
 
 def _key(path: tuple[Any, ...]) -> str:
@@ -86,13 +101,20 @@ def _key(path: tuple[Any, ...]) -> str:
 
 def _records(
     description: Mapping[str, Any],
-) -> Iterator[tuple[tuple[Any, ...], str, Callable[[str], Any]]]:
-    """Yield where a record may be, the column of its values, and how one is read."""
+) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], _Column]]:
+    """Yield the place of each record that names a file, its table, and the column of its values."""
+    for path, column in _places(description):
+        table = _at(description, path)
+        if isinstance(table, dict) and "file" in table:
+            yield path, table, column
+
+
+def _places(description: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], _Column]]:
     for number, _ in enumerate(_tables(description, "links")):
-        yield ("links", number, "snr_trace"), "snr_db", _number
-        yield ("links", number, "rate_trace"), "rate", str.strip
+        yield ("links", number, "snr_trace"), _Column("snr_db", _number)
+        yield ("links", number, "rate_trace"), _Column("rate", str.strip)
     for number, _ in enumerate(_tables(description, "interference")):
-        yield ("interference", number, "occupancy", "trace"), "busy_ratio", _number
+        yield ("interference", number, "occupancy", "trace"), _Column("busy_ratio", _number)
 
 
 def _tables(description: Mapping[str, Any], key: str) -> list[Any]:
@@ -127,12 +149,12 @@ def _number(text: str) -> float:
     return value
 
 
-def _text(key: str, folder: Path, name: object) -> str:
+def _text(key: str, name: object) -> str:
     """Return the text of a CSV file."""
     if not isinstance(name, str) or not name or "\0" in name:
         raise ScenarioError(f"{key}: {name!r}; expected the name of a CSV file")
     try:
-        data = files.read_bytes(folder / name, MOST_BYTES + 1)
+        data = files.read_bytes(name, MOST_BYTES + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ScenarioError(f"{key}: {name}: {reason}; expected a CSV file") from error
@@ -154,11 +176,11 @@ class _WrongLine(Exception):
         super().__init__(f", line {line}: {problem}" if line else f": {problem}")
 
 
-def _columns(text: str, column: str, read: Callable[[str], Any]) -> tuple[list[float], list[Any]]:
+def _columns(text: str, column: _Column) -> tuple[list[float], list[Any]]:
     """Return times and values."""
     times: list[float] = []
     values: list[Any] = []
-    for line, time, value in _rows(text, column, read):
+    for line, time, value in _rows(text, column):
         if len(times) == MOST_ROWS:
             raise _WrongLine(line, f"more than {MOST_ROWS:,} rows; expected fewer")
         if times and time <= times[-1]:
@@ -166,13 +188,11 @@ def _columns(text: str, column: str, read: Callable[[str], Any]) -> tuple[list[f
         times.append(time)
         values.append(value)
     if not times:
-        raise _WrongLine(0, f"no rows; expected a line '{_TIME},{column}' and a row for each value")
+        raise _WrongLine(0, f"no rows; expected a line '{_TIME},...' and a row for each value")
     return times, values
 
 
-def _rows(
-    text: str, column: str, read: Callable[[str], Any]
-) -> Iterator[tuple[int, float, Any]]:
+def _rows(text: str, column: _Column) -> Iterator[tuple[int, float, Any]]:
     """Yield line, time and value. Lines that are empty or begin with ``#`` are remarks."""
     rows = csv.reader(io.StringIO(text, newline=""))
     places: tuple[int, int] | None = None
@@ -182,20 +202,20 @@ def _rows(
             if not any(cell.strip() for cell in row) or row[0].lstrip().startswith("#"):
                 continue
             if places is None:
-                places = _places(line, row, column)
+                places = _heading(line, row, column.name)
                 continue
             if len(row) <= max(places):
-                raise _WrongLine(line, f"found {len(row)} cells; expected {_TIME} and {column}")
+                raise _WrongLine(line, f"found {len(row)} cells; expected {_TIME} and {column.name}")
             yield (
                 line,
                 _cell(line, _TIME, row[places[0]], _number),
-                _cell(line, column, row[places[1]], read),
+                _cell(line, column.name, row[places[1]], column.read),
             )
     except csv.Error as error:
         raise _WrongLine(rows.line_num, f"{error}; expected a CSV file") from error
 
 
-def _places(line: int, heading: list[str], column: str) -> tuple[int, int]:
+def _heading(line: int, heading: list[str], column: str) -> tuple[int, int]:
     names = [cell.strip() for cell in heading[:_MOST_COLUMNS]]
     if _TIME in names and column in names:
         return names.index(_TIME), names.index(column)

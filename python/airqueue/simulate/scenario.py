@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airqueue import _native, runs, text, toml_text
@@ -378,7 +379,7 @@ class _Effort:
 
 
 def read_file(path: str | os.PathLike[str], source: list[str] | None = None) -> dict[str, Any]:
-    """Return the table of a TOML file, with the records that it names: files seen from its folder.
+    """Return the table of a TOML file. The records that it names are seen from its folder.
 
     The file's text is added to ``source``. Raises OSError, or ScenarioError that says what is
     wrong, and does not name the file.
@@ -390,7 +391,7 @@ def read_file(path: str | os.PathLike[str], source: list[str] | None = None) -> 
         table = toml_text.parse(text)
     except toml_text.TomlError as error:
         raise ScenarioError(str(error)) from error
-    return recorded.whole(table, os.path.dirname(os.fspath(path)))  # noqa: PTH120 - "-" has none
+    return recorded.beside(table, Path(path).parent)
 
 
 @contextmanager
