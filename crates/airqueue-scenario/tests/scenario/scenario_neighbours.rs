@@ -48,7 +48,7 @@ fn cells_that_hear_each_other_share_the_channel() {
     let found = results(&cell, 2);
     let own = figure(&found, "flows", "own", "throughput_bps");
     for name in names {
-        let theirs = figure(&found, "flows", &format!("{name}-down1"), "throughput_bps");
+        let theirs = figure(&found, "flows", &format!("{name}-down"), "throughput_bps");
         close(theirs, own, 0.03);
     }
 }
