@@ -83,7 +83,7 @@ def test_a_change_names_another_record(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "walk.csv: no rows; expected a line 'time_s,snr_db' and a row for each value"),
+        ("", "walk.csv: no rows; expected a line 'time_s,snr_db' and rows below it"),
         ("time_s,snr_db\n", "walk.csv: no rows; expected"),
         ("time,snr_db\n0,1\n", "walk.csv, line 1: the heading 'time,snr_db'; expected the columns"),
         ("time_s,snr_db\n0,40\n0,41\n", "walk.csv, line 3: 0 s is not after 0 s; times must rise"),

@@ -60,7 +60,13 @@ def test_what_is_shown_exists(invoke):
     absent = {"power_save": {}, "scans": {"period": "5 s"}}
     beacons = {"beacons": [{"station": "ap"}]}
     sleep = beacons | {f"stations.sta.{key}": of for key, of in absent.items()}
-    scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows, **sleep})
+    steady = {"between": ["ap", "sta"], "snr_trace": {"time_s": [0], "snr_db": [40]}}
+    signals = {
+        "medium.snr": "40 dB",
+        "links": [steady],
+        "interference": [{"name": "oven", "microwave": {}, "level": "sense"}],
+    }
+    scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows, **sleep, **signals})
     summary = scenario.simulate(replications=1).summary
     for kind, names in SHOWN.items():
         every = summary[kind] if kind == "medium" else next(iter(summary[kind].values()))
@@ -116,10 +122,12 @@ def test_files_have_the_same_figures(invoke, tmp_path):
         "drops.csv",
         "flows.csv",
         "frames.csv",
+        "interference.csv",
         "limits.csv",
         "medium.csv",
         "pings.csv",
         "queues.csv",
+        "signals.csv",
         "sleep.csv",
         "stations.csv",
     ]

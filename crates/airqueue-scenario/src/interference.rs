@@ -133,8 +133,8 @@ fn busy(key: &str, table: &OccupancyTable) -> Result<BurstLaw> {
         _ => return wrong(key, "give one of `share` and `trace`"),
     };
     let mean = table.busy.as_ref().map_or(Span::from_millis(1), |busy| busy.value);
-    let busy = spans(key, "busy", mean, table.law, table.shape)?;
-    check_shape(key, table.shape, &[table.law])?;
+    let busy = spans(key, "busy", mean, table.busy_law, table.shape)?;
+    check_shape(key, table.shape, &[table.busy_law])?;
     Ok(BurstLaw::Arriving { busy, share })
 }
 

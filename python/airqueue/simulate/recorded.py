@@ -188,7 +188,7 @@ def _columns(text: str, column: _Column) -> tuple[list[float], list[Any]]:
         times.append(time)
         values.append(value)
     if not times:
-        raise _WrongLine(0, f"no rows; expected a line '{_TIME},...' and a row for each value")
+        raise _WrongLine(0, f"no rows; expected a line '{_TIME},{column.name}' and rows below it")
     return times, values
 
 

@@ -186,7 +186,7 @@ pub(crate) struct OccupancyTable {
     /// Mean length of busy periods. The default is `1 ms`.
     pub(crate) busy: Option<Quantity<Duration>>,
     /// The law of busy periods. The default is exponential.
-    pub(crate) law: Option<SpanLawName>,
+    pub(crate) busy_law: Option<SpanLawName>,
     /// Shape of Pareto's law, above 1. The default is 1.5.
     pub(crate) shape: Option<f64>,
 }

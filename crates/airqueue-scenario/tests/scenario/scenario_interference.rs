@@ -144,7 +144,7 @@ fn a_busy_channel_takes_its_share() {
 fn a_recorded_occupancy_has_its_share_in_each_interval() {
     let shares = [0.1, 0.7, 0.0, 0.4];
     let trace = json!({"time_s": [0.0, 50.0, 100.0, 150.0], "busy_ratio": shares});
-    let occupancy = json!({"trace": trace, "busy": "2 ms", "law": "constant"});
+    let occupancy = json!({"trace": trace, "busy": "2 ms", "busy_law": "constant"});
     let cell = saturated(json!({"name": "x", "occupancy": occupancy}), 50);
     for (at, share) in shares.into_iter().enumerate() {
         let found = results(&set(cell.clone(), "warm_up", json!(format!("{} s", 50 * at))), 5);

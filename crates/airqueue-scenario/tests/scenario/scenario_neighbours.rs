@@ -35,7 +35,8 @@ fn a_neighbour_takes_the_share_that_was_told() {
 }
 
 /// Cells that hear each other share the channel as stations of one cell: saturated access points, one of ours and three of
-/// theirs in one collision domain, each send as often. Within 3 %.
+/// theirs in one collision domain, each send as often. Within 3 %: shares
+/// of the collision domain wander by 1.7 % in 60 s (40 replications), so by 0.5 % in 600 s.
 #[test]
 fn cells_that_hear_each_other_share_the_channel() {
     let mut cell = home(json!([]));
@@ -45,6 +46,7 @@ fn cells_that_hear_each_other_share_the_channel() {
         .map(|name| json!({"name": name, "load": 0.9, "down": 1.0, "stations": 1}))
         .collect();
     cell["flows"] = json!([{"name": "own", "from": "ap", "to": "phone"}]);
+    cell["duration"] = json!("600 s");
     let found = results(&cell, 2);
     let own = figure(&found, "flows", "own", "throughput_bps");
     for name in names {
