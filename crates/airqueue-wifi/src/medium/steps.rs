@@ -57,9 +57,19 @@ impl Steps {
         }
     }
 
-    /// The values.
-    pub fn values(&self) -> impl Iterator<Item = f64> {
-        self.steps.iter().map(|step| step.1)
+    /// The period after which the record begins anew, and the integral of the value over it, in units of the value times
+    /// nanoseconds; `None`: the record does not begin anew.
+    pub fn over_period(&self) -> Option<(Span, f64)> {
+        let period = self.period?;
+        let end = [(Time::ZERO + period, 0.0)];
+        let ends = self.steps[1..].iter().chain(&end).map(|step| step.0);
+        let mut begins = Time::ZERO;
+        let integral = self.steps.iter().zip(ends).map(|(&(_, value), ends)| {
+            let lasts = ends - begins;
+            begins = ends;
+            value * lasts.as_nanos() as f64
+        });
+        Some((period, integral.sum()))
     }
 
     /// The times at which values begin to hold, up to `end`, with these values; the first holds from time zero on.
@@ -95,6 +105,8 @@ mod tests {
         let steps = steps.expect("valid");
         let seen: Vec<f64> = (0..11).map(|at| steps.at(s(at))).collect();
         assert_eq!(seen, [1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0]);
+        let (period, integral) = steps.over_period().expect("a period");
+        assert_eq!((period, integral), (Span::from_secs(5), (2.0 * 1.0 + 3.0 * 2.0) * 1e9));
         let changes: Vec<_> = steps.until(s(8)).collect();
         assert_eq!(changes, [(s(0), 1.0), (s(2), 2.0), (s(5), 1.0), (s(7), 2.0)]);
     }

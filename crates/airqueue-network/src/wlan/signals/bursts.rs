@@ -2,7 +2,6 @@
 
 use super::spec::{BurstLaw, Within};
 use airqueue_core::{RandomStream, Span, Time};
-use airqueue_wifi::medium::Steps;
 
 /// The shortest burst or pause.
 const LEAST: Span = Span::from_nanos(1);
@@ -31,11 +30,17 @@ pub(super) struct Bursts {
     rng: RandomStream,
     /// When the next burst arrives, for [`BurstLaw::Arriving`], and how long it is.
     next: (Time, Span),
+    /// The period of that law's share, and the integral of the share over it in nanoseconds, if it has a period.
+    over_period: Option<(Span, f64)>,
 }
 
 impl Bursts {
     pub(super) fn new(law: BurstLaw, rng: RandomStream) -> Bursts {
-        Bursts { law, rng, next: (Time::MAX, Span::ZERO) }
+        let over_period = match &law {
+            BurstLaw::Arriving { share, .. } => share.over_period(),
+            _ => None,
+        };
+        Bursts { law, rng, next: (Time::MAX, Span::ZERO), over_period }
     }
 
     /// What comes first, and until when it lasts.
@@ -105,30 +110,25 @@ impl Bursts {
     /// Draws the next arrival after `since`: an exponential amount of the integrated rate share / mean length.
     fn arrive(&mut self, since: Time) {
         let BurstLaw::Arriving { busy, share } = &self.law else { unreachable!() };
-        let mut work = self.rng.exponential(busy.mean);
-        let length = busy.draw(&mut self.rng);
-        self.next = (Time::MAX, length);
+        let mut work = self.rng.exponential(busy.mean).as_nanos() as f64;
+        self.next = (Time::MAX, busy.draw(&mut self.rng));
         let mut at = since;
+        if let Some((period, whole)) = self.over_period {
+            // Whole periods at once; a silent one is never over.
+            let periods = (work / whole).floor();
+            work -= periods * whole;
+            at = at.saturating_add(nanos(periods * period.as_nanos() as f64));
+        }
         while at < Time::MAX {
             let (share, until) = (share.at(at), share.next(at));
-            let needed = needed(work, share);
-            if at.saturating_add(needed) < until {
-                self.next.0 = at + needed;
+            let arrives = at.saturating_add(nanos(work / share));
+            if arrives < until {
+                self.next.0 = arrives;
                 return;
             }
-            if until == Time::MAX || is_silent(self.share()) {
-                return;
-            }
-            work = Span::from_nanos(
-                (work.as_nanos() as f64 - share * (until - at).as_nanos() as f64).max(0.0) as i64,
-            );
+            work = (work - share * (until - at).as_nanos() as f64).max(0.0);
             at = until;
         }
-    }
-
-    fn share(&self) -> &Steps {
-        let BurstLaw::Arriving { share, .. } = &self.law else { unreachable!() };
-        share
     }
 
     /// Whether bursts wait for the medium.
@@ -137,15 +137,61 @@ impl Bursts {
     }
 }
 
-/// A record without any share would be searched for ever.
-fn is_silent(share: &Steps) -> bool {
-    share.values().all(|share| share <= 0.0)
+/// A length of time; what is endless or nothing (0 / 0) is longer than any.
+fn nanos(nanos: f64) -> Span {
+    match nanos < i64::MAX as f64 {
+        true => Span::from_nanos(nanos as i64),
+        false => Span::from_nanos(i64::MAX),
+    }
 }
 
-/// How long it takes until the integral of the share is `work`.
-fn needed(work: Span, share: f64) -> Span {
-    if share <= 0.0 {
-        return Span::from_nanos(i64::MAX);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::Seed;
+    use airqueue_transport::traffic::Law;
+    use airqueue_wifi::medium::Steps;
+
+    /// Bursts that arrive with the shares of a record.
+    fn arriving(steps: Vec<(Time, f64)>, period: Span) -> Bursts {
+        let share = Steps::new(steps, Some(period)).expect("a record");
+        let busy = Within { law: Law::Constant, mean: Span::from_millis(1) };
+        Bursts::new(BurstLaw::Arriving { busy, share }, Seed(1).stream("x"))
     }
-    Span::from_nanos((work.as_nanos() as f64 / share).min(i64::MAX as f64) as i64)
+
+    /// 0.001 of 1 ms and more: a burst each second or so, whether the record has a period of two nanoseconds or of days.
+    #[test]
+    fn arrivals_pass_over_whole_periods() {
+        for period in [Span::from_nanos(2), Span::from_millis(1), Span::from_secs(100_000)] {
+            let mut bursts = arriving(vec![(Time::ZERO, 0.001)], period);
+            let mut at = Time::ZERO;
+            for _ in 0..10_000 {
+                bursts.arrive(at);
+                at = bursts.next.0;
+            }
+            let mean_s = (at - Time::ZERO).as_secs_f64() / 10_000.0;
+            assert!((mean_s - 1.0).abs() < 4.0 * 0.01, "{period:?}: {mean_s}");
+        }
+    }
+
+    #[test]
+    fn arrivals_keep_to_the_part_of_the_period_that_has_a_share() {
+        let half = Time::ZERO + Span::from_millis(500);
+        let mut bursts = arriving(vec![(Time::ZERO, 0.0), (half, 0.01)], Span::from_secs(1));
+        let mut at = Time::ZERO;
+        for _ in 0..1000 {
+            bursts.arrive(at);
+            at = bursts.next.0;
+            assert!((at - Time::ZERO).as_nanos() % 1_000_000_000 >= 500_000_000, "{at:?}");
+        }
+        let mean_s = (at - Time::ZERO).as_secs_f64() / 1000.0;
+        assert!((mean_s - 0.2).abs() < 4.0 * 0.2 / f64::sqrt(1000.0), "{mean_s}");
+    }
+
+    #[test]
+    fn a_silent_record_has_no_arrivals() {
+        let mut bursts = arriving(vec![(Time::ZERO, 0.0)], Span::from_nanos(1));
+        bursts.arrive(Time::ZERO);
+        assert_eq!(bursts.next.0, Time::MAX);
+    }
 }
