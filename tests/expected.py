@@ -5,7 +5,7 @@ A header has lines that a reader and a test understand alike::
     #     airqueue simulate examples/simulate/overloaded-ap.toml
     #         expect flows.call.delay_mean_s    210 ms to 230 ms    115 packets of 1500 B at 6 Mb/s
     #     airqueue simulate examples/simulate/overloaded-ap.toml --set "flows.download.rate=4 Mb/s"
-    #         expect flows.call.delay_mean_s    0.5 ms to 2 ms      a frame of the download, now and then
+    #         expect flows.call.delay_mean_s    0.5 ms to 2 ms      now and then behind a frame
 
 Two spaces or more separate a figure's name, its range and the reason for the range. CONTRIBUTING.md
 says how to choose a range.
@@ -32,7 +32,7 @@ _UNITS: Final = {"s": "s", "bps": "bps", "packets": "packets", "bytes": "bytes"}
 
 
 class HeaderError(Exception):
-    """A header that does not say properly what to expect: file, line, what is wrong, what to write."""
+    """A header that does not say properly what to expect; the message has file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +173,28 @@ def _alike(plain: Command, changed: Command) -> list[str]:
 
 
 def summarised(summary: Mapping[str, Any], key: str) -> float | None:
-    """Return a figure of a simulation by its name in the JSON. Raises HeaderError for another name."""
+    """Return a figure of a simulation's summary, by its name in the JSON."""
     kind, _, rest = key.partition(".")
     name, _, figure = rest.rpartition(".")
     try:
         of = summary[kind][name] if name else summary[kind]
-        return of[figure]["mean"]
+        found: float | None = of[figure]["mean"]
     except KeyError as error:
-        raise HeaderError(f"{key}: there is no {error} in the results") from None
+        raise HeaderError(f"{key}: the results have no {error}") from None
+    return found
+
+
+def advised(advice: Mapping[str, Any], key: str) -> float | None:
+    """Return a figure of an advice: ``figures.NAME``, or ``TABLE.ROW.COLUMN`` by a row's first column."""
+    kind, _, rest = key.partition(".")
+    name, _, column = rest.rpartition(".")
+    if kind == "figures":
+        found = [each["value"] for each in advice["figures"] if each["name"] == rest]
+    else:
+        tables = [table for table in advice["tables"] if table["name"] == kind]
+        rows = [row for table in tables for row in table["rows"] if next(iter(row.values())) == name]
+        found = [row[column] for row in rows if column in row]
+    if len(found) != 1:
+        raise HeaderError(f"{key}: the advice has {len(found)} figures of that name; expected one")
+    value: float | None = found[0]
+    return value
