@@ -137,14 +137,18 @@ def _number(where: str, key: str, text: str) -> float:
     """Return a value in the unit that the figure's name has."""
     unit = _UNITS.get(key.rpartition(".")[2].rpartition("_")[2])
     if unit is None:
-        try:
-            return float(text)
-        except ValueError:
-            raise HeaderError(f"{where}: {key} is {text!r}; expected a number alone") from None
+        if re.fullmatch(r"-?[0-9.]+", text) is None:
+            raise HeaderError(f"{where}: {key} is {text!r}; expected a number alone")
+        return float(text)
     quantity = _native.measure(text)
     if quantity is None or quantity[1] != unit:
         raise HeaderError(f"{where}: {key} is {text!r}; expected a number and a unit, as {unit}")
     return float(quantity[0])
+
+
+def without_figures(file: str) -> str:
+    """Return what is wrong with an example that does not say what to expect."""
+    return f"{file}: no line `expect ...` beneath the command that runs the example; {HOW}"
 
 
 def lacks(found: list[Command], file: str) -> list[str]:
@@ -153,7 +157,7 @@ def lacks(found: list[Command], file: str) -> list[str]:
     plain = [command for command in told if not command.changes]
     changed = [command for command in told if command.changes]
     if not plain:
-        return [f"{file}: no line `expect ...` beneath `airqueue simulate examples/{file}`; {HOW}"]
+        return [without_figures(file)]
     if not changed:
         return [f"{file}: no command with `--set` has a line `expect ...`; {HOW}"]
     return [wrong for command in changed for wrong in _alike(plain[0], command)]
@@ -185,14 +189,19 @@ def summarised(summary: Mapping[str, Any], key: str) -> float | None:
 
 
 def advised(advice: Mapping[str, Any], key: str) -> float | None:
-    """Return a figure of an advice: ``figures.NAME``, or ``TABLE.ROW.COLUMN`` by a row's first column."""
+    """Return a figure of an advice: ``figures.NAME``, or ``TABLE.ROW.COLUMN``.
+
+    A row is named by its first column.
+    """
     kind, _, rest = key.partition(".")
     name, _, column = rest.rpartition(".")
     if kind == "figures":
         found = [each["value"] for each in advice["figures"] if each["name"] == rest]
     else:
         tables = [table for table in advice["tables"] if table["name"] == kind]
-        rows = [row for table in tables for row in table["rows"] if next(iter(row.values())) == name]
+        rows = [
+            row for table in tables for row in table["rows"] if next(iter(row.values())) == name
+        ]
         found = [row[column] for row in rows if column in row]
     if len(found) != 1:
         raise HeaderError(f"{key}: the advice has {len(found)} figures of that name; expected one")
