@@ -50,7 +50,7 @@ def written(
 
 def test_records_are_read_beside_the_scenario_and_become_values(tmp_path, monkeypatch):
     (tmp_path / "walk.csv").write_text(
-        "\ufeff# on the way to the kitchen\nplace,time_s,snr_db\n\nsofa,0,40\ndoor, 0.5 ,25.5\n", "utf-8"
+        "\ufeff# to the kitchen\nplace,time_s,snr_db\n\nsofa,0,40\ndoor, 0.5 ,25.5\n", "utf-8"
     )
     (tmp_path / "rates.csv").write_text("time_s,rate\n0,54 Mb/s\n0.25,6 Mb/s\n")
     (tmp_path / "busy.csv").write_text("time_s,busy_ratio\n0,0.25\n")

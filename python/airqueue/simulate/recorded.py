@@ -65,7 +65,7 @@ def whole(description: Mapping[str, Any]) -> dict[str, Any]:
         text = _text(f"{key}.file", name)
         try:
             times, values = _columns(text, column)
-        except _WrongLine as error:
+        except _LineError as error:
             raise ScenarioError(f"{key}.file: {name}{error}") from error
         changed = _with(changed, path, new | {_TIME: times, column.name: values})
     return changed
@@ -169,7 +169,7 @@ def _text(key: str, name: object) -> str:
         ) from error
 
 
-class _WrongLine(Exception):
+class _LineError(Exception):
     """What is wrong in a file, after its name."""
 
     def __init__(self, line: int, problem: str) -> None:
@@ -182,13 +182,13 @@ def _columns(text: str, column: _Column) -> tuple[list[float], list[Any]]:
     values: list[Any] = []
     for line, time, value in _rows(text, column):
         if len(times) == MOST_ROWS:
-            raise _WrongLine(line, f"more than {MOST_ROWS:,} rows; expected fewer")
+            raise _LineError(line, f"more than {MOST_ROWS:,} rows; expected fewer")
         if times and time <= times[-1]:
-            raise _WrongLine(line, f"{time:g} s is not after {times[-1]:g} s; times must rise")
+            raise _LineError(line, f"{time:g} s is not after {times[-1]:g} s; times must rise")
         times.append(time)
         values.append(value)
     if not times:
-        raise _WrongLine(0, f"no rows; expected a line '{_TIME},{column.name}' and rows below it")
+        raise _LineError(0, f"no rows; expected a line '{_TIME},{column.name}' and rows below it")
     return times, values
 
 
@@ -205,14 +205,16 @@ def _rows(text: str, column: _Column) -> Iterator[tuple[int, float, Any]]:
                 places = _heading(line, row, column.name)
                 continue
             if len(row) <= max(places):
-                raise _WrongLine(line, f"found {len(row)} cells; expected {_TIME} and {column.name}")
+                raise _LineError(
+                    line, f"found {len(row)} cells; expected {_TIME} and {column.name}"
+                )
             yield (
                 line,
                 _cell(line, _TIME, row[places[0]], _number),
                 _cell(line, column.name, row[places[1]], column.read),
             )
     except csv.Error as error:
-        raise _WrongLine(rows.line_num, f"{error}; expected a CSV file") from error
+        raise _LineError(rows.line_num, f"{error}; expected a CSV file") from error
 
 
 def _heading(line: int, heading: list[str], column: str) -> tuple[int, int]:
@@ -220,7 +222,7 @@ def _heading(line: int, heading: list[str], column: str) -> tuple[int, int]:
     if _TIME in names and column in names:
         return names.index(_TIME), names.index(column)
     shown = ",".join(names)[:80]
-    raise _WrongLine(line, f"the heading {shown!r}; expected the columns {_TIME} and {column}")
+    raise _LineError(line, f"the heading {shown!r}; expected the columns {_TIME} and {column}")
 
 
 def _cell(line: int, name: str, cell: str, read: Callable[[str], Any]) -> Any:
@@ -230,5 +232,5 @@ def _cell(line: int, name: str, cell: str, read: Callable[[str], Any]) -> Any:
         value = None
     if value is None or value == "":
         expected = "a number" if read is _number else "a value"
-        raise _WrongLine(line, f"{name} is {cell.strip()[:40]!r}; expected {expected}") from None
+        raise _LineError(line, f"{name} is {cell.strip()[:40]!r}; expected {expected}") from None
     return value

@@ -64,7 +64,7 @@ class Scenario:
     Parameters
     ----------
     description : dict
-        The keys of a scenario file (``docs/reference/scenario-keys.md``). Records that are files are read
+        The keys of a scenario file (``docs/reference/scenario-keys.md``). Files of records are read
         from the working directory, and their values are in `Scenario.description`.
 
     Raises
