@@ -278,6 +278,16 @@ class TcpTable(TypedDict, total=False):
     window: words.Packets
 
 
+class VideoTable(TypedDict, total=False):
+    """A video whose player chooses the rate of each segment, over one TCP connection."""
+
+    buffer: words.Duration
+    choice: words.VideoChoiceName
+    rates: list[words.Rate]
+    segment: words.Duration
+    start_at: words.Duration
+
+
 class VoiceTable(TypedDict, total=False):
     """One direction of a call."""
 
@@ -329,6 +339,7 @@ FlowTable = TypedDict(
         "to": str,
         "transfer_size": words.Bytes,
         "via": list[str],
+        "video": VideoTable,
         "voice": VoiceTable,
         "web": WebTable,
     },

@@ -64,7 +64,7 @@ PingDistributionName = Literal["constant", "exponential"]
 RateControlName = Literal["fixed", "arf", "aarf", "minstrel"]
 RttName = Literal["base", "smoothed"]
 SourceName = Literal[
-    "saturated", "cbr", "poisson", "voice", "frames", "ping", "tcp", "web", "external"
+    "saturated", "cbr", "poisson", "voice", "frames", "ping", "tcp", "web", "video", "external"
 ]
 Delays = Duration | list[Duration]
 AckScheme = Literal["dynamic"]
@@ -75,6 +75,7 @@ PacingName = Literal["tcp-ap", "tcp-ap-code"]
 PacingValue = bool | PacingName
 SmallQueueValue = bool | Duration
 TcpName = Literal["standard", "linux", "ns2"]
+VideoChoiceName = Literal["throughput", "buffer"]
 CodecName = Literal["g711-plc", "g729", "g729a-vad"]
 SizeDistributionName = Literal["constant", "exponential", "pareto"]
 ThinkDistributionName = Literal["constant", "exponential", "pareto", "lognormal"]

@@ -163,6 +163,28 @@ class FrameFigures(TypedDict):
     """The longest time."""
 
 
+class VideoFigures(TypedDict):
+    """A video, as its viewer sees it."""
+
+    segments: int
+    """Segments that came whole."""
+    rate_mean_bps: float | None
+    """Mean rate of these segments."""
+    rate_changes: int
+    """Segments with another rate than the one before."""
+    start_up_s: float | None
+    """Time from the first request to the first picture; `null` if the first picture was shown
+    during the warm-up, or never."""
+    played_s: float
+    """How long the player played."""
+    stalls: int
+    """How often the player ran out of video."""
+    stalls_per_hour: float | None
+    """Stalls in an hour of playing and stalling."""
+    stalled_ratio: float | None
+    """Share of the time in which the player stalled, from the first picture on."""
+
+
 class DropFigures(TypedDict):
     """What was lost of a flow at a place, by kind."""
 
@@ -390,6 +412,8 @@ class Figures(TypedDict):
     """The round trips of each flow of requests."""
     frames: dict[str, FrameFigures]
     """The pictures of each flow of frames."""
+    videos: dict[str, VideoFigures]
+    """What the player of each video showed."""
     drops: dict[str, DropFigures]
     """What was lost of each flow at each place on its way: `up at ap`, at a station, or `up at
     server->ap`, in a wired link; and of acknowledgements or answers on their way back: `up back
@@ -419,6 +443,7 @@ Kind = Literal[
     "calls",
     "pings",
     "frames",
+    "videos",
     "drops",
     "stations",
     "beacons",
@@ -505,6 +530,18 @@ FrameFigure = Literal[
     "frame_delay_p95_s",
     "frame_delay_p99_s",
     "frame_delay_max_s",
+]
+
+
+VideoFigure = Literal[
+    "segments",
+    "rate_mean_bps",
+    "rate_changes",
+    "start_up_s",
+    "played_s",
+    "stalls",
+    "stalls_per_hour",
+    "stalled_ratio",
 ]
 
 
@@ -627,6 +664,7 @@ FigureOf = (
     | tuple[Literal["calls"], CallFigure]
     | tuple[Literal["pings"], PingFigure]
     | tuple[Literal["frames"], FrameFigure]
+    | tuple[Literal["videos"], VideoFigure]
     | tuple[Literal["drops"], DropFigure]
     | tuple[Literal["stations"], StationFigure]
     | tuple[Literal["beacons"], BeaconFigure]
@@ -730,6 +768,19 @@ class FrameSummary(TypedDict):
     frame_delay_p95_s: Summary
     frame_delay_p99_s: Summary
     frame_delay_max_s: Summary
+
+
+class VideoSummary(TypedDict):
+    """`VideoFigures` over several replications."""
+
+    segments: Summary
+    rate_mean_bps: Summary
+    rate_changes: Summary
+    start_up_s: Summary
+    played_s: Summary
+    stalls: Summary
+    stalls_per_hour: Summary
+    stalled_ratio: Summary
 
 
 class DropSummary(TypedDict):
@@ -862,6 +913,7 @@ class Summaries(TypedDict):
     calls: dict[str, CallSummary]
     pings: dict[str, PingSummary]
     frames: dict[str, FrameSummary]
+    videos: dict[str, VideoSummary]
     drops: dict[str, DropSummary]
     stations: dict[str, StationSummary]
     beacons: dict[str, BeaconSummary]

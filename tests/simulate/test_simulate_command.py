@@ -119,6 +119,7 @@ def test_files_have_the_same_figures(invoke, tmp_path):
         "signals.csv",
         "sleep.csv",
         "stations.csv",
+        "videos.csv",
     ]
     with Path("new/rows/flows.csv").open() as file:
         rows = list(csv.DictReader(file))

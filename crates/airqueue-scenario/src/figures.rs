@@ -6,7 +6,7 @@ use super::messages::Messages;
 use super::reported::{
     AbsenceFigures, BeaconFigures, CallFigures, ConnectionFigures, DropFigures, Figures,
     FlowFigures, FrameFigures, MediumFigures, Named, PingFigures, QueueFigures, SleepFigures,
-    StationFigures,
+    StationFigures, VideoFigures,
 };
 use airqueue_core::{PacketCount, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
@@ -189,6 +189,11 @@ impl Count<'_> {
                 Err(_) => pings.push((Cow::from(&**name), PingFigures::of(messages))),
             }
         }
+        let videos = (0..).map(FlowId).zip(&names.flows).filter_map(|(flow, name)| {
+            let video = self.network.video(flow, self.now)?;
+            Some((Cow::from(&**name), VideoFigures::of(&video)))
+        });
+        let videos = Named(videos.collect());
         let medium = self.medium(names.stations.len(), &flows, &all);
         Figures {
             duration_s: self.seconds,
@@ -197,6 +202,7 @@ impl Count<'_> {
             calls: Named(calls),
             pings: Named(pings),
             frames: Named(frames),
+            videos,
             drops: Named(self.drops(names)),
             stations: Named(stations),
             beacons,

@@ -1,8 +1,9 @@
-//! The figures of messages that consist of several packets: pictures, and answers to requests.
+//! The figures of messages that consist of several packets: pictures, answers to requests, and segments of a video.
 
-use super::reported::{FrameFigures, PingFigures};
+use super::reported::{FrameFigures, PingFigures, VideoFigures};
 use airqueue_core::Span;
 use airqueue_network::network::MessageCounters;
+use airqueue_transport::traffic::VideoCounters;
 
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
@@ -43,6 +44,24 @@ impl FrameFigures {
             frame_delay_p95_s: took.quantile_s(times, 0.95),
             frame_delay_p99_s: took.quantile_s(times, 0.99),
             frame_delay_max_s: took.greatest_s(),
+        }
+    }
+}
+
+impl VideoFigures {
+    /// The figures of a video.
+    pub(super) fn of(video: &VideoCounters) -> VideoFigures {
+        let (played_s, stalled_s) = (video.played.as_secs_f64(), video.stalled.as_secs_f64());
+        let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+        VideoFigures {
+            segments: video.segments,
+            rate_mean_bps: ratio(video.rates_bps as f64, video.segments as f64),
+            rate_changes: video.switches,
+            start_up_s: video.start_up.map(Span::as_secs_f64),
+            played_s,
+            stalls: video.stalls,
+            stalls_per_hour: ratio(3600.0 * video.stalls as f64, played_s + stalled_s),
+            stalled_ratio: ratio(stalled_s, played_s + stalled_s),
         }
     }
 }

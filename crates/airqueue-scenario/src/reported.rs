@@ -54,6 +54,8 @@ pub(super) struct Figures<'a> {
     pub(super) pings: Named<'a, PingFigures>,
     /// The pictures of each flow of frames.
     pub(super) frames: Named<'a, FrameFigures>,
+    /// What the player of each video showed.
+    pub(super) videos: Named<'a, VideoFigures>,
     /// What was lost of each flow at each place on its way: `up at ap`, at a station, or `up at server->ap`, in a wired link; and of
     /// acknowledgements or answers on their way back: `up back at ap`.
     pub(super) drops: Named<'a, DropFigures>,
@@ -220,6 +222,27 @@ pub(super) struct FrameFigures {
     pub(super) frame_delay_p99_s: Option<f64>,
     /// The longest time.
     pub(super) frame_delay_max_s: Option<f64>,
+}
+
+/// A video, as its viewer sees it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct VideoFigures {
+    /// Segments that came whole.
+    pub(super) segments: u64,
+    /// Mean rate of these segments.
+    pub(super) rate_mean_bps: Option<f64>,
+    /// Segments with another rate than the one before.
+    pub(super) rate_changes: u64,
+    /// Time from the first request to the first picture; `null` if the first picture was shown during the warm-up, or never.
+    pub(super) start_up_s: Option<f64>,
+    /// How long the player played.
+    pub(super) played_s: f64,
+    /// How often the player ran out of video.
+    pub(super) stalls: u64,
+    /// Stalls in an hour of playing and stalling.
+    pub(super) stalls_per_hour: Option<f64>,
+    /// Share of the time in which the player stalled, from the first picture on.
+    pub(super) stalled_ratio: Option<f64>,
 }
 
 /// What was lost of a flow at a place, by kind.

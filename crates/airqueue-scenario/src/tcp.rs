@@ -83,6 +83,7 @@ pub(super) fn tcp_flow(
     let (start, (_, stop)) = (start(table, at), times(key, table)?);
     let work = match load {
         Load::Transfer(bytes) => Work::Transfer(bytes),
+        Load::Video(video) => Work::Video(video),
         Load::Files { files, whole_segments } => {
             let whole = whole_segments.unwrap_or(stack.whole_segments);
             Work::Files(FilesSpec { unit_bytes: if whole { tcp.mss_bytes } else { 1 }, ..files })

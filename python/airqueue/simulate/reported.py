@@ -30,6 +30,7 @@ from airqueue.figures import (
     SleepFigures,
     StationFigures,
     Summaries,
+    VideoFigures,
     Summary,
 )
 from airqueue.monitored import Buffers, Map, QueueInForce, Snapshot
@@ -40,6 +41,7 @@ KINDS: Final[Mapping[Kind, str]] = {
     "calls": "flow",
     "pings": "flow",
     "frames": "flow",
+    "videos": "flow",
     "drops": "flow and place",
     "stations": "station",
     "beacons": "station",
@@ -57,6 +59,7 @@ Named = (
     | CallFigures
     | PingFigures
     | FrameFigures
+    | VideoFigures
     | DropFigures
     | StationFigures
     | BeaconFigures

@@ -101,6 +101,11 @@ class Results:
         return self.frame("frames")
 
     @functools.cached_property
+    def videos(self) -> pd.DataFrame:
+        """What the player of each video showed."""
+        return self.frame("videos")
+
+    @functools.cached_property
     def drops(self) -> pd.DataFrame:
         """What was lost of each flow, by place and kind."""
         return self.frame("drops")
@@ -160,7 +165,7 @@ class Results:
         Parameters
         ----------
         kind : str
-            ``flows``, ``connections``, ``calls``, ``pings``, ``frames``, ``drops``, ``stations``,
+            ``flows``, ``connections``, ``calls``, ``pings``, ``frames``, ``videos``, ``drops``, ``stations``,
             ``beacons``, ``sleep``, ``absences``, ``queues``, ``medium`` or ``limits``.
 
         Returns

@@ -23,6 +23,7 @@ from airqueue.figures import (
     SleepFigure,
     StationFigure,
     Summary,
+    VideoFigure,
 )
 from airqueue.simulate.results import Results
 
@@ -33,6 +34,7 @@ class _Shown(TypedDict):
     calls: tuple[CallFigure, ...]
     pings: tuple[PingFigure, ...]
     frames: tuple[FrameFigure, ...]
+    videos: tuple[VideoFigure, ...]
     drops: tuple[DropFigure, ...]
     queues: tuple[QueueFigure, ...]
     stations: tuple[StationFigure, ...]
@@ -62,6 +64,7 @@ SHOWN: Final[_Shown] = {
         "loss_ratio",
     ),
     "frames": ("late_ratio", "loss_ratio", "frame_delay_p50_s", "frame_delay_p99_s"),
+    "videos": ("rate_mean_bps", "rate_changes", "start_up_s", "stalls", "stalled_ratio"),
     "drops": (
         "full_packets",
         "early_packets",

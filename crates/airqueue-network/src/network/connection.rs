@@ -9,7 +9,7 @@ use crate::histogram::Histogram;
 use crate::timer::Timer;
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_transport::tcp::{Receiver, Segment, Sender};
-use airqueue_transport::traffic::Files;
+use airqueue_transport::traffic::{Files, Player, VideoCounters};
 
 /// Both ends of the flow's present connection.
 #[derive(Debug)]
@@ -23,6 +23,9 @@ pub(super) struct Connection {
     /// Ends with new input since they last had nothing to send.
     stirred: Stirred,
     files: Option<Files>,
+    player: Option<Box<Player>>,
+    /// When the player requests its next segment, if none is under way.
+    request_at: Option<Time>,
     timer: Timer<Event>,
     /// When the timer is set to expire.
     armed: Time,
@@ -137,14 +140,19 @@ impl Connection {
     ) -> Result<Connection, NetworkError> {
         let wrong = |error| NetworkError::Tcp { flow: name.to_owned(), error };
         let draws = seed.stream(&format!("tcp/{}", id.0));
-        let files = match spec.work {
-            Work::Transfer(_) => None,
-            Work::Files(files) => {
-                let files = Files::new(files, seed.stream(&format!("files/{}", id.0)));
+        let (mut files, mut player) = (None, None);
+        match spec.work {
+            Work::Transfer(_) => {}
+            Work::Files(of) => {
+                let of = Files::new(of, seed.stream(&format!("files/{}", id.0)));
                 let wrong = |error| NetworkError::Files { flow: name.to_owned(), error };
-                Some(files.map_err(wrong)?)
+                files = Some(of.map_err(wrong)?);
             }
-        };
+            Work::Video(video) => {
+                let wrong = |error| NetworkError::Video { flow: name.to_owned(), error };
+                player = Some(Box::new(Player::new(video).map_err(wrong)?));
+            }
+        }
         let mut connection = Connection {
             sender: Sender::with_draws(&spec.tcp, draws).map_err(wrong)?,
             receiver: Receiver::new(&spec.tcp).map_err(wrong)?,
@@ -153,6 +161,8 @@ impl Connection {
             state: State::Waiting(spec.start),
             stirred: Stirred { sender: true, receiver: true },
             files,
+            player,
+            request_at: None,
             timer: Timer::new(Event::Connection(id), OUTSIDE),
             armed: Time::MAX,
             counters: TcpCounters::default(),
@@ -175,26 +185,48 @@ impl Connection {
         match self.state {
             State::Open(_) if now >= self.spec.stop => {
                 self.account();
-                self.state = State::Over;
+                self.over(now);
             }
-            State::Waiting(_) if now >= self.spec.stop => self.state = State::Over,
+            State::Waiting(_) if now >= self.spec.stop => self.over(now),
             State::Waiting(at) if at <= now => self.begin(now),
             State::Open(_) => {
                 self.sender.on_timer(now);
                 self.receiver.on_timer(now);
+                if self.request_at.is_some_and(|at| at <= now) {
+                    self.request(now);
+                }
             }
             State::Waiting(_) | State::Over => {}
         }
     }
 
+    fn over(&mut self, now: Time) {
+        self.state = State::Over;
+        if let Some(player) = &mut self.player {
+            player.end(now);
+        }
+    }
+
+    /// The player requests its next segment, over the connection that is open.
+    fn request(&mut self, now: Time) {
+        let Some(player) = &mut self.player else { return };
+        self.request_at = None;
+        self.state = State::Open(now);
+        self.sender.write(player.request(now));
+        self.stirred.sender = true;
+    }
+
     fn begin(&mut self, now: Time) {
+        self.receiver.open();
+        if self.player.is_some() {
+            return self.request(now);
+        }
         let size = match (&mut self.files, self.spec.work) {
             (Some(files), _) => Some(files.next_bytes()),
             (None, Work::Transfer(bytes)) => bytes,
-            (None, Work::Files(_)) => None,
+            (None, Work::Files(_) | Work::Video(_)) => None,
         };
         self.state = State::Open(now);
-        self.receiver.open();
         self.sender.write(size.unwrap_or(u64::MAX / 2));
         if self.spec.closes && size.is_some() {
             self.sender.close();
@@ -251,11 +283,28 @@ impl Connection {
             }
             self.stirred.receiver = false;
         }
-        if self.is_complete() {
+        if self.request_at.is_none() && self.is_complete() {
             self.counters.sessions.add(now - began);
-            self.end(now);
+            if self.player.is_none() {
+                self.end(now);
+            } else if self.has_segment(now) {
+                return self.poll_transmit(now);
+            }
         }
         None
+    }
+
+    /// A segment of a video has come whole. Whether the next is requested at once: the request comes with the
+    /// acknowledgement.
+    fn has_segment(&mut self, now: Time) -> bool {
+        let Some(player) = &mut self.player else { return false };
+        let next = player.on_segment(now);
+        if next > now {
+            self.request_at = Some(next);
+            return false;
+        }
+        self.request(now);
+        true
     }
 
     /// A packet of the sender goes to the queue of the sender's station.
@@ -270,7 +319,11 @@ impl Connection {
     }
 
     fn is_complete(&self) -> bool {
-        if self.spec.closes { self.sender.is_finished() } else { self.sender.backlog_bytes() == 0 }
+        if self.spec.closes && self.player.is_none() {
+            self.sender.is_finished()
+        } else {
+            self.sender.backlog_bytes() == 0
+        }
     }
 
     /// Ends the transfer; the next transfer has its own connection.
@@ -296,7 +349,10 @@ impl Connection {
     pub(super) fn arm(&mut self, queue: &mut EventQueue<Event>) {
         let next = match self.state {
             State::Waiting(at) => at,
-            State::Open(_) => self.sender.next_timer().min(self.receiver.next_timer()),
+            State::Open(_) => {
+                let request_at = self.request_at.unwrap_or(Time::MAX);
+                self.sender.next_timer().min(self.receiver.next_timer()).min(request_at)
+            }
             State::Over => return,
         };
         let next = next.min(self.spec.stop);
@@ -325,8 +381,16 @@ impl Connection {
         }
     }
 
+    /// What the player did until now since counting began, if the flow is a video.
+    pub(super) fn video(&self, now: Time) -> Option<VideoCounters> {
+        self.player.as_ref().map(|player| player.counters(now))
+    }
+
     /// Restarts counting.
-    pub(super) fn start_counting(&mut self) {
+    pub(super) fn start_counting(&mut self, now: Time) {
+        if let Some(player) = &mut self.player {
+            player.start_counting(now);
+        }
         self.counters = TcpCounters::default();
         self.before = self.end_counters();
     }

@@ -429,7 +429,7 @@ impl Network {
             wire.start_counting(queue.now());
         }
         for connection in &mut self.connections {
-            connection.start_counting();
+            connection.start_counting(queue.now());
         }
         self.messages.iter_mut().for_each(Assembly::start_counting);
         self.processors.start_counting(queue.now());

@@ -9,6 +9,7 @@ use crate::counters::{Delivered, HopCounters, QueueCounters};
 use crate::{FlowId, HopId, PathId, RouteId, WireId};
 use airqueue_core::{DataRate, Span, Time};
 use airqueue_transport::tcp::Sender;
+use airqueue_transport::traffic::VideoCounters;
 use airqueue_wifi::medium::StationId;
 
 impl Network {
@@ -30,6 +31,11 @@ impl Network {
     /// The TCP counters of a flow that TCP governs.
     pub fn tcp(&self, flow: FlowId) -> Option<TcpCounters> {
         self.connection_of(flow).map(|at| self.connections[at].counters())
+    }
+
+    /// What the player of a flow did until `now`, if the flow is a video.
+    pub fn video(&self, flow: FlowId, now: Time) -> Option<VideoCounters> {
+        self.connection_of(flow).and_then(|at| self.connections[at].video(now))
     }
 
     /// The counters of each hop of a flow, of all its routes: of its packets, or on their way back, of acknowledgements or

@@ -7,7 +7,9 @@ use crate::{ConnectionId, FlowId, HopId, WireId};
 use airqueue_core::{DataRate, Ecn, Seed, Span, Time};
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::tcp::{SpecError, TcpSpec};
-use airqueue_transport::traffic::{FilesError, FilesSpec, SourceError, SourceSpec};
+use airqueue_transport::traffic::{
+    FilesError, FilesSpec, SourceError, SourceSpec, VideoError, VideoSpec,
+};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use std::borrow::Cow;
@@ -65,6 +67,8 @@ pub enum Work {
     Transfer(Option<u64>),
     /// Files, each over its own connection, with pauses between them.
     Files(FilesSpec),
+    /// The segments of a video, over one connection.
+    Video(VideoSpec),
 }
 
 /// A flow that TCP governs.
@@ -259,6 +263,8 @@ pub enum NetworkError {
     #[error("flow {flow}: {error}")]
     Files { flow: String, error: FilesError },
     #[error("flow {flow}: {error}")]
+    Video { flow: String, error: VideoError },
+    #[error("flow {flow}: {error}")]
     Source { flow: String, error: SourceError },
     #[error("flow {flow} has a route without hops")]
     NoRoute { flow: String },
@@ -282,6 +288,7 @@ impl TcpFlowSpec {
         Connection::new("", ConnectionId(0), self, Seed(0)).map(drop).map_err(|error| match error {
             NetworkError::Tcp { error, .. } => error.to_string(),
             NetworkError::Files { error, .. } => error.to_string(),
+            NetworkError::Video { error, .. } => error.to_string(),
             other => other.to_string(),
         })
     }

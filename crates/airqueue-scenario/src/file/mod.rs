@@ -35,7 +35,7 @@ use super::quantity::{
 use airqueue_core::keys::Table;
 use airqueue_qdisc::QueueGiven;
 use airqueue_transport::traffic::{
-    FramesTable, JitterName, PingTable, SourceName, VoiceTable, WebTable,
+    FramesTable, JitterName, PingTable, SourceName, VideoTable, VoiceTable, WebTable,
 };
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::rate_control::RateControlName;
@@ -247,6 +247,8 @@ pub(super) struct FlowTable {
     pub(super) tcp: Option<Table<TcpTable>>,
     /// The requests of a user of the web.
     pub(super) web: Option<Table<WebTable>>,
+    /// The segments of a video, and its player.
+    pub(super) video: Option<Table<VideoTable>>,
     /// The packets of a call, and its playout.
     pub(super) voice: Option<Table<VoiceTable>>,
     /// The pictures of a game or a video.

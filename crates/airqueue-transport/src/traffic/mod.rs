@@ -2,7 +2,7 @@
 //!
 //! A source with a schedule reports the time of its next packet ([`Source::next_emission`]); the caller then calls
 //! [`Source::on_emission`] at this time. A saturated source has no schedule: a packet is always available when its
-//! queue asks for one. [`Files`] are the requests of a TCP user.
+//! queue asks for one. [`Files`] and [`Player`] are the requests of TCP users.
 //!
 //! A kind of source, as named in scenarios, is one file and one line of `registry`.
 
@@ -17,6 +17,7 @@ mod poisson;
 mod registry;
 mod saturated;
 mod tcp;
+mod video;
 mod voice;
 mod web;
 
@@ -26,6 +27,9 @@ pub use law::Law;
 pub use periodic::OnOff;
 pub use ping::{PingDistributionName, PingTable};
 pub use registry::{Asked, Carried, Load, NOT_TCP, PACKET_BYTES, SourceName, SourceTables};
+pub use video::{
+    Ladder, Player, VideoChoiceName, VideoCounters, VideoError, VideoSpec, VideoTable,
+};
 pub use voice::{Call, CodecName, VoiceTable};
 pub use web::{
     Files, FilesError, FilesSpec, SizeDistribution, SizeDistributionName, ThinkDistributionName,

@@ -1,6 +1,7 @@
 //! The list of traffic sources, one line each. Each source is defined in its own file.
 
 use super::jitter::JitterName;
+use super::video::VideoSpec;
 use super::voice::Call;
 use super::web::FilesSpec;
 use super::{Arrivals, SourceSpec};
@@ -108,6 +109,7 @@ sources! {
     ping: Ping, super::ping::PingTable;
     tcp: Tcp;
     web: Web, super::web::WebTable;
+    video: Video, super::video::VideoTable;
     external: External;
 }
 
@@ -156,6 +158,8 @@ pub enum Load {
         /// Whether files are whole segments; `None`: the default of the flow's TCP.
         whole_segments: Option<bool>,
     },
+    /// A video, over one connection.
+    Video(VideoSpec),
 }
 
 /// The keys of a flow that describe its packets.
@@ -255,7 +259,7 @@ impl Asked<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::{FramesTable, PingTable, Source, VoiceTable, WebTable};
+    use crate::traffic::{FramesTable, PingTable, Source, VideoTable, VoiceTable, WebTable};
     use airqueue_core::Seed;
 
     fn asked() -> Asked<'static> {
@@ -297,8 +301,9 @@ mod tests {
     fn tables_are_for_their_own_sources() {
         let (web, voice) = (WebTable::default(), VoiceTable::default());
         let (frames, ping) = (FramesTable::default(), PingTable::default());
-        let none = SourceTables::default();
+        let (none, video) = (SourceTables::default(), VideoTable::default());
         let given = [
+            ("video", SourceTables { video: Some(&video), ..none }),
             ("web", SourceTables { web: Some(&web), ..none }),
             ("voice", SourceTables { voice: Some(&voice), ..none }),
             ("frames", SourceTables { frames: Some(&frames), ..none }),
