@@ -42,6 +42,7 @@ mod scenario_routes;
 mod scenario_signals;
 mod scenario_small_queue;
 mod scenario_tcp_ap;
+mod scenario_video;
 mod scenario_wires;
 mod scenarios;
 mod sessions;
