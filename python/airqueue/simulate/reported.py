@@ -30,8 +30,8 @@ from airqueue.figures import (
     SleepFigures,
     StationFigures,
     Summaries,
-    VideoFigures,
     Summary,
+    VideoFigures,
 )
 from airqueue.monitored import Buffers, Map, QueueInForce, Snapshot
 

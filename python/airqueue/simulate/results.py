@@ -165,8 +165,9 @@ class Results:
         Parameters
         ----------
         kind : str
-            ``flows``, ``connections``, ``calls``, ``pings``, ``frames``, ``videos``, ``drops``, ``stations``,
-            ``beacons``, ``sleep``, ``absences``, ``queues``, ``medium`` or ``limits``.
+            ``flows``, ``connections``, ``calls``, ``pings``, ``frames``, ``videos``, ``drops``,
+            ``stations``, ``beacons``, ``sleep``, ``absences``, ``interference``, ``signals``,
+            ``queues``, ``medium`` or ``limits``.
 
         Returns
         -------
