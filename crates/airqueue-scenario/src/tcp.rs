@@ -79,7 +79,13 @@ pub(super) fn tcp_flow(
     let layers = layers(key, table, file);
     let stack = layers.find("stack", |table| table.stack.as_ref()).map(|given| *given.value);
     let stack = stack.unwrap_or(file.behaviour.profile().tcp).profile();
-    let tcp = spec(key, table, &layers, stack)?;
+    let mut tcp = spec(key, table, &layers, stack)?;
+    if matches!(load, Load::Video(_))
+        && layers.find("nagle", |table| table.nagle.as_ref()).is_none()
+    {
+        // Web servers send the end of a segment at once (TCP_NODELAY).
+        tcp.sender.nagle = false;
+    }
     let (start, (_, stop)) = (start(table, at), times(key, table)?);
     let work = match load {
         Load::Transfer(bytes) => Work::Transfer(bytes),

@@ -109,7 +109,7 @@ pub(crate) struct TcpTable {
     pub(crate) timestamps: Option<bool>,
     /// New segments for the first two duplicate acknowledgements (RFC 3042). The default is true.
     pub(crate) limited_transmit: Option<bool>,
-    /// A small segment waits while anything is outstanding (RFC 896). The default is true; false for TCP like ns2's.
+    /// A small segment waits while anything is outstanding (RFC 896). The default is true; false for TCP like ns2's, and for films.
     pub(crate) nagle: Option<bool>,
     /// The shortest retransmission timeout. The default is 1 s (RFC 6298); for TCP like Linux's and ns2's, 200 ms.
     pub(crate) min_rto: Option<Quantity<Duration>>,
