@@ -58,6 +58,34 @@ impl Durations {
     }
 }
 
+/// Durations, and their quantiles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// The durations.
+    pub took: Durations,
+    /// The same durations, for quantiles.
+    pub times: Histogram,
+}
+
+impl Timings {
+    /// Adds one duration.
+    pub(crate) fn add(&mut self, took: Span) {
+        self.took.add(took);
+        self.times.add(took);
+    }
+
+    /// Adds other durations.
+    pub fn merge(&mut self, other: &Timings) {
+        self.took.merge(&other.took);
+        self.times.merge(&other.times);
+    }
+
+    /// A quantile in seconds; `None` without any duration.
+    pub fn quantile_s(&self, q: f64) -> Option<f64> {
+        self.took.quantile_s(&self.times, q)
+    }
+}
+
 /// Variation of the delay: the interarrival jitter of RFC 3550, section 6.4.1, in the integer arithmetic of its
 /// appendix A.8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

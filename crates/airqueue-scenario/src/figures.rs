@@ -296,7 +296,7 @@ impl Count<'_> {
     }
 
     fn connection(&self, counters: &TcpCounters, acks: &HopCounters) -> ConnectionFigures {
-        let sessions = &counters.sessions;
+        let (sessions, round_trips) = (&counters.sessions, &counters.round_trips);
         ConnectionFigures {
             goodput_bps: ratio(8.0 * counters.delivered_bytes as f64, self.seconds),
             segments: counters.segments,
@@ -304,15 +304,20 @@ impl Count<'_> {
             retransmitted_ratio: ratio(counters.retransmitted as f64, counters.segments as f64),
             fast_recoveries: counters.fast_recoveries,
             timeouts: counters.timeouts,
-            rtt_mean_s: ratio(counters.round_trip_time.as_secs_f64(), counters.round_trips as f64),
+            rtt_mean_s: round_trips.took.mean_s(),
+            rtt_sd_s: round_trips.took.sd_s(),
+            rtt_p50_s: round_trips.quantile_s(0.5),
+            rtt_p95_s: round_trips.quantile_s(0.95),
+            rtt_p99_s: round_trips.quantile_s(0.99),
+            rtt_max_s: round_trips.took.greatest_s(),
             ack_packets: acks.offered.packets,
             lost_ack_packets: acks.dropped.packets + acks.given_up.packets,
             sessions: sessions.took.count,
             session_mean_s: sessions.took.mean_s(),
             session_sd_s: sessions.took.sd_s(),
-            session_p50_s: sessions.took.quantile_s(&sessions.times, 0.5),
-            session_p95_s: sessions.took.quantile_s(&sessions.times, 0.95),
-            session_p99_s: sessions.took.quantile_s(&sessions.times, 0.99),
+            session_p50_s: sessions.quantile_s(0.5),
+            session_p95_s: sessions.quantile_s(0.95),
+            session_p99_s: sessions.quantile_s(0.99),
             session_max_s: sessions.took.greatest_s(),
         }
     }

@@ -12,16 +12,16 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 impl PingFigures {
     /// The figures of requests and their answers.
     pub(super) fn of(messages: &MessageCounters) -> PingFigures {
-        let (took, times) = (&messages.complete.took, &messages.complete.times);
+        let took = &messages.complete.took;
         PingFigures {
             requests: messages.sent,
             answered: took.count,
             loss_ratio: share(messages.lost, messages.lost + took.count),
             round_trip_mean_s: took.mean_s(),
             round_trip_sd_s: took.sd_s(),
-            round_trip_p50_s: took.quantile_s(times, 0.5),
-            round_trip_p95_s: took.quantile_s(times, 0.95),
-            round_trip_p99_s: took.quantile_s(times, 0.99),
+            round_trip_p50_s: messages.complete.quantile_s(0.5),
+            round_trip_p95_s: messages.complete.quantile_s(0.95),
+            round_trip_p99_s: messages.complete.quantile_s(0.99),
             round_trip_max_s: took.greatest_s(),
         }
     }
@@ -30,7 +30,7 @@ impl PingFigures {
 impl FrameFigures {
     /// The figures of pictures that are late after `deadline`.
     pub(super) fn of(messages: &MessageCounters, deadline: Span) -> FrameFigures {
-        let (took, times) = (&messages.complete.took, &messages.complete.times);
+        let took = &messages.complete.took;
         let known = messages.lost + took.count;
         FrameFigures {
             frames: messages.sent,
@@ -40,9 +40,9 @@ impl FrameFigures {
             loss_ratio: share(messages.lost, known),
             frame_delay_mean_s: took.mean_s(),
             frame_delay_sd_s: took.sd_s(),
-            frame_delay_p50_s: took.quantile_s(times, 0.5),
-            frame_delay_p95_s: took.quantile_s(times, 0.95),
-            frame_delay_p99_s: took.quantile_s(times, 0.99),
+            frame_delay_p50_s: messages.complete.quantile_s(0.5),
+            frame_delay_p95_s: messages.complete.quantile_s(0.95),
+            frame_delay_p99_s: messages.complete.quantile_s(0.99),
             frame_delay_max_s: took.greatest_s(),
         }
     }

@@ -138,6 +138,16 @@ pub(super) struct ConnectionFigures {
     /// since the newest acknowledged segment was sent, if that segment was sent once. Independent of what TCP's options
     /// let its timers measure.
     pub(super) rtt_mean_s: Option<f64>,
+    /// Standard deviation of that time.
+    pub(super) rtt_sd_s: Option<f64>,
+    /// Median of that time.
+    pub(super) rtt_p50_s: Option<f64>,
+    /// 95th percentile of that time.
+    pub(super) rtt_p95_s: Option<f64>,
+    /// 99th percentile of that time.
+    pub(super) rtt_p99_s: Option<f64>,
+    /// Maximum of that time.
+    pub(super) rtt_max_s: Option<f64>,
     /// Acknowledgements that the receiver sent.
     pub(super) ack_packets: u64,
     /// Acknowledgements that a queue dropped or a MAC gave up.

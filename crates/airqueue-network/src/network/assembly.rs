@@ -1,6 +1,6 @@
 //! Messages of several packets, such as a picture or the answer to a request: complete when all packets have arrived.
 
-use super::connection::SessionCounters;
+use crate::counters::Timings;
 use airqueue_core::{Span, Time};
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub struct MessageCounters {
     /// Messages sent: the first packet was.
     pub sent: u64,
     /// Times from the beginning of complete messages to the arrival of the last packet.
-    pub complete: SessionCounters,
+    pub complete: Timings,
     /// Complete messages that took longer than the deadline.
     pub late: u64,
     /// Messages of which a packet was lost.

@@ -3,9 +3,8 @@
 use super::engine::{Event, OUTSIDE};
 use super::spec::{NetworkError, RttKind, TcpFlowSpec, Work};
 use crate::ConnectionId;
-use crate::counters::Durations;
+use crate::counters::Timings;
 use crate::event::EventQueue;
-use crate::histogram::Histogram;
 use crate::timer::Timer;
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_transport::tcp::{Receiver, Segment, Sender};
@@ -67,8 +66,6 @@ struct EndCounters {
     retransmitted: u64,
     fast_recoveries: u64,
     timeouts: u64,
-    round_trips: u64,
-    round_trip_time: Span,
 }
 
 /// What the connections of a flow did since counting began.
@@ -84,36 +81,12 @@ pub struct TcpCounters {
     pub fast_recoveries: u64,
     /// Number of expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Acknowledgements of new data whose newest segment was sent once.
-    pub round_trips: u64,
-    /// Sum of the times since these segments were sent.
-    pub round_trip_time: Span,
-    /// Completed transfers.
-    pub sessions: SessionCounters,
-}
-
-/// Completed transfers, each from its first SYN (without SYN: its first segment) to the acknowledgement of its last
-/// segment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionCounters {
-    /// Durations of the transfers.
-    pub took: Durations,
-    /// The durations of [`Self::took`], for quantiles.
-    pub times: Histogram,
-}
-
-impl SessionCounters {
-    /// Adds one transfer.
-    pub(super) fn add(&mut self, took: Span) {
-        self.took.add(took);
-        self.times.add(took);
-    }
-
-    /// Adds the transfers of another flow.
-    pub fn merge(&mut self, other: &SessionCounters) {
-        self.took.merge(&other.took);
-        self.times.merge(&other.times);
-    }
+    /// The times since the newest acknowledged segment was sent, for each acknowledgement of new data whose newest segment was
+    /// sent once.
+    pub round_trips: Timings,
+    /// Completed transfers, each from its first SYN (without SYN: its first segment) to the acknowledgement of its last
+    /// segment.
+    pub sessions: Timings,
 }
 
 impl TcpCounters {
@@ -123,9 +96,6 @@ impl TcpCounters {
         self.retransmitted += after.retransmitted - before.retransmitted;
         self.fast_recoveries += after.fast_recoveries - before.fast_recoveries;
         self.timeouts += after.timeouts - before.timeouts;
-        self.round_trips += after.round_trips - before.round_trips;
-        self.round_trip_time =
-            self.round_trip_time + (after.round_trip_time - before.round_trip_time);
     }
 }
 
@@ -251,7 +221,12 @@ impl Connection {
                 self.stirred.receiver = true;
             }
             Direction::Acks => {
+                let before = self.sender.counters();
                 self.sender.on_segment(segment, now);
+                let after = self.sender.counters();
+                if after.round_trips > before.round_trips {
+                    self.counters.round_trips.add(after.round_trip_time - before.round_trip_time);
+                }
                 self.stirred.sender = true;
             }
         }
@@ -412,8 +387,6 @@ impl Connection {
             retransmitted: sent.retransmitted,
             fast_recoveries: sent.fast_recoveries,
             timeouts: sent.timeouts,
-            round_trips: sent.round_trips,
-            round_trip_time: sent.round_trip_time,
         }
     }
 }

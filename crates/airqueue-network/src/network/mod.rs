@@ -36,7 +36,7 @@ mod wire;
 
 pub use assembly::MessageCounters;
 pub use changes::{Change, TimedChange};
-pub use connection::{SessionCounters, TcpCounters};
+pub use connection::TcpCounters;
 pub use engine::{Event, Network, OfferedPacket};
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 pub use spec::{

@@ -67,6 +67,12 @@ fn tcp_sends_a_window_for_each_round_trip_or_what_the_link_carries() {
             // The round-trip time is that of a window at the link's rate, or the delay of the wired links.
             let rtt = number(&figures, "/connections/f/rtt_mean_s");
             close(rtt, rtt_s.max(f64::from(window) * 8.0 * 1040.0 / rate_bps), 0.005);
+            // All alike: quantiles are known to 1.6 %.
+            for quantile in ["rtt_p50_s", "rtt_p95_s", "rtt_p99_s"] {
+                close(number(&figures, &format!("/connections/f/{quantile}")), rtt, 0.016);
+            }
+            close(number(&figures, "/connections/f/rtt_max_s"), rtt, 0.005);
+            assert!(number(&figures, "/connections/f/rtt_sd_s") < 0.005 * rtt);
         }
     }
 }
