@@ -76,6 +76,16 @@ class ConnectionFigures(TypedDict):
     """Mean round-trip time, waiting in the sender's own queue included: for each acknowledgement
     of new data, the time since the newest acknowledged segment was sent, if that segment was
     sent once. Independent of what TCP's options let its timers measure."""
+    rtt_sd_s: float | None
+    """Standard deviation of that time."""
+    rtt_p50_s: float | None
+    """Median of that time."""
+    rtt_p95_s: float | None
+    """95th percentile of that time."""
+    rtt_p99_s: float | None
+    """99th percentile of that time."""
+    rtt_max_s: float | None
+    """Maximum of that time."""
     ack_packets: int
     """Acknowledgements that the receiver sent."""
     lost_ack_packets: int
@@ -485,6 +495,11 @@ ConnectionFigure = Literal[
     "fast_recoveries",
     "timeouts",
     "rtt_mean_s",
+    "rtt_sd_s",
+    "rtt_p50_s",
+    "rtt_p95_s",
+    "rtt_p99_s",
+    "rtt_max_s",
     "ack_packets",
     "lost_ack_packets",
     "sessions",
@@ -720,6 +735,11 @@ class ConnectionSummary(TypedDict):
     fast_recoveries: Summary
     timeouts: Summary
     rtt_mean_s: Summary
+    rtt_sd_s: Summary
+    rtt_p50_s: Summary
+    rtt_p95_s: Summary
+    rtt_p99_s: Summary
+    rtt_max_s: Summary
     ack_packets: Summary
     lost_ack_packets: Summary
     sessions: Summary
