@@ -88,6 +88,7 @@ fn what_cannot_be_is_refused() {
     refused("flows[0].video.rates", json!([]), "flows[0].video.rates: ", "1 to 32");
     let falling = json!(["2 Mb/s", "1 Mb/s"]);
     refused("flows[0].video.rates", falling, "flows[0].video.rates[1]: ", "a higher rate");
+    refused("flows[0].video.rates", json!(["5 Gb/s"]), "flows[0].video.rates[0]: ", "4 Gb/s");
     refused("flows[0].video.segment", json!("1 ms"), "flows[0].video.segment: ", "100 ms");
     refused("flows[0].video.buffer", json!("1 s"), "flows[0].video.buffer: ", "a segment");
     refused("flows[0].video.start_at", json!("29 s"), "flows[0].video.start_at: ", "the buffer");

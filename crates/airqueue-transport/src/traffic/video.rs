@@ -2,7 +2,7 @@
 
 use super::registry::{Asked, Carried, Kind, Load};
 use super::tcp::NO_RATE;
-use airqueue_core::keys::{self, wrong};
+use airqueue_core::keys::{self, error, wrong};
 use airqueue_core::quantity::{Duration, Quantity, Rate};
 use airqueue_core::{Span, Time};
 use schemars::JsonSchema;
@@ -80,8 +80,16 @@ impl VideoTable {
     fn spec(&self, flow: &str) -> keys::Result<VideoSpec> {
         let key = |name: &str| format!("{flow}.video.{name}");
         let rates_bps = match &self.rates {
-            None => LADDER_KBPS.map(|kbps| u64::from(kbps) * 1000).to_vec(),
-            Some(rates) => rates.iter().map(|rate| rate.value.as_bps()).collect(),
+            None => LADDER_KBPS.map(|kbps| kbps * 1000).to_vec(),
+            Some(rates) => rates
+                .iter()
+                .enumerate()
+                .map(|(at, rate)| {
+                    let too_fast =
+                        || error(format!("{}[{at}]", key("rates")), "expected below 4 Gb/s");
+                    u32::try_from(rate.value.as_bps()).map_err(|_| too_fast())
+                })
+                .collect::<keys::Result<_>>()?,
         };
         if !(1..=MOST_RATES).contains(&rates_bps.len()) {
             let problem =
@@ -124,20 +132,20 @@ impl VideoTable {
 /// Rates, rising.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ladder {
-    bps: [u64; MOST_RATES],
+    bps: [u32; MOST_RATES],
     count: usize,
 }
 
 impl Ladder {
     /// At most 32 of these rates.
-    pub fn of(rates_bps: &[u64]) -> Ladder {
+    pub fn of(rates_bps: &[u32]) -> Ladder {
         let count = rates_bps.len().min(MOST_RATES);
         let mut bps = [0; MOST_RATES];
         bps[..count].copy_from_slice(&rates_bps[..count]);
         Ladder { bps, count }
     }
 
-    fn bps(&self) -> &[u64] {
+    fn bps(&self) -> &[u32] {
         &self.bps[..self.count]
     }
 }
@@ -279,7 +287,7 @@ impl Player {
         }
         let inverse: f64 = self.past_bps.iter().map(|bps| 1.0 / bps).sum();
         let allowed_bps = SAFETY * self.past_bps.len() as f64 / inverse;
-        let above = self.spec.rates.bps().partition_point(|&bps| bps as f64 <= allowed_bps);
+        let above = self.spec.rates.bps().partition_point(|&bps| f64::from(bps) <= allowed_bps);
         above.saturating_sub(1)
     }
 
@@ -294,12 +302,12 @@ impl Player {
             return last;
         }
         let along = (filled - RESERVOIR) / (CUSHION_END - RESERVOIR);
-        let line_bps = rates[0] as f64 + along * (rates[last] - rates[0]) as f64;
+        let line_bps = f64::from(rates[0]) + along * f64::from(rates[last] - rates[0]);
         let (above, below) = ((self.rate + 1).min(last), self.rate.saturating_sub(1));
-        if line_bps >= rates[above] as f64 {
-            rates.partition_point(|&bps| (bps as f64) < line_bps).saturating_sub(1)
-        } else if line_bps <= rates[below] as f64 {
-            rates.partition_point(|&bps| bps as f64 <= line_bps).min(last)
+        if line_bps >= f64::from(rates[above]) {
+            rates.partition_point(|&bps| f64::from(bps) < line_bps).saturating_sub(1)
+        } else if line_bps <= f64::from(rates[below]) {
+            rates.partition_point(|&bps| f64::from(bps) <= line_bps).min(last)
         } else {
             self.rate
         }
@@ -314,7 +322,7 @@ impl Player {
         }
         self.past_bps.push_back(8.0 * self.bytes(self.rate) as f64 / took.as_secs_f64());
         self.counters.segments += 1;
-        self.counters.rates_bps += self.spec.rates.bps()[self.rate];
+        self.counters.rates_bps += u64::from(self.spec.rates.bps()[self.rate]);
         self.buffered = self.buffered + self.spec.segment;
         if self.state != State::Plays && self.buffered >= self.spec.start_at {
             if self.state == State::Begins {
@@ -371,8 +379,8 @@ mod tests {
 
     const SEGMENT_S: f64 = 4.0;
 
-    fn spec(kbps: &[u64], choice: VideoChoiceName) -> VideoSpec {
-        let bps: Vec<u64> = kbps.iter().map(|kbps| kbps * 1000).collect();
+    fn spec(kbps: &[u32], choice: VideoChoiceName) -> VideoSpec {
+        let bps: Vec<u32> = kbps.iter().map(|kbps| kbps * 1000).collect();
         let buffer = Span::from_secs(30);
         VideoSpec { rates: Ladder::of(&bps), segment: SEGMENT, buffer, start_at: SEGMENT, choice }
     }
@@ -416,8 +424,7 @@ mod tests {
     fn throughput_chooses_the_rate_below_the_line() {
         for (line_bps, expected_bps) in [(1e6, 750e3), (3e6, 2350e3), (50e6, 5800e3), (1e5, 235e3)]
         {
-            let rates = LADDER_KBPS.map(u64::from);
-            let of = over_line(spec(&rates, VideoChoiceName::Throughput), line_bps, 4000.0);
+            let of = over_line(spec(&LADDER_KBPS, VideoChoiceName::Throughput), line_bps, 4000.0);
             let mean = of.rates_bps as f64 / of.segments as f64;
             // All but the first.
             let error = expected_bps / of.segments as f64;
@@ -430,8 +437,7 @@ mod tests {
     #[test]
     fn the_buffer_chooses_the_line_rate_in_the_mean() {
         for line_bps in [0.5e6, 1.3e6, 2.7e6, 4e6] {
-            let rates = LADDER_KBPS.map(u64::from);
-            let of = over_line(spec(&rates, VideoChoiceName::Buffer), line_bps, 10_000.0);
+            let of = over_line(spec(&LADDER_KBPS, VideoChoiceName::Buffer), line_bps, 10_000.0);
             let mean = of.rates_bps as f64 / of.segments as f64;
             assert!((mean / line_bps - 1.0).abs() < 30.0 / 10_000.0, "{line_bps}: {mean}");
             assert_eq!(of.stalls, 0);
