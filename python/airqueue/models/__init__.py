@@ -6,7 +6,8 @@ Conventions of all models:
   Scalars in, scalars out.
 - The unit is in the name: ``_s``, ``_bps``, ``_bits``, ``_bytes``, ``_slots``. A name without unit is
   a count, a probability or a ratio.
-- A contention window is given as the number of values a backoff may take (32, not 31, for 802.11b).
+- A contention window is given as the largest value of a backoff, ``cw_min`` and ``cw_max`` (31, not
+  32, and 1023 for 802.11b).
 - Bad input raises `airqueue.models.errors.ParameterError`, which names the parameter, the value and
   the valid values. An equation without a solution raises `ConvergenceError`. No NaN is returned.
 - `airqueue.models.catalogue` lists the models for `airqueue model`.
