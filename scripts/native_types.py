@@ -44,6 +44,7 @@ _UNITS: Final = {
     "s": "s",
     "packets": "packets",
     "ratio": "0 to 1",
+    "db": "dB",
 }
 _TYPES: Final = {
     "integer": "int",

@@ -17,7 +17,9 @@ VALUES = ["5.10 ± 0.25", "10,240", "sta1.be", "1.50 × 10⁻⁵ s"]
 
 
 def table() -> Table:
-    made = Table("name", "throughput\nMb/s", "packets", "why", title="What is held")
+    made = Table(
+        "name", "throughput\nMb/s", "queue.\ndropped_\npackets", "why", title="What is held"
+    )
     made.add_row(
         VALUES[2], VALUES[0], VALUES[1], "a sentence with a tab\tin it that is long enough to wrap"
     )
@@ -39,7 +41,7 @@ def test_elsewhere_a_row_is_a_line_of_tab_separated_values(capsys):
     common.stdout().print(Group(Text("before"), table()))
     assert capsys.readouterr().out == (
         "before\nWhat is held\n"
-        "name\tthroughput Mb/s\tpackets\twhy\n"
+        "name\tthroughput Mb/s\tqueue.dropped_packets\twhy\n"
         f"{VALUES[2]}\t{VALUES[0]}\t{VALUES[1]}\ta sentence with a tab in it that is long enough to "
         "wrap\n"
         f"–\t{VALUES[3]}\t0\t\n"

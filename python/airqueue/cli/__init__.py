@@ -104,7 +104,7 @@ def main() -> None:
     On a wired machine:       airqueue server
     On the wireless machine:  airqueue measure HOST
     Without any network:      airqueue model, airqueue simulate, airqueue sweep, airqueue size
-    Programs in a simulated:  airqueue emulate home-evening -- COMMAND
+    Programs on such a Wi-Fi: airqueue emulate home-evening -- COMMAND
     What is to be set:        airqueue apply PLAN --confirm 90s
     """
 

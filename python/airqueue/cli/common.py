@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ report_option = click.option(
 )
 _PROSE: Final = 4
 """A cell with so many spaces is prose, which may wrap; values never do."""
+_BROKEN_NAME: Final = re.compile(r"(?<=[_.])\n")
 
 
 class Results(Console):
@@ -60,7 +62,7 @@ class Results(Console):
             return
         if table.title:
             super().print(table.title, style="bold")
-        heads = [_line(column.header) for column in table.columns]
+        heads = [_heading(column.header) for column in table.columns]
         most = max(map(len, heads), default=0)
         for row in _rows(table):
             super().print()
@@ -77,7 +79,7 @@ def tab_separated(table: Table) -> str:
     """Return a table as tab-separated values, its title and its headings first."""
     lines = [_line(table.title)] if table.title else []
     if table.show_header:
-        lines.append("\t".join(_line(column.header) for column in table.columns))
+        lines.append("\t".join(_heading(column.header) for column in table.columns))
     lines += ["\t".join(row) for row in _rows(table)]
     return "\n".join(lines)
 
@@ -112,6 +114,11 @@ def _least_width(column: Column) -> int | None:
 def _rows(table: Table) -> list[Sequence[str]]:
     columns = [[_line(cell) for cell in column._cells] for column in table.columns]
     return list(zip(*columns, strict=True))
+
+
+def _heading(cell: Any) -> str:
+    """Return a heading on one line. A name that goes on in the next line is whole again."""
+    return _line(_BROKEN_NAME.sub("", _plain(cell)))
 
 
 def _line(cell: Any) -> str:

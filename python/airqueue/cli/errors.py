@@ -59,7 +59,8 @@ def one_sentence() -> Iterator[None]:
         yield
     except click.UsageError as error:
         # With its full stop; the kinds of usage errors differ in how they are made.
-        error.__dict__["message"] = sentence(error.message)
+        if error.message:
+            error.__dict__["message"] = sentence(error.message)
         raise
     except OSError as error:
         if error.errno == errno.EPIPE:

@@ -132,6 +132,7 @@ def _blocks(
 
 
 def _heading(name: str) -> str:
+    """Return a name in lines of a narrow column."""
     lines = [""]
     for part in name.split("_"):
         if lines[-1] and len(lines[-1]) + len(part) > _HEADING_WIDTH:

@@ -133,6 +133,18 @@ pub struct TimedChange {
 }
 
 impl TimedChange {
+    /// The same change of a copy of a hop; `None`: the change is not of this hop alone.
+    pub(super) fn at_copy(&self, original: HopId, copy: HopId) -> Option<TimedChange> {
+        let change = match self.change {
+            Change::Rate { hop, rate } if hop == original => Change::Rate { hop: copy, rate },
+            Change::HopLimit { hop, limit } if hop == original => {
+                Change::HopLimit { hop: copy, limit }
+            }
+            _ => return None,
+        };
+        Some(TimedChange { at: self.at, change })
+    }
+
     /// Checks that the change is possible.
     pub fn check(&self, spec: &NetworkSpec) -> Result<(), NetworkError> {
         let wlan = &spec.wlan;

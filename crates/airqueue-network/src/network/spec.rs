@@ -309,7 +309,8 @@ impl NetworkSpec {
     }
 
     /// Adds a copy of a flow that TCP does not govern, under another name, and in another category at the
-    /// stations that have categories; the copy keeps to the usual route.
+    /// stations that have categories; the copy keeps to the usual route. What changes on the flow's hops changes on those of the
+    /// copy.
     pub fn add_like(&mut self, flow: FlowId, name: String, category: Option<AccessCategory>) {
         let whole = FlowPart::whole(&self.flows[flow.index()]);
         self.add_part(flow, &whole, name, category);
@@ -332,11 +333,15 @@ impl NetworkSpec {
         for &hop in &like.route[part.hops.clone()] {
             route.push(match hop {
                 Hop::Wire(_) => hop,
-                Hop::Air(hop) => {
-                    let hop = self.wlan.hops[hop.index()].clone();
+                Hop::Air(original) => {
+                    let hop = self.wlan.hops[original.index()].clone();
                     let ac = category.filter(|_| self.is_edca(hop.from)).unwrap_or(hop.ac);
                     self.wlan.hops.push(HopSpec { name: name.clone(), ac, ..hop });
-                    Hop::Air(HopId::at(self.wlan.hops.len() - 1))
+                    let copy = HopId::at(self.wlan.hops.len() - 1);
+                    let changes = self.changes.iter().filter_map(|of| of.at_copy(original, copy));
+                    let changes: Vec<TimedChange> = changes.collect();
+                    self.changes.extend(changes);
+                    Hop::Air(copy)
                 }
             });
         }

@@ -13,7 +13,7 @@ pub(crate) struct ScansTable {
     /// Number of other channels. The default is 12: the others of the 13 channels at 2.4 GHz.
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) channels: Option<u32>,
-    /// How long the station is on each. The default is `60 ms`, that of Linux's mac80211 with probe requests.
+    /// How long the station stays on each of these channels. The default is `60 ms`, that of Linux's mac80211 with probe requests.
     pub(crate) dwell: Option<Quantity<Duration>>,
     /// How many channels the station visits before it is back on its own. The default is 2: as many of 60 ms as Linux's
     /// mac80211 visits within 125 ms.

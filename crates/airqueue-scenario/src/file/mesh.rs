@@ -51,7 +51,7 @@ pub(crate) struct RadioLinkTable {
     /// The signal-to-noise ratio in both directions: the received power over `medium.noise`, which is that of 20 MHz. The
     /// default follows from the medium.
     pub(crate) snr: Option<Quantity<Decibels>>,
-    /// The recorded signal-to-noise ratio, instead.
+    /// The recorded signal-to-noise ratio, instead of `snr`.
     pub(crate) snr_trace: Option<Table<SnrTraceTable>>,
     /// Slow fading. The default is that of the medium.
     pub(crate) shadowing: Option<Table<ShadowingTable>>,

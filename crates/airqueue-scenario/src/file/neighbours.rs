@@ -23,7 +23,7 @@ pub(crate) struct NeighboursTable {
     /// Number of its stations. The default is 2.
     #[schemars(range(min = 1, max = 100))]
     pub(crate) stations: Option<u32>,
-    /// Rate of its data frames. The default is `phy.rate`, or the highest rate without it.
+    /// Rate of the cell's data frames. The default is `phy.rate`, or if that is not given the highest rate.
     pub(crate) rate: Option<FrameRate>,
     /// Size of its IP packets. The default is `1500 B`.
     pub(crate) size: Option<Quantity<Size>>,

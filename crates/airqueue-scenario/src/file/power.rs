@@ -25,13 +25,13 @@ pub(crate) struct BeaconsTable {
     /// voice, or of its only queue.
     #[schemars(range(min = 1))]
     pub(crate) aifsn: Option<u32>,
-    /// Contention window of these frames, which does not grow: nobody acknowledges them. The default is likewise; `0` has
-    /// an idle medium used at once, as the beacons of many access points do.
+    /// Contention window of these frames, which does not grow: nobody acknowledges them. The default is that of
+    /// the access point's voice, or of its only queue; with `0` the access point sends at once on an idle medium, as many do.
     pub(crate) cw: Option<u32>,
     /// Packets that the access point keeps for a station that sleeps, in each access category. The oldest is dropped for
     /// one more. The default is `64 packets`, that of Linux's mac80211.
     pub(crate) buffer: Option<Quantity<Packets>>,
-    /// Packets to all stations that the access point keeps for the next DTIM, likewise. The default is `128 packets`,
+    /// Packets to all stations that the access point keeps for the next DTIM; the oldest is dropped for one more. The default is `128 packets`,
     /// that of Linux's mac80211.
     pub(crate) group_buffer: Option<Quantity<Packets>>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct PowerSaveTable {
     pub(crate) access_point: Option<String>,
     /// How the station gets what waits for it. The default is null.
     pub(crate) wake_up: Option<WakeUpName>,
-    /// With null, how long the station stays awake after its last packet. The default is `100 ms`, that of Linux's
+    /// With `wake_up = "null"`: how long the station stays awake after its last packet. The default is `100 ms`, that of Linux's
     /// mac80211.
     pub(crate) timeout: Option<Quantity<Duration>>,
     /// The station wakes up for one beacon in this many. The default is 1.

@@ -22,7 +22,7 @@ pub(crate) struct ShadowingTable {
 pub(crate) struct FadingTable {
     /// Length of a block.
     pub(crate) coherence: Option<Quantity<Duration>>,
-    /// The speed at which people and things move, instead: a block is 0.423 wavelengths over the speed, the coherence time of
+    /// Instead of `coherence`, the speed at which people and things move: a block is 0.423 wavelengths over the speed, the coherence time of
     /// Jakes' Doppler spectrum.
     pub(crate) speed: Option<Quantity<Speed>>,
     /// The power of the line of sight over the power of all other paths (Rice). The default is no line of sight: Rayleigh
@@ -45,7 +45,7 @@ pub(crate) struct SnrTraceTable {
     pub(crate) repeat: Option<Quantity<Duration>>,
 }
 
-/// A rate of data frames that was recorded, likewise.
+/// A recorded rate of data frames: each value holds until the next, the last one to the end.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateTraceTable {
@@ -59,7 +59,7 @@ pub(crate) struct RateTraceTable {
     pub(crate) repeat: Option<Quantity<Duration>>,
 }
 
-/// A share of busy time that was recorded, likewise.
+/// A recorded share of busy time: each value holds until the next, the last one to the end.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShareTraceTable {
@@ -100,7 +100,7 @@ pub(crate) struct InterferenceTable {
     /// The power that arrives at the stations `at`, where powers are known. A station to which at least
     /// `medium.energy_detection` arrives finds the medium busy; a frame that is received meanwhile has so much more noise.
     pub(crate) received: Option<Quantity<Power>>,
-    /// What it does at the stations `at`, instead of a power. The default is sense.
+    /// What the source does at the stations `at`, instead of a power. The default is sense.
     pub(crate) level: Option<EnergyLevelName>,
     /// The stations and groups to which `received` or `level` applies; nothing arrives at the others. The default is all.
     pub(crate) at: Option<Vec<String>>,
@@ -181,7 +181,7 @@ pub(crate) struct OccupancyTable {
     /// The share of the time, 0 to 0.99.
     #[schemars(range(min = 0, max = 0.99))]
     pub(crate) share: Option<f64>,
-    /// The share over time, instead.
+    /// The share over time, instead of `share`.
     pub(crate) trace: Option<Table<ShareTraceTable>>,
     /// Mean length of busy periods. The default is `1 ms`.
     pub(crate) busy: Option<Quantity<Duration>>,

@@ -5,6 +5,7 @@ use crate::cells::{Flow, b, cell, dcf, rate, saturated};
 use crate::sessions::{FLOOD, PROBE, SIZE, cbr, delays, mean, published, run, session};
 use airqueue_core::{Limit, Span, Time};
 use airqueue_network::FlowId;
+use airqueue_network::network::{Change, TimedChange};
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_qdisc::QueueSpec;
@@ -83,6 +84,23 @@ fn bytes_are_counted_with_what_the_queue_counts_on_top() {
     assert!((q - 100.0).abs() < 1.0, "{q}");
     let truth = path.truth();
     assert_eq!((truth.max_waiting_packets, truth.max_waiting_bytes), (100, 151_400));
+}
+
+/// A change of the rate of the flow that carries measured packets is theirs, too: 1500 bytes take 1310 µs at 11 Mb/s and 6336 µs
+/// at 2 Mb/s.
+#[test]
+fn measured_packets_follow_a_change_of_the_rate() {
+    let mut cell = access_point(packets(50), 0);
+    let hop = cell.network.flows[0].route[0].over_air().expect("a hop over the air");
+    let change = Change::Rate { hop, rate: rate(&b().phy, 2) };
+    let at = Time::ZERO + Span::from_secs(5);
+    cell.network.changes = vec![TimedChange { at, change }];
+    let plan = Plan { segments: vec![cbr(PROBE, 0.0, 10.0, 10.0)] };
+    let result = run(&mut through(cell, 1), &plan, Direction::Down);
+    let ns: Vec<i64> =
+        delays(&result).into_iter().map(|(_, delay)| (delay * 1e9).round() as i64).collect();
+    let (fast, slow) = (ns[..45].iter().min(), ns[55..].iter().min());
+    assert_eq!(slow.expect("packets") - fast.expect("packets"), 5_026_000);
 }
 
 /// A packet on an idle medium takes the time of its frame and no more. The records have no absolute delay, but 1310 µs

@@ -3,8 +3,8 @@
 //! The SNR formulas are the textbook ones for an AWGN channel; [`Modulation`] names them. They model no fading, no
 //! interleaver, no preamble (the engine may ask for the PLCP header as a separate frame), and no hard limit of a radio
 //! at high SNR; bits fail independently. Real receivers decide softly, so that the union bound of OFDM with hard
-//! decisions, the bound of ns-3's NIST model, needs about 2 dB more than real receivers. CCK is detected coherently
-//! and DQPSK differentially, as the rates are defined, so that 5.5 Mb/s needs slightly less signal than 2 Mb/s, and 3
+//! decisions, the bound of ns-3's NIST model, needs about 2 dB more than real receivers. CCK is detected coherently,
+//! DBPSK and DQPSK differentially, as the rates are defined, so that 5.5 Mb/s needs slightly less signal than 2 Mb/s, and 3
 //! dB less than in ns-3 (see [`Modulation::Cck11`]).
 
 use super::error::positive;
