@@ -2,18 +2,20 @@
 
     scripts/man_pages.py SHARE      SHARE/man/man1/airqueue*.1, SHARE/bash-completion/...
 
-The pages are made from the commands as `--help` is. click-man does not serve: it finds no commands
-that load when they are used, breaks listings, and leaves text that roff takes for requests. The pages of
-`airqueued` and `airqueue-endpoint` are clap's: `crates/airqueued/examples/man_pages.rs`.
+A page is the help of a command, written by a formatter that writes roff. click-man does not serve: it
+finds no commands that load when they are used, breaks listings, and leaves text that roff takes for
+requests. The pages of `airqueued` and `airqueue-endpoint` are clap's:
+`crates/airqueued/examples/man_pages.rs`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from inspect import cleandoc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from unittest import mock
 
 import click
 
@@ -28,6 +30,79 @@ COMPLETIONS: Final = {
 }
 """Where shells look for completion, below a share directory."""
 
+_PRINTED: Final = str.maketrans(
+    {"\\": r"\(rs", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
+)
+"""Characters that roff prints as others, or takes for escapes."""
+
+
+def escaped(text: str) -> str:
+    """Return text as roff prints it unchanged, line by line."""
+    lines = text.translate(_PRINTED).split("\n")
+    return "\n".join(f"\\&{line}" if line.startswith(".") else line for line in lines)
+
+
+class Formatter(click.HelpFormatter):
+    """Takes the parts of a help text from a command, and writes them as a manual page has them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._heading = ""
+        self._described = False
+        self._in_section = False
+        self._begins = False
+
+    def line(self, text: str) -> None:
+        """Write one line of roff."""
+        self.write(f"{text}\n")
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Write the synopsis."""
+        self.write_heading("Synopsis")
+        self.line(f".B {escaped(prog)}")
+        self.line(escaped(args))
+
+    def write_heading(self, heading: str) -> None:
+        """Begin a section of the page."""
+        self._heading = heading
+        self._begins = True
+        self.line(f".SH {escaped(heading.upper())}")
+
+    def write_paragraph(self) -> None:
+        """Write nothing: a text begins its paragraph itself."""
+
+    def write_text(self, text: str) -> None:
+        r"""Write paragraphs. A paragraph after \b keeps its lines."""
+        if not self._in_section and self._heading not in ("Description", "Notes"):
+            # Help texts stand above the options without a heading, epilogs below them.
+            self.write_heading("Notes" if self._described else "Description")
+            self._described = True
+        for paragraph in text.strip().split("\n\n"):
+            if not self._begins:
+                self.line(".PP")
+            self._begins = False
+            kept = paragraph.removeprefix("\b\n")
+            body = escaped(kept)
+            self.line(body if kept == paragraph else f".nf\n{body}\n.fi")
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write a list of words with their meanings."""
+        for word, meaning in rows:
+            said = escaped(" ".join(meaning.split())) or "\\&"
+            self.line(f".TP\n\\fB{escaped(word)}\\fR\n{said}")
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        """Write a section with a heading."""
+        self.write_heading(name)
+        self._in_section = True
+        try:
+            yield
+        finally:
+            self._in_section = False
+
 
 def commands(context: click.Context) -> Iterator[click.Context]:
     """Yield the contexts of a command and of all commands in it that belong to this distribution."""
@@ -40,7 +115,7 @@ def commands(context: click.Context) -> Iterator[click.Context]:
         others = group is cli.main and name in elsewhere.names()
         if command is None or command.hidden or others:
             continue
-        yield from commands(click.Context(command, context, name))
+        yield from commands(click.Context(command, context, name, **command.context_settings))
 
 
 def page_name(context: click.Context) -> str:
@@ -48,80 +123,45 @@ def page_name(context: click.Context) -> str:
     return context.command_path.replace(" ", "-")
 
 
-def escaped(text: str) -> str:
-    """Return text as roff prints it unchanged, line by line."""
-    text = text.replace("\\", "\\e").replace("-", "\\-")
-    return "\n".join(f"\\&{line}" if line[:1] in (".", "'") else line for line in text.split("\n"))
-
-
-def paragraphs(text: str) -> list[str]:
-    """Return the lines of a help text. A paragraph after \\b keeps its lines, as in click."""
-    lines = []
-    for paragraph in cleandoc(text).partition("\f")[0].strip().split("\n\n"):
-        kept = paragraph.removeprefix("\b\n")
-        body = escaped(kept)
-        lines += [".PP", body] if kept == paragraph else [".PP", ".nf", body, ".fi"]
-    return lines
-
-
-def listed(entries: list[tuple[str, str]]) -> list[str]:
-    """Return the lines of a list of words with their meaning."""
-    lines = []
-    for word, meaning in entries:
-        said = escaped(" ".join(meaning.split())) or "\\&"
-        lines += [".TP", f"\\fB{escaped(word)}\\fR", said]
-    return lines
-
-
 def page(context: click.Context) -> str:
     """Return the manual page of a command."""
     command = context.command
+    name = page_name(context)
+    formatter = Formatter()
+    version = airqueue.__version__
+    formatter.line(f'.TH {escaped(name.upper())} 1 "" "airqueue {version}" "airqueue"')
+    formatter.line(".SH NAME")
     short = command.get_short_help_str(limit=1000).rstrip(".")
-    usage = " ".join(command.collect_usage_pieces(context))
-    lines = [
-        f'.TH {page_name(context).upper()} 1 "" "airqueue {airqueue.__version__}" "airqueue"',
-        ".SH NAME",
-        f"{escaped(page_name(context))} \\- {escaped(short)}",
-        ".SH SYNOPSIS",
-        f".B {escaped(context.command_path)}",
-        escaped(usage),
-    ]
+    formatter.line(f"{escaped(name)} \\- {escaped(short)}")
+    # As if no other distribution were installed here: the page is for any machine.
+    with mock.patch.object(elsewhere, "_installed", frozenset):
+        command.format_help(context, formatter)
+    others = [page_name(each) for each in related(context)]
     if context.command_path == f"airqueue {command.name}" and command.name in daemon.COMMANDS:
-        # These become the other program, whose page has the options.
-        lines += [".SH SEE ALSO", f".BR {daemon.PROGRAM}\\-{command.name} (1)"]
-        return "\n".join([*lines, ""])
-    if command.help or command.epilog:
-        texts = [text for text in (command.help, command.epilog) if text]
-        # The heading begins the first paragraph.
-        body = [line for text in texts for line in paragraphs(text)][1:]
-        lines += [".SH DESCRIPTION", *body]
-    records = [param.get_help_record(context) for param in command.get_params(context)]
-    # The usage has arguments; newer click lists them here as well, without a meaning.
-    lines += [".SH OPTIONS", *listed([each for each in records if each and each[1]])]
-    inner = [each for each in commands(context) if each.parent is context]
-    if inner:
-        named = [(str(each.info_name), each.command.get_short_help_str(1000)) for each in inner]
-        lines += [".SH COMMANDS", *listed(named)]
-    others = [context.parent] if context.parent else inner
+        # This command becomes the other program, whose page has the options.
+        others.insert(0, f"{daemon.PROGRAM}-{command.name}")
     if others:
-        seen = ", ".join(f"\\fB{escaped(page_name(each))}\\fR(1)" for each in others)
-        lines += [".SH SEE ALSO", seen]
-    return "\n".join([*lines, ""])
+        formatter.line(".SH SEE ALSO")
+        formatter.line(", ".join(f"\\fB{escaped(each)}\\fR(1)" for each in others))
+    return formatter.getvalue()
+
+
+def related(context: click.Context) -> list[click.Context]:
+    """Return the group of a command, or the commands of `airqueue` itself."""
+    inner = [each for each in commands(context) if each.parent is context]
+    return [context.parent, *inner] if context.parent else inner
 
 
 def pages() -> dict[str, str]:
     """Return the pages of all commands, by name."""
-    return {
-        page_name(each): page(each) for each in commands(click.Context(cli.main, None, "airqueue"))
-    }
+    context = click.Context(cli.main, None, "airqueue", **cli.main.context_settings)
+    return {page_name(each): page(each) for each in commands(context)}
 
 
 def write(share: Path) -> None:
     """Write pages and completion below a share directory."""
     manual = share / "man" / "man1"
     manual.mkdir(parents=True, exist_ok=True)
-    for old in manual.glob("*.1"):
-        old.unlink()
     for name, text in pages().items():
         (manual / f"{name}.1").write_text(text, "utf-8")
     for shell, place in COMPLETIONS.items():

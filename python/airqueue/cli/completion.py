@@ -28,7 +28,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 
 
 def script(shell: str, command: click.Command) -> str:
-    """Return what a shell reads to complete the command. Raises ClickException without support in click."""
+    """Return what a shell reads. Raises ClickException if click has no support for the shell."""
     made = get_completion_class(shell)
     if made is None:
         raise click.ClickException(f"This version of click completes nothing for {shell}.")
