@@ -182,7 +182,7 @@ binaries: system-build  ## static airqueued and airqueue-endpoint for routers, t
 	scripts/binaries.sh $(TARGET)/binaries
 
 wheel: $(VENV)/.installed  ## one wheel for CPython 3.11 and later, tried in bare virtual environments
-	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/wheel.sh $(TARGET)/wheels
+	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" scripts/wheel.sh $(TARGET)/wheels
 
 deb: system-build  ## the Debian package of airqueued, with a unit of systemd (needs cargo-deb)
 	cargo build --profile small --locked -p airqueued

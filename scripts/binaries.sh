@@ -15,7 +15,7 @@ declare -A LINKERS=(
     [armv7-unknown-linux-gnueabihf]=arm-linux-gnueabihf-gcc
 )
 declare -A EMULATORS=(
-    [x86_64-unknown-linux-musl]=
+    [x86_64-unknown-linux-musl]=qemu-x86_64-static
     [aarch64-unknown-linux-musl]=qemu-aarch64-static
     [armv7-unknown-linux-gnueabihf]=qemu-arm-static
 )
@@ -33,7 +33,9 @@ fail() {
 
 for target in "${targets[@]}"; do
     [ -n "${LINKERS[$target]:-}" ] || fail "no target $target: ${!LINKERS[*]}"
-    for tool in "${LINKERS[$target]}" ${EMULATORS[$target]}; do
+    emulator=${EMULATORS[$target]}
+    [ "${target%%-*}" != "$(uname -m)" ] || emulator=
+    for tool in "${LINKERS[$target]}" $emulator; do
         [ "$tool" = rust-lld ] || command -v "$tool" >/dev/null || fail "needs $tool; Debian's packages \
 gcc-arm-linux-gnueabihf, libc6-dev-armhf-cross and qemu-user-static have it"
     done
@@ -49,7 +51,7 @@ gcc-arm-linux-gnueabihf, libc6-dev-armhf-cross and qemu-user-static have it"
         ! readelf --program-headers "$file" | grep -q INTERP || fail "$file is not static"
         size=$(stat -c %s "$file")
         [ "$size" -le "$LARGEST_BYTES" ] || fail "$file has $size bytes, more than $LARGEST_BYTES"
-        said=$(${EMULATORS[$target]} "$file" --version)
+        said=$($emulator "$file" --version)
         printf '%-32s %-20s %9d bytes  %s\n' "$target" "$binary" "$size" "$said"
     done
 done
