@@ -62,7 +62,7 @@ try() {
     "$python" -m venv "$folder/venv"
     bare=$(du --bytes --summarize "$folder/venv" | cut -f 1)
     began=$SECONDS
-    "$folder/venv/bin/pip" install --quiet --disable-pip-version-check --no-compile "$wheel"
+    "$folder/venv/bin/pip" install --quiet --disable-pip-version-check "$wheel"
     mb=$((($(du --bytes --summarize "$folder/venv" | cut -f 1) - bare) / 1000000))
     (cd "$folder" && PATH="$folder/venv/bin:$PATH" use)
     took=$((SECONDS - began))
