@@ -184,9 +184,8 @@ binaries: system-build  ## static airqueued and airqueue-endpoint for routers, t
 wheel: $(VENV)/.installed  ## one wheel for CPython 3.11 and later, tried in bare virtual environments
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" scripts/wheel.sh $(TARGET)/wheels
 
-deb: system-build  ## the Debian package of airqueued, with a unit of systemd (needs cargo-deb)
-	cargo build --profile small --locked -p airqueued
-	cargo deb --profile small --locked --no-build -p airqueued --output $(TARGET)/debian/
+deb: system-build  ## the Debian package of airqueued and airqueue-endpoint, with a unit of systemd
+	scripts/deb.sh $(TARGET)/debian
 
 deny: system-build  ## licences and origins of the Rust dependencies (needs cargo-deny)
 	cargo deny --locked check licenses bans sources
