@@ -1,10 +1,10 @@
-"""Carries out the steps of a container file in the root directory of a system, then runs its entry point.
+"""Carries out the steps of a container file in a root directory, then runs its entry point.
 
     scripts/container_steps.py CONTAINERFILE CONTEXT ROOT [--env NAME=VALUE]... -- [ARGUMENT]...
 
-ROOT takes the place of the base image and is changed. The variables of --env are there while RUN runs, as build
-arguments would be. Arguments are those of the entry point; the exit code is the entry point's. An instruction
-that this file does not know is an error: no step is passed over. Needs root.
+ROOT takes the place of the base image and is changed. The variables of --env are there while RUN
+runs, as build arguments would be. Arguments are those of the entry point; the exit code is the entry
+point's. An instruction that this file does not know is an error: no step is passed over. Needs root.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ class StepError(Exception):
 
 
 def instructions(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the instructions of a container file: their word in capitals, and what follows the word."""
+    """Yield the instructions of a container file: the word in capitals, and what follows it."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     for line in "\n".join(lines).replace("\\\n", " ").splitlines():
         word, _, rest = line.strip().partition(" ")
         if word:
             yield word.upper(), " ".join(rest.split())
+
+
+_SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass
@@ -86,7 +89,7 @@ class Image:
                 shutil.copy(path, folder)
 
     def run(self, command: Sequence[str], more: Mapping[str, str]) -> int:
-        """Run a program in the root, with nothing of this machine's environment; return its exit code."""
+        """Run a program in the root, without this machine's environment; return its exit code."""
         given = [f"{name}={value}" for name, value in {**self.variables, **more}.items()]
         # The folder is the user's choice inside the root, so a shell there changes to it.
         inside = [

@@ -88,7 +88,7 @@ try_container() {
     version=$(inside "$root" apt-cache show python3 2>/dev/null | sed -n 's/^Version: \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
     "${PYTHON:-python3}" -m pip download --quiet --only-binary :all: --python-version "$version" \
         --dest "$root/wheels" "$wheel"
-    rm "$root/wheels/$(basename "$wheel")"
+    rm -f "$root/wheels/$(basename "$wheel")"
     "${PYTHON:-python3}" "$here/container_steps.py" "$container" "$out" "$root" --env DEBIAN_FRONTEND=noninteractive \
         --env PIP_NO_INDEX=1 --env PIP_FIND_LINKS=/wheels -- examples saturated-cell \
         >"$root/work.toml" 2>"$work/container.log" || fail "the container file failed: $(tail -n 5 "$work/container.log")"
