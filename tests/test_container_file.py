@@ -1,4 +1,4 @@
-"""The container file has only steps that scripts/container_steps.py carries out, as `make dist` does."""
+"""The container file has only steps that scripts/container_steps.py carries out for `make dist`."""
 
 from __future__ import annotations
 
