@@ -17,17 +17,21 @@ say() { printf 'airqueue: %s\n' "$*"; }
 
 rm -rf "$out"
 mkdir -p "$out"
-maturin sdist --out "$out" 2>/dev/null
-sdist=$(ls "$out"/airqueue-*.tar.gz)
-say "$sdist, $(($(stat -c %s "$sdist") / 1000)) kB"
-
-# From here on the source distribution alone is read: what it lacks would be missed. The files get the present time, or
-# cargo might take what was built of earlier ones for theirs.
 unpacked=$CARGO_TARGET_DIR/dist-source
 rm -rf "$unpacked"
 mkdir -p "$unpacked"
-tar --extract --touch --gzip --file "$sdist" --directory "$unpacked" --strip-components 1
-cd "$unpacked"
+maturin sdist --out "$out" 2>/dev/null
+sdist=$(ls "$out"/airqueue-*.tar.gz)
+name=$(basename "$sdist" .tar.gz)
+# From here on these files alone are read: what they lack would be missed. They get the present time, or cargo might
+# take what was built of earlier ones for theirs.
+tar --extract --touch --gzip --file "$sdist" --directory "$unpacked"
+# maturin leaves no file executable; what begins with an interpreter's name is.
+grep --recursive --files-with-matches --null --max-count 1 --perl-regexp --binary-files=without-match \
+    '\A#!' "$unpacked" | xargs --null chmod 755
+tar --create --gzip --owner root:0 --group root:0 --sort name --file "$sdist" --directory "$unpacked" "$name"
+say "$sdist, $(($(stat -c %s "$sdist") / 1000)) kB"
+cd "$unpacked/$name"
 
 scripts/wheel.sh "$out"
 "$PYTHON" -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$out" ./papers
@@ -37,7 +41,7 @@ binaries=$CARGO_TARGET_DIR/binaries
 for target in "${TARGETS[@]}"; do
     scripts/deb.sh "$out" "$target"
     tar --create --gzip --owner root:0 --group root:0 --file "$out/airqueue-static-$version-$target.tar.gz" \
-        --directory "$binaries/$target" airqueued airqueue-endpoint --directory "$unpacked" LICENSE-MIT LICENSE-APACHE
+        --directory "$binaries/$target" airqueued airqueue-endpoint --directory "$PWD" LICENSE-MIT LICENSE-APACHE
 done
 (cd "$out" && sha256sum -- * >SHA256SUMS)
 
