@@ -26,9 +26,10 @@ name=$(basename "$sdist" .tar.gz)
 # From here on these files alone are read: what they lack would be missed. They get the present time, or cargo might
 # take what was built of earlier ones for theirs.
 tar --extract --touch --gzip --file "$sdist" --directory "$unpacked"
-# maturin leaves no file executable; what begins with an interpreter's name is.
-grep --recursive --files-with-matches --null --max-count 1 --perl-regexp --binary-files=without-match \
-    '\A#!' "$unpacked" | xargs --null chmod 755
+# maturin leaves no file executable.
+(cd "$unpacked/$name" && find . -type f -print0) | while IFS= read -r -d '' file; do
+    [ ! -x "$file" ] || chmod 755 "$unpacked/$name/$file"
+done
 tar --create --gzip --owner root:0 --group root:0 --sort name --file "$sdist" --directory "$unpacked" "$name"
 say "$sdist, $(($(stat -c %s "$sdist") / 1000)) kB"
 cd "$unpacked/$name"
