@@ -31,7 +31,7 @@ install -D -m 755 -t "$stage/usr/bin" "$built/$target/"{airqueued,airqueue-endpo
 install -D -m 644 -t "$stage/usr/lib/systemd/system" packaging/systemd/airqueued.service
 install -D -m 644 -t "$share/doc/airqueued" docs/{apply,service,control-points}.md packaging/debian/copyright
 gzip -9n <CHANGELOG.md >"$share/doc/airqueued/changelog.gz"
-cargo run --quiet --locked -p airqueued --example man_pages -- "$share"
+cargo run --quiet --locked -p airqueue-manual -- "$share"
 gzip -9n "$share"/man/man1/*.1
 mv "$share/zsh/site-functions" "$share/zsh/vendor-completions" # where Debian's zsh looks
 # A umask of the builder must not decide who reads the files.

@@ -20,7 +20,10 @@ mkdir -p "$out"
 unpacked=$CARGO_TARGET_DIR/dist-source
 rm -rf "$unpacked"
 mkdir -p "$unpacked"
-maturin sdist --out "$out" 2>/dev/null
+said=$(maturin sdist --out "$out" 2>&1) || {
+    say "maturin made no source distribution: $said" >&2
+    exit 1
+}
 sdist=$(ls "$out"/airqueue-*.tar.gz)
 name=$(basename "$sdist" .tar.gz)
 # From here on these files alone are read: what they lack would be missed. They get the present time, or cargo might

@@ -5,7 +5,7 @@
 A page is the help of a command, written by a formatter that writes roff. click-man does not serve: it
 finds no commands that load when they are used, breaks listings, and leaves text that roff takes for
 requests. The pages of `airqueued` and `airqueue-endpoint` are clap's:
-`crates/airqueued/examples/man_pages.rs`.
+`crates/airqueue-manual`.
 """
 
 from __future__ import annotations

@@ -8,4 +8,4 @@ set -euo pipefail
 
 share=${1:?usage: scripts/pages.sh SHARE}
 "${PYTHON:-python3}" "$(dirname "$0")/man_pages.py" "$share"
-cargo run --quiet --locked -p airqueued --example man_pages -- "$share"
+cargo run --quiet --locked -p airqueue-manual -- "$share"

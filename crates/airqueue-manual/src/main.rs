@@ -1,20 +1,21 @@
 //! Writes the manual pages of `airqueued` and `airqueue-endpoint`, and their completion for shells, below a share
-//! directory: `cargo run -p airqueued --example man_pages -- SHARE`. An example, so that neither program carries its manual.
+//! directory: `cargo run -p airqueue-manual -- SHARE`. A program of its own, so that neither carries its manual.
 
 #![allow(clippy::disallowed_methods)] // It writes files.
 
-use airqueued::commands::args::Args;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use std::path::Path;
 use std::{env, fs, io};
 
-/// The command line of the other program, which is no library's.
-#[allow(dead_code)] // Its values are read there.
+#[allow(dead_code)] // The programs read the values.
+#[path = "../../airqueued/src/commands/args.rs"]
+mod daemon;
+#[allow(dead_code)]
 #[path = "../../airqueue-host/src/bin/airqueue-endpoint/args.rs"]
 mod endpoint;
 
-/// As that program has it; its command line names it.
+/// As `airqueue-endpoint` has it; its command line names it.
 #[allow(dead_code)]
 enum Stop {
     Failed(String),
@@ -32,7 +33,7 @@ fn main() -> io::Result<()> {
     let share = Path::new(&share);
     let pages = share.join("man/man1");
     fs::create_dir_all(&pages)?;
-    for command in [Args::command(), endpoint::Args::command()] {
+    for command in [daemon::Args::command(), endpoint::Args::command()] {
         let name = command.get_name().to_owned();
         for (shell, folder, before, behind) in COMPLETIONS {
             let folder = share.join(folder);
