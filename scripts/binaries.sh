@@ -40,7 +40,9 @@ for target in "${targets[@]}"; do
 gcc-arm-linux-gnueabihf, libc6-dev-armhf-cross and qemu-user-static have it"
     done
     rustup target list --installed | grep -qx "$target" || rustup target add "$target"
-    flags="-C target-feature=+crt-static -C linker=${LINKERS[$target]}"
+    # A panic aborts, so that nothing unwinds; functions whose code is the same are one.
+    flags="-C target-feature=+crt-static -C linker=${LINKERS[$target]} -C force-unwind-tables=no"
+    [ "${LINKERS[$target]}" != rust-lld ] || flags+=" -C link-arg=--icf=all"
     upper=$(tr a-z- A-Z_ <<<"$target")
     env "CARGO_TARGET_${upper}_RUSTFLAGS=$flags" \
         cargo build --quiet --locked --profile small --target "$target" -p airqueued -p airqueue-host --bins
