@@ -20,17 +20,19 @@ declare -A EMULATORS=(
     [armv7-unknown-linux-gnueabihf]=qemu-arm-static
 )
 
-out=${1:?usage: scripts/binaries.sh OUT [TARGET...]}
+out=$(realpath -m "${1:?usage: scripts/binaries.sh OUT [TARGET...]}")
 shift
 targets=("$@")
 [ $# -gt 0 ] || targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl armv7-unknown-linux-gnueabihf)
-built=${CARGO_TARGET_DIR:-target}
+built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 
 fail() {
     echo "airqueue: $*" >&2
     exit 1
 }
 
+# Linkers find the files of scripts/ from here.
+cd "$(dirname "$0")/.."
 for target in "${targets[@]}"; do
     [ -n "${LINKERS[$target]:-}" ] || fail "no target $target: ${!LINKERS[*]}"
     emulator=${EMULATORS[$target]}
@@ -40,9 +42,13 @@ for target in "${targets[@]}"; do
 gcc-arm-linux-gnueabihf, libc6-dev-armhf-cross and qemu-user-static have it"
     done
     rustup target list --installed | grep -qx "$target" || rustup target add "$target"
-    # A panic aborts, so that nothing unwinds; functions whose code is the same are one.
-    flags="-C target-feature=+crt-static -C linker=${LINKERS[$target]} -C force-unwind-tables=no"
-    [ "${LINKERS[$target]}" != rust-lld ] || flags+=" -C link-arg=--icf=all"
+    flags="-C target-feature=+crt-static -C linker=${LINKERS[$target]}"
+    # Functions whose code is the same are one; relocations are a bit map; no tables for unwinding.
+    if [ "${LINKERS[$target]}" = rust-lld ]; then
+        for word in --icf=all --pack-dyn-relocs=relr -Tscripts/no-unwinding.ld --no-eh-frame-hdr; do
+            flags+=" -C link-arg=$word"
+        done
+    fi
     upper=$(tr a-z- A-Z_ <<<"$target")
     env "CARGO_TARGET_${upper}_RUSTFLAGS=$flags" \
         cargo build --quiet --locked --profile small --target "$target" -p airqueued -p airqueue-host --bins
