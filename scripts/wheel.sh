@@ -14,7 +14,7 @@ static=$(uname -m)-unknown-linux-musl
 
 # What maturin adds to a wheel beside the package: it looks for a folder of this name. Removed at the end, or an editable
 # installation would take it for current.
-data=airqueue.data
+data=airqueue._native.data
 trap 'rm -rf "$data"' EXIT
 rm -rf "$data"
 "$here/pages.sh" "$data/data/share"
