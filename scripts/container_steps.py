@@ -115,8 +115,11 @@ def main() -> int:
     parser.add_argument("context", type=Path)
     parser.add_argument("root", type=Path)
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("arguments", nargs="*")
-    given = parser.parse_args()
+    own = sys.argv[1:]
+    arguments = []
+    if "--" in own:
+        own, arguments = own[: own.index("--")], own[own.index("--") + 1 :]
+    given = parser.parse_args(own)
     building = dict(each.split("=", 1) for each in given.env)
     image = Image(given.root.resolve(), given.context, building)
     try:
@@ -125,7 +128,7 @@ def main() -> int:
             image.step(word, rest)
     except (StepError, OSError, ValueError) as error:
         sys.exit(f"container: {given.file}: {error}")
-    return image.run([*image.entry, *(given.arguments or image.default)], {})
+    return image.run([*image.entry, *(arguments or image.default)], {})
 
 
 if __name__ == "__main__":
