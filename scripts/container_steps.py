@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 
 class StepError(Exception):
@@ -58,7 +59,8 @@ class Image:
             case "FROM" | "EXPOSE":
                 pass  # The root is the image; ports are for who reads the file.
             case "RUN":
-                if self.run(["/bin/sh", "-c", rest], self.building):
+                # What steps say is no result: that is the entry point's alone.
+                if self.run(["/bin/sh", "-c", rest], self.building, sys.stderr):
                     raise StepError(f"the step RUN {rest} failed; its own message is above")
             case "COPY":
                 self.copy(rest)
@@ -88,8 +90,13 @@ class Image:
             for path in found:
                 shutil.copy(path, folder)
 
-    def run(self, command: Sequence[str], more: Mapping[str, str]) -> int:
-        """Run a program in the root, without this machine's environment; return its exit code."""
+    def run(
+        self, command: Sequence[str], more: Mapping[str, str], said: TextIO | None = None
+    ) -> int:
+        """Run a program in the root, without this machine's environment; return its exit code.
+
+        Its standard output goes to ``said``, or to ours.
+        """
         given = [f"{name}={value}" for name, value in {**self.variables, **more}.items()]
         # The folder is the user's choice inside the root, so a shell there changes to it.
         inside = [
@@ -103,7 +110,8 @@ class Image:
         ]
         separate = ["unshare", "--mount", "--pid", "--fork", f"--mount-proc={self.root}/proc"]
         changed = ["chroot", f"--userspec={self.user}", str(self.root)]
-        return subprocess.run([*separate, *changed, *inside, *command], check=False).returncode
+        words = [*separate, *changed, *inside, *command]
+        return subprocess.run(words, stdout=said, check=False).returncode
 
 
 def main() -> int:

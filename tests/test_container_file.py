@@ -16,7 +16,7 @@ class Recorded(Image):
 
     ran: list[list[str]]
 
-    def run(self, command, more):
+    def run(self, command, more, said=None):
         self.ran.append(list(command))
         return 0
 
