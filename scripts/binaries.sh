@@ -43,6 +43,8 @@ gcc-arm-linux-gnueabihf, libc6-dev-armhf-cross and qemu-user-static have it"
     done
     rustup target list --installed | grep -qx "$target" || rustup target add "$target"
     flags="-C target-feature=+crt-static -C linker=${LINKERS[$target]}"
+    # Rust's target has ARM's long instructions; all of ARMv7 has the short ones, too.
+    [ "${target%%-*}" != armv7 ] || flags+=" -C target-feature=+thumb-mode"
     # Functions whose code is the same are one; relocations are a bit map; no tables for unwinding.
     if [ "${LINKERS[$target]}" = rust-lld ]; then
         for word in --icf=all --pack-dyn-relocs=relr -Tscripts/no-unwinding.ld --no-eh-frame-hdr; do
