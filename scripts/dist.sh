@@ -17,22 +17,26 @@ say() { printf 'airqueue: %s\n' "$*"; }
 
 rm -rf "$out"
 mkdir -p "$out"
-unpacked=$CARGO_TARGET_DIR/dist-source
-rm -rf "$unpacked"
-mkdir -p "$unpacked"
 said=$(maturin sdist --out "$out" 2>&1) || {
     say "maturin made no source distribution: $said" >&2
     exit 1
 }
 sdist=$(ls "$out"/airqueue-*.tar.gz)
 name=$(basename "$sdist" .tar.gz)
-# From here on these files alone are read: what they lack would be missed. They get the present time, or cargo might
-# take what was built of earlier ones for theirs.
-tar --extract --touch --gzip --file "$sdist" --directory "$unpacked"
-# maturin leaves no file executable.
-(cd "$unpacked/$name" && find . -type f -print0) | while IFS= read -r -d '' file; do
-    [ ! -x "$file" ] || chmod 755 "$unpacked/$name/$file"
+# From here on the unpacked files alone are read: what they lack would be missed. A file that is as it was the last time keeps
+# that time, all others get the present one: by these times cargo knows what is to be compiled again.
+unpacked=$CARGO_TARGET_DIR/dist-source
+rm -rf "$unpacked.new"
+mkdir -p "$unpacked.new"
+tar --extract --touch --gzip --file "$sdist" --directory "$unpacked.new"
+(cd "$unpacked.new/$name" && find . -type f -print0) | while IFS= read -r -d '' file; do
+    new=$unpacked.new/$name/$file old=$unpacked/$name/$file
+    ! cmp --silent "$old" "$new" || touch --reference "$old" "$new"
+    # maturin leaves no file executable.
+    [ ! -x "$file" ] || chmod 755 "$new"
 done
+rm -rf "$unpacked"
+mv "$unpacked.new" "$unpacked"
 tar --create --gzip --owner root:0 --group root:0 --sort name --file "$sdist" --directory "$unpacked" "$name"
 say "$sdist, $(($(stat -c %s "$sdist") / 1000)) kB"
 cd "$unpacked/$name"
