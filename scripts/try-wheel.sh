@@ -62,9 +62,8 @@ readonly NO_CACHES=(-not -path '*/__pycache__/*')
 
 try() {
     local python=$1 folder began bare_all bare all own took
-    folder=$(mktemp -d)
-    # shellcheck disable=SC2064 - of this function's folder
-    trap "rm -rf '$folder'" RETURN
+    folder=$work/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    mkdir "$folder"
     "$python" -m venv "$folder/venv"
     bare_all=$(megabytes "$folder/venv")
     bare=$(megabytes "$folder/venv" "${NO_CACHES[@]}")
@@ -79,6 +78,8 @@ try() {
     [ "$took" -lt "$LONGEST_S" ] || fail "the first result took $took s, not below $LONGEST_S"
 }
 
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 found=$(interpreters)
 [ -n "$found" ] || fail "no CPython 3.11 or later with venv on the PATH"
 for python in $found; do
