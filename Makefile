@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb deny clean \
+.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -182,11 +182,13 @@ binaries: system-build  ## static airqueued and airqueue-endpoint for routers, t
 	scripts/binaries.sh $(TARGET)/binaries
 
 wheel: $(VENV)/.installed  ## one wheel for CPython 3.11 and later, tried in bare virtual environments
-	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/wheel.sh $(TARGET)/wheels
+	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" scripts/wheel.sh $(TARGET)/wheels
 
-deb: system-build  ## the Debian package of airqueued, with a unit of systemd (needs cargo-deb)
-	cargo build --profile small --locked -p airqueued
-	cargo deb --profile small --locked --no-build -p airqueued --output $(TARGET)/debian/
+deb: system-build  ## the Debian package of airqueued and airqueue-endpoint, with a unit of systemd
+	scripts/deb.sh $(TARGET)/debian
+
+dist: $(VENV)/.installed  ## all packages in target/dist, each tried in a clean root; needs make binaries' tools and debootstrap
+	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" scripts/dist.sh $(TARGET)/dist
 
 deny: system-build  ## licences and origins of the Rust dependencies (needs cargo-deny)
 	cargo deny --locked check licenses bans sources

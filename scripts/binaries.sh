@@ -15,30 +15,42 @@ declare -A LINKERS=(
     [armv7-unknown-linux-gnueabihf]=arm-linux-gnueabihf-gcc
 )
 declare -A EMULATORS=(
-    [x86_64-unknown-linux-musl]=
+    [x86_64-unknown-linux-musl]=qemu-x86_64-static
     [aarch64-unknown-linux-musl]=qemu-aarch64-static
     [armv7-unknown-linux-gnueabihf]=qemu-arm-static
 )
 
-out=${1:?usage: scripts/binaries.sh OUT [TARGET...]}
+out=$(realpath -m "${1:?usage: scripts/binaries.sh OUT [TARGET...]}")
 shift
 targets=("$@")
 [ $# -gt 0 ] || targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl armv7-unknown-linux-gnueabihf)
-built=${CARGO_TARGET_DIR:-target}
+built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 
 fail() {
     echo "airqueue: $*" >&2
     exit 1
 }
 
+# Linkers find the files of scripts/ from here.
+cd "$(dirname "$0")/.."
 for target in "${targets[@]}"; do
     [ -n "${LINKERS[$target]:-}" ] || fail "no target $target: ${!LINKERS[*]}"
-    for tool in "${LINKERS[$target]}" ${EMULATORS[$target]}; do
+    emulator=${EMULATORS[$target]}
+    [ "${target%%-*}" != "$(uname -m)" ] || emulator=
+    for tool in "${LINKERS[$target]}" $emulator; do
         [ "$tool" = rust-lld ] || command -v "$tool" >/dev/null || fail "needs $tool; Debian's packages \
 gcc-arm-linux-gnueabihf, libc6-dev-armhf-cross and qemu-user-static have it"
     done
     rustup target list --installed | grep -qx "$target" || rustup target add "$target"
     flags="-C target-feature=+crt-static -C linker=${LINKERS[$target]}"
+    # Rust's target has ARM's long instructions; all of ARMv7 has the short ones, too.
+    [ "${target%%-*}" != armv7 ] || flags+=" -C target-feature=+thumb-mode"
+    # Functions whose code is the same are one; relocations are a bit map; no tables for unwinding.
+    if [ "${LINKERS[$target]}" = rust-lld ]; then
+        for word in --icf=all --pack-dyn-relocs=relr -Tscripts/no-unwinding.ld --no-eh-frame-hdr; do
+            flags+=" -C link-arg=$word"
+        done
+    fi
     upper=$(tr a-z- A-Z_ <<<"$target")
     env "CARGO_TARGET_${upper}_RUSTFLAGS=$flags" \
         cargo build --quiet --locked --profile small --target "$target" -p airqueued -p airqueue-host --bins
@@ -49,7 +61,7 @@ gcc-arm-linux-gnueabihf, libc6-dev-armhf-cross and qemu-user-static have it"
         ! readelf --program-headers "$file" | grep -q INTERP || fail "$file is not static"
         size=$(stat -c %s "$file")
         [ "$size" -le "$LARGEST_BYTES" ] || fail "$file has $size bytes, more than $LARGEST_BYTES"
-        said=$(${EMULATORS[$target]} "$file" --version)
+        said=$($emulator "$file" --version)
         printf '%-32s %-20s %9d bytes  %s\n' "$target" "$binary" "$size" "$said"
     done
 done

@@ -47,6 +47,8 @@ MAY_USE = {
         "airqueue-emulator",
     },
     "airqueued": {"airqueue-core", "airqueue-control", "airqueue-ring"},
+    # Takes the files of two command lines, not their crates.
+    "airqueue-manual": {"airqueue-core", "airqueue-probe"},
     "airqueue-python": {
         "airqueue-core",
         "airqueue-control",
@@ -75,7 +77,7 @@ OS_CRATES = {
     "netlink-sys",
 }
 PYTHON_CRATES = {"pyo3", "numpy"}
-SHELLS = {"airqueue-host", "airqueue-python", "airqueue-ring", "airqueued"}
+SHELLS = {"airqueue-host", "airqueue-manual", "airqueue-python", "airqueue-ring", "airqueued"}
 
 
 @pytest.fixture(scope="module")

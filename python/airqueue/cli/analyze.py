@@ -14,8 +14,10 @@ from airqueue.cli.captures import read_capture
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.expect import expect_options, expectation
 from airqueue.cli.output import Outputs
+from airqueue.cli.spooled import on_disk
 from airqueue.cli.stations import analyze_stations
 from airqueue.cli.uploads import analyze_uploads
+from airqueue.files import named
 from airqueue.measure import api
 from airqueue.measure.mgen import read_mgen
 from airqueue.measure.records import Run
@@ -54,7 +56,7 @@ def analyze(
     """Run every estimator and the verdict again over stored packet records.
 
     FILE is a capture of `airqueue measure --capture`, also of an interrupted one; of MGEN logs
-    several, one for each session.
+    several, one for each session. - is standard input.
 
     \b
     Examples:
@@ -71,14 +73,16 @@ def analyze(
     outputs = Outputs(json_path, report_path)
     outputs.check()
     header: dict[str, Any]
-    if file_format == "mgen":
-        runs = _mgen_sessions(files, sender_logs)
-        header = {"warnings": [w for run in runs for w in run.meta.get("warnings", ())]}
-    else:
-        header, runs = read_capture(files[0])
+    names = [named(file) for file in files]
+    with on_disk([*files, *sender_logs]) as paths:
+        if file_format == "mgen":
+            runs = _mgen_sessions(paths[: len(files)], paths[len(files) :])
+            header = {"warnings": [w for run in runs for w in run.meta.get("warnings", ())]}
+        else:
+            header, runs = read_capture(str(paths[0]))
     if not runs:
         raise click.ClickException(
-            f"{files[0]} holds no whole run, so there is nothing to evaluate."
+            f"{names[0]} holds no whole run, so there is nothing to evaluate."
         )
     if header.get("profile") == PROFILE:
         analyze_stations(click.get_current_context(), header, runs, json_path)
@@ -86,18 +90,18 @@ def analyze(
     if header.get("profile") == UPLOADS:
         analyze_uploads(click.get_current_context(), header, runs, json_path)
         return
-    measured = api.analyze(runs, {**header, "target": ", ".join(files)})
+    measured = api.analyze(runs, {**header, "target": ", ".join(names)})
     result = measured.to_json()
     outputs.emit(result, runs)
     wanted.enforce(result)
 
 
-def _mgen_sessions(files: Sequence[str], sender_logs: Sequence[str]) -> list[Run]:
+def _mgen_sessions(files: Sequence[Path], sender_logs: Sequence[Path]) -> list[Run]:
     """Read one session from every log; sessions of one packet size are numbered from 0."""
     seen: Counter[int] = Counter()
     runs = []
-    for i, name in enumerate(files):
-        run = read_mgen(Path(name), Path(sender_logs[i]) if sender_logs else None)
+    for i, path in enumerate(files):
+        run = read_mgen(path, sender_logs[i] if sender_logs else None)
         size = int(run.meta["size_bytes"])
         runs.append(dataclasses.replace(run, meta={**run.meta, "index": seen[size]}))
         seen[size] += 1

@@ -24,7 +24,12 @@ def completion(ctx: click.Context, shell: str) -> None:
       airqueue completion fish > ~/.config/fish/completions/airqueue.fish
       echo 'eval "$(airqueue completion zsh)"' >> ~/.zshrc
     """
+    click.echo(script(shell, ctx.find_root().command))
+
+
+def script(shell: str, command: click.Command) -> str:
+    """Return what a shell reads. Raises ClickException if click has no support for the shell."""
     made = get_completion_class(shell)
     if made is None:
         raise click.ClickException(f"This version of click completes nothing for {shell}.")
-    click.echo(made(ctx.find_root().command, {}, "airqueue", _VARIABLE).source())
+    return made(command, {}, "airqueue", _VARIABLE).source()

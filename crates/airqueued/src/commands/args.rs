@@ -18,6 +18,23 @@ pub struct Args {
     /// Without a command: the service.
     #[command(flatten)]
     pub service: ServiceArgs,
+    /// How much to say.
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// How much the program says on stderr: the options that all commands of `airqueue` have.
+#[derive(Clone, Copy, Debug, ClapArgs)]
+pub struct Talk {
+    /// Say nothing on stderr but errors; without -v nothing else is said anyway
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Say on stderr what is done
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
+    /// Show no progress; there is none
+    #[arg(long, global = true)]
+    pub no_progress: bool,
 }
 
 /// Arguments of the service.
@@ -262,6 +279,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_the_options_of_all_commands_of_airqueue() {
+        for command in ["--config f", "apply p --dry-run", "places", "flows wlan0", "status"] {
+            let line = format!("airqueued {command} -q -v --no-progress");
+            let talk = Args::try_parse_from(line.split(' ')).unwrap().talk;
+            assert!(talk.quiet && talk.verbose && talk.no_progress, "{line}");
+        }
     }
 
     #[test]

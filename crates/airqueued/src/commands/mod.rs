@@ -23,9 +23,10 @@ use airqueue_control::transaction::{Outcome, Transaction};
 use args::{Args, Command};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a command waits for another one that acts.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -76,14 +77,35 @@ impl From<StateError> for Stop {
 
 /// Runs a command.
 pub fn run(args: &Args) -> ExitCode {
+    let began = Instant::now();
+    tell(args, format_args!("version {}", env!("CARGO_PKG_VERSION")));
+    let code = carry_out(args);
+    tell(args, format_args!("took {:.3} s", began.elapsed().as_secs_f64()));
+    code
+}
+
+/// Says what is done, to who asked for that.
+fn tell(args: &Args, what: fmt::Arguments<'_>) {
+    if args.talk.verbose {
+        let _ = writeln!(std::io::stderr(), "airqueued: {what}");
+    }
+}
+
+fn carry_out(args: &Args) -> ExitCode {
     let command = match (&args.command, &args.service.config) {
         (Some(command), _) => command,
-        (None, Some(config)) => return exit(service::run(config, &args.service.state)),
+        (None, Some(config)) => {
+            tell(args, format_args!("reading {}", config.display()));
+            return exit(service::run(config, &args.service.state));
+        }
         (None, None) => {
             let what = "give a command, or a configuration by --config FILE";
             Args::command().error(ErrorKind::MissingRequiredArgument, what).exit()
         }
     };
+    if let Command::Apply(given) = command {
+        tell(args, format_args!("reading {}", given.plan.display()));
+    }
     exit(match command {
         Command::Apply(args) => apply::run(args),
         Command::Confirm(args) => confirm::run(args),

@@ -28,7 +28,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, Debug, ClapArgs)]
 pub(crate) struct Talk {
     /// Say nothing on stderr but errors
-    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// Say on stderr what is done
     #[arg(long, short, global = true)]
