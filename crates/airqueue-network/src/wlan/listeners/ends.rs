@@ -184,7 +184,13 @@ impl Listeners {
     }
 
     #[inline(always)]
-    fn react(&mut self, station: StationId, alone: Alone, rx_end: RxEnd, ending: &Ending) {
+    pub(super) fn react(
+        &mut self,
+        station: StationId,
+        alone: Alone,
+        rx_end: RxEnd,
+        ending: &Ending,
+    ) {
         let now = ending.now;
         let idle = alone.is_sensed() && self.macs[station.index()].on_sensed_end(now);
         let (mac, radio) = (&mut self.macs[station.index()], &self.radio);
@@ -229,7 +235,6 @@ impl Listeners {
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
-        let receiver = ending.to;
         let tracker = self.classes.groups[group].members()[0];
         let end = if self.hearing.end_at_group(group, ending.place) {
             alone.end()
@@ -238,6 +243,21 @@ impl Listeners {
         } else {
             return self.end_at_each::<TAPPED>(group, class, alone, None, ending, tap);
         };
+        self.end_at_all::<TAPPED>(group, class, alone, end, ending, tap);
+    }
+
+    /// A frame ends at a group, with the same outcome at all members.
+    #[inline]
+    pub(super) fn end_at_all<const TAPPED: bool>(
+        &mut self,
+        group: usize,
+        class: usize,
+        alone: Alone,
+        end: End,
+        ending: &mut Ending,
+        tap: &mut Socket,
+    ) {
+        let (receiver, tracker) = (ending.to, self.classes.groups[group].members()[0]);
         // The tap needs the outcome at each member, or noise may affect members differently.
         if TAPPED || self.is_partial(tracker, &end, ending) {
             return self.end_at_each::<TAPPED>(group, class, alone, Some(end), ending, tap);

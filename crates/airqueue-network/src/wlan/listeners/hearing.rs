@@ -31,6 +31,8 @@ pub(super) struct ListenerTable {
     listeners: Vec<Listener>,
     /// The start of each transmitter's listeners, then the end of the list.
     begins: Vec<Begins>,
+    /// For each transmitter, whether all other stations with flows sense its frames.
+    silences_all: Vec<bool>,
     /// Whether stations without flows listen too, because of a tap.
     all_listen: bool,
 }
@@ -197,9 +199,14 @@ impl ListenerTable {
         let (mut watchers, mut many) = (Vec::new(), Vec::new());
         let mut last = vec![NONE; classes.all.len()];
         let mut links = alone.iter();
+        let contenders = takes_part.iter().filter(|&&part| part).count();
+        let mut silences_all = Vec::with_capacity(reach.stations());
         for from in 0..reach.stations() as u32 {
             let single = listeners.len() as u32;
+            let mut silenced = usize::from(takes_part[from as usize]);
             for (hearer, &alone) in reach.listeners_of(StationId(from)).iter().zip(links.by_ref()) {
+                let contends = takes_part[hearer.station.index()];
+                silenced += usize::from(contends && alone.is_sensed());
                 let class = classes.memberships[hearer.station.index()].class;
                 if class == NONE && takes_part[hearer.station.index()] {
                     listeners.push(Listener { to: hearer.station.0, alone });
@@ -209,6 +216,7 @@ impl ListenerTable {
                     many.push(Listener { to: class, alone });
                 }
             }
+            silences_all.push(silenced == contenders);
             let first_watcher = listeners.len() as u32;
             listeners.append(&mut watchers);
             begins.push(Begins {
@@ -221,7 +229,13 @@ impl ListenerTable {
         let end = listeners.len() as u32;
         begins.push(Begins { single: end, watchers: end, classes: end });
         listeners.shrink_to_fit();
-        ListenerTable { reach, listeners, begins, all_listen: false }
+        ListenerTable { reach, listeners, begins, silences_all, all_listen: false }
+    }
+
+    /// Whether all other stations with flows sense the frames of a transmitter.
+    #[inline]
+    pub(super) fn silences_all(&self, from: StationId) -> bool {
+        self.silences_all[from.index()]
     }
 
     /// From now on there are no watchers. True if there may have been any before.
@@ -282,6 +296,13 @@ impl Hearing {
     /// A station begins to transmit.
     pub(super) fn transmit(&mut self, from: StationId, air: Air, on: &OnAirNow) {
         self.track_lone(from, on);
+        self.receivers[from.index()].deaf_until = air.ends;
+        self.receptions[from.index()].on_transmit(air);
+    }
+
+    /// A station transmits a frame that meets no other frame anywhere.
+    #[inline]
+    pub(super) fn transmit_alone(&mut self, from: StationId, air: Air) {
         self.receivers[from.index()].deaf_until = air.ends;
         self.receptions[from.index()].on_transmit(air);
     }

@@ -21,6 +21,7 @@ mod hearing;
 mod joining;
 mod on_air;
 mod parts;
+mod pass;
 mod rx_end;
 
 pub use bit_errors::snr;

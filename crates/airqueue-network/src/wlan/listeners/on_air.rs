@@ -45,6 +45,12 @@ impl FramesOnAir {
         &self.places[place as usize]
     }
 
+    /// Whether no frame is on the air.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.free.len() == self.places.len()
+    }
+
     /// All frames on the air, in the order in which they began.
     pub(super) fn all(&self) -> Vec<u32> {
         let is_used = |place: &u32| !self.free.contains(place);

@@ -1,0 +1,133 @@
+//! A frame that meets no other frame anywhere, from its beginning to its end in one step.
+//!
+//! The receivers need not be told of such a frame: its outcome depends on its signal alone, and is known.
+
+use super::Listeners;
+use super::hearing::Alone;
+use super::rx_end::{Ending, RxEnd};
+use crate::wlan::tap::Socket;
+use airqueue_core::Time;
+use airqueue_wifi::mac::Frame;
+use airqueue_wifi::medium::{Air, FrameId, StationId};
+
+impl Listeners {
+    /// Whether a frame that begins at `now` and ends at `ends` meets no other frame, if no event happens up to its end:
+    /// no frame is on the air, and no backoff ends before the frame silences the station. No tap is plugged in.
+    #[inline]
+    pub(in crate::wlan) fn meets_none(&mut self, from: StationId, now: Time, ends: Time) -> bool {
+        if !self.on_air_frames.is_empty() {
+            return false;
+        }
+        let grant = self.grants.first();
+        grant > now + self.radio.rules.sense_delay
+            && (grant > ends || self.listeners.now().silences_all(from))
+    }
+
+    /// Whether a station that has just received a frame, as nothing else has happened, answers it while no other station
+    /// can begin to transmit: all others have sensed that frame or will notice the answer before their backoff ends.
+    #[inline]
+    pub(in crate::wlan) fn answers_alone(&mut self, station: StationId, now: Time) -> bool {
+        let delay = self.radio.rules.sense_delay;
+        let mac = &self.macs[station.index()];
+        let begins = mac.next_timer();
+        let only = self.touched[..] == [station];
+        if !only || !mac.is_responding() || mac.is_done() || self.radio.phy.slot() <= delay {
+            return false;
+        }
+        self.settle(station, now);
+        // Groups are counted anew only after the exchange. Their members, like all who have sensed the frame, wait for
+        // SIFS and one slot at least.
+        self.listeners.now().silences_all(station) && self.grants.first() > begins + delay
+    }
+
+    /// The answer of a station ([`Self::answers_alone`]) is about to begin at `now`.
+    #[inline]
+    pub(in crate::wlan) fn answer(&mut self, station: StationId, now: Time) {
+        self.touched.clear();
+        let answers = self.macs[station.index()].on_timer(now, false, &self.radio);
+        debug_assert!(answers, "nothing has happened since the frame ended");
+    }
+
+    /// The frame that a station has composed begins at `begins`, meets no other frame, and ends at `ends`, now. The
+    /// station is on its own. As after [`Self::end`], [`Self::poll_touched`] and [`Self::regroup`] are due.
+    pub(in crate::wlan) fn pass(
+        &mut self,
+        from: StationId,
+        begins: Time,
+        ends: Time,
+        tap: &mut Socket,
+    ) -> Ending {
+        self.hearing.transmit_alone(from, Air { begins, ends });
+        self.macs[from.index()].on_transmit(begins);
+        self.settle(from, begins);
+        self.macs[from.index()].on_transmitted(ends, &self.radio);
+        let frame = self.macs[from.index()].frame();
+        let &Frame { kind, to, mpdus, .. } = frame;
+        let mut ending = Ending {
+            // On the air with nobody to look for it.
+            place: u32::MAX,
+            id: FrameId(u64::MAX),
+            from,
+            to,
+            kind,
+            mpdus,
+            begins,
+            now: ends,
+            time: ends - begins,
+            overheard: self.radio.overheard(frame, ends),
+            at_receiver: None,
+            version: self.listeners.version(),
+        };
+        let (single, classes) = self.listeners.now().of(from);
+        for at in single {
+            let listener = self.listeners.now().at(at);
+            self.pass_at(listener.station(), listener.alone, &mut ending, tap);
+        }
+        for at in self.listeners.now().watchers(from) {
+            let listener = self.listeners.now().at(at);
+            if listener.alone.is_sensed() {
+                let mac = &mut self.macs[listener.station().index()];
+                mac.watch_begin(begins);
+                mac.watch_end(ends);
+            }
+        }
+        for at in classes {
+            self.pass_at_class(at, &mut ending, tap);
+        }
+        self.touched.sort_unstable();
+        ending
+    }
+
+    fn pass_at_class(&mut self, at: usize, ending: &mut Ending, tap: &mut Socket) {
+        let listener = self.listeners.now().at(at);
+        let (class, alone) = (listener.class(), listener.alone);
+        for member in 0..self.classes.all[class].apart.len() {
+            let station = self.classes.all[class].apart[member];
+            if station != ending.from {
+                self.pass_at(station, alone, ending, tap);
+            }
+        }
+        for group in (0..self.classes.all[class].groups().len()).rev() {
+            let group = self.classes.all[class].groups()[group] as usize;
+            if alone.is_sensed() {
+                self.classes.groups[group].on_sensed_begin(ending.begins, &self.radio);
+                self.grants.set(self.grant_of(group), Time::MAX);
+            }
+            self.end_at_all::<false>(group, class, alone, alone.end(), ending, tap);
+        }
+    }
+
+    #[inline(always)]
+    fn pass_at(&mut self, station: StationId, alone: Alone, ending: &mut Ending, tap: &mut Socket) {
+        if alone.is_sensed() {
+            self.macs[station.index()].on_sensed_begin(ending.begins, &self.radio);
+        }
+        let end = alone.end();
+        let rx_end = if station == ending.to || self.errors.happen() {
+            self.rx_end::<false>(station, station, &end, ending, tap)
+        } else {
+            RxEnd::to_others(&end, end.outcome.decoded())
+        };
+        self.react(station, alone, rx_end, ending);
+    }
+}
