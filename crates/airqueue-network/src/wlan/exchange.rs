@@ -7,7 +7,7 @@ use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use airqueue_core::{Span, Time};
 use airqueue_wifi::mac::{Delivery, FrameKind};
-use airqueue_wifi::medium::StationId;
+use airqueue_wifi::medium::{Air, StationId};
 
 impl<U: UpperLayer> Wlan<U> {
     /// The frame that a station has composed begins now, as the only frame of this instant. If nothing can happen before
@@ -27,28 +27,38 @@ impl<U: UpperLayer> Wlan<U> {
         let to = self.listeners.macs[from.index()].frame().to;
         let rested = self.listeners.macs[to.index()].is_uninvolved();
         let ending = self.pass(from, now, ends, queue);
-        if rested && ending.is_received() && self.answer_alone(to, queue) {
+        if rested && ending.is_received() && self.answer_alone(to, from, queue) {
+            // An answer in vain does not touch the station, which then waits for its timer.
+            let waits = !self.listeners.is_touched(from);
             self.react(to, queue.now(), queue);
+            if waits {
+                self.follow_up(from, queue.now(), queue);
+            }
         } else {
             self.react(from, ends, queue);
         }
         true
     }
 
-    /// The answer of a station to the frame that ends now, if the answer follows in the same step.
+    /// The answer of a station to the frame of `asker` that ends now, if the answer follows in the same step.
     #[inline(always)]
-    fn answer_alone(&mut self, station: StationId, queue: &mut EventQueue<U::Event>) -> bool {
+    fn answer_alone(
+        &mut self,
+        station: StationId,
+        asker: StationId,
+        queue: &mut EventQueue<U::Event>,
+    ) -> bool {
         if !self.upper.is_at_rest() || !self.listeners.answers_alone(station, queue.now()) {
             return false;
         }
         let begins = self.listeners.macs[station.index()].next_timer();
-        let ends = begins + self.lasts(station);
-        let free = queue.is_free_until(ends);
-        if free {
+        let air = Air { begins, ends: begins + self.lasts(station) };
+        let alone = queue.is_free_until(air.ends) && self.listeners.awaits(asker, station, air);
+        if alone {
             self.listeners.answer(station, begins);
-            self.pass(station, begins, ends, queue);
+            self.pass(station, begins, air.ends, queue);
         }
-        free
+        alone
     }
 
     /// Airtime of the frame that a station has composed.

@@ -190,9 +190,11 @@ impl Hold {
 pub struct Reception {
     /// End of the station's own last transmission.
     deaf_until: Time,
-    /// All frames on the air; those that are judged, by beginning, and by falling power for equal beginnings: sums and
-    /// verdicts do not depend on the order of the calls.
+    /// All frames on the air, by beginning. Sums and verdicts do not depend on the order of the calls: where frames are
+    /// added up or compared one by one, those that begin together are put in the order of falling power before.
     incoming: Vec<IncomingFrame>,
+    /// Whether they are in this order.
+    sorted: bool,
     /// How many of them have ended.
     ended: usize,
     /// Where the frame behind the last one that ended is: of frames that begin together and are equally strong the
@@ -239,6 +241,7 @@ impl Reception {
             rule,
             deaf_until: never,
             incoming,
+            sorted: true,
             ended: 0,
             next: 0,
             hold,
@@ -266,7 +269,7 @@ impl Reception {
     #[inline]
     pub fn on_transmit(&mut self, air: Air) {
         debug_assert!(self.on_air().all(|a| a.air.ends > air.begins), "ends come first");
-        self.judge();
+        // Frames that have just begun are judged when a verdict is needed: many stations may begin at this instant.
         self.deaf_until = self.deaf_until.max(air.ends);
         for incoming in &mut self.incoming {
             incoming.deaf = true;
@@ -329,7 +332,7 @@ impl Reception {
     pub fn hear_as(&mut self, other: &Reception) {
         self.incoming.clear();
         self.incoming.extend_from_slice(&other.incoming);
-        (self.ended, self.next) = (other.ended, other.next);
+        (self.sorted, self.ended, self.next) = (other.sorted, other.ended, other.next);
         self.overlaps.clear();
         self.overlaps.extend_from_slice(&other.overlaps);
         self.overlaps_before = other.overlaps_before;
@@ -424,7 +427,7 @@ impl Reception {
             self.overlaps_before = self.overlaps.len();
         }
         self.incoming.push(new);
-        self.unjudged = true;
+        (self.sorted, self.unjudged) = (false, true);
     }
 
     /// Decides about all frames that began together last, if there are new ones.
@@ -445,16 +448,53 @@ impl Reception {
         let since = self.since;
         let together = self.incoming.iter().rev().take_while(|a| a.air.begins >= since).count();
         let group = self.incoming.len() - together;
-        self.incoming[group..].sort_unstable_by(by_beginning);
         match self.rule {
+            Rule::First { ratio: f64::INFINITY } => self.meet_any(group),
             Rule::First { ratio } => self.meet_first(group, ratio),
             Rule::Sinr { ratio, noise_w, .. } => self.meet_all(group, ratio, noise_w),
         }
     }
 
-    /// [`Capture::Ns2`], for the frames from `group` on, which begin now, in order of power. With an infinite ratio
-    /// the rule is [`Capture::None`]: all frames that overlap collide.
+    fn sort(&mut self) {
+        if !std::mem::replace(&mut self.sorted, true) {
+            self.incoming.sort_unstable_by(by_beginning);
+        }
+    }
+
+    /// [`Capture::None`], for the frames from `group` on, which begin now: all frames that overlap collide. As
+    /// [`Self::meet_first`] with an infinite ratio, but without sorting the frames, which may be many.
+    fn meet_any(&mut self, group: usize) {
+        let new = &mut self.incoming[group..];
+        for frame in new.iter_mut() {
+            let sensed = frame.signal.sensed();
+            frame.standing = if sensed { Standing::Collided } else { Standing::Faint };
+        }
+        let sensed = |frame: &IncomingFrame| frame.standing == Standing::Collided;
+        if self.hold.is_none()
+            && let Some(first) = new.iter_mut().filter(|a| sensed(a)).min_by(|a, b| by_beginning(a, b))
+        {
+            first.standing = Standing::Taken;
+            self.hold = Some(Hold::of(first, 0.0));
+            self.overlaps.clear();
+        }
+        let later = |a: &&IncomingFrame, b: &&IncomingFrame| {
+            a.air.ends.cmp(&b.air.ends).then_with(|| by_beginning(b, a))
+        };
+        if let Some(hold) = &mut self.hold
+            && let Some(last) = new.iter().filter(|a| sensed(a)).max_by(later)
+        {
+            if last.air.ends > hold.ends {
+                *hold = Hold::of(last, 0.0);
+            }
+            hold.collided = true;
+            // The others overlap no more of a frame than this one.
+            overlap(&mut self.overlaps, last);
+        }
+    }
+
+    /// [`Capture::Ns2`], for the frames from `group` on, which begin now, in order of power.
     fn meet_first(&mut self, group: usize, ratio: f64) {
+        self.sort();
         let overlaps = &mut self.overlaps;
         for new in &mut self.incoming[group..] {
             if !new.signal.sensed() {
@@ -487,6 +527,9 @@ impl Reception {
     fn meet_all(&mut self, group: usize, ratio: f64, noise_w: f64) {
         let audible =
             |a: &IncomingFrame| a.signal.decodable() && a.signal.power_w >= ratio * noise_w;
+        if self.hold.is_some() || self.incoming[group..].iter().any(|a| audible(a) && !a.deaf) {
+            self.sort();
+        }
         let standing = if let Some(hold) = &mut self.hold {
             let others_w = others_w(&self.incoming, hold.frame);
             hold.overlapped = true;

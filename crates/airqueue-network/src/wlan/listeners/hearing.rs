@@ -77,7 +77,7 @@ pub(super) struct Hearing {
     receivers: Vec<ReceiverState>,
     /// The receivers of groups.
     groups: Vec<ReceiverState>,
-    /// If all frames are equally strong at all members of a group, only the first member tracks frames.
+    /// If overlapping frames have the same outcome at all members of a group, only the first member tracks frames.
     receptions: Vec<Reception>,
 }
 
@@ -430,6 +430,17 @@ impl Hearing {
         self.groups[group].is_tracking()
     }
 
+    /// From now on each member of a group tracks frames, not only the first.
+    pub(super) fn track_at_each(&mut self, group: usize, members: &[StationId]) {
+        let [first, others @ ..] = members else { return };
+        for other in others.iter().filter(|_| self.groups[group].is_tracking()) {
+            let pair = self.receptions.get_disjoint_mut([first.index(), other.index()]);
+            if let Ok([from, to]) = pair {
+                to.hear_as(from);
+            }
+        }
+    }
+
     /// A station is about to leave its group and continues to hear what the group hears. `uniform`: the first and
     /// second member of a group in which the first stands for all, if it is such a group.
     pub(super) fn set_apart(
@@ -462,6 +473,19 @@ impl Hearing {
     #[inline]
     pub(super) fn is_silent_at_group(&self, group: usize) -> bool {
         self.groups[group].frames == 0
+    }
+
+    /// Whether the receiver of a station is at `now` busy with a frame that began on a silent medium, and that the
+    /// receiver may still decode.
+    #[inline]
+    pub(super) fn may_decode_alone(
+        &self,
+        station: StationId,
+        begins: Time,
+        signal: Signal,
+        now: Time,
+    ) -> bool {
+        self.receptions[station.index()].may_decode(begins, signal, now)
     }
 
     /// Whether the receiver of a station on its own is at `now` busy with a frame that the receiver may still decode.

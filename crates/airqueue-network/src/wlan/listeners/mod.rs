@@ -137,6 +137,9 @@ impl Listeners {
     /// From now on all stations listen, including those without flows. Stations without flows have not tracked which
     /// other frames overlap a frame now on the air.
     pub(super) fn let_all_listen(&mut self) {
+        for group in self.classes.tell_powers_apart() {
+            self.hearing.track_at_each(group, self.classes.groups[group].members());
+        }
         let watched = |of: &Self, place| {
             let frame = of.on_air_frames.at(place);
             of.listeners.for_frame(frame.version).watchers(frame.from)

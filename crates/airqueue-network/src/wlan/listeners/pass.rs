@@ -40,6 +40,24 @@ impl Listeners {
         self.listeners.now().silences_all(station) && self.grants.first() > begins + delay
     }
 
+    /// Whether the timer of `asker`, which waits for the answer of a station, changes nothing up to the end of the
+    /// answer: the timer is not in the event queue yet.
+    #[inline]
+    pub(in crate::wlan) fn awaits(&self, asker: StationId, station: StationId, answer: Air) -> bool {
+        let expires = self.macs[asker.index()].next_timer();
+        expires >= answer.ends
+            || self.radio.rules.reception_decides && {
+                let signal = self.listeners.now().signal(station, asker);
+                self.hearing.may_decode_alone(asker, answer.begins, signal, expires)
+            }
+    }
+
+    /// Whether the frame that ended last has changed more of a station than its view of the medium.
+    #[inline]
+    pub(in crate::wlan) fn is_touched(&self, station: StationId) -> bool {
+        self.touched.contains(&station)
+    }
+
     /// The answer of a station ([`Self::answers_alone`]) is about to begin at `now`.
     #[inline]
     pub(in crate::wlan) fn answer(&mut self, station: StationId, now: Time) {
