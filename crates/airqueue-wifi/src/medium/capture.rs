@@ -355,6 +355,24 @@ impl Reception {
         End { outcome, engaged: taken, ignored: false, interference_w: 0.0, overlapped: false }
     }
 
+    /// How the powers of two frames compare for the rule, if the first began before the second or has the smaller id: a
+    /// number below [`Self::COMPARISONS`]. Of frames of which this number, the times, and the outcomes alone
+    /// ([`Self::alone`]) are equal at two receivers, the outcomes are equal, too, but for [`End::interference_w`].
+    #[inline]
+    pub fn compare(&self, one: Signal, other: Signal) -> usize {
+        let spares = |strong: Signal, weak: Signal| match self.rule {
+            Rule::First { ratio } => ratio * weak.power_w <= strong.power_w,
+            Rule::Sinr { ratio, noise_w, .. } => strong.power_w >= ratio * (noise_w + weak.power_w),
+        };
+        let stronger = other.power_w.total_cmp(&one.power_w) != Ordering::Greater;
+        usize::from(stronger)
+            | usize::from(spares(one, other)) << 1
+            | usize::from(spares(other, one)) << 2
+    }
+
+    /// Number of results of [`Self::compare`].
+    pub const COMPARISONS: usize = 8;
+
     /// True if at `now` the receiver is with a frame that it may still decode. It then stays with this frame, or with
     /// another frame that collides with it, to the end, if the station does not transmit.
     pub fn receiving(&mut self, now: Time) -> bool {
@@ -471,7 +489,8 @@ impl Reception {
         }
         let sensed = |frame: &IncomingFrame| frame.standing == Standing::Collided;
         if self.hold.is_none()
-            && let Some(first) = new.iter_mut().filter(|a| sensed(a)).min_by(|a, b| by_beginning(a, b))
+            && let Some(first) =
+                new.iter_mut().filter(|a| sensed(a)).min_by(|a, b| by_beginning(a, b))
         {
             first.standing = Standing::Taken;
             self.hold = Some(Hold::of(first, 0.0));

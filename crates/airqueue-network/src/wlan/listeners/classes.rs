@@ -1,6 +1,6 @@
 //! Which stations hear alike, and which of them are on their own at present.
 
-use super::hearing::Alone;
+use super::tables::Alone;
 use crate::wlan::spec::WlanSpec;
 use airqueue_wifi::mac::{LockstepGroup, Mac};
 use airqueue_wifi::medium::{Capture, Reach, StationId};

@@ -1,13 +1,25 @@
 //! Frames begin and end: their effect on their listeners.
 
 use super::Listeners;
-use super::hearing::{Alone, OnAirNow};
+use super::hearing::OnAirNow;
 use super::on_air::FrameOnAir;
-use super::rx_end::{Ending, RxEnd};
+use super::pairs::PairEnd;
+use super::rx_end::{Ending, RxEnd, RxEnds};
+use super::tables::Alone;
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
 use airqueue_wifi::mac::{Frame, FrameKind, Reaction, Scoreboard};
 use airqueue_wifi::medium::{End, StationId};
+
+/// The outcomes of a frame at the members of a group.
+enum Ends {
+    /// The same at all members.
+    Alike(End),
+    /// Each member's receiver tracks the frame.
+    Tracked,
+    /// No receiver tracks the frame.
+    OfPair(PairEnd),
+}
 
 impl Listeners {
     /// A frame begins at the listeners that are on their own.
@@ -48,10 +60,11 @@ impl Listeners {
         place: u32,
         now: Time,
     ) {
+        let pairs = self.may_pair(group, class, place);
         let members = self.classes.groups[group].members();
         let trackers = if self.classes.all[class].uniform { &members[..1] } else { members };
         let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
-        self.hearing.begin_at_group(group, trackers, place, &on);
+        self.hearing.begin_at_group(group, trackers, pairs, place, &on);
         if !alone.is_sensed() {
             return;
         }
@@ -60,6 +73,22 @@ impl Listeners {
         }
         self.classes.groups[group].on_sensed_begin(now, &self.radio);
         self.grants.set(self.grant_of(group), Time::MAX);
+    }
+
+    /// Whether the outcomes of a frame that begins at a group, and of the only frame on the air there, are known from
+    /// their powers: A-MPDUs may be received in part, and noise adds to the interference of other frames.
+    #[inline]
+    fn may_pair(&self, group: usize, class: usize, place: u32) -> bool {
+        let is_single = |place| {
+            let from = self.on_air_frames.at(place).from;
+            self.macs[from.index()].frame().mpdus == 1
+        };
+        !self.classes.all[class].uniform
+            && !self.errors.happen()
+            && self
+                .hearing
+                .lone_at_group(group)
+                .is_some_and(|lone| is_single(lone) && is_single(place))
     }
 
     /// Handles members that will transmit before they sense a frame that begins.
@@ -241,7 +270,9 @@ impl Listeners {
         } else if self.classes.all[class].uniform {
             self.hearing.end_tracked(tracker, ending.id)
         } else {
-            return self.end_at_each::<TAPPED>(group, class, alone, None, ending, tap);
+            let pair = self.hearing.end_of_pair(group, ending.id);
+            let ends = pair.map_or(Ends::Tracked, Ends::OfPair);
+            return self.end_at_each::<TAPPED>(group, class, alone, ends, ending, tap);
         };
         self.end_at_all::<TAPPED>(group, class, alone, end, ending, tap);
     }
@@ -260,7 +291,7 @@ impl Listeners {
         let (receiver, tracker) = (ending.to, self.classes.groups[group].members()[0]);
         // The tap needs the outcome at each member, or noise may affect members differently.
         if TAPPED || self.is_partial(tracker, &end, ending) {
-            return self.end_at_each::<TAPPED>(group, class, alone, Some(end), ending, tap);
+            return self.end_at_each::<TAPPED>(group, class, alone, Ends::Alike(end), ending, tap);
         }
         let to_others = RxEnd::to_others(&end, self.is_found(tracker, &end, ending));
         if self.classes.group_of(receiver) == Some(group) {
@@ -274,27 +305,19 @@ impl Listeners {
         self.react_together(group, alone, to_others, ending);
     }
 
-    /// A frame ends at a group whose members it may affect differently; `alike`: its outcome, if that is equal for all
-    /// members.
+    /// A frame ends at a group whose members it may affect differently.
     #[cold]
     fn end_at_each<const TAPPED: bool>(
         &mut self,
         group: usize,
         class: usize,
         alone: Alone,
-        alike: Option<End>,
+        mut ends: Ends,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
         let mut rx_ends = std::mem::take(&mut self.rx_ends);
-        let first = self.classes.groups[group].members()[0];
-        for member in 0..self.classes.groups[group].members().len() {
-            let station = self.classes.groups[group].members()[member];
-            let tracker = if alike.is_some() { first } else { station };
-            let end = alike.unwrap_or_else(|| self.hearing.end_tracked(station, ending.id));
-            let rx_end = self.rx_end::<TAPPED>(station, tracker, &end, ending, tap);
-            rx_ends.push((station, rx_end));
-        }
+        self.find_rx_ends::<TAPPED>(group, &mut ends, &mut rx_ends, ending, tap);
         let most = RxEnd::of_most(&rx_ends);
         rx_ends.retain(|(_, rx_end)| !rx_end.is_like(&most));
         while let Some(&(station, rx_end)) = rx_ends.last() {
@@ -312,6 +335,36 @@ impl Listeners {
         }
         self.rx_ends = rx_ends;
         self.react_together(group, alone, most, ending);
+    }
+
+    /// Adds the effect of the end of a frame on each member of a group.
+    fn find_rx_ends<const TAPPED: bool>(
+        &mut self,
+        group: usize,
+        ends: &mut Ends,
+        rx_ends: &mut RxEnds,
+        ending: &mut Ending,
+        tap: &mut Socket,
+    ) {
+        let of_pair = matches!(ends, Ends::OfPair(_));
+        let first = self.classes.groups[group].members()[0];
+        for member in 0..self.classes.groups[group].members().len() {
+            let station = self.classes.groups[group].members()[member];
+            let (tracker, end) = match ends {
+                Ends::Alike(end) => (first, *end),
+                Ends::Tracked => (station, self.hearing.end_tracked(station, ending.id)),
+                Ends::OfPair(pair) => {
+                    (station, self.hearing.end_at_member(pair, station, &self.listeners))
+                }
+            };
+            // Noise destroys nothing here ([`Self::may_pair`]).
+            let rx_end = if of_pair && !TAPPED && station != ending.to {
+                RxEnd::to_others(&end, end.outcome.decoded())
+            } else {
+                self.rx_end::<TAPPED>(station, tracker, &end, ending, tap)
+            };
+            rx_ends.push((station, rx_end));
+        }
     }
 
     /// The effect of a frame on all members of a group, if there are any left. [`Self::gather`] is due.

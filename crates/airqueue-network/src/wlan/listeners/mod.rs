@@ -20,9 +20,11 @@ pub mod grants;
 mod hearing;
 mod joining;
 mod on_air;
+mod pairs;
 mod parts;
 mod pass;
 mod rx_end;
+mod tables;
 
 pub use bit_errors::snr;
 pub(super) use rx_end::Ending;
@@ -35,9 +37,10 @@ use airqueue_wifi::phy::AccessCategory;
 use bit_errors::BitErrors;
 use classes::HearingClasses;
 use grants::Grants;
-use hearing::{Alone, Hearing, ListenerTable, OnAirNow, Tables};
+use hearing::{Hearing, OnAirNow};
 use on_air::FramesOnAir;
 use rx_end::RxEnds;
+use tables::{Alone, ListenerTable, Tables};
 
 /// What takes a station out of reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! The receivers need not be told of such a frame: its outcome depends on its signal alone, and is known.
 
 use super::Listeners;
-use super::hearing::Alone;
 use super::rx_end::{Ending, RxEnd};
+use super::tables::Alone;
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
 use airqueue_wifi::mac::Frame;
@@ -43,7 +43,12 @@ impl Listeners {
     /// Whether the timer of `asker`, which waits for the answer of a station, changes nothing up to the end of the
     /// answer: the timer is not in the event queue yet.
     #[inline]
-    pub(in crate::wlan) fn awaits(&self, asker: StationId, station: StationId, answer: Air) -> bool {
+    pub(in crate::wlan) fn awaits(
+        &self,
+        asker: StationId,
+        station: StationId,
+        answer: Air,
+    ) -> bool {
         let expires = self.macs[asker.index()].next_timer();
         expires >= answer.ends
             || self.radio.rules.reception_decides && {
