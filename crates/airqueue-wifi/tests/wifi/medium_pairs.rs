@@ -42,9 +42,8 @@ proptest! {
 
     #[test]
     fn equal_comparisons_have_equal_outcomes(
-        here in signals(), there in signals(), later in 0i64..6, lasts in [4i64..12, 4i64..12],
+        here in signals(), there in signals(), later in 0i64..6, lasts in [6i64..12, 6i64..12],
     ) {
-        prop_assume!(later < lasts[0]);
         let airs = [air(0, lasts[0]), air(later, lasts[1])];
         let sinr = |window| Capture::Sinr { threshold_db: 10.0, noise_w: 1.0, window };
         for rule in [Capture::None, Capture::NS2, sinr(Span::ZERO), sinr(WINDOW)] {
