@@ -14,6 +14,9 @@ impl<U: UpperLayer> Wlan<U> {
     /// its end, the frame and possibly its answer are over on return, and the time is that of their end; otherwise
     /// returns false, and nothing has changed.
     pub(super) fn run_alone(&mut self, from: StationId, queue: &mut EventQueue<U::Event>) -> bool {
+        if !self.listeners.is_silent() {
+            return false;
+        }
         // Taps and sleepers want to know who hears a frame; the upper layer deals with packets at the time that they came.
         let watched = self.tap.is_used() || self.power.is_used() || self.upper.watches_frames();
         if watched || !self.upper.is_at_rest() {

@@ -193,7 +193,7 @@ pub struct Reception {
     /// All frames on the air, by beginning. Sums and verdicts do not depend on the order of the calls: where frames are
     /// added up or compared one by one, those that begin together are put in the order of falling power before.
     incoming: Vec<IncomingFrame>,
-    /// Whether they are in this order.
+    /// Whether they are in this order; only [`Capture::Sinr`] adds frames up.
     sorted: bool,
     /// How many of them have ended.
     ended: usize,
@@ -355,9 +355,9 @@ impl Reception {
         End { outcome, engaged: taken, ignored: false, interference_w: 0.0, overlapped: false }
     }
 
-    /// How the powers of two frames compare for the rule, if the first began before the second or has the smaller id: a
-    /// number below [`Self::COMPARISONS`]. Of frames of which this number, the times, and the outcomes alone
-    /// ([`Self::alone`]) are equal at two receivers, the outcomes are equal, too, but for [`End::interference_w`].
+    /// How two frames compare for the rule, if the first began before the second or has the smaller id: a number below
+    /// [`Self::COMPARISONS`]. Where two receivers have equal numbers for frames that begin and end alike, the outcomes are
+    /// equal, too, but for [`End::interference_w`].
     #[inline]
     pub fn compare(&self, one: Signal, other: Signal) -> usize {
         let spares = |strong: Signal, weak: Signal| match self.rule {
@@ -365,13 +365,22 @@ impl Reception {
             Rule::Sinr { ratio, noise_w, .. } => strong.power_w >= ratio * (noise_w + weak.power_w),
         };
         let stronger = other.power_w.total_cmp(&one.power_w) != Ordering::Greater;
-        usize::from(stronger)
-            | usize::from(spares(one, other)) << 1
-            | usize::from(spares(other, one)) << 2
+        let decoded = |signal| self.alone(signal).outcome.decoded();
+        [
+            stronger,
+            spares(one, other),
+            spares(other, one),
+            one.sensed(),
+            other.sensed(),
+            decoded(one),
+            decoded(other),
+        ]
+        .into_iter()
+        .fold(0, |number, bit| number << 1 | usize::from(bit))
     }
 
     /// Number of results of [`Self::compare`].
-    pub const COMPARISONS: usize = 8;
+    pub const COMPARISONS: usize = 1 << 7;
 
     /// True if at `now` the receiver is with a frame that it may still decode. It then stays with this frame, or with
     /// another frame that collides with it, to the end, if the station does not transmit.
@@ -467,20 +476,20 @@ impl Reception {
         let together = self.incoming.iter().rev().take_while(|a| a.air.begins >= since).count();
         let group = self.incoming.len() - together;
         match self.rule {
-            Rule::First { ratio: f64::INFINITY } => self.meet_any(group),
+            Rule::First { ratio: f64::INFINITY } if together > FEW => self.meet_any(group),
             Rule::First { ratio } => self.meet_first(group, ratio),
             Rule::Sinr { ratio, noise_w, .. } => self.meet_all(group, ratio, noise_w),
         }
     }
 
+    /// Brings sums into an order that does not depend on the calls.
     fn sort(&mut self) {
         if !std::mem::replace(&mut self.sorted, true) {
             self.incoming.sort_unstable_by(by_beginning);
         }
     }
 
-    /// [`Capture::None`], for the frames from `group` on, which begin now: all frames that overlap collide. As
-    /// [`Self::meet_first`] with an infinite ratio, but without sorting the frames, which may be many.
+    /// As [`Self::meet_first`] with an infinite ratio, without sorting the frames, which are many.
     fn meet_any(&mut self, group: usize) {
         let new = &mut self.incoming[group..];
         for frame in new.iter_mut() {
@@ -511,9 +520,12 @@ impl Reception {
         }
     }
 
-    /// [`Capture::Ns2`], for the frames from `group` on, which begin now, in order of power.
+    /// [`Capture::Ns2`], for the frames from `group` on, which begin now, in order of power. With an infinite ratio
+    /// the rule is [`Capture::None`]: all frames that overlap collide.
     fn meet_first(&mut self, group: usize, ratio: f64) {
-        self.sort();
+        if self.incoming.len() > group + 1 {
+            self.incoming[group..].sort_unstable_by(by_beginning);
+        }
         let overlaps = &mut self.overlaps;
         for new in &mut self.incoming[group..] {
             if !new.signal.sensed() {

@@ -208,8 +208,18 @@ impl Listeners {
         tap: &mut Socket,
     ) {
         let end = self.hearing.end(station, alone, ending.place, ending.id);
-        let rx_end = self.rx_end::<TAPPED>(station, station, &end, ending, tap);
+        let rx_end = if !TAPPED && self.is_plain(station, ending) {
+            RxEnd::to_others(&end, end.outcome.decoded())
+        } else {
+            self.rx_end::<TAPPED>(station, station, &end, ending, tap)
+        };
         self.react(station, alone, rx_end, ending);
+    }
+
+    /// Whether the effect of a frame on a station follows from what overlapping frames left of the frame.
+    #[inline(always)]
+    fn is_plain(&self, station: StationId, ending: &Ending) -> bool {
+        station != ending.to && ending.mpdus == 1 && !self.errors.happen()
     }
 
     #[inline(always)]
@@ -312,12 +322,12 @@ impl Listeners {
         group: usize,
         class: usize,
         alone: Alone,
-        mut ends: Ends,
+        ends: Ends,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
         let mut rx_ends = std::mem::take(&mut self.rx_ends);
-        self.find_rx_ends::<TAPPED>(group, &mut ends, &mut rx_ends, ending, tap);
+        self.find_rx_ends::<TAPPED>(group, &ends, &mut rx_ends, ending, tap);
         let most = RxEnd::of_most(&rx_ends);
         rx_ends.retain(|(_, rx_end)| !rx_end.is_like(&most));
         while let Some(&(station, rx_end)) = rx_ends.last() {
@@ -341,12 +351,11 @@ impl Listeners {
     fn find_rx_ends<const TAPPED: bool>(
         &mut self,
         group: usize,
-        ends: &mut Ends,
+        ends: &Ends,
         rx_ends: &mut RxEnds,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
-        let of_pair = matches!(ends, Ends::OfPair(_));
         let first = self.classes.groups[group].members()[0];
         for member in 0..self.classes.groups[group].members().len() {
             let station = self.classes.groups[group].members()[member];
@@ -357,8 +366,7 @@ impl Listeners {
                     (station, self.hearing.end_at_member(pair, station, &self.listeners))
                 }
             };
-            // Noise destroys nothing here ([`Self::may_pair`]).
-            let rx_end = if of_pair && !TAPPED && station != ending.to {
+            let rx_end = if !TAPPED && self.is_plain(station, ending) {
                 RxEnd::to_others(&end, end.outcome.decoded())
             } else {
                 self.rx_end::<TAPPED>(station, tracker, &end, ending, tap)

@@ -6,7 +6,7 @@
 
 use super::classes::NONE;
 use super::on_air::FramesOnAir;
-use super::pairs::{Pair, PairEnd};
+use super::pairs::{Pair, PairEnd, PairJudge};
 use super::tables::{Alone, Tables};
 use airqueue_core::Time;
 use airqueue_wifi::medium::{Air, End, FrameId, Reception, Signal, StationId};
@@ -37,8 +37,7 @@ pub(super) struct Hearing {
     groups: Vec<ReceiverState>,
     /// For each group, the two frames that it hears and that no receiver tracks.
     pairs: Vec<Option<Pair>>,
-    /// A receiver without frames, to judge pairs.
-    judge: Option<Reception>,
+    judge: Option<PairJudge>,
     /// If overlapping frames have the same outcome at all members of a group, only the first member tracks frames.
     receptions: Vec<Reception>,
 }
@@ -56,7 +55,7 @@ impl Hearing {
     /// A silent medium.
     pub(super) fn new(receptions: Vec<Reception>, groups: usize) -> Hearing {
         let receivers = vec![ReceiverState::SILENT; receptions.len()];
-        let judge = receptions.first().cloned();
+        let judge = receptions.first().filter(|_| groups > 0).map(PairJudge::new);
         let (pairs, groups) = (vec![None; groups], vec![ReceiverState::SILENT; groups]);
         Hearing { receivers, groups, pairs, judge, receptions }
     }
@@ -197,19 +196,14 @@ impl Hearing {
     pub(super) fn end_of_pair(&mut self, group: usize, id: FrameId) -> Option<PairEnd> {
         let (end, left) = self.pairs[group]?.end(id);
         self.pairs[group] = left;
+        self.judge.as_mut()?.hear(&end);
         Some(end)
     }
 
     /// The outcome of such a frame at a member.
     #[inline]
-    pub(super) fn end_at_member(
-        &mut self,
-        end: &mut PairEnd,
-        station: StationId,
-        of: &Tables,
-    ) -> End {
-        let judge = self.judge.as_mut().expect("there are stations");
-        end.at(station, judge, of)
+    pub(super) fn end_at_member(&mut self, end: &PairEnd, station: StationId, of: &Tables) -> End {
+        self.judge.as_mut().expect("there are groups").at(end, station, of)
     }
 
     /// The rest that overlapping frames left of a part of the last ended frame, at a station whose receiver tracks

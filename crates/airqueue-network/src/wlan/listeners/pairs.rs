@@ -7,7 +7,9 @@
 use super::hearing::OnAirNow;
 use super::on_air::FrameOnAir;
 use super::tables::Tables;
+use airqueue_core::Span;
 use airqueue_wifi::medium::{End, FrameId, Reception, Signal, StationId};
+use std::cmp::Ordering;
 
 /// Both frames, in the order in which they began.
 #[derive(Clone, Copy, Debug)]
@@ -17,14 +19,26 @@ pub(super) struct Pair {
     ended: Option<usize>,
 }
 
-/// The outcomes of the frame of a pair that ends, at the members of a group.
-#[derive(Debug)]
+/// The frame of a pair that ends.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct PairEnd {
     pair: Pair,
     /// The place of this frame.
     ends: usize,
-    /// By [`Reception::compare`].
-    known: [Option<End>; Reception::COMPARISONS],
+}
+
+/// All that the outcomes of a pair depend on, apart from the powers: how much later the second frame begins, which of
+/// both ends later, and the place of the frame whose end is handled first.
+type Timing = (Span, Ordering, usize);
+
+/// Finds the outcomes of pairs. Most pairs begin and end alike: outcomes are kept from one pair to the next.
+#[derive(Debug)]
+pub(super) struct PairJudge {
+    /// Receives nothing between two pairs.
+    receiver: Reception,
+    timing: Timing,
+    /// The outcomes of both frames, by [`Reception::compare`].
+    known: Vec<Option<[End; 2]>>,
 }
 
 impl Pair {
@@ -36,11 +50,14 @@ impl Pair {
     pub(super) fn end(self, id: FrameId) -> (PairEnd, Option<Pair>) {
         let ends = usize::from(self.frames[1].id == id);
         let left = self.ended.is_none().then_some(Pair { ended: Some(ends), ..self });
-        (PairEnd { pair: self, ends, known: [None; Reception::COMPARISONS] }, left)
+        (PairEnd { pair: self, ends }, left)
     }
 
+    #[inline(always)]
     fn signals(&self, station: StationId, tables: &Tables) -> [Signal; 2] {
-        self.frames.map(|frame| tables.for_frame(frame.version).signal(frame.from, station))
+        let signal =
+            |frame: &FrameOnAir| tables.for_frame(frame.version).signal(frame.from, station);
+        [signal(&self.frames[0]), signal(&self.frames[1])]
     }
 
     /// Hands the pair to the receiver of a station, which has tracked nothing so far.
@@ -59,24 +76,59 @@ impl Pair {
 }
 
 impl PairEnd {
-    /// The outcome at a member. `receiver`: one that receives nothing at present.
+    /// The place of the frame whose end is handled first.
+    fn first(&self) -> usize {
+        self.pair.ended.unwrap_or(self.ends)
+    }
+
+    fn timing(&self) -> Timing {
+        let [one, other] = &self.pair.frames;
+        let later = other.air.begins - one.air.begins;
+        (later, one.air.ends.cmp(&other.air.ends), self.first())
+    }
+}
+
+impl PairJudge {
+    /// `like`: any receiver of the network.
+    pub(super) fn new(like: &Reception) -> PairJudge {
+        let known = vec![None; Reception::COMPARISONS];
+        PairJudge { receiver: like.clone(), timing: (Span::ZERO, Ordering::Equal, 0), known }
+    }
+
+    /// A frame of a pair ends: [`Self::at`] each member follows.
+    pub(super) fn hear(&mut self, end: &PairEnd) {
+        let timing = end.timing();
+        if timing != self.timing {
+            self.timing = timing;
+            self.known.fill(None);
+        }
+    }
+
+    /// The outcome of the frame at a member.
     #[inline]
-    pub(super) fn at(
-        &mut self,
-        station: StationId,
-        receiver: &mut Reception,
-        tables: &Tables,
-    ) -> End {
-        let signals = self.pair.signals(station, tables);
-        let known = &mut self.known[receiver.compare(signals[0], signals[1])];
-        *known.get_or_insert_with(|| {
-            let first = self.pair.ended.unwrap_or(self.ends);
-            self.pair.begin(receiver, signals);
-            let mut ends = [first, 1 - first].map(|at| receiver.on_end(self.pair.frames[at].id));
-            if first == 1 {
-                ends.swap(0, 1);
-            }
-            ends[self.ends].expect("both frames have begun")
-        })
+    pub(super) fn at(&mut self, end: &PairEnd, station: StationId, tables: &Tables) -> End {
+        let signals = end.pair.signals(station, tables);
+        let comparison = self.receiver.compare(signals[0], signals[1]);
+        let both = match self.known[comparison] {
+            Some(both) => both,
+            None => self.judge(end, signals, comparison),
+        };
+        both[end.ends]
+    }
+
+    #[cold]
+    fn judge(&mut self, end: &PairEnd, signals: [Signal; 2], comparison: usize) -> [End; 2] {
+        let (receiver, first) = (&mut self.receiver, end.first());
+        end.pair.begin(receiver, signals);
+        let mut both = [first, 1 - first].map(|at| {
+            let end = receiver.on_end(end.pair.frames[at].id).expect("both frames have begun");
+            // The only part that depends on the powers themselves.
+            End { interference_w: 0.0, ..end }
+        });
+        if first == 1 {
+            both.swap(0, 1);
+        }
+        self.known[comparison] = Some(both);
+        both
     }
 }

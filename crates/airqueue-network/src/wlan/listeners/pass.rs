@@ -11,13 +11,16 @@ use airqueue_wifi::mac::Frame;
 use airqueue_wifi::medium::{Air, FrameId, StationId};
 
 impl Listeners {
-    /// Whether a frame that begins at `now` and ends at `ends` meets no other frame, if no event happens up to its end:
-    /// no frame is on the air, and no backoff ends before the frame silences the station. No tap is plugged in.
+    /// Whether no frame is on the air.
+    #[inline]
+    pub(in crate::wlan) fn is_silent(&self) -> bool {
+        self.on_air_frames.is_empty()
+    }
+
+    /// Whether a frame that begins on a silent medium at `now` and ends at `ends` meets no other frame, if no event happens
+    /// up to its end: no backoff ends before the frame silences the station. No tap is plugged in.
     #[inline]
     pub(in crate::wlan) fn meets_none(&mut self, from: StationId, now: Time, ends: Time) -> bool {
-        if !self.on_air_frames.is_empty() {
-            return false;
-        }
         let grant = self.grants.first();
         grant > now + self.radio.rules.sense_delay
             && (grant > ends || self.listeners.now().silences_all(from))

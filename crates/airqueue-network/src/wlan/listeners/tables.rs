@@ -233,6 +233,7 @@ impl ListenerTable {
     }
 
     /// The signal of a transmitter at one of its listeners.
+    #[inline]
     pub(super) fn signal(&self, from: StationId, station: StationId) -> Signal {
         self.reach.signal(from, station).expect("a link for each listener")
     }
