@@ -48,12 +48,14 @@ mod frame_errors;
 mod grid;
 mod propagation;
 mod reach;
+mod reception;
 
-pub use capture::{Air, Capture, End, FrameId, Reception, RxOutcome};
+pub use capture::{Air, Capture, End, FrameId, RxOutcome};
 pub use error::MediumError;
 pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise_w};
 pub use propagation::{PathLoss, Propagation, Thresholds};
 pub use reach::{Level, Link, Place, Reach, ReachEntry, Signal};
+pub use reception::Reception;
 
 airqueue_core::ids! {
     /// A station of the network: an index, from 0 and without gaps.
