@@ -55,7 +55,7 @@ impl Hearing {
     /// A silent medium.
     pub(super) fn new(receptions: Vec<Reception>, groups: usize) -> Hearing {
         let receivers = vec![ReceiverState::SILENT; receptions.len()];
-        let judge = receptions.first().filter(|_| groups > 0).map(PairJudge::new);
+        let judge = if groups > 0 { PairJudge::new(&receptions) } else { None };
         let (pairs, groups) = (vec![None; groups], vec![ReceiverState::SILENT; groups]);
         Hearing { receivers, groups, pairs, judge, receptions }
     }

@@ -39,7 +39,11 @@ pub(super) struct PairJudge {
     timing: Timing,
     /// The outcomes of both frames, by [`Reception::compare`].
     known: Vec<Option<[End; 2]>>,
+    /// By station, this number for the pair that the station heard last.
+    compared: Vec<u8>,
 }
+
+const _: () = assert!(Reception::COMPARISONS <= 1 << u8::BITS);
 
 impl Pair {
     pub(super) fn new(lone: u32, place: u32, on: &OnAirNow) -> Pair {
@@ -89,10 +93,12 @@ impl PairEnd {
 }
 
 impl PairJudge {
-    /// `like`: any receiver of the network.
-    pub(super) fn new(like: &Reception) -> PairJudge {
+    /// For networks with these receivers; `None`: there are none.
+    pub(super) fn new(receivers: &[Reception]) -> Option<PairJudge> {
+        let receiver = receivers.first()?.clone();
+        let timing = (Span::ZERO, Ordering::Equal, 0);
         let known = vec![None; Reception::COMPARISONS];
-        PairJudge { receiver: like.clone(), timing: (Span::ZERO, Ordering::Equal, 0), known }
+        Some(PairJudge { receiver, timing, known, compared: vec![0; receivers.len()] })
     }
 
     /// A frame of a pair ends: [`Self::at`] each member follows.
@@ -107,11 +113,14 @@ impl PairJudge {
     /// The outcome of the frame at a member.
     #[inline]
     pub(super) fn at(&mut self, end: &PairEnd, station: StationId, tables: &Tables) -> End {
-        let signals = end.pair.signals(station, tables);
-        let comparison = self.receiver.compare(signals[0], signals[1]);
+        if end.pair.ended.is_none() {
+            let [one, other] = end.pair.signals(station, tables);
+            self.compared[station.index()] = self.receiver.compare(one, other) as u8;
+        }
+        let comparison = usize::from(self.compared[station.index()]);
         let both = match self.known[comparison] {
             Some(both) => both,
-            None => self.judge(end, signals, comparison),
+            None => self.judge(end, end.pair.signals(station, tables), comparison),
         };
         both[end.ends]
     }
