@@ -7,8 +7,8 @@
 //! [`LockstepGroup`](airqueue_wifi::mac::LockstepGroup) that is visited once when a frame begins and once when the
 //! frame ends. Each station in range on its own is visited likewise, and no other station is. The grouping is invisible
 //! outside this module, and affects only the cost of a frame. Members are examined one by one where they may have heard
-//! different things: when frames overlap that are not equally strong at all members, when frames are lost to noise, and
-//! when there is a tap.
+//! different things: when frames overlap of which one may survive and that are not equally strong at all members, when
+//! frames are lost to noise, and when there is a tap.
 //!
 //! For stations that no hop leads from or to, only the time in which they sense frames is counted, unless there is a
 //! tap. [`grants::Grants`] finds the next end of a backoff.
