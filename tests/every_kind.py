@@ -8,6 +8,9 @@ NETWORK = {
         {"name": "sta", "power_save": {}, "scans": {"period": "5 s", "first": "10 ms"}},
     ],
     "beacons": [{"station": "ap"}],
+    "medium": {"snr": "40 dB"},
+    "links": [{"between": ["ap", "sta"], "snr_trace": {"time_s": [0], "snr_db": [40]}}],
+    "interference": [{"name": "oven", "microwave": {}, "level": "sense"}],
     "flows": [
         {"name": source, "from": "ap", "to": "sta", "source": source}
         for source in ("tcp", "voice", "ping", "frames")

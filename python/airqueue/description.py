@@ -351,11 +351,117 @@ class HostTable(TypedDict, total=False):
     real: bool
 
 
+class BluetoothTable(TypedDict, total=False):
+    """A hopping radio."""
+
+    hit: float
+    load: float
+    packet: words.Duration
+    slot: words.Duration
+
+
+class MicrowaveTable(TypedDict, total=False):
+    """A microwave oven: its magnetron works while the high voltage of the mains has one sign."""
+
+    duty: float
+    mains_hz: int
+
+
+class ShareTraceTable(TypedDict, total=False):
+    """A share of busy time that was recorded, likewise."""
+
+    busy_ratio: list[float]
+    file: str
+    repeat: words.Duration
+    time_s: list[float]
+
+
+class OccupancyTable(TypedDict, total=False):
+    """A busy channel. Busy periods arrive at random (a Poisson process), so often that they take
+    the share; each waits until the medium has been idle for PIFS, and so comes before all
+    stations."""
+
+    busy: words.Duration
+    busy_law: words.SpanLawName
+    shape: float
+    share: float
+    trace: ShareTraceTable
+
+
+class OnOffTable(TypedDict, total=False):
+    """Bursts and pauses."""
+
+    off: words.Duration
+    off_law: words.SpanLawName
+    on: words.Duration
+    on_law: words.SpanLawName
+    shape: float
+
+
+class InterferenceTable(TypedDict, total=False):
+    """A source of energy that is no frame of a station: one of `microwave`, `bluetooth`,
+    `on_off` and `occupancy`."""
+
+    at: list[str]
+    bluetooth: BluetoothTable
+    level: words.EnergyLevelName
+    microwave: MicrowaveTable
+    name: str
+    occupancy: OccupancyTable
+    on_off: OnOffTable
+    position: list[words.Length]
+    power: words.Power
+    received: words.Power
+    start: words.Duration
+    stop: words.Duration
+
+
+class FadingTable(TypedDict, total=False):
+    """Fast fading: the power of the link is another random multiple of its mean in each block of
+    time, in both directions alike. One of `coherence` and `speed` is needed."""
+
+    coherence: words.Duration
+    line_of_sight: words.Decibels
+    speed: words.Speed
+
+
+class RateTraceTable(TypedDict, total=False):
+    """A rate of data frames that was recorded, likewise."""
+
+    file: str
+    rate: list[words.FrameRate]
+    repeat: words.Duration
+    time_s: list[float]
+
+
+class ShadowingTable(TypedDict, total=False):
+    """Slow fading: the power of the link in dB wanders about its mean, as a Gauss-Markov
+    process, in both directions alike."""
+
+    coherence: words.Duration
+    deviation: words.Decibels
+
+
+class SnrTraceTable(TypedDict, total=False):
+    """A signal-to-noise ratio that was recorded: each value holds until the next, the last one
+    to the end."""
+
+    file: str
+    repeat: words.Duration
+    snr_db: list[float]
+    time_s: list[float]
+
+
 class RadioLinkTable(TypedDict, total=False):
     """Settings of the links between stations."""
 
     between: list[str]
+    fading: FadingTable
     rate: words.FrameRate
+    rate_trace: RateTraceTable
+    shadowing: ShadowingTable
+    snr: words.Decibels
+    snr_trace: SnrTraceTable
 
 
 class AggregationTable(TypedDict, total=False):
@@ -532,13 +638,35 @@ class MediumTable(TypedDict, total=False):
     frames are lost."""
 
     capture: CaptureName
+    energy_detection: words.Power
     errors: ErrorsName
+    fading: FadingTable
     links: list[LinkTable]
     noise: words.Power
     noise_figure: words.Decibels
     path_loss: PathLossName
     ranges: RangesTable
+    shadowing: ShadowingTable
+    snr: words.Decibels
     thresholds: ThresholdsTable
+
+
+class NeighboursTable(TypedDict, total=False):
+    """Another cell on the channel: an access point and its stations, with traffic of their own.
+    The table stands for a station `NAME-ap`, a group of stations `NAME`, flows `NAME-down` and
+    `NAME-up`, and links where stations have no positions: a real cell of the same engine."""
+
+    down: float
+    heard_by: list[str]
+    load: float
+    name: str
+    position: list[words.Length]
+    power: words.Power
+    radius: words.Length
+    rate: words.FrameRate
+    size: words.Size
+    snr: words.Decibels
+    stations: int
 
 
 class PhyTable(TypedDict, total=False):
@@ -652,9 +780,11 @@ class Description(TypedDict, total=False):
     duration: words.Duration
     flows: list[FlowTable]
     hosts: list[HostTable]
+    interference: list[InterferenceTable]
     links: list[RadioLinkTable]
     mac: MacTable
     medium: MediumTable
+    neighbours: list[NeighboursTable]
     phy: PhyTable
     queue: Queue
     routing: RoutingTable

@@ -210,7 +210,8 @@ class StationFigures(TypedDict):
     mpdus_per_frame: float | None
     """Mean number of packets in a data frame to one station, retransmitted ones included."""
     busy_ratio: float | None
-    """Share of the time in which the station senses frames or transmits, on its channel."""
+    """Share of the time in which the station senses frames or interference, or transmits, on its
+    channel."""
     processor_busy_ratio: float | None
     """Share of the time in which the station's processor works; `null` without
     `processing_rate`."""
@@ -278,6 +279,34 @@ class AbsenceFigures(TypedDict):
     dropped_packets: int
     """Packets for which that buffer had no room: the oldest ones in it. They are among the
     packets given up."""
+
+
+class InterferenceFigures(TypedDict):
+    """The bursts of a source of interference."""
+
+    bursts: int
+    """Bursts that began."""
+    on_ratio: float | None
+    """Share of the time in which it radiates."""
+    hit_frames: int
+    """Frames that a burst overlapped at the station to which they were addressed, and where it
+    arrives."""
+    hit_lost_ratio: float | None
+    """Share of these frames that this station did not decode, for whatever reason."""
+
+
+class SignalFigures(TypedDict):
+    """The signal of a link in one direction, as its data frames found it."""
+
+    frames: int
+    """Data frames sent."""
+    lost_ratio: float | None
+    """Share of these frames of which the receiver decoded nothing, for whatever reason."""
+    snr_mean_db: float | None
+    """Signal-to-noise ratio over 20 MHz, without interference: mean over the frames, of the
+    values in dB."""
+    snr_sd_db: float | None
+    """Standard deviation of these values."""
 
 
 class QueueFigures(TypedDict):
@@ -373,6 +402,10 @@ class Figures(TypedDict):
     """The sleep of each station that sleeps at times, and what waits for it."""
     absences: dict[str, AbsenceFigures]
     """The absences of each station that scans, or goes out of reach now and then."""
+    interference: dict[str, InterferenceFigures]
+    """The bursts of each source of interference."""
+    signals: dict[str, SignalFigures]
+    """Each direction of a link whose signal changes and that packets take: `ap->phone`."""
     queues: dict[str, QueueFigures]
     """Each queue that a flow feeds, and each queue before a wired link. A queue is named after
     its station, with EDCA `sta1.be`, or after its wired link, `server->ap`."""
@@ -391,6 +424,8 @@ Kind = Literal[
     "beacons",
     "sleep",
     "absences",
+    "interference",
+    "signals",
     "queues",
 ]
 """What has figures by name."""
@@ -536,6 +571,22 @@ AbsenceFigure = Literal[
 ]
 
 
+InterferenceFigure = Literal[
+    "bursts",
+    "on_ratio",
+    "hit_frames",
+    "hit_lost_ratio",
+]
+
+
+SignalFigure = Literal[
+    "frames",
+    "lost_ratio",
+    "snr_mean_db",
+    "snr_sd_db",
+]
+
+
 QueueFigure = Literal[
     "offered_packets",
     "dropped_packets",
@@ -581,6 +632,8 @@ FigureOf = (
     | tuple[Literal["beacons"], BeaconFigure]
     | tuple[Literal["sleep"], SleepFigure]
     | tuple[Literal["absences"], AbsenceFigure]
+    | tuple[Literal["interference"], InterferenceFigure]
+    | tuple[Literal["signals"], SignalFigure]
     | tuple[Literal["queues"], QueueFigure]
 )
 """A kind, and a figure of it."""
@@ -747,6 +800,24 @@ class AbsenceSummary(TypedDict):
     dropped_packets: Summary
 
 
+class InterferenceSummary(TypedDict):
+    """`InterferenceFigures` over several replications."""
+
+    bursts: Summary
+    on_ratio: Summary
+    hit_frames: Summary
+    hit_lost_ratio: Summary
+
+
+class SignalSummary(TypedDict):
+    """`SignalFigures` over several replications."""
+
+    frames: Summary
+    lost_ratio: Summary
+    snr_mean_db: Summary
+    snr_sd_db: Summary
+
+
 class QueueSummary(TypedDict):
     """`QueueFigures` over several replications."""
 
@@ -796,5 +867,7 @@ class Summaries(TypedDict):
     beacons: dict[str, BeaconSummary]
     sleep: dict[str, SleepSummary]
     absences: dict[str, AbsenceSummary]
+    interference: dict[str, InterferenceSummary]
+    signals: dict[str, SignalSummary]
     queues: dict[str, QueueSummary]
     medium: MediumSummary

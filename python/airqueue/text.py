@@ -20,6 +20,7 @@ _UNITS: Final = {
     "bits": "bits",
     "bytes": "bytes",
     "slots": "slots",
+    "db": "dB",
     "packets": "packets",
 }
 """Last word of a figure's name -> its unit."""

@@ -55,6 +55,7 @@ def test_the_list_has_every_preset_with_what_it_is():
     assert catalogue.names() == [
         "bloated-fifo",
         "conference-hall",
+        "evening-with-neighbours",
         "far-station",
         "fq-codel",
         "home-evening",
@@ -150,6 +151,20 @@ def test_packets_to_the_phone_wait_in_the_evening_and_packets_from_it_a_little()
     assert 0.02 < flows["down"]["delay_p50_s"] - line < 0.2
     assert 0.002 < flows["up"]["delay_mean_s"] - line < 0.02
     assert flows["film"]["throughput_bps"] > 3e6
+
+
+def test_packets_wait_for_the_neighbours_in_the_evening():
+    summary = simulated("evening-with-neighbours")
+    line, flows = line_s("evening-with-neighbours"), summary["flows"]
+    to_phone = {name: value - line for name, value in flows["down"].items() if "delay" in name}
+    # As the preset's comment says, which was written before the first run.
+    there_and_back = to_phone["delay_p50_s"] + flows["up"]["delay_p50_s"] - line
+    assert 0.0015 < there_and_back < 0.006
+    assert 0.005 < to_phone["delay_p95_s"] < 0.06
+    assert to_phone["delay_max_s"] < 0.25
+    # The phone hears what the access point does not.
+    busy = {name: of["busy_ratio"] for name, of in summary["stations"].items()}
+    assert 0.05 < busy["phone"] - busy["ap"] < 0.2
 
 
 def test_the_far_station_is_slow_and_its_frames_are_repeated():

@@ -179,6 +179,8 @@ def made_up(scenario, seen):
         "beacons": {},
         "sleep": {},
         "absences": {},
+        "interference": {},
+        "signals": {},
         "queues": {
             name: {**queue, "dropped_packets": full.get(name, 0.0)} for name in built.stations
         },

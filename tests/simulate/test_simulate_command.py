@@ -24,6 +24,7 @@ import pcap_reader
 from airqueue.simulate import Scenario
 from airqueue.simulate.scenario import schema
 from airqueue.simulate.shown import SHOWN
+from tests.every_kind import NETWORK
 
 RESULT = json.loads(
     resources.files("airqueue.simulate").joinpath("results.schema.json").read_text("utf-8")
@@ -54,14 +55,8 @@ def test_many_names_are_shown_as_least_mean_and_greatest(invoke):
     assert "up7" not in shown
 
 
-def test_what_is_shown_exists(invoke):
-    sources = ("tcp", "voice", "ping", "frames")
-    flows = [{"name": of, "from": "sta", "to": "ap", "source": of} for of in sources]
-    absent = {"power_save": {}, "scans": {"period": "5 s"}}
-    beacons = {"beacons": [{"station": "ap"}]}
-    sleep = beacons | {f"stations.sta.{key}": of for key, of in absent.items()}
-    scenario = Scenario.from_toml("cell.toml", overrides={"flows": flows, **sleep})
-    summary = scenario.simulate(replications=1).summary
+def test_what_is_shown_exists():
+    summary = Scenario(NETWORK).simulate(replications=1).summary
     for kind, names in SHOWN.items():
         every = summary[kind] if kind == "medium" else next(iter(summary[kind].values()))
         assert set(names) <= set(every)
@@ -116,10 +111,12 @@ def test_files_have_the_same_figures(invoke, tmp_path):
         "drops.csv",
         "flows.csv",
         "frames.csv",
+        "interference.csv",
         "limits.csv",
         "medium.csv",
         "pings.csv",
         "queues.csv",
+        "signals.csv",
         "sleep.csv",
         "stations.csv",
     ]

@@ -52,7 +52,7 @@ def test_the_medium_has_no_names():
         (
             "phy.x.y",
             "of flows, connections, calls, pings, frames, drops, stations, beacons, sleep, absences, "
-            "queues or medium",
+            "interference, signals, queues or medium",
         ),
         ("medium", "medium: no figure"),
     ],

@@ -28,9 +28,9 @@ pub(super) struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// All changes, in the file's order.
+    /// All changes: those of recorded rates, then those of the file in its order.
     pub(super) fn all(&self) -> Result<Vec<TimedChange>> {
-        let mut changes = Vec::new();
+        let mut changes = self.of_rate_traces()?;
         for (place, table) in self.flows.radio_hops.file.changes.iter().enumerate() {
             let key = format!("changes[{place}]");
             let at = self.at(&key, table)?;
@@ -185,7 +185,7 @@ impl Changes<'_> {
     }
 
     /// Changes the rate of some of the hops, by their stations.
-    fn rate(
+    pub(super) fn rate(
         &self,
         key: &str,
         rate: &FrameRate,

@@ -41,11 +41,12 @@ pub(super) struct Names {
     pub(super) wires: Vec<String>,
     pub(super) flows: Vec<String>,
     pub(super) stations: Vec<String>,
+    pub(super) interferers: Vec<String>,
     /// The queues that a flow feeds, and the queues in front of wired links.
     pub(super) queues: Vec<(QueueId, String)>,
 }
 
-fn ratio(part: f64, whole: f64) -> Option<f64> {
+pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
@@ -71,6 +72,7 @@ impl Names {
             wires: spec.wires.iter().map(|wire| wire.name.clone()).collect(),
             flows: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
             stations: radio.stations.iter().map(|station| station.name.clone()).collect(),
+            interferers: radio.signals.interferers.iter().map(|of| of.name.clone()).collect(),
             queues: fed.into_iter().map(queue).chain(wires).collect(),
         }
     }
@@ -133,9 +135,9 @@ impl Run {
 }
 
 /// A network at the moment when its counters are read, and the duration of counting.
-struct Count<'a> {
-    network: &'a mut Network,
-    now: Time,
+pub(super) struct Count<'a> {
+    pub(super) network: &'a mut Network,
+    pub(super) now: Time,
     seconds: f64,
 }
 
@@ -200,6 +202,8 @@ impl Count<'_> {
             beacons,
             sleep,
             absences,
+            interference: self.interference(names),
+            signals: self.signals(names),
             queues: Named(queues),
             medium,
         }
@@ -238,7 +242,7 @@ impl Count<'_> {
         ratio(8.0 * counters.bytes as f64, self.seconds)
     }
 
-    fn share(&self, time: Span) -> Option<f64> {
+    pub(super) fn share(&self, time: Span) -> Option<f64> {
         ratio(time.as_secs_f64(), self.seconds)
     }
 

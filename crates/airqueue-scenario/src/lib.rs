@@ -18,6 +18,7 @@ mod figures;
 mod file;
 mod flows;
 mod in_force;
+mod interference;
 mod lines;
 mod links;
 pub mod live;
@@ -26,6 +27,7 @@ mod medium;
 mod message_figures;
 mod messages;
 mod monitor;
+mod neighbours;
 mod nodes;
 mod pacing;
 pub mod path;
@@ -36,6 +38,7 @@ mod problems;
 mod profile;
 mod quantity;
 mod radio_hops;
+mod rate_traces;
 mod rates;
 mod recorders;
 mod renamed;
@@ -46,6 +49,8 @@ mod routes;
 mod scatter;
 mod schema;
 mod shaped;
+mod signal_figures;
+mod signals;
 mod source;
 mod stations;
 mod tcp;
@@ -66,7 +71,7 @@ use airqueue_core::keys::Table;
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Hop, NetworkSpec};
-use airqueue_network::wlan::WlanSpec;
+use airqueue_network::wlan::{SignalsSpec, WlanSpec};
 use airqueue_transport::traffic::Call;
 use airqueue_wifi::medium::{Place, StationId};
 use buffers::Buffers;
@@ -112,11 +117,12 @@ pub struct Scenario {
     renamed: Vec<RenamedKey>,
 }
 
-/// Gives the tree of a file the present names of keys, and the keys of devices that stations are like. Returns the old
-/// names.
+/// Gives the tree of a file the present names of keys, the keys of devices that stations are like, and what neighbours stand
+/// for. Returns the old names.
 fn current(tree: &mut serde_json::Value) -> Result<Vec<RenamedKey>, ScenarioError> {
     let renamed = renamed::rename(tree)?;
     devices::expand(tree)?;
+    neighbours::expand(tree)?;
     Ok(renamed)
 }
 
@@ -170,9 +176,14 @@ impl Scenario {
         let mut power = Power::new(file, &given)?;
         let absences = given.absences(file, &mut power)?;
         let Power { beacons, sleepers } = power;
+        let capture = medium.capture.unwrap_or(radio.rules.capture);
+        let interferers = interference::interferers(file, &stations, &medium, capture)?;
+        let (reach, phy) = (&medium.reach, &radio.phy);
+        let signals = signals::signals(file, &stations, phy, reach, medium.thresholds)?;
+        let signals = SignalsSpec { interferers, ..signals };
         let wires = nodes.wires;
         let processors = stations.processors;
-        let Medium { reach, capture, errors, noise_w, places } = medium;
+        let Medium { reach, capture, errors, noise_w, places, .. } = medium;
         let wlan = WlanSpec {
             radio,
             reach,
@@ -184,6 +195,7 @@ impl Scenario {
             beacons,
             sleepers,
             absences,
+            signals,
             together: WlanSpec::TOGETHER,
         };
         let profile = file.behaviour.profile();

@@ -3,11 +3,12 @@
 use super::error::{Result, wrong};
 use super::file::{File, RadioLinkTable};
 use super::phy::rate_index;
-use super::stations::{Named, Stations};
+use super::stations::Stations;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::{Reach, StationId};
 use airqueue_wifi::phy::Phy;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 /// Rates of links that have their own rate.
 pub(super) struct LinkRates {
@@ -36,8 +37,11 @@ impl LinkRates {
         let mut reader = Reader { stations, phy, reach, links, single: HashMap::new() };
         for (at, table) in file.links.iter().enumerate() {
             let key = format!("links[{at}]");
-            let rate = rate_index(&file.phy, phy, format_args!("{key}.rate"), &table.rate)?;
-            reader.add(&key, at, table, rate)?;
+            check_given(&key, table)?;
+            let rate = table.rate.as_ref();
+            let rate =
+                rate.map(|rate| rate_index(&file.phy, phy, format_args!("{key}.rate"), rate));
+            reader.add(&key, at, table, rate.transpose()?)?;
         }
         Ok(reader.links)
     }
@@ -54,7 +58,13 @@ impl LinkRates {
 }
 
 impl Reader<'_> {
-    fn add(&mut self, key: &str, at: usize, table: &RadioLinkTable, rate: RateIndex) -> Result<()> {
+    fn add(
+        &mut self,
+        key: &str,
+        at: usize,
+        table: &RadioLinkTable,
+        rate: Option<RateIndex>,
+    ) -> Result<()> {
         let [name, other_name] = &table.between;
         let one = self.stations.find(format_args!("{key}.between[0]"), name)?;
         let other = self.stations.find(format_args!("{key}.between[1]"), other_name)?;
@@ -62,13 +72,16 @@ impl Reader<'_> {
         if !one.group && !other.group {
             self.check_single(&key, at, (one.ids.start, other.ids.start))?;
         }
-        let links = self.links_between(&one, &other);
+        let links = pairs_between(self.reach, &one.ids, &other.ids, |(from, to)| {
+            are_linked(self.reach, from, to)
+        });
         if links.is_empty() {
             let problem = format_args!(
                 "{name:?} and {other_name:?} are out of reach of each other, and have no link"
             );
             return wrong(key, problem);
         }
+        let Some(rate) = rate else { return Ok(()) };
         for (from, to) in links {
             self.stations.check_rate(format_args!("links[{at}].rate"), self.phy, rate, from, to)?;
             self.links.rates.insert(pair(from, to), (rate, at));
@@ -91,21 +104,43 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
 
-    /// The pairs of a station in `one` and a station in `other` that decode each other.
-    fn links_between(&self, one: &Named, other: &Named) -> Vec<(usize, usize)> {
-        let mut links = Vec::new();
-        for from in one.ids.clone() {
-            let listeners_of = self.reach.listeners_of(StationId(from as u32));
-            let of_other = |&to: &usize| other.ids.contains(&to);
-            for to in listeners_of.iter().map(|hearer| hearer.station.index()).filter(of_other) {
-                if are_linked(self.reach, from, to) {
-                    links.push((from, to));
+/// Rejects a table that sets nothing.
+fn check_given(key: &str, table: &RadioLinkTable) -> Result<()> {
+    let any = table.rate.is_some()
+        || table.rate_trace.is_some()
+        || table.snr.is_some()
+        || table.snr_trace.is_some()
+        || table.shadowing.is_some()
+        || table.fading.is_some();
+    if any {
+        return Ok(());
+    }
+    let problem = "it sets nothing; give rate, rate_trace, snr, snr_trace, shadowing or fading";
+    wrong(key, problem)
+}
+
+/// The pairs of a station in `one` and a station in `other` of which either hears the other, and that are wanted; lower id
+/// first.
+pub(super) fn pairs_between(
+    reach: &Reach,
+    one: &Range<usize>,
+    other: &Range<usize>,
+    wanted: impl Fn((usize, usize)) -> bool,
+) -> BTreeSet<(usize, usize)> {
+    let mut pairs = BTreeSet::new();
+    for (of, rest) in [(one, other), (other, one)] {
+        for from in of.clone() {
+            for hearer in reach.listeners_of(StationId(from as u32)) {
+                let to = hearer.station.index();
+                if rest.contains(&to) && wanted((from, to)) {
+                    pairs.insert(pair(from, to));
                 }
             }
         }
-        links
     }
+    pairs
 }
 
 /// Whether two stations decode each other.

@@ -6,6 +6,7 @@ use super::file::{
     ThresholdsTable,
 };
 use super::placement::{no_places, places};
+use super::signals::{margin_db, ratio};
 use super::stations::Stations;
 use airqueue_core::Span;
 use airqueue_core::keys::Table;
@@ -38,6 +39,8 @@ pub(super) struct Medium {
     pub(super) capture: Option<Capture>,
     pub(super) errors: FrameErrors,
     pub(super) noise_w: f64,
+    /// The thresholds of a path loss.
+    pub(super) thresholds: Option<Thresholds>,
     /// Positions of the stations; empty if they are not given.
     pub(super) places: Vec<Place>,
 }
@@ -46,45 +49,89 @@ impl Medium {
     /// The medium that the file describes; `usual` is the behaviour's capture.
     pub(super) fn new(file: &File, stations: &Stations, usual: Capture) -> Result<Medium> {
         let table = &file.medium;
-        let (reach, places) = reach(file, stations)?;
         let noise_w = noise_w(table, file.phy.standard.0.dsss_alone)?;
+        let (reach, places, thresholds) = reach(file, stations, noise_w)?;
         let capture = capture(table, usual, reach.powers_known(), noise_w)?;
         let errors = errors(&table.errors, reach.powers_known())?;
-        Ok(Medium { reach, capture, errors, noise_w, places })
+        Ok(Medium { reach, capture, errors, noise_w, thresholds, places })
     }
 }
 
-/// The reach, and the positions of stations if they have any.
-fn reach(file: &File, stations: &Stations) -> Result<(Reach, Vec<Place>)> {
+/// The reach, the positions of stations if they have any, and the thresholds of a path loss.
+fn reach(
+    file: &File,
+    stations: &Stations,
+    noise_w: f64,
+) -> Result<(Reach, Vec<Place>, Option<Thresholds>)> {
     let table = &file.medium;
     if table.thresholds.is_some() && table.path_loss.is_none() {
         return wrong("medium.thresholds", "they belong to medium.path_loss, which is not given");
     }
-    let (propagation, powers) = match (&table.ranges, &table.path_loss, &table.links) {
-        (None, None, None) => {
+    let given = (&table.ranges, &table.path_loss, &table.links, &table.snr);
+    let (propagation, powers) = match given {
+        (None, None, None, None) => {
             no_places(file)?;
-            return Ok((everyone(stations)?, Vec::new()));
+            return Ok((everyone(stations)?, Vec::new(), None));
         }
-        (None, None, Some(links)) => {
+        (None, None, None, Some(snr)) => {
             no_places(file)?;
-            return Ok((Links::new(stations).all(links)?, Vec::new()));
+            let power_w = noise_w * ratio(snr.value);
+            return Ok((everyone_with(stations, power_w)?, Vec::new(), None));
         }
-        (Some(ranges), None, None) => (disc(ranges), false),
-        (None, Some(loss), None) => (propagation(loss, table.thresholds.as_deref())?, true),
+        (None, None, Some(links), None) => {
+            no_places(file)?;
+            return Ok((Links::new(stations).all(links)?, Vec::new(), None));
+        }
+        (Some(ranges), None, None, None) => (disc(ranges), false),
+        (None, Some(loss), None, None) => (propagation(loss, table.thresholds.as_deref())?, true),
         _ => {
             return wrong(
                 "medium",
-                "there is more than one of `ranges`, `path_loss` and `links`; give one",
+                "there is more than one of `ranges`, `path_loss`, `links` and `snr`; give one",
             );
         }
     };
     let places = places(file, stations, powers)?;
+    let (propagation, thresholds) = with_margin(propagation, margin_db(file));
     let reach = Reach::from_places(&places, &propagation);
-    Ok((reach.map_err(|problem| error("medium", problem))?, places))
+    Ok((reach.map_err(|problem| error("medium", problem))?, places, thresholds))
+}
+
+/// The propagation by which stations may hear each other if fading raises signals by so much, and the true thresholds.
+fn with_margin(propagation: Propagation, margin_db: f64) -> (Propagation, Option<Thresholds>) {
+    let Propagation::Loss { path_loss, thresholds } = propagation else {
+        return (propagation, None);
+    };
+    let interference_w = thresholds.interference_w / ratio(margin_db);
+    let wider = Thresholds { interference_w, ..thresholds };
+    (Propagation::Loss { path_loss, thresholds: wider }, Some(thresholds))
+}
+
+/// All stations decode each other, with this power.
+fn everyone_with(stations: &Stations, power_w: f64) -> Result<Reach> {
+    let count = check_in_cell(stations)? as u32;
+    let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
+    let link = |(from, to)| Link {
+        from: StationId(from),
+        to: StationId(to),
+        level: Level::Decodable,
+        power_w: Some(power_w),
+    };
+    let links: Vec<Link> = pairs.filter(|(from, to)| from != to).map(link).collect();
+    Reach::from_links(count as usize, &links).map_err(|problem| error("medium.snr", problem))
 }
 
 /// All stations at one place, where all decode each other.
 fn everyone(stations: &Stations) -> Result<Reach> {
+    let count = check_in_cell(stations)?;
+    let places: Vec<Place> =
+        (0..count).map(|id| Place::new(StationId(id as u32), 0.0, 0.0)).collect();
+    let disc = Propagation::Disc { reception_m: 1.0, carrier_sense_m: 1.0 };
+    Reach::from_places(&places, &disc).map_err(|problem| error("stations", problem))
+}
+
+/// The number of stations, if so many may hear each other.
+fn check_in_cell(stations: &Stations) -> Result<usize> {
     let count = stations.specs.len();
     if count > MOST_IN_CELL {
         let problem = format_args!(
@@ -93,10 +140,7 @@ fn everyone(stations: &Stations) -> Result<Reach> {
         );
         return wrong("stations", problem);
     }
-    let places: Vec<Place> =
-        (0..count).map(|id| Place::new(StationId(id as u32), 0.0, 0.0)).collect();
-    let disc = Propagation::Disc { reception_m: 1.0, carrier_sense_m: 1.0 };
-    Reach::from_places(&places, &disc).map_err(|problem| error("stations", problem))
+    Ok(count)
 }
 
 fn disc(ranges: &RangesTable) -> Propagation {
@@ -158,7 +202,7 @@ pub(super) fn usual_power_w(table: &MediumTable) -> Option<f64> {
     matches!(table.path_loss, Some(PathLossName::Ns3)).then(|| watts(NS3_POWER_DBM))
 }
 
-fn noise_w(table: &MediumTable, dsss_alone: bool) -> Result<f64> {
+pub(super) fn noise_w(table: &MediumTable, dsss_alone: bool) -> Result<f64> {
     match (&table.noise, &table.noise_figure) {
         (Some(_), Some(_)) => {
             wrong("medium.noise_figure", "medium.noise is given too; leave one of them out")
@@ -208,7 +252,8 @@ fn capture(
 /// response during its detection.
 const LONGEST_DETECTION: Span = Span::from_micros(16);
 
-const NO_POWERS: &str = "it needs received powers; give medium.path_loss, or links with power";
+pub(super) const NO_POWERS: &str =
+    "it needs received powers; give medium.path_loss, medium.snr, or links with power";
 
 fn errors(name: &ErrorsName, powers_known: bool) -> Result<FrameErrors> {
     Ok(match *name {

@@ -65,6 +65,10 @@ pub(super) struct Figures<'a> {
     pub(super) sleep: Named<'a, SleepFigures>,
     /// The absences of each station that scans, or goes out of reach now and then.
     pub(super) absences: Named<'a, AbsenceFigures>,
+    /// The bursts of each source of interference.
+    pub(super) interference: Named<'a, InterferenceFigures>,
+    /// Each direction of a link whose signal changes and that packets take: `ap->phone`.
+    pub(super) signals: Named<'a, SignalFigures>,
     /// Each queue that a flow feeds, and each queue before a wired link. A queue is named after its station, with EDCA
     /// `sta1.be`, or after its wired link, `server->ap`.
     pub(super) queues: Named<'a, QueueFigures>,
@@ -276,7 +280,7 @@ pub(super) struct StationFigures {
     pub(super) ack_airtime_ratio: Option<f64>,
     /// Mean number of packets in a data frame to one station, retransmitted ones included.
     pub(super) mpdus_per_frame: Option<f64>,
-    /// Share of the time in which the station senses frames or transmits, on its channel.
+    /// Share of the time in which the station senses frames or interference, or transmits, on its channel.
     pub(super) busy_ratio: Option<f64>,
     /// Share of the time in which the station's processor works; `null` without `processing_rate`.
     pub(super) processor_busy_ratio: Option<f64>,
@@ -341,6 +345,32 @@ pub(super) struct AbsenceFigures {
     pub(super) kept_packets: u64,
     /// Packets for which that buffer had no room: the oldest ones in it. They are among the packets given up.
     pub(super) dropped_packets: u64,
+}
+
+/// The bursts of a source of interference.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct InterferenceFigures {
+    /// Bursts that began.
+    pub(super) bursts: u64,
+    /// Share of the time in which it radiates.
+    pub(super) on_ratio: Option<f64>,
+    /// Frames that a burst overlapped at the station to which they were addressed, and where it arrives.
+    pub(super) hit_frames: u64,
+    /// Share of these frames that this station did not decode, for whatever reason.
+    pub(super) hit_lost_ratio: Option<f64>,
+}
+
+/// The signal of a link in one direction, as its data frames found it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SignalFigures {
+    /// Data frames sent.
+    pub(super) frames: u64,
+    /// Share of these frames of which the receiver decoded nothing, for whatever reason.
+    pub(super) lost_ratio: Option<f64>,
+    /// Signal-to-noise ratio over 20 MHz, without interference: mean over the frames, of the values in dB.
+    pub(super) snr_mean_db: Option<f64>,
+    /// Standard deviation of these values.
+    pub(super) snr_sd_db: Option<f64>,
 }
 
 /// The figures of a queue.

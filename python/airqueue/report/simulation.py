@@ -30,6 +30,8 @@ _TITLES: Final[dict[Kind, str]] = {
     "beacons": "Beacons",
     "sleep": "Sleep",
     "absences": "Absences",
+    "interference": "Interference",
+    "signals": "Signals",
 }
 _MOST_ROWS: Final = 100
 """Rows of a table; a network may have thousands of stations."""

@@ -6,7 +6,8 @@ those of a sweep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -27,13 +28,56 @@ _MOST_NAMED: Final = 3
 _MEBIBYTE: Final = 1 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class DroppedAcks:
+    """A queue that drops acknowledgements of TCP in number, in the mean over replications."""
+
+    place: str
+    dropped: float
+    sent: float
+    """By the receivers of data, whether dropped or not."""
+
+    @property
+    def ratio(self) -> float:
+        """Their share."""
+        return self.dropped / self.sent
+
+    def sentence(self, where: str = "") -> str:
+        """Return the warning; ``where`` are words on the variant of a network."""
+        return (
+            f"The queue of {self.place} drops {text.percent(self.ratio)} of the TCP acknowledgements "
+            f"that it should send ({self.dropped:,.0f} of {self.sent:,.0f}){where}: give it a larger "
+            'limit, or a station with it a device, as in like = "linux-station"'
+        )
+
+
 def of_results(results: Results) -> list[str]:
     """Return the warnings on the results of a scenario."""
-    return list(_dropped_acks(results.summary)) if results.runs else []
+    worst = dropped_acks(results.summary) if results.runs else []
+    found = [each.sentence() for each in worst[:_MOST_NAMED]]
+    if len(worst) > _MOST_NAMED:
+        found.append(
+            f"{len(worst) - _MOST_NAMED:,} more queues drop at least {text.percent(LOST_ACKS)} of "
+            "the TCP acknowledgements that they should send: give them larger limits"
+        )
+    return found
 
 
-def _dropped_acks(summary: Summaries) -> Iterator[str]:
-    """Yield a warning for each queue that drops acknowledgements of TCP in number."""
+def of_points(dropped: Mapping[str, DroppedAcks]) -> list[str]:
+    """Return one warning on the points of a sweep whose queues drop acknowledgements.
+
+    ``dropped``: the worst queue of each such point, by words for the point.
+    """
+    if not dropped:
+        return []
+    point = max(dropped, key=lambda each: dropped[each].ratio)
+    others = len(dropped) - 1
+    more = f", and likewise at {text.plural(others, 'more point')}" if others else ""
+    return [dropped[point].sentence(f" at {point}{more}")]
+
+
+def dropped_acks(summary: Summaries) -> list[DroppedAcks]:
+    """Return the queues that drop acknowledgements of TCP in number, the worst first."""
     dropped: dict[str, float] = {}
     sent: dict[str, float] = {}
     for name, figures in summary["drops"].items():
@@ -45,24 +89,9 @@ def _dropped_acks(summary: Summaries) -> Iterator[str]:
         dropped[place] = dropped.get(place, 0.0) + lost
         acks = _mean(summary["connections"][flow]["ack_packets"])
         sent[place] = sent.get(place, 0.0) + acks
-    found = {
-        place: (lost, sent[place])
-        for place, lost in dropped.items()
-        if sent[place] >= _LEAST_ACKS and lost / sent[place] >= LOST_ACKS
-    }
-    worst = sorted(found, key=lambda place: found[place][0] / found[place][1], reverse=True)
-    for place in worst[:_MOST_NAMED]:
-        lost, all_of = found[place]
-        yield (
-            f"The queue of {place} drops {text.percent(lost / all_of)} of the TCP acknowledgements "
-            f"that it should send ({lost:,.0f} of {all_of:,.0f}): give it a larger limit, or a "
-            'station with it a device, as in like = "linux-station"'
-        )
-    if len(worst) > _MOST_NAMED:
-        yield (
-            f"{len(worst) - _MOST_NAMED:,} more queues drop at least {text.percent(LOST_ACKS)} of "
-            "the TCP acknowledgements that they should send: give them larger limits"
-        )
+    enough = (DroppedAcks(at, dropped[at], sent[at]) for at in dropped if sent[at] >= _LEAST_ACKS)
+    found = [each for each in enough if each.ratio >= LOST_ACKS]
+    return sorted(found, key=lambda each: each.ratio, reverse=True)
 
 
 def of_compared(compared: Iterable[Iterable[QueueInForce]]) -> list[str]:

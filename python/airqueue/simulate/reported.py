@@ -22,9 +22,11 @@ from airqueue.figures import (
     Figures,
     FlowFigures,
     FrameFigures,
+    InterferenceFigures,
     Kind,
     PingFigures,
     QueueFigures,
+    SignalFigures,
     SleepFigures,
     StationFigures,
     Summaries,
@@ -43,6 +45,8 @@ KINDS: Final[Mapping[Kind, str]] = {
     "beacons": "station",
     "sleep": "station",
     "absences": "station",
+    "interference": "source",
+    "signals": "link",
     "queues": "queue",
 }
 """Kind of a named thing -> title of the column of its names."""
@@ -58,6 +62,8 @@ Named = (
     | BeaconFigures
     | SleepFigures
     | AbsenceFigures
+    | InterferenceFigures
+    | SignalFigures
     | QueueFigures
 )
 """Figures of one that has a name."""

@@ -126,6 +126,16 @@ class Results:
         return self.frame("absences")
 
     @functools.cached_property
+    def interference(self) -> pd.DataFrame:
+        """The bursts of each source of interference."""
+        return self.frame("interference")
+
+    @functools.cached_property
+    def signals(self) -> pd.DataFrame:
+        """Each direction of a link whose signal changes, as its data frames found it."""
+        return self.frame("signals")
+
+    @functools.cached_property
     def queues(self) -> pd.DataFrame:
         """What happened in each queue."""
         return self.frame("queues")

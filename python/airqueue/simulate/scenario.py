@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airqueue import _native, runs, text, toml_text
@@ -18,7 +19,7 @@ from airqueue.files import named
 from airqueue.monitored import Map, QueueInForce, Snapshot
 from airqueue.runs import Store, Work, execute
 from airqueue.simulate import overrides as changes
-from airqueue.simulate import renamed
+from airqueue.simulate import recorded, renamed
 from airqueue.simulate.directory import ResultsDirectory
 from airqueue.simulate.errors import Problem, ScenarioError, check_whole
 from airqueue.simulate.plain import plain
@@ -63,7 +64,8 @@ class Scenario:
     Parameters
     ----------
     description : dict
-        The keys of a scenario file (``docs/reference/scenario-keys.md``).
+        The keys of a scenario file (``docs/reference/scenario-keys.md``). Files of records are read
+        from the working directory, and their values are in `Scenario.description`.
 
     Raises
     ------
@@ -73,13 +75,15 @@ class Scenario:
     """
 
     def __init__(self, description: Mapping[str, object]) -> None:
-        self._description = described(renamed.current(plain(description)))
+        given = plain(description)
+        self._description = described(renamed.current(recorded.whole(given)))
         text = json.dumps(self._description)
         try:
             self._native = _native.Scenario(text)
         except ValueError as error:
             problems = [Problem(*each) for each in _native.scenario_problems(text)]
-            raise ScenarioError.of(problems or [Problem("", str(error))]) from error
+            problems = recorded.located(problems or [Problem("", str(error))], given)
+            raise ScenarioError.of(problems) from error
 
     def __repr__(self) -> str:
         standard = self._description["phy"].get("standard", "a physical layer of its own")
@@ -375,17 +379,19 @@ class _Effort:
 
 
 def read_file(path: str | os.PathLike[str], source: list[str] | None = None) -> dict[str, Any]:
-    """Return the table of a TOML file, whose text is added to ``source``.
+    """Return the table of a TOML file. The records that it names are seen from its folder.
 
-    Raises OSError, or ScenarioError that says what is wrong, and does not name the file.
+    The file's text is added to ``source``. Raises OSError, or ScenarioError that says what is
+    wrong, and does not name the file.
     """
     try:
         text = toml_text.read(path)
         if source is not None:
             source.append(text)
-        return toml_text.parse(text)
+        table = toml_text.parse(text)
     except toml_text.TomlError as error:
         raise ScenarioError(str(error)) from error
+    return recorded.beside(table, Path(path).parent)
 
 
 @contextmanager

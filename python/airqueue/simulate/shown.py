@@ -15,9 +15,11 @@ from airqueue.figures import (
     DropFigure,
     FlowFigure,
     FrameFigure,
+    InterferenceFigure,
     MediumFigure,
     PingFigure,
     QueueFigure,
+    SignalFigure,
     SleepFigure,
     StationFigure,
     Summary,
@@ -37,6 +39,8 @@ class _Shown(TypedDict):
     beacons: tuple[BeaconFigure, ...]
     sleep: tuple[SleepFigure, ...]
     absences: tuple[AbsenceFigure, ...]
+    interference: tuple[InterferenceFigure, ...]
+    signals: tuple[SignalFigure, ...]
     medium: tuple[MediumFigure, ...]
 
 
@@ -76,6 +80,8 @@ SHOWN: Final[_Shown] = {
     "beacons": ("sent", "skipped", "delay_mean_s", "airtime_ratio", "group_packets"),
     "sleep": ("asleep_ratio", "wake_ups", "beacons_missed", "kept_packets", "dropped_packets"),
     "absences": ("absences", "absent_ratio", "longest_s", "kept_packets", "dropped_packets"),
+    "interference": ("bursts", "on_ratio", "hit_frames", "hit_lost_ratio"),
+    "signals": ("frames", "lost_ratio", "snr_mean_db", "snr_sd_db"),
     "medium": (
         "throughput_bps",
         "throughput_jain_index",

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ import airqueue
 from airqueue import lazy, provenance
 from airqueue.files import alone, write_atomically
 from airqueue.runs import Store
+from airqueue.simulate import cautions
 from airqueue.sweep import results as of
 from airqueue.sweep import tables
 from airqueue.sweep.errors import SweepError
@@ -60,20 +62,29 @@ class SweepDirectory:
 
     def finish(
         self, results: SweepResults, runs_of: Callable[[Outcome], Mapping[int, Any]]
-    ) -> None:
-        """Write all tables, and the summary at the end."""
+    ) -> SweepResults:
+        """Write all tables, and the summary at the end.
+
+        Returns the results with warnings on their figures.
+        """
         (self.path / _SUMMARY).unlink(missing_ok=True)
         made = tables.Tables(results.spec, [outcome.point for outcome in results.outcomes])
         points = []
+        dropped = {}
         for outcome in results.outcomes:
             found = runs_of(outcome)
             summary = of.summary(results.spec, outcome, found)
             made.add(outcome, found, summary)
             points.append(of.point_text(outcome, summary))
+            if worst := cautions.dropped_acks(summary):
+                dropped[str(outcome.point)] = worst[0]
+        warnings = (*results.warnings, *cautions.of_points(dropped))
+        warned = replace(results, warnings=warnings)
         origin = json.dumps(_origin(results.spec), ensure_ascii=False)
         for name, content in made.files(origin):
             write_atomically(self.path / f"{name}.parquet", content)
-        write_atomically(self.path / _SUMMARY, of.whole_text(results, points))
+        write_atomically(self.path / _SUMMARY, of.whole_text(warned, points))
+        return warned
 
     def _check(self) -> None:
         """Raise SweepError if the directory has other results."""

@@ -157,8 +157,8 @@ class Sweep:
             except KeyboardInterrupt:
                 interrupted = True
             outcomes = tuple(effort.outcomes())
-            results = SweepResults(directory.path, self.spec, outcomes, self.warnings())
-            directory.finish(results, effort.runs)
+            found = SweepResults(directory.path, self.spec, outcomes, self.warnings())
+            results = directory.finish(found, effort.runs)
         if interrupted:
             raise Interrupted(results)
         return results

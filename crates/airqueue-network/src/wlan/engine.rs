@@ -8,6 +8,7 @@ use super::power::Power;
 use super::rates::{Control, Controls};
 use super::record::StationCounters;
 use super::results::Baseline;
+use super::signals::Interferers;
 use super::spec::{WlanError, WlanSpec};
 use super::tap::{SegmentSent, Socket, Tap, TracedMpdu};
 use super::upper::UpperLayer;
@@ -43,6 +44,8 @@ pub enum Event {
     Sleeper(u32),
     /// A station is to leave or to come back, by its place among the stations with absences.
     Absence(u32),
+    /// An interferer begins a burst, ends one, or may begin one, by its place among the interferers.
+    Interferer(u32),
     /// Backoffs end: the closing event of an instant.
     Grant,
 }
@@ -76,17 +79,22 @@ pub struct Wlan<U: UpperLayer> {
     pub(super) power: Power<U::Event>,
     /// Stations that scan, or go out of reach now and then.
     pub(super) absences: Absences<U::Event>,
+    /// Whether signals change or there are interferers.
+    pub(super) examines_signals: bool,
+    /// Sources of energy that is no frame.
+    pub(super) interferers: Interferers<U::Event>,
 }
 
 impl<U: UpperLayer> Wlan<U> {
     /// An idle wireless LAN. Its random streams are those of the MACs (`wifi/backoff/STATION`), of the receivers
     /// (`wifi/errors/STATION`), of the queues (`queue/STATION/CATEGORY`), of rate controls (`rate/FROM/TO`), and of the
-    /// times of beacons (`beacons/STATION`) and absences (`absences/STATION`). A network with beacons or absences is to be
-    /// [started](Self::start).
+    /// times of beacons (`beacons/STATION`), absences (`absences/STATION`) and interferers (`interference/NAME`), and of
+    /// links that fade (`fading`). A network with beacons, absences or interferers is to be [started](Self::start).
     pub fn new(spec: &WlanSpec, upper: U, seed: Seed) -> Result<Wlan<U>, WlanError> {
         spec.check()?;
         let listeners = Listeners::new(spec, seed)?;
         let power = Power::new(spec, listeners.radio.phy.slot(), seed);
+        let pifs = listeners.radio.phy.aifs(1);
         let (mut interfaces, mut first) = (Vec::new(), vec![InterfaceId(0)]);
         for (id, station) in (0..).map(StationId).zip(&spec.stations) {
             let categories = AccessCategory::first(station.queues.len());
@@ -114,6 +122,8 @@ impl<U: UpperLayer> Wlan<U> {
             reports: spec.hops.iter().any(|hop| hop.report.is_some()),
             power,
             absences: Absences::new(spec, seed),
+            examines_signals: spec.signals.is_used(),
+            interferers: Interferers::new(spec, pifs, seed),
         };
         wlan.add_hops(spec, seed)?;
         Ok(wlan)
@@ -352,6 +362,9 @@ impl<U: UpperLayer> Wlan<U> {
         let ending = self.listeners.end::<TAPPED>(place, now, &mut self.tap);
         let Ending { from, kind, .. } = ending;
         self.count_frame(&ending);
+        if self.examines_signals {
+            self.conclude_signals(&ending, now, queue);
+        }
         let frame = self.listeners.macs[from.index()].frame();
         if ending.is_received() && kind == FrameKind::Data {
             let recipient = frame.recipient;
@@ -453,6 +466,7 @@ impl<U: UpperLayer> Wlan<U> {
             Event::End(place) => self.on_end::<false>(place, now, queue),
             Event::Timer(station) => self.on_timer(station, now, queue),
             Event::Beacon(cell) => self.on_beacon_due(cell, queue),
+            Event::Interferer(at) => self.on_interferer(at, queue),
             Event::Sleeper(sleeper) => self.on_sleeper_timer(sleeper, queue),
             Event::Absence(absence) => self.on_absence_timer(absence, queue),
             Event::PassedUp(station) => self.on_passed_up(station, now),

@@ -17,9 +17,10 @@ impl<U: UpperLayer> Wlan<U> {
         if !self.listeners.is_silent() {
             return false;
         }
-        // Taps and sleepers want to know who hears a frame; the upper layer deals with packets at the time that they came.
+        // Taps and sleepers want to know who hears a frame, signals and interferers change while it is on the air; the upper
+        // layer deals with packets at the time that they came.
         let watched = self.tap.is_used() || self.power.is_used() || self.upper.watches_frames();
-        if watched || !self.upper.is_at_rest() {
+        if watched || self.examines_signals || !self.upper.is_at_rest() {
             return false;
         }
         let now = queue.now();

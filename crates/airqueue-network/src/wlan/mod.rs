@@ -36,6 +36,7 @@ mod queues;
 mod rates;
 mod record;
 mod results;
+mod signals;
 mod spec;
 pub mod tap;
 mod upper;
@@ -46,5 +47,9 @@ pub use listeners::snr;
 pub use power::{BeaconCounters, BeaconSpec, PowerSaveSpec, SleepCounters, WakeUp};
 pub use rates::RateControlSpec;
 pub use record::{AirtimeCounters, StationCounters};
+pub use signals::{
+    BurstLaw, Energy, InterfererCounters, InterfererSpec, LinkCounters, LinkSignal, Received,
+    SignalLaw, SignalsSpec, Within,
+};
 pub use spec::{HopSpec, RttReport, StationSpec, WlanError, WlanSpec};
 pub use upper::UpperLayer;

@@ -3,6 +3,7 @@
 use super::engine::Wlan;
 use super::power::{BeaconCounters, SleepCounters};
 use super::record::StationCounters;
+use super::signals::LinkCounters;
 use super::upper::UpperLayer;
 use crate::counters::Occupancy;
 use crate::event::EventQueue;
@@ -47,6 +48,8 @@ impl<U: UpperLayer> Wlan<U> {
         self.stations.fill(StationCounters::default());
         self.power.start_counting(now);
         self.absences.start_counting(now);
+        self.interferers.start_counting(now);
+        self.listeners.start_counting_links();
         self.warm.since = now;
         for (station, mac) in (0..).map(StationId).zip(&self.listeners.macs) {
             self.warm.access[station.index()] = AccessCategory::ALL.map(|ac| mac.counters(ac));
@@ -125,6 +128,11 @@ impl<U: UpperLayer> Wlan<U> {
         });
         let data = |msdu: &&Msdu| matches!(msdu.content, Content::Data | Content::MoreData);
         self.power.kept().chain(following.filter(data).map(|msdu| &msdu.packet))
+    }
+
+    /// The counters of each direction of a link whose signal changes and that packets take.
+    pub fn links(&self) -> impl Iterator<Item = ((StationId, StationId), LinkCounters)> {
+        self.listeners.links_counted()
     }
 
     /// The counters of a station's beacons, if the station sends beacons.

@@ -3,6 +3,7 @@
 use super::absence::AbsenceSpec;
 use super::power::{BeaconSpec, PowerSaveSpec};
 use super::rates::RateControlSpec;
+use super::signals::SignalsSpec;
 use airqueue_core::Span;
 use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
@@ -81,6 +82,8 @@ pub struct WlanSpec {
     pub sleepers: Vec<PowerSaveSpec>,
     /// The stations that scan, or go out of reach now and then.
     pub absences: Vec<AbsenceSpec>,
+    /// Signals that change, and interferers.
+    pub signals: SignalsSpec,
     /// Smallest number of stations that hear and count alike to be simulated together. The value changes only the speed
     /// of the simulation. [`Self::TOGETHER`] is a good choice.
     pub together: usize,
@@ -112,6 +115,8 @@ pub enum WlanError {
     Sleep { station: String, problem: &'static str },
     #[error("absences of station {station}: {problem}")]
     Absence { station: String, problem: &'static str },
+    #[error("signals: {problem}")]
+    Signals { problem: &'static str },
     #[error("hop {hop}: {from} and {to} cannot decode each other's frames")]
     OutOfReach { hop: String, from: String, to: String },
     #[error("a queue of station {station} has packets for more than 65536 stations")]
@@ -155,7 +160,8 @@ impl WlanSpec {
         }
         self.hops.iter().try_for_each(|hop| self.check_hop(hop))?;
         self.check_power()?;
-        self.check_absences()
+        self.check_absences()?;
+        self.signals.check(self)
     }
 
     /// For each station, whether a hop leads from or to the station. Other stations never send, and what they hear has

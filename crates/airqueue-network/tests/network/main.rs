@@ -32,5 +32,6 @@ mod wlan_power_networks;
 mod wlan_properties;
 mod wlan_rates;
 mod wlan_series;
+mod wlan_signals;
 mod wlan_tap;
 mod wlan_txop_by_flows;

@@ -8,10 +8,16 @@ use airqueue_core::keys::Word;
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_network::network::Network;
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::{AbsenceKind, AbsenceSpec, RateControlSpec, WakeUp};
-use airqueue_transport::traffic::{Arrivals, SourceSpec};
+use airqueue_network::wlan::{
+    AbsenceKind, AbsenceSpec, BurstLaw, Energy, InterfererSpec, LinkSignal, RateControlSpec,
+    Received, SignalLaw, SignalsSpec, WakeUp, Within,
+};
+use airqueue_transport::traffic::{Arrivals, Law, SourceSpec};
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
-use airqueue_wifi::medium::{FrameErrors, Level, Place, Propagation, Reach, StationId};
+use airqueue_wifi::medium::{
+    Fading, FastFading, FrameErrors, Level, Link, Place, Propagation, Reach, Shadowing, StationId,
+    Steps,
+};
 use airqueue_wifi::phy::{AccessCategory, Band, Capability, Preamble, Width, dsss, he};
 use airqueue_wifi::rate_control::RateControlName;
 
@@ -232,4 +238,49 @@ fn a_thousand_stations_in_a_grid() {
 fn memory_grows_with_stations_and_not_with_pairs() {
     let [small, large] = [10, 40].map(|side| memory(|| grid(side, 200.0)));
     assert!(large < 20 * small, "16 times the stations: {large} for {small}");
+}
+
+#[test]
+fn signals_that_change_and_interferers() {
+    let stations = 5;
+    let links: Vec<_> = (0..stations)
+        .flat_map(|from| (0..stations).map(move |to| (from, to)))
+        .filter(|(from, to)| from != to)
+        .map(|(from, to)| Link {
+            from: StationId(from),
+            to: StationId(to),
+            level: Level::Decodable,
+            power_w: Some(1e-10),
+        })
+        .collect();
+    let pairs = (0..stations).flat_map(|other| (0..other).map(move |one| (one, other)));
+    let within = |micros| Within { law: Law::Exponential, mean: Span::from_micros(micros) };
+    let energy = Energy { power_w: 1e-12, sensed: true, destroys: false };
+    let interferer = |name: &str, law| InterfererSpec {
+        name: name.to_owned(),
+        law,
+        received: Received::Told(vec![energy; stations as usize]),
+        start: Time::ZERO,
+        stop: Time::MAX,
+    };
+    let signals = SignalsSpec {
+        laws: vec![SignalLaw {
+            fading: Fading {
+                shadowing: Some(Shadowing { deviation_db: 4.0, coherence: Span::from_millis(50) }),
+                fast: Some(FastFading { coherence: Span::from_millis(5), k: 1.0 }),
+            },
+            snr: None,
+        }],
+        links: pairs
+            .map(|(one, other)| LinkSignal { one: StationId(one), other: StationId(other), law: 0 })
+            .collect(),
+        thresholds: None,
+        interferers: vec![
+            interferer("a", BurstLaw::Alternating { on: within(300), off: within(2000) }),
+            interferer("b", BurstLaw::Arriving { busy: within(500), share: Steps::constant(0.2) }),
+        ],
+    };
+    let reach = Reach::from_links(stations as usize, &links).unwrap();
+    let spec = CellSpec { reach, signals, errors: FrameErrors::BySnr, ..uploads(stations - 1) };
+    assert_eq!(in_steady_state(&spec), 0);
 }

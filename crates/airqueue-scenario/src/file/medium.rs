@@ -1,5 +1,6 @@
 //! The keys of the medium.
 
+use super::{FadingTable, ShadowingTable};
 use crate::quantity::{Decibels, Duration, Frequency, Length, Power, Quantity};
 use airqueue_core::keys::Table;
 use airqueue_wifi::medium::Level;
@@ -19,6 +20,15 @@ pub(crate) struct MediumTable {
     pub(crate) thresholds: Option<Table<ThresholdsTable>>,
     /// The pairs of stations that hear each other; stations then have no positions.
     pub(crate) links: Option<Vec<Table<LinkTable>>>,
+    /// All stations decode each other with this signal-to-noise ratio, over noise in 20 MHz; instead of the three keys above.
+    /// `links.snr` sets other ones.
+    pub(crate) snr: Option<Quantity<Decibels>>,
+    /// Slow fading of every link, where powers are known. The default is none.
+    pub(crate) shadowing: Option<Table<ShadowingTable>>,
+    /// Fast fading of every link, where powers are known. The default is none.
+    pub(crate) fading: Option<Table<FadingTable>>,
+    /// Least power of interference for which a station finds the medium busy. The default is `-62 dBm`.
+    pub(crate) energy_detection: Option<Quantity<Power>>,
     /// Noise power at every receiver, where powers are known. The default is thermal noise raised by `noise_figure`.
     pub(crate) noise: Option<Quantity<Power>>,
     /// Noise figure of receivers, above thermal noise (290 K, 22 MHz for 802.11b, else 20 MHz). The default is `7 dB`.

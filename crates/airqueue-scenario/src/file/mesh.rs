@@ -1,6 +1,8 @@
 //! The keys of meshes.
 
-use crate::quantity::FrameRate;
+use super::{FadingTable, RateTraceTable, ShadowingTable, SnrTraceTable};
+use crate::quantity::{Decibels, FrameRate, Quantity};
+use airqueue_core::keys::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,5 +44,17 @@ pub(crate) struct RadioLinkTable {
     /// stands for all links within the group. The last table about a link applies.
     pub(crate) between: [String; 2],
     /// Rate of the data frames between them, in both directions; it overrides the rates of the stations.
-    pub(crate) rate: FrameRate,
+    pub(crate) rate: Option<FrameRate>,
+    /// The recorded rate of the data frames between them, in both directions. Packets that the MAC holds keep the rate with
+    /// which they were dequeued.
+    pub(crate) rate_trace: Option<Table<RateTraceTable>>,
+    /// The signal-to-noise ratio in both directions: the received power over `medium.noise`, which is that of 20 MHz. The
+    /// default follows from the medium.
+    pub(crate) snr: Option<Quantity<Decibels>>,
+    /// The recorded signal-to-noise ratio, instead.
+    pub(crate) snr_trace: Option<Table<SnrTraceTable>>,
+    /// Slow fading. The default is that of the medium.
+    pub(crate) shadowing: Option<Table<ShadowingTable>>,
+    /// Fast fading. The default is that of the medium.
+    pub(crate) fading: Option<Table<FadingTable>>,
 }

@@ -9,8 +9,10 @@ mod dscp;
 mod mac;
 mod medium;
 mod mesh;
+mod neighbours;
 mod phy;
 mod power;
+mod signals;
 mod traffic;
 
 pub(super) use absences::*;
@@ -20,8 +22,10 @@ use dscp::Dscp;
 pub(super) use mac::*;
 pub(super) use medium::*;
 pub(super) use mesh::*;
+pub(super) use neighbours::*;
 pub(super) use phy::*;
 pub(super) use power::*;
+pub(super) use signals::*;
 pub(super) use traffic::*;
 
 use super::devices::DeviceName;
@@ -72,6 +76,12 @@ pub(super) struct File {
     /// Settings of the links between stations.
     #[serde(default)]
     pub(super) links: Vec<Table<RadioLinkTable>>,
+    /// Sources of energy that is no frame: microwave ovens, hopping radios, a channel that others keep busy.
+    #[serde(default)]
+    pub(super) interference: Vec<Table<InterferenceTable>>,
+    /// Other cells on the channel, with traffic of their own.
+    #[serde(default)]
+    pub(super) neighbours: Vec<Table<NeighboursTable>>,
     /// Computes the routes of flows over the air. By default stations send to each other directly, or by the relays of
     /// `flows.via`.
     pub(super) routing: Option<Table<RoutingTable>>,

@@ -1,6 +1,7 @@
 //! Quantities of scenarios: the quantities of [`airqueue_core::quantity`], and those specific to 802.11.
 
 mod frame_rate;
+mod speed;
 mod txop;
 
 pub(super) use airqueue_core::quantity::{
@@ -8,6 +9,7 @@ pub(super) use airqueue_core::quantity::{
     Rate, Size,
 };
 pub(super) use frame_rate::FrameRate;
+pub(super) use speed::Speed;
 pub(super) use txop::TxopLimit;
 
 // The medium accepts every length that can be read.

@@ -128,6 +128,15 @@ impl Mac {
         stops
     }
 
+    /// Energy that is no frame makes the medium busy from now on, as [`Self::on_sensed_begin`]; it ends as a frame does.
+    pub fn on_energy_begin(&mut self, now: Time, radio: &Radio) -> bool {
+        let stops = self.view.begin_energy(now, radio);
+        if stops {
+            self.freeze(self.view.noticed, radio);
+        }
+        stops
+    }
+
     /// Such a frame ends; its outcome is reported afterwards. True if no frame is left on the air: [`Self::settle`] is
     /// due after the outcome has been reported.
     #[inline]

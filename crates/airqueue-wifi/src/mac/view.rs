@@ -135,14 +135,20 @@ impl View {
     /// A frame that makes the medium busy begins. True if counters are to be frozen at `noticed`.
     #[inline]
     pub(super) fn begin_sensing(&mut self, now: Time, radio: &Radio) -> bool {
+        if self.nav_if_confirmed > self.nav_until {
+            self.confirm_nav(now);
+        }
+        self.begin_energy(now, radio)
+    }
+
+    /// As above, for energy that is no frame and so does not follow an RTS.
+    #[inline]
+    pub(super) fn begin_energy(&mut self, now: Time, radio: &Radio) -> bool {
         if self.sensed == 0 {
             self.noticed = now + radio.rules.sense_delay;
             self.begin_busy(now);
         }
         self.sensed += 1;
-        if self.nav_if_confirmed > self.nav_until {
-            self.confirm_nav(now);
-        }
         // A counter that ends before the frame is noticed has ended.
         !self.frozen && self.grant > self.noticed
     }

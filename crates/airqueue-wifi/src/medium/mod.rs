@@ -9,6 +9,8 @@
 //!   the outcome of each frame under the [`Capture`] rule.
 //! * [`FrameErrors`] gives the probability that a frame that survived is lost to bit errors.
 //!
+//! [`Fading`] says how the gain of a link changes with time, and [`Steps`] are values that were recorded over time.
+//!
 //! # How an engine drives it
 //!
 //! ```
@@ -44,18 +46,22 @@
 
 mod capture;
 mod error;
+mod fading;
 mod frame_errors;
 mod grid;
 mod propagation;
 mod reach;
 mod reception;
+mod steps;
 
 pub use capture::{Air, Capture, End, FrameId, RxOutcome};
 pub use error::MediumError;
+pub use fading::{Fading, FadingLink, FastFading, Shadowing, coherence_of_speed};
 pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise_w};
 pub use propagation::{PathLoss, Propagation, Thresholds};
 pub use reach::{Level, Link, Place, Reach, ReachEntry, Signal};
 pub use reception::Reception;
+pub use steps::Steps;
 
 airqueue_core::ids! {
     /// A station of the network: an index, from 0 and without gaps.

@@ -75,6 +75,17 @@ impl Thresholds {
         interference_w: 1.559e-11,
     };
 
+    /// What a listener can do with a frame of this power; `None`: nothing.
+    pub fn level(&self, power_w: f64) -> Option<Level> {
+        if power_w >= self.reception_w {
+            Some(Level::Decodable)
+        } else if power_w >= self.carrier_sense_w {
+            Some(Level::Sensed)
+        } else {
+            (power_w >= self.interference_w).then_some(Level::Interference)
+        }
+    }
+
     fn check(&self) -> Result<(), MediumError> {
         positive("the reception threshold in W", self.reception_w)?;
         positive("the carrier-sense threshold in W", self.carrier_sense_w)?;
@@ -135,15 +146,7 @@ impl Propagation {
             }
             Propagation::Loss { path_loss, thresholds } => {
                 let power_w = path_loss.received_w(transmit_w, distance_m);
-                let level = if power_w >= thresholds.reception_w {
-                    Level::Decodable
-                } else if power_w >= thresholds.carrier_sense_w {
-                    Level::Sensed
-                } else if power_w >= thresholds.interference_w {
-                    Level::Interference
-                } else {
-                    return None;
-                };
+                let level = thresholds.level(power_w)?;
                 Some(Signal { power_w, level })
             }
         }

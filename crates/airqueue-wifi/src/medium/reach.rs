@@ -193,6 +193,16 @@ impl Reach {
         Some(Reach::from_places(&places, propagation))
     }
 
+    /// The power that arrives at a station from a transmitter at a place that is none of the stations; `None`: the table
+    /// has no powers by places.
+    pub fn power_from(&self, transmitter: &Place, to: StationId) -> Option<f64> {
+        let (places, propagation) = &**self.origin.as_ref()?;
+        let Propagation::Loss { path_loss, .. } = propagation else { return None };
+        let to = places.get(to.index())?;
+        let (dx, dy) = (to.x_m - transmitter.x_m, to.y_m - transmitter.y_m);
+        Some(path_loss.received_w(transmitter.transmit_w, (dx * dx + dy * dy).sqrt()))
+    }
+
     /// Number of stations.
     pub fn stations(&self) -> usize {
         self.table.offsets.len() - 1

@@ -66,19 +66,30 @@ impl BitErrors {
         interference_w: f64,
         signal: impl FnOnce() -> Signal,
     ) -> f64 {
-        let rate = rate.as_usize();
-        let (modulation, mcs) = self.modulations[rate];
         if self.errors != FrameErrors::BySnr {
+            let (modulation, _) = self.modulations[rate.as_usize()];
             return self.errors.loss(modulation, 0.0, bytes);
         }
-        let power_w = signal().power_w;
+        FrameErrors::loss_of(self.hazard(rate, interference_w, signal().power_w), bytes)
+    }
+
+    /// Whether losses depend on the signal-to-noise ratio.
+    pub(super) fn are_by_snr(&self) -> bool {
+        self.errors == FrameErrors::BySnr
+    }
+
+    /// The hazard of a bit ([`Modulation::bit_hazard`]) at a received power, where errors are by signal-to-noise ratio.
+    #[inline]
+    pub(super) fn hazard(&mut self, rate: RateIndex, interference_w: f64, power_w: f64) -> f64 {
+        let rate = rate.as_usize();
+        let (modulation, mcs) = self.modulations[rate];
         let snr = snr(mcs, power_w, self.noise_w, interference_w);
         let place = (snr.to_bits() ^ (rate as u64) << 52).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let known = &mut self.known[(place >> 52) as usize];
         if known.snr != snr || known.rate != rate {
             *known = Known { snr, rate, hazard: modulation.bit_hazard(snr) };
         }
-        FrameErrors::loss_of(known.hazard, bytes)
+        known.hazard
     }
 
     /// Draws whether a loss of this probability happens at a station's reception.

@@ -5,11 +5,12 @@ use super::hearing::OnAirNow;
 use super::on_air::FrameOnAir;
 use super::pairs::PairEnd;
 use super::rx_end::{Ending, RxEnd, RxEnds};
-use super::tables::Alone;
+use super::tables::{Alone, Listener};
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
 use airqueue_wifi::mac::{Frame, FrameKind, Reaction, Scoreboard};
 use airqueue_wifi::medium::{End, StationId};
+use std::ops::Range;
 
 /// The outcomes of a frame at the members of a group.
 enum Ends {
@@ -22,9 +23,21 @@ enum Ends {
 }
 
 impl Listeners {
+    /// The outcome at a listener of a frame on the air, or of one that ends, if it meets no other.
+    #[inline]
+    pub(super) fn alone(&self, listener: Listener, place: u32) -> Alone {
+        match &self.varying {
+            Some(varying) => varying.heard(place, listener.station()).alone,
+            None => listener.alone,
+        }
+    }
+
     /// A frame begins at the listeners that are on their own.
     #[inline]
     pub(super) fn begin_at_apart(&mut self, from: StationId, place: u32, now: Time) {
+        if self.varying.is_some() {
+            return self.begin_varied(from, place, now);
+        }
         let (single, many) = self.listeners.now().of(from);
         for at in single {
             let listener = self.listeners.now().at(at);
@@ -41,9 +54,21 @@ impl Listeners {
         }
     }
 
+    #[inline(never)]
+    fn begin_varied(&mut self, from: StationId, place: u32, now: Time) {
+        for at in self.listeners.now().of(from).0 {
+            let listener = self.listeners.now().at(at);
+            self.begin_at(listener.station(), self.alone(listener, place), place, now);
+        }
+    }
+
     #[inline(always)]
     fn begin_at(&mut self, station: StationId, alone: Alone, place: u32, now: Time) {
-        let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
+        let on = OnAirNow {
+            listeners: &self.listeners,
+            on_air_frames: &self.on_air_frames,
+            varying: self.varying.as_deref(),
+        };
         self.hearing.begin(station, place, now, &on);
         let mac = &mut self.macs[station.index()];
         if alone.is_sensed() && mac.on_sensed_begin(now, &self.radio) {
@@ -63,7 +88,11 @@ impl Listeners {
         let pairs = self.may_pair(group, class, place);
         let members = self.classes.groups[group].members();
         let trackers = if self.classes.all[class].uniform { &members[..1] } else { members };
-        let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
+        let on = OnAirNow {
+            listeners: &self.listeners,
+            on_air_frames: &self.on_air_frames,
+            varying: self.varying.as_deref(),
+        };
         self.hearing.begin_at_group(group, trackers, pairs, place, &on);
         if !alone.is_sensed() {
             return;
@@ -84,7 +113,7 @@ impl Listeners {
             self.macs[from.index()].frame().mpdus == 1
         };
         !self.classes.all[class].uniform
-            && !self.errors.happen()
+            && !self.examines
             && self
                 .hearing
                 .lone_at_group(group)
@@ -139,9 +168,13 @@ impl Listeners {
             version,
         };
         let (single, classes) = self.listeners.for_frame(version).of(from);
-        for at in single {
-            let listener = self.listeners.for_frame(version).at(at);
-            self.end_at::<TAPPED>(listener.station(), listener.alone, &mut ending, tap);
+        if self.varying.is_some() {
+            self.end_varied::<TAPPED>(single, &mut ending, tap);
+        } else {
+            for at in single {
+                let listener = self.listeners.for_frame(version).at(at);
+                self.end_at::<TAPPED>(listener.station(), listener.alone, &mut ending, tap);
+            }
         }
         for listener in self
             .listeners
@@ -149,7 +182,7 @@ impl Listeners {
             .watchers(from)
             .map(|at| self.listeners.for_frame(version).at(at))
         {
-            if listener.alone.is_sensed() {
+            if self.alone(listener, place).is_sensed() {
                 self.macs[listener.station().index()].watch_end(now);
             }
         }
@@ -159,6 +192,20 @@ impl Listeners {
         // In an order that does not depend on the membership of groups.
         self.touched.sort_unstable();
         ending
+    }
+
+    #[inline(never)]
+    fn end_varied<const TAPPED: bool>(
+        &mut self,
+        single: Range<usize>,
+        ending: &mut Ending,
+        tap: &mut Socket,
+    ) {
+        for at in single {
+            let listener = self.listeners.for_frame(ending.version).at(at);
+            let alone = self.alone(listener, ending.place);
+            self.end_at::<TAPPED>(listener.station(), alone, ending, tap);
+        }
     }
 
     fn end_at_class<const TAPPED: bool>(
@@ -190,7 +237,7 @@ impl Listeners {
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
-        let plain = !TAPPED && station != ending.to && !self.errors.happen();
+        let plain = !TAPPED && station != ending.to && !self.examines;
         if plain && self.hearing.end_alone(station, ending.place) {
             let end = alone.end();
             self.react(station, alone, RxEnd::to_others(&end, end.outcome.decoded()), ending);
@@ -219,7 +266,7 @@ impl Listeners {
     /// Whether the effect of a frame on a station follows from what overlapping frames left of the frame.
     #[inline(always)]
     fn is_plain(&self, station: StationId, ending: &Ending) -> bool {
-        station != ending.to && ending.mpdus == 1 && !self.errors.happen()
+        station != ending.to && ending.mpdus == 1 && !self.examines
     }
 
     #[inline(always)]

@@ -8,6 +8,7 @@ use super::classes::NONE;
 use super::on_air::FramesOnAir;
 use super::pairs::{Pair, PairEnd, PairJudge};
 use super::tables::{Alone, Tables};
+use super::varying::Varying;
 use airqueue_core::Time;
 use airqueue_wifi::medium::{Air, End, FrameId, Reception, Signal, StationId};
 
@@ -26,6 +27,21 @@ struct ReceiverState {
 pub(super) struct OnAirNow<'a> {
     pub(super) listeners: &'a Tables,
     pub(super) on_air_frames: &'a FramesOnAir,
+    /// How frames are heard, where signals change.
+    pub(super) varying: Option<&'a Varying>,
+}
+
+impl OnAirNow<'_> {
+    /// How a listener hears a frame on the air.
+    fn signal(&self, place: u32, station: StationId) -> Signal {
+        match self.varying {
+            Some(varying) => varying.heard(place, station).signal,
+            None => {
+                let on_air = self.on_air_frames.at(place);
+                self.listeners.for_frame(on_air.version).signal(on_air.from, station)
+            }
+        }
+    }
 }
 
 /// The frames that each listener hears at present.
@@ -90,7 +106,7 @@ impl Hearing {
     #[inline(always)]
     fn track(&mut self, station: StationId, place: u32, on: &OnAirNow) {
         let on_air = on.on_air_frames.at(place);
-        let signal = on.listeners.for_frame(on_air.version).signal(on_air.from, station);
+        let signal = on.signal(place, station);
         self.receptions[station.index()].on_begin(on_air.id, on_air.air, signal);
     }
 
@@ -304,8 +320,8 @@ impl Hearing {
         if self.receivers[station.index()].lone == NONE {
             return reception.receiving(now);
         }
-        let on_air = on.on_air_frames.at(self.receivers[station.index()].lone);
-        let signal = on.listeners.for_frame(on_air.version).signal(on_air.from, station);
-        reception.may_decode(on_air.air.begins, signal, now)
+        let lone = self.receivers[station.index()].lone;
+        let begins = on.on_air_frames.at(lone).air.begins;
+        reception.may_decode(begins, on.signal(lone, station), now)
     }
 }

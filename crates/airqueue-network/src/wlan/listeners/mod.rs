@@ -16,6 +16,7 @@
 mod bit_errors;
 mod classes;
 mod ends;
+mod energy;
 pub mod grants;
 mod hearing;
 mod joining;
@@ -25,6 +26,7 @@ mod parts;
 mod pass;
 mod rx_end;
 mod tables;
+mod varying;
 
 pub use bit_errors::snr;
 pub(super) use rx_end::Ending;
@@ -32,15 +34,17 @@ pub(super) use rx_end::Ending;
 use super::spec::{WlanError, WlanSpec};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_wifi::mac::{Mac, Radio};
-use airqueue_wifi::medium::{Air, Reach, Reception, StationId};
+use airqueue_wifi::medium::{Air, FrameErrors, Reach, Reception, StationId};
 use airqueue_wifi::phy::AccessCategory;
 use bit_errors::BitErrors;
 use classes::HearingClasses;
+use energy::EnergyOnAir;
 use grants::Grants;
 use hearing::{Hearing, OnAirNow};
 use on_air::FramesOnAir;
 use rx_end::RxEnds;
 use tables::{Alone, ListenerTable, Tables};
+use varying::Varying;
 
 /// What takes a station out of reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +76,11 @@ pub(super) struct Listeners {
     hearing: Hearing,
     classes: HearingClasses,
     errors: BitErrors,
+    /// Whether each end of a frame is to be examined: noise or energy may destroy frames.
+    examines: bool,
+    energy: EnergyOnAir,
+    /// The links whose signals change, if there are any.
+    varying: Option<Box<Varying>>,
     on_air_frames: FramesOnAir,
     /// The grants of the stations, then of the groups.
     grants: Grants,
@@ -109,11 +118,20 @@ impl Listeners {
                 .collect::<Result<Vec<_>, _>>()?,
         };
         let errors = spec.reach.frame_errors(spec.errors)?;
+        let energy = EnergyOnAir::new(spec, &radio);
+        let varying = (!spec.signals.links.is_empty()).then(|| Box::new(Varying::new(spec, seed)));
         let alone = Alone::of_links(&spec.reach, &receptions);
-        let classes = HearingClasses::new(spec, &alone, &macs);
+        // Energy and signals differ from station to station.
+        let classes = match spec.signals.is_used() {
+            true => HearingClasses::none(stations),
+            false => HearingClasses::new(spec, &alone, &macs),
+        };
         let groups = classes.groups.len();
         let takes_part = spec.takes_part();
         Ok(Listeners {
+            examines: errors != FrameErrors::None || energy.is_used(),
+            energy,
+            varying,
             errors: BitErrors::new(errors, spec.noise_w, &radio.phy, stations, seed),
             listeners: Tables::new(ListenerTable::new(
                 spec.reach.clone(),
@@ -150,7 +168,11 @@ impl Listeners {
         let on_air = self.on_air_frames.all().into_iter();
         let watched_frames: Vec<_> = on_air.map(|place| (place, watched(self, place))).collect();
         if self.listeners.let_all_listen() {
-            let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
+            let on = OnAirNow {
+                listeners: &self.listeners,
+                on_air_frames: &self.on_air_frames,
+                varying: self.varying.as_deref(),
+            };
             for (place, watchers) in watched_frames {
                 let version = self.on_air_frames.at(place).version;
                 for listener in watchers.map(|at| self.listeners.for_frame(version).at(at)) {
@@ -198,7 +220,11 @@ impl Listeners {
     /// Whether the receiver of a station on its own is busy with a frame that the receiver may still decode.
     #[inline]
     pub(super) fn is_receiving(&mut self, station: StationId, now: Time) -> bool {
-        let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
+        let on = OnAirNow {
+            listeners: &self.listeners,
+            on_air_frames: &self.on_air_frames,
+            varying: self.varying.as_deref(),
+        };
         self.hearing.receiving(station, now, &on)
     }
 
@@ -224,13 +250,26 @@ impl Listeners {
         let lasts = self.radio.phy.airtime(frame.rate, frame.bytes);
         let air = Air { begins: now, ends: now + lasts };
         let place = self.on_air_frames.begin(from, air, self.listeners.version());
-        let on = OnAirNow { listeners: &self.listeners, on_air_frames: &self.on_air_frames };
+        if let Some(varying) = &mut self.varying {
+            varying.begin(
+                place,
+                from,
+                self.listeners.now().reach(),
+                self.hearing.receptions(),
+                now,
+            );
+        }
+        let on = OnAirNow {
+            listeners: &self.listeners,
+            on_air_frames: &self.on_air_frames,
+            varying: self.varying.as_deref(),
+        };
         self.hearing.transmit(from, air, &on);
         self.macs[from.index()].on_transmit(now);
         self.settle(from, now);
         self.begin_at_apart(from, place, now);
         for listener in self.listeners.now().watchers(from).map(|at| self.listeners.now().at(at)) {
-            if listener.alone.is_sensed() {
+            if self.alone(listener, place).is_sensed() {
                 self.macs[listener.station().index()].watch_begin(now);
             }
         }
@@ -253,6 +292,7 @@ impl Listeners {
     pub(super) fn move_station(&mut self, station: StationId, x_m: f64, y_m: f64) {
         let reach = self.listeners.now().reach().moved(station, x_m, y_m);
         let reach = reach.expect("stations have positions").expect("the position is valid");
+        self.energy.move_to(&reach);
         self.simulate_one_by_one(reach);
     }
 

@@ -149,7 +149,7 @@ impl Listeners {
             self.macs[station.index()].on_sensed_begin(ending.begins, &self.radio);
         }
         let end = alone.end();
-        let rx_end = if station == ending.to || self.errors.happen() {
+        let rx_end = if station == ending.to || self.examines {
             self.rx_end::<false>(station, station, &end, ending, tap)
         } else {
             RxEnd::to_others(&end, end.outcome.decoded())

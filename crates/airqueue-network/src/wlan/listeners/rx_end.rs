@@ -2,11 +2,12 @@
 
 use super::Listeners;
 use super::bit_errors::BitErrors;
+use super::energy::Part;
 use super::parts::Parts;
 use crate::wlan::tap::{FrameReception, Socket};
 use airqueue_core::{Span, Time};
 use airqueue_wifi::mac::{Frame, FrameKind, Msdu, Overheard};
-use airqueue_wifi::medium::{End, FrameId, RxOutcome, StationId};
+use airqueue_wifi::medium::{Air, End, FrameId, RxOutcome, Signal, StationId};
 use airqueue_wifi::phy::frames::DELIMITER_BYTES;
 use std::mem::discriminant;
 
@@ -139,7 +140,10 @@ impl Listeners {
         if !end.outcome.decoded() {
             return false;
         }
-        let lost = self.errors.happen() && self.is_lost(station, end, ending);
+        let lost = match self.energy.is_used() {
+            true => self.is_lost_beside_energy(station, end, ending),
+            false => self.errors.happen() && self.is_lost(station, end, ending),
+        };
         if lost || station != ending.to || ending.kind != FrameKind::Data {
             return !lost;
         }
@@ -151,10 +155,13 @@ impl Listeners {
     }
 
     /// Whether noise destroys a frame of one MPDU at a station.
-    fn is_lost(&mut self, station: StationId, end: &End, ending: &Ending) -> bool {
+    pub(super) fn is_lost(&mut self, station: StationId, end: &End, ending: &Ending) -> bool {
         let frame = self.macs[ending.from.index()].frame();
-        let table = self.listeners.for_frame(ending.version);
-        let signal = || table.signal(frame.from, station);
+        let (table, varying) = (self.listeners.for_frame(ending.version), &self.varying);
+        let signal = || match varying {
+            Some(varying) => varying.heard(ending.place, station).signal,
+            None => table.signal(frame.from, station),
+        };
         let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
         self.errors.strikes(station, loss)
     }
@@ -168,12 +175,13 @@ impl Listeners {
         end: &End,
         ending: &Ending,
     ) -> bool {
-        if !self.is_found(tracker, end, ending) {
+        if !self.is_found(tracker, end, ending) || self.is_preamble_lost(station, ending) {
             return false;
         }
+        let signal = self.signal(ending, station);
         let (frame, noisy) = (*self.macs[ending.from.index()].frame(), self.errors.happen());
-        let Listeners { listeners, errors, hearing, macs, radio, .. } = self;
-        let signal = listeners.for_frame(ending.version).signal(frame.from, station);
+        let Listeners { errors, hearing, macs, radio, energy, .. } = self;
+        let beside_energy = energy.meets(station, Air { begins: ending.begins, ends: ending.now });
         let parts = Parts::of(&frame, ending.begins, ending.now, &radio.phy);
         // The probability that an MPDU, after its delimiter, is lost.
         let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
@@ -182,6 +190,11 @@ impl Listeners {
                 false => Some(end.interference_w),
             };
             match beside {
+                Some(beside_w) if beside_energy => {
+                    let part =
+                        Part { air: parts.bytes(from, to), bytes: to - from, rate: frame.rate };
+                    energy.loss(errors, station, &part, beside_w, signal)
+                }
                 Some(beside_w) if noisy => errors.loss(frame.rate, to - from, beside_w, || signal),
                 Some(_) => 0.0,
                 None => 1.0,
@@ -213,6 +226,14 @@ impl Listeners {
         receiver.receive_ampdu(frame.recipient, mpdus)
     }
 
+    /// How a station hears a frame that ends.
+    pub(super) fn signal(&self, ending: &Ending, station: StationId) -> Signal {
+        match &self.varying {
+            Some(varying) => varying.heard(ending.place, station).signal,
+            None => self.listeners.for_frame(ending.version).signal(ending.from, station),
+        }
+    }
+
     /// Whether overlapping frames left a station the beginning of a frame, without which the station decodes nothing of
     /// the frame.
     #[inline]
@@ -221,7 +242,7 @@ impl Listeners {
             return end.outcome.decoded();
         }
         let frame = self.macs[ending.from.index()].frame();
-        let signal = self.listeners.for_frame(ending.version).signal(frame.from, tracker);
+        let signal = self.signal(ending, tracker);
         let parts = Parts::of(frame, ending.begins, ending.now, &self.radio.phy);
         self.hearing.beside(tracker, parts.preamble(), signal).is_some()
     }

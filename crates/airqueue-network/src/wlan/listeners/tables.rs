@@ -53,8 +53,10 @@ impl Alone {
     const ENGAGED: u8 = 4;
     /// The outcome of a station's frames right beside the station.
     pub(super) const NEARBY: Alone = Alone(Alone::SENSED | Alone::DECODED | Alone::ENGAGED);
+    /// The outcome of a frame that is not noticed.
+    pub(super) const UNHEARD: Alone = Alone(0);
 
-    fn new(signal: Signal, reception: &Reception) -> Alone {
+    pub(super) fn new(signal: Signal, reception: &Reception) -> Alone {
         let end = reception.alone(signal);
         let bit = |is: bool, bit: u8| if is { bit } else { 0 };
         let decoded = bit(end.outcome.decoded(), Alone::DECODED);

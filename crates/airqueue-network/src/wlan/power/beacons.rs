@@ -13,8 +13,9 @@ use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
 impl<U: UpperLayer> Wlan<U> {
-    /// Schedules the first beacons and absences. To be called once, at time zero.
+    /// Schedules the first beacons, absences and bursts of interferers. To be called once, at time zero.
     pub fn start(&mut self, queue: &mut EventQueue<U::Event>) {
+        self.start_interferers(queue);
         for (at, cell) in (0..).zip(&self.power.cells) {
             queue.schedule(cell.next, INPUT, Event::Beacon(at).into());
         }

@@ -8,7 +8,7 @@ use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::{Network, OfferedPacket};
 use airqueue_network::run_loop::Simulation;
-use airqueue_network::wlan::{RateControlSpec, RttReport, StationSpec};
+use airqueue_network::wlan::{RateControlSpec, RttReport, SignalsSpec, StationSpec};
 use airqueue_qdisc::{
     AckFilter, AdaptiveParams, CakeParams, CodelParams, Discipline, DisciplineName, DropFrom,
     DropTailParams, DrrParams, FqCodelParams, Isolation, Mac80211Params, PieParams, QueuePer,
@@ -366,6 +366,7 @@ fn assemble(
         beacons,
         sleepers,
         absences: Vec::new(),
+        signals: SignalsSpec::default(),
         warm_up,
         together,
     }

@@ -1,0 +1,43 @@
+"""A sweep warns once of points whose queues drop TCP's acknowledgements."""
+
+import json
+
+from here import Here
+
+from airqueue.simulate import Scenario
+from airqueue.sweep import Sweep
+
+DOWNLOADS = {
+    "duration": "4 s",
+    "warm_up": "1 s",
+    "phy": {"standard": "802.11g"},
+    "stations": [{"name": "ap", "queue": "pfifo:500"}, {"name": "phone"}],
+    "flows": [{"name": f"down{n}", "from": "ap", "to": "phone", "source": "tcp"} for n in range(8)]
+    + [{"name": "up", "from": "phone", "to": "ap"}],
+}
+LIMIT = "stations.phone.queue"
+
+
+def swept(tmp_path, *queues):
+    parameters = {LIMIT: list(queues)}
+    described = {
+        "scenario": DOWNLOADS,
+        "parameters": parameters,
+        "replications": {"least": 1, "most": 1},
+    }
+    return Sweep(described).run(tmp_path, Here())
+
+
+def test_the_worst_point_is_named_in_the_words_of_a_simulation(tmp_path):
+    results = swept(tmp_path, "pfifo:500", "pfifo:4", "pfifo:2")
+    (warning,) = results.warnings
+    alone = Scenario(DOWNLOADS).changed({LIMIT: "pfifo:2"}).simulate(replications=1)
+    (of_simulation,) = alone.warnings
+    where = f" at point 2 ({LIMIT}=pfifo:2), and likewise at 1 more point"
+    assert warning.replace(where, "") == of_simulation
+    assert where in warning
+    assert json.loads(results.to_text())["warnings"] == [warning]
+
+
+def test_points_with_room_are_not_warned_of(tmp_path):
+    assert swept(tmp_path, "pfifo:500", "pfifo:400").warnings == ()
