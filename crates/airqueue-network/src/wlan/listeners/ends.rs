@@ -145,28 +145,10 @@ impl Listeners {
         now: Time,
         tap: &mut Socket,
     ) -> Ending {
-        let &FrameOnAir { id, from, air, version } = self.on_air_frames.at(place);
-        self.macs[from.index()].on_transmitted(now, &self.radio);
-        let frame = self.macs[from.index()].frame();
-        let &Frame { kind, to, mpdus, .. } = frame;
-        let overheard = self.radio.overheard(frame, now);
+        let on_air = *self.on_air_frames.at(place);
+        let mut ending = self.conclude(on_air, place, now);
         self.on_air_frames.end(place);
-        let (begins, time) = (air.begins, air.ends - air.begins);
-        let at_receiver = None;
-        let mut ending = Ending {
-            place,
-            id,
-            from,
-            to,
-            kind,
-            mpdus,
-            begins,
-            now,
-            time,
-            overheard,
-            at_receiver,
-            version,
-        };
+        let FrameOnAir { from, version, .. } = on_air;
         let (single, classes) = self.listeners.for_frame(version).of(from);
         if self.varying.is_some() {
             self.end_varied::<TAPPED>(single, &mut ending, tap);
@@ -192,6 +174,29 @@ impl Listeners {
         // In an order that does not depend on the membership of groups.
         self.touched.sort_unstable();
         ending
+    }
+
+    /// The sender of a frame, which is or was on the air at `place`, is done with the frame now.
+    #[inline]
+    pub(super) fn conclude(&mut self, on_air: FrameOnAir, place: u32, now: Time) -> Ending {
+        let FrameOnAir { id, from, air, version } = on_air;
+        self.macs[from.index()].on_transmitted(now, &self.radio);
+        let frame = self.macs[from.index()].frame();
+        let &Frame { kind, to, mpdus, .. } = frame;
+        Ending {
+            place,
+            id,
+            from,
+            to,
+            kind,
+            mpdus,
+            begins: air.begins,
+            now,
+            time: air.ends - air.begins,
+            overheard: self.radio.overheard(frame, now),
+            at_receiver: None,
+            version,
+        }
     }
 
     #[inline(never)]

@@ -3,11 +3,11 @@
 //! The receivers need not be told of such a frame: its outcome depends on its signal alone, and is known.
 
 use super::Listeners;
+use super::on_air::FrameOnAir;
 use super::rx_end::{Ending, RxEnd};
 use super::tables::Alone;
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
-use airqueue_wifi::mac::Frame;
 use airqueue_wifi::medium::{Air, FrameId, StationId};
 
 impl Listeners {
@@ -83,27 +83,13 @@ impl Listeners {
         ends: Time,
         tap: &mut Socket,
     ) -> Ending {
-        self.hearing.transmit_alone(from, Air { begins, ends });
+        let air = Air { begins, ends };
+        self.hearing.transmit_alone(from, air);
         self.macs[from.index()].on_transmit(begins);
         self.settle(from, begins);
-        self.macs[from.index()].on_transmitted(ends, &self.radio);
-        let frame = self.macs[from.index()].frame();
-        let &Frame { kind, to, mpdus, .. } = frame;
-        let mut ending = Ending {
-            // On the air with nobody to look for it.
-            place: u32::MAX,
-            id: FrameId(u64::MAX),
-            from,
-            to,
-            kind,
-            mpdus,
-            begins,
-            now: ends,
-            time: ends - begins,
-            overheard: self.radio.overheard(frame, ends),
-            at_receiver: None,
-            version: self.listeners.version(),
-        };
+        // On the air with nobody to look for it.
+        let (id, version) = (FrameId(u64::MAX), self.listeners.version());
+        let mut ending = self.conclude(FrameOnAir { id, from, air, version }, u32::MAX, ends);
         let (single, classes) = self.listeners.now().of(from);
         for at in single {
             let listener = self.listeners.now().at(at);
