@@ -37,6 +37,8 @@ pub struct EventQueue<E> {
     /// When the closing event happens; [`Time::MAX`]: never.
     closing_at: Time,
     closing: Option<E>,
+    /// No event after this time is taken out at present.
+    limit: Time,
 }
 
 /// The sort key of pending events.
@@ -94,6 +96,7 @@ impl<E> EventQueue<E> {
             free: NONE,
             closing_at: Time::MAX,
             closing: None,
+            limit: Time::ZERO,
         }
     }
 
@@ -186,6 +189,7 @@ impl<E> EventQueue<E> {
     /// Takes out the next event if it happens at or before `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Time) -> Option<(Time, E)> {
+        self.limit = limit;
         let first = self.event_list.first().map_or(Time::MAX, |entry| entry.key.at);
         if first.min(self.closing_at) > limit {
             return None;
@@ -215,6 +219,21 @@ impl<E> EventQueue<E> {
         assert!(at >= self.now, "the clock cannot go back from {} to {at}", self.now);
         assert!(self.next_at().is_none_or(|next| next >= at), "an event lies before {at}");
         self.now = at;
+    }
+
+    /// Whether no event but the closing event is pending up to and including `at`, and events at `at` are asked for: the
+    /// handler of an event may then [`Self::pass_to`] this time.
+    #[inline]
+    pub fn is_free_until(&self, at: Time) -> bool {
+        at <= self.limit && self.event_list.first().is_none_or(|entry| entry.key.at > at)
+    }
+
+    /// Advances the present to `at` within the handler of an event. The closing event has to be set anew.
+    #[inline]
+    pub fn pass_to(&mut self, at: Time) {
+        debug_assert!(at >= self.now && self.is_free_until(at), "an event lies before {at}");
+        self.now = at;
+        self.closing_at = Time::MAX;
     }
 
     fn next_key(&mut self, at: Time, phase: Phase) -> Key {

@@ -60,6 +60,12 @@ impl Succession {
         former.map_or(&self.present, |(queue, _)| queue).next_wakeup(now)
     }
 
+    /// Packets that wait in all of these queues.
+    #[inline]
+    pub(crate) fn packets(&self) -> u64 {
+        if self.former.is_empty() { self.present.len_packets() as u64 } else { self.waiting().0 }
+    }
+
     /// Packets and bytes that wait in all of these queues.
     pub(crate) fn waiting(&self) -> (u64, u64) {
         let queues = self.former.iter().map(|(queue, _)| queue);

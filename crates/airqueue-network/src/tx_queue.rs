@@ -190,7 +190,7 @@ impl TxQueue {
 
     /// Packets waiting in both stages.
     pub fn packets(&self) -> u64 {
-        self.queue.waiting().0 + self.ring.len() as u64
+        self.queue.packets() + self.ring.len() as u64
     }
 
     /// Packets and bytes (link layer included) waiting in both stages.

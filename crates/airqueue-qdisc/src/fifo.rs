@@ -65,13 +65,20 @@ impl Fifo {
 
     /// Takes out the first packet for a neighbour.
     pub(crate) fn pop_for(&mut self, neighbour: NeighbourId) -> Option<Packet> {
-        let place = self.find(neighbour)?;
-        let packet = self.waiting.remove(place)?;
+        // Mostly the first packet, which leaves without moving others.
+        let packet = match self.find(neighbour)? {
+            0 => self.waiting.pop_front()?,
+            place => self.waiting.remove(place)?,
+        };
         self.bytes -= self.cost(&packet);
         Some(packet)
     }
 
     fn find(&mut self, neighbour: NeighbourId) -> Option<usize> {
+        if self.waiting.front().is_some_and(|first| first.neighbour == neighbour) {
+            self.none_before = Some((neighbour, 0));
+            return Some(0);
+        }
         let from = self.none_before.filter(|of| of.0 == neighbour).map_or(0, |of| of.1);
         let found = self.waiting.range(from..).position(|packet| packet.neighbour == neighbour);
         let place = found.map(|place| from + place);

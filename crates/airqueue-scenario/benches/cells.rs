@@ -62,16 +62,22 @@ fn attempts(sim: &Simulation<Network>, spec: &NetworkSpec) -> u64 {
 
 fn cells() -> Vec<Cell> {
     vec![
-        ("b10-circle", 20.0, saturated(10, Some("10 m"))),
-        ("b10-point", 20.0, saturated(10, None)),
-        ("b50-circle", 10.0, saturated(50, Some("10 m"))),
-        ("b50-point", 10.0, saturated(50, None)),
+        ("b10-circle", 20.0, saturated("ns2", 10, Some("10 m"))),
+        ("b10-point", 20.0, saturated("ns2", 10, None)),
+        ("b50-circle", 10.0, saturated("ns2", 50, Some("10 m"))),
+        ("b50-point", 10.0, saturated("ns2", 50, None)),
+        ("b200-circle", 5.0, saturated("ns2", 200, Some("10 m"))),
+        ("s200-circle", 5.0, saturated("standard", 200, Some("10 m"))),
+        ("n200-circle", 5.0, saturated("ns3", 200, Some("10 m"))),
         ("ax10-circle", 5.0, ax()),
         ("tcp6", 40.0, tcp_downloads()),
         ("chain-close", 40.0, chain(130)),
         ("chain-hidden", 40.0, chain(200)),
         ("grid100", 2.0, grid(100)),
         ("sessions20", 200.0, sessions()),
+        ("start-circle", 0.1, saturated("standard", 1000, Some("10 m"))),
+        ("start-point", 0.1, saturated("standard", 1000, None)),
+        ("start-ns3", 0.1, saturated("ns3", 1000, Some("10 m"))),
     ]
 }
 
@@ -90,19 +96,20 @@ fn two_ray() -> Value {
     json!({"path_loss": {"two_ray": {}}})
 }
 
-/// Stations of 802.11b that always have packets for one receiver in the middle, or without positions.
-fn saturated(stations: u32, circle: Option<&str>) -> Value {
+/// Stations of 802.11b that always have packets for one receiver in the middle, or without positions. In `standard` and
+/// `ns3` all of them transmit at time zero.
+fn saturated(behaviour: &str, stations: u32, circle: Option<&str>) -> Value {
     let flows = json!([{"from": "sta", "to": "receiver", "size": "1500 B"}]);
     let Some(radius) = circle else {
         let places = json!([{"name": "receiver"}, {"name": "sta", "count": stations}]);
-        return described(layer_b(), json!({}), "ns2", places, flows);
+        return described(layer_b(), json!({}), behaviour, places, flows);
     };
     let place = json!(["0 m", "0 m"]);
     let places = json!([
         {"name": "receiver", "position": place},
         {"name": "sta", "count": stations, "position": place, "circle": radius},
     ]);
-    described(layer_b(), two_ray(), "ns2", places, flows)
+    described(layer_b(), two_ray(), behaviour, places, flows)
 }
 
 /// Ten saturated stations of 802.11ax, with A-MPDUs.

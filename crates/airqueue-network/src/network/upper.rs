@@ -78,6 +78,11 @@ impl UpperLayer for Upper {
         self.on_given_up(packet);
     }
 
+    #[inline]
+    fn is_at_rest(&self) -> bool {
+        self.outcomes.is_empty() && self.released.is_empty()
+    }
+
     #[inline(never)]
     fn on_delivered(&mut self, packet: Packet, now: Time) {
         self.hops.watch_delivered(&packet, now);

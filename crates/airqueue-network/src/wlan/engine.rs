@@ -80,7 +80,7 @@ pub struct Wlan<U: UpperLayer> {
     /// Stations that scan, or go out of reach now and then.
     pub(super) absences: Absences<U::Event>,
     /// Whether signals change or there are interferers.
-    examines_signals: bool,
+    pub(super) examines_signals: bool,
     /// Sources of energy that is no frame.
     pub(super) interferers: Interferers<U::Event>,
 }
@@ -277,20 +277,38 @@ impl<U: UpperLayer> Wlan<U> {
         now: Time,
         queue: &mut EventQueue<U::Event>,
     ) {
+        let any = self.deliver_within(station, recipient, now);
+        self.deliver_rest(any, station, recipient, now, queue);
+    }
+
+    /// Passes up the packets of MPDUs that ended before the frame; true if there were any.
+    pub(super) fn deliver_within(&mut self, station: StationId, recipient: u32, now: Time) -> bool {
         let mac = &mut self.listeners.macs[station.index()];
         let mut any = false;
         while let Some(packet) = mac.poll_received_within(recipient) {
             any = true;
             self.upper.on_delivered(packet, now);
         }
-        if any {
+        any
+    }
+
+    /// Passes up the others; `within`: once the upper layer has dealt with packets passed up before.
+    pub(super) fn deliver_rest(
+        &mut self,
+        within: bool,
+        station: StationId,
+        recipient: u32,
+        now: Time,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        if within {
             queue.schedule(now, END, Event::PassedUp(station).into());
         } else {
             self.deliver(station, recipient, now);
         }
     }
 
-    fn on_passed_up(&mut self, station: StationId, now: Time) {
+    pub(super) fn on_passed_up(&mut self, station: StationId, now: Time) {
         if let Some(recipient) = self.listeners.macs[station.index()].end_within() {
             self.deliver(station, recipient, now);
         }
@@ -303,6 +321,24 @@ impl<U: UpperLayer> Wlan<U> {
         let now = queue.now();
         if !self.beginning.is_empty() && queue.next_at() != Some(now) {
             self.begin_all(now, queue);
+            queue.set_closing(self.listeners.next_grant(), Event::Grant.into());
+        }
+    }
+
+    /// Concludes an event that the event loop has handed over: as [`Self::conclude`], but a frame that nothing can
+    /// interrupt ends, too.
+    #[inline]
+    fn conclude_event(&mut self, queue: &mut EventQueue<U::Event>) {
+        queue.set_closing(self.listeners.next_grant(), Event::Grant.into());
+        let now = queue.now();
+        if !self.beginning.is_empty() && queue.next_at() != Some(now) {
+            if let [from] = self.beginning[..]
+                && self.run_alone(from, queue)
+            {
+                self.beginning.clear();
+            } else {
+                self.begin_all(now, queue);
+            }
             queue.set_closing(self.listeners.next_grant(), Event::Grant.into());
         }
     }
@@ -324,15 +360,12 @@ impl<U: UpperLayer> Wlan<U> {
         queue: &mut EventQueue<U::Event>,
     ) {
         let ending = self.listeners.end::<TAPPED>(place, now, &mut self.tap);
-        let Ending { from, kind, time, .. } = ending;
-        self.stations[from.index()].on_sent(kind, time);
+        let Ending { from, kind, .. } = ending;
+        self.count_frame(&ending);
         if self.examines_signals {
             self.conclude_signals(&ending, now, queue);
         }
         let frame = self.listeners.macs[from.index()].frame();
-        if let Some((outcome, decoded)) = ending.at_receiver {
-            self.stations[from.index()].on_outcome(frame, outcome, !decoded, time);
-        }
         if ending.is_received() && kind == FrameKind::Data {
             let recipient = frame.recipient;
             if self.reports {
@@ -360,6 +393,16 @@ impl<U: UpperLayer> Wlan<U> {
         self.react(from, now, queue);
     }
 
+    #[inline(always)]
+    pub(super) fn count_frame(&mut self, ending: &Ending) {
+        let &Ending { from, kind, time, .. } = ending;
+        self.stations[from.index()].on_sent(kind, time);
+        let frame = self.listeners.macs[from.index()].frame();
+        if let Some((outcome, decoded)) = ending.at_receiver {
+            self.stations[from.index()].on_outcome(frame, outcome, !decoded, time);
+        }
+    }
+
     /// The stations react to the end of a frame.
     #[inline(always)]
     pub(super) fn react(&mut self, from: StationId, now: Time, queue: &mut EventQueue<U::Event>) {
@@ -377,7 +420,7 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// The receiver of a data frame tells about the first packet that its response acknowledges.
     #[inline(never)]
-    fn tell(&mut self, from: StationId, to: StationId, now: Time) {
+    pub(super) fn tell(&mut self, from: StationId, to: StationId, now: Time) {
         let (sender, receiver) =
             (&self.listeners.macs[from.index()], &self.listeners.macs[to.index()]);
         let &Frame { ac, recipient, .. } = sender.frame();
@@ -430,6 +473,6 @@ impl<U: UpperLayer> Wlan<U> {
             Event::Grant => self.on_grants(now, queue),
             Event::Wakeup(interface) => self.feed(interface, now, queue),
         }
-        self.conclude(queue);
+        self.conclude_event(queue);
     }
 }

@@ -26,6 +26,7 @@ mod absence;
 mod backlog;
 mod changes;
 pub(crate) mod engine;
+mod exchange;
 mod hop;
 mod interface;
 mod listeners;

@@ -103,7 +103,7 @@ impl<U: UpperLayer> Wlan<U> {
             return self.take_awake(interface, now, queue);
         }
         let mut msdu = self.take_out_of(interface, now);
-        if msdu.is_none() && self.interfaces[interface.index()].queue.tx_queue.waiting().0 > 0 {
+        if msdu.is_none() && self.interfaces[interface.index()].queue.tx_queue.packets() > 0 {
             // All waiting packets were dropped during the dequeue, and new packets have come.
             msdu = self.take_out_of(interface, now);
         }

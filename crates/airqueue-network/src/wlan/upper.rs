@@ -36,6 +36,9 @@ pub trait UpperLayer {
     /// A packet that the MAC had taken out of its queue has been discarded while it waited for its receiver to wake up.
     fn on_discarded(&mut self, packet: Packet);
 
+    /// Whether nothing of what the link layer has told waits to be dealt with after the present event.
+    fn is_at_rest(&self) -> bool;
+
     /// The receiver has passed up a packet, or a packet to all stations has reached one of them at least: each packet once, and the packets of a sender's queue in order.
     fn on_delivered(&mut self, packet: Packet, now: Time);
 

@@ -23,6 +23,7 @@ mod wlan_cells;
 mod wlan_closed_forms;
 mod wlan_determinism;
 mod wlan_edca_table2;
+mod wlan_exchanges;
 mod wlan_limits;
 mod wlan_pcap;
 mod wlan_power;

@@ -35,7 +35,8 @@ fn in_a_second_after(seconds: i64, spec: &CellSpec) -> u64 {
     let (before, events) = (allocations(), sim.events());
     assert!(before > 0, "the counter counts");
     sim.run_until(cells::at(seconds + 1));
-    assert!(sim.events() - events > 500, "something happens");
+    // An exchange may be a single event.
+    assert!(sim.events() - events > 100, "something happens");
     allocations() - before
 }
 

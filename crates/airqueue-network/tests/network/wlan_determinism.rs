@@ -10,9 +10,9 @@ use airqueue_network::counters::HopCounters;
 use airqueue_network::network::Network;
 use airqueue_network::wlan::tap::{Recording, TracedFrame};
 use airqueue_network::wlan::{StationCounters, StationSpec};
-use airqueue_wifi::mac::{CategoryCounters, Frame};
-use airqueue_wifi::medium::{Level, Link, Reach, StationId};
-use airqueue_wifi::phy::AccessCategory;
+use airqueue_wifi::mac::{Behaviour, CategoryCounters, Frame, Radio};
+use airqueue_wifi::medium::{Capture, Level, Link, Place, Propagation, Reach, StationId};
+use airqueue_wifi::phy::{AccessCategory, Preamble, dsss};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -98,21 +98,22 @@ fn with_a_listener(spec: &CellSpec) -> CellSpec {
 }
 
 /// The network with every station in triplicate, all next to each other: stations that hear alike. `varied`: not
-/// equally strong, if powers are known at all.
+/// equally strong, if powers are known at all, nor in the same order of strength.
 fn in_triplicate(spec: &CellSpec, varied: bool) -> CellSpec {
     let copy = |id: StationId, at: u32| StationId(3 * id.0 + at);
-    let factor = |at: u32| if varied { [1.0, 4.0, 30.0][at as usize] } else { 1.0 };
+    let factor =
+        |a: u32, b: u32| if varied { [1.0, 4.0, 30.0][((a + b) % 3) as usize] } else { 1.0 };
     let pairs = || (0..3u32).flat_map(|a| (0..3u32).map(move |b| (a, b)));
     let mut all = Vec::new();
     for link in links(&spec.reach) {
         all.extend(pairs().map(|(a, b)| {
-            let power_w = link.power_w.map(|power_w| power_w * factor(b));
+            let power_w = link.power_w.map(|power_w| power_w * factor(a, b));
             Link { from: copy(link.from, a), to: copy(link.to, b), power_w, ..link }
         }));
     }
     for id in (0..spec.stations.len() as u32).map(StationId) {
         all.extend(pairs().filter(|(a, b)| a != b).map(|(a, b)| {
-            let power_w = spec.reach.powers_known().then_some(1e-9 * factor(b));
+            let power_w = spec.reach.powers_known().then_some(1e-9 * factor(a, b));
             Link { from: copy(id, a), to: copy(id, b), level: Level::Decodable, power_w }
         }));
     }
@@ -200,6 +201,38 @@ proptest! {
         prop_assert_eq!(counted(&crowded, &crowded, seed), counted(&apart, &crowded, seed));
         let watched = seen(run(&crowded, seed, 1), &crowded);
         prop_assert_eq!(watched, seen(run(&apart, seed, 1), &crowded));
+    }
+}
+
+/// Saturated stations on a circle around their receiver, where each collision is heard with other powers at each station.
+fn on_a_circle(stations: u32, behaviour: Behaviour, capture: Option<Capture>) -> CellSpec {
+    let spec = cells::uploads(stations);
+    let rules = behaviour.rules();
+    let place = |id: u32| {
+        let angle = f64::from(id) * std::f64::consts::TAU / f64::from(stations);
+        let radius_m = if id == 0 { 0.0 } else { 10.0 };
+        Place::new(StationId(id), radius_m * libm::cos(angle), radius_m * libm::sin(angle))
+    };
+    let places: Vec<Place> = (0..=stations).map(place).collect();
+    let reach = Reach::from_places(&places, &Propagation::ns2()).unwrap();
+    let radio = Radio::new(dsss(Preamble::Long, rules.conventions), rules);
+    CellSpec { radio, reach, capture, ..spec }
+}
+
+#[test]
+fn simulating_a_circle_together_changes_nothing() {
+    let sinr = Capture::Sinr { threshold_db: 4.0, noise_w: 1e-13, window: Span::from_micros(4) };
+    for behaviour in [Behaviour::Standard, Behaviour::Ns3, Behaviour::Ns2] {
+        for capture in [None, Some(Capture::None), Some(Capture::NS2), Some(sinr)] {
+            let spec = CellSpec { together: 2, ..on_a_circle(25, behaviour, capture) };
+            let apart = CellSpec { together: usize::MAX, ..spec.clone() };
+            let case = format!("{behaviour:?}, {capture:?}");
+            let plain = counted(&spec, &spec, 7);
+            assert_eq!(plain, counted(&apart, &spec, 7), "{case}");
+            assert_eq!(seen(run(&spec, 7, 1), &spec), seen(run(&apart, 7, 1), &spec), "{case}");
+            let collisions = |of: &Seen| of.stations.iter().map(|of| of.1.failures).sum::<u64>();
+            assert!(collisions(&plain) > 30, "there is something to judge: {case}");
+        }
     }
 }
 

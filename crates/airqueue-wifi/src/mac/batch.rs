@@ -58,6 +58,8 @@ impl Ppdu {
 pub(super) struct Batch {
     /// Packets with consecutive sequence numbers.
     slots: VecDeque<Slot>,
+    /// How many of them the sender is not done with.
+    open: usize,
     /// The sequence number of the next packet.
     pub(super) next_sequence: u64,
     pub(super) ppdu: Ppdu,
@@ -70,7 +72,7 @@ pub(super) struct Batch {
 impl Batch {
     pub(super) fn new() -> Batch {
         let slots = VecDeque::with_capacity(1);
-        Batch { slots, next_sequence: 0, ppdu: Ppdu::NONE, asks: false, turn: 0 }
+        Batch { slots, open: 0, next_sequence: 0, ppdu: Ppdu::NONE, asks: false, turn: 0 }
     }
 
     /// Whether no packet is in hand.
@@ -106,8 +108,9 @@ impl Batch {
     }
 
     /// Number of packets that the sender is not done with.
+    #[inline]
     pub(super) fn unfinished(&self) -> usize {
-        self.open().count()
+        self.open
     }
 
     #[inline]
@@ -137,6 +140,7 @@ impl Batch {
             field: 0,
             status: None,
         });
+        self.open += 1;
         self.next_sequence += 1;
     }
 
@@ -169,7 +173,7 @@ impl Batch {
     /// that are not yet in hand may be added.
     pub(super) fn send_several(&mut self, mut filling: Filling, window: u32, phy: &Phy) -> bool {
         self.slots.reserve((window as usize).saturating_sub(self.slots.len()));
-        let open = self.open().count();
+        let open = self.open;
         let _ = self.open().all(|slot| filling.add(slot.msdu.mpdu_bytes));
         let begun = filling.ampdu().mpdus() > 0;
         // A first packet that exceeds the limits is sent without an A-MPDU.
@@ -254,6 +258,7 @@ impl Batch {
                 .filter(|(sequence, slot)| slot.status.is_none() && scoreboard.has(*sequence))
                 .for_each(|(_, slot)| acknowledge(slot)),
         }
+        self.open -= count as usize;
         count
     }
 
@@ -261,6 +266,7 @@ impl Batch {
     pub(super) fn give_up_first(&mut self) {
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.status.is_none()) {
             slot.status = Some(TxStatus::GivenUp);
+            self.open -= 1;
         }
     }
 
@@ -272,6 +278,7 @@ impl Batch {
             slot.status = Some(TxStatus::GivenUp);
             count += 1;
         }
+        self.open -= count as usize;
         count
     }
 

@@ -101,6 +101,18 @@ impl Mac {
         self.timer
     }
 
+    /// Whether the station takes part in no exchange, and no access category is to continue.
+    #[inline]
+    pub fn is_uninvolved(&self) -> bool {
+        self.state == State::Idle && self.done == 0
+    }
+
+    /// Whether the station will answer a frame with [`Self::frame`] at [`Self::next_timer`].
+    #[inline]
+    pub fn is_responding(&self) -> bool {
+        self.state == State::Responding
+    }
+
     /// Counters of an access category; all zero if the station does not have this category.
     pub fn counters(&self, ac: AccessCategory) -> CategoryCounters {
         self.categories.get(ac.index()).map(|category| category.counters).unwrap_or_default()

@@ -51,14 +51,16 @@ mod frame_errors;
 mod grid;
 mod propagation;
 mod reach;
+mod reception;
 mod steps;
 
-pub use capture::{Air, Capture, End, FrameId, Reception, RxOutcome};
+pub use capture::{Air, Capture, End, FrameId, RxOutcome};
 pub use error::MediumError;
 pub use fading::{Fading, FadingLink, FastFading, Shadowing, coherence_of_speed};
 pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise_w};
 pub use propagation::{PathLoss, Propagation, Thresholds};
 pub use reach::{Level, Link, Place, Reach, ReachEntry, Signal};
+pub use reception::Reception;
 pub use steps::Steps;
 
 airqueue_core::ids! {

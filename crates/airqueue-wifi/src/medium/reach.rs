@@ -222,6 +222,7 @@ impl Reach {
     }
 
     /// How `to` hears `from`; `None`: not at all. Panics if the station `from` does not exist.
+    #[inline]
     pub fn signal(&self, from: StationId, to: StationId) -> Option<Signal> {
         let listeners_of = self.listeners_of(from);
         // Where neighbours have consecutive ids, the entry is here: the ids of the listeners are consecutive, except
@@ -234,8 +235,7 @@ impl Reach {
         {
             return Some(hearer.signal());
         }
-        let at = listeners_of.binary_search_by_key(&to, |hearer| hearer.station).ok()?;
-        Some(listeners_of[at].signal())
+        search(listeners_of, to)
     }
 
     /// False if the description contained no powers, so that all are [`Signal::NOMINAL_W`].
@@ -285,6 +285,13 @@ impl Table {
             self.listeners_of.push(ReachEntry::new(to.id, signal));
         }
     }
+}
+
+/// The signal of a listener whose place is not known.
+#[inline(never)]
+fn search(listeners_of: &[ReachEntry], to: StationId) -> Option<Signal> {
+    let at = listeners_of.binary_search_by_key(&to, |hearer| hearer.station).ok()?;
+    Some(listeners_of[at].signal())
 }
 
 fn check_count(stations: usize) -> Result<u32, MediumError> {

@@ -13,6 +13,7 @@ mod mac_txop;
 mod medium_allocations;
 mod medium_capture;
 mod medium_frame_errors;
+mod medium_pairs;
 mod medium_reach;
 mod phy_ampdu;
 mod phy_facts;

@@ -1,9 +1,9 @@
 //! Which stations hear alike, and which of them are on their own at present.
 
-use super::hearing::Alone;
+use super::tables::Alone;
 use crate::wlan::spec::WlanSpec;
 use airqueue_wifi::mac::{LockstepGroup, Mac};
-use airqueue_wifi::medium::{Reach, StationId};
+use airqueue_wifi::medium::{Capture, Reach, StationId};
 use std::collections::BTreeMap;
 
 /// Largest number of groups of one hearing class; stations that fit in none are on their own.
@@ -16,6 +16,8 @@ pub(super) const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(super) struct HearingClass {
     /// Whether every frame is equally strong at all of them.
+    equally_strong: bool,
+    /// Whether overlapping frames have the same outcome at all of them, whose first member's receiver then stands for all.
     pub(super) uniform: bool,
     /// Stations of the class that are in no group.
     pub(super) apart: Vec<StationId>,
@@ -77,6 +79,7 @@ impl HearingClasses {
             let most = MOST_GROUPS.min(stations.len());
             groups.extend((0..most).map(|_| LockstepGroup::new(like, stations.len())));
             all.push(HearingClass {
+                equally_strong: true,
                 uniform: true,
                 apart: stations,
                 groups: numbers,
@@ -88,6 +91,11 @@ impl HearingClasses {
         }
         let mut classes = HearingClasses { all, groups, memberships };
         classes.compare_powers(reach);
+        // Where all frames that overlap collide, nobody without a tap sees which of them the receiver stays with.
+        let all_collide = spec.capture.unwrap_or(spec.radio.rules.capture) == Capture::None;
+        for class in &mut classes.all {
+            class.uniform = class.equally_strong || all_collide;
+        }
         classes
     }
 
@@ -98,7 +106,7 @@ impl HearingClasses {
         HearingClasses { all: Vec::new(), groups: Vec::new(), memberships }
     }
 
-    /// Finds out which classes are uniform.
+    /// Finds out in which classes frames are equally strong.
     fn compare_powers(&mut self, reach: &Reach) {
         let mut powers = vec![(NONE, 0.0); self.all.len()];
         for from in 0..reach.stations() as u32 {
@@ -111,9 +119,19 @@ impl HearingClasses {
                 if known.0 != from {
                     *known = (from, hearer.power_w);
                 }
-                self.all[class as usize].uniform &= known.1 == hearer.power_w;
+                self.all[class as usize].equally_strong &= known.1 == hearer.power_w;
             }
         }
+    }
+
+    /// From now on the power of frames matters at each member. Returns the groups in which it did not matter before.
+    pub(super) fn tell_powers_apart(&mut self) -> Vec<usize> {
+        let mut groups = Vec::new();
+        for class in self.all.iter_mut().filter(|class| class.uniform && !class.equally_strong) {
+            class.uniform = false;
+            groups.extend(class.groups().iter().map(|&group| group as usize));
+        }
+        groups
     }
 
     /// The group of a station.

@@ -1,14 +1,26 @@
 //! Frames begin and end: their effect on their listeners.
 
 use super::Listeners;
-use super::hearing::{Alone, Listener, OnAirNow};
+use super::hearing::OnAirNow;
 use super::on_air::FrameOnAir;
-use super::rx_end::{Ending, RxEnd};
+use super::pairs::PairEnd;
+use super::rx_end::{Ending, RxEnd, RxEnds};
+use super::tables::{Alone, Listener};
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
 use airqueue_wifi::mac::{Frame, FrameKind, Reaction, Scoreboard};
 use airqueue_wifi::medium::{End, StationId};
 use std::ops::Range;
+
+/// The outcomes of a frame at the members of a group.
+enum Ends {
+    /// The same at all members.
+    Alike(End),
+    /// Each member's receiver tracks the frame.
+    Tracked,
+    /// No receiver tracks the frame.
+    OfPair(PairEnd),
+}
 
 impl Listeners {
     /// The outcome at a listener of a frame on the air, or of one that ends, if it meets no other.
@@ -73,6 +85,7 @@ impl Listeners {
         place: u32,
         now: Time,
     ) {
+        let pairs = self.may_pair(group, class, place);
         let members = self.classes.groups[group].members();
         let trackers = if self.classes.all[class].uniform { &members[..1] } else { members };
         let on = OnAirNow {
@@ -80,7 +93,7 @@ impl Listeners {
             on_air_frames: &self.on_air_frames,
             varying: self.varying.as_deref(),
         };
-        self.hearing.begin_at_group(group, trackers, place, &on);
+        self.hearing.begin_at_group(group, trackers, pairs, place, &on);
         if !alone.is_sensed() {
             return;
         }
@@ -89,6 +102,22 @@ impl Listeners {
         }
         self.classes.groups[group].on_sensed_begin(now, &self.radio);
         self.grants.set(self.grant_of(group), Time::MAX);
+    }
+
+    /// Whether the outcomes of a frame that begins at a group, and of the only frame on the air there, are known from
+    /// their powers: A-MPDUs may be received in part, and noise adds to the interference of other frames.
+    #[inline]
+    fn may_pair(&self, group: usize, class: usize, place: u32) -> bool {
+        let is_single = |place| {
+            let from = self.on_air_frames.at(place).from;
+            self.macs[from.index()].frame().mpdus == 1
+        };
+        !self.classes.all[class].uniform
+            && !self.examines
+            && self
+                .hearing
+                .lone_at_group(group)
+                .is_some_and(|lone| is_single(lone) && is_single(place))
     }
 
     /// Handles members that will transmit before they sense a frame that begins.
@@ -116,28 +145,10 @@ impl Listeners {
         now: Time,
         tap: &mut Socket,
     ) -> Ending {
-        let &FrameOnAir { id, from, air, version } = self.on_air_frames.at(place);
-        self.macs[from.index()].on_transmitted(now, &self.radio);
-        let frame = self.macs[from.index()].frame();
-        let &Frame { kind, to, mpdus, .. } = frame;
-        let overheard = self.radio.overheard(frame, now);
+        let on_air = *self.on_air_frames.at(place);
+        let mut ending = self.conclude(on_air, place, now);
         self.on_air_frames.end(place);
-        let (begins, time) = (air.begins, air.ends - air.begins);
-        let at_receiver = None;
-        let mut ending = Ending {
-            place,
-            id,
-            from,
-            to,
-            kind,
-            mpdus,
-            begins,
-            now,
-            time,
-            overheard,
-            at_receiver,
-            version,
-        };
+        let FrameOnAir { from, version, .. } = on_air;
         let (single, classes) = self.listeners.for_frame(version).of(from);
         if self.varying.is_some() {
             self.end_varied::<TAPPED>(single, &mut ending, tap);
@@ -163,6 +174,29 @@ impl Listeners {
         // In an order that does not depend on the membership of groups.
         self.touched.sort_unstable();
         ending
+    }
+
+    /// The sender of a frame, which is or was on the air at `place`, is done with the frame now.
+    #[inline]
+    pub(super) fn conclude(&mut self, on_air: FrameOnAir, place: u32, now: Time) -> Ending {
+        let FrameOnAir { id, from, air, version } = on_air;
+        self.macs[from.index()].on_transmitted(now, &self.radio);
+        let frame = self.macs[from.index()].frame();
+        let &Frame { kind, to, mpdus, .. } = frame;
+        Ending {
+            place,
+            id,
+            from,
+            to,
+            kind,
+            mpdus,
+            begins: air.begins,
+            now,
+            time: air.ends - air.begins,
+            overheard: self.radio.overheard(frame, now),
+            at_receiver: None,
+            version,
+        }
     }
 
     #[inline(never)]
@@ -226,12 +260,28 @@ impl Listeners {
         tap: &mut Socket,
     ) {
         let end = self.hearing.end(station, alone, ending.place, ending.id);
-        let rx_end = self.rx_end::<TAPPED>(station, station, &end, ending, tap);
+        let rx_end = if !TAPPED && self.is_plain(station, ending) {
+            RxEnd::to_others(&end, end.outcome.decoded())
+        } else {
+            self.rx_end::<TAPPED>(station, station, &end, ending, tap)
+        };
         self.react(station, alone, rx_end, ending);
     }
 
+    /// Whether the effect of a frame on a station follows from what overlapping frames left of the frame.
     #[inline(always)]
-    fn react(&mut self, station: StationId, alone: Alone, rx_end: RxEnd, ending: &Ending) {
+    fn is_plain(&self, station: StationId, ending: &Ending) -> bool {
+        station != ending.to && ending.mpdus == 1 && !self.examines
+    }
+
+    #[inline(always)]
+    pub(super) fn react(
+        &mut self,
+        station: StationId,
+        alone: Alone,
+        rx_end: RxEnd,
+        ending: &Ending,
+    ) {
         let now = ending.now;
         let idle = alone.is_sensed() && self.macs[station.index()].on_sensed_end(now);
         let (mac, radio) = (&mut self.macs[station.index()], &self.radio);
@@ -276,18 +326,34 @@ impl Listeners {
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
-        let receiver = ending.to;
         let tracker = self.classes.groups[group].members()[0];
         let end = if self.hearing.end_at_group(group, ending.place) {
             alone.end()
         } else if self.classes.all[class].uniform {
             self.hearing.end_tracked(tracker, ending.id)
         } else {
-            return self.end_at_each::<TAPPED>(group, class, alone, None, ending, tap);
+            let pair = self.hearing.end_of_pair(group, ending.id);
+            let ends = pair.map_or(Ends::Tracked, Ends::OfPair);
+            return self.end_at_each::<TAPPED>(group, class, alone, ends, ending, tap);
         };
+        self.end_at_all::<TAPPED>(group, class, alone, end, ending, tap);
+    }
+
+    /// A frame ends at a group, with the same outcome at all members.
+    #[inline]
+    pub(super) fn end_at_all<const TAPPED: bool>(
+        &mut self,
+        group: usize,
+        class: usize,
+        alone: Alone,
+        end: End,
+        ending: &mut Ending,
+        tap: &mut Socket,
+    ) {
+        let (receiver, tracker) = (ending.to, self.classes.groups[group].members()[0]);
         // The tap needs the outcome at each member, or noise may affect members differently.
         if TAPPED || self.is_partial(tracker, &end, ending) {
-            return self.end_at_each::<TAPPED>(group, class, alone, Some(end), ending, tap);
+            return self.end_at_each::<TAPPED>(group, class, alone, Ends::Alike(end), ending, tap);
         }
         let to_others = RxEnd::to_others(&end, self.is_found(tracker, &end, ending));
         if self.classes.group_of(receiver) == Some(group) {
@@ -301,27 +367,19 @@ impl Listeners {
         self.react_together(group, alone, to_others, ending);
     }
 
-    /// A frame ends at a group whose members it may affect differently; `alike`: its outcome, if that is equal for all
-    /// members.
+    /// A frame ends at a group whose members it may affect differently.
     #[cold]
     fn end_at_each<const TAPPED: bool>(
         &mut self,
         group: usize,
         class: usize,
         alone: Alone,
-        alike: Option<End>,
+        ends: Ends,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
         let mut rx_ends = std::mem::take(&mut self.rx_ends);
-        let first = self.classes.groups[group].members()[0];
-        for member in 0..self.classes.groups[group].members().len() {
-            let station = self.classes.groups[group].members()[member];
-            let tracker = if alike.is_some() { first } else { station };
-            let end = alike.unwrap_or_else(|| self.hearing.end_tracked(station, ending.id));
-            let rx_end = self.rx_end::<TAPPED>(station, tracker, &end, ending, tap);
-            rx_ends.push((station, rx_end));
-        }
+        self.find_rx_ends::<TAPPED>(group, &ends, &mut rx_ends, ending, tap);
         let most = RxEnd::of_most(&rx_ends);
         rx_ends.retain(|(_, rx_end)| !rx_end.is_like(&most));
         while let Some(&(station, rx_end)) = rx_ends.last() {
@@ -339,6 +397,34 @@ impl Listeners {
         }
         self.rx_ends = rx_ends;
         self.react_together(group, alone, most, ending);
+    }
+
+    /// Adds the effect of the end of a frame on each member of a group.
+    fn find_rx_ends<const TAPPED: bool>(
+        &mut self,
+        group: usize,
+        ends: &Ends,
+        rx_ends: &mut RxEnds,
+        ending: &mut Ending,
+        tap: &mut Socket,
+    ) {
+        let first = self.classes.groups[group].members()[0];
+        for member in 0..self.classes.groups[group].members().len() {
+            let station = self.classes.groups[group].members()[member];
+            let (tracker, end) = match ends {
+                Ends::Alike(end) => (first, *end),
+                Ends::Tracked => (station, self.hearing.end_tracked(station, ending.id)),
+                Ends::OfPair(pair) => {
+                    (station, self.hearing.end_at_member(pair, station, &self.listeners))
+                }
+            };
+            let rx_end = if !TAPPED && self.is_plain(station, ending) {
+                RxEnd::to_others(&end, end.outcome.decoded())
+            } else {
+                self.rx_end::<TAPPED>(station, tracker, &end, ending, tap)
+            };
+            rx_ends.push((station, rx_end));
+        }
     }
 
     /// The effect of a frame on all members of a group, if there are any left. [`Self::gather`] is due.

@@ -44,7 +44,7 @@ impl Listeners {
         let members = self.classes.groups[group].members();
         let heir = (members.len() > 1).then(|| members[members.len() - 1]);
         let uniform = self.classes.all[class as usize].uniform.then_some((members[0], heir));
-        self.hearing.set_apart(station, group, uniform);
+        self.hearing.set_apart(station, group, uniform, &self.listeners);
         let mac = &mut self.macs[station.index()];
         let left = &mut self.classes.groups[group];
         left.leave(place as usize, mac, &self.radio);

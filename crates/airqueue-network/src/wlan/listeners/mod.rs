@@ -7,8 +7,8 @@
 //! [`LockstepGroup`](airqueue_wifi::mac::LockstepGroup) that is visited once when a frame begins and once when the
 //! frame ends. Each station in range on its own is visited likewise, and no other station is. The grouping is invisible
 //! outside this module, and affects only the cost of a frame. Members are examined one by one where they may have heard
-//! different things: when frames overlap that are not equally strong at all members, when frames are lost to noise, and
-//! when there is a tap.
+//! different things: when frames overlap of which one may survive and that are not equally strong at all members, when
+//! frames are lost to noise, and when there is a tap.
 //!
 //! For stations that no hop leads from or to, only the time in which they sense frames is counted, unless there is a
 //! tap. [`grants::Grants`] finds the next end of a backoff.
@@ -21,8 +21,11 @@ pub mod grants;
 mod hearing;
 mod joining;
 mod on_air;
+mod pairs;
 mod parts;
+mod pass;
 mod rx_end;
+mod tables;
 mod varying;
 
 pub use bit_errors::snr;
@@ -37,9 +40,10 @@ use bit_errors::BitErrors;
 use classes::HearingClasses;
 use energy::EnergyOnAir;
 use grants::Grants;
-use hearing::{Alone, Hearing, ListenerTable, OnAirNow, Tables};
+use hearing::{Hearing, OnAirNow};
 use on_air::FramesOnAir;
 use rx_end::RxEnds;
+use tables::{Alone, ListenerTable, Tables};
 use varying::Varying;
 
 /// What takes a station out of reach.
@@ -154,6 +158,9 @@ impl Listeners {
     /// From now on all stations listen, including those without flows. Stations without flows have not tracked which
     /// other frames overlap a frame now on the air.
     pub(super) fn let_all_listen(&mut self) {
+        for group in self.classes.tell_powers_apart() {
+            self.hearing.track_at_each(group, self.classes.groups[group].members());
+        }
         let watched = |of: &Self, place| {
             let frame = of.on_air_frames.at(place);
             of.listeners.for_frame(frame.version).watchers(frame.from)

@@ -46,6 +46,7 @@ impl FramesOnAir {
     }
 
     /// Whether no frame is on the air.
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.free.len() == self.places.len()
     }

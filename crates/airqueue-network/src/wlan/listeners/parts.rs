@@ -30,8 +30,14 @@ impl Parts {
     /// Airtime of the bytes from `from` up to but excluding `to`.
     pub(super) fn bytes(&self, from: u32, to: u32) -> Air {
         let at = |byte: u32| {
-            let nanos = i128::from(self.lasts.as_nanos()) * i128::from(byte.min(self.psdu_bytes));
-            self.first_bit + Span::from_nanos((nanos / i128::from(self.psdu_bytes)) as i64)
+            let (lasts, bytes) = (self.lasts.as_nanos(), i64::from(byte.min(self.psdu_bytes)));
+            let all = i64::from(self.psdu_bytes);
+            // In 64 bits where they are enough, which is always: 128-bit division is slow.
+            let nanos = match lasts.checked_mul(bytes) {
+                Some(product) => product / all,
+                None => (i128::from(lasts) * i128::from(bytes) / i128::from(all)) as i64,
+            };
+            self.first_bit + Span::from_nanos(nanos)
         };
         Air { begins: at(from), ends: at(to) }
     }

@@ -202,10 +202,14 @@ impl Listeners {
         };
         if station != frame.to {
             let one = frame.bytes / u32::from(frame.mpdus);
-            let places = 0..u32::from(frame.mpdus);
-            let each = places.map(|at| loss(errors, at * one, (at + 1) * one));
+            let mut each =
+                (0..u32::from(frame.mpdus)).map(|at| loss(errors, at * one, (at + 1) * one));
+            if !noisy {
+                // Overlapping frames destroy an MPDU or leave it whole.
+                return !end.overlapped || each.any(|loss| loss < 1.0);
+            }
             let all = each.product::<f64>();
-            return if noisy { !errors.strikes(station, all) } else { all < 1.0 };
+            return !errors.strikes(station, all);
         }
         let Ok([sender, receiver]) = macs.get_disjoint_mut([frame.from.index(), station.index()])
         else {

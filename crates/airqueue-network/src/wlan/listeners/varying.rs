@@ -1,8 +1,8 @@
 //! Signals that change: how each listener hears a frame is decided when the frame begins.
 
 use super::Listeners;
-use super::hearing::Alone;
 use super::rx_end::Ending;
+use super::tables::Alone;
 use crate::wlan::signals::{LinkCounters, LinkSignal, SignalLaw};
 use crate::wlan::spec::WlanSpec;
 use airqueue_core::{Seed, Time};
