@@ -93,7 +93,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("bed") or item.get_closest_marker("emulation"):
             item.add_marker(pytest.mark.wall_clock)
-    long = {item.path for item in items if "user_mode_linux" in getattr(item, "fixturenames", ())}
+        if "user_mode_linux" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.boots)
+    long = {item.path for item in items if item.get_closest_marker("boots") is not None}
     items.sort(key=lambda item: item.path not in long)
 
 

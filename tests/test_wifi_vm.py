@@ -20,6 +20,8 @@ from peers.install import UnavailableError
 from wifi_vm import image, machine, networks
 from wifi_vm.packages import Source, sources
 
+pytestmark = pytest.mark.boots
+
 WANTED = "AIRQUEUE_WIFI_VM_TXQS"
 """Environment variable: 1 for a kernel with TXQs, 0 for one without; else the newest one."""
 KILLS = "AIRQUEUE_WIFI_VM_KILLS"

@@ -379,7 +379,7 @@ class MicrowaveTable(TypedDict, total=False):
 
 
 class ShareTraceTable(TypedDict, total=False):
-    """A share of busy time that was recorded, likewise."""
+    """A recorded share of busy time: each value holds until the next, the last one to the end."""
 
     busy_ratio: list[float]
     file: str
@@ -437,7 +437,7 @@ class FadingTable(TypedDict, total=False):
 
 
 class RateTraceTable(TypedDict, total=False):
-    """A rate of data frames that was recorded, likewise."""
+    """A recorded rate of data frames: each value holds until the next, the last one to the end."""
 
     file: str
     rate: list[words.FrameRate]

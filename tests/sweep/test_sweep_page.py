@@ -52,6 +52,6 @@ def test_the_examples_run(path, tmp_path):
     results = Sweep(described).run(tmp_path, Here())
     assert results.complete
     assert len(results.points) == len(Sweep.from_toml(path).points) > 10
-    assert f"`{path.name}`" in PAGE
+    assert re.search(rf"[`/]{path.name}[`\]]", PAGE)
     for line in re.findall(r"^#     (airqueue sweep .*)$", path.read_text("utf-8"), re.MULTILINE):
         assert f"examples/sweep/{path.name}" in line
