@@ -59,6 +59,13 @@ def test_every_page_is_in_the_index():
     assert not missing
 
 
+def test_the_files_of_the_root_are_where_the_site_looks_for_them():
+    """The site's contents are the links of the index's sections (docs/conf.py), not those above them."""
+    section = (ROOT / "docs" / "index.md").read_text("utf-8").partition("\n## The project\n")[2]
+    for page in (ROOT / "docs" / "project").glob("*.md"):
+        assert f"](../{page.stem.upper()}.md)" in section, page
+
+
 def test_a_wrong_anchor_would_be_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# One `[two]` (three)\n\n```sh\n# not\n```\n\n## One `[two]` (three)\n")
