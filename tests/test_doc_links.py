@@ -60,7 +60,7 @@ def test_every_page_is_in_the_index():
 
 
 def test_the_files_of_the_root_are_where_the_site_looks_for_them():
-    """The site's contents are the links of the index's sections (docs/conf.py), not those above them."""
+    """The site has what the sections of the index link (docs/conf.py), not the text above them."""
     section = (ROOT / "docs" / "index.md").read_text("utf-8").partition("\n## The project\n")[2]
     for page in (ROOT / "docs" / "project").glob("*.md"):
         assert f"](../{page.stem.upper()}.md)" in section, page
