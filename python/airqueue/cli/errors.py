@@ -15,6 +15,10 @@ from airqueue.cli.talk import note
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+UNMET = 3
+"""Exit code of a result that is not as expected."""
+UNDECIDED = 4
+"""Exit code of a result that does not decide whether it is as expected."""
 
 _ADVICE = {
     errno.ENOSPC: "free some space or choose another place",

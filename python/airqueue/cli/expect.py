@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar, get_args
 import click
 
 from airqueue import text
+from airqueue.cli.errors import UNDECIDED, UNMET
 from airqueue.cli.parameters import DURATION
 from airqueue.measure.compare import Change, Comparison
 from airqueue.measure.document import Document
@@ -16,10 +17,6 @@ from airqueue.measure.result import Verdict
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-UNMET: Final = 3
-"""Exit code of a result that is not as expected."""
-UNDECIDED: Final = 4
-"""Exit code of a result that does not decide whether it is as expected."""
 UNDER_LOAD: Final = ("sparse flow under load, median", "delay when full")
 """Changes that `compare --fail-on worse` looks at."""
 WORSE_S, WORSE_SHARE = 0.001, 0.05

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +34,7 @@ from airqueue.simulate.scenario import schema
 from airqueue.simulate.tables import SERIES, TABLES
 
 if TYPE_CHECKING:
+    from airqueue.cli.expect_figures import Bounds
     from airqueue.plots.simulation_map import NetworkPlot
     from airqueue.plots.simulation_picture import SimulationPlot
 
@@ -79,6 +81,14 @@ class _Change(click.ParamType[tuple[str, Any]]):
     default=5,
     show_default=True,
     help="Independent runs; the intervals come from them.",
+)
+@click.option(
+    "--expect",
+    "expected",
+    multiple=True,
+    metavar="BOUND",
+    help="End with exit code 3 if a figure is not so, with 4 if its interval leaves that open, e.g. "
+    "'flows.call.delay_p95_s < 50 ms'; * stands for all names; may be repeated.",
 )
 @click.option(
     "--workers",
@@ -161,6 +171,7 @@ def simulate(
     changes: tuple[tuple[str, Any], ...],
     seed: int,
     replications: int,
+    expected: tuple[str, ...],
     workers: int | None,
     out_path: str | None,
     force: bool,
@@ -185,6 +196,7 @@ def simulate(
       airqueue simulate FILE --set stations.sta.count=20 --set "duration=5 s"
       airqueue simulate FILE --replications 20 --json results.json
       airqueue simulate FILE --report cell.html
+      airqueue simulate FILE --expect "calls.*.mos > 3.6" --expect "flows.game.loss_ratio < 0.01"
       airqueue simulate FILE --replications 1 --trace ap:phone=phone.mahi
 
     The figures are means over independent replications with 95 % confidence intervals. FILE, --seed
@@ -201,15 +213,23 @@ def simulate(
         raise click.UsageError(
             "Missing argument 'FILE': a scenario; `airqueue examples` lists files to start from."
         )
-    if series_interval_s is not None and csv_path is None and out_path is None:
-        raise click.UsageError(
-            "--series says how often; --out DIR or --csv DIR says where the series go."
-        )
-    if force and out_path is None:
-        raise click.UsageError("--force discards what a directory has; --out DIR says which.")
-    if pcap_station is not None and pcap_path is None:
-        raise click.UsageError("--pcap-station says whose frames; --pcap FILE says where they go.")
+    for given, other, said in (
+        (
+            series_interval_s,
+            csv_path or out_path,
+            "--series says how often; --out DIR or --csv DIR says where the series go.",
+        ),
+        (force or None, out_path, "--force discards what a directory has; --out DIR says which."),
+        (
+            pcap_station,
+            pcap_path,
+            "--pcap-station says whose frames; --pcap FILE says where they go.",
+        ),
+    ):
+        if given is not None and other is None:
+            raise click.UsageError(said)
     scenario = Scenario.from_toml(path, dict(changes))
+    bounds = _bounds(expected, scenario)
     link = None if trace is None else trace[0]
     if report_path is not None and series_interval_s is None:
         series_interval_s = _interval_s(scenario)
@@ -233,6 +253,19 @@ def simulate(
     _emit(path, results, files)
     if trace is not None:
         write_trace(trace[1], recorders.opportunities[0])
+    if bounds is not None:
+        bounds.enforce(results.summary)
+
+
+def _bounds(expected: Sequence[str], scenario: Scenario) -> Bounds | None:
+    """Return what the user expects of the figures; UsageError: the scenario has no such figure."""
+    if not expected:
+        return None
+    from airqueue.cli.expect_figures import Bounds  # noqa: PLC0415 - most runs do without
+
+    bounds = Bounds.read(expected)
+    bounds.check(scenario)
+    return bounds
 
 
 def _interval_s(scenario: Scenario) -> float:
