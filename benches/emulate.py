@@ -74,7 +74,8 @@ class Case:
     upload: bool = False
     """From the station to the server."""
     network: str = "cell"
-    """``cell``: behind a wire of 5 ms; ``mesh``: a chain of four hops; ``wire``: no air, no delay."""
+    """``cell``: behind a wire of 5 ms; ``home``: such a cell with all that makes homes lag; ``mesh``:
+    a chain of four hops; ``wire``: no air, no delay."""
 
     def scenario(self) -> dict[str, Any]:
         """A network of 802.11ax, with a server and stations that are real."""
@@ -90,13 +91,14 @@ class Case:
                     {"name": "sta", "link": "server", "real": True},
                 ],
             }
-        return {
+        cell = {
             "warm_up": "100 ms",
             "phy": {"standard": "802.11ax", "width": self.width, "rate": self.scheme},
             "queue": {"discipline": "mac80211"},
             "stations": [{"name": "ap"}, {"name": "sta", "count": self.stations, "real": True}],
             "hosts": [{"name": "server", "link": "ap", "delay": "5 ms", "real": True}],
         }
+        return _home(cell) if self.network == "home" else cell
 
     def _mesh(self) -> dict[str, Any]:
         """Each station decodes its neighbours only; one hop at a time has the channel."""
@@ -122,6 +124,35 @@ class Case:
         }
 
 
+def _home(cell: dict[str, Any]) -> dict[str, Any]:
+    """A cell with beacons, a sleeper, a scanner, neighbours, interference and signals that change."""
+    asleep = {"name": "phone", "power_save": {}}
+    scans = {"name": "laptop", "scans": {"period": "2 s", "first": "500 ms"}}
+    fades = {"shadowing": {"deviation": "3 dB", "coherence": "2 s"}, "fading": {"speed": "1 m/s"}}
+    return {
+        **cell,
+        "stations": [*cell["stations"], asleep, scans],
+        "beacons": [{"station": "ap"}],
+        "medium": {"snr": "45 dB", "errors": "snr"},
+        "links": [{"between": ["ap", "sta"], **fades}],
+        "interference": [{"name": "headset", "bluetooth": {"load": 0.1}, "received": "-80 dBm"}],
+        "neighbours": [
+            {"name": "next-door", "load": 0.05},
+            {"name": "downstairs", "load": 0.05, "heard_by": ["sta"]},
+        ],
+        "flows": [
+            {
+                "name": "news",
+                "from": "ap",
+                "to": "phone",
+                "source": "poisson",
+                "packet_rate": "20 packets/s",
+            },
+            {"name": "call", "from": "ap", "to": "laptop", "source": "voice"},
+        ],
+    }
+
+
 CASES = (
     Case("wire without delay", "", "udp", 1e6, network="wire"),
     Case("mesh of four hops, UDP 50 Mb/s", "HE-MCS9", "udp", 50e6, network="mesh"),
@@ -130,6 +161,8 @@ CASES = (
     Case("UDP 100 Mb/s", "HE-MCS11", "udp", 100e6),
     Case("TCP, about 100 Mb/s", "HE-MCS11", "tcp", width="20 MHz"),
     Case("TCP, about 300 Mb/s", "HE-MCS9", "tcp"),
+    Case("home, TCP, about 250 Mb/s", "HE-MCS9", "tcp", network="home"),
+    Case("home, TCP, about 400 Mb/s", "HE-MCS9", "tcp", width="160 MHz", network="home"),
     Case("TCP, about 600 Mb/s", "HE-MCS9", "tcp", width="160 MHz"),
     Case("TCP to 8 stations, about 100 Mb/s", "HE-MCS11", "tcp", width="20 MHz", stations=8),
     Case("TCP upload, about 100 Mb/s", "HE-MCS11", "tcp", width="20 MHz", upload=True),

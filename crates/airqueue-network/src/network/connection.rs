@@ -38,7 +38,7 @@ pub(super) struct Connection {
 enum State {
     /// The next connection begins at this time.
     Waiting(Time),
-    /// The present connection began at this time.
+    /// The present transfer, of a film its segment, began at this time.
     Open(Time),
     /// The flow sends nothing more.
     Over,
