@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from airqueue import _native
+from airqueue import units
 from airqueue.simulate import ScenarioError, overrides
 
 HOW: Final = "CONTRIBUTING.md has `How to write an example`"
@@ -27,8 +27,6 @@ HOW: Final = "CONTRIBUTING.md has `How to write an example`"
 _COMMAND: Final = re.compile(r"# +(airqueue .*)")
 _EXPECT: Final = re.compile(r"# +expect\b *(.*)")
 _RANGE: Final = re.compile(r"(\S.*?) to (\S.*)")
-_UNITS: Final = {"s": "s", "bps": "bps", "packets": "packets", "bytes": "bytes"}
-"""How a figure's name ends -> the unit of its range; other figures are plain numbers."""
 
 
 class HeaderError(Exception):
@@ -135,15 +133,10 @@ def _row(where: str, text: str) -> Row:
 
 def _number(where: str, key: str, text: str) -> float:
     """Return a value in the unit that the figure's name has."""
-    unit = _UNITS.get(key.rpartition(".")[2].rpartition("_")[2])
-    if unit is None:
-        if re.fullmatch(r"-?[0-9.]+", text) is None:
-            raise HeaderError(f"{where}: {key} is {text!r}; expected a number alone")
-        return float(text)
-    quantity = _native.measure(text)
-    if quantity is None or quantity[1] != unit:
-        raise HeaderError(f"{where}: {key} is {text!r}; expected a number and a unit, as {unit}")
-    return float(quantity[0])
+    try:
+        return units.of_figure(key.rpartition(".")[2], text)
+    except units.UnitError as error:
+        raise HeaderError(f"{where}: {key} is {error}") from error
 
 
 def without_figures(file: str) -> str:

@@ -9,26 +9,7 @@ from click.testing import CliRunner
 from airqueue.cli import main
 from airqueue.cli.errors import UNDECIDED, UNMET
 from airqueue.cli.expect_figures import Bounds
-
-CELL = """\
-duration = "200 ms"
-warm_up = "50 ms"
-
-[phy]
-standard = "802.11b"
-
-[[stations]]
-name = "ap"
-
-[[stations]]
-name = "sta"
-count = 2
-
-[[flows]]
-name = "up"
-from = "sta"
-to = "ap"
-"""
+from tests.simulate.test_devices import CELL
 
 
 def summary(mean, ci95):
@@ -100,9 +81,9 @@ def simulate(cell, *bounds):
 def test_a_simulation_ends_with_the_code_and_shows_its_figures_all_the_same(cell):
     kept = simulate(cell, "flows.*.throughput_bps > 1 Mb/s", "medium.collided_ratio < 0.5")
     assert (kept.exit_code, kept.stderr) == (0, "")
-    missed = simulate(cell, "flows.up1.throughput_bps > 11 Mb/s")
+    missed = simulate(cell, "flows.up.throughput_bps > 54 Mb/s")
     assert missed.exit_code == UNMET
-    assert missed.stderr.startswith("Not as expected: flows.up1.throughput_bps is ")
+    assert missed.stderr.startswith("Not as expected: flows.up.throughput_bps is ")
     assert missed.stdout == kept.stdout
 
 

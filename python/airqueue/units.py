@@ -18,7 +18,13 @@ refused. Functions of Python take floats, in bit/s, s, and bytes.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from airqueue import _native
+from airqueue.text import words_and_unit
+
+_NUMBER: Final = re.compile(r"-?(\d+\.?\d*|\.\d+)(e-?\d+)?")
 
 
 class UnitError(ValueError):
@@ -37,6 +43,24 @@ def parse(text: str, kind: str) -> float:
         return _native.parse_quantity(text, kind)
     except ValueError as error:
         raise UnitError(str(error)) from error
+
+
+def of_figure(name: str, written: str) -> float:
+    """Return a value in the unit at the end of a figure's name; a plain number where there is none.
+
+    Raises UnitError.
+
+    >>> of_figure("delay_p95_s", "50 ms"), of_figure("loss_ratio", "0.01")
+    (0.05, 0.01)
+    """
+    if unit := words_and_unit(name)[1]:
+        quantity = _native.measure(written)
+        if quantity is None or quantity[1] != name.rpartition("_")[2]:
+            raise UnitError(f"{written!r}; expected a number and a unit, as {unit}")
+        return float(quantity[0])
+    if _NUMBER.fullmatch(written) is None:
+        raise UnitError(f"{written!r}; expected a number alone")
+    return float(written)
 
 
 def parse_rate(text: str) -> int:

@@ -5,7 +5,7 @@ use super::file::{
     BluetoothTable, EnergyLevelName, File, InterferenceTable, MicrowaveTable, OccupancyTable,
     OnOffTable, ShareTraceTable, SpanLawName,
 };
-use super::medium::{Medium, NO_POWERS};
+use super::medium::{Medium, NO_POWERS, watts};
 use super::quantity::{Duration, Quantity};
 use super::signals::Given;
 use super::stations::{Stations, check_name};
@@ -186,8 +186,7 @@ struct Places<'a> {
 impl Places<'_> {
     fn received(&self, key: &str, table: &InterferenceTable) -> Result<Received> {
         let detection = self.file.medium.energy_detection.as_ref();
-        let busy_w = detection
-            .map_or_else(|| 1e-3 * super::signals::ratio(ENERGY_DETECTION_DBM), |of| of.value);
+        let busy_w = detection.map_or_else(|| watts(ENERGY_DETECTION_DBM), |of| of.value);
         match (&table.position, &table.received, &table.level) {
             (Some([x, y]), None, None) => {
                 if self.file.medium.path_loss.is_none() {

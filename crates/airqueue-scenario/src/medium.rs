@@ -6,13 +6,13 @@ use super::file::{
     ThresholdsTable,
 };
 use super::placement::{no_places, places};
-use super::signals::{margin_db, ratio};
+use super::signals::margin_db;
 use super::stations::Stations;
 use airqueue_core::Span;
 use airqueue_core::keys::Table;
 use airqueue_wifi::medium::{
     Capture, FrameErrors, Level, Link, PathLoss, Place, Propagation, Reach, StationId, Thresholds,
-    thermal_noise_w,
+    from_db, thermal_noise_w,
 };
 use std::collections::HashMap;
 
@@ -75,7 +75,7 @@ fn reach(
         }
         (None, None, None, Some(snr)) => {
             no_places(file)?;
-            let power_w = noise_w * ratio(snr.value);
+            let power_w = noise_w * from_db(snr.value);
             return Ok((everyone_with(stations, power_w)?, Vec::new(), None));
         }
         (None, None, Some(links), None) => {
@@ -102,7 +102,7 @@ fn with_margin(propagation: Propagation, margin_db: f64) -> (Propagation, Option
     let Propagation::Loss { path_loss, thresholds } = propagation else {
         return (propagation, None);
     };
-    let interference_w = thresholds.interference_w / ratio(margin_db);
+    let interference_w = thresholds.interference_w / from_db(margin_db);
     let wider = Thresholds { interference_w, ..thresholds };
     (Propagation::Loss { path_loss, thresholds: wider }, Some(thresholds))
 }
@@ -193,8 +193,8 @@ fn ns3_thresholds() -> Thresholds {
     }
 }
 
-fn watts(dbm: f64) -> f64 {
-    1e-3 * libm::pow(10.0, dbm / 10.0)
+pub(super) fn watts(dbm: f64) -> f64 {
+    1e-3 * from_db(dbm)
 }
 
 /// The transmit power of stations that name none; `None`: that of ns-2.

@@ -1,5 +1,6 @@
 //! The figures of messages that consist of several packets: pictures, answers to requests, and segments of a video.
 
+use super::figures::ratio;
 use super::reported::{FrameFigures, PingFigures, VideoFigures};
 use airqueue_core::Span;
 use airqueue_network::network::MessageCounters;
@@ -52,7 +53,6 @@ impl VideoFigures {
     /// The figures of a video.
     pub(super) fn of(video: &VideoCounters) -> VideoFigures {
         let (played_s, stalled_s) = (video.played.as_secs_f64(), video.stalled.as_secs_f64());
-        let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
         VideoFigures {
             segments: video.segments,
             rate_mean_bps: ratio(video.rates_bps as f64, video.segments as f64),

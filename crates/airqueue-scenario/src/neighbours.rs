@@ -5,15 +5,15 @@ use super::error::{Result, ScenarioError, wrong};
 use super::file::{File, NeighboursTable};
 use super::medium::noise_w;
 use super::phy::{radio, rate_index};
-use super::signals::ratio;
+use airqueue_transport::traffic::PACKET_BYTES;
 use airqueue_wifi::RateIndex;
+use airqueue_wifi::medium::from_db;
 use airqueue_wifi::phy::{Phy, frames};
 use serde_json::{Map, Value, json};
 
 const MOST_LOAD: f64 = 0.9;
 const DOWN: f64 = 0.9;
 const STATIONS: u32 = 2;
-const BYTES: u32 = 1500;
 const SNR_DB: f64 = 20.0;
 
 /// How many tables of each kind the file had before.
@@ -184,7 +184,7 @@ impl Cell<'_> {
 
     /// Poisson packets so often that their exchanges take the load.
     fn flows(&self, phy: &Phy, rate: RateIndex) -> Vec<Value> {
-        let bytes = self.table.size.as_ref().map_or(BYTES, |size| size.value);
+        let bytes = self.table.size.as_ref().map_or(PACKET_BYTES, |size| size.value);
         let per_s = self.table.load / exchange_s(phy, rate, bytes) / f64::from(self.count());
         let down = self.table.down.unwrap_or(DOWN);
         let (name, ap) = (&self.table.name, format!("{}-ap", self.table.name));
@@ -221,7 +221,7 @@ impl Powers {
     fn of(file: &File) -> Result<Powers> {
         let noise_w = noise_w(&file.medium, file.phy.standard.0.dsss_alone)?;
         let own_db = file.medium.snr.as_ref().map(|snr| snr.value);
-        Ok(Powers { noise_dbm: 10.0 * libm::log10(noise_w * ratio(30.0)), own_db })
+        Ok(Powers { noise_dbm: 10.0 * libm::log10(noise_w * from_db(30.0)), own_db })
     }
 
     fn link(&self, from: &str, to: &str, snr_db: Option<f64>) -> Value {

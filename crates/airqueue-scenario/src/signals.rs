@@ -9,7 +9,7 @@ use super::stations::Stations;
 use airqueue_core::{Span, Time};
 use airqueue_network::wlan::{LinkSignal, SignalLaw, SignalsSpec};
 use airqueue_wifi::medium::{
-    Fading, FastFading, Reach, Shadowing, StationId, Steps, Thresholds, coherence_of_speed,
+    Fading, FastFading, Reach, Shadowing, StationId, Steps, Thresholds, coherence_of_speed, from_db,
 };
 use airqueue_wifi::phy::{ModulationClass, Phy};
 use std::collections::BTreeMap;
@@ -96,7 +96,7 @@ fn snr_steps(key: &str, table: &SnrTraceTable) -> Result<Steps> {
         let problem = format_args!("found {} dB, expected -100 to 100 dB", snr_db[at]);
         return wrong(format_args!("{key}.snr_db[{at}]"), problem);
     }
-    given.steps(key, |at| ratio(snr_db[at]))
+    given.steps(key, |at| from_db(snr_db[at]))
 }
 
 /// The rates of a record by time: the places in the table's list.
@@ -104,10 +104,6 @@ pub(super) fn rate_steps(key: &str, table: &RateTraceTable) -> Result<Steps> {
     let RateTraceTable { file, time_s, rate, repeat } = table;
     let values = rate.as_ref().map(Vec::len);
     Given { file, time_s, values, name: "rate", repeat }.steps(key, |at| at as f64)
-}
-
-pub(super) fn ratio(db: f64) -> f64 {
-    libm::pow(10.0, db / 10.0)
 }
 
 fn shadowing(key: &str, table: &ShadowingTable) -> Result<Option<Shadowing>> {
@@ -137,7 +133,7 @@ fn fast(key: &str, table: &FadingTable, frequency_hz: f64) -> Result<FastFading>
     if coherence < LEAST_COHERENCE {
         return wrong(format_args!("{key}.coherence"), "expected at least 10 us");
     }
-    let k = table.line_of_sight.as_ref().map_or(0.0, |k| ratio(k.value.clamp(-100.0, 100.0)));
+    let k = table.line_of_sight.as_ref().map_or(0.0, |k| from_db(k.value.clamp(-100.0, 100.0)));
     Ok(FastFading { coherence, k })
 }
 
@@ -193,7 +189,7 @@ pub(super) fn signals(
                     "snr_trace is given too; leave one of them out",
                 );
             }
-            (Some(snr), None) => Some(Steps::constant(ratio(snr.value))),
+            (Some(snr), None) => Some(Steps::constant(from_db(snr.value))),
             (None, Some(trace)) => Some(snr_steps(&format!("{key}.snr_trace"), trace)?),
             (None, None) => None,
         };

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from airqueue import _native, text
+from airqueue import text, units
 from airqueue.cli.errors import UNDECIDED, UNMET
 from airqueue.simulate import Scenario
 from airqueue.sweep import figures
@@ -91,21 +91,11 @@ def _bound(written: str) -> Bound:
         pattern = figures.Pattern.read(name)
     except SweepError as error:
         raise click.UsageError(f"--expect {error}.") from error
-    number = _number(pattern.figure, limit)
-    if number is None:
-        unit = text.words_and_unit(pattern.figure)[1]
-        wanted = f"a number and a unit, as {unit}" if unit else "a number alone"
-        raise click.UsageError(f"--expect {name}: {limit!r}; expected {wanted}.")
+    try:
+        number = units.of_figure(pattern.figure, limit)
+    except units.UnitError as error:
+        raise click.UsageError(f"--expect {name}: {error}.") from error
     return Bound(written, pattern, relation, number)
-
-
-def _number(figure: str, written: str) -> float | None:
-    """Return a value in the unit that the figure's name has; None: no such value."""
-    if not text.words_and_unit(figure)[1]:
-        return float(written) if re.fullmatch(r"-?(\d+\.?\d*|\.\d+)(e-?\d+)?", written) else None
-    quantity = _native.measure(written)
-    unit = figure.rpartition("_")[2]
-    return quantity[0] if quantity is not None and quantity[1] == unit else None
 
 
 def _matched(bound: Bound, summary: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -221,11 +221,8 @@ impl Connection {
                 self.stirred.receiver = true;
             }
             Direction::Acks => {
-                let before = self.sender.counters();
-                self.sender.on_segment(segment, now);
-                let after = self.sender.counters();
-                if after.round_trips > before.round_trips {
-                    self.counters.round_trips.add(after.round_trip_time - before.round_trip_time);
+                if let Some(round_trip) = self.sender.on_segment(segment, now) {
+                    self.counters.round_trips.add(round_trip);
                 }
                 self.stirred.sender = true;
             }

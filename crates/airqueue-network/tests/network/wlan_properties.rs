@@ -2,9 +2,7 @@
 
 use crate::cells::{CellSpec, Flow};
 use crate::on_air;
-use crate::random_networks::{
-    STOP, drained, is_aggregated, missing, networks, nothing_is_left, offer,
-};
+use crate::random_networks::{is_aggregated, networks, nothing_is_left, run_balanced};
 use airqueue_core::{Limit, PacketCount, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
@@ -25,21 +23,7 @@ fn run(
 ) -> Result<(Simulation<Network>, Vec<TracedFrame>), TestCaseError> {
     let mut sim = spec.start(seed);
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
-    let flows = spec.flows.len();
-    let mut known = vec![0; flows];
-    for step in 0..=30 {
-        let at = Time::ZERO + Span::from_millis(step * 5);
-        sim.run_until(at);
-        if at == spec.warm_up {
-            known = missing(&sim.model, flows);
-        }
-        prop_assert_eq!(missing(&sim.model, flows), known.clone(), "at {}", at);
-        if at < STOP {
-            offer(&mut sim, spec);
-        }
-    }
-    sim.run_until(drained());
-    prop_assert_eq!(missing(&sim.model, flows), known);
+    run_balanced(&mut sim, spec)?;
     let recording: Recording = sim.model.wlan_mut().unplug().expect("it was plugged in");
     Ok((sim, recording.frames))
 }

@@ -2,7 +2,7 @@
 //! alone.
 
 use crate::cells::CellSpec;
-use crate::random_networks::{STOP, drained, missing, networks, nothing_is_left, offer};
+use crate::random_networks::{STOP, networks, nothing_is_left, run_balanced};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::network::Network;
 use airqueue_network::run_loop::Simulation;
@@ -94,21 +94,7 @@ fn run(spec: &CellSpec, seed: u64, tapped: bool) -> Result<Simulation<Network>, 
     if tapped {
         sim.model.wlan_mut().plug(Box::new(Recording::default()));
     }
-    let flows = spec.flows.len();
-    let mut known = vec![0; flows];
-    for step in 0..=30 {
-        let at = Time::ZERO + Span::from_millis(step * 5);
-        sim.run_until(at);
-        if at == spec.warm_up {
-            known = missing(&sim.model, flows);
-        }
-        prop_assert_eq!(missing(&sim.model, flows), known.clone(), "at {}", at);
-        if at < STOP {
-            offer(&mut sim, spec);
-        }
-    }
-    sim.run_until(drained());
-    prop_assert_eq!(missing(&sim.model, flows), known);
+    run_balanced(&mut sim, spec)?;
     Ok(sim)
 }
 

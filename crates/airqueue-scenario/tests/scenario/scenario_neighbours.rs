@@ -1,7 +1,7 @@
 //! Neighbours, held against closed forms. Tolerances were stated before the first run.
 
 use crate::figures::{close, figure, results};
-use crate::scenarios::{refusal_of, set};
+use crate::scenarios::{set, value_refused};
 use serde_json::{Value, json};
 
 fn home(neighbours: Value) -> Value {
@@ -103,9 +103,7 @@ fn neighbours_may_have_signals() {
 fn what_cannot_be_is_refused() {
     let cell = home(json!([{"name": "n", "load": 0.3}]));
     let refused = |key: &str, value: Value, start: &str, part: &str| {
-        let refusal = refusal_of(set(cell.clone(), key, value));
-        assert!(refusal.starts_with(start), "{refusal:?} does not begin with {start:?}");
-        assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+        value_refused(&cell, key, value, start, part);
     };
     refused("neighbours[0].load", json!(1.0), "neighbours[0].load: ", "at most 0.9");
     refused("neighbours[0].load", json!(0.0), "neighbours[0].load: ", "above 0");

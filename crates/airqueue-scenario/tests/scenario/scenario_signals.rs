@@ -2,7 +2,7 @@
 //! number of frames, unless said otherwise; they were stated before the first run.
 
 use crate::figures::{close, figure, results};
-use crate::scenarios::{refusal_of, set};
+use crate::scenarios::{set, value_refused};
 use airqueue_wifi::medium::{CodeRate, FrameErrors, Mapping, Modulation};
 use serde_json::{Value, json};
 
@@ -182,9 +182,7 @@ fn a_recorded_rate_is_that_of_the_link() {
 fn what_cannot_be_is_refused() {
     let cell = samples(10.0, 1, json!([{"between": ["ap", "phone"], "snr": "20 dB"}]));
     let refused = |key: &str, value: Value, start: &str, part: &str| {
-        let refusal = refusal_of(set(cell.clone(), key, value));
-        assert!(refusal.starts_with(start), "{refusal:?} does not begin with {start:?}");
-        assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+        value_refused(&cell, key, value, start, part);
     };
     let trace = |keys: Value| json!({"between": ["ap", "phone"], "snr_trace": keys});
     let at = "links[0].snr_trace";

@@ -78,10 +78,6 @@ pub struct SenderCounters {
     pub probes: u64,
     /// Number of window reductions by ECN marks.
     pub ecn_reductions: u64,
-    /// Acknowledgements of new data whose newest segment was sent only once.
-    pub round_trips: u64,
-    /// Sum of the times since those segments were sent.
-    pub round_trip_time: Span,
 }
 
 impl Sender {
@@ -229,14 +225,15 @@ impl Sender {
         self.counters
     }
 
-    /// Processes a segment that has arrived.
-    pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+    /// Processes a segment that has arrived. Returns the round-trip time that it shows: with new data acknowledged, the time
+    /// since the newest acknowledged segment was sent, if that segment was sent once.
+    pub fn on_segment(&mut self, segment: &Segment, now: Time) -> Option<Span> {
         let progress = self.handshake.on_segment(segment);
         if let Some(stamps) = segment.timestamps {
             self.recent = self.recent.max(Some(stamps.value));
         }
         match progress {
-            Progress::Nothing => return,
+            Progress::Nothing => return None,
             Progress::Opened { sent } => {
                 self.on_open(sent, now);
                 if self.spec.sender.opens_with_data && self.written > 0 {
@@ -245,7 +242,7 @@ impl Sender {
             }
             Progress::Open => {}
         }
-        let Some(ack) = segment.ack else { return };
+        let ack = segment.ack?;
         self.pacer.on_ack();
         let bare = segment.end() == segment.seq;
         let marked = self.spec.ecn && segment.ece && !segment.syn;
@@ -253,12 +250,12 @@ impl Sender {
         let news = AckInfo { ack, blocks: segment.sack.as_slice(), bare, now, srtt };
         let before = self.before_ack(ack);
         let effect = self.recovery.on_ack(&news, self.rates.as_mut());
+        let mut round_trip = None;
         if effect.advance.is_some() {
             self.sample(ack, segment, now);
-            if let Some(rtt) = self.round_trips.on_ack(ack, now) {
+            round_trip = self.round_trips.on_ack(ack, now);
+            if let Some(rtt) = round_trip {
                 self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
-                self.counters.round_trips += 1;
-                self.counters.round_trip_time = self.counters.round_trip_time + rtt;
             }
         }
         self.on_ack_effect(&effect, now);
@@ -274,6 +271,7 @@ impl Sender {
             self.counters.ecn_reductions += 1;
             self.on_congestion(self.recovery.flight());
         }
+        round_trip
     }
 
     /// Reacts to the losses that an acknowledgement has revealed.

@@ -69,6 +69,6 @@ airqueue_core::ids! {
 }
 
 /// 10^(`db` / 10), reproducible on every machine.
-fn from_db(db: f64) -> f64 {
+pub fn from_db(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }

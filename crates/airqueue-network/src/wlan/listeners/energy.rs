@@ -9,7 +9,7 @@ use crate::wlan::spec::WlanSpec;
 use airqueue_core::{Span, Time};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::Radio;
-use airqueue_wifi::medium::{Air, Capture, End, FrameErrors, Reach, Signal, StationId};
+use airqueue_wifi::medium::{Air, Capture, End, FrameErrors, Reach, Signal, StationId, from_db};
 
 /// The longest PPDU of OFDM (IEEE 802.11-2016, table 17-21: aPPDUMaxTime).
 const MAX_PPDU: Span = Span::from_nanos(5_484_000);
@@ -61,7 +61,7 @@ impl EnergyOnAir {
         let longest = alone.max().unwrap_or(MAX_PPDU).max(MAX_PPDU);
         let least = match spec.capture {
             Some(Capture::Sinr { threshold_db, noise_w, .. }) => {
-                Some((libm::pow(10.0, threshold_db / 10.0), noise_w))
+                Some((from_db(threshold_db), noise_w))
             }
             _ => None,
         };
@@ -246,11 +246,6 @@ impl Listeners {
         };
         if self.errors.happen() { self.errors.strikes(station, loss) } else { loss >= 1.0 }
     }
-
-    /// Whether no frame is on the air.
-    pub(in crate::wlan) fn is_air_idle(&self) -> bool {
-        self.on_air_frames.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -265,19 +260,22 @@ mod tests {
         Air { begins: us(begins), ends: us(ends) }
     }
 
-    #[test]
-    fn a_frame_is_cut_where_energy_changes() {
-        let told = |power_w| Received::Told(vec![Energy { power_w, ..Energy::NONE }]);
-        let mut energy = EnergyOnAir {
-            sources: vec![told(1.0), told(2.0)],
-            at: vec![
-                vec![Energy { power_w: 1.0, ..Energy::NONE }],
-                vec![Energy { power_w: 2.0, destroys: true, ..Energy::NONE }],
-            ],
+    /// At one station; by interferer.
+    fn at_a_station(energies: &[Energy]) -> EnergyOnAir {
+        EnergyOnAir {
+            sources: energies.iter().map(|&of| Received::Told(vec![of])).collect(),
+            at: energies.iter().map(|&of| vec![of]).collect(),
             bursts: Vec::new(),
             longest: MAX_PPDU,
             least: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_frame_is_cut_where_energy_changes() {
+        let weak = Energy { power_w: 1.0, ..Energy::NONE };
+        let mut energy =
+            at_a_station(&[weak, Energy { power_w: 2.0, destroys: true, ..Energy::NONE }]);
         energy.begin(0, air(0, 300));
         energy.begin(1, air(200, 500));
         let chunks = |begins, ends| {
@@ -294,14 +292,7 @@ mod tests {
 
     #[test]
     fn old_bursts_are_forgotten() {
-        let told = Received::Told(vec![Energy { power_w: 1.0, ..Energy::NONE }]);
-        let mut energy = EnergyOnAir {
-            sources: vec![told],
-            at: vec![vec![Energy { power_w: 1.0, ..Energy::NONE }]],
-            bursts: Vec::new(),
-            longest: MAX_PPDU,
-            least: None,
-        };
+        let mut energy = at_a_station(&[Energy { power_w: 1.0, ..Energy::NONE }]);
         for at in 0..1000 {
             energy.begin(0, air(at * 1000, at * 1000 + 10));
         }

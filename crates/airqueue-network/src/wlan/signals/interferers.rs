@@ -116,7 +116,6 @@ impl<U: UpperLayer> Wlan<U> {
                 of.counters.on = of.counters.on + (now - of.since);
                 let (phase, until) = of.bursts.after_burst(now);
                 self.interferers.on -= 1;
-                self.interferers.quiet_from = now;
                 self.listeners.end_burst(at, now);
                 match phase {
                     // What arrived during the burst follows at once.
@@ -140,7 +139,7 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     fn is_quiet(&self) -> bool {
-        self.interferers.on == 0 && self.listeners.is_air_idle()
+        self.interferers.on == 0 && self.listeners.is_silent()
     }
 
     /// A frame or a burst has ended: bursts that wait for it may begin soon.

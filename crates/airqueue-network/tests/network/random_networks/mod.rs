@@ -415,6 +415,26 @@ pub fn offer(sim: &mut Simulation<Network>, spec: &CellSpec) {
     }
 }
 
+/// Runs a network to its end; packets from outside are offered every 5 ms. Whenever it stops, its packets balance.
+pub fn run_balanced(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
+    let flows = spec.flows.len();
+    let mut known = vec![0; flows];
+    for step in 0..=30 {
+        let at = Time::ZERO + Span::from_millis(step * 5);
+        sim.run_until(at);
+        if at == spec.warm_up {
+            known = missing(&sim.model, flows);
+        }
+        prop_assert_eq!(missing(&sim.model, flows), known.clone(), "at {}", at);
+        if at < STOP {
+            offer(sim, spec);
+        }
+    }
+    sim.run_until(drained());
+    prop_assert_eq!(missing(&sim.model, flows), known);
+    Ok(())
+}
+
 /// After the sources have stopped, all activity ends: no station waits for an event that never happens.
 pub fn nothing_is_left(sim: &Simulation<Network>, spec: &CellSpec) -> Result<(), TestCaseError> {
     prop_assert!(sim.queue.is_empty(), "events are pending");

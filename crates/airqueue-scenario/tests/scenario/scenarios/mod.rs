@@ -29,6 +29,14 @@ pub fn refusal_of(scenario: Value) -> String {
     }
 }
 
+/// Asserts that the scenario with `value` at `key` is rejected with an error that begins with `start` and contains `part`.
+#[track_caller]
+pub fn value_refused(scenario: &Value, key: &str, value: Value, start: &str, part: &str) {
+    let refusal = refusal_of(set(scenario.clone(), key, value));
+    assert!(refusal.starts_with(start), "{refusal:?} does not begin with {start:?}");
+    assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+}
+
 /// Asserts that the scenario with this change alone is rejected with an error that begins with `start` and contains
 /// `part`.
 #[track_caller]
