@@ -194,7 +194,7 @@ pub(super) fn signals(
             (None, None) => None,
         };
         let fading = laws.fading(&key, table.shadowing.as_deref(), table.fading.as_deref())?;
-        if fading == Fading::default() && snr.is_none() {
+        if table.shadowing.is_none() && table.fading.is_none() && snr.is_none() {
             continue;
         }
         // What the table leaves out is as for all links.

@@ -178,6 +178,20 @@ fn a_recorded_rate_is_that_of_the_link() {
     }
 }
 
+/// A link without shadowing in a medium that has it: its signal is steady.
+#[test]
+fn a_link_may_be_without_the_shadowing_of_the_medium() {
+    let steady = json!({"deviation": "0 dB", "coherence": "1 s"});
+    let mut scenario =
+        samples(500.0, 20, json!([{"between": ["ap", "phone"], "shadowing": steady}]));
+    scenario["medium"]["shadowing"] = json!({"deviation": "6 dB", "coherence": "1 s"});
+    let sd_db =
+        |scenario: &Value| figure(&results(scenario, 6), "signals", "phone->ap", "snr_sd_db");
+    assert!(sd_db(&scenario) < 1e-6);
+    scenario["links"] = json!([]);
+    assert!(sd_db(&scenario) > 3.0);
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let cell = samples(10.0, 1, json!([{"between": ["ap", "phone"], "snr": "20 dB"}]));
