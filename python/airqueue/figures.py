@@ -370,6 +370,12 @@ class QueueFigures(TypedDict):
     """Mean sojourn time in the queue, of the packets that were dequeued."""
     sojourn_sd_s: float | None
     """Standard deviation of the sojourn time."""
+    sojourn_p50_s: float | None
+    """Median of the sojourn time."""
+    sojourn_p95_s: float | None
+    """95th percentile of the sojourn time."""
+    sojourn_p99_s: float | None
+    """99th percentile of the sojourn time."""
     sojourn_max_s: float | None
     """Longest sojourn time in the queue."""
 
@@ -652,6 +658,9 @@ QueueFigure = Literal[
     "length_max_packets",
     "sojourn_mean_s",
     "sojourn_sd_s",
+    "sojourn_p50_s",
+    "sojourn_p95_s",
+    "sojourn_p99_s",
     "sojourn_max_s",
 ]
 
@@ -904,6 +913,9 @@ class QueueSummary(TypedDict):
     length_max_packets: Summary
     sojourn_mean_s: Summary
     sojourn_sd_s: Summary
+    sojourn_p50_s: Summary
+    sojourn_p95_s: Summary
+    sojourn_p99_s: Summary
     sojourn_max_s: Summary
 
 

@@ -1,6 +1,7 @@
 //! A queue at work: its discipline, the driver ring behind it, and its length over time.
 
 use crate::counters::Occupancy;
+use crate::histogram::Histogram;
 use crate::tx_queue::{Framing, TxQueue};
 use airqueue_core::{Dropped, NeighbourId, Packet, RandomStream, Time};
 use airqueue_qdisc::QueueSpec;
@@ -11,6 +12,8 @@ use airqueue_qdisc::QueueSpec;
 pub(crate) struct Queue {
     pub(crate) tx_queue: TxQueue,
     occupancy: Occupancy,
+    /// Sojourn times of the packets dequeued, for quantiles. One histogram a queue: those of all hops would fill the caches.
+    sojourns: Histogram,
     /// Number of waiting packets, and the time of its last change.
     waiting: u64,
     changed: Time,
@@ -25,6 +28,7 @@ impl Queue {
         Queue {
             tx_queue: TxQueue::new(spec.make(rng), spec.ring_packets, framing),
             occupancy: Occupancy::default(),
+            sojourns: Histogram::default(),
             waiting: 0,
             changed: Time::ZERO,
             marked_before: 0,
@@ -62,7 +66,16 @@ impl Queue {
     /// Dequeues the next packet for the link.
     #[inline(always)]
     pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
-        self.change(now, |tx_queue| tx_queue.take(now))
+        let taken = self.change(now, |tx_queue| tx_queue.take(now));
+        self.on_taken(taken, now)
+    }
+
+    #[inline(always)]
+    fn on_taken(&mut self, taken: Option<Packet>, now: Time) -> Option<Packet> {
+        if let Some(packet) = &taken {
+            self.sojourns.add(now - packet.enqueued);
+        }
+        taken
     }
 
     /// The packet for a neighbour that [`Self::take_for_neighbour`] returns.
@@ -89,7 +102,8 @@ impl Queue {
         neighbour: NeighbourId,
         now: Time,
     ) -> Option<Packet> {
-        self.change(now, |tx_queue| tx_queue.take_for_neighbour(neighbour, now))
+        let taken = self.change(now, |tx_queue| tx_queue.take_for_neighbour(neighbour, now));
+        self.on_taken(taken, now)
     }
 
     #[inline(always)]
@@ -117,10 +131,16 @@ impl Queue {
         Occupancy { marked: self.tx_queue.marks() - self.marked_before, ..self.occupancy }
     }
 
+    /// Sojourn times of the packets dequeued since counting began.
+    pub(crate) fn sojourns(&self) -> &Histogram {
+        &self.sojourns
+    }
+
     /// Restarts counting; returns the counts so far.
     pub(crate) fn start_counting(&mut self, now: Time) -> Occupancy {
         let before = self.occupancy_at(now);
         self.occupancy = Occupancy::default();
+        self.sojourns.clear();
         self.marked_before = self.tx_queue.marks();
         before
     }

@@ -419,6 +419,8 @@ impl Count<'_> {
         let (waited, occupancy) = (counters.waited, counters.occupancy);
         let (early, filtered) = (counters.dropped_early.packets, counters.filtered_acks);
         let unprocessed = counters.unprocessed;
+        let sojourns = self.network.sojourns(queue);
+        let sojourn = |q| waited.quantile_s(sojourns?, q);
         QueueFigures {
             offered_packets: counters.offered.packets,
             dropped_packets: counters.dropped.packets,
@@ -432,6 +434,9 @@ impl Count<'_> {
             length_max_packets: occupancy.longest,
             sojourn_mean_s: waited.mean_s(),
             sojourn_sd_s: waited.sd_s(),
+            sojourn_p50_s: sojourn(0.5),
+            sojourn_p95_s: sojourn(0.95),
+            sojourn_p99_s: sojourn(0.99),
             sojourn_max_s: waited.greatest_s(),
         }
     }

@@ -433,6 +433,12 @@ pub(super) struct QueueFigures {
     pub(super) sojourn_mean_s: Option<f64>,
     /// Standard deviation of the sojourn time.
     pub(super) sojourn_sd_s: Option<f64>,
+    /// Median of the sojourn time.
+    pub(super) sojourn_p50_s: Option<f64>,
+    /// 95th percentile of the sojourn time.
+    pub(super) sojourn_p95_s: Option<f64>,
+    /// 99th percentile of the sojourn time.
+    pub(super) sojourn_p99_s: Option<f64>,
     /// Longest sojourn time in the queue.
     pub(super) sojourn_max_s: Option<f64>,
 }

@@ -79,22 +79,31 @@ def _end(summary: Summary) -> float:
     return max([summary["mean"] or 0.0, *(summary["ci95"] or [])[1:]])
 
 
+_QUANTILES = ((1, "median"), (2, "95th percentile"), (3, "99th percentile"))
+
+
+def _quantiles(title: str, shown: Mapping[str, Any], of: str, label: str) -> str:
+    """Return a chart of three quantiles of `of`, in milliseconds, with a row for each of `shown`."""
+    found = [
+        [1e3 * (each[f"{of}_{q}_s"]["mean"] or 0.0) for q in ("p50", "p95", "p99")]
+        for each in shown.values()
+    ]
+    chart = _rows(title, list(shown), [values[-1] for values in found], label)
+    for row, values in enumerate(reversed(found)):
+        chart.line([values[0], values[-1]], [row, row], 0)
+        for number, value in enumerate(values, start=1):
+            chart.dots([value], [row], number, kind="big")
+    return chart.render()
+
+
 def _delays(results: Results) -> Iterator[Figure]:
     every = results.summary["flows"]
     shown = _ranked(every, lambda of: of["delay_p99_s"]["mean"])
     if not shown:
         return
-    most = [(of["delay_p99_s"]["mean"] or 0.0) * 1e3 for of in shown.values()]
-    chart = _rows("Delay of flows", list(shown), most, "delay (ms)")
-    for row, of in enumerate(reversed(shown.values())):
-        quantiles = [of["delay_p50_s"], of["delay_p95_s"], of["delay_p99_s"]]
-        values = [1e3 * (each["mean"] or 0.0) for each in quantiles]
-        chart.line([values[0], values[2]], [row, row], 0)
-        for number, value in enumerate(values, start=1):
-            chart.dots([value], [row], number, kind="big")
+    chart = _quantiles("Delay of flows", shown, "delay", "delay (ms)")
     caption = f"From source to destination, means over replications.{_left_out(shown, every)}"
-    legend = ((1, "median"), (2, "95th percentile"), (3, "99th percentile"))
-    yield Figure("Who waits", caption, (chart.render(),), legend)
+    yield Figure("Who waits", caption, (chart,), _QUANTILES)
 
 
 def _queues(results: Results) -> Iterator[Figure]:
@@ -102,16 +111,14 @@ def _queues(results: Results) -> Iterator[Figure]:
     shown = _ranked(every, lambda of: of["sojourn_mean_s"]["mean"])
     if not shown:
         return
-    stays = [(of["sojourn_mean_s"]["mean"] or 0.0) * 1e3 for of in shown.values()]
+    stays = _quantiles("Queues: time in the queue", shown, "sojourn", "time in the queue (ms)")
     held = [of["length_mean_packets"]["mean"] or 0.0 for of in shown.values()]
-    charts = []
-    for values, label in ((stays, "time in the queue, mean (ms)"), (held, "packets, mean")):
-        chart = _rows(f"Queues: {label}", list(shown), values, label)
-        for row, value in enumerate(reversed(values)):
-            chart.bar(value, row, 1)
-        charts.append(chart.render())
-    caption = f"How long packets stay in each queue, and how many.{_left_out(shown, every)}"
-    yield Figure("Where packets wait", caption, tuple(charts))
+    chart = _rows("Queues: packets, mean", list(shown), held, "packets, mean")
+    for row, value in enumerate(reversed(held)):
+        chart.bar(value, row, 1)
+    caption = "How long packets stay in each queue, and how many wait on average."
+    caption += _left_out(shown, every)
+    yield Figure("Where packets wait", caption, (stays, chart.render()), _QUANTILES)
 
 
 def _drops(results: Results) -> Iterator[Figure]:

@@ -6,6 +6,7 @@ use super::engine::Network;
 use super::hops::End;
 use super::spec::{Hop, QueueId};
 use crate::counters::{Delivered, HopCounters, QueueCounters};
+use crate::histogram::Histogram;
 use crate::{FlowId, HopId, PathId, RouteId, WireId};
 use airqueue_core::{DataRate, Span, Time};
 use airqueue_transport::tcp::Sender;
@@ -93,6 +94,14 @@ impl Network {
             counters.add(&self.wlan.upper.hops.states[hop.index()].counters);
         }
         counters
+    }
+
+    /// Sojourn times of the packets dequeued from a queue; `None` for a wire without a queue.
+    pub fn sojourns(&self, queue: QueueId) -> Option<&Histogram> {
+        match queue {
+            QueueId::Station(station, ac) => Some(self.wlan.sojourns(station, ac)),
+            QueueId::Wire(wire) => self.wires[wire.index()].sojourns(),
+        }
     }
 
     /// Number of packets waiting in a queue, integrated over time from time zero to `now`, in packet-nanoseconds,

@@ -7,6 +7,7 @@ use crate::bottleneck::link::{Link, LinkSpec};
 use crate::counters::Occupancy;
 use crate::delay_line::DelayLine;
 use crate::event::EventQueue;
+use crate::histogram::Histogram;
 use crate::queue::Queue;
 use crate::timer::Timer;
 use crate::tx_queue::Framing;
@@ -181,6 +182,11 @@ impl Wire {
     /// Number of packets waiting in the queue, integrated over time from time zero to `now`, in packet-nanoseconds.
     pub(super) fn packet_time_ever(&mut self, now: Time) -> i128 {
         self.before + self.occupancy(now).packet_time
+    }
+
+    /// Sojourn times of the packets dequeued; `None` without a queue.
+    pub(super) fn sojourns(&self) -> Option<&Histogram> {
+        self.gate.as_ref().map(|gate| gate.queue.sojourns())
     }
 
     /// Packets and bytes waiting in the queue.

@@ -7,6 +7,7 @@ use super::signals::LinkCounters;
 use super::upper::UpperLayer;
 use crate::counters::Occupancy;
 use crate::event::EventQueue;
+use crate::histogram::Histogram;
 use airqueue_core::{Packet, Span, Time};
 use airqueue_wifi::mac::{CategoryCounters, Content, Msdu};
 use airqueue_wifi::medium::StationId;
@@ -66,6 +67,11 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn occupancy(&mut self, station: StationId, ac: AccessCategory, now: Time) -> Occupancy {
         let interface = self.interface_of(station, ac);
         self.interfaces[interface.index()].queue.occupancy_at(now)
+    }
+
+    /// Sojourn times of the packets dequeued from a station's queue.
+    pub fn sojourns(&self, station: StationId, ac: AccessCategory) -> &Histogram {
+        self.interfaces[self.interface_of(station, ac).index()].queue.sojourns()
     }
 
     /// Number of packets waiting in a station's queue, integrated over time from time zero to `now`, in

@@ -105,6 +105,42 @@ fn packets_take_what_their_wires_take() {
     }
 }
 
+/// The probability that a packet of an M/D/1 queue waits no longer than `x` times the service time, at the utilisation
+/// `load` (Erlang 1909).
+fn md1_waits_at_most(x: f64, load: f64) -> f64 {
+    let term = |k: u32| {
+        let y = load * (f64::from(k) - x);
+        let factorial: f64 = (1..=k).map(f64::from).product();
+        y.powi(k as i32) / factorial * (-y).exp()
+    };
+    (1.0 - load) * (0..=x.floor() as u32).map(term).sum::<f64>()
+}
+
+/// Poisson arrivals at a link that takes 1 ms a packet: the sojourn time in the queue is the wait of M/D/1. Quantiles are
+/// reported to 1.6 %; of 2.1 million packets, of which some 110 000 are independent, the 99th percentile has a standard
+/// error of 0.7 %.
+#[test]
+fn quantiles_of_the_sojourn_time_are_those_of_md1() {
+    let load = 0.7;
+    let hosts = wires(8e6, json!({"limit": "1000 packets"}), [1.0, 1.0]);
+    let flows = json!([{"name": "f", "from": "a", "to": "b", "source": "poisson", "size": "1000 B",
+                        "packet_rate": format!("{} packets/s", 1000.0 * load)}]);
+    let figures = figures("3010 s", "10 s", hosts, json!({}), flows);
+    let of = |name: &str| number(&figures, &format!("/queues/a->ap/{name}"));
+    for (name, share) in [("sojourn_p50_s", 0.5), ("sojourn_p95_s", 0.95), ("sojourn_p99_s", 0.99)]
+    {
+        let (mut low, mut high) = (0.0, 100.0);
+        while high - low > 1e-6 {
+            let middle = (low + high) / 2.0;
+            if md1_waits_at_most(middle, load) < share { low = middle } else { high = middle }
+        }
+        close(of(name), low * 1e-3, 0.04);
+    }
+    // Pollaczek and Khinchine.
+    close(of("sojourn_mean_s"), load / (2.0 * (1.0 - load)) * 1e-3, 0.02);
+    assert!(of("sojourn_p99_s") <= of("sojourn_max_s"));
+}
+
 /// An overloaded link: packets above its rate are dropped, and an arrival finds the queue full except for the place
 /// that has just become free.
 #[test]
