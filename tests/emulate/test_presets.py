@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from airqueue.emulate.errors import EmulationError
 from airqueue.simulate import Scenario
 from airqueue.simulate.scenario import read_file
 
+DATA = Path(__file__).parent / "data"
+DOCS = Path(__file__).parents[2] / "docs" / "emulate.md"
 # A probe in both directions between the real nodes, which asks for next to nothing.
 PROBE = {"source": "cbr", "packet_rate": "20 packets/s", "size": "200 B"}
 DOWN = {"name": "down", "from": "server", "to": "phone"}
@@ -87,6 +91,35 @@ def test_airqueue_simulate_reads_a_preset(name):
     command = ["simulate", str(catalogue.path(name)), "--replications", "1"]
     shown = CliRunner().invoke(main, [*command, "--set", "duration=1 s", "--set", "warm_up=0 s"])
     assert shown.exit_code == 0, shown.output
+
+
+PUBLISHED = tomllib.loads((DATA / "published_delays.toml").read_text("utf-8"))["measured"]
+
+
+@functools.cache
+def round_trips_s(name: str, changes: tuple[tuple[str, Any], ...]) -> dict[str, float]:
+    """Quantiles over the air of 600 pings to the phone at random times, means of four runs."""
+    description = read_file(catalogue.path(name))
+    # Seldom enough for a phone to fall asleep in between.
+    ping = {"interval": "5 s", "distribution": "exponential"}
+    probe = {"name": "probe", "from": "server", "to": "phone", "source": "ping", "ping": ping}
+    description |= {"flows": [*description.get("flows", []), probe], "duration": "750 s"}
+    # Quantiles are known to 1.6 %, of the line too: the line takes no time here.
+    scenario = Scenario(description).changed({"hosts.server.delay": "0 ms", **dict(changes)})
+    (figures,) = scenario.simulate(seed=1, replications=4).summary["pings"].values()
+    return {q: figures[f"round_trip_{q}_s"]["mean"] for q in ("p50", "p99", "max")}
+
+
+@pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: f"{row['preset']} {row['figure']}")
+def test_presets_delay_as_homes_that_others_measured(row):
+    changes = tuple(row.get("changes", {}).items())
+    found = round_trips_s(row["preset"], changes)[row["figure"]]
+    assert row["from_s"] <= found <= row["to_s"], row["why"]
+    table = DOCS.read_text("utf-8").partition("### Beside measured delays")[2]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
+    value, unit = rows[PUBLISHED.index(row)][4].split()
+    assert unit == "ms"
+    assert float(value) / 1e3 == pytest.approx(found, rel=0.05)
 
 
 def test_nothing_waits_in_the_quiet_flat():
