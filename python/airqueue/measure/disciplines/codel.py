@@ -34,6 +34,9 @@ MOST_COUNT: Final = 4096.0
 """At the beginning: after a rest counts are small."""
 EXACT_PACKETS: Final = 1.0
 """Root mean square of the misses that are rounding to whole packets: a uniform error has 0.3."""
+EXACT_FRAMES: Final = 0.5
+"""The same for rounding to frames, of the time by which packets of a frame are late: an even error
+has a third of that time, 0.29 of a frame."""
 CLOSE_GAP: Final = 0.02
 """The same as a share of the median gap, where packets are faster than hosts send them evenly."""
 EXACT_GAP: Final = 0.35
@@ -122,7 +125,7 @@ def _longest(step: Step, full: float | None) -> Law | None:
 
 def _law(at: Floats, step: Step) -> Law:
     """Fit the law to drops at these instants of a step."""
-    rounding = EXACT_PACKETS / 2 * step.packet_s + step.blur_s
+    rounding = EXACT_PACKETS / 2 * step.packet_s + max(step.blur_s, EXACT_FRAMES * _late_s(step))
     # After a rest the count is known: then that one is meant, if no other count fits much better.
     begun = {begin: _fitted(at, _gaps(begin, len(at))) for begin in RESTED}
     begin = min(begun, key=lambda begin: begun[begin].miss_s)
@@ -200,13 +203,19 @@ def _fitted(at: Floats, gaps: Floats) -> _Fitted:
 
 
 def _holds(law: Law, step: Step) -> bool:
-    exact = max(EXACT_PACKETS * step.packet_s + step.blur_s, CLOSE_GAP * law.gap_s)
+    rounding = EXACT_PACKETS * step.packet_s + EXACT_FRAMES * _late_s(step)
+    exact = max(rounding, CLOSE_GAP * law.gap_s)
     allowed = min(exact, EXACT_GAP * law.gap_s)
     if law.interval_s <= 0 or law.miss_s > allowed or law.curved < CURVED:
         return False
     # Two or three parameters are fitted; each further drop would hit its place by chance.
     free = law.drops - (3 if law.begin == "unrested" else 2)
     return free > 0 and bool((2 * law.miss_s / law.gap_s) ** free <= CHANCE)
+
+
+def _late_s(step: Step) -> float:
+    """Time by which packets of a frame are late: they leave together, and are dropped together."""
+    return step.late_packets * step.packet_s
 
 
 def _target(law: Law, step: Step, error_s: float) -> tuple[float, float, float] | None:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from airqueue import text
-from airqueue.measure.disciplines import codel, pie, red, tail_drop
+from airqueue.measure.disciplines import codel, frames, pie, red, tail_drop
 from airqueue.measure.disciplines.likelihood import best_rival
 from airqueue.measure.disciplines.observed import Step, full_at, hard_limit
 from airqueue.measure.result import Evidence, Parameter
@@ -65,6 +65,7 @@ def judge(steps: Sequence[Step], idle: tuple[int, int]) -> Managed:
     return (
         _codel(usable, full, limit)
         or _tail_drop(usable, full, idle)
+        or _tail_drop_of_frames(usable, idle)
         or _at_random(usable, full, limit, share)
     )
 
@@ -73,7 +74,9 @@ def drops_at_tail(steps: Sequence[Step], idle: tuple[int, int]) -> bool:
     """Whether the steps saw a queue that drops arrivals when it is full, and else none."""
     usable = _standing(steps)
     full = full_at(usable) if usable else None
-    return fitted_codel(usable, full) is None and tail_drop.fits(usable, full, idle)
+    if fitted_codel(usable, full) is not None:
+        return False
+    return tail_drop.fits(usable, full, idle) or _tail_drop_of_frames(usable, idle) is not None
 
 
 def _standing(steps: Sequence[Step]) -> list[Step]:
@@ -126,6 +129,12 @@ def _tail_drop(steps: Sequence[Step], full: float | None, idle: tuple[int, int])
         f"came with {full:.0f} packets waiting."
     )
     return Managed("tail_drop", (Evidence("lost_with_room", says, lost / max(1, room)),), {}, full)
+
+
+def _tail_drop_of_frames(steps: Sequence[Step], idle: tuple[int, int]) -> Managed | None:
+    """A full queue whose length is hidden by frames that carry many packets."""
+    found = frames.full(steps)
+    return None if found is None else _tail_drop(found.steps, found.length, idle)
 
 
 def _at_random(

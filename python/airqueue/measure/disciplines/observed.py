@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -67,6 +67,8 @@ class Step:
     """Packet times by which packets arrived later than at the steady rate."""
     rest_s: float = 0.0
     """How long no flood had come."""
+    arrived_s: Floats = field(default_factory=lambda: np.zeros(0))
+    """Arrivals of the packets that were not lost, the empty path's delay taken off."""
 
     @classmethod
     def of(cls, session: Session) -> Step | None:
@@ -82,19 +84,20 @@ class Step:
         start, end = session.phases["quiet"]
         left = np.full(len(rows), np.nan)
         left[got] = came[got] + (run.received_ns[rows[got]] - due[rows[got]]) * 1e-9
-        seen = cls(came, _filled(left), ~got, 0.0, rest_s=end - start)
+        arrived = np.maximum.accumulate(left[got])
+        seen = cls(came, filled(left), ~got, 0.0, rest_s=end - start, arrived_s=arrived)
         if seen.rate_pps <= 0:
             return seen
         quiet = session.quiet_delay
         jitter = seen.rate_pps * (quiet.jitter_s if quiet is not None else 0.0)
         seen = dataclasses.replace(seen, jitter_packets=jitter)
-        steady = _steady(np.maximum.accumulate(left[got]), came[got], seen.packet_s)
+        steady = _steady(arrived, came[got], seen.packet_s)
         hidden = float(np.percentile(left[got] - steady, HIDDEN_PERCENTILE)) / seen.packet_s
         seen = dataclasses.replace(seen, late_packets=hidden)
         if hidden < MOST_JITTER:
             return seen
         left[got] = steady
-        smoothed = dataclasses.replace(seen, left_s=_filled(left), blur_packets=hidden)
+        smoothed = dataclasses.replace(seen, left_s=filled(left), blur_packets=hidden)
         # Of jitter behind the queue, and service that varies, only the former hides lengths: then
         # the drops agree better on a length without it.
         return smoothed if smoothed._scatter < seen._scatter else seen
@@ -102,8 +105,13 @@ class Step:
     def first(self, packets: int) -> Step:
         """Return the step's first packets."""
         some = slice(packets)
+        got = int(np.count_nonzero(~self.lost[some]))
         return dataclasses.replace(
-            self, came_s=self.came_s[some], left_s=self.left_s[some], lost=self.lost[some]
+            self,
+            came_s=self.came_s[some],
+            left_s=self.left_s[some],
+            lost=self.lost[some],
+            arrived_s=self.arrived_s[:got],
         )
 
     @cached_property
@@ -265,7 +273,7 @@ def _steady(left: Floats, came: Floats, packet_s: float) -> Floats:
     return np.asarray(np.maximum.accumulate(np.maximum(came, np.minimum(left, even + early))))
 
 
-def _filled(left: Floats) -> Floats:
+def filled(left: Floats) -> Floats:
     """Give lost packets the departure of the packet before them."""
     known = np.where(np.isnan(left), -1, np.arange(len(left)))
     last = np.maximum.accumulate(known)

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from airqueue.measure.disciplines.frames import packets_of_frames
 from airqueue.measure.disciplines.observed import Floats
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.result import Sharing
@@ -20,11 +21,13 @@ APART: Final = 0.5
 """Greatest ratio of the smaller flood's wait to the larger one's where they wait apart."""
 TOGETHER: Final = 0.8
 """Least ratio where they wait in one queue."""
+NEAR: Final = 2.0
+"""Times of a packet, or of a frame of several, by which waits in one queue differ at most."""
 WAITING: Final = 5.0
-"""Packet times that the larger flood must have waited where the smaller one waits less: a packet that
-leaves waits too. Else their losses are compared."""
+"""Times of a packet, or of a frame of several, that the larger flood must have waited where the
+smaller one waits less: a packet that leaves waits too. Else their losses are compared."""
 LEAST_WAITING: Final = 2.0
-"""Packet times that the larger flood must have waited while waits are compared."""
+"""The same times that the larger flood must have waited while waits are compared."""
 LOSING: Final = 0.05
 """Share that the larger flood must have lost where losses are compared."""
 
@@ -55,11 +58,21 @@ class Flood:
 
 @dataclass(frozen=True, slots=True)
 class Floods:
-    """Two floods at once, and what a packet of the path takes, in seconds."""
+    """Two floods at once, and what a packet of the path takes, in seconds.
+
+    ``frame_packets``: how many arrive together. Where packets leave in frames of many, each waits
+    for a frame and more, however short the queue is.
+    """
 
     larger: Flood
     smaller: Flood
     packet_s: float
+    frame_packets: float = 1.0
+
+    @property
+    def frame_s(self) -> float:
+        """Time that a frame takes."""
+        return self.packet_s * self.frame_packets
 
     @property
     def ratio(self) -> float | None:
@@ -68,7 +81,7 @@ class Floods:
         Then: in a queue that swings the medians of all waits may differ. None where nothing waited.
         """
         beside = np.interp(self.smaller.sent_s, self.larger.sent_s, self.larger.waited_s)
-        waiting = beside >= LEAST_WAITING * self.packet_s
+        waiting = beside >= LEAST_WAITING * self.frame_s
         if self.packet_s <= 0 or not np.any(waiting):
             return None
         return float(np.median(self.smaller.waited_s[waiting] / beside[waiting]))
@@ -91,17 +104,21 @@ def observe(session: Session) -> Floods | None:
         waited = (run.received_ns[got] - due[got]) * 1e-9
         found.append(Flood(run.sent_ns[got] * 1e-9, waited, lost, int(np.count_nonzero(of))))
     rate = session.rate_pps("uneven")
-    return Floods(found[0], found[1], 1 / rate if rate > 0 else 0.0)
+    packet_s = 1 / rate if rate > 0 else 0.0
+    arrived = np.asarray(np.sort(run.received_ns[late & run.received]) * 1e-9, dtype=np.float64)
+    frames = packets_of_frames(arrived, packet_s).astype(np.float64)
+    return Floods(found[0], found[1], packet_s, float(np.median(frames)))
 
 
 def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     """Return how flows share. ``sparse_passes``: a sparse flow passed the flood in the sessions."""
     larger, smaller = floods.larger, floods.smaller
     ratio, error = floods.ratio, 0.0
-    waited = larger.wait_s / floods.packet_s if floods.packet_s > 0 else 0.0
+    waited = larger.wait_s / floods.frame_s if floods.packet_s > 0 else 0.0
+    together = max(TOGETHER, 1 - NEAR / max(waited, 1.0))
     # Floods that hardly waited have not filled the path: its rate was larger than it had been.
-    if waited < LEAST_WAITING or (ratio is not None and ratio < TOGETHER and waited < WAITING):
-        ratio = None
+    if waited < LEAST_WAITING or (ratio is not None and ratio < together and waited < WAITING):
+        ratio, together = None, TOGETHER
     if ratio is None:
         if larger.loss < LOSING:
             return "undecided"
@@ -109,6 +126,6 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
         error = 2 * ratio * float(np.sqrt(1 / max(1, larger.lost) + 1 / max(1, smaller.lost)))
     if ratio <= APART:
         return "by_flow"
-    if ratio + error >= TOGETHER:
+    if ratio + error >= together:
         return "sparse_first" if sparse_passes else "one_queue"
     return "undecided"

@@ -1,0 +1,117 @@
+"""A full queue in front of a radio that aggregates: when packets left the queue.
+
+The packets of an A-MPDU leave the queue together, when their frame is composed, and arrive together
+when the frame has ended. Between the two the queue has room again, which arrivals hide: of a queue
+that drops when it is full some packets seem to be lost at the limit, and others a frame above it.
+
+Test: one time from composing to arriving is searched with which nearly all drops of all steps are at
+one length, and nearly all packets are lost that find this length. A queue that drops by another law
+has drops at many lengths, whatever this time is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from airqueue.measure.disciplines.observed import FULL_DROPS, FULL_SHARE, Floats, Ints, Step, filled
+
+WITHIN_FRAME: Final = 0.2
+"""Packet times within which packets of one frame arrive one after another."""
+LEAST_FRAME: Final = 3
+"""Packets of a frame that carries several; median."""
+FEWEST_FRAMES: Final = 20
+"""Fewer frames show nothing."""
+MOST_AHEAD: Final = 3.0
+"""Frames of which a driver composes the last while the first is on the air."""
+PER_FRAME: Final = 64
+"""Times that are tried, for the time of each frame."""
+
+
+def packets_of_frames(arrived_s: Floats, packet_s: float) -> Ints:
+    """Return how many packets arrived together, frame by frame, of arrivals in order."""
+    last = np.append(np.diff(arrived_s) > WITHIN_FRAME * packet_s, True)
+    return np.asarray(np.diff(np.flatnonzero(last), prepend=-1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Frames:
+    """The frames of a step: arrays of equal length, in the order of arriving.
+
+    ``arrived_s``: when all packets of the frame had arrived. ``packets``: how many they are.
+    """
+
+    arrived_s: Floats
+    packets: Ints
+
+    @classmethod
+    def of(cls, step: Step) -> _Frames | None:
+        """Return the frames of a step; None if packets arrive by themselves."""
+        packets = packets_of_frames(step.arrived_s, step.packet_s)
+        if len(packets) < FEWEST_FRAMES or np.median(packets) < LEAST_FRAME:
+            return None
+        return cls(step.arrived_s[np.cumsum(packets) - 1], packets)
+
+    @property
+    def time_s(self) -> float:
+        """From one frame to the next, of as many packets as most have; median."""
+        most = self.packets[1:] >= np.median(self.packets)
+        return float(np.median(np.diff(self.arrived_s)[most]))
+
+    def composed_s(self, ahead: float) -> Floats:
+        """Return when each packet left the queue: ``ahead`` times a frame's time before arriving."""
+        share = self.packets / np.median(self.packets)
+        composed = np.maximum.accumulate(self.arrived_s - ahead * self.time_s * share)
+        return np.asarray(np.repeat(composed, self.packets))
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """A queue that was full at ``length`` packets.
+
+    ``alike``: share of the drops that were at this length. ``refused``: share that was lost of the
+    packets that found this length, or more. ``steps``: with departures when frames were composed.
+    """
+
+    length: float
+    alike: float
+    refused: float
+    steps: tuple[Step, ...]
+
+
+def full(steps: Sequence[Step]) -> Full | None:
+    """Return at which length a queue that sends frames was full; None if no queue was."""
+    frames = [(step, of) for step in steps if (of := _Frames.of(step)) is not None]
+    if sum(len(step.drops) for step, _ in frames) < FULL_DROPS:
+        return None
+    tried = np.linspace(0, MOST_AHEAD, round(MOST_AHEAD * PER_FRAME) + 1)
+    every = (_full([_composed(*each, float(ahead)) for each in frames]) for ahead in tried)
+    best = max(every, key=lambda found: min(found.alike, found.refused))
+    return best if min(best.alike, best.refused) >= FULL_SHARE else None
+
+
+def _full(steps: Sequence[Step]) -> Full:
+    waiting = np.concatenate([step.waiting for step in steps])
+    lost = np.concatenate([step.lost for step in steps])
+    lengths = waiting[lost].astype(np.int64)
+    length = int(np.argmax(np.bincount(lengths)))
+    alike, there = np.abs(lengths - length) <= 1, waiting >= length
+    # A queue that is empty when frames leave is that of no time from composing to arriving.
+    seen = length >= np.median([step.blur_packets for step in steps])
+    return Full(length, seen * np.mean(alike), seen * np.mean(lost[there]), tuple(steps))
+
+
+def _composed(step: Step, frames: _Frames, ahead: float) -> Step:
+    """Return the step with departures when frames were composed.
+
+    A frame that is repeated was composed earlier: lengths may seem to be shorter by a frame.
+    """
+    left = np.full(len(step.lost), np.nan)
+    composed_s = np.maximum(frames.composed_s(ahead), step.came_s[~step.lost])
+    left[~step.lost] = np.maximum.accumulate(composed_s)
+    blur = float(np.median(frames.packets))
+    return dataclasses.replace(step, left_s=filled(left), blur_packets=blur)
