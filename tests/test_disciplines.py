@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from airqueue.measure.api import measure
-from airqueue.measure.disciplines import codel, likelihood, management, pie, red, sharing, steps
+from airqueue.measure.disciplines import (
+    codel,
+    frames,
+    likelihood,
+    management,
+    pie,
+    red,
+    sharing,
+    steps,
+)
 from airqueue.measure.disciplines.observed import Step, full_at
 from airqueue.measure.disciplines.sharing import Flood, Floods
 from airqueue.measure.records import Run
@@ -284,6 +295,50 @@ def test_red_needs_its_average():
     assert not (found.follows and found.log_likelihood > rival + management.BETTER)
 
 
+def through_frames(refuses, overload=1.2, packets=11, repeated=0.05, seconds=5.0):
+    """A queue in front of a radio that sends ``packets`` in a frame; some frames are sent twice.
+
+    ``refuses``: whether an arrival that finds so many packets is dropped.
+    """
+    rng = np.random.default_rng(5)
+    came = np.arange(0, seconds, 1 / (overload * RATE_PPS))
+    lost, arrived, waiting, ends = np.zeros(len(came), dtype=bool), [], 0, 0.0
+    for k, at in enumerate(came):
+        while waiting and ends <= at:
+            taken = min(packets, waiting)
+            waiting -= taken
+            ends += packets / RATE_PPS * (1 + (rng.random() < repeated))
+            arrived += [ends] * taken
+        ends = ends if waiting or ends > at else at
+        lost[k] = refuses(waiting, rng)
+        waiting += not lost[k]
+    got = np.flatnonzero(~lost)[: len(arrived)]
+    some = slice(0, got[-1] + 1)
+    left = np.zeros(got[-1] + 1)
+    left[got] = arrived[: len(got)]
+    left = np.maximum.accumulate(left)
+    seen = Step(came[some], left, lost[some], 0.0, arrived_s=np.array(arrived[: len(got)]))
+    return dataclasses.replace(seen, late_packets=0.9 * packets)
+
+
+@pytest.mark.parametrize("limit", [30, 65, 108, 500])
+@pytest.mark.parametrize("overload", [1.02, 1.1, 1.35])
+def test_a_full_queue_is_seen_behind_frames_of_many_packets(limit, overload):
+    step = through_frames(lambda waiting, _: waiting >= limit, overload)
+    found = frames.full([step])
+    assert found is not None
+    # With the frame on the air or without.
+    assert limit - 1 <= found.length <= limit + 12
+    assert management.judge([step], NOTHING_LOST).kind == "tail_drop"
+
+
+def test_what_drops_at_random_behind_frames_is_not_full():
+    """With a probability that rises from 40 to 90 packets, as RED without an average."""
+    step = through_frames(lambda n, rng: rng.random() < (n - 40) / 50)
+    assert frames.full([step]) is None
+    assert management.judge([step], NOTHING_LOST).kind != "tail_drop"
+
+
 def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
     at = np.linspace(0, 1, 50)
     both = zip((larger_s, smaller_s), lost, strict=True)
@@ -303,6 +358,18 @@ def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
         (floods(1e-3, 0.5e-3, (200, 150)), False, "one_queue"),
         (floods(1e-3, 0.5e-3, (9000, 6000), 30_000), False, "undecided"),
         (floods(1e-3, 0.5e-3, (2, 0)), False, "undecided"),
+        # In one queue nobody waits longer, and waits agree to a packet or two.
+        (floods(0.1, 0.18), True, "undecided"),
+        (floods(0.1, 0.09), True, "undecided"),
+        (floods(0.01, 0.009), True, "sparse_first"),
+        # The path carried both, in frames of many packets.
+        (floods(3e-3, 3e-3, (0, 0)), True, "undecided"),
+        (
+            dataclasses.replace(floods(0.05, 0.05, (200, 180)), frame_packets=30.0),
+            False,
+            "one_queue",
+        ),
+        (dataclasses.replace(floods(0.05, 0.05, (9, 9)), frame_packets=30.0), True, "undecided"),
         # The path carried both: nothing waited, whatever the ratio of these waits.
         (floods(-5e-3, -5e-3, (0, 0)), True, "undecided"),
     ],

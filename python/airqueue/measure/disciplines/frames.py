@@ -71,7 +71,7 @@ class _Frames:
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """A queue that was full at ``length`` packets.
+    """A queue that was full at ``length`` packets, with the frame on the air or without.
 
     ``alike``: share of the drops that were at this length. ``refused``: share that was lost of the
     packets that found this length, or more. ``steps``: with departures when frames were composed.

@@ -117,15 +117,15 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     waited = larger.wait_s / floods.frame_s if floods.packet_s > 0 else 0.0
     together = max(TOGETHER, 1 - NEAR / max(waited, 1.0))
     # Floods that hardly waited have not filled the path: its rate was larger than it had been.
+    if waited < WAITING and larger.loss < LOSING:
+        return "undecided"
     if waited < LEAST_WAITING or (ratio is not None and ratio < together and waited < WAITING):
         ratio, together = None, TOGETHER
     if ratio is None:
-        if larger.loss < LOSING:
-            return "undecided"
         ratio = smaller.loss / larger.loss
         error = 2 * ratio * float(np.sqrt(1 / max(1, larger.lost) + 1 / max(1, smaller.lost)))
     if ratio <= APART:
         return "by_flow"
-    if ratio + error >= together:
+    if together <= ratio + error and ratio - error <= 1 / together:
         return "sparse_first" if sparse_passes else "one_queue"
     return "undecided"
