@@ -324,7 +324,8 @@ def through_frames(refuses, overload=1.2, packets=11, repeated=0.05, seconds=5.0
 @pytest.mark.parametrize("limit", [30, 65, 108, 500])
 @pytest.mark.parametrize("overload", [1.02, 1.1, 1.35])
 def test_a_full_queue_is_seen_behind_frames_of_many_packets(limit, overload):
-    step = through_frames(lambda waiting, _: waiting >= limit, overload)
+    filling_s = limit / (overload - 1) / RATE_PPS
+    step = through_frames(lambda waiting, _: waiting >= limit, overload, seconds=5 + filling_s)
     found = frames.full([step])
     assert found is not None
     # With the frame on the air or without.
