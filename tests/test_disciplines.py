@@ -359,6 +359,8 @@ def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
         (floods(1e-3, 0.5e-3, (200, 150)), False, "one_queue"),
         (floods(1e-3, 0.5e-3, (9000, 6000), 30_000), False, "undecided"),
         (floods(1e-3, 0.5e-3, (2, 0)), False, "undecided"),
+        # A driver's FIFO behind the queues: both wait, one loses.
+        (floods(0.1, 0.065, (400, 0)), True, "by_flow"),
         # In one queue nobody waits longer, and waits agree to a packet or two.
         (floods(0.1, 0.18), True, "undecided"),
         (floods(0.1, 0.09), True, "undecided"),

@@ -24,8 +24,10 @@ POLICER_PACKETS = 2.5
 """A device that holds no more than two packets when it refuses one drops without delaying."""
 WAITED = 10.0
 """Multiple of that which has waited before, in a device that is none."""
-REORDERED = 3.0
-"""Packets of the flood that a path may let others pass; a FIFO by itself lets none."""
+PASSED = 3.0
+"""Packets of the flood that a sparse flow with a queue of its own passes, at least."""
+REORDERED = 1.0
+"""Packets that a path may let others pass; a FIFO lets none."""
 FLAT_SHARE = 0.02
 """Spread of the counts that still is one capacity, as a share of it (or two packets)."""
 TENTHS = 2.56
@@ -290,7 +292,7 @@ def _waited_before(explored: Sequence[Session]) -> Evidence | None:
 def _isolated(seen: Sequence[SessionEvidence], held: Sequence[float]) -> Evidence | None:
     """Probes that overtake the flood. Without a value: what they pass is neither nothing nor much."""
     known = [(e.overtaken, h) for e, h in zip(seen, held, strict=True) if e.overtaken is not None]
-    passed = [overtaken > max(REORDERED, 0.25 * h) for overtaken, h in known]
+    passed = [overtaken > max(PASSED, 0.25 * h) for overtaken, h in known]
     middle = float(np.median([overtaken for overtaken, _ in known])) if known else 0.0
     if sum(passed) * 2 > len(passed):
         says = f"A sparse flow passed {middle:.0f} packets of the flood that were sent before it."

@@ -30,6 +30,8 @@ LEAST_WAITING: Final = 2.0
 """The same times that the larger flood must have waited while waits are compared."""
 LOSING: Final = 0.05
 """Share that the larger flood must have lost where losses are compared."""
+SPARED: Final = 0.02
+"""Greatest ratio of the losses of a flood that has a queue of its own with room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,4 +130,6 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
         return "by_flow"
     if together <= ratio + error and ratio - error <= 1 / together:
         return "sparse_first" if sparse_passes else "one_queue"
-    return "undecided"
+    # A driver's FIFO behind the queues makes both wait; in one queue both would lose.
+    apart = ratio + error < together and smaller.loss <= SPARED * larger.loss
+    return "by_flow" if apart and larger.loss >= LOSING else "undecided"
