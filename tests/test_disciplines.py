@@ -361,6 +361,8 @@ def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
         (floods(1e-3, 0.5e-3, (2, 0)), False, "undecided"),
         # A driver's FIFO behind the queues: both wait, one loses.
         (floods(0.1, 0.065, (400, 0)), True, "by_flow"),
+        # Losses alike, and waits that one queue does not give.
+        (floods(4e-3, 1e-3, (200, 190)), True, "undecided"),
         # In one queue nobody waits longer, and waits agree to a packet or two.
         (floods(0.1, 0.18), True, "undecided"),
         (floods(0.1, 0.09), True, "undecided"),

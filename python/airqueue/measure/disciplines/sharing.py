@@ -121,6 +121,7 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     # Floods that hardly waited have not filled the path: its rate was larger than it had been.
     if waited < WAITING and larger.loss < LOSING:
         return "undecided"
+    near = ratio is None or abs(1 - ratio) * waited <= NEAR
     if waited < LEAST_WAITING or (ratio is not None and ratio < together and waited < WAITING):
         ratio, together = None, TOGETHER
     if ratio is None:
@@ -129,6 +130,8 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     if ratio <= APART:
         return "by_flow"
     if together <= ratio + error and ratio - error <= 1 / together:
+        if not near and waited < WAITING:
+            return "undecided"
         return "sparse_first" if sparse_passes else "one_queue"
     # A driver's FIFO behind the queues makes both wait; in one queue both would lose.
     apart = ratio + error < together and smaller.loss <= SPARED * larger.loss

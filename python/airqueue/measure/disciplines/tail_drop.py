@@ -1,9 +1,9 @@
 """A queue that drops an arrival when it is full, and else none.
 
 Test: the queue was full, and what was lost while there was room is no more than the idle path
-loses, and no more than is lost of packets that find a short queue (Fisher's exact test, one-sided). Where
-the idle path lost nothing, losses in long queues alone are the queue's, however few: slow controllers
-begin so.
+loses, and no more than is lost of packets that find a short queue (Fisher's exact test, one-sided).
+Where the idle path lost nothing, losses in long queues alone are the queue's, however few: slow
+controllers begin so.
 """
 
 from __future__ import annotations
