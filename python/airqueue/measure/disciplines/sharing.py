@@ -114,25 +114,35 @@ def observe(session: Session) -> Floods | None:
 
 def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     """Return how flows share. ``sparse_passes``: a sparse flow passed the flood in the sessions."""
-    larger, smaller = floods.larger, floods.smaller
-    ratio, error = floods.ratio, 0.0
+    larger, ratio = floods.larger, floods.ratio
+    one: Sharing = "sparse_first" if sparse_passes else "one_queue"
     waited = larger.wait_s / floods.frame_s if floods.packet_s > 0 else 0.0
-    together = max(TOGETHER, 1 - NEAR / max(waited, 1.0))
     # Floods that hardly waited have not filled the path: its rate was larger than it had been.
     if waited < WAITING and larger.loss < LOSING:
         return "undecided"
-    near = ratio is None or abs(1 - ratio) * waited <= NEAR
-    if waited < LEAST_WAITING or (ratio is not None and ratio < together and waited < WAITING):
-        ratio, together = None, TOGETHER
-    if ratio is None:
-        ratio = smaller.loss / larger.loss
-        error = 2 * ratio * float(np.sqrt(1 / max(1, larger.lost) + 1 / max(1, smaller.lost)))
-    if ratio <= APART:
+    if ratio is not None and waited >= LEAST_WAITING:
+        if _alike(ratio, max(TOGETHER, 1 - NEAR / waited)):
+            return one
+        if waited >= WAITING:
+            # A driver's FIFO behind the queues makes both wait; in one queue both would lose.
+            spared = (
+                ratio < 1 and floods.smaller.loss <= SPARED * larger.loss and larger.loss >= LOSING
+            )
+            return "by_flow" if ratio <= APART or spared else "undecided"
+    lost, error = _lost_ratio(floods)
+    if lost <= APART:
         return "by_flow"
-    if together <= ratio + error and ratio - error <= 1 / together:
-        if not near and waited < WAITING:
-            return "undecided"
-        return "sparse_first" if sparse_passes else "one_queue"
-    # A driver's FIFO behind the queues makes both wait; in one queue both would lose.
-    apart = ratio + error < together and smaller.loss <= SPARED * larger.loss
-    return "by_flow" if apart and larger.loss >= LOSING else "undecided"
+    near = ratio is None or abs(1 - ratio) * waited <= NEAR
+    return one if near and _alike(lost, TOGETHER, error) else "undecided"
+
+
+def _alike(ratio: float, least: float, error: float = 0.0) -> bool:
+    """Whether a ratio is nearly 1: from ``least`` to its inverse."""
+    return least <= ratio + error and ratio - error <= 1 / least
+
+
+def _lost_ratio(floods: Floods) -> tuple[float, float]:
+    """Return the smaller flood's share of losses over the larger one's, and twice its error."""
+    larger, smaller = floods.larger, floods.smaller
+    ratio = smaller.loss / larger.loss
+    return ratio, 2 * ratio * float(np.sqrt(1 / max(1, larger.lost) + 1 / max(1, smaller.lost)))
