@@ -212,7 +212,8 @@ def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     rival = best_rival(step, full)
     pie_gain = as_pie.log_likelihood - max(rival, as_red.log_likelihood)
     red_gain = as_red.log_likelihood - max(rival, as_pie.log_likelihood)
-    clear = step.blur_packets <= BLURRED * float(np.median(step.waiting[step.lost]))
+    hidden = max(step.blur_packets, step.late_packets if step.in_bursts else 0.0)
+    clear = hidden <= BLURRED * float(np.median(step.waiting[step.lost]))
     is_red = as_red.follows and as_red.drops >= FEW_EARLY and clear
     return _Laws(as_pie, pie_gain if as_pie.follows else 0.0, red_gain if is_red else 0.0)
 
