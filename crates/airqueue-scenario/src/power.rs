@@ -196,6 +196,7 @@ impl Given<'_> {
             station: StationId(id as u32),
             access_point: StationId(access_point as u32),
             wake_up: WakeUp::Awake,
+            uapsd: None,
             listen_interval: 1,
             dtims: false,
             beacon_wait: BEACON_WAIT,

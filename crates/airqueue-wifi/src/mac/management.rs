@@ -56,6 +56,11 @@ impl Mac {
         self.frame.kind = content.kind();
         match content {
             Content::MoreData => self.frame.more = true,
+            Content::LastOfService { more } => {
+                (self.frame.more, self.frame.ends_service) = (more, true);
+            }
+            Content::Trigger(ac) => self.frame.ac = ac,
+            Content::NoService(ac) => (self.frame.ac, self.frame.ends_service) = (ac, true),
             Content::Sleep => self.frame.power = true,
             Content::Wake => self.frame.power = false,
             Content::Data | Content::Poll | Content::Beacon => {}

@@ -1,6 +1,6 @@
 //! What an access point does for stations that sleep.
 
-use super::Receivers;
+use super::{Receivers, Sleeper};
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::upper::UpperLayer;
@@ -26,9 +26,10 @@ impl<U: UpperLayer> Wlan<U> {
                 let sleeper = &mut self.power.sleepers[at as usize];
                 let most = self.power.cells[sleeper.cell as usize].spec.buffer_packets;
                 let buffer = &mut sleeper.buffers[ac.index()];
-                buffer.push_back(packet);
+                buffer.push_back((packet, now));
                 sleeper.counters.kept += 1;
                 let dropped = if buffer.len() > most { buffer.pop_front() } else { None };
+                let dropped = dropped.map(|(packet, _)| packet);
                 sleeper.counters.dropped += u64::from(dropped.is_some());
                 dropped
             }
@@ -74,7 +75,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.power.cells[sleeper.cell as usize].dozing += 1;
         let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
         for ac in AccessCategory::first(self.queues_of(ap)) {
-            self.take_back(at, self.interface_of(ap, ac), ac);
+            self.take_back(at, self.interface_of(ap, ac), ac, queue.now());
             self.listeners.split(ap);
             self.listeners.macs[ap.index()].park(ac, station, &self.listeners.radio);
         }
@@ -82,7 +83,7 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// Packets that had been let go, and that the MAC has not taken yet, wait again.
-    fn take_back(&mut self, at: usize, interface: InterfaceId, ac: AccessCategory) {
+    fn take_back(&mut self, at: usize, interface: InterfaceId, ac: AccessCategory, now: Time) {
         let (hops, interface) = (&self.hops, &mut self.interfaces[interface.index()]);
         let is_for = |packet: &Packet| {
             hops[HopId::of(packet).index()].receivers == Receivers::Sleeper(at as u32)
@@ -90,13 +91,13 @@ impl<U: UpperLayer> Wlan<U> {
         let buffer = &mut self.power.sleepers[at].buffers[ac.index()];
         let place = |(packet, _): &(Packet, Content)| is_for(packet);
         while let Some(last) = interface.released.iter().rposition(place) {
-            buffer.extend(interface.released.remove(last).map(|(packet, _)| packet));
+            buffer.extend(interface.released.remove(last).map(|(packet, _)| (packet, now)));
             buffer.rotate_right(1);
         }
     }
 
     /// The queues of a station with nothing in hand look for packets again.
-    fn go_on_at(&mut self, station: StationId, queue: &mut EventQueue<U::Event>) {
+    pub(super) fn go_on_at(&mut self, station: StationId, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
         for ac in AccessCategory::first(self.queues_of(station)) {
             self.feed(self.interface_of(station, ac), now, queue);
@@ -112,12 +113,16 @@ impl<U: UpperLayer> Wlan<U> {
             return;
         }
         self.power.cells[sleeper.cell as usize].dozing -= 1;
+        (sleeper.service.left, sleeper.service.owes_end) = (0, false);
         let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
         for ac in AccessCategory::first(self.queues_of(ap)) {
             let interface = self.interface_of(ap, ac);
-            let kept = self.power.sleepers[at].buffers[ac.index()].drain(..);
+            let Sleeper { buffers, counters, .. } = &mut self.power.sleepers[at];
             let released = &mut self.interfaces[interface.index()].released;
-            released.extend(kept.map(|packet| (packet, Content::Data)));
+            for (packet, since) in buffers[ac.index()].drain(..) {
+                counters.on_let_go(since, queue.now());
+                released.push_back((packet, Content::Data));
+            }
             self.listeners.split(ap);
             let mac = &mut self.listeners.macs[ap.index()];
             mac.unpark(ac, station, queue.now(), &self.listeners.radio);
@@ -131,12 +136,13 @@ impl<U: UpperLayer> Wlan<U> {
         let sleeper = &mut self.power.sleepers[at];
         sleeper.counters.polls += 1;
         let ap = sleeper.spec.access_point;
-        let full = AccessCategory::ALL.into_iter().rev();
-        let found = full.clone().find(|ac| !sleeper.buffers[ac.index()].is_empty());
-        let Some(ac) = found.filter(|_| !sleeper.answering) else { return };
-        let Some(packet) = sleeper.buffers[ac.index()].pop_front() else { return };
+        if sleeper.answering {
+            return;
+        }
+        let announced = |of: &Sleeper<_>, ac| of.is_announced(ac);
+        let Some((ac, packet)) = sleeper.take_kept(queue.now(), announced) else { return };
         sleeper.answering = true;
-        let more = sleeper.buffers.iter().any(|buffer| !buffer.is_empty());
+        let more = sleeper.has_kept(announced);
         let content = if more { Content::MoreData } else { Content::Data };
         let interface = self.interface_of(ap, ac);
         self.interfaces[interface.index()].released.push_back((packet, content));
@@ -146,8 +152,15 @@ impl<U: UpperLayer> Wlan<U> {
     /// The MAC is done with a packet to a station that sleeps at times.
     #[inline(never)]
     pub(in crate::wlan) fn on_finished_for_sleeper(&mut self, hop: HopId) {
-        if let Receivers::Sleeper(at) = self.hops[hop.index()].receivers {
-            self.power.sleepers[at as usize].answering = false;
+        let hop = &self.hops[hop.index()];
+        if let Receivers::Sleeper(at) = hop.receivers {
+            let ac = self.interfaces[hop.interface.index()].ac;
+            let sleeper = &mut self.power.sleepers[at as usize];
+            if sleeper.enables(ac) {
+                sleeper.service.left = sleeper.service.left.saturating_sub(1);
+            } else {
+                sleeper.answering = false;
+            }
         }
     }
 }
