@@ -7,7 +7,7 @@ use super::medium::Medium;
 use super::quantity::{Duration, Packets, Quantity, Rate};
 use super::stations::Stations;
 use airqueue_core::Span;
-use airqueue_network::wlan::{BeaconSpec, PowerSaveSpec, WakeUp};
+use airqueue_network::wlan::{BeaconSpec, PowerSaveSpec, UapsdSpec, WakeUp};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{CategoryConfig, Txop};
 use airqueue_wifi::medium::StationId;
@@ -24,6 +24,8 @@ const LEAST_INTERVAL: Span = Span::from_micros(1_024);
 const BEACON_BYTES: u32 = 300;
 /// `dynamic_ps_timeout` of Linux's mac80211.
 const TIMEOUT: Span = Span::from_millis(100);
+/// The values of Max SP Length, besides all (9.4.1.17).
+const MAX_SERVICE_PERIODS: [u64; 3] = [2, 4, 6];
 const BEACON_WAIT: Span = Span::from_millis(10);
 
 /// Beacons, and stations that sleep.
@@ -175,12 +177,59 @@ impl Given<'_> {
             station: StationId(id as u32),
             access_point: StationId(access_point as u32),
             wake_up,
+            uapsd: self.uapsd(key, table, [id, access_point])?,
             listen_interval,
             dtims: table.dtims.unwrap_or(true),
             beacon_wait: wait.unwrap_or(BEACON_WAIT),
             rate: self.rate(&format!("{key}.rate"), table.rate.as_ref())?,
             access: self.request_access(id, polls),
         })
+    }
+
+    fn uapsd(
+        &self,
+        key: &str,
+        table: &PowerSaveTable,
+        [station, access_point]: [usize; 2],
+    ) -> Result<Option<UapsdSpec>> {
+        let Some(names) = table.uapsd.as_ref().filter(|names| !names.is_empty()) else {
+            let orphan = match (&table.max_service_period, &table.trigger_interval) {
+                (Some(_), _) => "max_service_period",
+                (_, Some(_)) => "trigger_interval",
+                (None, None) => return Ok(None),
+            };
+            let problem = "it belongs to U-APSD; name access categories in uapsd, or leave it out";
+            return wrong(format_args!("{key}.{orphan}"), problem);
+        };
+        for id in [station, access_point] {
+            if self.stations.specs[id].mac.categories.len() != AccessCategory::ALL.len() {
+                let name = self.stations.name(id);
+                let problem = format_args!(
+                    "{name:?} has one queue; U-APSD needs the access categories of EDCA at both \
+                     ends: give both mac.access = \"edca\""
+                );
+                return wrong(format_args!("{key}.uapsd"), problem);
+            }
+        }
+        let mut categories = [false; 4];
+        for &name in names {
+            categories[AccessCategory::from(name).index()] = true;
+        }
+        let most = table.max_service_period.as_ref().map(|most| most.value);
+        if let Some(most) = most
+            && !MAX_SERVICE_PERIODS.contains(&most)
+        {
+            let problem = format_args!(
+                "found {most} packets, expected 2, 4 or 6, which are all that a station can ask \
+                 for; leave it out for all packets that wait"
+            );
+            return wrong(format_args!("{key}.max_service_period"), problem);
+        }
+        Ok(Some(UapsdSpec {
+            categories,
+            most_packets: most.map(|most| most as u32),
+            trigger_interval: positive(key, "trigger_interval", table.trigger_interval.as_ref())?,
+        }))
     }
 
     /// A station that does not sleep, and tells its access point of its scans.

@@ -35,3 +35,4 @@ mod wlan_series;
 mod wlan_signals;
 mod wlan_tap;
 mod wlan_txop_by_flows;
+mod wlan_uapsd;

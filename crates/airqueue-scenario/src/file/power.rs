@@ -1,5 +1,6 @@
 //! The keys of beacons and of stations that sleep.
 
+use super::CategoryName;
 use crate::quantity::{Duration, Packets, Quantity, Rate, Size};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,6 +48,14 @@ pub(crate) struct PowerSaveTable {
     /// With `wake_up = "null"`: how long the station stays awake after its last packet. The default is `100 ms`, that of Linux's
     /// mac80211.
     pub(crate) timeout: Option<Quantity<Duration>>,
+    /// Access categories whose packets come by U-APSD: a frame of the station in one of them makes the access point send what
+    /// waits in all of them. Packets of the other categories come as `wake_up` says.
+    pub(crate) uapsd: Option<Vec<CategoryName>>,
+    /// With `uapsd`: the most packets that come after one frame, 2, 4 or 6. The default is all that wait.
+    pub(crate) max_service_period: Option<Quantity<Packets>>,
+    /// With `uapsd`: the station sends a QoS null frame once it has sent no frame of these categories for so long. By default it sends
+    /// none, unless all categories are in `uapsd` and a beacon says that packets wait.
+    pub(crate) trigger_interval: Option<Quantity<Duration>>,
     /// The station wakes up for one beacon in this many. The default is 1.
     #[schemars(range(min = 1))]
     pub(crate) listen_interval: Option<u32>,
