@@ -353,9 +353,10 @@ pub(super) struct SleepFigures {
     pub(super) beacons_missed: u64,
     /// PS-Polls that reached the access point.
     pub(super) polls: u64,
-    /// Triggers of U-APSD that reached the access point: data and QoS null frames.
+    /// Frames of the station that reached the access point and ask for packets: triggers of U-APSD, and those that announce a
+    /// wake time of TWT.
     pub(super) triggers: u64,
-    /// Service periods of the station: those of U-APSD.
+    /// Service periods of the station: those of U-APSD, or those of TWT.
     pub(super) service_periods: u64,
     /// Service periods of U-APSD without a packet.
     pub(super) empty_service_periods: u64,

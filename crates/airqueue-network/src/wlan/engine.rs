@@ -172,6 +172,7 @@ impl<U: UpperLayer> Wlan<U> {
         if self.listeners.macs[station.index()].is_done() {
             self.go_on(station, now, queue);
         }
+        self.park_late(station, queue);
         self.listeners.settle(station, now);
         let at = self.listeners.macs[station.index()].next_timer();
         self.timers[station.index()].set(Some(at), queue);

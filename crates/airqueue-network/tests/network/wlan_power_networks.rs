@@ -8,7 +8,7 @@ use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::wlan::tap::Recording;
 use airqueue_network::wlan::{
-    AbsenceKind, AbsenceSpec, BeaconSpec, PowerSaveSpec, UapsdSpec, WakeUp,
+    AbsenceKind, AbsenceSpec, BeaconSpec, PowerSaveSpec, TwtSpec, UapsdSpec, WakeUp,
 };
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::traffic::Arrivals;
@@ -26,6 +26,7 @@ const STOP: Time = Time::from_nanos(2_000_000_000);
 struct Station {
     sleeps: Option<WakeUp>,
     uapsd: Option<UapsdSpec>,
+    twt: Option<TwtSpec>,
     listen_interval: u32,
     dtims: bool,
     /// Rates of the flows from the access point and to it, in kb/s; 0: none.
@@ -86,6 +87,19 @@ fn uapsd() -> impl Strategy<Value = Option<UapsdSpec>> {
     prop::option::of(uapsd)
 }
 
+/// Wake times in place of U-APSD, in one of three stations.
+fn twt() -> impl Strategy<Value = Option<TwtSpec>> {
+    let first = prop::option::of((0i64..300).prop_map(Span::from_millis));
+    let twt = (20i64..300, 2i64..15, first, any::<bool>());
+    let twt = twt.prop_map(|(interval, duration, first, announced)| TwtSpec {
+        interval: Span::from_millis(interval),
+        duration: Span::from_millis(duration),
+        first,
+        announced,
+    });
+    prop::option::weighted(0.3, twt)
+}
+
 fn stations() -> impl Strategy<Value = Vec<Station>> {
     let wake_up = prop_oneof![
         Just(None),
@@ -93,12 +107,13 @@ fn stations() -> impl Strategy<Value = Vec<Station>> {
         (1i64..200).prop_map(|ms| Some(WakeUp::Null { timeout: Span::from_millis(ms) })),
     ];
     let rates = prop_oneof![Just(0u64), 1u64..300];
-    let sleeps = (wake_up, uapsd());
+    let sleeps = (wake_up, uapsd(), twt());
     let station = (sleeps, 1u32..4, any::<bool>(), rates.clone(), rates, 0usize..4, absences());
     let station =
         station.prop_map(|(sleeps, listen_interval, dtims, down, up, category, absence)| Station {
             sleeps: sleeps.0,
             uapsd: sleeps.1,
+            twt: sleeps.2,
             listen_interval,
             dtims,
             down,
@@ -166,9 +181,10 @@ fn network(
         if let Some(wake_up) = of.sleeps {
             let dozes = sleeper(&spec.radio, StationId(id), wake_up);
             let (listen_interval, dtims) = (of.listen_interval, of.dtims);
-            // Without the four categories of EDCA there is no U-APSD.
-            let uapsd = of.uapsd.clone().filter(|_| aggregates);
-            spec.sleepers.push(PowerSaveSpec { listen_interval, dtims, uapsd, ..dozes });
+            // Without the four categories of EDCA there is neither.
+            let twt = of.twt.clone().filter(|_| aggregates);
+            let uapsd = of.uapsd.clone().filter(|_| aggregates && twt.is_none());
+            spec.sleepers.push(PowerSaveSpec { listen_interval, dtims, uapsd, twt, ..dozes });
         }
         if let Some(absence) = &of.absence {
             spec.absences.push(AbsenceSpec { station: StationId(id), ..absence.clone() });

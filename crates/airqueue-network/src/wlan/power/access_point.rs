@@ -73,12 +73,11 @@ impl<U: UpperLayer> Wlan<U> {
             return;
         }
         self.power.cells[sleeper.cell as usize].dozing += 1;
-        let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
+        let ap = sleeper.spec.access_point;
         for ac in AccessCategory::first(self.queues_of(ap)) {
             self.take_back(at, self.interface_of(ap, ac), ac, queue.now());
-            self.listeners.split(ap);
-            self.listeners.macs[ap.index()].park(ac, station, &self.listeners.radio);
         }
+        self.park_for(at);
         self.go_on_at(ap, queue);
     }
 
@@ -115,6 +114,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.power.cells[sleeper.cell as usize].dozing -= 1;
         (sleeper.service.left, sleeper.service.owes_end) = (0, false);
         let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
+        self.set_late(at, false);
         for ac in AccessCategory::first(self.queues_of(ap)) {
             let interface = self.interface_of(ap, ac);
             let Sleeper { buffers, counters, .. } = &mut self.power.sleepers[at];

@@ -17,10 +17,11 @@ mod delivery;
 mod service;
 mod sleeper;
 mod spec;
+mod twt;
 
 pub use counters::{BeaconCounters, SleepCounters};
 pub(super) use delivery::Released;
-pub use spec::{BeaconSpec, PowerSaveSpec, UapsdSpec, WakeUp};
+pub use spec::{BeaconSpec, PowerSaveSpec, TwtSpec, UapsdSpec, WakeUp};
 
 use super::engine::{Event, INPUT};
 use super::hop::Hop;
@@ -33,6 +34,7 @@ use airqueue_wifi::phy::AccessCategory;
 use counters::Wakefulness;
 use service::Service;
 use std::collections::VecDeque;
+use twt::WakeTimes;
 
 /// What a station is for beacons and sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,8 @@ struct Sleeper<E> {
     waits_since: Time,
     /// U-APSD at both ends.
     service: Service,
+    /// The service periods of an agreement on wake times.
+    twt: Option<WakeTimes>,
     /// Whether the station stays awake, and when it last sent or received data.
     active: bool,
     activity: Time,
@@ -106,6 +110,8 @@ struct Sleeper<E> {
     timer: Timer<E>,
     /// Whether the access point believes that the station sleeps.
     dozing: bool,
+    /// Whether the access point still has packets for the station in hand, which sleeps.
+    late: bool,
     /// What waits for the station at the access point, by access category, and since when.
     buffers: [VecDeque<(Packet, Time)>; 4],
     /// Whether the access point is answering a PS-Poll.
@@ -120,6 +126,8 @@ pub(super) struct Power<E> {
     roles: Vec<Role>,
     cells: Vec<Cell>,
     sleepers: Vec<Sleeper<E>>,
+    /// Number of sleepers that are [`Sleeper::late`].
+    late: u32,
     /// Scratch list: the stations that have decoded the frame to all stations that ends.
     heard: Vec<StationId>,
     slot: Span,
@@ -132,7 +140,7 @@ impl<E: Copy + From<Event>> Power<E> {
         let quiet = spec.beacons.is_empty() && spec.absences.is_empty();
         if quiet && !spec.hops.iter().any(|hop| hop.to_all) {
             let (cells, sleepers, heard) = (Vec::new(), Vec::new(), Vec::new());
-            return Power { roles, cells, sleepers, heard, slot };
+            return Power { roles, cells, sleepers, late: 0, heard, slot };
         }
         roles.resize(spec.stations.len(), Role::None);
         let mut cells: Vec<Cell> = Vec::new();
@@ -155,11 +163,11 @@ impl<E: Copy + From<Event>> Power<E> {
             let of_cell = &mut cells[cell as usize];
             of_cell.members.push(place);
             let timer = Timer::new(Event::Sleeper(place).into(), INPUT);
-            let sleeper = Sleeper::new(of.clone(), cell, timer);
+            let sleeper = Sleeper::new(of.clone(), cell, timer, seed);
             of_cell.dozing += u32::from(sleeper.dozing);
             sleepers.push(sleeper);
         }
-        Power { roles, cells, sleepers, heard: Vec::new(), slot }
+        Power { roles, cells, sleepers, late: 0, heard: Vec::new(), slot }
     }
 
     /// Whether there are beacons, absences or frames to all stations in the network.
@@ -284,7 +292,8 @@ impl Cell {
 }
 
 impl<E> Sleeper<E> {
-    fn new(spec: PowerSaveSpec, cell: u32, timer: Timer<E>) -> Sleeper<E> {
+    fn new(spec: PowerSaveSpec, cell: u32, timer: Timer<E>, seed: Seed) -> Sleeper<E> {
+        let twt = spec.twt.as_ref().map(|twt| WakeTimes::new(twt, spec.station, seed));
         let mut sleeper = Sleeper {
             spec,
             cell,
@@ -294,11 +303,13 @@ impl<E> Sleeper<E> {
             awaits_answer: false,
             waits_since: Time::ZERO,
             service: Service::NONE,
+            twt,
             active: false,
             activity: Time::ZERO,
             request: None,
             timer,
             dozing: false,
+            late: false,
             buffers: Default::default(),
             answering: false,
             counters: SleepCounters::default(),

@@ -174,7 +174,7 @@ impl<E> Sleeper<E> {
 
     /// Whether the station never tells its access point that it is awake.
     pub(super) fn is_always_dozing(&self) -> bool {
-        self.spec.wake_up == WakeUp::PsPoll || self.enables_all()
+        self.spec.wake_up == WakeUp::PsPoll || self.enables_all() || self.twt.is_some()
     }
 
     /// When the station is to send a trigger, if nothing else has been one.

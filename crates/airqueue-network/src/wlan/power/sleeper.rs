@@ -1,7 +1,7 @@
 //! What a station that sleeps does.
 
 use super::beacons::management;
-use super::{Sleeper, WakeUp};
+use super::{Sleeper, WakeTimes, WakeUp};
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::listeners::Ending;
@@ -19,8 +19,8 @@ impl<U: UpperLayer> Wlan<U> {
         self.lose_patience(at, now);
         let sleeper = &mut self.power.sleepers[at];
         let number = self.power.cells[sleeper.cell as usize].number - 1;
-        let due = number.is_multiple_of(u64::from(sleeper.spec.listen_interval))
-            || dtim && sleeper.spec.dtims;
+        let regular = number.is_multiple_of(u64::from(sleeper.spec.listen_interval));
+        let due = regular && sleeper.twt.is_none() || dtim && sleeper.spec.dtims;
         if !due || self.absences.is_off_channel(sleeper.spec.station) {
             return;
         }
@@ -37,12 +37,17 @@ impl<U: UpperLayer> Wlan<U> {
     pub(in crate::wlan) fn reconsider(&mut self, station: StationId, now: Time) {
         let Some(at) = self.power.sleeper_of(station) else { return };
         let sleeper = &mut self.power.sleepers[at];
+        // A service period may end within a frame, which the station hears to its end.
+        let ap = sleeper.spec.access_point;
+        let in_hearing =
+            || sleeper.wakefulness.awake && self.listeners.macs[ap.index()].is_sending_to(station);
         let awake = sleeper.active
             || self.absences.is_off_channel(station)
             || sleeper.listens_until < Time::MAX
             || sleeper.awaits_group
             || sleeper.awaits_answer
             || sleeper.service.awaits_end
+            || sleeper.twt.as_ref().is_some_and(|times| times.open || in_hearing())
             || !self.listeners.macs[station.index()].is_at_rest();
         if awake != sleeper.wakefulness.awake {
             sleeper.wakefulness.change(awake, &mut sleeper.counters, now);
@@ -96,7 +101,11 @@ impl<U: UpperLayer> Wlan<U> {
 
     pub(super) fn set_sleeper_timer(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
         let sleeper = &mut self.power.sleepers[at];
-        let next = sleeper.listens_until.min(sleeper.tires_at()).min(sleeper.triggers_at());
+        let next = sleeper
+            .listens_until
+            .min(sleeper.tires_at())
+            .min(sleeper.triggers_at())
+            .min(sleeper.twt.as_ref().map_or(Time::MAX, WakeTimes::changes_at));
         sleeper.timer.set(Some(next), queue);
     }
 
@@ -117,6 +126,7 @@ impl<U: UpperLayer> Wlan<U> {
             }
         }
         self.trigger_if_due(at, now);
+        self.change_service_period(at, queue);
         self.set_sleeper_timer(at, queue);
         self.listeners.split(station);
         self.follow_up(station, now, queue);
@@ -138,7 +148,7 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// A station sends a null frame, a trigger or a PS-Poll to its access point, unless it is about to send one already.
     /// `spread`: after a backoff in any case, since others may do likewise now.
-    fn request(&mut self, at: usize, content: Content, spread: bool, now: Time) {
+    pub(super) fn request(&mut self, at: usize, content: Content, spread: bool, now: Time) {
         let sleeper = &mut self.power.sleepers[at];
         if sleeper.request.is_some() {
             return;
@@ -317,17 +327,28 @@ impl<U: UpperLayer> Wlan<U> {
                 self.after_uplink(at, frame, queue);
             }
         }
-        if let Some(at) = self.power.sleeper_of(to)
-            && matches!(kind, FrameKind::Data | FrameKind::QosNull)
-            && ending.is_received()
-        {
-            if kind == FrameKind::Data {
-                self.stay_awake(at, frame.ac, queue);
-            }
-            if from == self.power.sleepers[at].spec.access_point {
-                self.after_answer(at, frame, queue.now());
+        if let Some(at) = self.power.sleeper_of(to) {
+            let speaks = matches!(kind, FrameKind::Data | FrameKind::QosNull);
+            if speaks && ending.is_received() {
+                self.after_downlink(at, from, frame, queue);
             }
             self.reconsider(to, queue.now());
+        }
+    }
+
+    /// A station that sleeps at times has received data, or a frame that ends a service period.
+    fn after_downlink(
+        &mut self,
+        at: usize,
+        from: StationId,
+        frame: &Frame,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        if frame.kind == FrameKind::Data {
+            self.stay_awake(at, frame.ac, queue);
+        }
+        if from == self.power.sleepers[at].spec.access_point {
+            self.after_answer(at, frame, queue.now());
         }
     }
 
@@ -341,6 +362,7 @@ impl<U: UpperLayer> Wlan<U> {
             _ => {}
         }
         self.on_trigger(at, frame, queue);
+        self.on_announcement(at, frame, queue);
     }
 
     /// The station has received a frame of its access point.
@@ -382,7 +404,7 @@ impl<U: UpperLayer> Wlan<U> {
         let spread = cell.traffic.len() > 1;
         sleeper.listens_until = Time::MAX;
         sleeper.awaits_group = cell.group_follows && sleeper.spec.dtims;
-        if waits {
+        if waits && sleeper.twt.is_none() {
             let content = sleeper.asks_by();
             sleeper.awaits_answer = content == Content::Poll;
             sleeper.waits_since = queue.now();

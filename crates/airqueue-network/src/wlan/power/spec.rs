@@ -81,6 +81,19 @@ impl UapsdSpec {
     }
 }
 
+/// An individual agreement on target wake times between a station and its access point (IEEE 802.11ax-2021, 26.8).
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwtSpec {
+    /// Time from the beginning of one service period to that of the next.
+    pub interval: Span,
+    /// How long a service period lasts.
+    pub duration: Span,
+    /// The first one; `None`: drawn evenly from the first interval, from the random stream `twt/STATION`.
+    pub first: Option<Span>,
+    /// The access point waits in each service period for a frame of the station.
+    pub announced: bool,
+}
+
 /// A station that sleeps (IEEE 802.11-2016, 11.2.3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerSaveSpec {
@@ -92,6 +105,8 @@ pub struct PowerSaveSpec {
     pub wake_up: WakeUp,
     /// The categories whose packets come by U-APSD instead.
     pub uapsd: Option<UapsdSpec>,
+    /// When all packets come instead. The station hears no beacons, unless `dtims` says so.
+    pub twt: Option<TwtSpec>,
     /// The station wakes up for one beacon in this many.
     pub listen_interval: u32,
     /// Whether the station also wakes up for each DTIM, and for the frames to all stations behind it.
@@ -114,8 +129,8 @@ impl WlanSpec {
             let mac = &mut macs[of.station.index()];
             mac.add_management(of.access, &self.radio);
             let uapsd = of.uapsd.as_ref();
-            let sleeps = of.wake_up == WakeUp::PsPoll || uapsd.is_some_and(UapsdSpec::enables_all);
-            mac.set_power(sleeps);
+            let all = uapsd.is_some_and(UapsdSpec::enables_all);
+            mac.set_power(of.wake_up == WakeUp::PsPoll || all || of.twt.is_some());
         }
     }
 
@@ -186,15 +201,39 @@ impl WlanSpec {
         if let Some(uapsd) = &of.uapsd {
             self.check_uapsd(uapsd, of)?;
         }
+        if let Some(twt) = &of.twt {
+            self.check_twt(twt, of)?;
+        }
         if !self.is_old(of.rate) {
             return Err("the rate of null frames and PS-Polls must be one before 802.11n");
         }
         Ok(())
     }
 
-    fn check_uapsd(&self, uapsd: &UapsdSpec, of: &PowerSaveSpec) -> Result<(), &'static str> {
+    /// Whether a station and its access point have the four access categories.
+    fn has_edca(&self, of: &PowerSaveSpec) -> bool {
         let queues = |id: StationId| self.stations.get(id.index()).map(|of| of.queues.len());
-        if [of.station, of.access_point].iter().any(|&id| queues(id) != Some(4)) {
+        [of.station, of.access_point].iter().all(|&id| queues(id) == Some(4))
+    }
+
+    fn check_twt(&self, twt: &TwtSpec, of: &PowerSaveSpec) -> Result<(), &'static str> {
+        if !self.has_edca(of) {
+            return Err("TWT needs the four access categories of EDCA at both ends");
+        }
+        if of.uapsd.is_some() || of.wake_up == WakeUp::Awake {
+            return Err("TWT is for a station that sleeps, without U-APSD");
+        }
+        if twt.duration <= Span::ZERO || twt.duration >= twt.interval {
+            return Err("a service period must last, and end before the next one begins");
+        }
+        if twt.first.is_some_and(|first| first < Span::ZERO) {
+            return Err("the first service period is before the beginning");
+        }
+        Ok(())
+    }
+
+    fn check_uapsd(&self, uapsd: &UapsdSpec, of: &PowerSaveSpec) -> Result<(), &'static str> {
+        if !self.has_edca(of) {
             return Err("U-APSD needs the four access categories of EDCA at both ends");
         }
         if uapsd.categories == [false; 4] || of.wake_up == WakeUp::Awake {
