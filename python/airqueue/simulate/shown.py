@@ -81,7 +81,7 @@ SHOWN: Final[_Shown] = {
     ),
     "stations": ("attempts", "collided_ratio", "airtime_ratio", "busy_ratio"),
     "beacons": ("sent", "skipped", "delay_mean_s", "airtime_ratio", "group_packets"),
-    "sleep": ("asleep_ratio", "wake_ups", "beacons_missed", "kept_packets", "dropped_packets"),
+    "sleep": ("asleep_ratio", "wake_ups", "beacons_missed", "kept_packets", "kept_mean_s", "dropped_packets"),
     "absences": ("absences", "absent_ratio", "longest_s", "kept_packets", "dropped_packets"),
     "interference": ("bursts", "on_ratio", "hit_frames", "hit_lost_ratio"),
     "signals": ("frames", "lost_ratio", "snr_mean_db", "snr_sd_db"),

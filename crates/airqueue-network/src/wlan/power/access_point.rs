@@ -1,5 +1,6 @@
 //! What an access point does for stations that sleep.
 
+use super::service::Service;
 use super::{Receivers, Sleeper};
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
@@ -19,7 +20,9 @@ impl<U: UpperLayer> Wlan<U> {
     /// Keeps a packet, which the queue has handed out, for receivers that sleep.
     pub(super) fn keep(&mut self, packet: Packet, now: Time) {
         let hop = &self.hops[HopId::of(&packet).index()];
-        let ac = self.interfaces[hop.interface.index()].ac;
+        let interface = &mut self.interfaces[hop.interface.index()];
+        let ac = interface.ac;
+        interface.queue.tx_queue.on_put_aside(&packet);
         let dropped = match hop.receivers {
             Receivers::Awake => unreachable!("packets wait for receivers that sleep"),
             Receivers::Sleeper(at) => {
@@ -51,7 +54,14 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    /// A packet that its queue has handed out has left the station, without an exchange of the queue's own category.
+    /// A packet that was kept may go, and becomes this in the MAC.
+    pub(super) fn let_go(&mut self, interface: InterfaceId, packet: Packet, content: Content) {
+        let interface = &mut self.interfaces[interface.index()];
+        interface.queue.tx_queue.on_taken_up(&packet);
+        interface.released.push_back((packet, content));
+    }
+
+    /// A packet that was kept has left the station, without an exchange of its queue's own category.
     pub(super) fn end_in_queue(
         &mut self,
         interface: InterfaceId,
@@ -62,6 +72,7 @@ impl<U: UpperLayer> Wlan<U> {
         let sent = Sent { packet: *packet, acknowledged, airtime: Span::ZERO, feedback: None };
         let presence = &mut self.hops[HopId::of(packet).index()].presence;
         let interface = &mut self.interfaces[interface.index()];
+        interface.queue.tx_queue.on_taken_up(packet);
         interface.queue.tx_queue.on_sent(&sent, now);
         interface.backlog.remove(presence);
     }
@@ -90,8 +101,9 @@ impl<U: UpperLayer> Wlan<U> {
         let buffer = &mut self.power.sleepers[at].buffers[ac.index()];
         let place = |(packet, _): &(Packet, Content)| is_for(packet);
         while let Some(last) = interface.released.iter().rposition(place) {
-            buffer.extend(interface.released.remove(last).map(|(packet, _)| (packet, now)));
-            buffer.rotate_right(1);
+            let Some((packet, _)) = interface.released.remove(last) else { break };
+            interface.queue.tx_queue.on_put_aside(&packet);
+            buffer.push_front((packet, now));
         }
     }
 
@@ -112,16 +124,16 @@ impl<U: UpperLayer> Wlan<U> {
             return;
         }
         self.power.cells[sleeper.cell as usize].dozing -= 1;
-        (sleeper.service.left, sleeper.service.owes_end) = (0, false);
+        sleeper.service = Service { left: 0, sends: false, owes_end: false, ..sleeper.service };
         let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
         self.set_late(at, false);
         for ac in AccessCategory::first(self.queues_of(ap)) {
             let interface = self.interface_of(ap, ac);
-            let Sleeper { buffers, counters, .. } = &mut self.power.sleepers[at];
-            let released = &mut self.interfaces[interface.index()].released;
-            for (packet, since) in buffers[ac.index()].drain(..) {
-                counters.on_let_go(since, queue.now());
-                released.push_back((packet, Content::Data));
+            while let Some((packet, since)) =
+                self.power.sleepers[at].buffers[ac.index()].pop_front()
+            {
+                self.power.sleepers[at].counters.on_let_go(since, queue.now());
+                self.let_go(interface, packet, Content::Data);
             }
             self.listeners.split(ap);
             let mac = &mut self.listeners.macs[ap.index()];
@@ -145,21 +157,20 @@ impl<U: UpperLayer> Wlan<U> {
         let more = sleeper.has_kept(announced);
         let content = if more { Content::MoreData } else { Content::Data };
         let interface = self.interface_of(ap, ac);
-        self.interfaces[interface.index()].released.push_back((packet, content));
+        self.let_go(interface, packet, content);
         self.go_on_at(ap, queue);
     }
 
     /// The MAC is done with a packet to a station that sleeps at times.
     #[inline(never)]
-    pub(in crate::wlan) fn on_finished_for_sleeper(&mut self, hop: HopId) {
+    pub(in crate::wlan) fn on_finished_for_sleeper(&mut self, hop: HopId, now: Time) {
         let hop = &self.hops[hop.index()];
         if let Receivers::Sleeper(at) = hop.receivers {
-            let ac = self.interfaces[hop.interface.index()].ac;
-            let sleeper = &mut self.power.sleepers[at as usize];
-            if sleeper.enables(ac) {
-                sleeper.service.left = sleeper.service.left.saturating_sub(1);
+            let (at, interface) = (at as usize, hop.interface);
+            if self.power.sleepers[at].enables(self.interfaces[interface.index()].ac) {
+                self.on_finished_of_service(at, interface, now);
             } else {
-                sleeper.answering = false;
+                self.power.sleepers[at].answering = false;
             }
         }
     }

@@ -128,6 +128,8 @@ pub(super) struct Power<E> {
     sleepers: Vec<Sleeper<E>>,
     /// Number of sleepers that are [`Sleeper::late`].
     late: u32,
+    /// Whether queues of an access point have got packets and do not know it.
+    unfed: bool,
     /// Scratch list: the stations that have decoded the frame to all stations that ends.
     heard: Vec<StationId>,
     slot: Span,
@@ -140,7 +142,7 @@ impl<E: Copy + From<Event>> Power<E> {
         let quiet = spec.beacons.is_empty() && spec.absences.is_empty();
         if quiet && !spec.hops.iter().any(|hop| hop.to_all) {
             let (cells, sleepers, heard) = (Vec::new(), Vec::new(), Vec::new());
-            return Power { roles, cells, sleepers, late: 0, heard, slot };
+            return Power { roles, cells, sleepers, late: 0, unfed: false, heard, slot };
         }
         roles.resize(spec.stations.len(), Role::None);
         let mut cells: Vec<Cell> = Vec::new();
@@ -167,7 +169,7 @@ impl<E: Copy + From<Event>> Power<E> {
             of_cell.dozing += u32::from(sleeper.dozing);
             sleepers.push(sleeper);
         }
-        Power { roles, cells, sleepers, late: 0, heard: Vec::new(), slot }
+        Power { roles, cells, sleepers, late: 0, unfed: false, heard: Vec::new(), slot }
     }
 
     /// Whether there are beacons, absences or frames to all stations in the network.

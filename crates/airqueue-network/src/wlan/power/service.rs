@@ -7,6 +7,7 @@
 
 use super::beacons::management;
 use super::{PowerSaveSpec, Sleeper, UapsdSpec, WakeUp};
+use crate::InterfaceId;
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::upper::UpperLayer;
@@ -23,8 +24,10 @@ const PATIENCE: i64 = 10;
 /// What is going on between a station and its access point, by U-APSD.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Service {
-    /// Packets of the service period that the access point is not done with.
+    /// Packets of the service period that the access point has not let go.
     pub(super) left: u32,
+    /// Whether the access point is sending one of them. One follows the other, since EOSP is in the last.
+    pub(super) sends: bool,
     /// Whether the access point is to send a QoS null frame, or is sending one.
     pub(super) owes_end: bool,
     /// Whether the station waits for the end of a service period.
@@ -34,12 +37,17 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) const NONE: Service =
-        Service { left: 0, owes_end: false, awaits_end: false, triggered: Time::ZERO };
+    pub(super) const NONE: Service = Service {
+        left: 0,
+        sends: false,
+        owes_end: false,
+        awaits_end: false,
+        triggered: Time::ZERO,
+    };
 
     /// Whether a service period goes on in the eyes of the access point.
     pub(super) fn goes_on(&self) -> bool {
-        self.left > 0 || self.owes_end
+        self.sends || self.owes_end
     }
 }
 
@@ -72,28 +80,66 @@ impl<U: UpperLayer> Wlan<U> {
 
     fn begin_service(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
-        let ap = self.power.sleepers[at].spec.access_point;
         let packets = self.packets_of_service(at);
         let sleeper = &mut self.power.sleepers[at];
-        sleeper.counters.service_periods += 1;
+        let ap = sleeper.spec.access_point;
         sleeper.service.left = packets;
-        if packets == 0 {
-            sleeper.service.owes_end = true;
-            sleeper.counters.empty_services += 1;
-            self.offer_management(ap, now);
-        }
-        for place in 0..packets {
-            let sleeper = &mut self.power.sleepers[at];
-            let Some((ac, packet)) = sleeper.take_kept(now, |of, ac| of.enables(ac)) else { break };
-            let more = sleeper.has_kept(|of, ac| of.enables(ac));
-            let content = match place + 1 == packets {
-                true => Content::LastOfService { more },
-                false => Content::MoreData,
-            };
-            let interface = self.interface_of(ap, ac);
-            self.interfaces[interface.index()].released.push_back((packet, content));
-        }
+        sleeper.counters.service_periods += 1;
+        sleeper.counters.empty_services += u64::from(packets == 0);
+        self.go_on_with_service(at, now);
+        self.offer_management(ap, now);
         self.go_on_at(ap, queue);
+    }
+
+    /// Lets the next packet of a service period go, or has a QoS null frame end the period. Returns the packet's queue.
+    fn go_on_with_service(&mut self, at: usize, now: Time) -> Option<InterfaceId> {
+        let sleeper = &mut self.power.sleepers[at];
+        let last = sleeper.service.left <= 1;
+        let next = match sleeper.service.left {
+            0 => None,
+            _ => sleeper.take_kept(now, |of, ac| of.enables(ac)),
+        };
+        let Some((ac, packet)) = next else {
+            (sleeper.service.left, sleeper.service.owes_end) = (0, true);
+            return None;
+        };
+        sleeper.service.left -= 1;
+        sleeper.service.sends = true;
+        let more = sleeper.has_kept(|of, ac| of.enables(ac));
+        let content = match last {
+            true => Content::LastOfService { more },
+            false => Content::MoreData,
+        };
+        let interface = self.interface_of(sleeper.spec.access_point, ac);
+        self.let_go(interface, packet, content);
+        Some(interface)
+    }
+
+    /// The MAC is done with a packet of a delivery-enabled category.
+    pub(super) fn on_finished_of_service(&mut self, at: usize, from: InterfaceId, now: Time) {
+        let service = &mut self.power.sleepers[at].service;
+        if std::mem::take(&mut service.sends)
+            && service.left > 0
+            && self.go_on_with_service(at, now) != Some(from)
+        {
+            // Of another queue, which does not ask for packets by itself.
+            self.power.unfed = true;
+        }
+    }
+
+    /// The queues of an access point have changed while one of them went on: the others look for packets.
+    #[inline]
+    pub(in crate::wlan) fn feed_others(
+        &mut self,
+        station: StationId,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        if std::mem::take(&mut self.power.unfed) {
+            self.offer_management(station, queue.now());
+            for ac in AccessCategory::first(self.queues_of(station)) {
+                self.feed(self.interface_of(station, ac), queue.now(), queue);
+            }
+        }
     }
 
     /// Number of packets of a service period that begins now.

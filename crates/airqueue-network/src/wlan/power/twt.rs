@@ -80,17 +80,17 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// Packets in hand for stations that have fallen asleep, and that an exchange kept in hand, are put aside.
     #[inline]
-    pub(in crate::wlan) fn park_late(&mut self, ap: StationId, queue: &mut EventQueue<U::Event>) {
+    pub(in crate::wlan) fn park_late(&mut self, ap: StationId) {
         if self.power.late > 0
             && let Some(cell) = self.power.cell_of(ap)
         {
-            self.park_all_late(cell, queue);
+            self.park_all_late(cell);
         }
     }
 
     #[cold]
-    fn park_all_late(&mut self, cell: usize, queue: &mut EventQueue<U::Event>) {
-        let (ap, before) = (self.power.cells[cell].spec.station, self.power.late);
+    fn park_all_late(&mut self, cell: usize) {
+        let before = self.power.late;
         for place in 0..self.power.cells[cell].members.len() {
             let at = self.power.cells[cell].members[place] as usize;
             let sleeper = &self.power.sleepers[at];
@@ -98,11 +98,8 @@ impl<U: UpperLayer> Wlan<U> {
                 self.park_for(at);
             }
         }
-        if self.power.late < before {
-            for ac in AccessCategory::first(self.queues_of(ap)) {
-                self.feed(self.interface_of(ap, ac), queue.now(), queue);
-            }
-        }
+        // What else waits may take the place of these packets.
+        self.power.unfed |= self.power.late < before;
     }
 
     /// Puts aside what the access point's MAC has in hand for a station; what belongs to an exchange that goes on follows
