@@ -33,11 +33,11 @@ pub struct SleepCounters {
     pub beacons_missed: u64,
     /// PS-Polls that the access point received.
     pub polls: u64,
-    /// Triggers of U-APSD that the access point received: data and QoS null frames.
+    /// Frames that the access point received and that ask for packets: triggers of U-APSD, and announcements of TWT.
     pub triggers: u64,
-    /// Service periods that the access point began.
+    /// Service periods, of U-APSD or TWT.
     pub service_periods: u64,
-    /// Service periods without a packet.
+    /// Service periods of U-APSD without a packet.
     pub empty_services: u64,
     /// Packets that were kept for the station.
     pub kept: u64,

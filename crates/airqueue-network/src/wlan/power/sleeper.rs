@@ -68,11 +68,10 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// The station sends or receives data of a category: with null frames it stays awake for some time, unless U-APSD has
-    /// the category.
+    /// the category (`ieee80211_tx_h_dynamic_ps` of mac80211).
     fn stay_awake(&mut self, at: usize, ac: AccessCategory, queue: &mut EventQueue<U::Event>) {
         let sleeper = &self.power.sleepers[at];
-        let changes = sleeper.active || !sleeper.enables(ac);
-        if changes && matches!(sleeper.spec.wake_up, WakeUp::Null { .. }) {
+        if !sleeper.enables(ac) && matches!(sleeper.spec.wake_up, WakeUp::Null { .. }) {
             self.become_active(at, queue);
         }
     }
