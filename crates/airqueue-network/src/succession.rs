@@ -1,6 +1,6 @@
 //! A queue, and the queues that it has replaced as long as packets wait there.
 
-use airqueue_core::{BoxedQueue, LinkFeedback, QueueDisc, Sent, Time};
+use airqueue_core::{BoxedQueue, LinkFeedback, Packet, QueueDisc, Sent, Time};
 
 /// Arrivals go to the present queue. Packets in a queue that was replaced leave first, by the discipline of their queue.
 pub(crate) struct Succession {

@@ -110,7 +110,8 @@ impl<U: UpperLayer> Wlan<U> {
             true => Content::LastOfService { more },
             false => Content::MoreData,
         };
-        let interface = self.interface_of(sleeper.spec.access_point, ac);
+        let ap = sleeper.spec.access_point;
+        let interface = self.interface_of(ap, ac);
         self.let_go(interface, packet, content);
         Some(interface)
     }
