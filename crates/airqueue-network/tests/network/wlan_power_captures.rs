@@ -155,8 +155,8 @@ fn service_periods_have_their_bits() {
     let said: Vec<_> = data.iter().map(|of| (of[24], of[1] & 0x30)).collect();
     assert_eq!(said, [(6, 0x20), (0x16, 0x20), (6, 0x20), (0x15, 0x20), (0x15, 0)]);
     let nulls = frames(&records, 0xc8);
-    let (triggers, ends): (Vec<_>, Vec<_>) =
-        nulls.iter().partition(|null| null[10..16] == [2, 0, 0, 0, 0, 1]);
+    let (triggers, ends): (Vec<&[u8]>, Vec<&[u8]>) =
+        nulls.iter().copied().partition(|null| null[10..16] == [2, 0, 0, 0, 0, 1]);
     assert!(nulls.iter().all(|null| null.len() == 30));
     assert_eq!(triggers.len(), 4);
     assert!(triggers.iter().all(|null| null[24] == 6 && null[1] & 0x30 == 0x10));
