@@ -364,7 +364,7 @@ pub(super) struct SleepFigures {
     pub(super) kept_packets: u64,
     /// Packets for which that buffer had no room: the oldest ones in it. They are among the packets given up.
     pub(super) dropped_packets: u64,
-    /// Mean time that the access point kept the others before it let them go.
+    /// Mean time that the access point kept packets which it then let go.
     pub(super) kept_mean_s: Option<f64>,
     /// The longest such time.
     pub(super) kept_max_s: Option<f64>,
