@@ -720,6 +720,16 @@ class GridTable(TypedDict, total=False):
     spacing: words.Length
 
 
+class TwtTable(TypedDict, total=False):
+    """An individual agreement on target wake times (IEEE 802.11ax-2021, 26.8), which holds from
+    the beginning."""
+
+    announced: bool
+    duration: words.Duration
+    first: words.Duration
+    interval: words.Duration
+
+
 class PowerSaveTable(TypedDict, total=False):
     """A station that sleeps while it has no traffic (IEEE 802.11-2016, 11.2.3)."""
 
@@ -727,8 +737,12 @@ class PowerSaveTable(TypedDict, total=False):
     beacon_wait: words.Duration
     dtims: bool
     listen_interval: int
+    max_service_period: words.Packets
     rate: words.Rate
     timeout: words.Duration
+    trigger_interval: words.Duration
+    twt: TwtTable
+    uapsd: list[words.CategoryName]
     wake_up: words.WakeUpName
 
 

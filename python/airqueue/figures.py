@@ -284,11 +284,22 @@ class SleepFigures(TypedDict):
     """Beacons for which the station woke up in vain: too late, collided, or skipped."""
     polls: int
     """PS-Polls that reached the access point."""
+    triggers: int
+    """Frames of the station that reached the access point and ask for packets: triggers of
+    U-APSD, and those that announce a wake time of TWT."""
+    service_periods: int
+    """Service periods of the station: those of U-APSD, or those of TWT."""
+    empty_service_periods: int
+    """Service periods of U-APSD without a packet."""
     kept_packets: int
     """Packets that the access point kept for the station while it slept."""
     dropped_packets: int
     """Packets for which that buffer had no room: the oldest ones in it. They are among the
     packets given up."""
+    kept_mean_s: float | None
+    """Mean time that the access point kept the others before it let them go."""
+    kept_max_s: float | None
+    """The longest such time."""
     group_packets: int
     """Packets to all stations that the station received."""
 
@@ -612,8 +623,13 @@ SleepFigure = Literal[
     "wake_ups",
     "beacons_missed",
     "polls",
+    "triggers",
+    "service_periods",
+    "empty_service_periods",
     "kept_packets",
     "dropped_packets",
+    "kept_mean_s",
+    "kept_max_s",
     "group_packets",
 ]
 
@@ -863,8 +879,13 @@ class SleepSummary(TypedDict):
     wake_ups: Summary
     beacons_missed: Summary
     polls: Summary
+    triggers: Summary
+    service_periods: Summary
+    empty_service_periods: Summary
     kept_packets: Summary
     dropped_packets: Summary
+    kept_mean_s: Summary
+    kept_max_s: Summary
     group_packets: Summary
 
 

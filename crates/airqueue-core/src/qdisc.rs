@@ -112,6 +112,13 @@ pub trait LinkFeedback {
     /// once, and calls `dequeue` again afterwards: the report may release packets that were held back.
     fn on_sent(&mut self, _sent: &Sent, _now: Time) {}
 
+    /// The link keeps a packet that `dequeue` returned, for a receiver that sleeps: until [`Self::on_taken_up`] the packet is
+    /// not in the device.
+    fn on_put_aside(&mut self, _packet: &Packet) {}
+
+    /// The link takes such a packet up again, to send it, or to report it.
+    fn on_taken_up(&mut self, _packet: &Packet) {}
+
     /// Sets the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts ignores them.
     fn set_flow_hosts(&mut self, _flow: FlowKey, _hosts: Hosts) {}
 

@@ -1,6 +1,6 @@
 //! A queue, and the queues that it has replaced as long as packets wait there.
 
-use airqueue_core::{BoxedQueue, LinkFeedback, QueueDisc, Sent, Time};
+use airqueue_core::{BoxedQueue, LinkFeedback, Packet, QueueDisc, Sent, Time};
 
 /// Arrivals go to the present queue. Packets in a queue that was replaced leave first, by the discipline of their queue.
 pub(crate) struct Succession {
@@ -44,14 +44,18 @@ impl Succession {
 
     /// Reports a packet to the queue in which the packet has waited, unless this queue is gone.
     pub(crate) fn on_sent(&mut self, sent: &Sent, now: Time) {
-        let enqueued = sent.packet.enqueued;
-        if enqueued >= self.since {
-            return self.present.on_sent(sent, now);
-        }
-        let mut of = self.former.iter_mut().rev();
-        if let Some((queue, _)) = of.find(|(_, since)| enqueued >= *since) {
+        if let Some(queue) = self.of_packet(&sent.packet) {
             queue.on_sent(sent, now);
         }
+    }
+
+    /// The queue in which a packet has waited, unless this queue is gone.
+    pub(crate) fn of_packet(&mut self, packet: &Packet) -> Option<&mut BoxedQueue> {
+        if packet.enqueued >= self.since {
+            return Some(&mut self.present);
+        }
+        let mut of = self.former.iter_mut().rev();
+        of.find(|(_, since)| packet.enqueued >= *since).map(|(queue, _)| queue)
     }
 
     /// When a discipline that holds packets back wants to be polled again.

@@ -157,6 +157,20 @@ impl TxQueue {
         self.queue.on_sent(sent, now);
     }
 
+    /// The server keeps a packet that `take` returned for a receiver that sleeps.
+    pub fn on_put_aside(&mut self, packet: &Packet) {
+        if let Some(queue) = self.queue.of_packet(packet) {
+            queue.on_put_aside(packet);
+        }
+    }
+
+    /// The server takes such a packet up again.
+    pub fn on_taken_up(&mut self, packet: &Packet) {
+        if let Some(queue) = self.queue.of_packet(packet) {
+            queue.on_taken_up(packet);
+        }
+    }
+
     /// Sets the ends of a flow, for the queue.
     pub fn set_flow_hosts(&mut self, flow: FlowKey, hosts: Hosts) {
         self.queue.present.set_flow_hosts(flow, hosts);

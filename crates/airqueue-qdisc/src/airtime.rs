@@ -43,9 +43,14 @@ impl Airtime {
         self.pending = self.pending - before + station.pending();
     }
 
-    /// A packet of `bytes` bytes is handed to the link.
+    /// A packet of `bytes` bytes is handed to the link, or taken up again.
     pub(crate) fn on_handed_out(&mut self, at: usize, bytes: u64) {
         self.change(at, |station| station.bytes += bytes);
+    }
+
+    /// A packet that was handed out is not in the device: it waits for a station that sleeps.
+    pub(crate) fn on_put_aside(&mut self, at: usize, bytes: u64) {
+        self.change(at, |station| station.bytes = station.bytes.saturating_sub(bytes));
     }
 
     /// The link reports a packet. Its airtime is charged to the station, and enters the estimate per byte with weight

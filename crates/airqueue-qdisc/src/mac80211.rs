@@ -474,6 +474,18 @@ impl LinkFeedback for Mac80211 {
         let bytes = self.queues.cost(&sent.packet);
         self.airtime.on_report(sent.packet.neighbour.0.into(), bytes, sent.airtime);
     }
+
+    /// Linux buffers the packets of stations that sleep before its queues (`ieee80211_tx_h_unicast_ps_buf`), and AQL counts
+    /// what leaves these (`ieee80211_tx_dequeue`).
+    fn on_put_aside(&mut self, packet: &Packet) {
+        let bytes = self.queues.cost(packet);
+        self.airtime.on_put_aside(packet.neighbour.0.into(), bytes);
+    }
+
+    fn on_taken_up(&mut self, packet: &Packet) {
+        let bytes = self.queues.cost(packet);
+        self.airtime.on_handed_out(packet.neighbour.0.into(), bytes);
+    }
 }
 
 #[cfg(test)]

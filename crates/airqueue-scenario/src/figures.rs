@@ -395,8 +395,13 @@ impl Count<'_> {
             wake_ups: of.wake_ups,
             beacons_missed: of.beacons_missed,
             polls: of.polls,
+            triggers: of.triggers,
+            service_periods: of.service_periods,
+            empty_service_periods: of.empty_services,
             kept_packets: of.kept,
             dropped_packets: of.dropped,
+            kept_mean_s: ratio(of.wait.as_secs_f64(), of.let_go as f64),
+            kept_max_s: (of.let_go > 0).then(|| of.longest_wait.as_secs_f64()),
             group_packets: station.from_all,
         })
     }

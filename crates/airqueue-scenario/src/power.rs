@@ -1,13 +1,13 @@
 //! The keys of beacons and of stations that sleep.
 
 use super::error::{Result, error, wrong};
-use super::file::{BeaconsTable, File, PowerSaveTable, WakeUpName};
+use super::file::{BeaconsTable, File, PowerSaveTable, TwtTable, WakeUpName};
 use super::links::decodes;
 use super::medium::Medium;
 use super::quantity::{Duration, Packets, Quantity, Rate};
 use super::stations::Stations;
 use airqueue_core::Span;
-use airqueue_network::wlan::{BeaconSpec, PowerSaveSpec, WakeUp};
+use airqueue_network::wlan::{BeaconSpec, PowerSaveSpec, TwtSpec, UapsdSpec, WakeUp};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{CategoryConfig, Txop};
 use airqueue_wifi::medium::StationId;
@@ -24,6 +24,8 @@ const LEAST_INTERVAL: Span = Span::from_micros(1_024);
 const BEACON_BYTES: u32 = 300;
 /// `dynamic_ps_timeout` of Linux's mac80211.
 const TIMEOUT: Span = Span::from_millis(100);
+/// The values of Max SP Length, besides all (9.4.1.17).
+const MAX_SERVICE_PERIODS: [u32; 3] = [2, 4, 6];
 const BEACON_WAIT: Span = Span::from_millis(10);
 
 /// Beacons, and stations that sleep.
@@ -175,12 +177,91 @@ impl Given<'_> {
             station: StationId(id as u32),
             access_point: StationId(access_point as u32),
             wake_up,
+            uapsd: self.uapsd(key, table, [id, access_point])?,
             listen_interval,
-            dtims: table.dtims.unwrap_or(true),
+            twt: self.twt(key, table, [id, access_point])?,
+            dtims: table.dtims.unwrap_or(table.twt.is_none()),
             beacon_wait: wait.unwrap_or(BEACON_WAIT),
             rate: self.rate(&format!("{key}.rate"), table.rate.as_ref())?,
             access: self.request_access(id, polls),
         })
+    }
+
+    fn uapsd(
+        &self,
+        key: &str,
+        table: &PowerSaveTable,
+        [station, access_point]: [usize; 2],
+    ) -> Result<Option<UapsdSpec>> {
+        let Some(names) = table.uapsd.as_ref().filter(|names| !names.is_empty()) else {
+            let orphan = match (&table.max_service_period, &table.trigger_interval) {
+                (Some(_), _) => "max_service_period",
+                (_, Some(_)) => "trigger_interval",
+                (None, None) => return Ok(None),
+            };
+            let problem = "it belongs to U-APSD; name access categories in uapsd, or leave it out";
+            return wrong(format_args!("{key}.{orphan}"), problem);
+        };
+        self.check_edca(&format!("{key}.uapsd"), "U-APSD", [station, access_point])?;
+        let mut categories = [false; 4];
+        for &name in names {
+            categories[AccessCategory::from(name).index()] = true;
+        }
+        let most = table.max_service_period.as_ref().map(|most| most.value);
+        if let Some(most) = most
+            && !MAX_SERVICE_PERIODS.contains(&most)
+        {
+            let problem = format_args!(
+                "found {most} packets, expected 2, 4 or 6, which are all that a station can ask \
+                 for; leave it out for all packets that wait"
+            );
+            return wrong(format_args!("{key}.max_service_period"), problem);
+        }
+        Ok(Some(UapsdSpec {
+            categories,
+            most_packets: most,
+            trigger_interval: positive(key, "trigger_interval", table.trigger_interval.as_ref())?,
+        }))
+    }
+
+    fn twt(&self, key: &str, table: &PowerSaveTable, ends: [usize; 2]) -> Result<Option<TwtSpec>> {
+        let Some(twt) = &table.twt else { return Ok(None) };
+        let key_of_twt = format!("{key}.twt");
+        if let Some(other) = excluded_by_twt(table) {
+            let problem = "with twt all packets come in its service periods; leave it out";
+            return wrong(format_args!("{key}.{other}"), problem);
+        }
+        self.check_edca(&key_of_twt, "TWT", ends)?;
+        let TwtTable { interval, duration, first, announced } = twt;
+        if duration.value == Span::ZERO || duration.value >= interval.value {
+            let problem = format_args!(
+                "a service period of {} in each {}; it must be more than 0 s, and less than the \
+                 interval",
+                duration.value, interval.value
+            );
+            return wrong(format_args!("{key_of_twt}.duration"), problem);
+        }
+        Ok(Some(TwtSpec {
+            interval: interval.value,
+            duration: duration.value,
+            first: first.as_ref().map(|first| first.value),
+            announced: announced.unwrap_or(false),
+        }))
+    }
+
+    /// Both ends have the four access categories.
+    fn check_edca(&self, key: &str, what: &str, ends: [usize; 2]) -> Result<()> {
+        for id in ends {
+            if self.stations.specs[id].mac.categories.len() != AccessCategory::ALL.len() {
+                let name = self.stations.name(id);
+                let problem = format_args!(
+                    "{name:?} has one queue; {what} needs the access categories of EDCA at both \
+                     ends: give both mac.access = \"edca\""
+                );
+                return wrong(key, problem);
+            }
+        }
+        Ok(())
     }
 
     /// A station that does not sleep, and tells its access point of its scans.
@@ -196,6 +277,8 @@ impl Given<'_> {
             station: StationId(id as u32),
             access_point: StationId(access_point as u32),
             wake_up: WakeUp::Awake,
+            uapsd: None,
+            twt: None,
             listen_interval: 1,
             dtims: false,
             beacon_wait: BEACON_WAIT,
@@ -270,4 +353,15 @@ pub(super) fn positive(
         Some(Span::ZERO) => wrong(format_args!("{key}.{name}"), "it must be more than 0 s"),
         given => Ok(given),
     }
+}
+
+/// A key that belongs to another way than wake times to get packets, if the table has one.
+fn excluded_by_twt(table: &PowerSaveTable) -> Option<&'static str> {
+    let keys = [
+        ("wake_up", table.wake_up.is_some()),
+        ("timeout", table.timeout.is_some()),
+        ("listen_interval", table.listen_interval.is_some()),
+        ("uapsd", table.uapsd.is_some()),
+    ];
+    keys.into_iter().find(|&(_, given)| given).map(|(key, _)| key)
 }

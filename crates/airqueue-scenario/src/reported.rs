@@ -353,10 +353,21 @@ pub(super) struct SleepFigures {
     pub(super) beacons_missed: u64,
     /// PS-Polls that reached the access point.
     pub(super) polls: u64,
+    /// Frames of the station that reached the access point and ask for packets: triggers of U-APSD, and those that announce a
+    /// wake time of TWT.
+    pub(super) triggers: u64,
+    /// Service periods of the station: those of U-APSD, or those of TWT.
+    pub(super) service_periods: u64,
+    /// Service periods of U-APSD without a packet.
+    pub(super) empty_service_periods: u64,
     /// Packets that the access point kept for the station while it slept.
     pub(super) kept_packets: u64,
     /// Packets for which that buffer had no room: the oldest ones in it. They are among the packets given up.
     pub(super) dropped_packets: u64,
+    /// Mean time that the access point kept packets which it then let go.
+    pub(super) kept_mean_s: Option<f64>,
+    /// The longest such time.
+    pub(super) kept_max_s: Option<f64>,
     /// Packets to all stations that the station received.
     pub(super) group_packets: u64,
 }

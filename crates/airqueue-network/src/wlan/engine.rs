@@ -172,6 +172,8 @@ impl<U: UpperLayer> Wlan<U> {
         if self.listeners.macs[station.index()].is_done() {
             self.go_on(station, now, queue);
         }
+        self.park_late(station);
+        self.feed_others(station, queue);
         self.listeners.settle(station, now);
         let at = self.listeners.macs[station.index()].next_timer();
         self.timers[station.index()].set(Some(at), queue);
@@ -208,7 +210,7 @@ impl<U: UpperLayer> Wlan<U> {
         let Msdu { packet, to, recipient, rate, .. } = msdu;
         let acknowledged = status == TxStatus::Acknowledged;
         if self.power.is_used() {
-            self.on_finished_for_sleeper(HopId::of(&packet));
+            self.on_finished_for_sleeper(HopId::of(&packet), now);
         }
         let hop = &mut self.hops[HopId::of(&packet).index()];
         let rate = self.listeners.radio.phy.rate(rate);

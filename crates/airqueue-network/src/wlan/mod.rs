@@ -44,7 +44,9 @@ mod upper;
 pub use absence::{AbsenceCounters, AbsenceKind, AbsenceSpec};
 pub use engine::{COUNTING, Event, INPUT, Wlan};
 pub use listeners::snr;
-pub use power::{BeaconCounters, BeaconSpec, PowerSaveSpec, SleepCounters, WakeUp};
+pub use power::{
+    BeaconCounters, BeaconSpec, PowerSaveSpec, SleepCounters, TwtSpec, UapsdSpec, WakeUp,
+};
 pub use rates::RateControlSpec;
 pub use record::{AirtimeCounters, StationCounters};
 pub use signals::{

@@ -253,7 +253,7 @@ impl<U: UpperLayer> Wlan<U> {
             self.listeners.macs[station.index()].on_packet(ac, msdu, now, &self.listeners.radio);
             self.listeners.settle(station, now);
             if self.power.is_used() {
-                self.on_own_packet(station, queue);
+                self.on_own_packet(station, ac, queue);
             }
         }
     }

@@ -16,9 +16,9 @@ pub struct AirtimeCounters {
 /// The counters of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationCounters {
-    /// Frames sent, by kind: RTS, CTS, data, ACK, CF-End, block ack, block ack requests, beacons, null frames, and
-    /// PS-Polls, in this order.
-    pub sent: [AirtimeCounters; 10],
+    /// Frames sent, by kind: RTS, CTS, data, ACK, CF-End, block ack, block ack requests, beacons, null frames,
+    /// PS-Polls, and QoS null frames, in this order.
+    pub sent: [AirtimeCounters; 11],
     /// Data frames sent that their receiver did not decode.
     pub data_lost: AirtimeCounters,
     /// First frames of exchanges (RTS, or data without RTS) destroyed at their receiver: by overlapping frames, or
@@ -44,6 +44,7 @@ fn place(kind: FrameKind) -> usize {
         FrameKind::Beacon => 7,
         FrameKind::Null => 8,
         FrameKind::PsPoll => 9,
+        FrameKind::QosNull => 10,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::counters::Occupancy;
 use crate::event::EventQueue;
 use crate::histogram::Histogram;
 use airqueue_core::{Packet, Span, Time};
-use airqueue_wifi::mac::{CategoryCounters, Content, Msdu};
+use airqueue_wifi::mac::{CategoryCounters, FrameKind, Msdu};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -132,7 +132,7 @@ impl<U: UpperLayer> Wlan<U> {
             let mac = &self.listeners.macs[station.index()];
             mac.in_hand(mac.management()).map(|(_, msdu)| msdu)
         });
-        let data = |msdu: &&Msdu| matches!(msdu.content, Content::Data | Content::MoreData);
+        let data = |msdu: &&Msdu| msdu.content.kind() == FrameKind::Data;
         self.power.kept().chain(following.filter(data).map(|msdu| &msdu.packet))
     }
 

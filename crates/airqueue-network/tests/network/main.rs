@@ -34,4 +34,6 @@ mod wlan_rates;
 mod wlan_series;
 mod wlan_signals;
 mod wlan_tap;
+mod wlan_twt;
 mod wlan_txop_by_flows;
+mod wlan_uapsd;

@@ -45,6 +45,8 @@ pub fn sleeper(radio: &Radio, station: StationId, wake_up: WakeUp) -> PowerSaveS
         station,
         access_point: AP,
         wake_up,
+        uapsd: None,
+        twt: None,
         listen_interval: 1,
         dtims: false,
         beacon_wait: Span::from_millis(10),

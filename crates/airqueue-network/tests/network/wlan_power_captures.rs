@@ -1,12 +1,12 @@
 //! Beacons, null frames, PS-Polls and packets to all stations in captures, read byte by byte.
 
 use crate::cells;
-use crate::cells::{CellSpec, Flow, b, cell, dcf, saturated};
+use crate::cells::{CellSpec, EDCA_OVERHEAD, Flow, b, cell, dcf, edca, saturated};
 use crate::pcap_records::{Record, le16, records};
 use crate::wlan_power::{beacons, sleeper};
 use airqueue_core::{Seed, Span, Time};
-use airqueue_network::wlan::WakeUp;
 use airqueue_network::wlan::pcap::{Pcap, View, WHOLE_FRAMES};
+use airqueue_network::wlan::{PowerSaveSpec, UapsdSpec, WakeUp};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -116,4 +116,51 @@ fn null_frames_say_who_sleeps() {
     assert!(nulls.iter().all(|null| null.len() == 28 && null[10..16] == [2, 0, 0, 0, 0, 1]));
     let numbers: Vec<u32> = nulls.iter().map(|null| u32::from(le16(&null[22..])) >> 4).collect();
     assert_eq!(numbers, (0..19).collect::<Vec<u32>>());
+}
+
+/// Two packets of video and three of voice wait for QoS null frames of voice, each of which gets two at most, voice first.
+#[test]
+fn service_periods_have_their_bits() {
+    let radio = b();
+    let slow = radio.phy.slowest_basic();
+    let mut spec = cell(radio, vec![edca(&b().phy); 2]);
+    let once = Arrivals::Periodic { every: Span::from_secs(100), on_off: None };
+    let flow = |at: usize, ac: AccessCategory| {
+        let mut flow = saturated(0, 1, ac, slow, 200);
+        (flow.source.arrivals, flow.source.start) = (once, Time::from_nanos(1_000_000));
+        Flow { name: format!("packet {at}"), overhead_bytes: EDCA_OVERHEAD, ..flow }
+    };
+    let (video, voice) = (AccessCategory::VIDEO, AccessCategory::VOICE);
+    spec.flows = [video, video, voice, voice, voice]
+        .into_iter()
+        .enumerate()
+        .map(|(at, ac)| flow(at, ac))
+        .collect();
+    spec.beacons = vec![beacons(&spec.radio)];
+    let uapsd = UapsdSpec {
+        categories: [false, false, true, true],
+        most_packets: Some(2),
+        trigger_interval: Some(Span::from_millis(30)),
+    };
+    let dozes = sleeper(&spec.radio, StationId(1), WakeUp::PsPoll);
+    spec.sleepers = vec![PowerSaveSpec { uapsd: Some(uapsd), ..dozes }];
+    let mut sim = spec.start(Seed(3));
+    let tap = Pcap::new(&spec.wlan(), View::Air, WHOLE_FRAMES, Vec::new()).unwrap();
+    sim.model.wlan_mut().plug(Box::new(tap));
+    sim.run_until(Time::ZERO + Span::from_millis(140));
+    let tap: Pcap<Vec<u8>> = sim.model.wlan_mut().unplug().unwrap();
+    let records = records(&tap.finish().unwrap(), WHOLE_FRAMES);
+    // QoS Control is behind the sequence number: priority and EOSP. More Data and Power Management are in Frame Control.
+    let data = frames(&records, 0x88);
+    let said: Vec<_> = data.iter().map(|of| (of[24], of[1] & 0x30)).collect();
+    assert_eq!(said, [(6, 0x20), (0x16, 0x20), (6, 0x20), (0x15, 0x20), (0x15, 0)]);
+    let nulls = frames(&records, 0xc8);
+    let (triggers, ends): (Vec<&[u8]>, Vec<&[u8]>) =
+        nulls.iter().copied().partition(|null| null[10..16] == [2, 0, 0, 0, 0, 1]);
+    assert!(nulls.iter().all(|null| null.len() == 30));
+    assert_eq!(triggers.len(), 4);
+    assert!(triggers.iter().all(|null| null[24] == 6 && null[1] & 0x30 == 0x10));
+    assert_eq!(ends.len(), 1, "the fourth trigger finds nothing");
+    assert!(ends.iter().all(|null| null[24] == 0x16 && null[1] & 0x30 == 0));
+    assert!(ends.iter().all(|null| null[4..10] == [2, 0, 0, 0, 0, 1]));
 }

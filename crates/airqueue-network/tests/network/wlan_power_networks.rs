@@ -7,7 +7,9 @@ use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::Network;
 use airqueue_network::wlan::tap::Recording;
-use airqueue_network::wlan::{AbsenceKind, AbsenceSpec, BeaconSpec, PowerSaveSpec, WakeUp};
+use airqueue_network::wlan::{
+    AbsenceKind, AbsenceSpec, BeaconSpec, PowerSaveSpec, TwtSpec, UapsdSpec, WakeUp,
+};
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
@@ -23,6 +25,8 @@ const STOP: Time = Time::from_nanos(2_000_000_000);
 #[derive(Clone, Debug)]
 struct Station {
     sleeps: Option<WakeUp>,
+    uapsd: Option<UapsdSpec>,
+    twt: Option<TwtSpec>,
     listen_interval: u32,
     dtims: bool,
     /// Rates of the flows from the access point and to it, in kb/s; 0: none.
@@ -68,6 +72,34 @@ fn scans() -> impl Strategy<Value = Option<AbsenceSpec>> {
     })
 }
 
+/// Only where all categories have U-APSD does a beacon tell of packets: elsewhere stations trigger by themselves.
+fn uapsd() -> impl Strategy<Value = Option<UapsdSpec>> {
+    let categories = any::<[bool; 4]>().prop_filter("one at least", |of| of.contains(&true));
+    let most = prop::sample::select(vec![None, Some(2), Some(4), Some(6)]);
+    let uapsd = (categories, most, 5i64..200, any::<bool>()).prop_map(
+        |(categories, most_packets, ms, triggers)| UapsdSpec {
+            categories,
+            most_packets,
+            trigger_interval: (triggers || categories != [true; 4])
+                .then_some(Span::from_millis(ms)),
+        },
+    );
+    prop::option::of(uapsd)
+}
+
+/// Wake times in place of U-APSD, in one of three stations.
+fn twt() -> impl Strategy<Value = Option<TwtSpec>> {
+    let first = prop::option::of((0i64..300).prop_map(Span::from_millis));
+    let twt = (20i64..300, 2i64..15, first, any::<bool>());
+    let twt = twt.prop_map(|(interval, duration, first, announced)| TwtSpec {
+        interval: Span::from_millis(interval),
+        duration: Span::from_millis(duration),
+        first,
+        announced,
+    });
+    prop::option::weighted(0.3, twt)
+}
+
 fn stations() -> impl Strategy<Value = Vec<Station>> {
     let wake_up = prop_oneof![
         Just(None),
@@ -75,10 +107,13 @@ fn stations() -> impl Strategy<Value = Vec<Station>> {
         (1i64..200).prop_map(|ms| Some(WakeUp::Null { timeout: Span::from_millis(ms) })),
     ];
     let rates = prop_oneof![Just(0u64), 1u64..300];
-    let station = (wake_up, 1u32..4, any::<bool>(), rates.clone(), rates, 0usize..4, absences());
+    let sleeps = (wake_up, uapsd(), twt());
+    let station = (sleeps, 1u32..4, any::<bool>(), rates.clone(), rates, 0usize..4, absences());
     let station =
         station.prop_map(|(sleeps, listen_interval, dtims, down, up, category, absence)| Station {
-            sleeps,
+            sleeps: sleeps.0,
+            uapsd: sleeps.1,
+            twt: sleeps.2,
             listen_interval,
             dtims,
             down,
@@ -146,7 +181,10 @@ fn network(
         if let Some(wake_up) = of.sleeps {
             let dozes = sleeper(&spec.radio, StationId(id), wake_up);
             let (listen_interval, dtims) = (of.listen_interval, of.dtims);
-            spec.sleepers.push(PowerSaveSpec { listen_interval, dtims, ..dozes });
+            // Without the four categories of EDCA there is neither.
+            let twt = of.twt.clone().filter(|_| aggregates);
+            let uapsd = of.uapsd.clone().filter(|_| aggregates && twt.is_none());
+            spec.sleepers.push(PowerSaveSpec { listen_interval, dtims, uapsd, twt, ..dozes });
         }
         if let Some(absence) = &of.absence {
             spec.absences.push(AbsenceSpec { station: StationId(id), ..absence.clone() });

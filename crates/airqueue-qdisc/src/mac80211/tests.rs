@@ -27,6 +27,37 @@ fn report(q: &mut Mac80211, packet: Packet, airtime: Span, now: Time) {
     q.on_sent(&Sent { packet, acknowledged: true, airtime, feedback: None }, now);
 }
 
+/// What waits for a station that sleeps is not in the device: the station's limit does not count it, and holds nothing back.
+#[test]
+fn aql_does_not_count_what_waits_for_a_station_that_sleeps() {
+    let mut q = queue(Mac80211Params::default());
+    let (sleeps, wakes) = (NeighbourId(0), NeighbourId(1));
+    offer(&mut q, sleeps, 0, 100, Time::ZERO);
+    let mut drops = Drops::new();
+    let mut kept = Vec::new();
+    while let Some(packet) = q.dequeue(Time::ZERO, &mut drops) {
+        q.on_put_aside(&packet);
+        kept.push(packet);
+    }
+    assert_eq!((kept.len(), q.len_packets()), (100, 0));
+    // As many packets as AQL lets go to a station while the device has nothing else.
+    let in_device = |q: &mut Mac80211| {
+        offer(q, wakes, 1, 100, Time::ZERO);
+        std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut Drops::new())).count()
+    };
+    let alone = in_device(&mut queue(Mac80211Params::default()));
+    assert_eq!(in_device(&mut q), alone);
+    assert!(alone < 100);
+    // Taken up, they count until they are reported.
+    kept.iter().for_each(|packet| q.on_taken_up(packet));
+    offer(&mut q, sleeps, 0, 1, Time::ZERO);
+    assert!(q.dequeue(Time::ZERO, &mut drops).is_none());
+    for packet in kept {
+        report(&mut q, packet, Span::ZERO, Time::ZERO);
+    }
+    assert_eq!(q.dequeue(Time::ZERO, &mut drops).map(|packet| packet.neighbour), Some(sleeps));
+}
+
 /// A device that sends one packet at a time, each for the airtime of its station, until `until`, with all stations
 /// backlogged; returns the airtime of each station in seconds.
 fn serve(q: &mut Mac80211, times_us: &[i64], until: Time) -> Vec<f64> {

@@ -1,5 +1,6 @@
 //! The keys of beacons and of stations that sleep.
 
+use super::CategoryName;
 use crate::quantity::{Duration, Packets, Quantity, Rate, Size};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,15 +48,42 @@ pub(crate) struct PowerSaveTable {
     /// With `wake_up = "null"`: how long the station stays awake after its last packet. The default is `100 ms`, that of Linux's
     /// mac80211.
     pub(crate) timeout: Option<Quantity<Duration>>,
+    /// Access categories whose packets come by U-APSD: a frame of the station in one of them makes the access point send what
+    /// waits in all of them. Packets of the other categories come as `wake_up` says.
+    pub(crate) uapsd: Option<Vec<CategoryName>>,
+    /// With `uapsd`: the most packets that come after one frame, 2, 4 or 6. The default is all that wait.
+    pub(crate) max_service_period: Option<Quantity<Packets>>,
+    /// With `uapsd`: the station sends a QoS null frame once it has sent no frame of these categories for so long. By default it sends
+    /// none, unless all categories are in `uapsd` and a beacon says that packets wait.
+    pub(crate) trigger_interval: Option<Quantity<Duration>>,
+    /// An agreement on wake times: all packets come in them, and the station hears no beacons.
+    pub(crate) twt: Option<TwtTable>,
     /// The station wakes up for one beacon in this many. The default is 1.
     #[schemars(range(min = 1))]
     pub(crate) listen_interval: Option<u32>,
-    /// Whether the station also wakes up for each DTIM and for the packets to all stations behind it. The default is true.
+    /// Whether the station also wakes up for each DTIM and for the packets to all stations behind it. The default is true;
+    /// with `twt` it is false.
     pub(crate) dtims: Option<bool>,
     /// How long the station waits for a beacon that is late. The default is `10 ms`.
     pub(crate) beacon_wait: Option<Quantity<Duration>>,
     /// Rate of null frames and PS-Polls. The default is the slowest basic rate.
     pub(crate) rate: Option<Quantity<Rate>>,
+}
+
+/// An individual agreement on target wake times (IEEE 802.11ax-2021, 26.8), which holds from the beginning.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TwtTable {
+    /// Time from the beginning of one service period to that of the next.
+    pub(crate) interval: Quantity<Duration>,
+    /// How long the station is awake in each service period.
+    pub(crate) duration: Quantity<Duration>,
+    /// When the first service period begins. The default is drawn from the first interval, for each station and
+    /// replication.
+    pub(crate) first: Option<Quantity<Duration>>,
+    /// Whether the access point waits in each service period for a frame of the station, which sends a QoS null frame. The default is
+    /// false: the access point sends at once.
+    pub(crate) announced: Option<bool>,
 }
 
 /// How a station that sleeps gets what waits for it.

@@ -159,3 +159,81 @@ fn what_is_wrong_is_said() {
     twice["beacons"].as_array_mut().unwrap().push(again);
     assert!(refusal_of(twice).starts_with("beacons[1].station: \"ap\" has a table"));
 }
+
+/// With U-APSD the phone's packets get what waits for it, and the figures say so.
+#[test]
+fn a_call_comes_by_triggers() {
+    let mut call = home();
+    call["flows"] = json!([
+        {"name": "heard", "from": "ap", "to": "phone", "source": "cbr", "category": "vo",
+         "packet_rate": "50 packets/s", "size": "200 B"},
+        {"name": "said", "from": "phone", "to": "ap", "source": "cbr", "category": "vo",
+         "packet_rate": "50 packets/s", "size": "200 B", "start": "5 ms"}
+    ]);
+    call["stations"][1]["power_save"] = json!({"uapsd": ["vo"]});
+    let all = results(&call);
+    let sleep = &all["sleep"]["phone"];
+    let delay = number(&all["flows"]["heard"]["delay_mean_s"]);
+    assert!((0.0049..0.006).contains(&delay), "until the next packet, 5 ms later: {delay}");
+    assert!((0.0049..0.006).contains(&number(&sleep["kept_mean_s"])), "{sleep}");
+    let said = number(&all["flows"]["said"]["delivered_packets"]);
+    assert_eq!((number(&sleep["triggers"]), number(&sleep["service_periods"])), (said, said));
+    assert!(number(&sleep["empty_service_periods"]) <= 1.0, "{sleep}");
+    assert_eq!(sleep["polls"], 0);
+}
+
+/// A station with wake times is awake for them alone.
+#[test]
+fn wake_times_replace_beacons() {
+    let mut agreed = home();
+    agreed["flows"].as_array_mut().unwrap().truncate(1);
+    agreed["stations"][1]["power_save"] =
+        json!({"twt": {"interval": "2 s", "duration": "5 ms", "first": "1 s"}});
+    let all = results(&agreed);
+    let sleep = &all["sleep"]["phone"];
+    assert_eq!(
+        (sleep["service_periods"].clone(), sleep["triggers"].clone()),
+        (json!(100), json!(0))
+    );
+    assert!((number(&sleep["asleep_ratio"]) - (1.0 - 0.0025)).abs() < 1e-4, "{sleep}");
+    assert_eq!(sleep["beacons_missed"], 0);
+    let delay = number(&all["flows"]["down"]["delay_mean_s"]);
+    assert!((0.9..1.1).contains(&delay), "half of 2 s: {delay}");
+}
+
+#[test]
+fn what_is_wrong_with_service_periods_is_said() {
+    let cases = [
+        (
+            json!({"uapsd": ["vo"], "max_service_period": "3 packets"}),
+            "max_service_period: found 3",
+        ),
+        (json!({"max_service_period": "2 packets"}), "max_service_period: it belongs to U-APSD"),
+        (json!({"trigger_interval": "20 ms"}), "trigger_interval: it belongs to U-APSD"),
+        (json!({"uapsd": ["vo"], "trigger_interval": "0 s"}), "trigger_interval: it must be more"),
+        (json!({"twt": {"interval": "1 s", "duration": "1 s"}}), "twt.duration: a service period"),
+        (json!({"twt": {"interval": "1 s", "duration": "0 s"}}), "twt.duration: a service period"),
+        (
+            json!({"uapsd": ["vo"], "twt": {"interval": "1 s", "duration": "5 ms"}}),
+            "uapsd: with twt all packets",
+        ),
+        (
+            json!({"wake_up": "ps-poll", "twt": {"interval": "1 s", "duration": "5 ms"}}),
+            "wake_up: with twt all packets",
+        ),
+    ];
+    for (table, expected) in cases {
+        let mut wrong = home();
+        wrong["stations"][1]["power_save"] = table;
+        let refusal = refusal_of(wrong);
+        let expected = format!("stations[1].power_save.{expected}");
+        assert!(refusal.starts_with(&expected), "{refusal:?} does not begin with {expected:?}");
+    }
+    for table in [json!({"uapsd": ["vo"]}), json!({"twt": {"interval": "1 s", "duration": "5 ms"}})]
+    {
+        let mut plain = home();
+        plain["phy"] = json!({"standard": "802.11g"});
+        plain["stations"][1]["power_save"] = table;
+        assert!(refusal_of(plain).contains("needs the access categories of EDCA"));
+    }
+}

@@ -171,6 +171,11 @@ impl Category {
         }
     }
 
+    /// Whether packets for a receiver are in hand, and may be sent.
+    pub(super) fn has_in_hand(&self, to: StationId) -> bool {
+        self.batches().any(|batch| batch.receiver() == Some(to))
+    }
+
     /// Whether packets for a receiver that sleeps are put aside.
     pub(super) fn has_parked(&self, to: StationId) -> bool {
         self.parked.iter().any(|batch| batch.receiver() == Some(to))

@@ -124,7 +124,11 @@ impl Mac {
     fn response_to(&self, frame: &Frame, now: Time, radio: &Radio) -> Option<Frame> {
         let rate = radio.phy.response_rate(frame.rate);
         let (kind, bytes, nav) = match frame.kind {
-            FrameKind::Data | FrameKind::BlockAckRequest | FrameKind::Null | FrameKind::PsPoll => {
+            FrameKind::Data
+            | FrameKind::BlockAckRequest
+            | FrameKind::Null
+            | FrameKind::QosNull
+            | FrameKind::PsPoll => {
                 // The rest of the NAV beyond the exchange stays announced.
                 let rest = frame.nav - radio.phy.response_nav(frame.rate, frame.response);
                 (kind_of(frame.response), frame.response.bytes(), rest.max(Span::ZERO))

@@ -25,6 +25,8 @@ pub enum FrameKind {
     Beacon,
     /// A data frame without data, which tells an access point whether the station is about to sleep.
     Null,
+    /// A QoS null frame: the trigger of a service period of U-APSD, or the end of one.
+    QosNull,
     /// A request of a sleeping station for a packet that waits at the access point.
     PsPoll,
 }
@@ -46,8 +48,8 @@ pub struct Frame {
     pub nav: Span,
     /// What a response with NAV 0 has in its Duration/ID field instead ([`super::rdqm_field`]); 0: nothing.
     pub field: u16,
-    /// The sender's access category; for a block ack the category of the acknowledged data, for other responses the
-    /// first.
+    /// The sender's access category; for a QoS null frame the category that it is about; for a block ack the category of
+    /// the acknowledged data, for other responses the first.
     pub ac: AccessCategory,
     /// Whether the frame is the first of an exchange and is addressed to another station: the frame that a collision
     /// hits.
@@ -58,6 +60,8 @@ pub struct Frame {
     pub power: bool,
     /// More Data: more packets for the receiver, or for all stations, wait at the access point.
     pub more: bool,
+    /// EOSP: the service period of U-APSD ends with this frame.
+    pub ends_service: bool,
     /// Number of MPDUs.
     pub mpdus: u16,
     /// The response to data or to a block ack request.
@@ -82,6 +86,7 @@ impl Frame {
             retry: false,
             power: false,
             more: false,
+            ends_service: false,
             mpdus: 1,
             response: Response::Ack,
             recipient: 0,
@@ -109,6 +114,15 @@ pub enum Content {
     Data,
     /// Data behind which more packets for the same receiver, or for all stations, wait at the access point.
     MoreData,
+    /// The last data of a service period of U-APSD; `more`: behind which more packets wait at the access point.
+    LastOfService {
+        /// More Data.
+        more: bool,
+    },
+    /// A QoS null frame of a sleeping station, which triggers a service period, in the name of an access category.
+    Trigger(AccessCategory),
+    /// A QoS null frame of an access point: a service period that has no data ends.
+    NoService(AccessCategory),
     /// A null frame: the station is about to sleep.
     Sleep,
     /// A null frame: the station is awake.
@@ -121,9 +135,10 @@ pub enum Content {
 
 impl Content {
     /// The frame that carries it.
-    pub(super) fn kind(self) -> FrameKind {
+    pub fn kind(self) -> FrameKind {
         match self {
-            Content::Data | Content::MoreData => FrameKind::Data,
+            Content::Data | Content::MoreData | Content::LastOfService { .. } => FrameKind::Data,
+            Content::Trigger(_) | Content::NoService(_) => FrameKind::QosNull,
             Content::Sleep | Content::Wake => FrameKind::Null,
             Content::Poll => FrameKind::PsPoll,
             Content::Beacon => FrameKind::Beacon,

@@ -56,6 +56,11 @@ impl Mac {
         self.frame.kind = content.kind();
         match content {
             Content::MoreData => self.frame.more = true,
+            Content::LastOfService { more } => {
+                (self.frame.more, self.frame.ends_service) = (more, true);
+            }
+            Content::Trigger(ac) => self.frame.ac = ac,
+            Content::NoService(ac) => (self.frame.ac, self.frame.ends_service) = (ac, true),
             Content::Sleep => self.frame.power = true,
             Content::Wake => self.frame.power = false,
             Content::Data | Content::Poll | Content::Beacon => {}
@@ -88,10 +93,10 @@ impl Mac {
     }
 
     /// Puts aside the packets in hand of an access category for a receiver that sleeps. [`Self::settle`] is due. An
-    /// exchange with the receiver that goes on at present is not interrupted.
-    pub fn park(&mut self, ac: AccessCategory, to: StationId, radio: &Radio) {
+    /// exchange of the category that goes on at present is not interrupted: false if that leaves packets in hand.
+    pub fn park(&mut self, ac: AccessCategory, to: StationId, radio: &Radio) -> bool {
         if self.is_engaged(ac) {
-            return;
+            return !self.categories[ac.index()].has_in_hand(to);
         }
         let category = &mut self.categories[ac.index()];
         category.park(to);
@@ -100,6 +105,12 @@ impl Mac {
         }
         self.send_one(ac, radio);
         self.backoffs[ac.index()].ready = self.held(ac).is_some();
+        true
+    }
+
+    /// Whether the station is sending a frame to another station at present.
+    pub fn is_sending_to(&self, station: StationId) -> bool {
+        self.view.transmitting && self.frame.to == station
     }
 
     /// Takes such packets in hand again. [`Self::settle`] is due.

@@ -12,6 +12,8 @@ pub const CF_END_BYTES: u32 = 20;
 pub const PS_POLL_BYTES: u32 = RTS_BYTES;
 /// A null frame: a data frame with three addresses and no body.
 pub const NULL_BYTES: u32 = HEADER_BYTES + FCS_BYTES;
+/// Length of a QoS null frame.
+pub const QOS_NULL_BYTES: u32 = QOS_HEADER_BYTES + FCS_BYTES;
 /// Compressed block ack request: Frame Control, Duration, two addresses, control, starting sequence
 /// number, FCS (9.3.1.8).
 pub const BLOCK_ACK_REQUEST_BYTES: u32 = 24;

@@ -105,7 +105,7 @@ impl Data {
             out.extend(from);
         }
         if qos {
-            out.extend([self.priority, 0]);
+            out.extend(qos_control(self.priority, frame));
         }
         if self.layout.llc_snap {
             out.extend(LLC_SNAP);
@@ -123,7 +123,9 @@ pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
         FrameKind::BlockAck => BLOCK_ACK,
         FrameKind::BlockAckRequest => BLOCK_ACK_REQUEST,
         FrameKind::PsPoll => PS_POLL,
-        FrameKind::Beacon | FrameKind::Null => unreachable!("they are no control frames"),
+        FrameKind::Beacon | FrameKind::Null | FrameKind::QosNull => {
+            unreachable!("they are no control frames")
+        }
     };
     begin(kind, power_flags(frame), frame, out);
     if frame.kind == FrameKind::CfEnd {
@@ -162,6 +164,12 @@ impl Score {
         out.extend((self.start << 4 | length).to_le_bytes());
         out.extend(bitmap);
     }
+}
+
+/// QoS Control: the priority, and EOSP (9.2.4.5).
+pub(super) fn qos_control(priority: u8, frame: &Frame) -> [u8; 2] {
+    const EOSP: u8 = 0x10;
+    [priority | if frame.ends_service { EOSP } else { 0 }, 0]
 }
 
 /// Power Management and More Data of Frame Control.

@@ -1,12 +1,13 @@
-//! Beacons (IEEE 802.11-2016, 9.3.3.3) and null frames (9.3.2.1).
+//! Beacons (IEEE 802.11-2016, 9.3.3.3) and null frames, without and with QoS (9.3.2.1).
 
-use super::bytes::{BROADCAST, BSSID, FCS, address, association, begin, power_flags};
+use super::bytes::{BROADCAST, BSSID, FCS, address, association, begin, power_flags, qos_control};
 use crate::wlan::tap::{TracedBeacon, TracedFrame};
 use airqueue_wifi::mac::{Frame, FrameKind};
 
 /// First byte of Frame Control: version 0, type, subtype.
 const BEACON: u8 = 0x80;
 const NULL: u8 = 0x48;
+const QOS_NULL: u8 = 0xc8;
 
 /// Element ids (9.4.2.1).
 const SSID: u8 = 0;
@@ -21,12 +22,13 @@ const ESS: u16 = 1;
 /// Bytes of the longest partial virtual bitmap (9.4.2.6).
 const LONGEST_BITMAP: usize = 251;
 
-/// Appends a beacon or a null frame, without its FCS.
-pub(super) fn management(traced: &TracedFrame, sequence: u16, out: &mut Vec<u8>) {
+/// Appends a beacon or a null frame, without its FCS. `priority`: that of a QoS null frame.
+pub(super) fn management(traced: &TracedFrame, sequence: u16, priority: u8, out: &mut Vec<u8>) {
     let frame = &traced.frame;
     let begins = out.len();
     let (kind, to) = match frame.kind {
         FrameKind::Beacon => (BEACON, BROADCAST),
+        FrameKind::QosNull => (QOS_NULL, address(frame.to)),
         _ => (NULL, address(frame.to)),
     };
     begin(kind, power_flags(frame), frame, out);
@@ -34,6 +36,9 @@ pub(super) fn management(traced: &TracedFrame, sequence: u16, out: &mut Vec<u8>)
     out.extend(address(frame.from));
     out.extend(BSSID);
     out.extend((sequence << 4).to_le_bytes());
+    if frame.kind == FrameKind::QosNull {
+        out.extend(qos_control(priority, frame));
+    }
     if let Some(beacon) = &traced.beacon {
         let ends = begins + frame.bytes as usize - FCS;
         body(beacon, traced.begins.as_nanos() as u64 / 1_000, ends, out);
@@ -42,7 +47,7 @@ pub(super) fn management(traced: &TracedFrame, sequence: u16, out: &mut Vec<u8>)
 
 /// Whether a frame is one of these.
 pub(super) fn is_management(frame: &Frame) -> bool {
-    matches!(frame.kind, FrameKind::Beacon | FrameKind::Null)
+    matches!(frame.kind, FrameKind::Beacon | FrameKind::Null | FrameKind::QosNull)
 }
 
 /// The fields and elements of a beacon, up to `ends`. Vendor-specific elements make up its length.

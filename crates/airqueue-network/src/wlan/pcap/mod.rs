@@ -255,7 +255,9 @@ impl<W: Write> Pcap<W> {
         };
         self.last_management.insert(from, sequence);
         let Some(good) = self.sees(traced, None) else { return Ok(()) };
-        let body = |record: &mut Vec<u8>| management::management(traced, sequence, record);
+        let priority = self.priority(from, traced.frame.ac);
+        let body =
+            |record: &mut Vec<u8>| management::management(traced, sequence, priority, record);
         self.write(traced, traced.frame.bytes, None, good, body)
     }
 

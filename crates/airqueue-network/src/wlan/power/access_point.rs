@@ -1,6 +1,7 @@
 //! What an access point does for stations that sleep.
 
-use super::Receivers;
+use super::service::Service;
+use super::{Receivers, Sleeper};
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::upper::UpperLayer;
@@ -19,16 +20,19 @@ impl<U: UpperLayer> Wlan<U> {
     /// Keeps a packet, which the queue has handed out, for receivers that sleep.
     pub(super) fn keep(&mut self, packet: Packet, now: Time) {
         let hop = &self.hops[HopId::of(&packet).index()];
-        let ac = self.interfaces[hop.interface.index()].ac;
+        let interface = &mut self.interfaces[hop.interface.index()];
+        let ac = interface.ac;
+        interface.queue.tx_queue.on_put_aside(&packet);
         let dropped = match hop.receivers {
             Receivers::Awake => unreachable!("packets wait for receivers that sleep"),
             Receivers::Sleeper(at) => {
                 let sleeper = &mut self.power.sleepers[at as usize];
                 let most = self.power.cells[sleeper.cell as usize].spec.buffer_packets;
                 let buffer = &mut sleeper.buffers[ac.index()];
-                buffer.push_back(packet);
+                buffer.push_back((packet, now));
                 sleeper.counters.kept += 1;
                 let dropped = if buffer.len() > most { buffer.pop_front() } else { None };
+                let dropped = dropped.map(|(packet, _)| packet);
                 sleeper.counters.dropped += u64::from(dropped.is_some());
                 dropped
             }
@@ -50,7 +54,14 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    /// A packet that its queue has handed out has left the station, without an exchange of the queue's own category.
+    /// A packet that was kept may go, and becomes this in the MAC.
+    pub(super) fn let_go(&mut self, interface: InterfaceId, packet: Packet, content: Content) {
+        let interface = &mut self.interfaces[interface.index()];
+        interface.queue.tx_queue.on_taken_up(&packet);
+        interface.released.push_back((packet, content));
+    }
+
+    /// A packet that was kept has left the station, without an exchange of its queue's own category.
     pub(super) fn end_in_queue(
         &mut self,
         interface: InterfaceId,
@@ -61,6 +72,7 @@ impl<U: UpperLayer> Wlan<U> {
         let sent = Sent { packet: *packet, acknowledged, airtime: Span::ZERO, feedback: None };
         let presence = &mut self.hops[HopId::of(packet).index()].presence;
         let interface = &mut self.interfaces[interface.index()];
+        interface.queue.tx_queue.on_taken_up(packet);
         interface.queue.tx_queue.on_sent(&sent, now);
         interface.backlog.remove(presence);
     }
@@ -72,17 +84,16 @@ impl<U: UpperLayer> Wlan<U> {
             return;
         }
         self.power.cells[sleeper.cell as usize].dozing += 1;
-        let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
+        let ap = sleeper.spec.access_point;
         for ac in AccessCategory::first(self.queues_of(ap)) {
-            self.take_back(at, self.interface_of(ap, ac), ac);
-            self.listeners.split(ap);
-            self.listeners.macs[ap.index()].park(ac, station, &self.listeners.radio);
+            self.take_back(at, self.interface_of(ap, ac), ac, queue.now());
         }
+        self.park_for(at);
         self.go_on_at(ap, queue);
     }
 
     /// Packets that had been let go, and that the MAC has not taken yet, wait again.
-    fn take_back(&mut self, at: usize, interface: InterfaceId, ac: AccessCategory) {
+    fn take_back(&mut self, at: usize, interface: InterfaceId, ac: AccessCategory, now: Time) {
         let (hops, interface) = (&self.hops, &mut self.interfaces[interface.index()]);
         let is_for = |packet: &Packet| {
             hops[HopId::of(packet).index()].receivers == Receivers::Sleeper(at as u32)
@@ -90,13 +101,14 @@ impl<U: UpperLayer> Wlan<U> {
         let buffer = &mut self.power.sleepers[at].buffers[ac.index()];
         let place = |(packet, _): &(Packet, Content)| is_for(packet);
         while let Some(last) = interface.released.iter().rposition(place) {
-            buffer.extend(interface.released.remove(last).map(|(packet, _)| packet));
-            buffer.rotate_right(1);
+            let Some((packet, _)) = interface.released.remove(last) else { break };
+            interface.queue.tx_queue.on_put_aside(&packet);
+            buffer.push_front((packet, now));
         }
     }
 
     /// The queues of a station with nothing in hand look for packets again.
-    fn go_on_at(&mut self, station: StationId, queue: &mut EventQueue<U::Event>) {
+    pub(super) fn go_on_at(&mut self, station: StationId, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
         for ac in AccessCategory::first(self.queues_of(station)) {
             self.feed(self.interface_of(station, ac), now, queue);
@@ -112,12 +124,17 @@ impl<U: UpperLayer> Wlan<U> {
             return;
         }
         self.power.cells[sleeper.cell as usize].dozing -= 1;
+        sleeper.service = Service { left: 0, sends: false, owes_end: false, ..sleeper.service };
         let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
+        self.set_late(at, false);
         for ac in AccessCategory::first(self.queues_of(ap)) {
             let interface = self.interface_of(ap, ac);
-            let kept = self.power.sleepers[at].buffers[ac.index()].drain(..);
-            let released = &mut self.interfaces[interface.index()].released;
-            released.extend(kept.map(|packet| (packet, Content::Data)));
+            while let Some((packet, since)) =
+                self.power.sleepers[at].buffers[ac.index()].pop_front()
+            {
+                self.power.sleepers[at].counters.on_let_go(since, queue.now());
+                self.let_go(interface, packet, Content::Data);
+            }
             self.listeners.split(ap);
             let mac = &mut self.listeners.macs[ap.index()];
             mac.unpark(ac, station, queue.now(), &self.listeners.radio);
@@ -131,23 +148,30 @@ impl<U: UpperLayer> Wlan<U> {
         let sleeper = &mut self.power.sleepers[at];
         sleeper.counters.polls += 1;
         let ap = sleeper.spec.access_point;
-        let full = AccessCategory::ALL.into_iter().rev();
-        let found = full.clone().find(|ac| !sleeper.buffers[ac.index()].is_empty());
-        let Some(ac) = found.filter(|_| !sleeper.answering) else { return };
-        let Some(packet) = sleeper.buffers[ac.index()].pop_front() else { return };
+        if sleeper.answering {
+            return;
+        }
+        let announced = |of: &Sleeper<_>, ac| of.is_announced(ac);
+        let Some((ac, packet)) = sleeper.take_kept(queue.now(), announced) else { return };
         sleeper.answering = true;
-        let more = sleeper.buffers.iter().any(|buffer| !buffer.is_empty());
+        let more = sleeper.has_kept(announced);
         let content = if more { Content::MoreData } else { Content::Data };
         let interface = self.interface_of(ap, ac);
-        self.interfaces[interface.index()].released.push_back((packet, content));
+        self.let_go(interface, packet, content);
         self.go_on_at(ap, queue);
     }
 
     /// The MAC is done with a packet to a station that sleeps at times.
     #[inline(never)]
-    pub(in crate::wlan) fn on_finished_for_sleeper(&mut self, hop: HopId) {
-        if let Receivers::Sleeper(at) = self.hops[hop.index()].receivers {
-            self.power.sleepers[at as usize].answering = false;
+    pub(in crate::wlan) fn on_finished_for_sleeper(&mut self, hop: HopId, now: Time) {
+        let hop = &self.hops[hop.index()];
+        if let Receivers::Sleeper(at) = hop.receivers {
+            let (at, interface) = (at as usize, hop.interface);
+            if self.power.sleepers[at].enables(self.interfaces[interface.index()].ac) {
+                self.on_finished_of_service(at, interface, now);
+            } else {
+                self.power.sleepers[at].answering = false;
+            }
         }
     }
 }

@@ -93,7 +93,7 @@ impl<U: UpperLayer> Wlan<U> {
         let parked = |ac| mac.has_parked(ac, of.spec.station);
         let queues = self.queues_of(of.spec.access_point);
         of.dozing
-            && (of.buffers.iter().any(|buffer| !buffer.is_empty())
+            && (of.has_kept(|of, ac| of.is_announced(ac))
                 || AccessCategory::first(queues).any(parked))
     }
 
@@ -127,6 +127,7 @@ impl<U: UpperLayer> Wlan<U> {
             (Content::Beacon, Some(at)) => {
                 self.power.cells[at].due = None;
             }
+            (Content::NoService(_), _) => self.on_end_of_service_finished(finished.msdu.to),
             (Content::Data | Content::MoreData, _) => {
                 self.account_finished_of_group(&finished.msdu, queue.now());
             }
@@ -142,13 +143,16 @@ impl<U: UpperLayer> Wlan<U> {
         self.upper.on_finished(&msdu.packet, rate);
     }
 
-    /// The beacon that is due, or the next packet to all stations behind a DTIM.
-    fn next_of_cell(&mut self, at: usize, now: Time) -> Option<Msdu> {
+    /// The beacon that is due, the next packet to all stations behind a DTIM, or the end of a service period.
+    pub(super) fn next_of_cell(&mut self, at: usize, now: Time) -> Option<Msdu> {
         let cell = &mut self.power.cells[at];
         if cell.due.is_some() {
             return Some(cell.beacon(now));
         }
-        cell.burst = cell.burst.checked_sub(1)?;
+        let Some(left) = cell.burst.checked_sub(1) else {
+            return self.next_end_of_service(at, now);
+        };
+        cell.burst = left;
         let packet = cell.group.pop_front()?;
         let content = if cell.burst > 0 { Content::MoreData } else { Content::Data };
         Some(Msdu { content, ..self.hops[HopId::of(&packet).index()].msdu(packet, None) })

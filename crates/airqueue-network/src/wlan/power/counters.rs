@@ -33,10 +33,32 @@ pub struct SleepCounters {
     pub beacons_missed: u64,
     /// PS-Polls that the access point received.
     pub polls: u64,
+    /// Frames that the access point received and that ask for packets: triggers of U-APSD, and announcements of TWT.
+    pub triggers: u64,
+    /// Service periods, of U-APSD or TWT.
+    pub service_periods: u64,
+    /// Service periods of U-APSD without a packet.
+    pub empty_services: u64,
     /// Packets that were kept for the station.
     pub kept: u64,
     /// Of these, those that the buffer had no room for.
     pub dropped: u64,
+    /// Of these, those that the access point let go, and how long they had been kept, sum of all.
+    pub let_go: u64,
+    /// See [`Self::let_go`].
+    pub wait: Span,
+    /// The longest such time.
+    pub longest_wait: Span,
+}
+
+impl SleepCounters {
+    /// A packet that was kept since `since` may go.
+    pub(super) fn on_let_go(&mut self, since: Time, now: Time) {
+        let wait = now - since;
+        self.let_go += 1;
+        self.wait = self.wait + wait;
+        self.longest_wait = self.longest_wait.max(wait);
+    }
 }
 
 impl BeaconCounters {

@@ -14,12 +14,14 @@ mod access_point;
 mod beacons;
 mod counters;
 mod delivery;
+mod service;
 mod sleeper;
 mod spec;
+mod twt;
 
 pub use counters::{BeaconCounters, SleepCounters};
 pub(super) use delivery::Released;
-pub use spec::{BeaconSpec, PowerSaveSpec, WakeUp};
+pub use spec::{BeaconSpec, PowerSaveSpec, TwtSpec, UapsdSpec, WakeUp};
 
 use super::engine::{Event, INPUT};
 use super::hop::Hop;
@@ -28,8 +30,11 @@ use crate::timer::Timer;
 use airqueue_core::{Packet, Seed, Span, Time};
 use airqueue_wifi::mac::Content;
 use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 use counters::Wakefulness;
+use service::Service;
 use std::collections::VecDeque;
+use twt::WakeTimes;
 
 /// What a station is for beacons and sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +96,12 @@ struct Sleeper<E> {
     awaits_group: bool,
     /// Whether the station waits for the answer to a PS-Poll.
     awaits_answer: bool,
+    /// When the station last heard or sent what makes it wait for an answer, or for the end of a service period.
+    waits_since: Time,
+    /// U-APSD at both ends.
+    service: Service,
+    /// The service periods of an agreement on wake times.
+    twt: Option<WakeTimes>,
     /// Whether the station stays awake, and when it last sent or received data.
     active: bool,
     activity: Time,
@@ -99,8 +110,10 @@ struct Sleeper<E> {
     timer: Timer<E>,
     /// Whether the access point believes that the station sleeps.
     dozing: bool,
-    /// What waits for the station at the access point, by access category.
-    buffers: [VecDeque<Packet>; 4],
+    /// Whether the access point still has packets for the station in hand, which sleeps.
+    late: bool,
+    /// What waits for the station at the access point, by access category, and since when.
+    buffers: [VecDeque<(Packet, Time)>; 4],
     /// Whether the access point is answering a PS-Poll.
     answering: bool,
     counters: SleepCounters,
@@ -113,6 +126,10 @@ pub(super) struct Power<E> {
     roles: Vec<Role>,
     cells: Vec<Cell>,
     sleepers: Vec<Sleeper<E>>,
+    /// Number of sleepers that are [`Sleeper::late`].
+    late: u32,
+    /// Whether queues of an access point have got packets and do not know it.
+    unfed: bool,
     /// Scratch list: the stations that have decoded the frame to all stations that ends.
     heard: Vec<StationId>,
     slot: Span,
@@ -125,7 +142,7 @@ impl<E: Copy + From<Event>> Power<E> {
         let quiet = spec.beacons.is_empty() && spec.absences.is_empty();
         if quiet && !spec.hops.iter().any(|hop| hop.to_all) {
             let (cells, sleepers, heard) = (Vec::new(), Vec::new(), Vec::new());
-            return Power { roles, cells, sleepers, heard, slot };
+            return Power { roles, cells, sleepers, late: 0, unfed: false, heard, slot };
         }
         roles.resize(spec.stations.len(), Role::None);
         let mut cells: Vec<Cell> = Vec::new();
@@ -147,11 +164,12 @@ impl<E: Copy + From<Event>> Power<E> {
             roles[of.station.index()] = Role::Sleeper(place);
             let of_cell = &mut cells[cell as usize];
             of_cell.members.push(place);
-            of_cell.dozing += u32::from(of.wake_up == WakeUp::PsPoll);
             let timer = Timer::new(Event::Sleeper(place).into(), INPUT);
-            sleepers.push(Sleeper::new(of.clone(), cell, timer));
+            let sleeper = Sleeper::new(of.clone(), cell, timer, seed);
+            of_cell.dozing += u32::from(sleeper.dozing);
+            sleepers.push(sleeper);
         }
-        Power { roles, cells, sleepers, heard: Vec::new(), slot }
+        Power { roles, cells, sleepers, late: 0, unfed: false, heard: Vec::new(), slot }
     }
 
     /// Whether there are beacons, absences or frames to all stations in the network.
@@ -207,6 +225,7 @@ impl<E: Copy + From<Event>> Power<E> {
     /// Packets that wait for stations to wake up.
     pub(super) fn kept(&self) -> impl Iterator<Item = &Packet> {
         let buffers = self.sleepers.iter().flat_map(|of| of.buffers.iter().flatten());
+        let buffers = buffers.map(|(packet, _)| packet);
         buffers.chain(self.cells.iter().flat_map(|cell| &cell.group))
     }
 
@@ -275,23 +294,50 @@ impl Cell {
 }
 
 impl<E> Sleeper<E> {
-    fn new(spec: PowerSaveSpec, cell: u32, timer: Timer<E>) -> Sleeper<E> {
-        let polls = spec.wake_up == WakeUp::PsPoll;
-        Sleeper {
+    fn new(spec: PowerSaveSpec, cell: u32, timer: Timer<E>, seed: Seed) -> Sleeper<E> {
+        let twt = spec.twt.as_ref().map(|twt| WakeTimes::new(twt, spec.station, seed));
+        let mut sleeper = Sleeper {
             spec,
             cell,
             wakefulness: Wakefulness::AWAKE,
             listens_until: Time::MAX,
             awaits_group: false,
             awaits_answer: false,
-            active: !polls,
+            waits_since: Time::ZERO,
+            service: Service::NONE,
+            twt,
+            active: false,
             activity: Time::ZERO,
             request: None,
             timer,
-            dozing: polls,
+            dozing: false,
+            late: false,
             buffers: Default::default(),
             answering: false,
             counters: SleepCounters::default(),
-        }
+        };
+        sleeper.dozing = sleeper.is_always_dozing();
+        sleeper.active = !sleeper.dozing;
+        sleeper
+    }
+
+    /// Whether packets of any of these categories are kept.
+    fn has_kept(&self, of: impl Fn(&Sleeper<E>, AccessCategory) -> bool) -> bool {
+        AccessCategory::ALL
+            .into_iter()
+            .any(|ac| of(self, ac) && !self.buffers[ac.index()].is_empty())
+    }
+
+    /// Takes the first packet of the highest of these categories that has one.
+    fn take_kept(
+        &mut self,
+        now: Time,
+        of: impl Fn(&Sleeper<E>, AccessCategory) -> bool,
+    ) -> Option<(AccessCategory, Packet)> {
+        let mut all = AccessCategory::ALL.into_iter().rev();
+        let ac = all.find(|&ac| of(self, ac) && !self.buffers[ac.index()].is_empty())?;
+        let (packet, since) = self.buffers[ac.index()].pop_front()?;
+        self.counters.on_let_go(since, now);
+        Some((ac, packet))
     }
 }

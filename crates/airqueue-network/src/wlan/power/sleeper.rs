@@ -1,7 +1,7 @@
 //! What a station that sleeps does.
 
 use super::beacons::management;
-use super::{Sleeper, WakeUp};
+use super::{Sleeper, WakeTimes, WakeUp};
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::listeners::Ending;
@@ -10,15 +10,17 @@ use airqueue_core::{Packet, Time};
 use airqueue_wifi::mac::{Content, Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
-use airqueue_wifi::phy::frames::{NULL_BYTES, PS_POLL_BYTES};
+use airqueue_wifi::phy::frames::{NULL_BYTES, PS_POLL_BYTES, QOS_NULL_BYTES};
 
 impl<U: UpperLayer> Wlan<U> {
     /// A beacon of a station's access point is due.
     pub(super) fn listen(&mut self, at: usize, dtim: bool, queue: &mut EventQueue<U::Event>) {
-        let (now, sleeper) = (queue.now(), &mut self.power.sleepers[at]);
+        let now = queue.now();
+        self.lose_patience(at, now);
+        let sleeper = &mut self.power.sleepers[at];
         let number = self.power.cells[sleeper.cell as usize].number - 1;
-        let due = number.is_multiple_of(u64::from(sleeper.spec.listen_interval))
-            || dtim && sleeper.spec.dtims;
+        let regular = number.is_multiple_of(u64::from(sleeper.spec.listen_interval));
+        let due = regular && sleeper.twt.is_none() || dtim && sleeper.spec.dtims;
         if !due || self.absences.is_off_channel(sleeper.spec.station) {
             return;
         }
@@ -35,11 +37,17 @@ impl<U: UpperLayer> Wlan<U> {
     pub(in crate::wlan) fn reconsider(&mut self, station: StationId, now: Time) {
         let Some(at) = self.power.sleeper_of(station) else { return };
         let sleeper = &mut self.power.sleepers[at];
+        // A service period may end within a frame, which the station hears to its end.
+        let ap = sleeper.spec.access_point;
+        let in_hearing =
+            || sleeper.wakefulness.awake && self.listeners.macs[ap.index()].is_sending_to(station);
         let awake = sleeper.active
             || self.absences.is_off_channel(station)
             || sleeper.listens_until < Time::MAX
             || sleeper.awaits_group
             || sleeper.awaits_answer
+            || sleeper.service.awaits_end
+            || sleeper.twt.as_ref().is_some_and(|times| times.open || in_hearing())
             || !self.listeners.macs[station.index()].is_at_rest();
         if awake != sleeper.wakefulness.awake {
             sleeper.wakefulness.change(awake, &mut sleeper.counters, now);
@@ -51,28 +59,52 @@ impl<U: UpperLayer> Wlan<U> {
     pub(in crate::wlan) fn on_own_packet(
         &mut self,
         station: StationId,
+        ac: AccessCategory,
         queue: &mut EventQueue<U::Event>,
     ) {
         let Some(at) = self.power.sleeper_of(station) else { return };
-        self.stay_awake(at, queue);
+        self.stay_awake(at, ac, queue);
         self.reconsider(station, queue.now());
     }
 
-    /// The station sends or receives data: with null frames it stays awake for some time.
-    fn stay_awake(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
+    /// The station sends or receives data of a category: with null frames it stays awake for some time, unless U-APSD has
+    /// the category (`ieee80211_tx_h_dynamic_ps` of mac80211).
+    fn stay_awake(&mut self, at: usize, ac: AccessCategory, queue: &mut EventQueue<U::Event>) {
+        let sleeper = &self.power.sleepers[at];
+        if !sleeper.enables(ac) && matches!(sleeper.spec.wake_up, WakeUp::Null { .. }) {
+            self.become_active(at, queue);
+        }
+    }
+
+    fn become_active(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
         let sleeper = &mut self.power.sleepers[at];
-        if matches!(sleeper.spec.wake_up, WakeUp::Null { .. }) {
-            sleeper.activity = queue.now();
-            if !std::mem::replace(&mut sleeper.active, true) {
-                sleeper.listens_until = Time::MAX;
-                self.set_sleeper_timer(at, queue);
-            }
+        if sleeper.is_always_dozing() {
+            return;
+        }
+        sleeper.activity = queue.now();
+        if !sleeper.active {
+            (sleeper.listens_until, sleeper.service.awaits_end) = (Time::MAX, false);
+            self.set_active(at, true);
+            self.set_sleeper_timer(at, queue);
+        }
+    }
+
+    /// A station that sends triggers says in each frame whether it sleeps; others say so in null frames alone.
+    fn set_active(&mut self, at: usize, active: bool) {
+        let sleeper = &mut self.power.sleepers[at];
+        sleeper.active = active;
+        if sleeper.spec.uapsd.is_some() && !sleeper.is_always_dozing() {
+            self.listeners.macs[sleeper.spec.station.index()].set_power(!active);
         }
     }
 
     pub(super) fn set_sleeper_timer(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
         let sleeper = &mut self.power.sleepers[at];
-        let next = sleeper.listens_until.min(sleeper.tires_at());
+        let next = sleeper
+            .listens_until
+            .min(sleeper.tires_at())
+            .min(sleeper.triggers_at())
+            .min(sleeper.twt.as_ref().map_or(Time::MAX, WakeTimes::changes_at));
         sleeper.timer.set(Some(next), queue);
     }
 
@@ -92,20 +124,40 @@ impl<U: UpperLayer> Wlan<U> {
                 self.power.sleepers[at].activity = now;
             }
         }
+        self.trigger_if_due(at, now);
+        self.change_service_period(at, queue);
         self.set_sleeper_timer(at, queue);
         self.listeners.split(station);
         self.follow_up(station, now, queue);
     }
 
-    /// A station sends a null frame or a PS-Poll to its access point, unless it is about to send one already.
+    /// A station without traffic sends a trigger now and then.
+    fn trigger_if_due(&mut self, at: usize, now: Time) {
+        let sleeper = &mut self.power.sleepers[at];
+        if sleeper.triggers_at() > now {
+            return;
+        }
+        sleeper.service.triggered = now;
+        let highest = sleeper.highest_enabled();
+        let away = self.absences.is_off_channel(sleeper.spec.station);
+        if let Some(ac) = highest.filter(|_| !away) {
+            self.request(at, Content::Trigger(ac), false, now);
+        }
+    }
+
+    /// A station sends a null frame, a trigger or a PS-Poll to its access point, unless it is about to send one already.
     /// `spread`: after a backoff in any case, since others may do likewise now.
-    fn request(&mut self, at: usize, content: Content, spread: bool, now: Time) {
+    pub(super) fn request(&mut self, at: usize, content: Content, spread: bool, now: Time) {
         let sleeper = &mut self.power.sleepers[at];
         if sleeper.request.is_some() {
             return;
         }
         sleeper.request = Some(content);
-        let bytes = if content == Content::Poll { PS_POLL_BYTES } else { NULL_BYTES };
+        let bytes = match content {
+            Content::Poll => PS_POLL_BYTES,
+            Content::Trigger(_) => QOS_NULL_BYTES,
+            _ => NULL_BYTES,
+        };
         let (station, to) = (sleeper.spec.station, sleeper.spec.access_point);
         let msdu = management(content, to, sleeper.spec.rate, bytes, now);
         self.give_management(station, msdu, now);
@@ -124,21 +176,22 @@ impl<U: UpperLayer> Wlan<U> {
         queue: &mut EventQueue<U::Event>,
     ) {
         let Some(at) = self.power.sleeper_of(station) else { return };
-        let holds_data = self.holds_data(station);
+        let holds_data = self.holds_data(at);
         let sleeper = &mut self.power.sleepers[at];
         sleeper.request = None;
         match content {
             // The station leaves the channel, whatever its access point has heard.
             Content::Sleep if self.absences.is_leaving(station) => {
-                sleeper.active = false;
+                self.set_active(at, false);
                 self.on_told_of_leaving(station, acknowledged);
             }
             // Data that have come meanwhile say that the station is awake.
-            Content::Sleep if acknowledged => sleeper.active = holds_data,
+            Content::Sleep if acknowledged => self.set_active(at, holds_data),
             Content::Poll if !acknowledged => sleeper.awaits_answer = false,
             _ => {}
         }
-        self.power.sleepers[at].activity = queue.now();
+        let sleeper = &mut self.power.sleepers[at];
+        (sleeper.activity, sleeper.waits_since) = (queue.now(), queue.now());
         self.set_sleeper_timer(at, queue);
     }
 
@@ -151,7 +204,7 @@ impl<U: UpperLayer> Wlan<U> {
     ) -> bool {
         let Some(at) = self.power.sleeper_of(station) else { return true };
         let sleeper = &self.power.sleepers[at];
-        if sleeper.request.is_some() || sleeper.awaits_answer {
+        if sleeper.request.is_some() || sleeper.awaits_answer || sleeper.service.awaits_end {
             return false;
         }
         if sleeper.active {
@@ -181,16 +234,21 @@ impl<U: UpperLayer> Wlan<U> {
         queue: &mut EventQueue<U::Event>,
     ) {
         if let Some(at) = self.power.sleeper_of(station) {
-            let sleeper = &mut self.power.sleepers[at];
-            (sleeper.active, sleeper.activity) = (true, queue.now());
+            self.power.sleepers[at].activity = queue.now();
+            self.set_active(at, true);
             self.set_sleeper_timer(at, queue);
             self.request(at, Content::Wake, false, queue.now());
         }
     }
 
-    fn holds_data(&self, station: StationId) -> bool {
+    /// Whether the station has data to send for which it stays awake.
+    fn holds_data(&self, at: usize) -> bool {
+        let sleeper = &self.power.sleepers[at];
+        let station = sleeper.spec.station;
         let mac = &self.listeners.macs[station.index()];
-        AccessCategory::first(self.queues_of(station)).any(|ac| !mac.is_empty(ac))
+        let keeps_awake = |&ac: &AccessCategory| !sleeper.enables(ac);
+        let categories = AccessCategory::first(self.queues_of(station)).filter(keeps_awake);
+        categories.into_iter().any(|ac| !mac.is_empty(ac))
     }
 
     /// A frame to all stations has ended.
@@ -262,42 +320,61 @@ impl<U: UpperLayer> Wlan<U> {
         }
         if let Some(at) = self.power.sleeper_of(from) {
             if kind == FrameKind::Data {
-                self.stay_awake(at, queue);
+                self.stay_awake(at, frame.ac, queue);
             }
             if ending.is_received() && to == self.power.sleepers[at].spec.access_point {
                 self.after_uplink(at, frame, queue);
             }
         }
-        if let Some(at) = self.power.sleeper_of(to)
-            && kind == FrameKind::Data
-            && ending.is_received()
-        {
-            self.stay_awake(at, queue);
-            if from == self.power.sleepers[at].spec.access_point {
-                self.after_answer(at, frame.more, queue.now());
+        if let Some(at) = self.power.sleeper_of(to) {
+            let speaks = matches!(kind, FrameKind::Data | FrameKind::QosNull);
+            if speaks && ending.is_received() {
+                self.after_downlink(at, from, frame, queue);
             }
             self.reconsider(to, queue.now());
         }
     }
 
-    /// The access point has received a frame of a station that sleeps at times.
-    fn after_uplink(&mut self, at: usize, frame: &Frame, queue: &mut EventQueue<U::Event>) {
-        let polls = self.power.sleepers[at].spec.wake_up == WakeUp::PsPoll;
-        match frame.kind {
-            FrameKind::PsPoll => self.on_poll(at, queue),
-            FrameKind::Data | FrameKind::Null if frame.power && !polls => self.on_doze(at, queue),
-            FrameKind::Data | FrameKind::Null if !polls => self.on_awake(at, queue),
-            _ => {}
+    /// A station that sleeps at times has received data, or a frame that ends a service period.
+    fn after_downlink(
+        &mut self,
+        at: usize,
+        from: StationId,
+        frame: &Frame,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        if frame.kind == FrameKind::Data {
+            self.stay_awake(at, frame.ac, queue);
+        }
+        if from == self.power.sleepers[at].spec.access_point {
+            self.after_answer(at, frame, queue.now());
         }
     }
 
-    /// The station has received a packet from its access point.
-    fn after_answer(&mut self, at: usize, more: bool, now: Time) {
-        if self.power.sleepers[at].spec.wake_up != WakeUp::PsPoll {
+    /// The access point has received a frame of a station that sleeps at times.
+    fn after_uplink(&mut self, at: usize, frame: &Frame, queue: &mut EventQueue<U::Event>) {
+        let always = self.power.sleepers[at].is_always_dozing();
+        match frame.kind {
+            FrameKind::PsPoll => self.on_poll(at, queue),
+            FrameKind::Data | FrameKind::Null if frame.power && !always => self.on_doze(at, queue),
+            FrameKind::Data | FrameKind::Null if !always => self.on_awake(at, queue),
+            _ => {}
+        }
+        self.on_trigger(at, frame, queue);
+        self.on_announcement(at, frame, queue);
+    }
+
+    /// The station has received a frame of its access point.
+    fn after_answer(&mut self, at: usize, frame: &Frame, now: Time) {
+        let sleeper = &mut self.power.sleepers[at];
+        if sleeper.enables(frame.ac) {
+            return self.after_service(at, frame, now);
+        }
+        if sleeper.spec.wake_up != WakeUp::PsPoll {
             return;
         }
-        self.power.sleepers[at].awaits_answer = more;
-        if more {
+        sleeper.awaits_answer = frame.more;
+        if frame.more {
             self.request(at, Content::Poll, false, now);
         }
     }
@@ -326,13 +403,13 @@ impl<U: UpperLayer> Wlan<U> {
         let spread = cell.traffic.len() > 1;
         sleeper.listens_until = Time::MAX;
         sleeper.awaits_group = cell.group_follows && sleeper.spec.dtims;
-        if waits {
-            let content = match sleeper.spec.wake_up {
-                WakeUp::PsPoll => Content::Poll,
-                WakeUp::Null { .. } | WakeUp::Awake => Content::Wake,
-            };
+        if waits && sleeper.twt.is_none() {
+            let content = sleeper.asks_by();
             sleeper.awaits_answer = content == Content::Poll;
-            self.stay_awake(at, queue);
+            sleeper.waits_since = queue.now();
+            if content == Content::Wake && sleeper.spec.wake_up != WakeUp::Awake {
+                self.become_active(at, queue);
+            }
             self.request(at, content, spread, queue.now());
         }
         self.set_sleeper_timer(at, queue);
@@ -343,6 +420,15 @@ impl<U: UpperLayer> Wlan<U> {
 }
 
 impl<E> Sleeper<E> {
+    /// How the station asks for what a beacon says is waiting.
+    fn asks_by(&self) -> Content {
+        match (self.spec.wake_up, self.highest_enabled()) {
+            (_, Some(highest)) if self.enables_all() => Content::Trigger(highest),
+            (WakeUp::PsPoll, _) => Content::Poll,
+            (WakeUp::Null { .. } | WakeUp::Awake, _) => Content::Wake,
+        }
+    }
+
     /// When the station has been without data for long enough to sleep.
     fn tires_at(&self) -> Time {
         match self.spec.wake_up {

@@ -5,6 +5,7 @@ use airqueue_core::Span;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{CategoryConfig, Mac};
 use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 
 /// The beacons of an access point (IEEE 802.11-2016, 11.1.3.2), and what the access point keeps for stations that
 /// sleep.
@@ -56,6 +57,43 @@ pub enum WakeUp {
     PsPoll,
 }
 
+/// What a station has arranged with its access point as to U-APSD (IEEE 802.11-2016, 11.2.3.5).
+#[derive(Clone, Debug, PartialEq)]
+pub struct UapsdSpec {
+    /// The categories that are trigger-enabled and delivery-enabled, from background to voice.
+    pub categories: [bool; 4],
+    /// The most packets of a service period; `None`: all that wait.
+    pub most_packets: Option<u32>,
+    /// The station sends a QoS null frame where it has sent no trigger for so long; `None`: only after a beacon that says
+    /// that packets wait, and only if all categories are enabled.
+    pub trigger_interval: Option<Span>,
+}
+
+impl UapsdSpec {
+    /// Whether a category is trigger-enabled and delivery-enabled.
+    pub fn enables(&self, ac: AccessCategory) -> bool {
+        self.categories.get(ac.index()).is_some_and(|&enabled| enabled)
+    }
+
+    /// Whether all categories are.
+    pub fn enables_all(&self) -> bool {
+        self.categories == [true; 4]
+    }
+}
+
+/// An individual agreement on target wake times between a station and its access point (IEEE 802.11ax-2021, 26.8).
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwtSpec {
+    /// Time from the beginning of one service period to that of the next.
+    pub interval: Span,
+    /// How long a service period lasts.
+    pub duration: Span,
+    /// The first one; `None`: drawn evenly from the first interval, from the random stream `twt/STATION`.
+    pub first: Option<Span>,
+    /// The access point waits in each service period for a frame of the station.
+    pub announced: bool,
+}
+
 /// A station that sleeps (IEEE 802.11-2016, 11.2.3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerSaveSpec {
@@ -65,6 +103,10 @@ pub struct PowerSaveSpec {
     pub access_point: StationId,
     /// How the station gets what waits for it.
     pub wake_up: WakeUp,
+    /// The categories whose packets come by U-APSD instead.
+    pub uapsd: Option<UapsdSpec>,
+    /// When all packets come instead. The station hears no beacons, unless `dtims` says so.
+    pub twt: Option<TwtSpec>,
     /// The station wakes up for one beacon in this many.
     pub listen_interval: u32,
     /// Whether the station also wakes up for each DTIM, and for the frames to all stations behind it.
@@ -86,7 +128,9 @@ impl WlanSpec {
         for of in &self.sleepers {
             let mac = &mut macs[of.station.index()];
             mac.add_management(of.access, &self.radio);
-            mac.set_power(of.wake_up == WakeUp::PsPoll);
+            let uapsd = of.uapsd.as_ref();
+            let all = uapsd.is_some_and(UapsdSpec::enables_all);
+            mac.set_power(of.wake_up == WakeUp::PsPoll || all || of.twt.is_some());
         }
     }
 
@@ -154,8 +198,52 @@ impl WlanSpec {
         if of.listen_interval == 0 || of.beacon_wait <= Span::ZERO || !awake {
             return Err("the listen interval, the wait and the timeout must be positive");
         }
+        if let Some(uapsd) = &of.uapsd {
+            self.check_uapsd(uapsd, of)?;
+        }
+        if let Some(twt) = &of.twt {
+            self.check_twt(twt, of)?;
+        }
         if !self.is_old(of.rate) {
             return Err("the rate of null frames and PS-Polls must be one before 802.11n");
+        }
+        Ok(())
+    }
+
+    /// Whether a station and its access point have the four access categories.
+    fn has_edca(&self, of: &PowerSaveSpec) -> bool {
+        let queues = |id: StationId| self.stations.get(id.index()).map(|of| of.queues.len());
+        [of.station, of.access_point].iter().all(|&id| queues(id) == Some(4))
+    }
+
+    fn check_twt(&self, twt: &TwtSpec, of: &PowerSaveSpec) -> Result<(), &'static str> {
+        if !self.has_edca(of) {
+            return Err("TWT needs the four access categories of EDCA at both ends");
+        }
+        if of.uapsd.is_some() || of.wake_up == WakeUp::Awake {
+            return Err("TWT is for a station that sleeps, without U-APSD");
+        }
+        if twt.duration <= Span::ZERO || twt.duration >= twt.interval {
+            return Err("a service period must last, and end before the next one begins");
+        }
+        if twt.first.is_some_and(|first| first < Span::ZERO) {
+            return Err("the first service period is before the beginning");
+        }
+        Ok(())
+    }
+
+    fn check_uapsd(&self, uapsd: &UapsdSpec, of: &PowerSaveSpec) -> Result<(), &'static str> {
+        if !self.has_edca(of) {
+            return Err("U-APSD needs the four access categories of EDCA at both ends");
+        }
+        if uapsd.categories == [false; 4] || of.wake_up == WakeUp::Awake {
+            return Err("U-APSD is for a station that sleeps, and for one category at least");
+        }
+        if uapsd.most_packets == Some(0) {
+            return Err("a service period has room for one packet at least");
+        }
+        if uapsd.trigger_interval.is_some_and(|interval| interval <= Span::ZERO) {
+            return Err("the time between triggers must be positive");
         }
         Ok(())
     }

@@ -298,7 +298,11 @@ impl<'a> View<'a> {
                 self.got_through = true;
                 self.next = Some((sifs, false));
             }
-            FrameKind::CfEnd | FrameKind::Beacon | FrameKind::Null | FrameKind::PsPoll => {}
+            FrameKind::CfEnd
+            | FrameKind::Beacon
+            | FrameKind::Null
+            | FrameKind::QosNull
+            | FrameKind::PsPoll => {}
         }
     }
 }

@@ -1,0 +1,236 @@
+//! Unscheduled service periods of U-APSD (IEEE 802.11-2016, 11.2.3.5 and 11.2.3.6), as mac80211 gives them
+//! (`ieee80211_sta_ps_deliver_uapsd`).
+//!
+//! A frame of a trigger-enabled category that a sleeping station sends begins a service period. What the access point
+//! keeps in delivery-enabled categories at that moment follows, up to a number of packets, each in a channel access of
+//! its own. The last packet says that the period ends; if there is none, a QoS null frame says so.
+
+use super::beacons::management;
+use super::{PowerSaveSpec, Sleeper, UapsdSpec, WakeUp};
+use crate::InterfaceId;
+use crate::event::EventQueue;
+use crate::wlan::engine::Wlan;
+use crate::wlan::upper::UpperLayer;
+use airqueue_core::{Span, Time};
+use airqueue_wifi::mac::{Content, Frame, FrameKind, Msdu};
+use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
+use airqueue_wifi::phy::frames::QOS_NULL_BYTES;
+
+/// So many beacon intervals after the last frame that concerned it, a station gives up an answer or a service period whose
+/// end the access point has given up.
+const PATIENCE: i64 = 10;
+
+/// What is going on between a station and its access point, by U-APSD.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Service {
+    /// Packets of the service period that the access point has not let go.
+    pub(super) left: u32,
+    /// Whether the access point is sending one of them. One follows the other, since EOSP is in the last.
+    pub(super) sends: bool,
+    /// Whether the access point is to send a QoS null frame, or is sending one.
+    pub(super) owes_end: bool,
+    /// Whether the station waits for the end of a service period.
+    pub(super) awaits_end: bool,
+    /// When the station last sent a trigger, or tried to.
+    pub(super) triggered: Time,
+}
+
+impl Service {
+    pub(super) const NONE: Service = Service {
+        left: 0,
+        sends: false,
+        owes_end: false,
+        awaits_end: false,
+        triggered: Time::ZERO,
+    };
+
+    /// Whether a service period goes on in the eyes of the access point.
+    pub(super) fn goes_on(&self) -> bool {
+        self.sends || self.owes_end
+    }
+}
+
+impl<U: UpperLayer> Wlan<U> {
+    /// The access point has received a data frame, or one without data, of a sleeping station: if its category is
+    /// trigger-enabled, a service period begins, unless one goes on.
+    pub(super) fn on_trigger(
+        &mut self,
+        at: usize,
+        frame: &Frame,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        let sleeper = &mut self.power.sleepers[at];
+        let triggers = matches!(frame.kind, FrameKind::Data | FrameKind::QosNull)
+            && sleeper.enables(frame.ac)
+            && frame.power
+            && sleeper.dozing;
+        if !triggers {
+            return;
+        }
+        sleeper.counters.triggers += 1;
+        (sleeper.service.awaits_end, sleeper.waits_since) = (true, queue.now());
+        sleeper.service.triggered = queue.now();
+        let station = sleeper.spec.station;
+        if !sleeper.service.goes_on() {
+            self.begin_service(at, queue);
+        }
+        self.reconsider(station, queue.now());
+    }
+
+    fn begin_service(&mut self, at: usize, queue: &mut EventQueue<U::Event>) {
+        let now = queue.now();
+        let packets = self.packets_of_service(at);
+        let sleeper = &mut self.power.sleepers[at];
+        let ap = sleeper.spec.access_point;
+        sleeper.service.left = packets;
+        sleeper.counters.service_periods += 1;
+        sleeper.counters.empty_services += u64::from(packets == 0);
+        self.go_on_with_service(at, now);
+        self.offer_management(ap, now);
+        self.go_on_at(ap, queue);
+    }
+
+    /// Lets the next packet of a service period go, or has a QoS null frame end the period. Returns the packet's queue.
+    fn go_on_with_service(&mut self, at: usize, now: Time) -> Option<InterfaceId> {
+        let sleeper = &mut self.power.sleepers[at];
+        let last = sleeper.service.left <= 1;
+        let next = match sleeper.service.left {
+            0 => None,
+            _ => sleeper.take_kept(now, |of, ac| of.enables(ac)),
+        };
+        let Some((ac, packet)) = next else {
+            (sleeper.service.left, sleeper.service.owes_end) = (0, true);
+            return None;
+        };
+        sleeper.service.left -= 1;
+        sleeper.service.sends = true;
+        let more = sleeper.has_kept(|of, ac| of.enables(ac));
+        let content = match last {
+            true => Content::LastOfService { more },
+            false => Content::MoreData,
+        };
+        let ap = sleeper.spec.access_point;
+        let interface = self.interface_of(ap, ac);
+        self.let_go(interface, packet, content);
+        Some(interface)
+    }
+
+    /// The MAC is done with a packet of a delivery-enabled category.
+    pub(super) fn on_finished_of_service(&mut self, at: usize, from: InterfaceId, now: Time) {
+        let service = &mut self.power.sleepers[at].service;
+        if std::mem::take(&mut service.sends)
+            && service.left > 0
+            && self.go_on_with_service(at, now) != Some(from)
+        {
+            // Of another queue, which does not ask for packets by itself.
+            self.power.unfed = true;
+        }
+    }
+
+    /// The queues of an access point have changed while one of them went on: the others look for packets.
+    #[inline]
+    pub(in crate::wlan) fn feed_others(
+        &mut self,
+        station: StationId,
+        queue: &mut EventQueue<U::Event>,
+    ) {
+        if std::mem::take(&mut self.power.unfed) {
+            self.offer_management(station, queue.now());
+            for ac in AccessCategory::first(self.queues_of(station)) {
+                self.feed(self.interface_of(station, ac), queue.now(), queue);
+            }
+        }
+    }
+
+    /// Number of packets of a service period that begins now.
+    fn packets_of_service(&self, at: usize) -> u32 {
+        let sleeper = &self.power.sleepers[at];
+        let Some(uapsd) = &sleeper.spec.uapsd else { return 0 };
+        let enabled = AccessCategory::ALL.into_iter().filter(|&ac| sleeper.enables(ac));
+        let kept: usize = enabled.map(|ac| sleeper.buffers[ac.index()].len()).sum();
+        (kept as u32).min(uapsd.most_packets.unwrap_or(u32::MAX))
+    }
+
+    /// A MAC whose category of management frames may be empty looks for the next one.
+    fn offer_management(&mut self, station: StationId, now: Time) {
+        let ac = self.listeners.macs[station.index()].management();
+        if self.listeners.macs[station.index()].is_empty(ac)
+            && let Some(at) = self.power.cell_of(station)
+            && let Some(next) = self.next_of_cell(at, now)
+        {
+            self.give_management(station, next, now);
+        }
+    }
+
+    /// The QoS null frame that an access point is to end a service period with, if there is one.
+    pub(super) fn next_end_of_service(&self, cell: usize, now: Time) -> Option<Msdu> {
+        let members = self.power.cells[cell].members.iter();
+        let mut sleepers = members.map(|&member| &self.power.sleepers[member as usize]);
+        let sleeper = sleepers.find(|sleeper| sleeper.service.owes_end)?;
+        let content = Content::NoService(sleeper.highest_enabled()?);
+        let &PowerSaveSpec { station, rate, .. } = &sleeper.spec;
+        Some(management(content, station, rate, QOS_NULL_BYTES, now))
+    }
+
+    /// The MAC is done with such a frame.
+    pub(super) fn on_end_of_service_finished(&mut self, to: StationId) {
+        if let Some(at) = self.power.sleeper_of(to) {
+            self.power.sleepers[at].service.owes_end = false;
+        }
+    }
+
+    /// The station has received a frame of its access point in a service period.
+    pub(super) fn after_service(&mut self, at: usize, frame: &Frame, now: Time) {
+        let sleeper = &mut self.power.sleepers[at];
+        sleeper.waits_since = now;
+        sleeper.service.awaits_end &= !frame.ends_service;
+    }
+
+    /// A beacon is due: a station that has waited long enough for an answer, or for the end of a service period, waits
+    /// no longer.
+    pub(super) fn lose_patience(&mut self, at: usize, now: Time) {
+        let sleeper = &mut self.power.sleepers[at];
+        let interval = self.power.cells[sleeper.cell as usize].spec.interval;
+        let most = Span::from_nanos(interval.as_nanos().saturating_mul(PATIENCE));
+        if now - sleeper.waits_since > most {
+            (sleeper.awaits_answer, sleeper.service.awaits_end) = (false, false);
+        }
+    }
+}
+
+impl<E> Sleeper<E> {
+    /// Whether U-APSD has a category trigger-enabled and delivery-enabled.
+    pub(super) fn enables(&self, ac: AccessCategory) -> bool {
+        self.spec.uapsd.as_ref().is_some_and(|uapsd| uapsd.enables(ac))
+    }
+
+    /// Whether U-APSD delivers all that may wait for the station.
+    pub(super) fn enables_all(&self) -> bool {
+        self.spec.uapsd.as_ref().is_some_and(UapsdSpec::enables_all)
+    }
+
+    pub(super) fn highest_enabled(&self) -> Option<AccessCategory> {
+        AccessCategory::ALL.into_iter().rev().find(|&ac| self.enables(ac))
+    }
+
+    /// Whether the TIM tells of packets of a category, and PS-Polls ask for them (11.2.3.6 e and 11.2.3.7).
+    pub(super) fn is_announced(&self, ac: AccessCategory) -> bool {
+        !self.enables(ac) || self.enables_all()
+    }
+
+    /// Whether the station never tells its access point that it is awake.
+    pub(super) fn is_always_dozing(&self) -> bool {
+        self.spec.wake_up == WakeUp::PsPoll || self.enables_all() || self.twt.is_some()
+    }
+
+    /// When the station is to send a trigger, if nothing else has been one.
+    pub(super) fn triggers_at(&self) -> Time {
+        match self.spec.uapsd.as_ref().and_then(|uapsd| uapsd.trigger_interval) {
+            Some(interval) if !self.active && self.request.is_none() => {
+                self.service.triggered.saturating_add(interval)
+            }
+            _ => Time::MAX,
+        }
+    }
+}
