@@ -103,6 +103,70 @@ fn the_anomaly_ends() {
     assert_eq!(figure(&after, "flows", "call", "loss_ratio"), 0.0);
 }
 
+/// Shares follow the stations' weights: 1:1:2, and 4:2:1.
+#[test]
+fn stations_share_the_air_by_weight() {
+    for weights in [[256, 256, 512], [1024, 512, 256]] {
+        for mut scenario in [aggregating(mac80211()), single(mac80211())] {
+            scenario["stations"] = json!([
+                {"name": "ap"},
+                {"name": "fast1", "rate": scenario["stations"][1]["rate"], "airtime_weight": weights[0]},
+                {"name": "fast2", "rate": scenario["stations"][1]["rate"], "airtime_weight": weights[1]},
+                {"name": "slow", "rate": scenario["stations"][2]["rate"], "airtime_weight": weights[2]},
+            ]);
+            let flow = |to: &str| json!({"from": "ap", "to": to, "source": "poisson", "rate": "120 Mb/s"});
+            scenario["flows"] = json!([flow("fast1"), flow("fast2"), flow("slow")]);
+            let all: i32 = weights.iter().sum();
+            for (share, weight) in airtime(&scenario).into_iter().zip(weights) {
+                close(share, f64::from(weight) / f64::from(all), 0.02);
+            }
+        }
+    }
+}
+
+/// Weights are kept when the queue is replaced.
+#[test]
+fn a_later_queue_knows_the_weights() {
+    let mut scenario = single(droptail());
+    scenario["stations"][2]["airtime_weight"] = json!(512);
+    let error = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
+    assert!(error.contains("stations[2].airtime_weight: no station's queue shares"), "{error}");
+    scenario["changes"] = json!([{"time": "1 s", "station": "ap", "queue": mac80211()}]);
+    let [_, _, slow] = airtime(&scenario);
+    close(slow, 0.5, 0.02);
+    scenario["stations"][2]["airtime_weight"] = json!(49);
+    let error = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
+    assert!(error.contains("stations[2].airtime_weight: found 49, expected 50 to 65535"), "{error}");
+}
+
+/// A packet of the call waits behind the packets in the device only, since its flow is new: those whose expected airtime
+/// reaches the limit, of one station.
+#[test]
+fn the_device_holds_as_much_airtime_as_the_limit_says() {
+    for limit_ms in [4.0, 12.0, 30.0] {
+        let aql = json!({"aql_high": format!("{limit_ms} ms"), "aql_threshold": "1 s", "target": "1000 s"});
+        let mut scenario = single(
+            json!({"discipline": "mac80211", "ring": "1000 packets", "mac80211": aql}),
+        );
+        scenario["stations"] = json!([{"name": "ap"}, {"name": "fast", "rate": "54 Mb/s"}]);
+        scenario["flows"] = json!([
+            {"name": "bulk", "from": "ap", "to": "fast", "source": "poisson", "rate": "60 Mb/s"},
+            {"name": "call", "from": "ap", "to": "fast", "source": "cbr",
+             "packet_rate": "7 packets/s", "size": "200 B"},
+        ]);
+        let results = results(&scenario, 1);
+        let packets = figure(&results, "flows", "bulk", "throughput_bps") / 12_000.0;
+        let cycle = 1.0 / packets;
+        // Preamble and 1536 bytes in symbols of 216 bits, SIFS, an ACK at 24 Mb/s, twice a signal extension.
+        let airtime = (20.0 + 57.0 * 4.0 + 6.0 + 10.0 + 28.0 + 6.0) / 1e6;
+        let held = (limit_ms / 1e3 / airtime).ceil();
+        // Until a packet ends half of its time passes, then those before this packet leave, and this packet.
+        let expected = (held + 0.5) * cycle;
+        let delay = figure(&results, "flows", "call", "delay_mean_s");
+        assert!((delay - expected).abs() < 1.5 * cycle, "{delay} {expected} {cycle}");
+    }
+}
+
 /// A ring holds packets outside the queues' control; the limit on the ring's airtime makes this harmless.
 #[test]
 fn airtime_queue_limits_keep_the_ring_short() {
