@@ -114,7 +114,8 @@ fn stations_share_the_air_by_weight() {
                 {"name": "fast2", "rate": scenario["stations"][1]["rate"], "airtime_weight": weights[1]},
                 {"name": "slow", "rate": scenario["stations"][2]["rate"], "airtime_weight": weights[2]},
             ]);
-            let flow = |to: &str| json!({"from": "ap", "to": to, "source": "poisson", "rate": "120 Mb/s"});
+            let flow =
+                |to: &str| json!({"from": "ap", "to": to, "source": "poisson", "rate": "120 Mb/s"});
             scenario["flows"] = json!([flow("fast1"), flow("fast2"), flow("slow")]);
             let all: i32 = weights.iter().sum();
             for (share, weight) in airtime(&scenario).into_iter().zip(weights) {
@@ -136,18 +137,20 @@ fn a_later_queue_knows_the_weights() {
     close(slow, 0.5, 0.02);
     scenario["stations"][2]["airtime_weight"] = json!(49);
     let error = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
-    assert!(error.contains("stations[2].airtime_weight: found 49, expected 50 to 65535"), "{error}");
+    assert!(
+        error.contains("stations[2].airtime_weight: found 49, expected 50 to 65535"),
+        "{error}"
+    );
 }
 
 /// A packet of the call waits behind the packets in the device only, since its flow is new: those whose expected airtime
 /// reaches the limit, of one station.
 #[test]
 fn the_device_holds_as_much_airtime_as_the_limit_says() {
-    for limit_ms in [4.0, 12.0, 30.0] {
+    for limit_ms in [4.0_f64, 12.0, 30.0] {
         let aql = json!({"aql_high": format!("{limit_ms} ms"), "aql_threshold": "1 s", "target": "1000 s"});
-        let mut scenario = single(
-            json!({"discipline": "mac80211", "ring": "1000 packets", "mac80211": aql}),
-        );
+        let mut scenario =
+            single(json!({"discipline": "mac80211", "ring": "1000 packets", "mac80211": aql}));
         scenario["stations"] = json!([{"name": "ap"}, {"name": "fast", "rate": "54 Mb/s"}]);
         scenario["flows"] = json!([
             {"name": "bulk", "from": "ap", "to": "fast", "source": "poisson", "rate": "60 Mb/s"},
