@@ -5,9 +5,7 @@
 //! first second after the signal has changed by 22 dB they differ by 25 % at most.
 
 use airqueue_core::{RandomStream, Seed, Span, Time};
-use airqueue_wifi::phy::{
-    Band, Capability, Conventions, GuardInterval, Phy, RateIndex, Width, ht,
-};
+use airqueue_wifi::phy::{Band, Capability, Conventions, GuardInterval, Phy, RateIndex, Width, ht};
 use airqueue_wifi::rate_control::{Minstrel, RateControl};
 
 const KERNEL: &str = include_str!("../data/minstrel_kernel.csv");
@@ -39,9 +37,8 @@ impl Link {
     fn new(seed: u64) -> Link {
         let most = Capability { width: Width::MHZ_20, streams: 2 };
         let phy = ht(Band::Ghz5, most, Conventions::STANDARD).unwrap();
-        let long = |&rate: &RateIndex| {
-            phy.mcs(rate).is_some_and(|mcs| mcs.guard == GuardInterval::Ns800)
-        };
+        let long =
+            |&rate: &RateIndex| phy.mcs(rate).is_some_and(|mcs| mcs.guard == GuardInterval::Ns800);
         let rates: Vec<_> = phy.rates().map(|(rate, _)| rate).filter(long).collect();
         assert_eq!(rates.len(), 16);
         let rng = Seed(seed).stream("rate");
