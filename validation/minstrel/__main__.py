@@ -1,8 +1,9 @@
 """Measure the kernel's Minstrel-HT anew: `python -m validation.minstrel [--source TREE]`.
 
-The file of the kernel, from Debian's `linux-source-6.1` unless a source tree is given, is compiled together with
-`shim.h` and `link.c` (gcc). The results go to `crates/airqueue-wifi/tests/data/minstrel_kernel.csv`, beside which
-`crates/airqueue-wifi/tests/wifi/minstrel_kernel.rs` puts ours. Nothing of the kernel's code is kept.
+The file of the kernel, from Debian's `linux-source-6.1` unless a source tree is given, is compiled
+together with `shim.h` and `link.c` (gcc). The results go to `minstrel_kernel.csv` among the data of
+the tests of `airqueue-wifi`, where `minstrel_kernel.rs` puts ours beside them. Nothing of the
+kernel's code is kept.
 """
 
 from __future__ import annotations
@@ -22,9 +23,19 @@ RESULTS: Final = HERE.parents[1] / "crates/airqueue-wifi/tests/data/minstrel_ker
 PACKAGE: Final = "linux-source-6.1"
 FILES: Final = ("rc80211_minstrel_ht.c", "rc80211_minstrel_ht.h")
 HEADERS: Final = (
-    *(f"linux/{name}.h" for name in "netdevice types skbuff debugfs limits random".split()),
-    *(f"linux/{name}.h" for name in "moduleparam ieee80211 minmax bitfield".split()),
-    *("net/mac80211.h", "rate.h", "sta_info.h"),
+    "linux/bitfield.h",
+    "linux/debugfs.h",
+    "linux/ieee80211.h",
+    "linux/limits.h",
+    "linux/minmax.h",
+    "linux/moduleparam.h",
+    "linux/netdevice.h",
+    "linux/random.h",
+    "linux/skbuff.h",
+    "linux/types.h",
+    "net/mac80211.h",
+    "rate.h",
+    "sta_info.h",
 )
 """What the kernel's file includes; here each is `shim.h`."""
 LINKS: Final = (*(f"{snr}:10" for snr in (6, 10, 14, 18, 22, 26, 32)), "32:10 10:10 32:10")
@@ -68,7 +79,7 @@ def build(folder: Path) -> Path:
 
 
 def rows(program: Path, kernel: str) -> Iterator[Mapping[str, object]]:
-    """Yield the goodput in each second of each link: the mean over the seeds, and its standard error."""
+    """Yield the goodput in each second of each link: mean over the seeds, and standard error."""
     for link in LINKS:
         runs: Sequence[Sequence[float]] = [
             [float(line) for line in run(program, seed, *link.split()).split()]
@@ -93,11 +104,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if arguments.source:
-            for file in FILES:
-                path = arguments.source / "net/mac80211" / file
+            for kept in FILES:
+                path = arguments.source / "net/mac80211" / kept
                 if not path.exists():
-                    sys.exit(f"{path} is missing; --source is a source tree of Linux 5.14 or later")
-                (folder / file).write_text(path.read_text())
+                    sys.exit(f"{path} is missing; --source is a source tree of Linux 6.1")
+                (folder / kept).write_text(path.read_text())
             kernel = arguments.source.name
         else:
             kernel = unpack(folder)
