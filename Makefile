@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
+.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp bench-minstrel validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -161,6 +161,9 @@ gallery: $(VENV)/.installed  ## docs/gallery.md: the papers rebuilt with the ful
 
 bench-linux: $(VENV)/.installed  ## validation/linux/kernel.csv: the kernel's disciplines, measured anew
 	$(BIN)/python -m validation.linux
+
+bench-minstrel: $(VENV)/.installed  ## minstrel_kernel.csv: the kernel's Minstrel-HT on links, measured anew
+	$(BIN)/python -m validation.minstrel
 
 bench-linux-tcp: $(VENV)/.installed  ## validation/linux/tcp: the kernel's TCP, measured anew
 	$(BIN)/python -m validation.linux.tcp

@@ -110,12 +110,14 @@ class Mac80211Table(TypedDict, total=False):
     aql: bool
     aql_high: words.Duration
     aql_low: words.Duration
+    aql_multicast: words.Duration
     aql_threshold: words.Duration
     ecn: bool
     flows: int
     interval: words.Duration
     memory_limit: words.Size
     quantum: words.Size
+    slow_stations: bool
     target: words.Duration
 
 
@@ -774,6 +776,7 @@ class ScansTable(TypedDict, total=False):
 class StationTable(TypedDict, total=False):
     """A station, or with `count` a group of them."""
 
+    airtime_weight: int
     circle: words.Length
     count: int
     departures: DeparturesTable

@@ -18,7 +18,7 @@ pub mod time;
 pub use packet::{Ecn, FlowKey, Hosts, NeighbourId, Packet, PacketCount, Payload};
 pub use qdisc::{
     BoxedQueue, ByNeighbour, DropReason, Dropped, Drops, Feedback, Limit, LinkFeedback, LinkQueue,
-    QueueDisc, Sent,
+    NeighbourFacts, QueueDisc, Sent,
 };
 pub use rate::{DataRate, Serializer};
 pub use rng::{RandomStream, Seed};

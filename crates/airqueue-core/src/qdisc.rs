@@ -119,6 +119,10 @@ pub trait LinkFeedback {
     /// The link takes such a packet up again, to send it, or to report it.
     fn on_taken_up(&mut self, _packet: &Packet) {}
 
+    /// Says what the link knows of a neighbour, before the neighbour's first packet. A discipline that does not share
+    /// airtime ignores it.
+    fn set_neighbour(&mut self, _neighbour: NeighbourId, _facts: NeighbourFacts) {}
+
     /// Sets the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts ignores them.
     fn set_flow_hosts(&mut self, _flow: FlowKey, _hosts: Hosts) {}
 
@@ -159,6 +163,27 @@ pub struct Sent {
     pub airtime: Span,
     /// What the receiver reported in the acknowledgement, if anything.
     pub feedback: Option<Feedback>,
+}
+
+/// What a link knows of a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeighbourFacts {
+    /// The neighbour's airtime relative to that of the others that packets wait for.
+    pub airtime_weight: u16,
+    /// The packets are for all stations in range: the neighbour is no station.
+    pub is_group: bool,
+}
+
+impl NeighbourFacts {
+    /// The weight of a station that has no other (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`).
+    pub const USUAL_WEIGHT: u16 = 256;
+}
+
+impl Default for NeighbourFacts {
+    /// A station of the usual weight.
+    fn default() -> NeighbourFacts {
+        NeighbourFacts { airtime_weight: NeighbourFacts::USUAL_WEIGHT, is_group: false }
+    }
 }
 
 /// What a receiver reports about a flow in a link-layer acknowledgement (RDQM).

@@ -2,8 +2,8 @@
 
 use crate::succession::Succession;
 use airqueue_core::{
-    BoxedQueue, ByNeighbour, Drops, FlowKey, Hosts, Limit, LinkFeedback, NeighbourId, Packet,
-    QueueDisc, Sent, TcpHeader, Time,
+    BoxedQueue, ByNeighbour, Drops, FlowKey, Hosts, Limit, LinkFeedback, NeighbourFacts,
+    NeighbourId, Packet, QueueDisc, Sent, TcpHeader, Time,
 };
 use std::collections::VecDeque;
 use std::fmt;
@@ -37,6 +37,8 @@ pub struct TxQueue {
     ring_limit: usize,
     ring_bytes: u64,
     framing: Framing,
+    /// What is known of each neighbour, for queues that replace the present one.
+    neighbours: Vec<NeighbourFacts>,
     drops: Drops,
 }
 
@@ -58,6 +60,7 @@ impl TxQueue {
             ring_limit,
             ring_bytes: 0,
             framing,
+            neighbours: Vec::new(),
             drops: Drops::new(),
         }
     }
@@ -130,7 +133,10 @@ impl TxQueue {
 
     /// Replaces the queue and the limit of the ring. Packets that wait in the queue stay there, and leave before later
     /// packets. The hosts of flows are not known to the new queue.
-    pub fn replace(&mut self, queue: BoxedQueue, ring_limit: usize, now: Time) {
+    pub fn replace(&mut self, mut queue: BoxedQueue, ring_limit: usize, now: Time) {
+        for (id, &facts) in (0..).map(NeighbourId).zip(&self.neighbours) {
+            queue.set_neighbour(id, facts);
+        }
         self.queue.replace(queue, now);
         self.ring_limit = ring_limit;
         self.refill_ring(now);
@@ -169,6 +175,13 @@ impl TxQueue {
         if let Some(queue) = self.queue.of_packet(packet) {
             queue.on_taken_up(packet);
         }
+    }
+
+    /// Adds a neighbour, with the next number, for the queue and those that replace it.
+    pub fn add_neighbour(&mut self, facts: NeighbourFacts) {
+        let id = NeighbourId(self.neighbours.len() as u16);
+        self.neighbours.push(facts);
+        self.queue.present.set_neighbour(id, facts);
     }
 
     /// Sets the ends of a flow, for the queue.

@@ -12,12 +12,17 @@ pub(crate) struct Airtime {
 
 #[derive(Clone, Copy, Debug)]
 struct Station {
+    /// The airtime of a turn.
+    turn: Span,
     /// The airtime left in the station's turn.
     deficit: Span,
+    /// The packets count towards the airtime of all.
+    counts: bool,
     /// Bytes that were handed out and are not yet reported.
     bytes: u64,
-    /// The recent airtime per byte, in picoseconds.
+    /// The recent airtime per byte, in picoseconds; at first an estimate without a report.
     byte_ps: u64,
+    reported: bool,
 }
 
 /// The airtime of a byte at 6 Mb/s, the estimate before the first report.
@@ -33,14 +38,27 @@ impl Station {
 impl Airtime {
     /// Adds a station, with a full turn.
     pub(crate) fn add(&mut self, turn: Span) {
-        self.stations.push(Station { deficit: turn, bytes: 0, byte_ps: FIRST_BYTE_PS });
+        let deficit = turn;
+        let counts = true;
+        let byte_ps = FIRST_BYTE_PS;
+        self.stations.push(Station { turn, deficit, counts, bytes: 0, byte_ps, reported: false });
+    }
+
+    /// Gives a station without packets in transit another length of turns, and a full turn; `counts`: its packets count
+    /// towards the airtime of all.
+    pub(crate) fn set_station(&mut self, at: usize, turn: Span, counts: bool) {
+        let station = &mut self.stations[at];
+        debug_assert!(station.bytes == 0);
+        *station = Station { turn, deficit: turn, counts, ..*station };
     }
 
     fn change(&mut self, at: usize, change: impl FnOnce(&mut Station)) {
         let Some(station) = self.stations.get_mut(at) else { return };
         let before = station.pending();
         change(station);
-        self.pending = self.pending - before + station.pending();
+        if station.counts {
+            self.pending = self.pending - before + station.pending();
+        }
     }
 
     /// A packet of `bytes` bytes is handed to the link, or taken up again.
@@ -65,8 +83,15 @@ impl Airtime {
                     u128::from(airtime.as_nanos().unsigned_abs()) * 1000 / u128::from(bytes.max(1));
                 let ps = u64::try_from(ps).unwrap_or(u64::MAX).min(1 << 50);
                 station.byte_ps = (7 * station.byte_ps + ps).div_ceil(8);
+                station.reported = true;
             }
         });
+    }
+
+    /// The throughput of a station that had all airtime, once a packet was reported.
+    pub(crate) fn throughput_bps(&self, at: usize) -> Option<u64> {
+        let Station { byte_ps, reported, .. } = self.stations[at];
+        reported.then(|| 8_000_000_000_000 / byte_ps.max(1))
     }
 
     /// The expected airtime of a station's packets in transit.
@@ -86,9 +111,9 @@ impl Airtime {
     }
 
     /// A station that has used up its turn gets a new turn.
-    pub(crate) fn refill(&mut self, at: usize, turn: Span) {
+    pub(crate) fn refill(&mut self, at: usize) {
         let station = &mut self.stations[at];
-        station.deficit = station.deficit + turn;
+        station.deficit = station.deficit + station.turn;
     }
 }
 

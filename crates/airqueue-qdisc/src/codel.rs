@@ -49,6 +49,14 @@ impl Default for CodelParams {
     }
 }
 
+impl CodelParams {
+    /// The parameters for slow stations, of Linux 4.12 to 6.15 (`sta_update_codel_params`).
+    pub(crate) fn for_slow_stations(self) -> CodelParams {
+        let (target, interval) = (Span::from_millis(50), Span::from_millis(300));
+        CodelParams { target, interval, ecn: false, ..self }
+    }
+}
+
 /// CoDel, with the parameters of `tc qdisc add ... codel`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

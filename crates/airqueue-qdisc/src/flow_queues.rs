@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 /// All flow queues, with their packets.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueues {
-    codel: CodelParams,
     /// Bytes, link layer included, that a queue may send in one turn.
     quantum: u32,
     link_layer: u32,
@@ -68,9 +67,8 @@ impl Turns {
 }
 
 impl FlowQueues {
-    pub(crate) fn new(codel: CodelParams, quantum: u32, queues: usize) -> FlowQueues {
+    pub(crate) fn new(quantum: u32, queues: usize) -> FlowQueues {
         FlowQueues {
-            codel,
             quantum,
             link_layer: 0,
             waiting: Lists::new(queues),
@@ -138,10 +136,11 @@ impl FlowQueues {
         }
     }
 
-    /// Takes out the packet that leaves next (RFC 8290, section 4.2; Linux: `fq_tin_dequeue`).
+    /// Takes out the packet that leaves next under this CoDel (RFC 8290, section 4.2; Linux: `fq_tin_dequeue`).
     pub(crate) fn pop(
         &mut self,
         turns: &mut Turns,
+        codel: &CodelParams,
         now: Time,
         drops: &mut Drops,
     ) -> Option<Packet> {
@@ -156,7 +155,7 @@ impl FlowQueues {
                 turns.old.push_back(at);
                 continue;
             }
-            if let Some(packet) = self.take_from(at as usize, turns, now, drops) {
+            if let Some(packet) = self.take_from(at as usize, turns, codel, now, drops) {
                 self.flows[at as usize].deficit -= self.cost(&packet) as i64;
                 return Some(packet);
             }
@@ -177,10 +176,11 @@ impl FlowQueues {
         &mut self,
         at: usize,
         turns: &mut Turns,
+        codel: &CodelParams,
         now: Time,
         drops: &mut Drops,
     ) -> Option<Packet> {
-        let FlowQueues { waiting, backlogs, bytes, link_layer, flows, codel, .. } = self;
+        let FlowQueues { waiting, backlogs, bytes, link_layer, flows, .. } = self;
         let take = || {
             let packet = waiting.pop(at)?;
             let cost = u64::from(packet.size) + u64::from(*link_layer);

@@ -150,7 +150,7 @@ impl FqCodel {
         FqCodel {
             params,
             hash: FlowHash::new(rng),
-            queues: FlowQueues::new(params.codel, params.quantum, flows),
+            queues: FlowQueues::new(params.quantum, flows),
             turns: Turns::with_capacity(flows),
             decided: None,
         }
@@ -186,7 +186,8 @@ impl QueueDisc for FqCodel {
     }
 
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Packet> {
-        self.decided.take().or_else(|| self.queues.pop(&mut self.turns, now, drops))
+        let FqCodel { params, queues, turns, decided, .. } = self;
+        decided.take().or_else(|| queues.pop(turns, &params.codel, now, drops))
     }
 
     fn peek(&mut self, now: Time, drops: &mut Drops) -> Option<&Packet> {

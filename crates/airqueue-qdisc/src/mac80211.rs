@@ -2,175 +2,22 @@
 //! limit on the airtime of packets in the device (Høiland-Jørgensen and others, "Ending the Anomaly", USENIX ATC 2017;
 //! airtime queue limits, AQL, since Linux 5.5).
 
-use crate::Behaviour;
 use crate::airtime::Airtime;
 use crate::codel::CodelParams;
-use crate::discipline::{
-    Around, Facts, LEAST_INTERVAL, LEAST_QUANTUM, MOST_FLOW_QUEUES, Parameters, Place, memory_limit,
-};
 use crate::flow_hash::FlowHash;
 use crate::flow_queues::{FlowQueues, Turns};
-use airqueue_core::keys::check::{any, least, one_to, plain};
-use airqueue_core::keys::{Layers, Result};
-use airqueue_core::quantity::{Duration, Quantity, Size};
 use airqueue_core::{
-    BoxedQueue, ByNeighbour, Drops, Limit, LinkFeedback, NeighbourId, Packet, QueueDisc,
-    RandomStream, Sent, Span, Time, take,
+    ByNeighbour, Drops, Limit, LinkFeedback, NeighbourFacts, NeighbourId, Packet, QueueDisc,
+    RandomStream, Sent, Span, Time,
 };
-use schemars::JsonSchema;
-use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The parameters of the queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mac80211Params {
-    /// CoDel's parameters, for each flow queue.
-    pub codel: CodelParams,
-    /// Number of flow queues of all stations; 0 counts as 1. Each station has a further queue of its own.
-    pub flows: u32,
-    /// Bytes, link layer included, that a flow queue may send in one turn; 0 counts as 1.
-    pub quantum: u32,
-    /// Packets that all queues hold together.
-    pub limit: u32,
-    /// Bytes that all queues hold together, link layer included. (Linux counts the memory of its buffers.)
-    pub memory_limit: u64,
-    /// The airtime of a station's turn, its weight; less than [`LEAST_TURN`] counts as [`LEAST_TURN`]. `None`: stations
-    /// take turns frame by frame, whatever airtime the frames take.
-    pub airtime: Option<Span>,
-    /// Limits on the airtime of packets in the device; `None`: no limits.
-    pub aql: Option<AqlParams>,
-}
+pub use keys::{AqlParams, LEAST_TURN, Mac80211Params, Mac80211Table};
 
-/// The shortest turn: with shorter turns many turns would pass for each packet.
-pub const LEAST_TURN: Span = Span::from_micros(50);
+mod keys;
 
-/// Airtime queue limits: the expected airtime of packets that were handed out and are not yet reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AqlParams {
-    /// A station always gets another packet while the expected airtime of its packets is less than `low`,
-    pub low: Span,
-    /// or less than `high` while the expected airtime of all stations' packets is less than `threshold`.
-    pub high: Span,
-    /// The threshold for all stations together.
-    pub threshold: Span,
-}
-
-impl Default for AqlParams {
-    /// 5, 12 and 24 ms, as in Linux (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`, `..._H`, `IEEE80211_AQL_THRESHOLD`).
-    fn default() -> AqlParams {
-        AqlParams {
-            low: Span::from_millis(5),
-            high: Span::from_millis(12),
-            threshold: Span::from_millis(24),
-        }
-    }
-}
-
-impl Default for Mac80211Params {
-    /// As in Linux (`ieee80211_txq_setup_flows`, `fq_init`, `sta_info_alloc`): CoDel with 20 ms, 100 ms, ECN and no
-    /// allowance for an MTU; 4096 flow queues, 300 bytes, 8192 packets, 16 MiB; turns of 256 µs; AQL.
-    fn default() -> Mac80211Params {
-        Mac80211Params {
-            codel: CodelParams {
-                target: Span::from_millis(20),
-                interval: Span::from_millis(100),
-                mtu: 0,
-                ecn: true,
-                ce_threshold: None,
-                behaviour: Behaviour::Linux,
-            },
-            flows: 4096,
-            quantum: 300,
-            limit: 8192,
-            memory_limit: 16 << 20,
-            airtime: Some(Span::from_micros(256)),
-            aql: Some(AqlParams::default()),
-        }
-    }
-}
-
-/// The queues of mac80211.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Mac80211Table {
-    /// Whether stations take turns by airtime instead of frame by frame. The default is true.
-    pub airtime_fairness: Option<bool>,
-    /// The airtime of a turn. The default is `256 us`.
-    pub airtime_quantum: Option<Quantity<Duration>>,
-    /// Whether the airtime of packets in ring and MAC is limited (airtime queue limits). The default is true.
-    pub aql: Option<bool>,
-    /// A station always gets another packet while the expected airtime of its packets is less than this. The default is
-    /// `5 ms`.
-    pub aql_low: Option<Quantity<Duration>>,
-    /// The limit instead of `aql_low` while the expected airtime of all stations' packets is less than the threshold.
-    /// The default is `12 ms`.
-    pub aql_high: Option<Quantity<Duration>>,
-    /// The threshold for all stations together. The default is `24 ms`.
-    pub aql_threshold: Option<Quantity<Duration>>,
-    /// The acceptable standing delay of a flow. The default is `20 ms`.
-    pub target: Option<Quantity<Duration>>,
-    /// Time for which the delay must have been above the target. The default is `100 ms`.
-    pub interval: Option<Quantity<Duration>>,
-    /// Whether ECN-capable packets are marked instead of dropped. The default is true.
-    pub ecn: Option<bool>,
-    /// Number of queues to which flows of all stations are hashed. The default is 4096.
-    #[schemars(range(min = 1, max = 65_536))]
-    pub flows: Option<u32>,
-    /// Bytes that a flow's queue sends in one turn. The default is `300 B`.
-    pub quantum: Option<Quantity<Size>>,
-    /// Limit of all queues together in bytes, besides a limit in packets. The default is `16777216 B`.
-    pub memory_limit: Option<Quantity<Size>>,
-}
-
-impl Parameters for Mac80211Params {
-    type Table = Mac80211Table;
-    const NAME: &'static str = "the queues of mac80211";
-    const ABOUT: &'static str = "The queues of Linux's mac80211: FQ-CoDel for each station, \
-        stations take turns by airtime, and the airtime handed to the \
-        MAC is limited.";
-
-    fn check(tables: &Layers<'_, Mac80211Table>, around: &Around) -> Result<Mac80211Params> {
-        let mut params = Mac80211Params::default();
-        let (mut fair, mut limited) = (true, true);
-        take!(fair, tables.airtime_fairness, any);
-        take!(params.airtime, tables.airtime_quantum, |turn| {
-            least(LEAST_TURN, "50 us")(turn).map(Some)
-        });
-        params.airtime = params.airtime.filter(|_| fair);
-        let mut aql = AqlParams::default();
-        take!(limited, tables.aql, any);
-        take!(aql.low, tables.aql_low, plain);
-        take!(aql.high, tables.aql_high, plain);
-        take!(aql.threshold, tables.aql_threshold, plain);
-        params.aql = limited.then_some(aql);
-        take!(params.codel.target, tables.target, plain);
-        take!(params.codel.interval, tables.interval, least(LEAST_INTERVAL, "1 ms"));
-        take!(params.codel.ecn, tables.ecn, any);
-        take!(params.flows, tables.flows, one_to(MOST_FLOW_QUEUES));
-        take!(params.quantum, tables.quantum, least(LEAST_QUANTUM, "64 B"));
-        take!(params.memory_limit, tables.memory_limit, memory_limit(around));
-        Ok(params)
-    }
-
-    fn facts(&self) -> Facts {
-        Facts {
-            limit: Limit::Packets(self.limit),
-            room: Some(Limit::Bytes(self.memory_limit)),
-            queues: Some(("mac80211.flows", self.flows)),
-            searched: true,
-            shares_airtime: true,
-            drops_waiting: true,
-            ..Facts::default()
-        }
-    }
-
-    /// The scenario's limit replaces the parameters' limit in the same unit.
-    fn make(&self, mut place: Place) -> BoxedQueue {
-        let mut queue = Mac80211::new(*self, &mut place.rng).with_link_layer(place.link_layer);
-        queue.set_limit(place.limit);
-        Box::new(queue)
-    }
-}
+/// A station is slow if it would have less than this, times the number of stations (`STA_SLOW_THRESHOLD`).
+const SLOW_BPS: u64 = 6_000_000;
 
 /// The queues of one access category, for all stations (neighbours, [`Packet::neighbour`]) that the category sends to.
 ///
@@ -184,12 +31,21 @@ impl Parameters for Mac80211Params {
 /// airtime that its packets took is charged when [`LinkFeedback::on_sent`] reports them, and with AQL the expected
 /// airtime of its packets in transit counts against the turn until then. A station whose turn is used up gets a new
 /// turn and goes to the end. A station that becomes active goes to the front: if it has used less airtime than the
-/// others, it waits for none of them.
+/// others, it waits for none of them. A station's turn is as long as its weight says ([`LinkFeedback::set_neighbour`]):
+/// stations that always have packets share the airtime in proportion to their weights.
+///
+/// **Packets for all stations in range** wait as those of one more station, which has a packet in turn whatever airtime
+/// the packet takes, comes in at the end, and has a limit of its own instead of AQL's (the TXQ of the interface).
+///
+/// **Slow stations**: [`Mac80211Params::slow_stations`]. Linux asks the rate control for the throughput, and counts all
+/// associated stations; here the throughput follows the recent airtime per byte, and the stations are those that the
+/// category may send to.
 ///
 /// **AQL**: a station whose packets in the device have too much expected airtime gets no more packets for now
 /// (`ieee80211_txq_airtime_check`): [`QueueDisc::dequeue`] may return `None` although packets wait. AQL requires a link
 /// that reports every packet. The expected airtime follows the recent airtime per byte of the station; Linux asks the
-/// rate control.
+/// rate control. All stations together get `high` for one active station and half of `low` for each further one
+/// (`ieee80211_txq_schedule_airtime_check`); only packets that join a frame of their station go beyond.
 ///
 /// Each access category has a set of these queues, with airtime counters of its own. Linux has one set of flow queues
 /// for all categories, and one threshold.
@@ -216,6 +72,8 @@ struct Station {
     own: u32,
     diverted: BTreeMap<u32, u32>,
     active: bool,
+    /// The packets are for all stations in range.
+    is_group: bool,
     /// The packet that leaves next, if `peek` has decided on a packet.
     next: Option<Packet>,
 }
@@ -232,7 +90,7 @@ impl Mac80211 {
         Mac80211 {
             params,
             hash: FlowHash::new(rng),
-            queues: FlowQueues::new(params.codel, params.quantum, params.flows as usize),
+            queues: FlowQueues::new(params.quantum, params.flows as usize),
             stations: Vec::new(),
             airtime: Airtime::default(),
             active: VecDeque::new(),
@@ -256,6 +114,7 @@ impl Mac80211 {
                 own,
                 diverted: BTreeMap::new(),
                 active: false,
+                is_group: false,
                 next: None,
             });
             self.airtime.add(self.params.airtime.unwrap_or(Span::ZERO));
@@ -319,8 +178,43 @@ impl Mac80211 {
     fn is_within_limit(&self, at: usize) -> bool {
         let Some(aql) = self.params.aql else { return true };
         let pending = self.airtime.pending(at);
-        let low = pending == Span::ZERO || pending < aql.low;
-        low || pending < aql.high && self.airtime.pending_of_all() < aql.threshold
+        if pending == Span::ZERO {
+            return true;
+        }
+        if self.stations[at].is_group {
+            return pending < aql.multicast;
+        }
+        pending < aql.low || pending < aql.high && self.airtime.pending_of_all() < aql.threshold
+    }
+
+    /// Whether any station may have a turn (`ieee80211_txq_schedule_airtime_check`).
+    fn may_schedule(&self) -> bool {
+        let Some(aql) = self.params.aql else { return true };
+        let pending = self.airtime.pending_of_all();
+        let others = self.active.len().saturating_sub(1) as i64;
+        let share = Span::from_nanos((aql.low.as_nanos() / 2).saturating_mul(others));
+        pending == Span::ZERO || pending - share < aql.high
+    }
+
+    /// Whether a station takes turns by airtime, and has used up its turn.
+    fn is_used_up(&self, at: usize) -> bool {
+        self.params.airtime.is_some()
+            && !self.stations[at].is_group
+            && self.airtime.left(at, self.params.aql.is_some()) < Span::ZERO
+    }
+
+    /// Whether a station takes turns packet by packet.
+    fn has_a_packet_in_turn(&self, at: usize) -> bool {
+        self.params.airtime.is_none() || self.stations[at].is_group
+    }
+
+    /// CoDel for the packets of a station (`sta_update_codel_params`).
+    fn codel(&self, at: usize) -> CodelParams {
+        let stations = self.stations.iter().filter(|station| !station.is_group).count() as u64;
+        let slow = self.params.slow_stations
+            && !self.stations[at].is_group
+            && self.airtime.throughput_bps(at).is_some_and(|bps| bps < SLOW_BPS * stations);
+        if slow { self.params.codel.for_slow_stations() } else { self.params.codel }
     }
 
     /// Decides on the packet of a station that leaves next, if any, and stores the packet in `next`.
@@ -328,7 +222,8 @@ impl Mac80211 {
         let at = neighbour.index();
         if self.stations.get(at)?.next.is_none() {
             let before = drops.as_slice().len();
-            let next = self.queues.pop(&mut self.stations[at].turns, now, drops);
+            let codel = self.codel(at);
+            let next = self.queues.pop(&mut self.stations[at].turns, &codel, now, drops);
             self.unclassify_dropped(before, drops);
             if let Some(packet) = &next {
                 self.unclassify(packet);
@@ -342,6 +237,9 @@ impl Mac80211 {
 
     /// The station whose turn it is and that has a packet, on which it decides (`ieee80211_next_txq`).
     fn choose(&mut self, now: Time, drops: &mut Drops) -> Option<NeighbourId> {
+        if !self.may_schedule() {
+            return None;
+        }
         // Stations passed over since the last station that may get a packet.
         let mut passed = 0;
         while passed < self.active.len() {
@@ -349,10 +247,8 @@ impl Mac80211 {
             let at = neighbour.index();
             let within = self.is_within_limit(at);
             passed = if within { 0 } else { passed + 1 };
-            if let Some(turn) = self.params.airtime
-                && self.airtime.left(at, self.params.aql.is_some()) < Span::ZERO
-            {
-                self.airtime.refill(at, turn);
+            if self.is_used_up(at) {
+                self.airtime.refill(at);
                 self.active.rotate_left(1);
             } else if !within {
                 self.active.rotate_left(1);
@@ -388,13 +284,12 @@ impl QueueDisc for Mac80211 {
         let at = self.classify(&packet);
         let station = &mut self.stations[packet.neighbour.index()];
         self.queues.push(at, packet.neighbour.0.into(), &mut station.turns, packet, now);
-        if !station.active {
-            station.active = true;
+        if !std::mem::replace(&mut station.active, true) {
             // `__ieee80211_schedule_txq`
-            if self.params.airtime.is_some() {
-                self.active.push_front(packet.neighbour);
-            } else {
+            if self.has_a_packet_in_turn(packet.neighbour.index()) {
                 self.active.push_back(packet.neighbour);
+            } else {
+                self.active.push_front(packet.neighbour);
             }
         }
         self.make_room(drops);
@@ -404,7 +299,7 @@ impl QueueDisc for Mac80211 {
         let promised =
             self.chosen.take().filter(|&neighbour| self.decide(neighbour, now, drops).is_some());
         let neighbour = promised.or_else(|| self.choose(now, drops))?;
-        if self.params.airtime.is_none() && self.active.front() == Some(&neighbour) {
+        if self.has_a_packet_in_turn(neighbour.index()) && self.active.front() == Some(&neighbour) {
             self.active.rotate_left(1);
         }
         self.hand_out(neighbour)
@@ -470,6 +365,17 @@ impl ByNeighbour for Mac80211 {
 }
 
 impl LinkFeedback for Mac80211 {
+    fn set_neighbour(&mut self, neighbour: NeighbourId, facts: NeighbourFacts) {
+        self.learn(neighbour);
+        let at = neighbour.index();
+        self.stations[at].is_group = facts.is_group;
+        let usual = self.params.airtime.unwrap_or(Span::ZERO).as_nanos();
+        let weight = i128::from(facts.airtime_weight.max(1));
+        let turn = i128::from(usual) * weight / i128::from(NeighbourFacts::USUAL_WEIGHT);
+        let turn = Span::from_nanos(i64::try_from(turn).unwrap_or(i64::MAX / 4));
+        self.airtime.set_station(at, turn, !facts.is_group);
+    }
+
     fn on_sent(&mut self, sent: &Sent, _now: Time) {
         let bytes = self.queues.cost(&sent.packet);
         self.airtime.on_report(sent.packet.neighbour.0.into(), bytes, sent.airtime);

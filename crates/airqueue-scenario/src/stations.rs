@@ -5,10 +5,10 @@ use super::file::{AccessName, BehaviourName, File, MacTable, StationTable};
 use super::mac::{access, is_qos, mac};
 use super::phy::rate_index;
 use airqueue_core::keys::Layers;
-use airqueue_core::{Limit, Span};
+use airqueue_core::{Limit, NeighbourFacts, Span};
 use airqueue_network::network::ProcessorSpec;
 use airqueue_network::wlan::StationSpec;
-use airqueue_qdisc::queue::check_used;
+use airqueue_qdisc::queue::{check_used, offered};
 use airqueue_qdisc::{DisciplineName, Link, QueueSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::phy::Phy;
@@ -107,6 +107,21 @@ fn processor(key: &str, table: &StationTable) -> Result<Option<ProcessorSpec>> {
     }
 }
 
+/// The least airtime weight: with lower ones very many turns would pass for each packet.
+const LEAST_WEIGHT: u16 = 50;
+
+/// The airtime weight of a table's stations.
+fn airtime_weight(key: &str, table: &StationTable) -> Result<u16> {
+    let Some(given) = table.airtime_weight else { return Ok(NeighbourFacts::USUAL_WEIGHT) };
+    let weight = u16::try_from(given).ok().filter(|&weight| weight >= LEAST_WEIGHT);
+    weight.ok_or_else(|| {
+        let problem = format_args!(
+            "found {given}, expected {LEAST_WEIGHT} to 65535; only the ratios of weights matter, so multiply all of them alike"
+        );
+        error(format_args!("{key}.airtime_weight"), problem)
+    })
+}
+
 /// Checks a station name, which also appears in flows, queues and columns.
 pub(super) fn check_name(key: &str, name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -171,6 +186,7 @@ impl Stations {
         stations.check_memory()?;
         stations.check_used(&file.mac)?;
         check_used("queue", &file.queue, &stations.disciplines)?;
+        stations.check_weights(file)?;
         Ok(stations)
     }
 
@@ -240,7 +256,8 @@ impl Stations {
         let limit = queues.find("limit", |queue| queue.limit.as_ref()).map(|limit| limit.key);
         let queue = behaving(QueueSpec::check(&queues, link)?, file.behaviour, limit)?;
         let queues = vec![queue; mac.categories.len()];
-        Ok((StationSpec { name: table.name.clone(), mac, queues }, discipline))
+        let airtime_weight = airtime_weight(key, table)?;
+        Ok((StationSpec { name: table.name.clone(), mac, queues, airtime_weight }, discipline))
     }
 
     fn add_name(&mut self, key: &str, name: &str, named: Named) -> Result<()> {
@@ -285,6 +302,23 @@ impl Stations {
             return wrong("mac.dcf", "no station has DCF; leave it out");
         }
         Ok(())
+    }
+
+    /// Rejects airtime weights that no queue looks at.
+    fn check_weights(&self, file: &File) -> Result<()> {
+        let shares = |name: DisciplineName| name.by_itself().facts().shares_airtime;
+        let given = file.stations.iter().position(|table| table.airtime_weight.is_some());
+        let later = file.changes.iter().filter_map(|change| change.queue.as_ref()?.discipline);
+        match given {
+            Some(at) if !self.disciplines.iter().copied().chain(later).any(shares) => {
+                let offered = offered(|facts| facts.shares_airtime);
+                let problem = format_args!(
+                    "no station's queue shares airtime; give discipline = {offered} to the one that sends, or leave it out"
+                );
+                wrong(format_args!("stations[{at}].airtime_weight"), problem)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Limits the memory reserved for rings and flow queues.

@@ -134,7 +134,11 @@ impl<U: UpperLayer> Wlan<U> {
         for hop in &spec.hops {
             let interface = self.interface_of(hop.from, hop.ac);
             let numbers = neighbours.number(interface, hop.to, &mut self.listeners.macs);
-            let numbers = numbers.ok_or_else(|| spec.too_many_neighbours(hop.from))?;
+            let (is_new, numbers) = numbers.ok_or_else(|| spec.too_many_neighbours(hop.from))?;
+            if is_new {
+                let tx_queue = &mut self.interfaces[interface.index()].queue.tx_queue;
+                tx_queue.add_neighbour(spec.neighbour_facts(hop));
+            }
             let control = controls.number(hop, &self.listeners.radio.phy, seed);
             let receivers = self.power.receivers(hop.from, hop.to);
             self.hops.push(Hop::new(hop, interface, numbers, control, receivers));

@@ -41,23 +41,23 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// The neighbour number of a station at a queue, and the number of the queue's recipient at that station; `None`:
-    /// the queue has run out of numbers.
+    /// The neighbour number of a station at a queue, and the number of the queue's recipient at that station; true with a
+    /// number that is new. `None`: the queue has run out of numbers.
     pub(super) fn number(
         &mut self,
         interface: InterfaceId,
         to: StationId,
         macs: &mut [Mac],
-    ) -> Option<(NeighbourId, u32)> {
+    ) -> Option<(bool, (NeighbourId, u32))> {
         if let Some(&numbers) = self.known.get(&(interface, to)) {
-            return Some(numbers);
+            return Some((false, numbers));
         }
         let count = self.count.entry(interface).or_default();
         let number = NeighbourId(u16::try_from(*count).ok()?);
         *count += 1;
         let numbers = (number, macs[to.index()].add_recipient());
         self.known.insert((interface, to), numbers);
-        Some(numbers)
+        Some((true, numbers))
     }
 }
 

@@ -4,7 +4,7 @@ use super::absence::AbsenceSpec;
 use super::power::{BeaconSpec, PowerSaveSpec};
 use super::rates::RateControlSpec;
 use super::signals::SignalsSpec;
-use airqueue_core::Span;
+use airqueue_core::{NeighbourFacts, Span};
 use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{MacConfig, MacError, Radio};
@@ -21,6 +21,8 @@ pub struct StationSpec {
     pub mac: MacConfig,
     /// The queue of each of the MAC's access categories.
     pub queues: Vec<QueueSpec>,
+    /// The station's airtime weight at queues of other stations that share airtime.
+    pub airtime_weight: u16,
 }
 
 /// What a receiver reports of a flow in its link-layer acknowledgements, besides the rate of the data frame.
@@ -180,6 +182,12 @@ impl WlanSpec {
             }
         }
         takes_part
+    }
+
+    /// What the queue of a hop's packets knows of the next station.
+    pub(super) fn neighbour_facts(&self, hop: &HopSpec) -> NeighbourFacts {
+        let airtime_weight = self.stations[hop.to.index()].airtime_weight;
+        NeighbourFacts { airtime_weight, is_group: hop.to_all }
     }
 
     pub(super) fn too_many_neighbours(&self, station: StationId) -> WlanError {

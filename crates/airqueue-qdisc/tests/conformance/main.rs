@@ -53,6 +53,7 @@ fn hasty_mac80211() -> Mac80211Params {
         low: Span::from_micros(900),
         high: Span::from_millis(3),
         threshold: Span::from_millis(4),
+        multicast: Span::from_millis(2),
     };
     let aql = Some(aql);
     Mac80211Params { codel: hasty_codel(), flows: 2, limit: 20, aql, ..Mac80211Params::default() }
@@ -126,7 +127,7 @@ conforms! {
     cake_of_nothing: Cake::new(CakeParams { rate: DataRate::from_bps(1_000_000), overhead: Some(-2000), rtt: Span::ZERO, mtu: 0, memory_limit: Some(0), ..hasty_cake() }, rng());
     mac80211: Mac80211::new(hasty_mac80211(), &mut rng()).with_link_layer(14);
     mac80211_by_turns: Mac80211::new(Mac80211Params { airtime: None, aql: None, ..hasty_mac80211() }, &mut rng());
-    mac80211_of_nothing: Mac80211::new(Mac80211Params { flows: 0, quantum: 0, limit: 0, airtime: Some(Span::ZERO), aql: Some(AqlParams { low: Span::ZERO, high: Span::ZERO, threshold: Span::ZERO }), ..hasty_mac80211() }, &mut rng());
+    mac80211_of_nothing: Mac80211::new(Mac80211Params { flows: 0, quantum: 0, limit: 0, airtime: Some(Span::ZERO), aql: Some(AqlParams { low: Span::ZERO, high: Span::ZERO, threshold: Span::ZERO, multicast: Span::ZERO }), ..hasty_mac80211() }, &mut rng());
 }
 
 conforms! {

@@ -142,6 +142,10 @@ pub(super) struct StationTable {
     /// Rate control of the data frames that the station sends. The default is the rate control of `phy`, or fixed where
     /// one of the two stations has a `rate`.
     pub(super) rate_control: Option<RateControlName>,
+    /// The station's airtime at other stations' queues with the discipline `mac80211`, relative to that of their other
+    /// receivers that packets wait for, as hostapd's `airtime_sta_weight`. The default is 256.
+    #[schemars(range(min = 50, max = 65_535))]
+    pub(super) airtime_weight: Option<u32>,
     /// Position of the station, with `medium.ranges` or `medium.path_loss`; for a group the centre of its circle or
     /// disc, the corner of its rectangle, or the first member. The default is `["0 m", "0 m"]` if one of the four keys
     /// below is given.

@@ -3,7 +3,7 @@
 //! also a call.
 
 use crate::figures::{close, figure, results};
-use airqueue_core::Seed;
+use airqueue_core::{Seed, Span};
 use airqueue_network::network::Network;
 use airqueue_network::wlan::tap::Recording;
 use airqueue_scenario::Scenario;
@@ -47,7 +47,7 @@ fn droptail() -> Value {
     json!({"limit": "1000 packets"})
 }
 
-/// Each station's share of the airtime, of data frames to the station and its responses.
+/// Each station's share of the airtime, of data frames to the station, and of its responses with the gaps before them.
 fn airtime(scenario: &Value) -> [f64; 3] {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     let mut sim = Network::new(scenario.spec(), Seed(1)).unwrap();
@@ -58,8 +58,10 @@ fn airtime(scenario: &Value) -> [f64; 3] {
     let mut shares = [0.0; 3];
     for traced in recording.frames.iter().filter(|traced| traced.begins >= begins) {
         let frame = &traced.frame;
-        let station = if frame.kind == FrameKind::Data { frame.to } else { frame.from };
-        shares[station.index() - 1] += (traced.ends - traced.begins).as_secs_f64();
+        let is_data = frame.kind == FrameKind::Data;
+        let station = if is_data { frame.to } else { frame.from };
+        let gap = if is_data { Span::ZERO } else { scenario.spec().wlan.radio.phy.sifs() };
+        shares[station.index() - 1] += (traced.ends - traced.begins + gap).as_secs_f64();
     }
     let all: f64 = shares.iter().sum();
     shares.map(|share| share / all)
@@ -101,6 +103,79 @@ fn the_anomaly_ends() {
         delay_s(&after)
     );
     assert_eq!(figure(&after, "flows", "call", "loss_ratio"), 0.0);
+}
+
+/// Shares follow the stations' weights: 1:1:2, and 4:2:1.
+#[test]
+fn stations_share_the_air_by_weight() {
+    for weights in [[256, 256, 512], [1024, 512, 256]] {
+        for mut scenario in [aggregating(mac80211()), single(mac80211())] {
+            scenario["stations"] = json!([
+                {"name": "ap"},
+                {"name": "fast1", "rate": scenario["stations"][1]["rate"], "airtime_weight": weights[0]},
+                {"name": "fast2", "rate": scenario["stations"][1]["rate"], "airtime_weight": weights[1]},
+                {"name": "slow", "rate": scenario["stations"][2]["rate"], "airtime_weight": weights[2]},
+            ]);
+            let flow =
+                |to: &str| json!({"from": "ap", "to": to, "source": "poisson", "rate": "120 Mb/s"});
+            scenario["flows"] = json!([flow("fast1"), flow("fast2"), flow("slow")]);
+            let all: i32 = weights.iter().sum();
+            for (share, weight) in airtime(&scenario).into_iter().zip(weights) {
+                close(share, f64::from(weight) / f64::from(all), 0.02);
+            }
+        }
+    }
+}
+
+/// Weights are kept when the queue is replaced.
+#[test]
+fn a_later_queue_knows_the_weights() {
+    let mut scenario = single(droptail());
+    scenario["stations"][2]["airtime_weight"] = json!(512);
+    let error = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
+    assert!(error.contains("stations[2].airtime_weight: no station's queue shares"), "{error}");
+    scenario["changes"] = json!([{"at": "1 s", "station": "ap", "queue": mac80211()}]);
+    let [_, _, slow] = airtime(&scenario);
+    close(slow, 0.5, 0.02);
+    scenario["stations"][2]["airtime_weight"] = json!(49);
+    let error = Scenario::from_json(&scenario.to_string()).unwrap_err().to_string();
+    assert!(
+        error.contains("stations[2].airtime_weight: found 49, expected 50 to 65535"),
+        "{error}"
+    );
+}
+
+/// A packet of the call waits behind the packets in the device only, since its flow is new: those whose expected airtime
+/// reaches the limit, of one station.
+#[test]
+fn the_device_holds_as_much_airtime_as_the_limit_says() {
+    for limit_ms in [4.0_f64, 12.0, 30.0] {
+        let aql = json!({"aql_high": format!("{limit_ms} ms"), "aql_threshold": "1 s", "target": "1000 s"});
+        let mut scenario =
+            single(json!({"discipline": "mac80211", "ring": "1000 packets", "mac80211": aql}));
+        scenario["stations"] = json!([{"name": "ap"}, {"name": "fast", "rate": "54 Mb/s"}]);
+        scenario["flows"] = json!([
+            {"name": "bulk", "from": "ap", "to": "fast", "source": "poisson", "rate": "60 Mb/s"},
+            {"name": "call", "from": "ap", "to": "fast", "source": "cbr",
+             "packet_rate": "7 packets/s", "size": "200 B"},
+        ]);
+        let results = results(&scenario, 1);
+        let packets = figure(&results, "flows", "bulk", "throughput_bps") / 12_000.0;
+        let cycle = 1.0 / packets;
+        // Preamble, symbols of 216 bits with service, tail and a QoS frame, SIFS, an ACK at 24 Mb/s, twice a signal
+        // extension.
+        let airtime = |ip_bytes: u32| {
+            let symbols = (22 + 8 * (ip_bytes + 38)).div_ceil(216);
+            f64::from(20 + 4 * symbols + 6 + 10 + 28 + 6) / 1e6
+        };
+        let held = (limit_ms / 1e3 / airtime(1500)).ceil();
+        // When the call's packet enters the device, on average half of a packet's time after its arrival, all packets
+        // held but one are before it.
+        let own = cycle - airtime(1500) + airtime(200);
+        let expected = (held - 0.5) * cycle + own;
+        let delay = figure(&results, "flows", "call", "delay_mean_s");
+        assert!((delay - expected).abs() < cycle, "{delay} {expected} {cycle}");
+    }
 }
 
 /// A ring holds packets outside the queues' control; the limit on the ring's airtime makes this harmless.

@@ -15,6 +15,7 @@ mod medium_capture;
 mod medium_frame_errors;
 mod medium_pairs;
 mod medium_reach;
+mod minstrel_kernel;
 mod phy_ampdu;
 mod phy_facts;
 mod phy_mcs;

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use airqueue_core::{DataRate, Ecn, Limit, Seed, Span, Time};
+use airqueue_core::{DataRate, Ecn, Limit, NeighbourFacts, Seed, Span, Time};
 use airqueue_network::HopId;
 use airqueue_network::network::{FlowSpec, Hop, Network, NetworkSpec, Node, Traffic};
 use airqueue_network::run_loop::Simulation;
@@ -205,6 +205,7 @@ pub fn stations(radio: Radio, macs: Vec<MacConfig>) -> CellSpec {
         name: format!("station {id}"),
         queues: vec![QueueSpec::new(Limit::Packets(50)); mac.categories.len()],
         mac,
+        airtime_weight: NeighbourFacts::USUAL_WEIGHT,
     };
     CellSpec {
         radio,

@@ -3,7 +3,7 @@
 
 use super::cells::{CellSpec, Flow, at};
 use airqueue_core::keys::Word;
-use airqueue_core::{DataRate, Ecn, Limit, Payload, Span, Time};
+use airqueue_core::{DataRate, Ecn, Limit, NeighbourFacts, Payload, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::{Network, OfferedPacket};
@@ -322,6 +322,7 @@ fn assemble(
             name: format!("station {id}"),
             queues: vec![queue; mac.categories.len()],
             mac: MacConfig { protection_rate: rate.as_ref().map(rate_at), ..mac },
+            airtime_weight: NeighbourFacts::USUAL_WEIGHT,
         })
         .collect();
     let format = |rate| phy.mcs(rate).map(|mcs| mcs.format);

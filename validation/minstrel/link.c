@@ -1,0 +1,117 @@
+/* A saturated 802.11n link of 20 MHz with two streams under the kernel's Minstrel-HT: link SEED SNR_DB[:SECONDS]...
+ * Prints the goodput in each second, in Mb/s. The link is that of crates/airqueue-wifi/tests/wifi/minstrel_kernel.rs. */
+#include "shim.h"
+#include <math.h>
+#include <stdio.h>
+
+enum { RATES = 16, MPDUS = 16, MPDU_BITS = 1536 * 8 };
+static const double RATE_MBPS[RATES] = { 6.5, 13, 19.5, 26, 39, 52, 58.5, 65, 13, 26, 39, 52, 78, 104, 117, 130 };
+/* The signal at which half of the MPDUs arrive. */
+static const double HALF_DB[RATES] = { 5, 8, 11, 14, 18, 22, 24, 26, 8, 11, 14, 17, 21, 25, 27, 29 };
+
+unsigned long jiffies = 1000;
+static const struct rate_control_ops *minstrel;
+static u64 state;
+
+static double uniform(void)
+{
+	/* SplitMix64. */
+	u64 z = state += 0x9e3779b97f4a7c15ull;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return ((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+void get_random_bytes(void *buffer, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		((u8 *)buffer)[i] = 256 * uniform();
+}
+
+int ieee80211_rate_control_register(const struct rate_control_ops *ops)
+{
+	minstrel = ops;
+	return 0;
+}
+
+void ieee80211_rate_control_unregister(const struct rate_control_ops *ops) {}
+
+/* A try: the time in us, and how many of the MPDUs arrive. */
+static double try(int rate, int mpdus, double snr_db, int *arrived)
+{
+	double p = 1 / (1 + exp(HALF_DB[rate] - snr_db));
+	*arrived = 0;
+	for (int i = 0; i < mpdus; i++)
+		*arrived += uniform() < p;
+	return 200 + mpdus * MPDU_BITS / RATE_MBPS[rate];
+}
+
+int main(int count, char **words)
+{
+	state = strtoull(words[1], NULL, 10);
+	/* 5 GHz, with the rates of OFDM. */
+	static struct ieee80211_rate bitrates[] = { { 0, 60 }, { 0, 90 }, { 0, 120 }, { 0, 180 }, { 0, 240 }, { 0, 360 },
+						    { 0, 480 }, { 0, 540 } };
+	static struct ieee80211_supported_band band = { NL80211_BAND_5GHZ, bitrates, 8 };
+	static struct wiphy wiphy = { { NULL, &band } };
+	static struct ieee80211_hw hw = { .wiphy = &wiphy, .max_rates = 4, .max_rate_tries = 7 };
+	static struct sta_info info;
+	struct ieee80211_sta *sta = &info.sta;
+	sta->deflink.ht_cap.ht_supported = true;
+	sta->deflink.ht_cap.mcs.rx_mask[0] = sta->deflink.ht_cap.mcs.rx_mask[1] = 0xff;
+	rc80211_minstrel_init();
+	void *priv = minstrel->alloc(&hw);
+	void *station = minstrel->alloc_sta(priv, sta, 0);
+	minstrel->rate_init(priv, &band, &hw.conf.chandef, sta, station);
+
+	double now_us = 0, ends_us = 0, second_ends_us = 1e6;
+	long delivered = 0;
+	for (int step = 2; step < count; step++) {
+		double snr_db = atof(words[step]);
+		const char *seconds = strchr(words[step], ':');
+		ends_us += 1e6 * (seconds ? atof(seconds + 1) : 1);
+		while (now_us < ends_us) {
+			struct sk_buff skb = { 0 };
+			struct ieee80211_tx_rate_control asked = { .skb = &skb };
+			for (int i = 0; i < IEEE80211_TX_MAX_RATES; i++)
+				skb.info.status.rates[i].idx = -1;
+			minstrel->get_rate(priv, sta, station, &asked);
+			/* A probe is a single MPDU, as in the kernel's drivers: one try, then the fallback rates. */
+			bool probe = skb.info.flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE;
+			int mpdus = probe ? 1 : MPDUS, arrived = 0, used = 0;
+			struct ieee80211_tx_rate *tried = skb.info.status.rates;
+			for (int stage = 0; stage < IEEE80211_TX_MAX_RATES && !arrived; stage++) {
+				if (!probe || stage > 0) {
+					tried[stage].idx = sta->rates->rate[stage].idx;
+					tried[stage].flags = sta->rates->rate[stage].flags;
+					tried[stage].count = sta->rates->rate[stage].count;
+				}
+				if (tried[stage].idx < 0)
+					break;
+				int most = tried[stage].count;
+				tried[stage].count = 0;
+				for (int i = 0; i < most && !arrived; i++) {
+					tried[stage].count++;
+					now_us += try(tried[stage].idx, mpdus, snr_db, &arrived);
+				}
+				used = stage + 1;
+			}
+			if (used < IEEE80211_TX_MAX_RATES)
+				tried[used].idx = -1;
+			delivered += arrived;
+			skb.info.flags |= (probe ? 0 : IEEE80211_TX_CTL_AMPDU | IEEE80211_TX_STAT_AMPDU) |
+					  (arrived ? IEEE80211_TX_STAT_ACK : 0);
+			skb.info.status.ampdu_len = mpdus;
+			skb.info.status.ampdu_ack_len = arrived;
+			jiffies = 1000 + (unsigned long)(now_us / 1000);
+			struct ieee80211_tx_status status = { .info = &skb.info };
+			minstrel->tx_status_ext(priv, &band, station, &status);
+			while (now_us >= second_ends_us) {
+				printf("%.3f\n", delivered * (double)MPDU_BITS / 1e6);
+				delivered = 0;
+				second_ends_us += 1e6;
+			}
+		}
+	}
+	return 0;
+}
