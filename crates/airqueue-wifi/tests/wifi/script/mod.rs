@@ -238,6 +238,7 @@ impl Station {
             retry,
             power: false,
             more: false,
+            ends_service: false,
             mpdus: 1,
             response,
             recipient: 0,
