@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from airqueue.cli.console import Console
-from airqueue.cli.table import Table, wrap
+from airqueue.cli.table import Table, is_prose, wrap
 from airqueue.files import write_atomically
 
 json_option = click.option(
@@ -66,10 +66,10 @@ class Results(Console):
         for row in table.rows:
             super().print()
             for head, cell in zip(heads, map(_line, row), strict=True):
-                first, *rest = wrap(cell, self.width - most - 2)
-                self.write(
-                    [f"{head:<{most}}  {first}", *(" " * (most + 2) + each for each in rest)]
-                )
+                room = max(self.width - most - 2, _ROOM)
+                first, *rest = wrap(cell, room) if is_prose(cell) else [cell]
+                below = (" " * (most + 2) + line for line in rest)
+                self.write([f"{head:<{most}}  {first}", *below])
 
 
 def stdout() -> Results:

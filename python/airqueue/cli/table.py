@@ -105,12 +105,12 @@ class Table:
             yield _rule("┏━┳┓", widths)
         if self.show_header and self.columns:
             heads = [column.heading for column in self.columns]
-            yield from self._row(heads, widths, "┃", ["bold"] * len(heads))
+            yield from self._row(heads, widths, ["bold"] * len(heads), heading=True)
             if self.boxed:
                 yield _rule("┡━╇┩", widths)
         for row in self._rows:
             styles = [" ".join((row.style, column.style)).strip() for column in self.columns]
-            yield from self._row(row.cells, widths, "│", styles)
+            yield from self._row(row.cells, widths, styles)
             if self.boxed and row.ends_section and row is not self._rows[-1]:
                 yield _rule("├─┼┤", widths)
         if self.boxed:
@@ -135,10 +135,20 @@ class Table:
         return spans
 
     def _row(
-        self, cells: Sequence[str], widths: Sequence[int], bar: str, styles: Sequence[str]
+        self,
+        cells: Sequence[str],
+        widths: Sequence[int],
+        styles: Sequence[str],
+        *,
+        heading: bool = False,
     ) -> Iterator[Line]:
         """Yield the lines of a row, whose cells wrap in their columns."""
+        bar = "┃" if heading else "│"
         wrapped = [wrap(cell, width) for cell, width in zip(cells, widths, strict=True)]
+        if heading:
+            # Headings stand upon the values.
+            most = max(map(len, wrapped))
+            wrapped = [[""] * (most - len(lines)) + lines for lines in wrapped]
         for parts in zip_longest(*wrapped, fillvalue=""):
             pieces = [(f"{bar} ", "")] if self.boxed else []
             each = zip(parts, self.columns, widths, styles, strict=True)
