@@ -100,7 +100,7 @@ class Table:
         """Yield the lines of the table; where it does not fit, as narrow as values allow."""
         widths = _shares(self._spans(), width - self._frame())
         if self.title:
-            yield Line(((self.title, "bold"),))
+            yield from (Line(((line, "bold"),)) for line in wrap(self.title, width))
         if self.boxed:
             yield _rule("┏━┳┓", widths)
         if self.show_header and self.columns:
