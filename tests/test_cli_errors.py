@@ -16,7 +16,7 @@ def test_errors_that_become_sentences_are_exceptions(module: str, name: str) -> 
 def test_a_number_out_of_bounds_is_told_the_bounds(runner, given):
     done = runner.invoke(main, ["simulate", "cell.toml", "--replications", given])
     assert done.exit_code == 2
-    assert f"{given!r} is no whole number from 1 to 100,000." in done.stderr
+    assert f"{given!r} is no whole number from 1 to 100000." in done.stderr
 
 
 @pytest.mark.parametrize("given", ["x", "-1", "nan"])

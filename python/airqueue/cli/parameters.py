@@ -63,8 +63,8 @@ class Number(click.FloatRange):
 
 def _between(of: click.IntRange | click.FloatRange) -> str:
     if of.max is None:
-        return f"from {of.min:,} on"
-    return f"from {of.min:,} to {of.max:,}"
+        return f"from {of.min} on"
+    return f"from {of.min} to {of.max}"
 
 
 class Share(click.ParamType[float]):
