@@ -54,6 +54,16 @@ $(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
 	rm -f python/airqueue/_native.cpython-*.so  # of before the stable ABI: Python would prefer such a file
 	touch $@
 
+# The core in the virtual environment, by the quick profile of Cargo.toml. `make setup` builds in its place what is fully
+# optimised.
+$(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | system-demo
+	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python scripts/build_requirements.py > $(VENV)/build-requirements.txt
+	$(PIP_INSTALL) --requirement $(VENV)/build-requirements.txt
+	MATURIN_PEP517_ARGS="--profile demo" $(PIP_INSTALL) --no-build-isolation --editable .
+	rm -f $(VENV)/.dependencies  # of what make setup had installed in its place
+	touch $@
+
 # No stamp here: cargo itself knows whether there is something to do. The binaries are beside the command.
 # The bindings have no binary; with them in the choice cargo builds the crates with the features that maturin's build
 # has, and takes what is built.
@@ -168,7 +178,8 @@ bench-minstrel: $(VENV)/.installed  ## minstrel_kernel.csv: the kernel's Minstre
 bench-linux-tcp: $(VENV)/.installed  ## validation/linux/tcp: the kernel's TCP, measured anew
 	$(BIN)/python -m validation.linux.tcp
 
-demo: system-demo setup  ## build a Host AP, measure its queue, write demo/report.html
+# The demonstration needs the core alone, and no full optimisation. Where `make setup` has been, its build is taken.
+demo: system-demo $(if $(wildcard $(VENV)/.installed),setup,$(VENV)/.demo)  ## build a Host AP, measure its queue, write demo/report.html
 	mkdir -p demo
 	$(BIN)/airqueue testbed measure --queue pfifo:100 --rate 7mbit \
 		--json demo/result.json --report demo/report.html

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 from scipy import stats
 
 import finished
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.emulate import Order, Program, exact
 
 AIRQUEUE: Final = (sys.executable, "-m", "airqueue")

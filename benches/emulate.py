@@ -20,9 +20,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.emulate import EmulatedNetwork, EmulationResults, emulate
 from airqueue.emulate.devices import Device
 

@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
-from rich.table import Table
-
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.emulate import emulate
 from airqueue.linux.netns import Namespace
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.emulate import Order, Program, exact
 from airqueue.simulate import Scenario
 from transfers import RECEIVER, SENDER, difference

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 import finished
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.emulate import Order, Program, exact
 from diagnose import AIRQUEUE, KINDS, home
 

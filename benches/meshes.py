@@ -24,9 +24,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from rich.console import Console
-from rich.table import Table
-
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.simulate import Scenario, mesh
 
 Made = TypeVar("Made")

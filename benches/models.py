@@ -26,10 +26,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 from scipy.optimize import brentq
 
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.models.airtime import exchange_s
 from airqueue.models.ampdu import largest_aggregate
 from airqueue.models.bianchi import bianchi

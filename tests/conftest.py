@@ -43,7 +43,7 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets results be shown as on a terminal without colours."""
     monkeypatch.setattr(Results, "is_terminal", True)
-    monkeypatch.setattr(Results, "_detect_color_system", lambda self: None)
+    monkeypatch.setenv("NO_COLOR", "1")
 
 
 @pytest.fixture(scope="session")

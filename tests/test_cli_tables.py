@@ -6,11 +6,11 @@ import io
 import re
 
 import pytest
-from rich.console import Console, Group
-from rich.table import Table
-from rich.text import Text
 
 from airqueue.cli import common, main, talk
+from airqueue.cli.console import Console, colours_alone
+from airqueue.cli.live import Live
+from airqueue.cli.table import Table
 from tests.simulate.test_devices import CELL
 
 VALUES = ["5.10 ± 0.25", "10,240", "sta1.be", "1.50 × 10⁻⁵ s"]
@@ -23,13 +23,13 @@ def table() -> Table:
     made.add_row(
         VALUES[2], VALUES[0], VALUES[1], "a sentence with a tab\tin it that is long enough to wrap"
     )
-    made.add_row("–", VALUES[3], Text("0"), "")
+    made.add_row("–", VALUES[3], "0", "")
     return made
 
 
 def shown(monkeypatch, width: int) -> str:
     monkeypatch.setattr(common.Results, "is_terminal", True)
-    monkeypatch.setattr(common.Results, "_detect_color_system", lambda self: None)
+    monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", str(width))
     console = common.stdout()
     console.file = io.StringIO()
@@ -38,14 +38,15 @@ def shown(monkeypatch, width: int) -> str:
 
 
 def test_elsewhere_a_row_is_a_line_of_tab_separated_values(capsys):
-    common.stdout().print(Group(Text("before"), table()))
-    assert capsys.readouterr().out == (
-        "before\nWhat is held\n"
+    common.stdout().print("before", table(), table(), "after")
+    held = (
+        "# What is held\n"
         "name\tthroughput Mb/s\tqueue.dropped_packets\twhy\n"
         f"{VALUES[2]}\t{VALUES[0]}\t{VALUES[1]}\ta sentence with a tab in it that is long enough to "
         "wrap\n"
         f"–\t{VALUES[3]}\t0\t\n"
     )
+    assert capsys.readouterr().out == f"before\n\n{held}\n{held}\nafter\n"
 
 
 @pytest.mark.parametrize("width", [200, 80, 60, 50, 30, 16])
@@ -141,3 +142,53 @@ def test_colours_follow_no_color(monkeypatch):
     assert "\x1b[31m" in colours()
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[31m" not in colours()
+
+
+def test_prose_wraps_in_its_column_and_values_stay_whole():
+    made = Table("what", "why")
+    made.add_row("10,240 packets", "one two three four five six seven eight nine ten")
+    made.add_section()
+    made.add_row("基地", "short")
+    assert [line.text for line in made.lines(40)] == [
+        "┏━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━┓",
+        "┃ what           ┃ why                 ┃",
+        "┡━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━┩",
+        "│ 10,240 packets │ one two three four  │",
+        "│                │ five six seven      │",
+        "│                │ eight nine ten      │",
+        "├────────────────┼─────────────────────┤",
+        "│ 基地           │ short               │",
+        "└────────────────┴─────────────────────┘",
+    ]
+    # "10,240 packets" and "three", in a frame of seven.
+    assert made.fits(14 + 5 + 7)
+    assert not made.fits(14 + 5 + 6)
+
+
+def test_lines_are_ascii_where_the_stream_is():
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    made = Table("name")
+    made.add_row("ap")
+    Console(file=stream, width=80).print(made)
+    stream.seek(0)
+    assert stream.read() == "+------+\n| name |\n+------+\n| ap   |\n+------+\n"
+
+
+def test_programs_keep_their_colours_and_do_not_move_the_cursor():
+    assert colours_alone("10 %\r\x1b[2K20 %\r") == "20 %"
+    assert colours_alone("\x1b[1;31mred\x1b[3A\x07!") == "\x1b[1;31mred!\x1b[0m"
+    assert colours_alone("\x1b]0;title\x07text") == "text"
+
+
+def test_live_lines_are_erased_as_far_as_they_were_drawn(monkeypatch):
+    monkeypatch.setenv("LINES", "5")
+    stream = io.StringIO()
+    console = Console(file=stream, width=10)
+    with Live(console, lambda: ["first", "a line that is too long", "3", "4", "5"]) as live:
+        live.print_above(["stays"])
+    text = stream.getvalue()
+    assert "a line tha\n" in text
+    assert "5" not in text.replace("\x1b[?25", "")
+    # Of five lines one is the cursor's.
+    assert "\x1b[4A\r\x1b[Jstays\nfirst\n" in text
+    assert text.endswith("\x1b[4A\r\x1b[J\x1b[?25h")

@@ -48,7 +48,7 @@ def run(block: str) -> str:
         assert program == "airqueue", f"only airqueue is run, not {program}"
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Results, "is_terminal", True)
-            patch.setattr(Results, "_detect_color_system", lambda self: None)
+            patch.setenv("NO_COLOR", "1")
             result = CliRunner().invoke(main, arguments, env={"COLUMNS": WIDTH})
         assert result.exit_code == 0, result.output
         shown.append(f"$ {command}\n{result.output.rstrip()}")

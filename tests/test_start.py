@@ -32,9 +32,9 @@ OF_NUMBERS = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
     [
         (
             ["--help"],
-            ("airqueue.models", "airqueue.report", "importlib.metadata", "rich", *OF_NUMBERS),
+            ("airqueue.models", "airqueue.report", "importlib.metadata", "airqueue.cli.console", *OF_NUMBERS),
         ),
-        (["--version"], ("importlib.metadata", "rich", *OF_NUMBERS)),
+        (["--version"], ("importlib.metadata", "airqueue.cli.console", *OF_NUMBERS)),
         (["simulate", "cell.toml"], ("importlib.metadata", *OF_NUMBERS)),
         (["model", "bianchi", "n=10"], ("importlib.metadata", *OF_NUMBERS[1:])),
     ],

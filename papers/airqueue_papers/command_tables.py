@@ -7,10 +7,9 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-
 from airqueue import text
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue_papers import tried
 from airqueue_papers.challenge import NULL, Row
 from airqueue_papers.challenge import records as as_records
@@ -35,7 +34,7 @@ _COMPARED: Final = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> ", "=": "", "
 
 def show_items(console: Console, chosen: Sequence[Chosen]) -> None:
     """List items with the number of their claims."""
-    table = Table(box=None, pad_edge=False)
+    table = Table(boxed=False)
     for heading in ("item", "claims", ""):
         table.add_column(heading, justify="right" if heading == "claims" else "left")
     for each in chosen:
@@ -49,7 +48,7 @@ def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
     records = [record for each in reproduced for record in each.records]
     if records:
         for sentence in sentences(tally(records)):
-            console.print(sentence, highlight=False, markup=False)
+            console.print(sentence)
     paper = ""
     for each in reproduced:
         if each.chosen.paper != paper:
@@ -63,9 +62,9 @@ def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
             console.print(_table(each.records))
         if each.tried:
             console.print(_settings(each.tried))
-            console.print(tried.sentence(each.tried), highlight=False, markup=False)
+            console.print(tried.sentence(each.tried))
         for sentence in each.sentences:
-            console.print(sentence, highlight=False, markup=False)
+            console.print(sentence)
     console.print()
     console.print(_summary(records))
 
@@ -73,17 +72,17 @@ def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
 def show_sabotage(console: Console, done: Campaign) -> None:
     """Print the counts, then what became of claims with their mechanism and without it."""
     for sentence in sentences(tally(as_records(done.rows))):
-        console.print(sentence, highlight=False, markup=False)
+        console.print(sentence)
     by_claim = {each.claim.id: each for of in done.reproduced for each in of.records}
     for name, rows in groupby(sorted(done.rows, key=_ground), key=_ground):
         if not name:
             continue
         console.print()
-        console.print(f"{name}: {_off(name)}", style="bold", highlight=False, markup=False)
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        console.print(f"{name}: {_off(name)}", style="bold")
+        table = Table(boxed=False)
         table.add_column("claim", no_wrap=True)
         for heading in ("printed", "ours", "verdict", "without", "verdict", ""):
-            table.add_column(heading, overflow="fold")
+            table.add_column(heading)
         for row in rows:
             record = by_claim[row.claim]
             counted = replace(record, challenge=row.challenge).counted_as
@@ -120,8 +119,8 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 def _table(records: Sequence[Record]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("claim", overflow="fold")
+    table = Table(boxed=False)
+    table.add_column("claim")
     table.add_column("printed", justify="right")
     table.add_column("ours", justify="right")
     table.add_column("unit")
@@ -142,8 +141,8 @@ def _table(records: Sequence[Record]) -> Table:
 
 def _settings(rows: Sequence[Tried]) -> Table:
     """Return how many numbers of an item each setting explains, for all of them together."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("one setting for all numbers", overflow="fold")
+    table = Table(boxed=False)
+    table.add_column("one setting for all numbers")
     for verdict in tried.COUNTED:
         table.add_column(_short(verdict), justify="right")
     for row in rows:

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
 
 from airqueue.cli import emulate_view, main
+from airqueue.cli.console import Console
 
 COMMAND = [sys.executable, "-m", "airqueue"]
 
@@ -60,9 +60,9 @@ def figures() -> Any:
 
 
 def test_tables_have_what_matters():
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(emulate_view.tables(figures()))
-    rows = [line.split("│")[1:-1] for line in console.export_text().splitlines() if "│" in line]
+    shown = io.StringIO()
+    Console(width=100, file=shown).print(*emulate_view.tables(figures()))
+    rows = [line.split("│")[1:-1] for line in shown.getvalue().splitlines() if "│" in line]
     cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
     assert cells["phone → server"] == ["1.00 Mb/s", "20 ms", "–", "8", "2"]
     assert "server → phone" not in cells

@@ -181,3 +181,11 @@ def test_the_overhead_is_the_layer_s_if_not_given(name: str, overhead: int) -> N
     assert cycle_s == pytest.approx(data + ack, abs=1e-12)
     # Of a hundred sizes some need a symbol more for two bytes more.
     assert (cycle_s != tcp_cycle_s(phy(name), rate, segments, overhead_bytes=74 - overhead)).any()
+
+
+def test_a_rate_that_the_layer_has_not_is_named_as_the_model_names_it():
+    given = {each.name: each.default for each in MODEL.parameters}
+    given |= {"rates_bps": [11e6, 7e6], "stations": [1, 1], "weights": [1, 1]}
+    with pytest.raises(ParameterError, match=r"^rates_bps is 7 Mb/s, which b-long has not") as said:
+        MODEL.evaluate(**given)
+    assert said.value.parameter == "rates_bps"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
-from rich.console import Console
 
+from airqueue.cli.console import Console
 from airqueue_papers import challenge, command_tables, miss, tried
 from airqueue_papers.claim import PAPERS, load
 from airqueue_papers.reproduction import Reproduced, choose
@@ -93,9 +93,10 @@ def test_the_command_tells_why_and_what_settings_explain():
     record = Record(load("http").claims["http.nb_multi"], Verdict.NOT_REPRODUCED, "Two nodes.")
     rows = [Tried("http.fig4", AS_JUDGED, (2, 1, 0, 0)), Tried("http.fig4", "else", (3, 0, 0, 0))]
     (chosen,) = choose(["http.fig4"])
-    console = Console(width=300, record=True, file=io.StringIO())
+    out = io.StringIO()
+    console = Console(width=300, file=out)
     command_tables.show(console, [Reproduced(chosen, {}, [record], (), (), rows)])
-    shown = console.export_text()
+    shown = out.getvalue()
     assert f"Two nodes. Why missed: {record.why}." in shown
     assert "one setting for all numbers" in shown
     assert "Of 3 numbers 2 are reproduced as judged, and 3 else." in shown

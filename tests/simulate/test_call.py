@@ -85,7 +85,6 @@ def test_tables_of_other_libraries_have_the_figures_of_the_runs():
 
 
 def test_a_data_set_of_xarray_has_names_as_coordinates():
-    pytest.importorskip("xarray")
     results = cell(stations=2, duration="50 ms").simulate(replications=3)
     of = results.to_xarray("flows")
     assert dict(of.sizes) == {"replication": 3, "flow": 2}

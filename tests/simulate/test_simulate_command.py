@@ -80,6 +80,14 @@ def test_json_is_what_the_schema_says_and_the_library_gives(invoke):
                 assert {"mean", "ci95"} <= summary.keys()
 
 
+def test_the_schema_takes_files_of_the_same_version_without_what_was_added_since(invoke):
+    shown = json.loads(invoke("cell.toml", "--replications", "1", "--json", "-").stdout)
+    added = ("warnings", "queues_in_force", "videos", "absences", "interference", "signals")
+    jsonschema.validate({key: of for key, of in shown.items() if key not in added}, RESULT)
+    with pytest.raises(jsonschema.ValidationError, match="'medium' is a required property"):
+        jsonschema.validate({key: of for key, of in shown.items() if key != "medium"}, RESULT)
+
+
 def test_json_of_one_replication_has_no_interval(invoke):
     shown = json.loads(invoke("cell.toml", "--replications", "1", "--json", "-").stdout)
     jsonschema.validate(shown, RESULT)

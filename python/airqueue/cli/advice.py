@@ -6,10 +6,10 @@ from collections.abc import Collection
 from textwrap import wrap
 
 import click
-from rich.console import Console
-from rich.table import Table as RichTable
 
 from airqueue.cli.common import bullets, stdout
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table as TextTable
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.schema import to_text
 from airqueue.sizing.advice import Advice, Settings, Table, Value, said, with_unit
@@ -45,25 +45,23 @@ def _show(advice: Advice) -> None:
         known |= set(settings.notes)
 
 
-def _figures(advice: Advice) -> RichTable:
-    table = RichTable()
-    table.add_column("what", overflow="fold")
+def _figures(advice: Advice) -> TextTable:
+    table = TextTable()
+    table.add_column("what")
     table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("why", overflow="fold")
+    table.add_column("why")
     for figure in advice.figures:
         table.add_row(figure.label, with_unit(figure.name, figure.value), figure.reason)
     return table
 
 
-def _grid(table: Table) -> RichTable:
-    grid = RichTable(title=table.title, title_justify="left")
+def _grid(table: Table) -> TextTable:
+    grid = TextTable(title=table.title)
     for index, column in enumerate(table.columns):
         values = [row[index] for row in table.rows]
         grid.add_column(
             column.label,
             justify="right" if _numeric(values) else "left",
-            # A narrow terminal breaks words and never cuts them.
-            overflow="fold",
         )
     for row in table.rows:
         cells = zip(table.columns, row, strict=True)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 import click
-from rich.cells import cell_len
-from rich.console import Console, Group
-from rich.measure import Measurement
-from rich.table import Column, Table
-from rich.text import Text
 
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table, is_prose, wrap
 from airqueue.files import write_atomically
 
 json_option = click.option(
@@ -24,50 +21,55 @@ json_option = click.option(
 report_option = click.option(
     "--report", "report_path", metavar="FILE", help="Write a self-contained HTML report."
 )
-_PROSE: Final = 4
-"""A cell with so many spaces is prose, which may wrap; values never do."""
+_ROOM: Final = 20
+"""Places that prose has in a line at least, however narrow the terminal."""
 _BROKEN_NAME: Final = re.compile(r"(?<=[_.])\n")
 
 
 class Results(Console):
-    """Results on stdout: without markup, since they contain names from outside.
+    """Results on stdout, or on stderr where stdout is a program's.
 
     On a terminal a table stands in its lines, and a table that is too wide has a line for each value,
-    so that no value breaks. Elsewhere tables are tab-separated values, with one line for each row.
+    so that no value breaks. Elsewhere tables are tab-separated values: a line of headings and a line
+    for each row, behind a comment with the title if there is one. An empty line is before a table
+    and between the table and what follows.
     """
 
     def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, highlight=False, markup=False)
+        super().__init__(stderr=stderr)
+        self._last = ""
+        """What was printed last elsewhere than on a terminal: text, a table or an empty line."""
 
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Print texts and tables."""
+    def print(self, *objects: str | Table, style: str = "", soft_wrap: bool = False) -> None:
+        """Print texts and tables; only a terminal has a width at which texts wrap."""
         for each in objects or ("",):
-            if isinstance(each, Group):
-                self.print(*each.renderables, **options)
-            elif isinstance(each, Table) and not self.is_terminal:
-                # Rich would make spaces of tabs.
-                self.file.write(tab_separated(each) + "\n")
-            elif not isinstance(each, Table):
-                # Only a terminal has a width.
-                super().print(each, **{"soft_wrap": not self.is_terminal, **options})
+            if not self.is_terminal:
+                self._plain(each)
+            elif not isinstance(each, Table) or each.fits(self.width):
+                super().print(each, style=style, soft_wrap=soft_wrap)
             else:
-                self._show(each)
+                self._values(each)
 
-    def _show(self, table: Table) -> None:
-        for column in table.columns:
-            column.min_width = _least_width(column)
-        wide = self.options.update(max_width=10**6)
-        if Measurement.get(self, wide, table).minimum <= self.width:
-            super().print(table)
-            return
+    def _plain(self, each: str | Table) -> None:
+        table = isinstance(each, Table)
+        if (table and self._last == "text") or (self._last == "table" and each != ""):
+            self.write([""])
+        self.write([tab_separated(each) if isinstance(each, Table) else each])
+        self._last = "table" if table else "text" if each else "empty"
+
+    def _values(self, table: Table) -> None:
+        """Print a line for each value."""
         if table.title:
             super().print(table.title, style="bold")
-        heads = [_heading(column.header) for column in table.columns]
+        heads = [_heading(column.heading) for column in table.columns]
         most = max(map(len, heads), default=0)
-        for row in _rows(table):
+        for row in table.rows:
             super().print()
-            for head, cell in zip(heads, row, strict=True):
-                super().print(f"{head:<{most}}  {cell}", soft_wrap=cell.count(" ") < _PROSE)
+            for head, cell in zip(heads, map(_line, row), strict=True):
+                room = max(self.width - most - 2, _ROOM)
+                first, *rest = wrap(cell, room) if is_prose(cell) else [cell]
+                below = (" " * (most + 2) + line for line in rest)
+                self.write([f"{head:<{most}}  {first}", *below])
 
 
 def stdout() -> Results:
@@ -76,11 +78,11 @@ def stdout() -> Results:
 
 
 def tab_separated(table: Table) -> str:
-    """Return a table as tab-separated values, its title and its headings first."""
-    lines = [_line(table.title)] if table.title else []
+    """Return a table as tab-separated values: its title as a comment, its headings, its rows."""
+    lines = [f"# {_line(table.title)}"] if table.title else []
     if table.show_header:
-        lines.append("\t".join(_heading(column.header) for column in table.columns))
-    lines += ["\t".join(row) for row in _rows(table)]
+        lines.append("\t".join(_heading(column.heading) for column in table.columns))
+    lines += ["\t".join(map(_line, row)) for row in table.rows]
     return "\n".join(lines)
 
 
@@ -88,9 +90,8 @@ def bullets(console: Console, items: Iterable[str]) -> None:
     """Print sentences, each behind a dash; on a terminal they wrap beside it."""
     for item in items:
         if console.is_terminal:
-            points = Table.grid(padding=(0, 1))
-            points.add_row("-", Text(item))
-            Console.print(console, points)
+            first, *rest = wrap(item, console.width - 2)
+            console.write([f"- {first}", *(f"  {line}" for line in rest)])
         else:
             console.print(f"- {item}", soft_wrap=True)
 
@@ -103,28 +104,11 @@ def write_json(path: str, text: str) -> None:
         write_atomically(path, text)
 
 
-def _least_width(column: Column) -> int | None:
-    """Return the width at which no value of a column breaks; None for prose, which may wrap."""
-    cells = [line for cell in column._cells for line in _plain(cell).splitlines()]
-    if any(cell.count(" ") >= _PROSE for cell in cells):
-        return None
-    return max(map(cell_len, [*cells, *_plain(column.header).split()]), default=0)
-
-
-def _rows(table: Table) -> list[Sequence[str]]:
-    columns = [[_line(cell) for cell in column._cells] for column in table.columns]
-    return list(zip(*columns, strict=True))
-
-
-def _heading(cell: Any) -> str:
+def _heading(text: str) -> str:
     """Return a heading on one line. A name that goes on in the next line is whole again."""
-    return _line(_BROKEN_NAME.sub("", _plain(cell)))
+    return _line(_BROKEN_NAME.sub("", text))
 
 
-def _line(cell: Any) -> str:
-    """Return the text of a cell on one line without tabs."""
-    return " ".join(_plain(cell).split())
-
-
-def _plain(cell: Any) -> str:
-    return cell.plain if isinstance(cell, Text) else str(cell or "")
+def _line(text: str) -> str:
+    """Return a text on one line without tabs."""
+    return " ".join(text.split())

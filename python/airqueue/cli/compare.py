@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import click
-from rich.table import Table
 
 from airqueue import text
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.expect import enforce_not_worse
+from airqueue.cli.table import Table
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure import compare as comparing
 from airqueue.measure import schema

@@ -74,7 +74,7 @@ def show(context: click.Context, *, as_json: bool, watch: bool) -> None:
     elif as_json:
         click.echo(json.dumps(figures, indent=2, ensure_ascii=False))
     else:
-        stdout().print(emulate_view.tables(figures))
+        stdout().print(*emulate_view.tables(figures))
 
 
 def _watch(context: click.Context) -> None:

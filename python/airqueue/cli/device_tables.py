@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import click
-from rich.table import Table
 
 from airqueue import toml_text
 from airqueue.cli.common import stdout, write_json
+from airqueue.cli.table import Table
 from airqueue.simulate.devices import Device, devices
 
 
@@ -30,7 +30,7 @@ def show(json_path: str | None) -> None:
 
 
 def _table(device: Device, most: int) -> Table:
-    table = Table("key", "value", "with", "source", title_justify="left")
+    table = Table("key", "value", "with", "source")
     table.title = f"{device['name']}: {device['about']}"
     for key in device["keys"]:
         value = key["value"]

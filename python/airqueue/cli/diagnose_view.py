@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import TextColumn
-from rich.table import Table
 
 from airqueue import text
 from airqueue.cli.advice import show_settings
 from airqueue.cli.common import bullets, stdout
+from airqueue.cli.console import Console
 from airqueue.cli.diagnose_files import Files
 from airqueue.cli.progress import LiveLine, glimpse, time_left
+from airqueue.cli.table import Table
 from airqueue.diagnose.again import Change
 from airqueue.diagnose.queue_words import evidence, sentences
 from airqueue.diagnose.result import Diagnosis
@@ -28,13 +27,7 @@ class View(LiveLine):
     """What happens now: a live line on a terminal, elsewhere a line for each step."""
 
     def __init__(self, *, quiet: bool) -> None:
-        super().__init__(
-            TextColumn("{task.description}", markup=False),
-            TextColumn("{task.fields[trips]}", markup=False),
-            TextColumn("{task.fields[left]}", markup=False),
-            quiet=quiet,
-        )
-        self._task = self._bar.add_task("connecting", total=None, trips="", left="")
+        super().__init__(quiet=quiet)
         self._step = "measuring the queue"
 
     def on_glimpse(self, seen: Glimpse) -> None:
@@ -53,7 +46,7 @@ class View(LiveLine):
 
     def _show(self, says: str, now: str, left_s: float | None) -> None:
         if self._live:
-            self._bar.update(self._task, description=says, trips=now, left=time_left(left_s))
+            self._parts = (says, now, time_left(left_s))
         elif says != self._said:
             self._said = says
             self._console.print(says, soft_wrap=True)
@@ -113,7 +106,7 @@ def _show(found: Diagnosis, compared: Sequence[Change], document: Mapping[str, A
 
 
 def _trips(document: Mapping[str, Any]) -> Table:
-    table = Table(title="Round trips", title_justify="left")
+    table = Table(title="Round trips")
     for head in ("leg", "load", "median", "95 %", "99 %", "answered", "a minute"):
         table.add_column(head, justify="left" if head in ("leg", "load") else "right")
     for row in document["round_trips"]:

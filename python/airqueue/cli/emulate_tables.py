@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-
 from airqueue import text
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.emulate.outside import ABOUT
 from airqueue.emulate.plan import Plan
 from airqueue.emulate.results import EmulationResults

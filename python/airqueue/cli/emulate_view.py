@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Final
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live as Display
-from rich.table import Table
-from rich.text import Text
-
 from airqueue import text
+from airqueue.cli.console import Console, colours_alone
+from airqueue.cli.live import Live
+from airqueue.cli.table import Table
 from airqueue.emulate.errors import EmulationError
 from airqueue.records import LiveDict
 
@@ -25,9 +23,9 @@ _MOST_STATIONS: Final = 10
 _JOIN_S: Final = 1.0
 
 
-def tables(figures: LiveDict) -> RenderableType:
+def tables(figures: LiveDict) -> tuple[Table, Table, str]:
     """Return the figures of the last seconds as tables."""
-    return Group(_pairs(figures), _stations(figures), Text(_kept_up(figures)))
+    return _pairs(figures), _stations(figures), _kept_up(figures)
 
 
 def _pairs(figures: LiveDict) -> Table:
@@ -89,21 +87,19 @@ def _seconds(value: float | None) -> str:
     return "–" if value is None else text.seconds(value)
 
 
-def display(console: Console, figures: Callable[[], LiveDict]) -> Display:
+def display(console: Console, figures: Callable[[], LiveDict]) -> Live:
     """Return a display of figures, renewed twice a second within its ``with`` statement.
 
     Where ``figures`` raises EmulationError, the display has its sentence.
     """
 
-    def now() -> RenderableType:
+    def now() -> Sequence[str | Table]:
         try:
             return tables(figures())
         except EmulationError as error:
-            return Text(str(error))
+            return [str(error)]
 
-    return Display(
-        console=console, refresh_per_second=_PER_SECOND, get_renderable=now, transient=True
-    )
+    return Live(console, now, per_second=_PER_SECOND)
 
 
 class Screen:
@@ -114,7 +110,7 @@ class Screen:
     """
 
     def __init__(self, figures: Callable[[], LiveDict]) -> None:
-        self._console = Console(stderr=True, highlight=False, markup=False)
+        self._console = Console(stderr=True)
         self._display = display(self._console, figures)
         self._pipe, self._programs = os.pipe()
         self.streams = (self._programs if sys.stdout.isatty() else 1, self._programs)
@@ -122,7 +118,7 @@ class Screen:
         self._reader = threading.Thread(target=self._pass_on, name="airqueue-screen", daemon=True)
 
     def __enter__(self) -> Screen:
-        self._display.start()
+        self._display.__enter__()
         self._reader.start()
         return self
 
@@ -135,7 +131,7 @@ class Screen:
         os.close(self._programs)
         # What a program has started and left may have the pipe still.
         self._reader.join(_JOIN_S)
-        self._display.stop()
+        self._display.__exit__(kind, error, trace)
         if not self._reader.is_alive():
             os.close(self._pipe)
 
@@ -153,6 +149,4 @@ class Screen:
             self._print([rest])
 
     def _print(self, lines: list[bytes]) -> None:
-        for line in lines:
-            shown = Text.from_ansi(line.decode(errors="replace").rstrip("\r"))
-            self._console.print(shown, soft_wrap=True)
+        self._display.print_above([colours_alone(line.decode(errors="replace")) for line in lines])

@@ -13,10 +13,10 @@ from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
-from rich.table import Table
 
 from airqueue.cells import cells, to_notebook
 from airqueue.cli.common import stdout
+from airqueue.cli.table import Table
 from airqueue.files import copy_atomically, write_atomically
 
 FOLDER: Final = Path(str(resources.files("airqueue") / "examples"))
@@ -147,7 +147,7 @@ def _list(*, as_json: bool) -> None:
         return
     console = stdout()
     for kind, heading in _KINDS.items():
-        table = Table(title=heading, title_justify="left", box=None, show_header=False)
+        table = Table(title=heading, boxed=False, show_header=False)
         table.add_column(no_wrap=True)
         table.add_column()
         for each in known:

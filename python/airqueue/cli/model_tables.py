@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from airqueue import text
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.models import sweep
 from airqueue.models.arguments import Request, written
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
@@ -52,9 +51,9 @@ def written_of(parameter: Parameter) -> str:
 
 def show_list(console: Console, models: Sequence[Model]) -> None:
     """Print a sentence for each model."""
-    table = Table.grid(padding=(0, 2))
+    table = Table(boxed=False, show_header=False)
     table.add_column(no_wrap=True, style="bold")
-    table.add_column(overflow="fold")
+    table.add_column()
     for model in models:
         table.add_row(model.name, model.summary)
     console.print(table)
@@ -85,8 +84,8 @@ def show(
 
 def _point(console: Console, outputs: Sequence[Output], row: sweep.Row) -> None:
     table = Table("output")
-    table.add_column("value", justify="right", overflow="fold")
-    table.add_column("what it is", overflow="fold")
+    table.add_column("value", justify="right")
+    table.add_column("what it is")
     for output in outputs:
         table.add_row(output.name, _figure(row[output.name]), output.help)
     console.print(table)
@@ -104,13 +103,13 @@ def _rows(
     for block in _blocks(keys, columns, console.width if console.is_terminal else 10**6):
         table = Table()
         for column in (*keys, *block):
-            table.add_column(column.heading, justify=column.justify, overflow="fold")
+            table.add_column(column.heading, justify=column.justify)
         for cells in zip(*(column.cells for column in (*keys, *block)), strict=True):
             table.add_row(*cells)
         console.print(table)
-    helps = Table.grid(padding=(0, 2))
+    helps = Table(boxed=False, show_header=False)
     helps.add_column(no_wrap=True)
-    helps.add_column(overflow="fold")
+    helps.add_column()
     described: Mapping[str, str] = sweep.result(request, outputs, ())["columns"]
     for name, words in described.items():
         helps.add_row(name, words)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from airqueue.cli.common import bullets, stdout
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure import schema, tables
 from airqueue.measure.document import Document
@@ -82,8 +82,8 @@ def _estimates(console: Console, result: Document) -> None:
     head, rows = tables.estimates(result)
     if not rows:
         return
-    title = None if result["verdict"] == "fifo" else "With this verdict none of these is a capacity"
-    table = Table(title=title, title_justify="left")
+    title = "" if result["verdict"] == "fifo" else "With this verdict none of these is a capacity"
+    table = Table(title=title)
     for column, heading in enumerate(head):
         table.add_column(heading, justify="right" if column else "left")
     for row in rows:

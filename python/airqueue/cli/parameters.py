@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +34,37 @@ class Named(click.ParamType[tuple[str, str]]):
         if not name or not rest.strip():
             self.fail(f"{value!r} is not {self._form}, as in {self._example}", param, ctx)
         return name, rest
+
+
+class Whole(click.IntRange):
+    """A whole number between bounds."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """Parse the text; a number passes."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            self.fail(f"{value!r} is no whole number {_between(self)}", param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number between bounds."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Parse the text; a number passes."""
+        try:
+            found = float(super().convert(value, param, ctx))
+        except click.BadParameter:
+            found = math.nan
+        if math.isnan(found):
+            self.fail(f"{value!r} is no number {_between(self)}", param, ctx)
+        return found
+
+
+def _between(of: click.IntRange | click.FloatRange) -> str:
+    if of.max is None:
+        return f"from {of.min} on"
+    return f"from {of.min} to {of.max}"
 
 
 class Share(click.ParamType[float]):

@@ -6,33 +6,36 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Self
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
+from typing import Final, Self
 
 from airqueue import text
+from airqueue.cli.console import Console
+from airqueue.cli.live import Live
 from airqueue.cli.talk import talk
 from airqueue.measure.events import Event
 from airqueue.measure.prober import RunProgress
+
+_BAR: Final = 24
+"""Places of the bar of progress."""
 
 
 class LiveLine:
     """A line on a terminal that goes away at the end; nothing if ``quiet``. A context manager.
 
-    ``columns`` are those of the line; ``_live`` says whether there is a terminal.
+    ``_parts`` are the texts of the line, ``_live`` says whether there is a terminal.
     """
 
-    def __init__(self, *columns: ProgressColumn, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool) -> None:
         quiet = quiet or talk.quiet
-        self._console = Console(file=sys.stderr, quiet=quiet, highlight=False, markup=False)
+        self._console = Console(file=sys.stderr, quiet=quiet)
         self._live = self._console.is_terminal and not quiet and talk.progress
-        self._bar = Progress(*columns, console=self._console, transient=True)
+        self._parts: tuple[str, ...] = ("connecting",)
+        self._line = Live(self._console, lambda: ["  ".join(filter(None, self._parts))])
         self._said = ""
 
     def __enter__(self) -> Self:
         if self._live:
-            self._bar.start()
+            self._line.__enter__()
         return self
 
     def __exit__(
@@ -42,7 +45,7 @@ class LiveLine:
         trace: TracebackType | None,
     ) -> None:
         if self._live:
-            self._bar.stop()
+            self._line.__exit__(kind, error, trace)
 
 
 class Display(LiveLine):
@@ -52,14 +55,7 @@ class Display(LiveLine):
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        super().__init__(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[left]}", markup=False),
-            TextColumn("{task.fields[glimpse]}", markup=False),
-            quiet=quiet,
-        )
-        self._task = self._bar.add_task("connecting", total=None, left="", glimpse="")
+        super().__init__(quiet=quiet)
 
     def on_event(self, event: Event) -> None:
         """Show an event."""
@@ -70,18 +66,15 @@ class Display(LiveLine):
             self._console.print(event.message, soft_wrap=True)
 
     def _show(self, event: Event) -> None:
-        known = event.fraction is not None
         waiting = event.progress is not None and event.progress.runs_ahead > 0
         if event.progress is None or waiting or not self._said:
             # The name of the step stays during its run; a wait tells how much of it is left.
             self._said = event.message
-        self._bar.update(
-            self._task,
-            description=self._said,
-            total=1.0 if known else None,
-            completed=event.fraction if event.fraction is not None else 0.0,
-            left=time_left(event.time_left_s),
-            glimpse="" if event.progress is None or waiting else glimpse(event.progress),
+        self._parts = (
+            self._said,
+            _bar(event.fraction),
+            time_left(event.time_left_s),
+            "" if event.progress is None or waiting else glimpse(event.progress),
         )
 
 
@@ -98,6 +91,12 @@ def on_terminal() -> Iterator[Callable[[Event], None]]:
                 display.on_event(event)
 
         yield show
+
+
+def _bar(fraction: float | None) -> str:
+    """Return a bar of what is done; an empty one if nobody knows."""
+    done = round(_BAR * min(max(fraction or 0.0, 0.0), 1.0))
+    return "█" * done + "─" * (_BAR - done)
 
 
 def time_left(seconds: float | None) -> str:

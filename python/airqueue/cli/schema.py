@@ -6,10 +6,10 @@ import difflib
 import json
 
 import click
-from rich.table import Table
 
 from airqueue.cli import elsewhere, schemas
 from airqueue.cli.common import stdout
+from airqueue.cli.table import Table
 
 
 class _Name(click.ParamType[str]):
@@ -40,7 +40,7 @@ def schema(name: str | None) -> None:
     """
     known = schemas.names()
     if name is None:
-        table = Table(show_header=False, box=None, pad_edge=False)
+        table = Table("name", "of what", show_header=False, boxed=False)
         for each, of in known.items():
             table.add_row(each, of)
         stdout().print(table)

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.figures import Kind, MediumSummary, Summary
 from airqueue.files import named
 from airqueue.simulate import Results
@@ -110,7 +109,7 @@ def _limits(results: Results) -> Table:
     of_time: dict[float, list[SetLimit]] = {}
     for row in run[LIMITS]:
         of_time.setdefault(row["time_s"], []).append(row)
-    table = Table("time\ns", "limits of queues\npackets", "because", title_justify="left")
+    table = Table("time\ns", "limits of queues\npackets", "because")
     table.title = f"replication {number}"
     times = list(of_time)
     for time_s in times[: _MOST_ROWS // 2]:

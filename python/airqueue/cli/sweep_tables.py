@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rich.console import Console
-from rich.table import Table
-
 from airqueue import text
+from airqueue.cli.console import Console
+from airqueue.cli.table import Table
 from airqueue.files import named
 from airqueue.simulate.shown import figure_column
 from airqueue.sweep import Sweep, SweepError, SweepResults
@@ -96,7 +95,7 @@ def _started(paths: Sequence[str], points: Sequence[Point]) -> Table:
         numbers = all(isinstance(point.values[path], int | float) for point in points)
         heading = path.replace(".", ".\n")
         # Without enough room these columns wrap, not the numbers.
-        table.add_column(heading, justify="right" if numbers else "left", overflow="fold")
+        table.add_column(heading, justify="right" if numbers else "left")
     return table
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from airqueue.models.airtime import (
     EXCHANGE_PARAMETERS,
     ExchangeOptions,
+    checked_rate,
     exchange_s,
     mac_overhead_bytes,
 )
@@ -148,9 +149,10 @@ def _evaluate(
     overhead_bytes: float | None,
     **options: Unpack[ExchangeOptions],
 ) -> dict[str, float | list[float]]:
+    layer = layer_named(phy)
     cycle_s = tcp_cycle_s(
-        layer_named(phy),
-        rates_bps,
+        layer,
+        checked_rate(layer, "rates_bps", rates_bps),
         segment_bytes,
         segments_per_ack=segments_per_ack,
         overhead_bytes=overhead_bytes,

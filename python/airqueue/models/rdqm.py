@@ -14,7 +14,7 @@ from typing import Final, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from airqueue.models.airtime import ExchangeOptions
+from airqueue.models.airtime import ExchangeOptions, checked_rate
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
 from airqueue.models.errors import ParameterError
@@ -182,9 +182,10 @@ def _evaluate(
     parts = partition(
         buffer_frames, rtts_s, rates_bps, reports, weight=weight, floor_frames=floor_frames
     )
+    layer = layer_named(phy)
     cycle_s = tcp_cycle_s(
-        layer_named(phy),
-        rates_bps,
+        layer,
+        checked_rate(layer, "rates_bps", rates_bps),
         segment_bytes,
         segments_per_ack=segments_per_ack,
         overhead_bytes=overhead_bytes,

@@ -65,8 +65,8 @@ def _headline(sized: ApQueue[Cell], asked: Asked) -> str:
         return said
     wanted = plural(int(sized.wanted.capacity_packets), "packet")
     return (
-        f"{said} TCP alone would want {wanted}, {ap_parts.allowed(asked)}; with them it would be "
-        f"{percent(float(sized.wanted.utilisation_at_least))}."
+        f"{said} TCP alone would want {wanted}, {ap_parts.allowed(asked)}; they would keep the air "
+        f"busy at least {percent(float(sized.wanted.utilisation_at_least))} of the time."
     )
 
 
