@@ -36,7 +36,7 @@ _COMPARED: Final = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> ", "=": "", "
 def show_items(console: Console, chosen: Sequence[Chosen]) -> None:
     """List items with the number of their claims."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("item", "claims", ""):
+    for heading in ("item", "claims", "title"):
         table.add_column(heading, justify="right" if heading == "claims" else "left")
     for each in chosen:
         option = " (with --exact)" * each.item.exact
@@ -60,7 +60,7 @@ def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
             console.print()
             console.print(f"{each.chosen.name}: {each.chosen.item.title}")
         if each.records:
-            console.print(_table(each.records))
+            console.print(_table(each.records, apart=not console.is_terminal))
         if each.tried:
             console.print(_settings(each.tried))
             console.print(tried.sentence(each.tried), highlight=False, markup=False)
@@ -82,7 +82,7 @@ def show_sabotage(console: Console, done: Campaign) -> None:
         console.print(f"{name}: {_off(name)}", style="bold", highlight=False, markup=False)
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column("claim", no_wrap=True)
-        for heading in ("printed", "ours", "verdict", "without", "verdict", ""):
+        for heading in ("printed", "ours", "verdict", "without", "verdict\nwithout", "stands"):
             table.add_column(heading, overflow="fold")
         for row in rows:
             record = by_claim[row.claim]
@@ -119,13 +119,16 @@ def _numbers(values: Sequence[float]) -> str:
     return ", ".join(f"{each:.4g}" for each in values)
 
 
-def _table(records: Sequence[Record]) -> Table:
+def _table(records: Sequence[Record], *, apart: bool) -> Table:
+    """Return a row for each claim. Why one is missed stands beneath it, or ``apart`` in a column."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("claim", overflow="fold")
     table.add_column("printed", justify="right")
     table.add_column("ours", justify="right")
     table.add_column("unit")
     table.add_column("verdict")
+    if apart:
+        table.add_column("why missed")
     for record in records:
         table.add_row(
             record.claim.quantity,
@@ -133,9 +136,10 @@ def _table(records: Sequence[Record]) -> Table:
             ours(record),
             record.claim.unit,
             record.counted_as,
+            *((f"{record.reason} {record.why}." if record.missed else "",) if apart else ()),
             style=_STYLES[record.verdict],
         )
-        if record.missed:
+        if record.missed and not apart:
             table.add_row(f"  {record.reason} Why missed: {record.why}.", style="dim")
     return table
 

@@ -30,28 +30,47 @@ _BROKEN_NAME: Final = re.compile(r"(?<=[_.])\n")
 
 
 class Results(Console):
-    """Results on stdout: without markup, since they contain names from outside.
+    """Results: without markup, since they contain names from outside.
 
     On a terminal a table stands in its lines, and a table that is too wide has a line for each value,
-    so that no value breaks. Elsewhere tables are tab-separated values, with one line for each row.
+    so that no value breaks. Elsewhere tables are tab-separated values: a line of headings, then one
+    line for each row, and an empty line before the next table. Texts beside tables are comments
+    there, so that programs find nothing but tables. ``comments`` is false where texts are not
+    beside tables, as on stderr.
     """
 
-    def __init__(self, *, stderr: bool = False) -> None:
+    def __init__(self, *, stderr: bool = False, comments: bool = True) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False)
+        self._comments = comments and not stderr
+        self._in_table = False
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print texts and tables."""
         for each in objects or ("",):
             if isinstance(each, Group):
                 self.print(*each.renderables, **options)
-            elif isinstance(each, Table) and not self.is_terminal:
-                # Rich would make spaces of tabs.
-                self.file.write(tab_separated(each) + "\n")
-            elif not isinstance(each, Table):
-                # Only a terminal has a width.
-                super().print(each, **{"soft_wrap": not self.is_terminal, **options})
-            else:
+            elif not self.is_terminal and isinstance(each, Table):
+                self._write_table(each)
+            elif not self.is_terminal:
+                self._write(each, **options)
+            elif isinstance(each, Table):
                 self._show(each)
+            else:
+                super().print(each, **options)
+
+    def _write_table(self, table: Table) -> None:
+        """Write a table where there is no terminal: Rich would make spaces of tabs."""
+        if self._in_table:
+            self.file.write("\n")
+        self.file.write(tab_separated(table) + "\n")
+        self._in_table = True
+
+    def _write(self, text: Any, **options: Any) -> None:
+        """Write a text where there is no terminal, and so no width."""
+        plain = _plain(text)
+        self._in_table = self._in_table and "" not in plain.split("\n")
+        shown = commented(plain) if self._comments else text
+        super().print(shown, **{**options, "soft_wrap": True})
 
     def _show(self, table: Table) -> None:
         for column in table.columns:
@@ -70,18 +89,27 @@ class Results(Console):
                 super().print(f"{head:<{most}}  {cell}", soft_wrap=cell.count(" ") < _PROSE)
 
 
-def stdout() -> Results:
-    """Return the console for results."""
-    return Results()
+def stdout(*, comments: bool = True) -> Results:
+    """Return the console for results; ``comments`` as of `Results`."""
+    return Results(comments=comments)
 
 
 def tab_separated(table: Table) -> str:
-    """Return a table as tab-separated values, its title and its headings first."""
-    lines = [_line(table.title)] if table.title else []
-    if table.show_header:
-        lines.append("\t".join(_heading(column.header) for column in table.columns))
+    """Return a table as tab-separated values: its title as a comment, its headings, its rows.
+
+    The headings are there for a list, too, which shows none on a terminal.
+    """
+    lines = [commented(_line(table.title))] if table.title else []
+    lines.append("\t".join(_heading(column.header) for column in table.columns))
     lines += ["\t".join(row) for row in _rows(table)]
     return "\n".join(lines)
+
+
+def commented(text: str) -> str:
+    """Return a text whose lines are comments; empty lines and comments stay."""
+    return "\n".join(
+        line if not line or line.startswith("# ") else f"# {line}" for line in text.split("\n")
+    )
 
 
 def bullets(console: Console, items: Iterable[str]) -> None:
@@ -92,7 +120,7 @@ def bullets(console: Console, items: Iterable[str]) -> None:
             points.add_row("-", Text(item))
             Console.print(console, points)
         else:
-            console.print(f"- {item}", soft_wrap=True)
+            console.print(f"- {item}")
 
 
 def write_json(path: str, text: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import click
 from rich.table import Table
 
 from airqueue import toml_text
@@ -26,7 +25,7 @@ def show(json_path: str | None) -> None:
         console.print()
         console.print(_table(device, most))
     page = "docs/explanation/devices.md"
-    click.echo(f"\nKeys that the station has itself stay; {page} says which others do.")
+    console.print(f"\nKeys that the station has itself stay; {page} says which others do.")
 
 
 def _table(device: Device, most: int) -> Table:

@@ -259,8 +259,10 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
 def _list() -> None:
     from airqueue.emulate import catalogue  # noqa: PLC0415 - loads numpy, which starts threads
 
+    table = Table("network", "about", show_header=False, box=None, pad_edge=False)
     for name in catalogue.names():
-        click.echo(f"{name:20} {catalogue.about(name)}")
+        table.add_row(name, catalogue.about(name))
+    stdout().print(table)
 
 
 def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork], Outcome]) -> int:

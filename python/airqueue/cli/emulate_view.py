@@ -31,7 +31,7 @@ def tables(figures: LiveDict) -> RenderableType:
 
 
 def _pairs(figures: LiveDict) -> Table:
-    table = Table("")
+    table = Table("pair")
     for heading in ("rate", "delay\np50", "delay\np95", "dropped", "lost"):
         table.add_column(heading, justify="right")
     for name, pair in figures["pairs"].items():
@@ -48,7 +48,7 @@ def _pairs(figures: LiveDict) -> Table:
 
 
 def _stations(figures: LiveDict) -> Table:
-    table = Table("")
+    table = Table("station")
     for heading in ("air time", "waiting\npackets", "dropped"):
         table.add_column(heading, justify="right")
     stations, queues = figures["stations"], figures["queues"]

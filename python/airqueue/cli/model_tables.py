@@ -53,8 +53,8 @@ def written_of(parameter: Parameter) -> str:
 def show_list(console: Console, models: Sequence[Model]) -> None:
     """Print a sentence for each model."""
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column(overflow="fold")
+    table.add_column("model", no_wrap=True, style="bold")
+    table.add_column("about", overflow="fold")
     for model in models:
         table.add_row(model.name, model.summary)
     console.print(table)
@@ -109,8 +109,8 @@ def _rows(
             table.add_row(*cells)
         console.print(table)
     helps = Table.grid(padding=(0, 2))
-    helps.add_column(no_wrap=True)
-    helps.add_column(overflow="fold")
+    helps.add_column("column", no_wrap=True)
+    helps.add_column("what it is", overflow="fold")
     described: Mapping[str, str] = sweep.result(request, outputs, ())["columns"]
     for name, words in described.items():
         helps.add_row(name, words)

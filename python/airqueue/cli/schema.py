@@ -40,7 +40,7 @@ def schema(name: str | None) -> None:
     """
     known = schemas.names()
     if name is None:
-        table = Table(show_header=False, box=None, pad_edge=False)
+        table = Table("schema", "of what", show_header=False, box=None, pad_edge=False)
         for each, of in known.items():
             table.add_row(each, of)
         stdout().print(table)
