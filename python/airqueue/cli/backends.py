@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from airqueue.cli.parameters import Whole
 from airqueue.runs import Cluster, Local
 from airqueue.runs.backend import Backend
 
@@ -13,7 +14,7 @@ _MOST_WORKERS: Final = 10_000
 
 workers_option = click.option(
     "--workers",
-    type=click.IntRange(1, _MOST_WORKERS),
+    type=Whole(1, _MOST_WORKERS),
     help="Runs at the same time; without it as many as there are cores.",
 )
 cluster_option = click.option(

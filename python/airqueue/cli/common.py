@@ -100,8 +100,10 @@ def tab_separated(table: Table) -> str:
     The headings are there for a list, too, which shows none on a terminal.
     """
     lines = [commented(_line(table.title))] if table.title else []
-    lines.append("\t".join(_heading(column.header) for column in table.columns))
-    lines += ["\t".join(row) for row in _rows(table)]
+    rows = [[_heading(column.header) for column in table.columns], *_rows(table)]
+    joined = ("\t".join(row) for row in rows)
+    # A name may begin as a comment does.
+    lines += [f" {line}" if line.startswith("#") else line for line in joined]
     return "\n".join(lines)
 
 

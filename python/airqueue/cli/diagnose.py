@@ -22,7 +22,7 @@ from airqueue.cli.diagnose_queue import (
 from airqueue.cli.diagnose_switch import Switching, measure_in_turn, switch_options
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
-from airqueue.cli.parameters import DURATION, RATE, key_option, max_wait_option, read_key
+from airqueue.cli.parameters import DURATION, RATE, Whole, key_option, max_wait_option, read_key
 from airqueue.cli.plans import plan_option
 from airqueue.cli.size_options import device_option
 from airqueue.diagnose.advice import Asking
@@ -46,7 +46,7 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
 
 @click.command(short_help="Say why it lags, where, and what to set.")
 @click.argument("host", required=False)
-@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--port", default=DEFAULT_PORT, show_default=True, type=Whole(1, 65535))
 @click.option(
     "--wire",
     metavar="HOST",
@@ -78,7 +78,7 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
 @click.option("--upload", metavar="URL", help="Load by sending data there (HTTP POST).")
 @click.option(
     "--max-bytes",
-    type=click.IntRange(1),
+    type=Whole(1),
     default=MOST_BYTES,
     show_default=True,
     help="Of all transfers of the web in a direction.",

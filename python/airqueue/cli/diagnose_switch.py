@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from airqueue.cli.diagnose_view import View
-from airqueue.cli.parameters import DURATION
+from airqueue.cli.parameters import DURATION, Whole
 from airqueue.cli.talk import note
 from airqueue.diagnose.alternate import (
     FEWEST_PAIRS,
@@ -42,7 +42,7 @@ def switch_options(command: Command) -> Command:
             ),
             click.option(
                 "--pairs",
-                type=click.IntRange(FEWEST_PAIRS, MOST_PAIRS),
+                type=Whole(FEWEST_PAIRS, MOST_PAIRS),
                 help=f"Of --switch; a pair is two diagnoses.  [default: {PAIRS}]",
             ),
             click.option(

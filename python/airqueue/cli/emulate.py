@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.table import Table
 
 from airqueue.cli import emulate_live
-from airqueue.cli.common import Results, json_option, report_option
+from airqueue.cli.common import Results, json_option, report_option, stdout
 from airqueue.cli.errors import sentence
-from airqueue.cli.parameters import DURATION, Named
+from airqueue.cli.parameters import DURATION, Named, Whole
 from airqueue.cli.trace import trace_option, write_trace
 from airqueue.files import check_writable, write_atomically
 from airqueue.linux import pid_namespace, privileges
@@ -173,7 +174,7 @@ class _Asked:
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, _MOST_SEED),
+    type=Whole(0, _MOST_SEED),
     default=1,
     show_default=True,
     help="Random draws of the network. Real time is not repeatable.",
@@ -199,7 +200,7 @@ class _Asked:
 )
 @click.option(
     "--twins",
-    type=click.IntRange(3, 1000),
+    type=Whole(3, 1000),
     metavar="N",
     help="Do the run again exactly, with N seeds, and show its figures beside theirs.",
 )

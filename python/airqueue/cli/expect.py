@@ -10,7 +10,7 @@ import click
 
 from airqueue import text
 from airqueue.cli.errors import UNDECIDED, UNMET
-from airqueue.cli.parameters import DURATION
+from airqueue.cli.parameters import DURATION, Number
 from airqueue.measure.compare import Change, Comparison
 from airqueue.measure.document import Document
 from airqueue.measure.result import Verdict
@@ -90,13 +90,13 @@ def expect_options(command: Command) -> Command:
     for option in (
         click.option(
             "--max-capacity",
-            type=click.FloatRange(min=0),
+            type=Number(min=0),
             metavar="N",
             help="Fail if it holds more.",
         ),
         click.option(
             "--min-capacity",
-            type=click.FloatRange(min=0),
+            type=Number(min=0),
             metavar="N",
             help="Fail if it holds fewer, in its own unit.",
         ),

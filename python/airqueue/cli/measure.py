@@ -17,7 +17,15 @@ from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.expect import expect_options, expectation
 from airqueue.cli.output import Outputs
-from airqueue.cli.parameters import DURATION, RATE, SIZES, key_option, max_wait_option, read_key
+from airqueue.cli.parameters import (
+    DURATION,
+    RATE,
+    SIZES,
+    Whole,
+    key_option,
+    max_wait_option,
+    read_key,
+)
 from airqueue.cli.progress import Display
 from airqueue.cli.stations import check_options, measure_stations
 from airqueue.cli.together import Asked
@@ -80,7 +88,7 @@ class Job:
 
 @click.command(short_help="Measure the queue between here and a server.")
 @click.argument("host")
-@click.option("--port", default=5860, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--port", default=5860, show_default=True, type=Whole(1, 65535))
 @click.option(
     "--with",
     "with_stations",

@@ -8,7 +8,7 @@ import time
 import click
 
 from airqueue._native import Server
-from airqueue.cli.parameters import DURATION, RATE, read_key
+from airqueue.cli.parameters import DURATION, RATE, Whole, read_key
 from airqueue.cli.talk import note
 
 POLL_S = 0.2
@@ -17,7 +17,7 @@ POLL_S = 0.2
 
 @click.command(short_help="Be the other end of measurements.")
 @click.option("--bind", metavar="ADDRESS", help="Listen on this address only (default: all).")
-@click.option("--port", default=5860, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--port", default=5860, show_default=True, type=Whole(0, 65535))
 @click.option(
     "--no-tcp",
     is_flag=True,
@@ -51,10 +51,8 @@ POLL_S = 0.2
     show_default=True,
     help="Longest single run.",
 )
-@click.option("--max-sessions", type=click.IntRange(1, 1000), default=16, show_default=True)
-@click.option(
-    "--max-sessions-per-address", type=click.IntRange(1, 1000), default=4, show_default=True
-)
+@click.option("--max-sessions", type=Whole(1, 1000), default=16, show_default=True)
+@click.option("--max-sessions-per-address", type=Whole(1, 1000), default=4, show_default=True)
 def server(
     *,
     bind: str | None,

@@ -14,7 +14,7 @@ from airqueue import text
 from airqueue.cli import device_tables, simulate_tables
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
-from airqueue.cli.parameters import DURATION
+from airqueue.cli.parameters import DURATION, Whole
 from airqueue.cli.progress import on_terminal
 from airqueue.cli.trace import trace_option, write_trace
 from airqueue.files import check_writable, named, write_atomically
@@ -70,14 +70,14 @@ class _Change(click.ParamType[tuple[str, Any]]):
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, MOST_SEED),
+    type=Whole(0, MOST_SEED),
     default=1,
     show_default=True,
     help="Random draws; the same seed gives the same figures.",
 )
 @click.option(
     "--replications",
-    type=click.IntRange(1, MOST_REPLICATIONS),
+    type=Whole(1, MOST_REPLICATIONS),
     default=5,
     show_default=True,
     help="Independent runs; the intervals come from them.",
@@ -92,7 +92,7 @@ class _Change(click.ParamType[tuple[str, Any]]):
 )
 @click.option(
     "--workers",
-    type=click.IntRange(1, MOST_REPLICATIONS),
+    type=Whole(1, MOST_REPLICATIONS),
     help="Replications at the same time; without it as many as there are cores.",
 )
 @click.option(
@@ -150,7 +150,7 @@ class _Change(click.ParamType[tuple[str, Any]]):
 )
 @click.option(
     "--pcap-bytes",
-    type=click.IntRange(LEAST_BYTES, WHOLE_BYTES),
+    type=Whole(LEAST_BYTES, WHOLE_BYTES),
     default=HEADERS_BYTES,
     show_default=True,
     help="Keep so many bytes of each captured frame, its radiotap header of 22 included.",

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from airqueue.cli.common import json_option
-from airqueue.cli.parameters import DURATION, RATE
+from airqueue.cli.parameters import DURATION, RATE, Whole
 from airqueue.cli.plans import PlanFile, node_option, plan_option, sets_option
 from airqueue.cli.size_mesh_file import mesh_file
 from airqueue.cli.size_options import (
@@ -72,7 +72,7 @@ def size() -> None:
 )
 @click.option(
     "--flows",
-    type=click.IntRange(1, 10**6),
+    type=Whole(1, 10**6),
     default=1,
     show_default=True,
     help="Long TCP downloads at the same time.",
@@ -217,7 +217,7 @@ def _refuse_mixture(
 @click.option(
     "--ring",
     "ring_packets",
-    type=click.IntRange(0, 4096),
+    type=Whole(0, 4096),
     default=RING_PACKETS,
     show_default=True,
     help="Packets in the driver's ring of each node.",
@@ -298,13 +298,13 @@ def mesh(
 @size.command()
 @click.option(
     "--uploads",
-    type=click.IntRange(0, MAX_FLOWS),
+    type=Whole(0, MAX_FLOWS),
     required=True,
     help="Stations with a long TCP upload.",
 )
 @click.option(
     "--downloads",
-    type=click.IntRange(0, MAX_FLOWS),
+    type=Whole(0, MAX_FLOWS),
     required=True,
     help="Stations with a long TCP download.",
 )
@@ -324,7 +324,7 @@ def mesh(
 )
 @click.option(
     "--ack-bytes",
-    type=click.IntRange(40, 200),
+    type=Whole(40, 200),
     default=ACK_BYTES,
     show_default=True,
     metavar="BYTES",

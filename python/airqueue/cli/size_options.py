@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from airqueue.cli.advice import emit
+from airqueue.cli.parameters import Whole
 from airqueue.cli.plans import PlanFile
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.sizing.advice import Advice, wanted
@@ -40,7 +41,7 @@ phy_option = click.option(
 packet_option = click.option(
     "--packet",
     "packet_bytes",
-    type=click.IntRange(68, MAX_PACKET_BYTES),
+    type=Whole(68, MAX_PACKET_BYTES),
     default=PACKET_BYTES,
     show_default=True,
     metavar="BYTES",

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import click
 
 from airqueue.cli.common import json_option
+from airqueue.cli.parameters import Whole
 from airqueue.cli.plans import PlanFile, plan_option
 from airqueue.cli.size_options import (
     device_option,
@@ -74,7 +75,7 @@ class _Flow(click.ParamType[Receiver]):
 @click.option(
     "--buffer",
     "buffer_packets",
-    type=click.IntRange(1, MAX_BUFFER),
+    type=Whole(1, MAX_BUFFER),
     required=True,
     metavar="PACKETS",
     help="Of the base station, for all flows.",

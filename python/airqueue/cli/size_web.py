@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from airqueue.cli.common import json_option
-from airqueue.cli.parameters import DURATION, RATE, SIZE
+from airqueue.cli.parameters import DURATION, RATE, SIZE, Number, Whole
 from airqueue.cli.plans import PlanFile, plan_option, sets_option
 from airqueue.cli.size_options import (
     device_option,
@@ -22,9 +22,7 @@ from airqueue.sizing.web_advice import web_advice
 
 
 @click.command()
-@click.option(
-    "--users", type=click.IntRange(1, MAX_USERS), required=True, help="People who browse."
-)
+@click.option("--users", type=Whole(1, MAX_USERS), required=True, help="People who browse.")
 @click.option(
     "--page",
     "page_bytes",
@@ -60,7 +58,7 @@ from airqueue.sizing.web_advice import web_advice
 )
 @click.option(
     "--round-trips",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     default=ROUND_TRIPS,
     show_default=True,
     metavar="NUMBER",

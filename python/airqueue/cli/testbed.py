@@ -15,7 +15,7 @@ from airqueue.cli.common import json_option, report_option, stdout
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.measure import Job, carry_out, kept
 from airqueue.cli.output import Outputs
-from airqueue.cli.parameters import DURATION, RATE, SIZES, Share
+from airqueue.cli.parameters import DURATION, RATE, SIZES, Share, Whole
 from airqueue.cli.progress import Display
 from airqueue.cli.signals import signals_end
 from airqueue.files import check_writable
@@ -242,7 +242,7 @@ def show(config: HostApConfig) -> None:
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, 2**63 - 1),
+    type=Whole(0, 2**63 - 1),
     metavar="N",
     help="Random numbers of --kernel uml; default 1.",
 )
