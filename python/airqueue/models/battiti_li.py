@@ -118,6 +118,7 @@ _KEYS: Final = {
     "aifs_slots[1]": "aifs_slots",
     "cw_min[0]": "cw_min_high",
     "cw_min[1]": "cw_min_low",
+    "cw_min": "cw_min_high or cw_min_low",
 }
 """The command's parameters, by those of the functions above."""
 

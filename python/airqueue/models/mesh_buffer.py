@@ -136,6 +136,8 @@ def _evaluate(
     if rates_bps is None:
         count = int(numbers("hops", hops, at_least=1, at_most=1000, whole=True))
         rates_bps = [chosen.rate_bps] * count
+    if not rates_bps:
+        raise ParameterError("rates_bps", "rates_bps is empty; give one rate per hop, or hops")
     with called({"rate_bps": "rates_bps"}):
         exchanges = mesh_exchange(chosen, rates_bps, segment_bytes, rts=rts == "yes").round_trip_s
         counted_bytes = segment_bytes if packet_bytes is None else packet_bytes
