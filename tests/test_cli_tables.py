@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 
 import pytest
 
-from airqueue.cli import common, main, talk
+from airqueue.cli import common, main, sweep_tables, talk
 from airqueue.cli.console import Console, colours_alone
 from airqueue.cli.live import Live
 from airqueue.cli.table import Table
+from tests.listings import ROOT
 from tests.simulate.test_devices import CELL
 
 VALUES = ["5.10 ± 0.25", "10,240", "sta1.be", "1.50 × 10⁻⁵ s"]
@@ -46,7 +48,7 @@ def test_elsewhere_a_row_is_a_line_of_tab_separated_values(capsys):
         "wrap\n"
         f"–\t{VALUES[3]}\t0\t\n"
     )
-    assert capsys.readouterr().out == f"before\n\n{held}\n{held}\nafter\n"
+    assert capsys.readouterr().out == f"# before\n{held}\n{held}# after\n"
 
 
 @pytest.mark.parametrize("width", [200, 80, 60, 50, 30, 16])
@@ -61,7 +63,99 @@ def test_no_value_breaks_at_any_width(monkeypatch, width):
 def test_lists_of_sentences_keep_their_dashes(capsys):
     console = common.stdout()
     common.bullets(console, ["one [b]", "two"])
-    assert capsys.readouterr().out == "- one [b]\n- two\n"
+    assert capsys.readouterr().out == "# - one [b]\n# - two\n"
+    common.bullets(common.stdout(comments=False), ["one [b]"])
+    assert capsys.readouterr().out == "- one [b]\n"
+
+
+def tables_of(text: str) -> list[list[list[str]]]:
+    """Return the tables of an output as docs/commands.md says how to read them."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    blocks = "\n".join(lines).split("\n\n")
+    return [
+        [line.split("\t") for line in block.strip("\n").split("\n")]
+        for block in blocks
+        if block.strip("\n")
+    ]
+
+
+def test_tables_stand_apart_and_a_name_is_no_comment(capsys):
+    one = Table("a", "b", title="#1")
+    one.add_row("# name", "#")
+    console = common.stdout()
+    console.print(one)
+    console.print(one)
+    console.print("a note\n\nand another")
+    console.print()
+    console.print(one)
+    shown = "# #1\na\tb\n # name\t#\n"
+    printed = capsys.readouterr().out
+    assert printed == f"{shown}\n{shown}# a note\n\n# and another\n\n{shown}"
+    assert tables_of(printed) == [[["a", "b"], [" # name", "#"]]] * 3
+
+
+def test_on_stderr_sentences_stay_sentences(capsys):
+    common.Results(stderr=True).print("a sentence")
+    assert capsys.readouterr().err == "a sentence\n"
+
+
+EXAMPLES = "python/airqueue/examples"
+COMMANDS = {
+    f"simulate {EXAMPLES}/simulate/saturated-cell.toml --set duration='200 ms' --replications 2": 5,
+    f"sweep {EXAMPLES}/sweep/buffer-size.toml --list": 1,
+    "simulate --devices": 4,
+    "model": 1,
+    "model bianchi n=10": 1,
+    "model bianchi n=5,10": 2,
+    "examples": 5,
+    "schema": 1,
+    "emulate --list": 1,
+    "reproduce --list": 1,
+}
+"""Commands, and how many tables each prints at least."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_prints_nothing_but_tables_and_comments(runner, monkeypatch, command):
+    monkeypatch.chdir(ROOT)
+    done = runner.invoke(main, shlex.split(command))
+    assert done.exit_code == 0, done.output
+    found = tables_of(done.stdout)
+    assert len(found) >= COMMANDS[command]
+    for heads, *rows in found:
+        assert rows
+        # A sentence that is no comment would be a table of one column.
+        assert len(heads) > 1 and all(heads) and len(set(heads)) == len(heads), heads
+        assert {len(row) for row in rows} == {len(heads)}, heads
+
+
+def test_advice_has_its_tables_before_the_lines_to_paste(runner):
+    done = runner.invoke(main, shlex.split("size ap --rate 54mbit --rtt 100ms --flows 20"))
+    found, rules, *pasted = tables_of(done.stdout)
+    assert found[0] == ["what", "value", "why"]
+    assert rules[0] == ["rule", "packets", "bytes", "full delay", "in use, at least"]
+    assert "\n# Rules of thumb\nrule\t" in done.stdout
+    assert pasted and all(len(row) == 1 for block in pasted for row in block)
+
+
+def test_a_long_value_of_a_sweep_is_whole_elsewhere(monkeypatch):
+    for terminal, longest in ((False, None), (True, 40)):
+        monkeypatch.setattr(common.Results, "is_terminal", terminal)
+        limit = sweep_tables._longest(common.stdout())
+        assert limit == longest
+        written = sweep_tables._written("x" * 60, limit)
+        assert len(written) == (longest or 60)
+
+
+def test_a_range_of_an_option_is_said_in_words(runner):
+    for text in ("x", "0", "1.5", "100001"):
+        done = runner.invoke(main, ["simulate", "cell.toml", "--replications", text])
+        assert done.exit_code == 2
+        assert "expected a whole number from 1 to 100000.\n" in done.stderr
+    for text in ("x", "-1", "nan", "inf"):
+        done = runner.invoke(main, ["measure", "h", "--min-capacity", text])
+        assert done.exit_code == 2
+        assert "expected a number of 0 or more.\n" in done.stderr
 
 
 @pytest.fixture

@@ -38,7 +38,8 @@ def test_a_title_states_the_version_of_the_field(name):
 
 def test_the_list_names_all_and_an_unknown_name_gets_a_hint(runner):
     listed = runner.invoke(main, ["schema"]).stdout
-    assert [line.split()[0] for line in listed.splitlines()] == list(schemas.names())
+    heads, *rows = [line.split("\t")[0] for line in listed.splitlines()]
+    assert (heads, rows) == ("schema", list(schemas.names()))
     done = runner.invoke(main, ["schema", "measurment"])
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == "Error: There is no schema 'measurment'; did you mean measurement?\n"

@@ -32,7 +32,13 @@ OF_NUMBERS = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
     [
         (
             ["--help"],
-            ("airqueue.models", "airqueue.report", "importlib.metadata", "airqueue.cli.console", *OF_NUMBERS),
+            (
+                "airqueue.models",
+                "airqueue.report",
+                "importlib.metadata",
+                "airqueue.cli.console",
+                *OF_NUMBERS,
+            ),
         ),
         (["--version"], ("importlib.metadata", "airqueue.cli.console", *OF_NUMBERS)),
         (["simulate", "cell.toml"], ("importlib.metadata", *OF_NUMBERS)),

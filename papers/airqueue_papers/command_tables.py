@@ -35,7 +35,7 @@ _COMPARED: Final = {"<=": "≤ ", ">=": "≥ ", "<": "< ", ">": "> ", "=": "", "
 def show_items(console: Console, chosen: Sequence[Chosen]) -> None:
     """List items with the number of their claims."""
     table = Table(boxed=False)
-    for heading in ("item", "claims", ""):
+    for heading in ("item", "claims", "title"):
         table.add_column(heading, justify="right" if heading == "claims" else "left")
     for each in chosen:
         option = " (with --exact)" * each.item.exact
@@ -59,7 +59,7 @@ def show(console: Console, reproduced: Sequence[Reproduced]) -> None:
             console.print()
             console.print(f"{each.chosen.name}: {each.chosen.item.title}")
         if each.records:
-            console.print(_table(each.records))
+            console.print(_table(each.records, apart=not console.is_terminal))
         if each.tried:
             console.print(_settings(each.tried))
             console.print(tried.sentence(each.tried))
@@ -81,7 +81,7 @@ def show_sabotage(console: Console, done: Campaign) -> None:
         console.print(f"{name}: {_off(name)}", style="bold")
         table = Table(boxed=False)
         table.add_column("claim", no_wrap=True)
-        for heading in ("printed", "ours", "verdict", "without", "verdict", ""):
+        for heading in ("printed", "ours", "verdict", "without", "verdict\nwithout", "stands"):
             table.add_column(heading)
         for row in rows:
             record = by_claim[row.claim]
@@ -118,13 +118,16 @@ def _numbers(values: Sequence[float]) -> str:
     return ", ".join(f"{each:.4g}" for each in values)
 
 
-def _table(records: Sequence[Record]) -> Table:
+def _table(records: Sequence[Record], *, apart: bool) -> Table:
+    """Return a row for each claim. Why one is missed stands beneath it, or ``apart`` in a column."""
     table = Table(boxed=False)
     table.add_column("claim")
     table.add_column("printed", justify="right")
     table.add_column("ours", justify="right")
     table.add_column("unit")
     table.add_column("verdict")
+    if apart:
+        table.add_column("why missed")
     for record in records:
         table.add_row(
             record.claim.quantity,
@@ -132,9 +135,10 @@ def _table(records: Sequence[Record]) -> Table:
             ours(record),
             record.claim.unit,
             record.counted_as,
+            *((f"{record.reason} {record.why}." if record.missed else "",) if apart else ()),
             style=_STYLES[record.verdict],
         )
-        if record.missed:
+        if record.missed and not apart:
             table.add_row(f"  {record.reason} Why missed: {record.why}.", style="dim")
     return table
 

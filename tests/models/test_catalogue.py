@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import resource
 import shlex
 import signal
@@ -19,7 +20,7 @@ from airqueue.cli import main
 from airqueue.models import sweep
 from airqueue.models.arguments import read, written
 from airqueue.models.catalogue import MODULES, Kind, Model, Parameter, find
-from airqueue.models.errors import ModelError
+from airqueue.models.errors import ModelError, ParameterError
 
 PATIENCE_S = 10
 MEMORY_BYTES = 4 << 30
@@ -184,6 +185,26 @@ def test_hostile_values_get_an_answer_or_an_error(name: str) -> None:
                 values = [(), (hostile,), (1.0, hostile)]
             for value in values:
                 _answered(model, start, {parameter.name: value})
+
+
+@EVERY_MODEL
+def test_an_error_names_what_the_user_wrote(name: str) -> None:
+    model = find(name)
+    start, known = defaults(model), {parameter.name for parameter in model.parameters}
+    for parameter in model.parameters:
+        if parameter.kind in (Kind.CHOICE, Kind.TEXT):
+            continue
+        for hostile in (*HOSTILE, 7e6):
+            scalar = parameter.kind in SCALARS
+            for value in [hostile] if scalar else [(), (hostile,), (1.0, hostile), (hostile,) * 3]:
+                try:
+                    model.evaluate(**{**start, parameter.name: value})
+                except ParameterError as error:
+                    assert error.parameter in known, error
+                    keys = set(re.findall(r"[a-z]+(?:_[a-z]+)+", str(error)))
+                    assert keys <= known, error
+                except ModelError:
+                    continue
 
 
 @EVERY_MODEL

@@ -151,7 +151,7 @@ def test_every_error_is_a_sentence_with_file_and_key(invoke, text, says):
     [
         (["--show", "medium"], "medium: no figure; expected"),
         (["--workers", "2", "--cluster", "tcp://127.0.0.1:9"], "a cluster has its own"),
-        (["--workers", "0"], "'0' is no whole number from 1 to "),
+        (["--workers", "0"], "found '0', expected a whole number from 1 to"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(invoke, arguments, says):

@@ -30,15 +30,16 @@ class Results(Console):
     """Results on stdout, or on stderr where stdout is a program's.
 
     On a terminal a table stands in its lines, and a table that is too wide has a line for each value,
-    so that no value breaks. Elsewhere tables are tab-separated values: a line of headings and a line
-    for each row, behind a comment with the title if there is one. An empty line is before a table
-    and between the table and what follows.
+    so that no value breaks. Elsewhere tables are tab-separated values: a line of headings, then one
+    line for each row, and an empty line before the next table. Texts beside tables are comments
+    there, so that programs find nothing but tables. ``comments`` is false where texts are not
+    beside tables, as on stderr.
     """
 
-    def __init__(self, *, stderr: bool = False) -> None:
+    def __init__(self, *, stderr: bool = False, comments: bool = True) -> None:
         super().__init__(stderr=stderr)
-        self._last = ""
-        """What was printed last elsewhere than on a terminal: text, a table or an empty line."""
+        self._comments = comments and not stderr
+        self._in_table = False
 
     def print(self, *objects: str | Table, style: str = "", soft_wrap: bool = False) -> None:
         """Print texts and tables; only a terminal has a width at which texts wrap."""
@@ -51,11 +52,13 @@ class Results(Console):
                 self._values(each)
 
     def _plain(self, each: str | Table) -> None:
-        table = isinstance(each, Table)
-        if (table and self._last == "text") or (self._last == "table" and each != ""):
-            self.write([""])
-        self.write([tab_separated(each) if isinstance(each, Table) else each])
-        self._last = "table" if table else "text" if each else "empty"
+        """Print a text or a table where there is no terminal, and so no width."""
+        if isinstance(each, Table):
+            self.write([*[""] * self._in_table, tab_separated(each)])
+            self._in_table = True
+            return
+        self._in_table = self._in_table and "" not in each.split("\n")
+        self.write([commented(each) if self._comments else each])
 
     def _values(self, table: Table) -> None:
         """Print a line for each value."""
@@ -72,18 +75,29 @@ class Results(Console):
                 self.write([f"{head:<{most}}  {first}", *below])
 
 
-def stdout() -> Results:
-    """Return the console for results."""
-    return Results()
+def stdout(*, comments: bool = True) -> Results:
+    """Return the console for results; ``comments`` as of `Results`."""
+    return Results(comments=comments)
 
 
 def tab_separated(table: Table) -> str:
-    """Return a table as tab-separated values: its title as a comment, its headings, its rows."""
-    lines = [f"# {_line(table.title)}"] if table.title else []
-    if table.show_header:
-        lines.append("\t".join(_heading(column.heading) for column in table.columns))
-    lines += ["\t".join(map(_line, row)) for row in table.rows]
+    """Return a table as tab-separated values: its title as a comment, its headings, its rows.
+
+    The headings are there for a list, too, which shows none on a terminal.
+    """
+    lines = [commented(_line(table.title))] if table.title else []
+    rows = [[_heading(column.heading) for column in table.columns], *table.rows]
+    joined = ("\t".join(map(_line, row)) for row in rows)
+    # A name may begin as a comment does.
+    lines += [f" {line}" if line.startswith("#") else line for line in joined]
     return "\n".join(lines)
+
+
+def commented(text: str) -> str:
+    """Return a text whose lines are comments; empty lines and comments stay."""
+    return "\n".join(
+        line if not line or line.startswith("# ") else f"# {line}" for line in text.split("\n")
+    )
 
 
 def bullets(console: Console, items: Iterable[str]) -> None:
@@ -93,7 +107,7 @@ def bullets(console: Console, items: Iterable[str]) -> None:
             first, *rest = wrap(item, console.width - 2)
             console.write([f"- {first}", *(f"  {line}" for line in rest)])
         else:
-            console.print(f"- {item}", soft_wrap=True)
+            console.print(f"- {item}")
 
 
 def write_json(path: str, text: str) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import click
-
 from airqueue import toml_text
 from airqueue.cli.common import stdout, write_json
 from airqueue.cli.table import Table
@@ -26,7 +24,7 @@ def show(json_path: str | None) -> None:
         console.print()
         console.print(_table(device, most))
     page = "docs/explanation/devices.md"
-    click.echo(f"\nKeys that the station has itself stay; {page} says which others do.")
+    console.print(f"\nKeys that the station has itself stay; {page} says which others do.")
 
 
 def _table(device: Device, most: int) -> Table:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airqueue.cli import emulate_live
-from airqueue.cli.common import Results, json_option, report_option
+from airqueue.cli.common import Results, json_option, report_option, stdout
 from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION, Named, Whole
 from airqueue.cli.trace import trace_option, write_trace
@@ -257,10 +257,13 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
 
 
 def _list() -> None:
+    from airqueue.cli.table import Table  # noqa: PLC0415 - of this list alone
     from airqueue.emulate import catalogue  # noqa: PLC0415 - loads numpy, which starts threads
 
+    table = Table("network", "about", show_header=False, boxed=False)
     for name in catalogue.names():
-        click.echo(f"{name:20} {catalogue.about(name)}")
+        table.add_row(name, catalogue.about(name))
+    stdout().print(table)
 
 
 def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork], Outcome]) -> int:

@@ -55,7 +55,7 @@ def show(console: Console, results: EmulationResults, wall_s: float | None = Non
 
 
 def _pairs(results: EmulationResults, pairs: dict[str, PairDict]) -> Table:
-    table = Table("")
+    table = Table("pair")
     for heading in ("rate", "delay\np50", "delay\np95", "delivered\npackets", "dropped", "lost"):
         table.add_column(heading, justify="right")
     for name, pair in pairs.items():
@@ -73,12 +73,13 @@ def _pairs(results: EmulationResults, pairs: dict[str, PairDict]) -> Table:
 
 def show_twins(console: Console, comparisons: Sequence[Comparison], count: int) -> None:
     """Print figures of a run beside those of its twins, and which are not like theirs."""
-    table = Table("")
-    for heading in ("", "this run", "its twin", f"scatter of\n{count} twins"):
+    table = Table("pair")
+    for heading in ("figure", "this run", "its twin", f"scatter of\n{count} twins"):
         table.add_column(heading, justify="right", no_wrap=True)
     shown = ""
     for each in comparisons:
-        pair = "" if each.pair == shown else arrow(each.pair)
+        # A row of tab-separated values stands by itself.
+        pair = "" if console.is_terminal and each.pair == shown else arrow(each.pair)
         shown = each.pair
         table.add_row(pair, *comparison(each))
     console.print(table)

@@ -29,7 +29,7 @@ def tables(figures: LiveDict) -> tuple[Table, Table, str]:
 
 
 def _pairs(figures: LiveDict) -> Table:
-    table = Table("")
+    table = Table("pair")
     for heading in ("rate", "delay\np50", "delay\np95", "dropped", "lost"):
         table.add_column(heading, justify="right")
     for name, pair in figures["pairs"].items():
@@ -46,7 +46,7 @@ def _pairs(figures: LiveDict) -> Table:
 
 
 def _stations(figures: LiveDict) -> Table:
-    table = Table("")
+    table = Table("station")
     for heading in ("air time", "waiting\npackets", "dropped"):
         table.add_column(heading, justify="right")
     stations, queues = figures["stations"], figures["queues"]

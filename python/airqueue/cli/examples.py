@@ -148,8 +148,8 @@ def _list(*, as_json: bool) -> None:
     console = stdout()
     for kind, heading in _KINDS.items():
         table = Table(title=heading, boxed=False, show_header=False)
-        table.add_column(no_wrap=True)
-        table.add_column()
+        table.add_column("example", no_wrap=True)
+        table.add_column("about")
         for each in known:
             if each.kind == kind:
                 table.add_row(each.name, each.about)

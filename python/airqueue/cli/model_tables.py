@@ -52,8 +52,8 @@ def written_of(parameter: Parameter) -> str:
 def show_list(console: Console, models: Sequence[Model]) -> None:
     """Print a sentence for each model."""
     table = Table(boxed=False, show_header=False)
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column()
+    table.add_column("model", no_wrap=True, style="bold")
+    table.add_column("about")
     for model in models:
         table.add_row(model.name, model.summary)
     console.print(table)
@@ -108,8 +108,8 @@ def _rows(
             table.add_row(*cells)
         console.print(table)
     helps = Table(boxed=False, show_header=False)
-    helps.add_column(no_wrap=True)
-    helps.add_column()
+    helps.add_column("column", no_wrap=True)
+    helps.add_column("what it is")
     described: Mapping[str, str] = sweep.result(request, outputs, ())["columns"]
     for name, words in described.items():
         helps.add_row(name, words)

@@ -47,7 +47,7 @@ class Outputs:
     def _say_next(self, result: Document) -> None:
         """Name the command that says what to set, if the file of the result has what it needs."""
         if self.json_path is not None and says_what_to_set(result):
-            click.echo(f"What to set: airqueue size ap {shlex.quote(self.json_path)}")
+            stdout().print(f"What to set: airqueue size ap {shlex.quote(self.json_path)}")
 
     def _write(self, result: Document, runs: Sequence[Run]) -> None:
         if self.json_path is not None and self.json_path != "-":

@@ -36,37 +36,6 @@ class Named(click.ParamType[tuple[str, str]]):
         return name, rest
 
 
-class Whole(click.IntRange):
-    """A whole number between bounds."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        """Parse the text; a number passes."""
-        try:
-            return int(super().convert(value, param, ctx))
-        except click.BadParameter:
-            self.fail(f"{value!r} is no whole number {_between(self)}", param, ctx)
-
-
-class Number(click.FloatRange):
-    """A number between bounds."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Parse the text; a number passes."""
-        try:
-            found = float(super().convert(value, param, ctx))
-        except click.BadParameter:
-            found = math.nan
-        if math.isnan(found):
-            self.fail(f"{value!r} is no number {_between(self)}", param, ctx)
-        return found
-
-
-def _between(of: click.IntRange | click.FloatRange) -> str:
-    if of.max is None:
-        return f"from {of.min} on"
-    return f"from {of.min} to {of.max}"
-
-
 class Share(click.ParamType[float]):
     """A share as a number from 0 to 1, or in percent: ``0.01``, ``1%``."""
 
@@ -84,6 +53,40 @@ class Share(click.ParamType[float]):
         if not 0 <= found <= 1:
             self.fail(f"{value!r} is no share; write for example 0.01 or 1%", param, ctx)
         return found
+
+
+class Whole(click.IntRange):
+    """A whole number within a range, of whose bounds one may be missing."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """Parse the text; a number passes."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            expected = f"a whole number {_within(self.min, self.max)}"
+            self.fail(f"found {value!r}, expected {expected}", param, ctx)
+
+
+class Number(click.FloatRange):
+    """A finite number within a range, of whose bounds one may be missing."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Parse the text; a number passes."""
+        try:
+            found = super().convert(value, param, ctx)
+        except click.BadParameter:
+            found = math.nan
+        if not math.isfinite(found):
+            expected = f"a number {_within(self.min, self.max)}"
+            self.fail(f"found {value!r}, expected {expected}", param, ctx)
+        return found
+
+
+def _within(low: float | None, high: float | None) -> str:
+    """Return a range in words, its bounds as one types them."""
+    if high is None:
+        return f"of {low} or more"
+    return f"of {high} or less" if low is None else f"from {low} to {high}"
 
 
 class Sizes(click.ParamType[tuple[int, ...]]):

@@ -40,7 +40,7 @@ def schema(name: str | None) -> None:
     """
     known = schemas.names()
     if name is None:
-        table = Table("name", "of what", show_header=False, boxed=False)
+        table = Table("schema", "of what", show_header=False, boxed=False)
         for each, of in known.items():
             table.add_row(each, of)
         stdout().print(table)

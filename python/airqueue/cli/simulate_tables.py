@@ -137,7 +137,7 @@ def _limit_cells(time_s: float, rows: Sequence[SetLimit]) -> tuple[str, str, str
 def _medium(figures: MediumSummary) -> Table:
     """Return a line for each figure of all stations together."""
     table = Table("all together")
-    table.add_column("", justify="right")
+    table.add_column("value", justify="right")
     for name in SHOWN["medium"]:
         words, unit, factor = scaled(name, [figures[name]["mean"]])
         _, cells = figure_column(name, [figures[name]])

@@ -48,8 +48,9 @@ def show_points(console: Console, path: str, sweep: Sweep) -> None:
     count = text.plural(len(sweep.points), "point")
     console.print(f"{named(path)}: {count}, {each} each, seed {sweep.spec.seed}", style="bold")
     table = _started(sweep.parameters, sweep.points)
+    longest = _longest(console)
     for point in sweep.points:
-        table.add_row(*_cells(point))
+        table.add_row(*_cells(point, longest))
     console.print()
     console.print(table)
 
@@ -66,8 +67,9 @@ def show(console: Console, path: str, results: SweepResults, patterns: Sequence[
         heading, cells = figure_column(pattern.figure, results.over(pattern)[: len(outcomes)])
         table.add_column(f"{pattern.of_what}\n{heading}", justify="right", no_wrap=True)
         columns.append(cells)
+    longest = _longest(console)
     for point, *cells in zip(points, *columns, strict=True):
-        table.add_row(*_cells(point), *cells)
+        table.add_row(*_cells(point, longest), *cells)
     console.print()
     console.print(table)
     console.print()
@@ -99,13 +101,18 @@ def _started(paths: Sequence[str], points: Sequence[Point]) -> Table:
     return table
 
 
-def _cells(point: Point) -> list[str]:
-    return [str(point.number), *(_written(value) for value in point.values.values())]
+def _longest(console: Console) -> int | None:
+    """Return how long values of parameters may be: they have to fit only a terminal."""
+    return _LONGEST if console.is_terminal else None
 
 
-def _written(value: Any) -> str:
+def _cells(point: Point, longest: int | None) -> list[str]:
+    return [str(point.number), *(_written(value, longest) for value in point.values.values())]
+
+
+def _written(value: Any, longest: int | None) -> str:
     words = str(value).lower() if isinstance(value, bool) else str(value)
-    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 3]}..."
+    return words if longest is None or len(words) <= longest else f"{words[: longest - 3]}..."
 
 
 def _wide(results: SweepResults) -> list[str]:

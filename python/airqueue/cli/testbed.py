@@ -213,7 +213,7 @@ def check() -> None:
 
 def _show_checks() -> Iterator[str]:
     """Print the results of the checks and yield the problems that prevent any measurement."""
-    console = stdout()
+    console = stdout(comments=False)
     for found in (*preflight.checks(), uml_bed.requirement()):
         needed = f" (only for {found.needed_for})" if found.needed_for else ""
         console.print(f"{'ok     ' if found.ok else 'MISSING'} {found.name}{needed}")

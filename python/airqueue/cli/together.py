@@ -145,7 +145,7 @@ def _emit(result: Mapping[str, Any], lines: Sequence[str], json_path: str | None
     if json_path == "-":
         click.echo(written, nl=False)
         return
-    console = stdout()
+    console = stdout(comments=False)
     headline, *rest = lines
     console.print(headline, style="bold", soft_wrap=True)
     for line in rest:

@@ -11,7 +11,7 @@ from typing import Final, Unpack
 
 from airqueue.models.airtime import MAX_FRAME_BYTES, ExchangeOptions, exchange_s
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, called, finished, numbers
 from airqueue.models.packets import SEGMENT_BYTES, TCP_IP_BYTES
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
@@ -83,8 +83,10 @@ def anomaly(
         frame_bytes=numbers("frame_bytes", frame_bytes, above=0, at_most=MAX_FRAME_BYTES),
     )
     p, contention_s = _contention(n, phy)
-    fast_s = contention_s + _transmission_s(phy, size, fast, control_rate_bps)
-    slow_s = contention_s + _transmission_s(slow_phy or phy, size, slow, slow_control_rate_bps)
+    with called({"rate_bps": "fast_rate_bps"}):
+        fast_s = contention_s + _transmission_s(phy, size, fast, control_rate_bps)
+    with called({"rate_bps": "slow_rate_bps", "control_rate_bps": "slow_control_rate_bps"}):
+        slow_s = contention_s + _transmission_s(slow_phy or phy, size, slow, slow_control_rate_bps)
     jam_s = 2.0 / n * slow_s + (1.0 - 2.0 / n) * fast_s
     period_s = (n - 1.0) * fast_s + slow_s + p * jam_s * n
     bits = 8.0 * size

@@ -47,7 +47,16 @@ from airqueue.models.airtime import (
     mean_backoff_s,
 )
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, number, numbers
+from airqueue.models.checks import (
+    FloatArray,
+    Numbers,
+    broadcast,
+    called,
+    choice,
+    finished,
+    number,
+    numbers,
+)
 from airqueue.models.errors import ParameterError
 from airqueue.models.phys import dsss
 
@@ -354,6 +363,10 @@ def _fill(
     return wait, held, missed, gap
 
 
+_KEYS: Final = {"limit": "limits", "rate_bps": "rates_bps", "stages": "rates_bps"}
+"""The command's parameters, by those of the functions above."""
+
+
 def _evaluate(
     *,
     limits: Sequence[float],
@@ -368,14 +381,16 @@ def _evaluate(
     idle_saving_s: float,
     drift_ppm: float,
 ) -> dict[str, float | str | list[float] | None]:
-    stages = _stages(limits, rates_bps, unit, when_full, overhead_s)
+    with called(_KEYS):
+        stages = _stages(limits, rates_bps, unit, when_full, overhead_s)
     session: dict[str, Any] = {
         "baseline_pps": baseline_pps,
         "baseline_phase": baseline_phase,
         "idle_saving_s": idle_saving_s,
         "drift_ppm": drift_ppm,
     }
-    seen = predict(stages, size_bytes, offered_pps=offered_pps, **session)
+    with called(_KEYS):
+        seen = predict(stages, size_bytes, offered_pps=offered_pps, **session)
     try:
         test = size_ratio(stages, **session)
         ratio, counts = float(test.ratio), test.counts

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from airqueue.models.backoff import CW_MAX, CW_MIN, attempts_and_backoff
 from airqueue.models.catalogue import Figure, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, finished
+from airqueue.models.checks import FloatArray, Numbers, called, finished
 from airqueue.models.edca_classes import RETRIES, RETRIES_PARAMETER, Classes, Shares, classes
 from airqueue.models.edca_solver import attempts_fixed_point
 from airqueue.models.edca_validity import (
@@ -111,6 +112,17 @@ def _decrements(p: FloatArray, aifs_slots: FloatArray) -> FloatArray:
     return moves
 
 
+_KEYS: Final = {
+    "stations[0]": "stations_high",
+    "stations[1]": "stations_low",
+    "aifs_slots[1]": "aifs_slots",
+    "cw_min[0]": "cw_min_high",
+    "cw_min[1]": "cw_min_low",
+    "cw_min": "cw_min_high or cw_min_low",
+}
+"""The command's parameters, by those of the functions above."""
+
+
 def _evaluate(
     *,
     aifs_slots: float,
@@ -123,8 +135,9 @@ def _evaluate(
     rule: str,
 ) -> Mapping[str, Figure]:
     given = ([stations_high, stations_low], [0.0, aifs_slots], [cw_min_high, cw_min_low], cw_max)
-    solved = battiti_li(*given, retries=retries)
-    trust = validity(solved.success_share, *given, retries=retries, rule=rule)
+    with called(_KEYS):
+        solved = battiti_li(*given, retries=retries)
+        trust = validity(solved.success_share, *given, retries=retries, rule=rule)
     high, low = solved.collision_probability.tolist()
     return {
         "ratio": float(solved.ratio(0, 1)),

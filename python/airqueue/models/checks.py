@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -122,6 +124,28 @@ def choice(name: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
         raise ParameterError(name, f"{name} is {value!r}; it must be one of {', '.join(choices)}")
     return value
+
+
+@contextmanager
+def called(names: Mapping[str, str]) -> Iterator[None]:
+    """Give parameters in errors the names that users know: another function's are the keys of names.
+
+    A key may have a place: ``stations[1]``.
+
+    >>> with called({"rate_bps": "rates_bps"}):
+    ...     numbers("rate_bps", [1e6, 0], above=0)
+    Traceback (most recent call last):
+    airqueue.models.errors.ParameterError: rates_bps[1] is 0; it must be above 0
+    """
+    try:
+        yield
+    except ParameterError as error:
+        message, parameter = str(error), names.get(error.parameter, error.parameter)
+        for inner, name in names.items():
+            message, replaced = re.subn(rf"\b{re.escape(inner)}(?!\w)", name, message)
+            if replaced and inner.partition("[")[0] == error.parameter:
+                parameter = name
+        raise ParameterError(parameter, message) from error
 
 
 def _first(array: FloatArray, good: NDArray[np.bool_]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, number, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, called, finished, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.file_sizes import Survival, mean_segments_of, segment_tail
 from airqueue.models.http_timing import (
@@ -180,7 +180,8 @@ def _evaluate(
     handshake: str,
     **phy: Any,
 ) -> dict[str, Figure]:
-    schedule = AckSchedule(tuple(thresholds or ()), d)  # type: ignore[arg-type]
+    with called({"first": "d"}):
+        schedule = AckSchedule(tuple(thresholds or ()), d)  # type: ignore[arg-type]
     count = ack_count(segments, schedule)
     timing = timing_of(**phy)
     delay = delayed_ack_file_s(count, timing, timer_s=timer_s, handshake=handshake)

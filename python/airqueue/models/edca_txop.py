@@ -87,7 +87,9 @@ def _evaluate(
     layer = layer_named(phy)
     rate = layer.rates_bps[-1] if rate_bps is None else rate_bps
     options = ExchangeOptions(control_rate_bps=control_rate_bps)
-    size = numbers("ip_bytes", ip_bytes, above=0) + mac_overhead_bytes(layer)
+    added = mac_overhead_bytes(layer)
+    most = layer.max_psdu_bytes - added
+    size = numbers("ip_bytes", ip_bytes, above=0, at_most=most) + added
     timing = exchange(layer, size, rate, **options)
     packet = (timing.frame_s, timing.response_s - layer.sifs_s, layer.sifs_s)
     count = float(packets_per_txop(txop_s, *packet))

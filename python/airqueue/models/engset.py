@@ -15,13 +15,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
-from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, choice, finished, numbers
+from airqueue.models.checks import (
+    FORMS,
+    FloatArray,
+    Numbers,
+    broadcast,
+    called,
+    choice,
+    finished,
+    number,
+    numbers,
+)
 from airqueue.models.errors import ConvergenceError, ParameterError
+
+_SIZE_BITS: Final = (1e-3, 1e18)
+"""Least and greatest mean size."""
 
 Capacity: TypeAlias = Callable[[FloatArray], Numbers] | Numbers
 """C_k in bit/s: a number for all k, an array with C_1, C_2, ... along its first axis, or a function.
@@ -83,7 +96,7 @@ def engset(
     """
     nodes = numbers("n", n, at_least=2, at_most=_MOST_NODES, whole=True)
     think = numbers("think_s", think_s, at_least=1e-12, at_most=1e12)
-    size = numbers("mean_size_bits", mean_size_bits, at_least=1e-3, at_most=1e18)
+    size = numbers("mean_size_bits", mean_size_bits, at_least=_SIZE_BITS[0], at_most=_SIZE_BITS[1])
     broadcast(n=nodes, think_s=think, mean_size_bits=size)
     served_per_s = _service_rates(capacity, nodes, think, size)
     states = np.arange(served_per_s.shape[0] + 1.0)
@@ -167,18 +180,25 @@ def _assert_balance(arrivals: FloatArray, departures: FloatArray) -> None:
         )
 
 
+def size_bits(size_bytes: float, name: str = "size_bytes") -> float:
+    """Return a mean size in bits, as `engset` takes one. Raises ParameterError by the given name."""
+    low, high = (bits / 8 for bits in _SIZE_BITS)
+    return 8.0 * number(name, size_bytes, at_least=low, at_most=high)
+
+
 def _evaluate(
     n: int, think_s: float, size_bytes: float, capacity_bps: Sequence[float]
 ) -> dict[str, Figure]:
     curve = numbers("capacity_bps", capacity_bps)
     if curve.size == 0:
         raise ParameterError("capacity_bps", "capacity_bps is empty; it must be at least one rate")
-    queue = engset(
-        n,
-        think_s,
-        8.0 * size_bytes,
-        lambda k: curve[np.minimum(k, curve.size).astype(np.int64) - 1],
-    )
+    with called({"capacity": "capacity_bps"}):
+        queue = engset(
+            n,
+            think_s,
+            size_bits(size_bytes),
+            lambda k: curve[np.minimum(k, curve.size).astype(np.int64) - 1],
+        )
     return {
         "mean_delay_s": float(queue.mean_delay_s),
         "mean_active": float(queue.mean_active),

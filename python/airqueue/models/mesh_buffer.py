@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, called, finished, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_exchange import DEFAULT_PRESET, mesh_exchange, preset
 from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER
@@ -136,9 +136,12 @@ def _evaluate(
     if rates_bps is None:
         count = int(numbers("hops", hops, at_least=1, at_most=1000, whole=True))
         rates_bps = [chosen.rate_bps] * count
-    exchanges = mesh_exchange(chosen, rates_bps, segment_bytes, rts=rts == "yes").round_trip_s
-    counted_bytes = segment_bytes if packet_bytes is None else packet_bytes
-    found = path_buffer(np.atleast_1d(exchanges), rates_bps, counted_bytes, delay_s)
+    if not rates_bps:
+        raise ParameterError("rates_bps", "rates_bps is empty; give one rate per hop, or hops")
+    with called({"rate_bps": "rates_bps"}):
+        exchanges = mesh_exchange(chosen, rates_bps, segment_bytes, rts=rts == "yes").round_trip_s
+        counted_bytes = segment_bytes if packet_bytes is None else packet_bytes
+        found = path_buffer(np.atleast_1d(exchanges), rates_bps, counted_bytes, delay_s)
     return {
         "buffer_packets": float(found.packets),
         "rtt_s": float(found.rtt_s),

@@ -15,7 +15,7 @@ import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
-from airqueue.models.engset import SIZE_BYTES, THINK_S
+from airqueue.models.engset import SIZE_BYTES, THINK_S, size_bits
 from airqueue.models.http_timing import (
     CAUTION,
     DOT11B,
@@ -147,6 +147,7 @@ def _evaluate(
     **phy: Any,
 ) -> dict[str, Figure]:
     timing = timing_of(**phy)
+    size_bits(page_bytes, "page_bytes")
     page = page_time(
         users,
         page_bytes,

@@ -15,12 +15,11 @@ import numpy as np
 from airqueue.models.airtime import (
     EXCHANGE_PARAMETERS,
     ExchangeOptions,
-    checked_rate,
     exchange_s,
     mac_overhead_bytes,
 )
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, called, finished, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.packets import SEGMENT_BYTES, TCP_IP_BYTES
 from airqueue.models.phy_names import PHY_HELP
@@ -149,17 +148,17 @@ def _evaluate(
     overhead_bytes: float | None,
     **options: Unpack[ExchangeOptions],
 ) -> dict[str, float | list[float]]:
-    layer = layer_named(phy)
-    cycle_s = tcp_cycle_s(
-        layer,
-        checked_rate(layer, "rates_bps", rates_bps),
-        segment_bytes,
-        segments_per_ack=segments_per_ack,
-        overhead_bytes=overhead_bytes,
-        **options,
-    )
-    packets = packet_fair(cycle_s, segment_bytes, stations, weights)
-    airtime = airtime_fair(cycle_s, segment_bytes, stations, weights)
+    with called({"rate_bps": "rates_bps", "cycle_s": "rates_bps"}):
+        cycle_s = tcp_cycle_s(
+            layer_named(phy),
+            rates_bps,
+            segment_bytes,
+            segments_per_ack=segments_per_ack,
+            overhead_bytes=overhead_bytes,
+            **options,
+        )
+        packets = packet_fair(cycle_s, segment_bytes, stations, weights)
+        airtime = airtime_fair(cycle_s, segment_bytes, stations, weights)
     return {
         "cycle_s": np.atleast_1d(cycle_s).tolist(),
         "packet_fair_bps": packets.throughput_bps.tolist(),

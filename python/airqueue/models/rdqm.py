@@ -14,9 +14,9 @@ from typing import Final, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from airqueue.models.airtime import ExchangeOptions, checked_rate
+from airqueue.models.airtime import ExchangeOptions
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, called, choice, finished, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.rate_mix import (
@@ -163,6 +163,15 @@ def predicted_throughput(
     return packet_fair(cycle_s, segment_bytes, 1, per_s / np.max(per_s, axis=-1, keepdims=True))
 
 
+_KEYS: Final = {
+    "rate_bps": "rates_bps",
+    "cycle_s": "rates_bps",
+    "rtt_s": "rtts_s",
+    "limits_frames": "buffer_frames",
+}
+"""The command's parameters, by those of the functions above."""
+
+
 def _evaluate(
     *,
     rates_bps: Sequence[float],
@@ -179,26 +188,26 @@ def _evaluate(
     overhead_bytes: float | None,
     **options: Unpack[ExchangeOptions],
 ) -> dict[str, float | list[float]]:
-    parts = partition(
-        buffer_frames, rtts_s, rates_bps, reports, weight=weight, floor_frames=floor_frames
-    )
-    layer = layer_named(phy)
-    cycle_s = tcp_cycle_s(
-        layer,
-        checked_rate(layer, "rates_bps", rates_bps),
-        segment_bytes,
-        segments_per_ack=segments_per_ack,
-        overhead_bytes=overhead_bytes,
-        **options,
-    )
-    flows = np.ones(parts.limits_frames.shape)
-    throughputs = {
-        "capped": predicted_throughput(
-            cycle_s, segment_bytes, parts.limits_frames, rtts_s, queueing_s=queueing_s
-        ),
-        "airtime_fair": airtime_fair(cycle_s, segment_bytes, flows),
-        "drop_tail": packet_fair(cycle_s, segment_bytes, flows),
-    }
+    with called(_KEYS):
+        parts = partition(
+            buffer_frames, rtts_s, rates_bps, reports, weight=weight, floor_frames=floor_frames
+        )
+        cycle_s = tcp_cycle_s(
+            layer_named(phy),
+            rates_bps,
+            segment_bytes,
+            segments_per_ack=segments_per_ack,
+            overhead_bytes=overhead_bytes,
+            **options,
+        )
+        flows = np.ones(parts.limits_frames.shape)
+        throughputs = {
+            "capped": predicted_throughput(
+                cycle_s, segment_bytes, parts.limits_frames, rtts_s, queueing_s=queueing_s
+            ),
+            "airtime_fair": airtime_fair(cycle_s, segment_bytes, flows),
+            "drop_tail": packet_fair(cycle_s, segment_bytes, flows),
+        }
     return _buffers(parts, admission) | _throughputs(throughputs)
 
 

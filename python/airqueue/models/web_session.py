@@ -9,7 +9,7 @@ import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, choice, finished, numbers
-from airqueue.models.engset import SESSION_PARAMETERS, engset
+from airqueue.models.engset import SESSION_PARAMETERS, engset, size_bits
 from airqueue.models.file_sizes import DISTRIBUTIONS, PARETO_SHAPE, mean_segments
 from airqueue.models.http_timing import (
     CAUTION,
@@ -242,7 +242,7 @@ def _evaluate(
     collision_cost: str,
     **phy: Any,
 ) -> dict[str, Figure]:
-    timing, bits = timing_of(**phy), 8.0 * size_bytes
+    timing, bits = timing_of(**phy), size_bits(size_bytes)
     delay = session_delay(
         n,
         think_s,

@@ -11,7 +11,7 @@ from airqueue.sizing.ap import ApQueue
 from airqueue.sizing.ap_parts import Asked
 from airqueue.sizing.cell import ACK_EVERY, Cell, lone_packet_s
 from airqueue.sizing.settings import linux, openwrt, sqm
-from airqueue.text import listed, percent, plural, rate
+from airqueue.text import listed, plural, rate
 
 SHAPE: Final = (
     "packets wait in front of the line, and no setting here shortens that: let the router shape a "
@@ -63,11 +63,7 @@ def _headline(sized: ApQueue[Cell], asked: Asked) -> str:
     said = f"Let the queue hold {held}: {ap_parts.consequence(sized, asked.flows)}"
     if not sized.limited:
         return said
-    wanted = plural(int(sized.wanted.capacity_packets), "packet")
-    return (
-        f"{said} TCP alone would want {wanted}, {ap_parts.allowed(asked)}; they would keep the air "
-        f"busy at least {percent(float(sized.wanted.utilisation_at_least))} of the time."
-    )
+    return f"{said} {ap_parts.wanted_instead(sized, asked)}"
 
 
 def _figures(sized: ApQueue[Cell], asked: Asked) -> tuple[Figure, ...]:

@@ -112,6 +112,18 @@ def allowed(asked: Asked) -> str:
     return f"more than {seconds(asked.delay_target_s)} allow"
 
 
+def wanted_instead(sized: ApQueue[Air], asked: Asked) -> str:
+    """Say which queue TCP alone would want in place of the recommended one, and what for."""
+    wanted = plural(int(sized.wanted.capacity_packets), "packet")
+    busy = percent(float(sized.wanted.utilisation_at_least))
+    apart = sized.utilisation_at_least > float(sized.tooth.utilisation)
+    condition = " if the downloads lose at different times" if apart else ""
+    return (
+        f"TCP alone would want {wanted}, {allowed(asked)}; a queue of {wanted} would keep the air "
+        f"busy at least {busy} of the time{condition}."
+    )
+
+
 def _busy(sized: ApQueue[Air]) -> str:
     """Return the least use of the air, and of two the one that assumes nothing of the flows."""
     in_step = float(sized.tooth.utilisation)
