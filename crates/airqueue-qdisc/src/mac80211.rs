@@ -210,11 +210,17 @@ impl Mac80211 {
 
     /// CoDel for the packets of a station (`sta_update_codel_params`).
     fn codel(&self, at: usize) -> CodelParams {
+        let codel = self.params.codel;
+        if !self.params.slow_stations || self.stations[at].is_group {
+            return codel;
+        }
         let stations = self.stations.iter().filter(|station| !station.is_group).count() as u64;
-        let slow = self.params.slow_stations
-            && !self.stations[at].is_group
-            && self.airtime.throughput_bps(at).is_some_and(|bps| bps < SLOW_BPS * stations);
-        if slow { self.params.codel.for_slow_stations() } else { self.params.codel }
+        let slow = |bps| bps < SLOW_BPS * stations;
+        if self.airtime.throughput_bps(at).is_some_and(slow) {
+            codel.for_slow_stations()
+        } else {
+            codel
+        }
     }
 
     /// Decides on the packet of a station that leaves next, if any, and stores the packet in `next`.

@@ -29,7 +29,7 @@ pub struct Mac80211Params {
     /// The airtime of a turn of a station of the usual weight; less than [`LEAST_TURN`] counts as [`LEAST_TURN`]. `None`:
     /// stations take turns frame by frame, whatever airtime the frames take.
     pub airtime: Option<Span>,
-    /// CoDel is more patient with slow stations ([`CodelParams::for_slow_stations`]).
+    /// CoDel is more patient with slow stations, and drops instead of marking.
     pub slow_stations: bool,
     /// Limits on the airtime of packets in the device; `None`: no limits.
     pub aql: Option<AqlParams>,
@@ -47,7 +47,7 @@ pub struct AqlParams {
     pub high: Span,
     /// The threshold for all stations together.
     pub threshold: Span,
-    /// Packets for all stations in range get no company while their expected airtime is this much.
+    /// Further packets for all stations in range wait while the expected airtime of such packets is this much.
     pub multicast: Span,
 }
 

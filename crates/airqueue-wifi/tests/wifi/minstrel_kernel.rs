@@ -1,9 +1,9 @@
 //! Our Minstrel beside the kernel's, on the same saturated links: the kernel's own code, compiled into a program
 //! (`validation/minstrel`, with this link in C), and its goodput in each second, as the mean of 20 runs.
 //!
-//! Stated before the first comparison: once a rate is found, ours and the kernel's goodput differ by 10 % at most. In the
-//! first second after the signal has changed by 22 dB they differ by 25 % at most. The latter is missed both ways, after a
-//! fall by 42 % and after a rise by -26 % (`docs/limitations.md`), and has no test.
+//! Stated before the first comparison: once a rate is found, ours and the kernel's goodput differ by 10 % at most. In
+//! the first second after the signal has changed by 22 dB they differ by 25 % at most. The latter is missed both ways,
+//! after a fall by 42 % and after a rise by -26 % (`docs/limitations.md`), and has no test.
 
 use airqueue_core::{RandomStream, Seed, Span, Time};
 use airqueue_wifi::phy::{Band, Capability, Conventions, GuardInterval, Phy, RateIndex, Width, ht};
