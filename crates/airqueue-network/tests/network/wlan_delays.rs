@@ -119,7 +119,7 @@ fn frames_collide_within_the_time_to_each_other() {
     for apart in [7, 19, 21].map(Span::from_micros) {
         let spec = cells::uploads(2);
         let spec = delayed(spec, |from, to| match from * to {
-            0 => Span::from_micros(5) * i64::from(from + to),
+            0 => Span::from_micros(5 * i64::from(from + to)),
             _ => apart,
         });
         let (_, frames) = recorded(&spec, 20);
