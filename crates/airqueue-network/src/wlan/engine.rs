@@ -442,22 +442,6 @@ impl<U: UpperLayer> Wlan<U> {
         self.power.is_used() && self.listeners.is_to_all(place)
     }
 
-    /// The receiver of a data frame tells about the first packet that its response acknowledges.
-    #[inline(never)]
-    pub(super) fn tell(&mut self, ending: &Ending, now: Time) {
-        let to = ending.to;
-        let recipient = self.listeners.frame_of(ending).recipient;
-        let receiver = &self.listeners.macs[to.index()];
-        let first = self.listeners.first_sent(ending, |sequence| {
-            receiver.has_received(recipient, sequence)
-        });
-        let Some(msdu) = first else { return };
-        let (packet, rate) = (msdu.packet, self.listeners.radio.phy.rate(msdu.rate));
-        if let Some(feedback) = self.hops[HopId::of(&packet).index()].feedback(&packet, rate, now) {
-            self.listeners.macs[to.index()].tell(rdqm_field::encode(&feedback));
-        }
-    }
-
     fn report_to_tap(&mut self, ending: &Ending, now: Time) {
         let &Ending { from, to, kind, mpdus, begins, .. } = ending;
         let received = ending.is_received() || to == from && self.power.was_heard();
