@@ -79,9 +79,8 @@ impl<U: UpperLayer> Wlan<U> {
         receptions.iter().for_each(|reception| self.tap.add_reception(*reception));
         let received = receptions.iter().any(|at| at.station == frame.to && at.decoded());
         let receiver = &self.listeners.macs[frame.to.index()];
-        let decoded = |place| {
-            received && (frame.mpdus == 1 || receiver.has_decoded(frame.recipient, place))
-        };
+        let decoded =
+            |place| received && (frame.mpdus == 1 || receiver.has_decoded(frame.recipient, place));
         let carried = sent.iter().enumerate().map(|(place, (_, msdu))| TracedMpdu {
             packet: msdu.packet,
             mpdu_bytes: msdu.mpdu_bytes,

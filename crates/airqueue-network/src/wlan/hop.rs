@@ -96,9 +96,9 @@ impl<U: UpperLayer> Wlan<U> {
         let to = ending.to;
         let recipient = self.listeners.frame_of(ending).recipient;
         let receiver = &self.listeners.macs[to.index()];
-        let first = self.listeners.first_sent(ending, |sequence| {
-            receiver.has_received(recipient, sequence)
-        });
+        let first = self
+            .listeners
+            .first_sent(ending, |sequence| receiver.has_received(recipient, sequence));
         let Some(msdu) = first else { return };
         let (packet, rate) = (msdu.packet, self.listeners.radio.phy.rate(msdu.rate));
         if let Some(feedback) = self.hops[HopId::of(&packet).index()].feedback(&packet, rate, now) {

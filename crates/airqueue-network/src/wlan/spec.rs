@@ -187,7 +187,8 @@ impl WlanSpec {
             return Err(WlanError::Delay { found, most });
         }
         let to_all = self.hops.iter().any(|hop| hop.to_all);
-        let managed = self.beacons.is_empty() && self.sleepers.is_empty() && self.absences.is_empty();
+        let managed =
+            self.beacons.is_empty() && self.sleepers.is_empty() && self.absences.is_empty();
         if to_all || !managed { Err(WlanError::DelayBeside) } else { Ok(()) }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::cells::{self, CellSpec, DCF_OVERHEAD, cell, dcf, rate, saturated};
 use crate::estimates::{agree, exactly, to_within};
-use crate::random_networks::{STOP, cases, drained, missing, networks};
+use crate::random_networks::{cases, networks, nothing_is_left, run_balanced};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::Network;
@@ -22,7 +22,13 @@ fn delayed(spec: CellSpec, delay: impl Fn(u32, u32) -> Span) -> CellSpec {
 }
 
 /// A station that saturates another one with 1500 bytes, which are `delay` apart.
-fn link(phy: &Phy, behaviour: Behaviour, mbps: u64, protection: Protection, delay: Span) -> CellSpec {
+fn link(
+    phy: &Phy,
+    behaviour: Behaviour,
+    mbps: u64,
+    protection: Protection,
+    delay: Span,
+) -> CellSpec {
     let (fast, mut mac) = (rate(phy, mbps), dcf(phy));
     (mac.protection, mac.protection_rate) = (protection, Some(phy.slowest_basic()));
     let radio = Radio::new(phy.clone(), behaviour.rules());
@@ -48,8 +54,7 @@ fn an_exchange_takes_two_delays_more_for_each_response() {
         let conventions = behaviour.rules().conventions;
         let layers = [(ofdm(conventions), 54), (dsss(Preamble::Short, conventions), 11)];
         for ((phy, mbps), (protection, delays)) in layers.iter().flat_map(|layer| {
-            let ways =
-                [(Protection::None, 2), (Protection::CtsToSelf, 2), (Protection::RtsCts, 4)];
+            let ways = [(Protection::None, 2), (Protection::CtsToSelf, 2), (Protection::RtsCts, 4)];
             ways.map(|way| (layer, way))
         }) {
             let fast = rate(phy, *mbps);
@@ -158,22 +163,15 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let delay = |from: u32, to: u32| Span::from_nanos(nanos[(from * 7 + to) as usize]);
-        let spec = CellSpec { warm_up: Time::ZERO, ..delayed(spec, delay) };
-        let flows = spec.flows.len();
+        let spec = delayed(spec, delay);
         let mut sim = spec.start(Seed(seed));
         let mut tapped = spec.start(Seed(seed));
         tapped.model.wlan_mut().plug(Box::new(Recording::default()));
-        for step in 1..=10 {
-            let now = Time::from_nanos(STOP.as_nanos() / 10 * step);
-            sim.run_until(now);
-            tapped.run_until(now);
-            prop_assert_eq!(missing(&sim.model, flows), vec![0; flows]);
-        }
         for sim in [&mut sim, &mut tapped] {
-            sim.run_until(drained());
-            prop_assert!(sim.model.in_transit().iter().all(|packets| *packets == 0));
+            run_balanced(sim, &spec)?;
+            nothing_is_left(sim, &spec)?;
         }
-        for flow in (0..flows).map(FlowId::at) {
+        for flow in (0..spec.flows.len()).map(FlowId::at) {
             prop_assert_eq!(sim.model.flow(flow), tapped.model.flow(flow));
         }
     }

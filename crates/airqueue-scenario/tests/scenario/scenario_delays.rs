@@ -50,7 +50,14 @@ fn what_cannot_be_is_refused() {
     refused("beacons", beacons, "", "propagation delays are not simulated together with beacons");
     let unplaced = json!({"snr": "40 dB", "propagation_delay": true});
     let places = set(set(cell.clone(), "stations[0].position", Value::Null), "medium", unplaced);
-    value_refused(&places, "stations[1].position", Value::Null, "medium.propagation_delay: ", "delay");
-    let of_ns2 = set(set(cell.clone(), "phy", json!({"standard": "802.11b"})), "behaviour", json!("ns2"));
+    value_refused(
+        &places,
+        "stations[1].position",
+        Value::Null,
+        "medium.propagation_delay: ",
+        "delay",
+    );
+    let of_ns2 =
+        set(set(cell.clone(), "phy", json!({"standard": "802.11b"})), "behaviour", json!("ns2"));
     value_refused(&of_ns2, "phy.coverage_class", json!(3), "phy.coverage_class: ", "ns2");
 }

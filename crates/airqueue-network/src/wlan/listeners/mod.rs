@@ -134,12 +134,8 @@ impl Listeners {
         };
         let groups = classes.groups.len();
         let takes_part = spec.takes_part();
-        let mut listeners = Tables::new(ListenerTable::new(
-            spec.reach.clone(),
-            &alone,
-            &classes,
-            &takes_part,
-        ));
+        let mut listeners =
+            Tables::new(ListenerTable::new(spec.reach.clone(), &alone, &classes, &takes_part));
         let flights = spec.reach.is_delayed().then(|| {
             // A flight has one order of all its listeners.
             listeners.let_all_listen();
