@@ -127,9 +127,7 @@ def sender(index: int, edca: Edca) -> dict[str, Any]:
     return {"name": f"sta{index + 1}", "mac": mac}
 
 
-def on_a_circle(
-    described: dict[str, Any], behaviour: str, radius_m: float | None = None
-) -> None:
+def on_a_circle(described: dict[str, Any], behaviour: str, radius_m: float | None = None) -> None:
     """Without places everyone hears everyone equally well, as at one point."""
     described["medium"] = MEDIUM[behaviour] | described.get("medium", {})
     if radius_m is not None:

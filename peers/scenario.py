@@ -87,7 +87,7 @@ class Cell:
     layout: str = "circle"
     """circle around the receiver (10 m in ns-2, 1 m in ns-3), or, in ns-3, one point 1 m from it."""
     radius_m: float | None = None
-    """Of the circle in ns-2, in place of 10 m; ours have the time of light with it, as ns-2 always has."""
+    """Of the circle in ns-2, in place of 10 m. Ours then has propagation delays, as ns-2 has."""
     radio: Radio | None = None
     """Of 802.11n and later, whose stations contend with EDCA's best effort and no TXOP."""
     old_stations: int = 0
