@@ -64,6 +64,7 @@ def add_cell_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=getattr(plain, name))
     for name in ("data_mbps", "control_mbps", "seconds", "warm_up_s"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=getattr(plain, name))
+    parser.add_argument("--radius-m", type=float, help="ns-2: of the circle, in place of 10 m")
     parser.add_argument("--rts", action="store_true")
     parser.add_argument("--edca", metavar="AIFSN:CWMIN:CWMAX:TXOP_US,...", default="")
     add_radio_options(parser.add_argument_group("802.11n, ac and ax"))

@@ -78,7 +78,7 @@ def description(cell: Cell, behaviour: str) -> dict[str, Any]:
     if cell.mpdu_loss:
         described["medium"] = {"errors": {"frame": cell.mpdu_loss}}
     if cell.layout == "circle" and not cell.edca:
-        on_a_circle(described, behaviour)
+        on_a_circle(described, behaviour, cell.radius_m)
     return described
 
 
@@ -127,10 +127,12 @@ def sender(index: int, edca: Edca) -> dict[str, Any]:
     return {"name": f"sta{index + 1}", "mac": mac}
 
 
-def on_a_circle(described: dict[str, Any], behaviour: str) -> None:
+def on_a_circle(described: dict[str, Any], behaviour: str, radius_m: float | None = None) -> None:
     """Without places everyone hears everyone equally well, as at one point."""
     described["medium"] = MEDIUM[behaviour] | described.get("medium", {})
+    if radius_m is not None:
+        described["medium"]["propagation_delay"] = True
     for station in described["stations"]:
         station["position"] = ["0 m", "0 m"]
         if station["name"] != RECEIVER:
-            station["circle"] = CIRCLE[behaviour]
+            station["circle"] = CIRCLE[behaviour] if radius_m is None else f"{radius_m:g} m"

@@ -29,7 +29,7 @@ def run_ns2(cell: Cell, attempts: bool) -> Result:
     arguments = (
         *(cell.stations, cell.ip_bytes, f"{cell.data_mbps:g}", f"{cell.control_mbps:g}"),
         *(cell.preamble, int(cell.rts), f"{cell.seconds:g}", f"{cell.warm_up_s:g}", cell.seed),
-        int(attempts),
+        *(int(attempts), "10" if cell.radius_m is None else f"{cell.radius_m:g}"),
     )
     command = [str(install("ns2")), str(HERE / "ns2" / "cell.tcl"), *map(str, arguments)]
     # The answer is one line, so standard output never fills its pipe while the trace is read.
@@ -75,6 +75,8 @@ def count_attempts(trace: Iterable[str], cell: Cell) -> tuple[int, int, str]:
 
 
 def run_ns3(peer: str, cell: Cell) -> Result:
+    if cell.radius_m is not None:
+        raise NotModelledError("ns-3 has its circle of 1 m only")
     if cell.preamble == "short" and cell.control_mbps <= 2:
         raise NotModelledError("ns-3 sends a short preamble at 5.5 and 11 Mb/s only")
     options = {

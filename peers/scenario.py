@@ -86,6 +86,8 @@ class Cell:
     """One for each station; without any they use DCF."""
     layout: str = "circle"
     """circle around the receiver (10 m in ns-2, 1 m in ns-3), or, in ns-3, one point 1 m from it."""
+    radius_m: float | None = None
+    """Of the circle in ns-2, in place of 10 m. Ours then has propagation delays, as ns-2 has."""
     radio: Radio | None = None
     """Of 802.11n and later, whose stations contend with EDCA's best effort and no TXOP."""
     old_stations: int = 0
@@ -107,6 +109,8 @@ class Cell:
             raise ValueError("only 802.11b has a short preamble")
         if self.layout not in ("circle", "point"):
             raise ValueError(f"layout {self.layout!r}: circle or point is needed")
+        if self.radius_m is not None and not 0 < self.radius_m <= 250:
+            raise ValueError(f"radius_m {self.radius_m:g}: ns-2 decodes frames up to 250 m")
         if self.stations < 1 or not IP_UDP_HEADER_BYTES < self.ip_bytes <= 2304:
             raise ValueError("one station or more, and 29 to 2304 bytes are needed")
         if self.edca and len(self.edca) != self.stations:
@@ -151,6 +155,7 @@ class Cell:
         if self.standard == "b":
             words.append(self.preamble)
         words += ["RTS"] * self.rts + ["at one point"] * (self.layout == "point")
+        words += [] if self.radius_m is None else [f"circle of {self.radius_m:g} m"]
         words += [f"{e.aifsn}:{e.cw_min}:{e.cw_max}:{e.txop_us}" for e in self.edca]
         return " ".join(words)
 

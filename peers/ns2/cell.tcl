@@ -1,13 +1,13 @@
 # One saturated single-receiver cell of 802.11b in ns-2.35; prints one line of JSON.
 #
-#   ns cell.tcl STATIONS IP_BYTES DATA_MBPS CONTROL_MBPS PREAMBLE RTS SECONDS WARM_UP SEED TRACE
+#   ns cell.tcl STATIONS IP_BYTES DATA_MBPS CONTROL_MBPS PREAMBLE RTS SECONDS WARM_UP SEED TRACE RADIUS
 #
-# PREAMBLE is long or short; RTS and TRACE are 0 or 1. Stations stand on a circle of 10 m around the
-# receiver. With TRACE the MAC's trace goes to standard error, from which the caller counts attempts;
+# PREAMBLE is long or short; RTS and TRACE are 0 or 1. Stations stand on a circle of RADIUS metres
+# around the receiver. With TRACE the MAC's trace goes to standard error, from which the caller counts attempts;
 # without it nothing is traced and cpu_s is what the simulation alone costs.
 
 foreach {name index} {
-    stations 0 ip_bytes 1 data_mbps 2 control_mbps 3 preamble 4 rts 5 seconds 6 warm_up 7 seed 8 trace 9
+    stations 0 ip_bytes 1 data_mbps 2 control_mbps 3 preamble 4 rts 5 seconds 6 warm_up 7 seed 8 trace 9 radius 10
 } { set $name [lindex $argv $index] }
 ns-random $seed
 
@@ -18,7 +18,7 @@ set_field $ns [expr $stations + 1] 100000 $trace
 
 set receiver [centre $ns]
 for {set i 0} {$i < $stations} {incr i} {
-    set station [around $ns $i $stations]
+    set station [around $ns $i $stations $radius]
     set source($i) [new Agent/UDP]
     $source($i) set packetSize_ $ip_bytes
     set sink($i) [new Agent/LossMonitor]

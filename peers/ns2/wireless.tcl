@@ -34,11 +34,11 @@ proc centre {ns} {
     return $node
 }
 
-# The i-th of `count` nodes on a circle of 10 m around the centre.
-proc around {ns i count} {
+# The i-th of `count` nodes on a circle around the centre.
+proc around {ns i count {radius 10}} {
     set node [$ns node]
     set angle [expr 2 * acos(-1) * $i / $count]
-    place $node [expr 250 + 10 * cos($angle)] [expr 250 + 10 * sin($angle)]
+    place $node [expr 250 + $radius * cos($angle)] [expr 250 + $radius * sin($angle)]
     return $node
 }
 

@@ -576,6 +576,7 @@ LinkTable = TypedDict(
     "LinkTable",
     {
         "both": bool,
+        "delay": words.Duration,
         "from": str,
         "level": words.LevelName,
         "power": words.Power,
@@ -658,6 +659,7 @@ class MediumTable(TypedDict, total=False):
     noise: words.Power
     noise_figure: words.Decibels
     path_loss: PathLossName
+    propagation_delay: bool
     ranges: RangesTable
     shadowing: ShadowingTable
     snr: words.Decibels
@@ -688,6 +690,7 @@ class PhyTable(TypedDict, total=False):
     band: words.BandName
     basic_rates: list[words.Rate]
     control_rate: words.Rate
+    coverage_class: int
     guard_interval: words.Duration
     preamble: words.PreambleName
     rate: words.FrameRate

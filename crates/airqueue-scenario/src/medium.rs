@@ -64,6 +64,10 @@ fn reach(
     noise_w: f64,
 ) -> Result<(Reach, Vec<Place>, Option<Thresholds>)> {
     let table = &file.medium;
+    let is_delayed = table.propagation_delay == Some(true);
+    if is_delayed && table.ranges.is_none() && table.path_loss.is_none() {
+        return wrong("medium.propagation_delay", NO_DISTANCES);
+    }
     if table.thresholds.is_some() && table.path_loss.is_none() {
         return wrong("medium.thresholds", "they belong to medium.path_loss, which is not given");
     }
@@ -94,7 +98,9 @@ fn reach(
     let places = places(file, stations, powers)?;
     let (propagation, thresholds) = with_margin(propagation, margin_db(file));
     let reach = Reach::from_places(&places, &propagation);
-    Ok((reach.map_err(|problem| error("medium", problem))?, places, thresholds))
+    let reach = reach.map_err(|problem| error("medium", problem))?;
+    let reach = if is_delayed { reach.with_speed_of_light() } else { reach };
+    Ok((reach, places, thresholds))
 }
 
 /// The propagation by which stations may hear each other if fading raises signals by so much, and the true thresholds.
@@ -252,6 +258,9 @@ fn capture(
 /// response during its detection.
 const LONGEST_DETECTION: Span = Span::from_micros(16);
 
+const NO_DISTANCES: &str = "stations have no positions; give medium.ranges or medium.path_loss, or a delay to each of \
+                            medium.links in place of this key";
+
 pub(super) const NO_POWERS: &str =
     "it needs received powers; give medium.path_loss, medium.snr, or links with power";
 
@@ -271,11 +280,13 @@ struct Links<'a> {
     links: Vec<Link>,
     /// The list entry that gave a pair.
     given: HashMap<(u32, u32), usize>,
+    /// The delays of links that have one.
+    delays: HashMap<(u32, u32), Span>,
 }
 
 impl Links<'_> {
     fn new(stations: &Stations) -> Links<'_> {
-        Links { stations, links: Vec::new(), given: HashMap::new() }
+        Links { stations, links: Vec::new(), given: HashMap::new(), delays: HashMap::new() }
     }
 
     fn all(mut self, tables: &[Table<LinkTable>]) -> Result<Reach> {
@@ -287,8 +298,13 @@ impl Links<'_> {
             }
             self.add(&key, at, table)?;
         }
-        Reach::from_links(self.stations.specs.len(), &self.links)
-            .map_err(|problem| error("medium.links", problem))
+        let reach = Reach::from_links(self.stations.specs.len(), &self.links)
+            .map_err(|problem| error("medium.links", problem))?;
+        if self.delays.is_empty() {
+            return Ok(reach);
+        }
+        let delay = |from: StationId, to: StationId| self.delays.get(&(from.0, to.0)).copied();
+        Ok(reach.with_delays(|from, to| delay(from, to).unwrap_or(Span::ZERO)))
     }
 
     fn add(&mut self, key: &str, at: usize, table: &LinkTable) -> Result<()> {
@@ -306,20 +322,25 @@ impl Links<'_> {
         let power_w = table.power.as_ref().map(|power| power.value);
         for from in from {
             for to in to.clone().filter(|&to| to != from) {
-                self.push(key, at, Link { from: id(from), to: id(to), level, power_w })?;
+                let delay = table.delay.as_ref().map(|delay| delay.value);
+                let there = Link { from: id(from), to: id(to), level, power_w };
+                self.push(key, at, there, delay)?;
                 if table.both && !within {
-                    self.push(key, at, Link { from: id(to), to: id(from), level, power_w })?;
+                    self.push(key, at, Link { from: there.to, to: there.from, ..there }, delay)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn push(&mut self, key: &str, at: usize, link: Link) -> Result<()> {
+    fn push(&mut self, key: &str, at: usize, link: Link, delay: Option<Span>) -> Result<()> {
         if let Some(before) = self.given.insert((link.from.0, link.to.0), at) {
             let [from, to] = [link.from, link.to].map(|id| self.stations.name(id.index()));
             let problem = format_args!("medium.links[{before}] links {from:?} to {to:?} already");
             return wrong(key, problem);
+        }
+        if let Some(delay) = delay {
+            self.delays.insert((link.from.0, link.to.0), delay);
         }
         self.links.push(link);
         Ok(())

@@ -6,7 +6,7 @@ use super::profile::Profile;
 use super::quantity::FrameRate;
 use airqueue_wifi::mac::Radio;
 use airqueue_wifi::phy::{
-    Conventions, GuardInterval, OptionName, Options, Phy, Preamble, Shape, Width,
+    Conventions, GuardInterval, OptionName, Options, Phy, Preamble, ResponseTimeout, Shape, Width,
 };
 use airqueue_wifi::{PhyError, RateIndex};
 use std::fmt::Display;
@@ -18,6 +18,7 @@ pub(super) fn radio(table: &PhyTable, profile: &Profile) -> Result<(Radio, RateI
         check_dsss(table, profile.name)?;
     }
     let phy = control(table, profile, layer(table, rules.conventions)?)?;
+    let phy = covering(table, profile, phy)?;
     if let (Some(_), Some(_)) = (&table.rate, table.rate_control.filter(|name| name.looks())) {
         return wrong("phy.rate", "phy.rate_control looks for it; leave one of them out");
     }
@@ -26,6 +27,20 @@ pub(super) fn radio(table: &PhyTable, profile: &Profile) -> Result<(Radio, RateI
         None => highest(table, &phy)?,
     };
     Ok((Radio::new(phy, rules), rate))
+}
+
+/// The layer with the slot of its coverage class.
+fn covering(table: &PhyTable, profile: &Profile, phy: Phy) -> Result<Phy> {
+    let Some(class) = table.coverage_class else { return Ok(phy) };
+    if class > Phy::MOST_COVERAGE {
+        let problem = format_args!("found {class}, expected 0 to {}", Phy::MOST_COVERAGE);
+        return wrong("phy.coverage_class", problem);
+    }
+    if phy.conventions().response_timeout == ResponseTimeout::End {
+        let problem = format_args!("{} has no coverage classes; leave the key out", profile.name);
+        return wrong("phy.coverage_class", problem);
+    }
+    Ok(phy.with_coverage_class(class))
 }
 
 /// The place of a rate in the layer's table.

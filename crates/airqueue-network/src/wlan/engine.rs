@@ -26,12 +26,20 @@ pub(super) const END: Phase = Phase(1);
 pub const INPUT: Phase = Phase(2);
 /// Counts from before the end of the warm-up are discarded ([`Wlan::start_counting`]).
 pub const COUNTING: Phase = Phase(3);
+/// The beginnings of frames reach their listeners.
+pub(super) const REACH: Phase = Phase(4);
 
 /// The events on the air, and at the queues in front of the MACs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A frame ends.
     End(u32),
+    /// A frame that takes time to its listeners ends at its sender.
+    Sent(u32),
+    /// The beginning of such a frame reaches its next listeners.
+    Reach(u32),
+    /// The end of such a frame reaches its next listeners.
+    Leave(u32),
     /// A station's timer expires.
     Timer(StationId),
     /// A queue that holds packets back asked to be polled again.
@@ -235,7 +243,7 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    fn on_grants(&mut self, now: Time, queue: &mut EventQueue<U::Event>) {
+    pub(super) fn on_grants(&mut self, now: Time, queue: &mut EventQueue<U::Event>) {
         let mut actors = std::mem::take(&mut self.actors);
         self.listeners.due(now, &mut actors);
         while let Some(station) = actors.pop() {
@@ -276,7 +284,7 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// Passes up the packets of an A-MPDU that a recipient of a station has received: the packets of MPDUs that ended
     /// before the frame first, and the others once the upper layer has dealt with these.
-    fn deliver_mpdus(
+    pub(super) fn deliver_mpdus(
         &mut self,
         station: StationId,
         recipient: u32,
@@ -353,7 +361,11 @@ impl<U: UpperLayer> Wlan<U> {
         // A frame that begins never makes another frame begin.
         for at in 0..self.beginning.len() {
             let (place, ends) = self.listeners.begin(self.beginning[at], now);
-            queue.schedule(ends, END, Event::End(place).into());
+            if self.listeners.are_delayed() {
+                self.set_off(place, ends, queue);
+            } else {
+                queue.schedule(ends, END, Event::End(place).into());
+            }
         }
         self.beginning.clear();
     }
@@ -371,18 +383,7 @@ impl<U: UpperLayer> Wlan<U> {
         if self.examines_signals {
             self.conclude_signals(&ending, now, queue);
         }
-        let frame = self.listeners.macs[from.index()].frame();
-        if ending.is_received() && kind == FrameKind::Data {
-            let recipient = frame.recipient;
-            if self.reports {
-                self.tell(from, ending.to, now);
-            }
-            if ending.mpdus > 1 && self.listeners.radio.rules.delivery == Delivery::EachMpdu {
-                self.deliver_mpdus(ending.to, recipient, now, queue);
-            } else {
-                self.deliver(ending.to, recipient, now);
-            }
-        }
+        self.pass_on(&ending, now, queue);
         if TAPPED {
             if ending.to == from {
                 self.on_frame_to_all(&ending, now);
@@ -399,11 +400,34 @@ impl<U: UpperLayer> Wlan<U> {
         self.react(from, now, queue);
     }
 
+    /// Passes up what the receiver has decoded of a frame.
+    #[inline(always)]
+    pub(super) fn pass_on(&mut self, ending: &Ending, now: Time, queue: &mut EventQueue<U::Event>) {
+        if !ending.is_received() || ending.kind != FrameKind::Data {
+            return;
+        }
+        let recipient = self.listeners.frame_of(ending).recipient;
+        if self.reports {
+            self.tell(ending, now);
+        }
+        if ending.mpdus > 1 && self.listeners.radio.rules.delivery == Delivery::EachMpdu {
+            self.deliver_mpdus(ending.to, recipient, now, queue);
+        } else {
+            self.deliver(ending.to, recipient, now);
+        }
+    }
+
     #[inline(always)]
     pub(super) fn count_frame(&mut self, ending: &Ending) {
         let &Ending { from, kind, time, .. } = ending;
         self.stations[from.index()].on_sent(kind, time);
-        let frame = self.listeners.macs[from.index()].frame();
+        self.count_outcome(ending);
+    }
+
+    #[inline(always)]
+    pub(super) fn count_outcome(&mut self, ending: &Ending) {
+        let &Ending { from, time, .. } = ending;
+        let frame = self.listeners.frame_of(ending);
         if let Some((outcome, decoded)) = ending.at_receiver {
             self.stations[from.index()].on_outcome(frame, outcome, !decoded, time);
         }
@@ -422,21 +446,6 @@ impl<U: UpperLayer> Wlan<U> {
     #[inline(always)]
     fn is_to_all(&self, place: u32) -> bool {
         self.power.is_used() && self.listeners.is_to_all(place)
-    }
-
-    /// The receiver of a data frame tells about the first packet that its response acknowledges.
-    #[inline(never)]
-    pub(super) fn tell(&mut self, from: StationId, to: StationId, now: Time) {
-        let (sender, receiver) =
-            (&self.listeners.macs[from.index()], &self.listeners.macs[to.index()]);
-        let &Frame { ac, recipient, .. } = sender.frame();
-        let first =
-            sender.sent(ac).find(|(sequence, _)| receiver.has_received(recipient, *sequence));
-        let Some((_, msdu)) = first else { return };
-        let (packet, rate) = (msdu.packet, self.listeners.radio.phy.rate(msdu.rate));
-        if let Some(feedback) = self.hops[HopId::of(&packet).index()].feedback(&packet, rate, now) {
-            self.listeners.macs[to.index()].tell(rdqm_field::encode(&feedback));
-        }
     }
 
     fn report_to_tap(&mut self, ending: &Ending, now: Time) {
@@ -470,6 +479,9 @@ impl<U: UpperLayer> Wlan<U> {
                 self.on_end::<true>(place, now, queue);
             }
             Event::End(place) => self.on_end::<false>(place, now, queue),
+            Event::Sent(place) => self.on_sent(place, now, queue),
+            Event::Reach(place) => self.on_reach(place, now, queue),
+            Event::Leave(place) => self.on_leave(place, now, queue),
             Event::Timer(station) => self.on_timer(station, now, queue),
             Event::Beacon(cell) => self.on_beacon_due(cell, queue),
             Event::Interferer(at) => self.on_interferer(at, queue),

@@ -17,9 +17,10 @@ impl<U: UpperLayer> Wlan<U> {
         if !self.listeners.is_silent() {
             return false;
         }
-        // Taps and sleepers want to know who hears a frame, signals and interferers change while it is on the air; the upper
-        // layer deals with packets at the time that they came.
+        // Taps and sleepers want to know who hears a frame, signals and interferers change while it is on the air, frames with
+        // delays end at their listeners one by one; the upper layer deals with packets at the time that they came.
         let watched = self.tap.is_used() || self.power.is_used() || self.upper.watches_frames();
+        let watched = watched || self.listeners.are_delayed();
         if watched || self.examines_signals || !self.upper.is_at_rest() {
             return false;
         }
@@ -93,7 +94,7 @@ impl<U: UpperLayer> Wlan<U> {
     fn pass_up(&mut self, ending: &Ending, now: Time, queue: &mut EventQueue<U::Event>) {
         let recipient = self.listeners.macs[ending.from.index()].frame().recipient;
         if self.reports {
-            self.tell(ending.from, ending.to, now);
+            self.tell(ending, now);
         }
         let each = self.listeners.radio.rules.delivery == Delivery::EachMpdu;
         if ending.mpdus == 1 || !each {

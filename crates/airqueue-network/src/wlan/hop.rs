@@ -1,12 +1,15 @@
 //! A hop over the air: how its packets are sent, and which packets the sender still holds.
 
 use super::backlog::Presence;
+use super::engine::Wlan;
+use super::listeners::Ending;
 use super::power::Receivers;
 use super::spec::{HopSpec, RttReport};
-use crate::InterfaceId;
+use super::upper::UpperLayer;
+use crate::{HopId, InterfaceId};
 use airqueue_core::{DataRate, Feedback, NeighbourId, Packet, Span, Time};
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::{Content, Msdu};
+use airqueue_wifi::mac::{Content, Msdu, rdqm_field};
 use airqueue_wifi::medium::StationId;
 
 /// How packets of a hop are sent.
@@ -83,5 +86,23 @@ impl Hop {
         let mpdu_bytes = packet.size + self.overhead_bytes;
         let content = Content::Data;
         Msdu { content, to: self.to, recipient: self.recipient, rate, mpdu_bytes, packet }
+    }
+}
+
+impl<U: UpperLayer> Wlan<U> {
+    /// The receiver of a data frame tells about the first packet that its response acknowledges.
+    #[inline(never)]
+    pub(super) fn tell(&mut self, ending: &Ending, now: Time) {
+        let to = ending.to;
+        let recipient = self.listeners.frame_of(ending).recipient;
+        let receiver = &self.listeners.macs[to.index()];
+        let first = self
+            .listeners
+            .first_sent(ending, |sequence| receiver.has_received(recipient, sequence));
+        let Some(msdu) = first else { return };
+        let (packet, rate) = (msdu.packet, self.listeners.radio.phy.rate(msdu.rate));
+        if let Some(feedback) = self.hops[HopId::of(&packet).index()].feedback(&packet, rate, now) {
+            self.listeners.macs[to.index()].tell(rdqm_field::encode(&feedback));
+        }
     }
 }

@@ -25,7 +25,8 @@
 mod absence;
 mod backlog;
 mod changes;
-pub(crate) mod engine;
+pub(crate) mod delayed;
+mod engine;
 mod exchange;
 mod hop;
 mod interface;

@@ -119,6 +119,16 @@ pub enum WlanError {
     Absence { station: String, problem: &'static str },
     #[error("signals: {problem}")]
     Signals { problem: &'static str },
+    #[error(
+        "the longest propagation delay is {found}; a sender waits for a response for {most}, and the delay must be shorter: \
+         give a coverage class for the distance"
+    )]
+    Delay { found: Span, most: Span },
+    #[error(
+        "propagation delays are not simulated together with beacons, stations that sleep, scan or leave, and packets to all \
+         stations"
+    )]
+    DelayBeside,
     #[error("hop {hop}: {from} and {to} cannot decode each other's frames")]
     OutOfReach { hop: String, from: String, to: String },
     #[error("a queue of station {station} has packets for more than 65536 stations")]
@@ -161,9 +171,27 @@ impl WlanSpec {
             }
         }
         self.hops.iter().try_for_each(|hop| self.check_hop(hop))?;
+        self.check_delays()?;
         self.check_power()?;
         self.check_absences()?;
         self.signals.check(self)
+    }
+
+    /// A response that outlasted what its sender waits for could be taken for that to a later frame.
+    fn check_delays(&self) -> Result<(), WlanError> {
+        if !self.reach.is_delayed() {
+            return Ok(());
+        }
+        let phy = &self.radio.phy;
+        let most = phy.rates().map(|(rate, _)| phy.response_timeout(rate)).min();
+        let (found, most) = (self.reach.longest_delay(), most.unwrap_or(Span::ZERO));
+        if found >= most {
+            return Err(WlanError::Delay { found, most });
+        }
+        let to_all = self.hops.iter().any(|hop| hop.to_all);
+        let managed =
+            self.beacons.is_empty() && self.sleepers.is_empty() && self.absences.is_empty();
+        if to_all || !managed { Err(WlanError::DelayBeside) } else { Ok(()) }
     }
 
     /// For each station, whether a hop leads from or to the station. Other stations never send, and what they hear has

@@ -148,6 +148,11 @@ impl Socket {
         self.receptions.push(reception);
     }
 
+    /// Moves the receptions collected so far to those of a frame that has not ended everywhere.
+    pub(super) fn move_receptions(&mut self, to: &mut Vec<FrameReception>) {
+        to.append(&mut self.receptions);
+    }
+
     /// The receptions collected so far of the frame that ends.
     pub(super) fn receptions(&self) -> &[FrameReception] {
         &self.receptions

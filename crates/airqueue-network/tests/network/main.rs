@@ -21,6 +21,7 @@ mod wlan_ampdu;
 mod wlan_answers;
 mod wlan_cells;
 mod wlan_closed_forms;
+mod wlan_delays;
 mod wlan_determinism;
 mod wlan_edca_table2;
 mod wlan_exchanges;

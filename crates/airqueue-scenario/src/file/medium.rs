@@ -33,6 +33,9 @@ pub(crate) struct MediumTable {
     pub(crate) noise: Option<Quantity<Power>>,
     /// Noise figure of receivers, above thermal noise (290 K, 22 MHz for 802.11b, else 20 MHz). The default is `7 dB`.
     pub(crate) noise_figure: Option<Quantity<Decibels>>,
+    /// Whether frames take the time of light from the sender's position to each listener's; otherwise they are everywhere at
+    /// once. For links, `links.delay` says how long. The default is false.
+    pub(crate) propagation_delay: Option<bool>,
     /// Capture: which of the frames that overlap at a receiver survive. The default is the behaviour's: none for
     /// standard, a margin of 10 dB for ns2, an SINR of 4 dB for ns3.
     pub(crate) capture: Option<CaptureName>,
@@ -138,6 +141,8 @@ pub(crate) struct LinkTable {
     pub(crate) level: LevelName,
     /// Received power; for all links or for none.
     pub(crate) power: Option<Quantity<Power>>,
+    /// How long a frame is on its way to `to`: 3.336 µs a kilometre. The default is 0.
+    pub(crate) delay: Option<Quantity<Duration>>,
     /// Whether `from` hears `to` as well as `to` hears `from`.
     #[serde(default = "yes")]
     pub(crate) both: bool,

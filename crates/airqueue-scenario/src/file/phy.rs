@@ -31,6 +31,10 @@ pub(crate) struct PhyTable {
     /// Slot time, for 802.11g and later layers at 2.4 GHz. The default is short (9 µs); long (20 µs) where 802.11b
     /// stations are present.
     pub(crate) slot: Option<SlotName>,
+    /// Coverage class of all stations: 3 µs each are added to the slot, and by it to DIFS, AIFS, EIFS and to the wait for a
+    /// response. For links of `d` metres a class of at least d / 450 m, rounded up. The default is 0.
+    #[schemars(range(max = phy::Phy::MOST_COVERAGE))]
+    pub(crate) coverage_class: Option<u32>,
     /// Rate of data frames, unless a station or a flow overrides it: in Mb/s, or the name of a scheme of 802.11n and
     /// later. The default is the highest; from 802.11n on the highest scheme with `width`, `streams` and
     /// `guard_interval`.

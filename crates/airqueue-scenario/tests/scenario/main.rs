@@ -21,6 +21,7 @@ mod scenario_batches;
 mod scenario_behaviours;
 mod scenario_calls;
 mod scenario_changes;
+mod scenario_delays;
 mod scenario_devices;
 mod scenario_errors;
 mod scenario_felt;

@@ -42,9 +42,11 @@
 //! engine therefore reports all ends of an instant before the beginnings. The order of the beginnings, and of a
 //! station's own transmission among them, does not matter: every order gives the same outcomes.
 //!
-//! Propagation delay is not modelled; frames that begin together reach all stations together.
+//! Frames that begin together reach all stations together, unless the [`Reach`] has delays ([`Reach::with_delays`]): whoever
+//! drives the receivers then shifts each frame by the listener's delay.
 
 mod capture;
+mod delays;
 mod error;
 mod fading;
 mod frame_errors;
@@ -55,6 +57,7 @@ mod reception;
 mod steps;
 
 pub use capture::{Air, Capture, End, FrameId, RxOutcome};
+pub use delays::SPEED_OF_LIGHT;
 pub use error::MediumError;
 pub use fading::{Fading, FadingLink, FastFading, Shadowing, coherence_of_speed};
 pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise_w};

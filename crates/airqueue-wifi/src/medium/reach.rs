@@ -2,6 +2,8 @@
 
 use super::grid::Grid;
 use super::{Capture, FrameErrors, MediumError, Propagation, Reception, StationId};
+use airqueue_core::Span;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a listener can do with a received frame.
@@ -102,7 +104,9 @@ pub struct Reach {
     table: Arc<Table>,
     powers_known: bool,
     /// The places and the propagation of which the table was made; `None`: links.
-    origin: Option<Arc<(Vec<Place>, Propagation)>>,
+    pub(super) origin: Option<Arc<(Vec<Place>, Propagation)>>,
+    /// The delay of each link, in the order of the listeners; `None`: frames are everywhere at once.
+    pub(super) delays: Option<Arc<Vec<Span>>>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -144,7 +148,7 @@ impl Reach {
         }
         table.listeners_of.shrink_to_fit();
         let origin = Some(Arc::new((places, *propagation)));
-        Ok(Reach { table: Arc::new(table), powers_known, origin })
+        Ok(Reach { table: Arc::new(table), powers_known, origin, delays: None })
     }
 
     /// The table of exactly these links between the stations 0 to `stations` - 1.
@@ -177,7 +181,8 @@ impl Reach {
         for id in 0..count {
             table.offsets.push(sorted.partition_point(|link| link.from.0 <= id));
         }
-        Ok(Reach { table: Arc::new(table), powers_known: with_power > 0, origin: None })
+        let powers_known = with_power > 0;
+        Ok(Reach { table: Arc::new(table), powers_known, origin: None, delays: None })
     }
 
     /// The table after a station has moved to another position in metres; `None`: the table is of links, not of
@@ -190,7 +195,8 @@ impl Reach {
             return Some(Err(MediumError::UnknownStation { id, stations }));
         };
         (place.x_m, place.y_m) = (x_m, y_m);
-        Some(Reach::from_places(&places, propagation))
+        let moved = Reach::from_places(&places, propagation);
+        Some(moved.map(|moved| if self.is_delayed() { moved.with_speed_of_light() } else { moved }))
     }
 
     /// The power that arrives at a station from a transmitter at a place that is none of the stations; `None`: the table
@@ -216,9 +222,14 @@ impl Reach {
     /// The listeners of `from`, ordered by id. Panics if the station does not exist.
     #[inline]
     pub fn listeners_of(&self, from: StationId) -> &[ReachEntry] {
+        &self.table.listeners_of[self.links_of(from)]
+    }
+
+    /// The places of a station's links in the list of all.
+    #[inline]
+    pub(super) fn links_of(&self, from: StationId) -> Range<usize> {
         let at = from.index();
-        let Table { offsets, listeners_of, .. } = &*self.table;
-        &listeners_of[offsets[at]..offsets[at + 1]]
+        self.table.offsets[at]..self.table.offsets[at + 1]
     }
 
     /// How `to` hears `from`; `None`: not at all. Panics if the station `from` does not exist.

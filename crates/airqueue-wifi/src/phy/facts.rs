@@ -36,6 +36,17 @@ impl Phy {
         Phy::derived(self.layer, self.control)
     }
 
+    /// This layer with the slot of a coverage class: aAirPropagationTime, twice the time that a signal takes across the
+    /// network, adds 3 µs a class to aSlotTime, and by it to DIFS, AIFS, EIFS and the wait for a response (IEEE 802.11-2016,
+    /// 6.5.4 and 17.3.8.7; `set_coverage_class` of mac80211). Classes are 0 to [`Phy::MOST_COVERAGE`].
+    pub fn with_coverage_class(mut self, class: u32) -> Phy {
+        self.layer.slot = self.layer.slot + Span::from_micros(3 * i64::from(class));
+        Phy::derived(self.layer, self.control)
+    }
+
+    /// The largest coverage class.
+    pub const MOST_COVERAGE: u32 = 31;
+
     /// The rates of responses: BSSBasicRateSet, or the rate of [`Phy::with_control_rate`].
     pub fn basic_rates(&self) -> &[DataRate] {
         match &self.control {

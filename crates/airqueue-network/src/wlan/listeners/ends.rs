@@ -8,7 +8,7 @@ use super::rx_end::{Ending, RxEnd, RxEnds};
 use super::tables::{Alone, Listener};
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
-use airqueue_wifi::mac::{Frame, FrameKind, Reaction, Scoreboard};
+use airqueue_wifi::mac::{FrameKind, Reaction, Scoreboard};
 use airqueue_wifi::medium::{End, StationId};
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ impl Listeners {
     }
 
     #[inline(always)]
-    fn begin_at(&mut self, station: StationId, alone: Alone, place: u32, now: Time) {
+    pub(super) fn begin_at(&mut self, station: StationId, alone: Alone, place: u32, now: Time) {
         let on = OnAirNow {
             listeners: &self.listeners,
             on_air_frames: &self.on_air_frames,
@@ -179,24 +179,9 @@ impl Listeners {
     /// The sender of a frame, which is or was on the air at `place`, is done with the frame now.
     #[inline]
     pub(super) fn conclude(&mut self, on_air: FrameOnAir, place: u32, now: Time) -> Ending {
-        let FrameOnAir { id, from, air, version } = on_air;
-        self.macs[from.index()].on_transmitted(now, &self.radio);
-        let frame = self.macs[from.index()].frame();
-        let &Frame { kind, to, mpdus, .. } = frame;
-        Ending {
-            place,
-            id,
-            from,
-            to,
-            kind,
-            mpdus,
-            begins: air.begins,
-            now,
-            time: air.ends - air.begins,
-            overheard: self.radio.overheard(frame, now),
-            at_receiver: None,
-            version,
-        }
+        let sender = &mut self.macs[on_air.from.index()];
+        sender.on_transmitted(now, &self.radio);
+        Ending::new(on_air, place, sender.frame(), now, &self.radio)
     }
 
     #[inline(never)]
@@ -235,7 +220,7 @@ impl Listeners {
     /// A frame ends at a station on its own. Most frames are for another station and met no other frame here: nothing
     /// has to be computed then, unless there is a tap or noise may have destroyed the frame.
     #[inline(always)]
-    fn end_at<const TAPPED: bool>(
+    pub(super) fn end_at<const TAPPED: bool>(
         &mut self,
         station: StationId,
         alone: Alone,
@@ -305,12 +290,12 @@ impl Listeners {
 
     /// A station receives a frame addressed to it.
     fn receive(&mut self, station: StationId, ending: &Ending) -> Reaction {
-        let frame = *self.macs[ending.from.index()].frame();
+        let frame = *self.frame_of(ending);
         if frame.opens {
             self.classes.on_asked(station);
         }
         let scoreboard = match frame.kind {
-            FrameKind::BlockAck => *self.macs[ending.from.index()].scoreboard(),
+            FrameKind::BlockAck => *self.scoreboard_of(ending),
             _ => Scoreboard::default(),
         };
         self.macs[station.index()].on_frame(&frame, &scoreboard, ending.now, &self.radio)

@@ -219,7 +219,7 @@ impl Listeners {
         if !self.energy.is_used() {
             return false;
         }
-        let frame = self.macs[ending.from.index()].frame();
+        let frame = self.frame_of(ending);
         let parts = Parts::of(frame, ending.begins, ending.now, &self.radio.phy);
         self.energy.destroys(station, parts.preamble(), 0.0, self.signal(ending, station))
     }
@@ -236,7 +236,7 @@ impl Listeners {
             return self.errors.happen() && self.is_lost(station, end, ending);
         }
         let signal = self.signal(ending, station);
-        let frame = *self.macs[ending.from.index()].frame();
+        let frame = *self.frame_of(ending);
         let parts = Parts::of(&frame, ending.begins, ending.now, &self.radio.phy);
         let part = Part { air: parts.bytes(0, frame.bytes), bytes: frame.bytes, rate: frame.rate };
         let loss = match self.energy.destroys(station, parts.preamble(), end.interference_w, signal)

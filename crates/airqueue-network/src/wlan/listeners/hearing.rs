@@ -32,6 +32,14 @@ pub(super) struct OnAirNow<'a> {
 }
 
 impl OnAirNow<'_> {
+    /// When a frame on the air is at a listener.
+    fn air(&self, place: u32, station: StationId) -> Air {
+        let on_air = self.on_air_frames.at(place);
+        let Air { begins, ends } = on_air.air;
+        let delay = self.listeners.for_frame(on_air.version).reach().delay(on_air.from, station);
+        Air { begins: begins + delay, ends: ends + delay }
+    }
+
     /// How a listener hears a frame on the air.
     fn signal(&self, place: u32, station: StationId) -> Signal {
         match self.varying {
@@ -105,9 +113,9 @@ impl Hearing {
 
     #[inline(always)]
     fn track(&mut self, station: StationId, place: u32, on: &OnAirNow) {
-        let on_air = on.on_air_frames.at(place);
+        let id = on.on_air_frames.at(place).id;
         let signal = on.signal(place, station);
-        self.receptions[station.index()].on_begin(on_air.id, on_air.air, signal);
+        self.receptions[station.index()].on_begin(id, on.air(place, station), signal);
     }
 
     /// A frame begins at a station on its own.
@@ -321,7 +329,7 @@ impl Hearing {
             return reception.receiving(now);
         }
         let lone = self.receivers[station.index()].lone;
-        let begins = on.on_air_frames.at(lone).air.begins;
+        let begins = on.air(lone, station).begins;
         reception.may_decode(begins, on.signal(lone, station), now)
     }
 }

@@ -15,6 +15,7 @@
 
 mod bit_errors;
 mod classes;
+mod delayed;
 mod ends;
 mod energy;
 pub mod grants;
@@ -29,6 +30,7 @@ mod tables;
 mod varying;
 
 pub use bit_errors::snr;
+pub(super) use delayed::Landed;
 pub(super) use rx_end::Ending;
 
 use super::spec::{WlanError, WlanSpec};
@@ -38,6 +40,7 @@ use airqueue_wifi::medium::{Air, FrameErrors, Reach, Reception, StationId};
 use airqueue_wifi::phy::AccessCategory;
 use bit_errors::BitErrors;
 use classes::HearingClasses;
+use delayed::Flights;
 use energy::EnergyOnAir;
 use grants::Grants;
 use hearing::{Hearing, OnAirNow};
@@ -79,6 +82,8 @@ pub(super) struct Listeners {
     /// Whether each end of a frame is to be examined: noise or energy may destroy frames.
     examines: bool,
     energy: EnergyOnAir,
+    /// The frames on their way, if they take time to their listeners.
+    flights: Option<Box<Flights>>,
     /// The links whose signals change, if there are any.
     varying: Option<Box<Varying>>,
     on_air_frames: FramesOnAir,
@@ -121,24 +126,28 @@ impl Listeners {
         let energy = EnergyOnAir::new(spec, &radio);
         let varying = (!spec.signals.links.is_empty()).then(|| Box::new(Varying::new(spec, seed)));
         let alone = Alone::of_links(&spec.reach, &receptions);
-        // Energy and signals differ from station to station.
-        let classes = match spec.signals.is_used() {
+        // Energy, signals and delays differ from station to station.
+        let apart = spec.signals.is_used() || spec.reach.is_delayed();
+        let classes = match apart {
             true => HearingClasses::none(stations),
             false => HearingClasses::new(spec, &alone, &macs),
         };
         let groups = classes.groups.len();
         let takes_part = spec.takes_part();
+        let mut listeners =
+            Tables::new(ListenerTable::new(spec.reach.clone(), &alone, &classes, &takes_part));
+        let flights = spec.reach.is_delayed().then(|| {
+            // A flight has one order of all its listeners.
+            listeners.let_all_listen();
+            Box::default()
+        });
         Ok(Listeners {
             examines: errors != FrameErrors::None || energy.is_used(),
             energy,
             varying,
             errors: BitErrors::new(errors, spec.noise_w, &radio.phy, stations, seed),
-            listeners: Tables::new(ListenerTable::new(
-                spec.reach.clone(),
-                &alone,
-                &classes,
-                &takes_part,
-            )),
+            listeners,
+            flights,
             takes_part,
             hearing: Hearing::new(receptions, groups),
             together: groups > 0,
@@ -267,6 +276,10 @@ impl Listeners {
         self.hearing.transmit(from, air, &on);
         self.macs[from.index()].on_transmit(now);
         self.settle(from, now);
+        if self.flights.is_some() {
+            self.set_off(place);
+            return (place, air.ends);
+        }
         self.begin_at_apart(from, place, now);
         for listener in self.listeners.now().watchers(from).map(|at| self.listeners.now().at(at)) {
             if self.alone(listener, place).is_sensed() {

@@ -3,10 +3,11 @@
 use super::Listeners;
 use super::bit_errors::BitErrors;
 use super::energy::Part;
+use super::on_air::FrameOnAir;
 use super::parts::Parts;
 use crate::wlan::tap::{FrameReception, Socket};
 use airqueue_core::{Span, Time};
-use airqueue_wifi::mac::{Frame, FrameKind, Msdu, Overheard};
+use airqueue_wifi::mac::{Frame, FrameKind, Msdu, Overheard, Radio};
 use airqueue_wifi::medium::{Air, End, FrameId, RxOutcome, Signal, StationId};
 use airqueue_wifi::phy::frames::DELIMITER_BYTES;
 use std::mem::discriminant;
@@ -30,6 +31,33 @@ pub(in crate::wlan) struct Ending {
 }
 
 impl Ending {
+    /// A frame that ends at `now`.
+    #[inline(always)]
+    pub(super) fn new(
+        on_air: FrameOnAir,
+        place: u32,
+        frame: &Frame,
+        now: Time,
+        radio: &Radio,
+    ) -> Ending {
+        let FrameOnAir { id, from, air, version } = on_air;
+        let &Frame { kind, to, mpdus, .. } = frame;
+        Ending {
+            place,
+            id,
+            from,
+            to,
+            kind,
+            mpdus,
+            begins: air.begins,
+            now,
+            time: air.ends - air.begins,
+            overheard: radio.overheard(frame, now),
+            at_receiver: None,
+            version,
+        }
+    }
+
     /// Whether the addressed station has decoded the frame.
     #[inline]
     pub(in crate::wlan) fn is_received(&self) -> bool {
@@ -147,8 +175,11 @@ impl Listeners {
         if lost || station != ending.to || ending.kind != FrameKind::Data {
             return !lost;
         }
-        let &Frame { ac, recipient, .. } = self.macs[ending.from.index()].frame();
-        let sent = self.macs[ending.from.index()].sent(ac).next();
+        let &Frame { ac, recipient, .. } = self.frame_of(ending);
+        let sent = match &self.flights {
+            Some(flights) => flights.sent(ending.place).next(),
+            None => self.macs[ending.from.index()].sent(ac).next(),
+        };
         let (sequence, &Msdu { packet, .. }) = sent.expect("a data frame has a packet");
         self.macs[station.index()].receive(recipient, sequence, &packet);
         true
@@ -156,7 +187,7 @@ impl Listeners {
 
     /// Whether noise destroys a frame of one MPDU at a station.
     pub(super) fn is_lost(&mut self, station: StationId, end: &End, ending: &Ending) -> bool {
-        let frame = self.macs[ending.from.index()].frame();
+        let frame = *self.frame_of(ending);
         let (table, varying) = (self.listeners.for_frame(ending.version), &self.varying);
         let signal = || match varying {
             Some(varying) => varying.heard(ending.place, station).signal,
@@ -179,8 +210,8 @@ impl Listeners {
             return false;
         }
         let signal = self.signal(ending, station);
-        let (frame, noisy) = (*self.macs[ending.from.index()].frame(), self.errors.happen());
-        let Listeners { errors, hearing, macs, radio, energy, .. } = self;
+        let (frame, noisy) = (*self.frame_of(ending), self.errors.happen());
+        let Listeners { errors, hearing, macs, radio, energy, flights, .. } = self;
         let beside_energy = energy.meets(station, Air { begins: ending.begins, ends: ending.now });
         let parts = Parts::of(&frame, ending.begins, ending.now, &radio.phy);
         // The probability that an MPDU, after its delimiter, is lost.
@@ -216,14 +247,25 @@ impl Listeners {
             return false;
         };
         let mut at = 0;
-        let mpdus = sender.sent(frame.ac).map(|(sequence, msdu)| {
+        let mut received = |msdu: &Msdu| {
             let (from, to) = (at, at + DELIMITER_BYTES + msdu.mpdu_bytes);
             at = to.next_multiple_of(4);
             let loss = loss(errors, from, to);
             let lost = if noisy { errors.strikes(station, loss) } else { loss > 0.0 };
-            (sequence, &msdu.packet, !lost)
-        });
-        receiver.receive_ampdu(frame.recipient, mpdus)
+            !lost
+        };
+        match flights {
+            Some(flights) => {
+                let sent = flights.sent(ending.place);
+                let mpdus = sent.map(|(number, msdu)| (number, &msdu.packet, received(msdu)));
+                receiver.receive_ampdu(frame.recipient, mpdus)
+            }
+            None => {
+                let sent = sender.sent(frame.ac);
+                let mpdus = sent.map(|(number, msdu)| (number, &msdu.packet, received(msdu)));
+                receiver.receive_ampdu(frame.recipient, mpdus)
+            }
+        }
     }
 
     /// How a station hears a frame that ends.
@@ -241,7 +283,7 @@ impl Listeners {
         if ending.mpdus == 1 || !end.overlapped {
             return end.outcome.decoded();
         }
-        let frame = self.macs[ending.from.index()].frame();
+        let frame = self.frame_of(ending);
         let signal = self.signal(ending, tracker);
         let parts = Parts::of(frame, ending.begins, ending.now, &self.radio.phy);
         self.hearing.beside(tracker, parts.preamble(), signal).is_some()
