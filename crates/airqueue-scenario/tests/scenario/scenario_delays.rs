@@ -59,5 +59,5 @@ fn what_cannot_be_is_refused() {
     );
     let of_ns2 =
         set(set(cell.clone(), "phy", json!({"standard": "802.11b"})), "behaviour", json!("ns2"));
-    value_refused(&of_ns2, "phy.coverage_class", json!(3), "phy.coverage_class: ", "ns2");
+    value_refused(&of_ns2, "phy.coverage_class", json!(3), "phy.coverage_class: ", "ns-2");
 }
