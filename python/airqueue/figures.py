@@ -297,7 +297,7 @@ class SleepFigures(TypedDict):
     """Packets for which that buffer had no room: the oldest ones in it. They are among the
     packets given up."""
     kept_mean_s: float | None
-    """Mean time that the access point kept the others before it let them go."""
+    """Mean time that the access point kept packets which it then let go."""
     kept_max_s: float | None
     """The longest such time."""
     group_packets: int

@@ -198,6 +198,9 @@ impl Scenario {
             signals,
             together: WlanSpec::TOGETHER,
         };
+        let delayed =
+            if file.medium.links.is_some() { "medium.links" } else { "medium.propagation_delay" };
+        wlan.check_delays().map_err(|problem| error::error(delayed, problem))?;
         let profile = file.behaviour.profile();
         let station_delay = profile.station_delay;
         let warm_up_ends = Time::ZERO + warm_up;

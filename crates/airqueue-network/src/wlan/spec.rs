@@ -177,8 +177,9 @@ impl WlanSpec {
         self.signals.check(self)
     }
 
-    /// A response that outlasted what its sender waits for could be taken for that to a later frame.
-    fn check_delays(&self) -> Result<(), WlanError> {
+    /// Checks the propagation delays. A response that outlasted what its sender waits for could be taken for that to a later
+    /// frame.
+    pub fn check_delays(&self) -> Result<(), WlanError> {
         if !self.reach.is_delayed() {
             return Ok(());
         }
