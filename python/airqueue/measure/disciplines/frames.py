@@ -97,7 +97,8 @@ def full(steps: Sequence[Step]) -> Full | None:
 def _full(steps: Sequence[Step]) -> Full:
     waiting = np.concatenate([step.waiting for step in steps])
     lost = np.concatenate([step.lost for step in steps])
-    lengths = waiting[lost].astype(np.int64)
+    # Packets of one instant may seem to leave before one of them comes.
+    lengths = np.maximum(0, waiting[lost]).astype(np.int64)
     length = int(np.argmax(np.bincount(lengths)))
     alike, there = np.abs(lengths - length) <= 1, waiting >= length
     # A queue that is empty when frames leave is that of no time from composing to arriving.
