@@ -108,7 +108,7 @@ def test_tcp_with_rts() -> None:
         ({"n": 1}, "n"),
         ({"n": float("nan")}, "n"),
         ({"n": 1e300}, "n"),
-        ({"slow_rate_bps": 6e6}, "rate_bps"),
+        ({"slow_rate_bps": 6e6}, "slow_rate_bps"),
         ({"slow_rate_bps": -1}, "slow_rate_bps"),
         ({"fast_rate_bps": 0}, "fast_rate_bps"),
         ({"frame_bytes": 0}, "frame_bytes"),

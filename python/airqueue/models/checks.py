@@ -142,7 +142,9 @@ def called(names: Mapping[str, str]) -> Iterator[None]:
     except ParameterError as error:
         message, parameter = str(error), names.get(error.parameter, error.parameter)
         for inner, name in names.items():
-            message, replaced = re.subn(rf"\b{re.escape(inner)}(?!\w)", name, message)
+            # A name without an underscore may be a word of the sentence, but for the first.
+            start = r"\b" if "_" in inner else r"\A"
+            message, replaced = re.subn(rf"{start}{re.escape(inner)}(?!\w)", name, message)
             if replaced and inner.partition("[")[0] == error.parameter:
                 parameter = name
         raise ParameterError(parameter, message) from error
