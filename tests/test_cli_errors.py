@@ -16,11 +16,17 @@ def test_errors_that_become_sentences_are_exceptions(module: str, name: str) -> 
 def test_a_number_out_of_bounds_is_told_the_bounds(runner, given):
     done = runner.invoke(main, ["simulate", "cell.toml", "--replications", given])
     assert done.exit_code == 2
-    assert f"{given!r} is no whole number from 1 to 100000." in done.stderr
+    assert f"found {given!r}, expected a whole number from 1 to 100000.\n" in done.stderr
 
 
-@pytest.mark.parametrize("given", ["x", "-1", "nan"])
+@pytest.mark.parametrize("given", ["x", "-1", "nan", "inf"])
 def test_a_number_with_a_fraction_is_told_the_bounds(runner, given):
     done = runner.invoke(main, ["size", "web", "--users", "5", "--round-trips", given])
     assert done.exit_code == 2
-    assert f"{given!r} is no number from 0 " in done.stderr
+    assert f"found {given!r}, expected a number from 0 to 100.\n" in done.stderr
+
+
+def test_a_number_without_an_upper_bound_is_told_the_lower_one(runner):
+    done = runner.invoke(main, ["measure", "h", "--min-capacity", "-1"])
+    assert done.exit_code == 2
+    assert "found '-1', expected a number of 0 or more.\n" in done.stderr

@@ -147,17 +147,6 @@ def test_a_long_value_of_a_sweep_is_whole_elsewhere(monkeypatch):
         assert len(written) == (longest or 60)
 
 
-def test_a_range_of_an_option_is_said_in_words(runner):
-    for text in ("x", "0", "1.5", "100001"):
-        done = runner.invoke(main, ["simulate", "cell.toml", "--replications", text])
-        assert done.exit_code == 2
-        assert "expected a whole number from 1 to 100000.\n" in done.stderr
-    for text in ("x", "-1", "nan", "inf"):
-        done = runner.invoke(main, ["measure", "h", "--min-capacity", text])
-        assert done.exit_code == 2
-        assert "expected a number of 0 or more.\n" in done.stderr
-
-
 @pytest.fixture
 def cell(tmp_path):
     (tmp_path / "cell.toml").write_text(
