@@ -24,7 +24,6 @@ to = "ap"
 source = "saturated"
 size = "1500 B"
 """
-CONSOLE = "airqueue.cli.console"
 OF_NUMBERS = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
 
 
@@ -33,9 +32,15 @@ OF_NUMBERS = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
     [
         (
             ["--help"],
-            ("airqueue.models", "airqueue.report", "importlib.metadata", CONSOLE, *OF_NUMBERS),
+            (
+                "airqueue.models",
+                "airqueue.report",
+                "importlib.metadata",
+                "airqueue.cli.console",
+                *OF_NUMBERS,
+            ),
         ),
-        (["--version"], ("importlib.metadata", CONSOLE, *OF_NUMBERS)),
+        (["--version"], ("importlib.metadata", "airqueue.cli.console", *OF_NUMBERS)),
         (["simulate", "cell.toml"], ("importlib.metadata", *OF_NUMBERS)),
         (["model", "bianchi", "n=10"], ("importlib.metadata", *OF_NUMBERS[1:])),
     ],
