@@ -22,7 +22,15 @@ rm -rf "$data"
 mkdir -p "$data/scripts"
 install -m 755 "$built/$static/"{airqueued,airqueue-endpoint} "$data/scripts/"
 
-maturin build --quiet --release --locked --strip --out "$out"
+# The compiler is told the engine's usual ways by a run of the examples (scripts/train.py), where rustup has the tool.
+host=$(rustc -vV | sed -n 's/^host: //p')
+profiled=()
+if [ -x "$(rustc --print sysroot)/lib/rustlib/$host/bin/llvm-profdata" ]; then
+    profiled=(--pgo)
+else
+    echo "airqueue: no profile guides the compiler, as llvm-profdata is missing: rustup component add llvm-tools" >&2
+fi
+maturin build --quiet --release --locked --strip "${profiled[@]}" --out "$out"
 wheel=$(ls -t "$out"/airqueue-*.whl | head -n 1)
 echo "airqueue: $wheel, $(($(stat -c %s "$wheel") / 1000)) kB"
 "$here/try-wheel.sh" "$wheel"

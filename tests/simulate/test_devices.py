@@ -65,7 +65,7 @@ def test_the_list_has_each_key_with_its_source(runner):
     rows = [line.split("\t") for line in shown.splitlines()]
     for device in devices():
         assert any(
-            line.startswith(f"{device['name']}: {device['about']}") for line in shown.splitlines()
+            line.startswith(f"# {device['name']}: {device['about']}") for line in shown.splitlines()
         )
         for key in device["keys"]:
             assert any(row[0] == key["key"] and row[-1] == key["source"] for row in rows)
