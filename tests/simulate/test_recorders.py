@@ -108,7 +108,7 @@ def test_frames_are_cut_as_asked(invoke):
     sizes = [Path(f"{size}.pcap").stat().st_size for size in (80, 128, 65_535)]
     assert sizes == sorted(sizes)
     short = invoke("--pcap", "a.pcap", "--pcap-bytes", "77")
-    assert "no whole number from 78 to 65535" in short.output
+    assert "a whole number from 78 to 65535" in short.output
 
 
 def test_a_full_disk_is_told(invoke):
