@@ -127,7 +127,7 @@ def _table(records: Sequence[Record], *, apart: bool) -> Table:
     table.add_column("unit")
     table.add_column("verdict")
     if apart:
-        table.add_column("why missed")
+        table.add_column("reason")
     for record in records:
         table.add_row(
             record.claim.quantity,
@@ -135,12 +135,16 @@ def _table(records: Sequence[Record], *, apart: bool) -> Table:
             ours(record),
             record.claim.unit,
             record.counted_as,
-            *((f"{record.reason} {record.why}." if record.missed else "",) if apart else ()),
+            *((_reason(record) if record.missed else "",) if apart else ()),
             style=_STYLES[record.verdict],
         )
         if record.missed and not apart:
-            table.add_row(f"  {record.reason} Why missed: {record.why}.", style="dim")
+            table.add_row(f"  {_reason(record)}", style="dim")
     return table
+
+
+def _reason(record: Record) -> str:
+    return f"{record.reason} Why missed: {record.why}."
 
 
 def _settings(rows: Sequence[Tried]) -> Table:

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from airqueue.cli.console import Console
+from airqueue.cli.common import Results
 from airqueue_papers import challenge, command_tables, miss, tried
 from airqueue_papers.claim import PAPERS, load
 from airqueue_papers.reproduction import Reproduced, choose
@@ -94,7 +94,8 @@ def test_the_command_tells_why_and_what_settings_explain():
     rows = [Tried("http.fig4", AS_JUDGED, (2, 1, 0, 0)), Tried("http.fig4", "else", (3, 0, 0, 0))]
     (chosen,) = choose(["http.fig4"])
     out = io.StringIO()
-    console = Console(width=300, file=out)
+    console = Results()
+    console.file = out
     command_tables.show(console, [Reproduced(chosen, {}, [record], (), (), rows)])
     shown = out.getvalue()
     assert f"Two nodes. Why missed: {record.why}." in shown

@@ -21,6 +21,8 @@ from airqueue.simulate.scenario import schema
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "simulate").glob("*.toml"))
 SHORT = {"duration": "200 ms", "warm_up": "50 ms"}
+SELDOM = ("sleeping-sensor",)
+"""Examples with a packet in ten seconds."""
 
 
 def small(**more) -> Scenario:
@@ -31,7 +33,8 @@ def shortened(path: Path, **times: str) -> Scenario:
     """An example's scenario for a moment; what changes during the run changes during that one too."""
     changes = tomllib.loads(path.read_text("utf-8")).get("changes", [])
     sooner = {f"changes.{at}.at": "100 ms" for at in range(len(changes))}
-    return Scenario.from_toml(path, {**SHORT, **sooner, **times})
+    seldom = {"duration": "100 s"} if path.stem in SELDOM else {}
+    return Scenario.from_toml(path, {**SHORT, **sooner, **times, **seldom})
 
 
 # ---- what a scenario is
