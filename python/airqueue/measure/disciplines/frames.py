@@ -90,20 +90,23 @@ def full(steps: Sequence[Step]) -> Full | None:
         return None
     tried = np.linspace(0, MOST_AHEAD, round(MOST_AHEAD * PER_FRAME) + 1)
     every = (_full([_composed(*each, float(ahead)) for each in frames]) for ahead in tried)
-    best = max(every, key=lambda found: min(found.alike, found.refused))
-    return best if min(best.alike, best.refused) >= FULL_SHARE else None
+    found = [seen for seen in every if seen is not None]
+    return max(found, key=lambda seen: min(seen.alike, seen.refused), default=None)
 
 
-def _full(steps: Sequence[Step]) -> Full:
-    waiting = np.concatenate([step.waiting for step in steps])
-    lost = np.concatenate([step.lost for step in steps])
+def _full(steps: Sequence[Step]) -> Full | None:
+    """Return the length at which nearly all drops were, if nearly all packets there were lost."""
     # Packets of one instant may seem to leave before one of them comes.
-    lengths = np.maximum(0, waiting[lost]).astype(np.int64)
+    at_drops = np.maximum(0, np.concatenate([step.waiting_at(step.drops) for step in steps]))
+    lengths = at_drops.astype(np.int64)
     length = int(np.argmax(np.bincount(lengths)))
-    alike, there = np.abs(lengths - length) <= 1, waiting >= length
+    alike = float(np.mean(np.abs(lengths - length) <= 1))
     # A queue that is empty when frames leave is that of no time from composing to arriving.
-    seen = length >= np.median([step.blur_packets for step in steps])
-    return Full(length, seen * np.mean(alike), seen * np.mean(lost[there]), tuple(steps))
+    if alike < FULL_SHARE or length < np.median([step.blur_packets for step in steps]):
+        return None
+    there = np.concatenate([step.lost[step.waiting >= length] for step in steps])
+    refused = float(np.mean(there))
+    return Full(length, alike, refused, tuple(steps)) if refused >= FULL_SHARE else None
 
 
 def _composed(step: Step, frames: _Frames, ahead: float) -> Step:

@@ -141,10 +141,14 @@ class Step:
     @cached_property
     def waiting(self) -> Floats:
         """Packets of the flood that each packet found waiting; lost packets are not counted."""
+        return self.waiting_at(slice(None))
+
+    def waiting_at(self, rows: Ints | slice) -> Floats:
+        """Return what the packets at these places found waiting."""
         out = np.maximum.accumulate(self.left_s[~self.lost])
-        before = np.concatenate(([0], np.cumsum(~self.lost)[:-1]))
+        before = np.concatenate(([0], np.cumsum(~self.lost)[:-1]))[rows]
         return np.asarray(
-            before - np.searchsorted(out, self.came_s, side="right"), dtype=np.float64
+            before - np.searchsorted(out, self.came_s[rows], side="right"), dtype=np.float64
         )
 
     @cached_property
