@@ -118,7 +118,7 @@ class Screen:
         self._reader = threading.Thread(target=self._pass_on, name="airqueue-screen", daemon=True)
 
     def __enter__(self) -> Screen:
-        self._display.__enter__()
+        self._display.start()
         self._reader.start()
         return self
 
@@ -131,7 +131,7 @@ class Screen:
         os.close(self._programs)
         # What a program has started and left may have the pipe still.
         self._reader.join(_JOIN_S)
-        self._display.__exit__(kind, error, trace)
+        self._display.stop()
         if not self._reader.is_alive():
             os.close(self._pipe)
 

@@ -34,9 +34,7 @@ class Live:
         self._thread = threading.Thread(target=self._follow, name="airqueue-live", daemon=True)
 
     def __enter__(self) -> Self:
-        self._console.file.write(_HIDE)
-        self._draw()
-        self._thread.start()
+        self.start()
         return self
 
     def __exit__(
@@ -45,6 +43,16 @@ class Live:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Draw, and go on drawing."""
+        self._console.file.write(_HIDE)
+        self._draw()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Erase what is drawn."""
         self._ended.set()
         self._thread.join(_JOIN_S)
         with self._lock:

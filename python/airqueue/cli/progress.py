@@ -35,7 +35,7 @@ class LiveLine:
 
     def __enter__(self) -> Self:
         if self._live:
-            self._line.__enter__()
+            self._line.start()
         return self
 
     def __exit__(
@@ -45,7 +45,7 @@ class LiveLine:
         trace: TracebackType | None,
     ) -> None:
         if self._live:
-            self._line.__exit__(kind, error, trace)
+            self._line.stop()
 
 
 class Display(LiveLine):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, Literal
 
@@ -44,15 +44,8 @@ class _Row:
     ends_section: bool = False
 
 
-@dataclass(slots=True, init=False)
 class Table:
     """Headings and rows of text; ``boxed``: between lines."""
-
-    title: str
-    boxed: bool
-    show_header: bool
-    columns: list[Column] = field(default_factory=list)
-    _rows: list[_Row] = field(default_factory=list)
 
     def __init__(
         self, *headings: str, title: str = "", boxed: bool = True, show_header: bool = True
@@ -61,7 +54,7 @@ class Table:
         self.boxed = boxed
         self.show_header = show_header
         self.columns = [Column(heading) for heading in headings]
-        self._rows = []
+        self._rows: list[_Row] = []
 
     def add_column(
         self,

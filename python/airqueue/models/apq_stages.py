@@ -381,8 +381,6 @@ def _evaluate(
     idle_saving_s: float,
     drift_ppm: float,
 ) -> dict[str, float | str | list[float] | None]:
-    with called(_KEYS):
-        stages = _stages(limits, rates_bps, unit, when_full, overhead_s)
     session: dict[str, Any] = {
         "baseline_pps": baseline_pps,
         "baseline_phase": baseline_phase,
@@ -390,6 +388,7 @@ def _evaluate(
         "drift_ppm": drift_ppm,
     }
     with called(_KEYS):
+        stages = _stages(limits, rates_bps, unit, when_full, overhead_s)
         seen = predict(stages, size_bytes, offered_pps=offered_pps, **session)
     try:
         test = size_ratio(stages, **session)
