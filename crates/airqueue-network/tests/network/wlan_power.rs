@@ -1,7 +1,7 @@
 //! Beacons, frames to all stations and sleep in cells of few stations, against closed forms.
 
 use crate::cells;
-use crate::cells::{CellSpec, Flow, b, cell, dcf, rate, saturated};
+use crate::cells::{CellSpec, EDCA_OVERHEAD, Flow, b, cell, dcf, edca, rate, saturated};
 use crate::estimates::{agree, exactly, to_within};
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
@@ -68,6 +68,42 @@ pub fn packets(spec: &CellSpec, from: u32, to: u32, arrivals: Arrivals, start: T
     let fast = rate(&spec.radio.phy, 11);
     let source = SourceSpec { arrivals, size_bytes: PACKET, start, stop: Time::MAX };
     Flow { source, ..saturated(from, to, AccessCategory::FIRST, fast, PACKET) }
+}
+
+/// An 802.11b access point with EDCA, and a phone that sleeps; nobody draws a backoff.
+pub fn edca_cell(wake_up: WakeUp) -> CellSpec {
+    let radio = b();
+    let macs = vec![edca(&radio.phy); 2];
+    let mut spec = cell(radio, macs);
+    spec.beacons = vec![beacons(&spec.radio)];
+    spec.sleepers = vec![sleeper(&spec.radio, PHONE, wake_up)];
+    for station in &mut spec.stations {
+        for category in &mut station.mac.categories {
+            *category =
+                CategoryConfig { w_min: 1, w_max: 1, ..CategoryConfig::dcf(&spec.radio.phy) };
+        }
+    }
+    let access = &mut spec.sleepers[0].access;
+    (access.w_min, access.w_max) = (1, 1);
+    spec
+}
+
+/// A packet at even intervals, in such a cell.
+pub fn edca_packets(
+    spec: &CellSpec,
+    (from, to): (u32, u32),
+    ac: AccessCategory,
+    every: Span,
+    start: Span,
+) -> Flow {
+    let arrivals = Arrivals::Periodic { every, on_off: None };
+    let flow = packets(spec, from, to, arrivals, Time::ZERO + start);
+    Flow { ac, overhead_bytes: EDCA_OVERHEAD, ..flow }
+}
+
+/// The frame of such a packet.
+pub fn edca_frame(spec: &CellSpec) -> Span {
+    spec.radio.phy.airtime(rate(&spec.radio.phy, 11), PACKET + EDCA_OVERHEAD)
 }
 
 /// Without backoff: the time of every frame is known.

@@ -1,50 +1,29 @@
 //! Agreements on target wake times in cells of few stations, against closed forms.
 
 use crate::cells;
-use crate::cells::{CellSpec, EDCA_OVERHEAD, Flow, b, cell, edca};
+use crate::cells::{CellSpec, Flow};
 use crate::estimates::{agree, exactly};
-use crate::wlan_power::{AP, PACKET, PHONE, beacons, packets, run, seconds, sleeper};
+use crate::wlan_power::{AP, PHONE, edca_cell, edca_frame, edca_packets, run, seconds};
 use airqueue_core::{Span, Time};
 use airqueue_network::FlowId;
-use airqueue_network::wlan::{PowerSaveSpec, TwtSpec, WakeUp};
-use airqueue_transport::traffic::Arrivals;
-use airqueue_wifi::mac::{CategoryConfig, FrameKind};
+use airqueue_network::wlan::{TwtSpec, WakeUp};
+use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::frames::QOS_NULL_BYTES;
 
 const EVERY: Span = Span::from_secs(1);
 const LASTS: Span = Span::from_millis(20);
 
-/// An 802.11b access point with EDCA, and a sensor with an agreement; nobody draws a backoff.
+/// A cell whose sensor has an agreement.
 fn cell_with(announced: bool) -> CellSpec {
-    let radio = b();
-    let macs = vec![edca(&radio.phy); 2];
-    let mut spec = cell(radio, macs);
-    spec.beacons = vec![beacons(&spec.radio)];
+    let mut spec = edca_cell(WakeUp::PsPoll);
     let first = Some(Span::from_millis(300));
-    let twt = TwtSpec { interval: EVERY, duration: LASTS, first, announced };
-    let dozes = sleeper(&spec.radio, PHONE, WakeUp::PsPoll);
-    spec.sleepers = vec![PowerSaveSpec { twt: Some(twt), ..dozes }];
-    for station in &mut spec.stations {
-        for category in &mut station.mac.categories {
-            *category =
-                CategoryConfig { w_min: 1, w_max: 1, ..CategoryConfig::dcf(&spec.radio.phy) };
-        }
-    }
-    let access = &mut spec.sleepers[0].access;
-    (access.w_min, access.w_max) = (1, 1);
+    spec.sleepers[0].twt = Some(TwtSpec { interval: EVERY, duration: LASTS, first, announced });
     spec
 }
 
 fn flow(spec: &CellSpec, from: u32, to: u32, every: Span, start: Span) -> Flow {
-    let arrivals = Arrivals::Periodic { every, on_off: None };
-    let flow = packets(spec, from, to, arrivals, Time::ZERO + start);
-    Flow { ac: AccessCategory::BEST_EFFORT, overhead_bytes: EDCA_OVERHEAD, ..flow }
-}
-
-fn frame(spec: &CellSpec) -> Span {
-    let fast = cells::rate(&spec.radio.phy, 11);
-    spec.radio.phy.airtime(fast, PACKET + EDCA_OVERHEAD)
+    edca_packets(spec, (from, to), AccessCategory::BEST_EFFORT, every, start)
 }
 
 /// A station without traffic is awake for its service periods, and hears no beacon.
@@ -79,14 +58,14 @@ fn packets_wait_for_the_next_service_period() {
         let asked = if announced { seconds(null) } else { 0.0 };
         let between = seconds(EVERY) - seconds(LASTS);
         let waits = between / seconds(EVERY);
-        let mean = between * waits / 2.0 + waits * asked + seconds(frame(&spec));
+        let mean = between * waits / 2.0 + waits * asked + seconds(edca_frame(&spec));
         let counters = sim.model.flow(FlowId(0));
         assert!(counters.delivered.packets > 11_000 && counters.given_up.packets == 0);
         // Stated before the first run: 11 764 packets spread evenly have an error of 0.3 % even at random.
         agree("the mean", exactly(counters.delay.mean_s().unwrap()), exactly(mean), 0.01);
         let longest = counters.delay.greatest_s().unwrap();
         let beacon = seconds(phy.airtime(slow, 300) + phy.difs());
-        let most = between + asked + seconds(frame(&spec));
+        let most = between + asked + seconds(edca_frame(&spec));
         assert!((0.995 * most..=most + beacon).contains(&longest), "{longest}, not {most}");
         let slept = sim.model.wlan().sleep(PHONE, sim.now()).unwrap();
         let awake = 20_000.0 - seconds(slept.asleep);
@@ -108,7 +87,7 @@ fn what_is_left_waits_for_the_next_service_period() {
         // At most 20 ms over 1.2 ms and an acknowledgement go in one period: five of them at least.
         assert!(counters.delay.greatest_s().unwrap() > 3.0);
         // The last frame of a period may go beyond its end, and the station hears it.
-        let beyond = frame(&spec) + frame(&spec);
+        let beyond = edca_frame(&spec) + edca_frame(&spec);
         let awake = Span::from_secs(12) - slept.asleep;
         let periods = Span::from_nanos(12 * LASTS.as_nanos());
         assert!(awake >= periods && awake < periods + Span::from_nanos(12 * beyond.as_nanos()));
@@ -126,7 +105,7 @@ fn a_station_sends_at_any_time() {
     let sim = run(&spec, 1, 1000);
     let counters = sim.model.flow(FlowId(0));
     let beacon = spec.radio.phy.airtime(spec.radio.phy.slowest_basic(), 300);
-    let most = beacon + spec.radio.phy.difs() + frame(&spec);
+    let most = beacon + spec.radio.phy.difs() + edca_frame(&spec);
     assert!(counters.delay.greatest_s().unwrap() <= seconds(most));
     assert!(counters.delivered.packets > 1280);
 }

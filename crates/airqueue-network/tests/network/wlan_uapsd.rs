@@ -1,15 +1,14 @@
 //! U-APSD in cells of few stations, against closed forms and frame by frame.
 
 use crate::cells;
-use crate::cells::{CellSpec, EDCA_OVERHEAD, Flow, b, cell, edca};
+use crate::cells::{CellSpec, Flow};
 use crate::estimates::{agree, exactly};
-use crate::wlan_power::{AP, INTERVAL, PHONE, beacons, packets, run, seconds, sleeper};
+use crate::wlan_power::{AP, INTERVAL, PHONE, edca_cell, edca_frame, edca_packets, run, seconds};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::wlan::tap::{Recording, TracedFrame};
-use airqueue_network::wlan::{PowerSaveSpec, UapsdSpec, WakeUp};
-use airqueue_transport::traffic::Arrivals;
-use airqueue_wifi::mac::{CategoryConfig, FrameKind};
+use airqueue_network::wlan::{UapsdSpec, WakeUp};
+use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::frames::QOS_NULL_BYTES;
 
@@ -22,35 +21,15 @@ fn uapsd(categories: [bool; 4]) -> UapsdSpec {
     UapsdSpec { categories, most_packets: None, trigger_interval: None }
 }
 
-/// An 802.11b access point with EDCA, and a phone with U-APSD; nobody draws a backoff.
+/// A cell whose phone has U-APSD.
 fn cell_with(wake_up: WakeUp, uapsd: UapsdSpec) -> CellSpec {
-    let radio = b();
-    let macs = vec![edca(&radio.phy); 2];
-    let mut spec = cell(radio, macs);
-    spec.beacons = vec![beacons(&spec.radio)];
-    let dozes = sleeper(&spec.radio, PHONE, wake_up);
-    spec.sleepers = vec![PowerSaveSpec { uapsd: Some(uapsd), ..dozes }];
-    for station in &mut spec.stations {
-        for category in &mut station.mac.categories {
-            *category =
-                CategoryConfig { w_min: 1, w_max: 1, ..CategoryConfig::dcf(&spec.radio.phy) };
-        }
-    }
-    let access = &mut spec.sleepers[0].access;
-    (access.w_min, access.w_max) = (1, 1);
+    let mut spec = edca_cell(wake_up);
+    spec.sleepers[0].uapsd = Some(uapsd);
     spec
 }
 
 fn flow(spec: &CellSpec, from: u32, to: u32, ac: AccessCategory, every: Span, start: Span) -> Flow {
-    let arrivals = Arrivals::Periodic { every, on_off: None };
-    let flow = packets(spec, from, to, arrivals, Time::ZERO + start);
-    Flow { ac, overhead_bytes: EDCA_OVERHEAD, ..flow }
-}
-
-/// A data frame.
-fn frame(spec: &CellSpec) -> Span {
-    let fast = cells::rate(&spec.radio.phy, 11);
-    spec.radio.phy.airtime(fast, crate::wlan_power::PACKET + EDCA_OVERHEAD)
+    edca_packets(spec, (from, to), ac, every, start)
 }
 
 /// SIFS and the acknowledgement of a data frame.
@@ -86,7 +65,7 @@ fn a_packet_of_a_call_waits_for_the_next_trigger() {
     ];
     let sim = run(&spec, 1, 402);
     let phy = &spec.radio.phy;
-    let behind = acknowledged(&spec) + phy.difs() + frame(&spec);
+    let behind = acknowledged(&spec) + phy.difs() + edca_frame(&spec);
     let counters = sim.model.flow(FlowId(1));
     let (period, behind) = (seconds(CALL), seconds(behind));
     assert!(counters.delivered.packets > 3900 && counters.given_up.packets == 0);
@@ -105,8 +84,8 @@ fn a_packet_of_a_call_waits_for_the_next_trigger() {
     assert_eq!((slept.triggers, slept.service_periods, slept.polls), (sent, sent, 0));
     assert_eq!((slept.empty_services, slept.kept, slept.let_go), (sent - came, came, came));
     // The trigger and its service period: with a packet, or with a QoS null frame after the PIFS of beacons.
-    let up = seconds(frame(&spec) + acknowledged(&spec));
-    let full = up + seconds(phy.difs() + frame(&spec) + acknowledged(&spec));
+    let up = seconds(edca_frame(&spec) + acknowledged(&spec));
+    let full = up + seconds(phy.difs() + edca_frame(&spec) + acknowledged(&spec));
     let empty = up + seconds(phy.aifs(1) + null(&spec));
     let heard = sim.model.wlan().beacons(AP).unwrap().sent as f64;
     let awake = came as f64 * full
@@ -132,7 +111,7 @@ fn a_silent_station_triggers_at_its_interval() {
     let phy = &spec.radio.phy;
     let slow = phy.slowest_basic();
     let trigger = phy.airtime(slow, QOS_NULL_BYTES);
-    let behind = null(&spec) - trigger + phy.difs() + frame(&spec);
+    let behind = null(&spec) - trigger + phy.difs() + edca_frame(&spec);
     let mean = sim.model.flow(FlowId(0)).delay.mean_s().unwrap();
     // A trigger restarts the interval when the access point has it: its own frame comes on top.
     let period = 0.03 + seconds(trigger);
@@ -150,7 +129,7 @@ fn a_beacon_makes_a_station_trigger() {
     let sim = run(&spec, 1, 20_000);
     let phy = &spec.radio.phy;
     let beacon = phy.airtime(phy.slowest_basic(), 300);
-    let behind = beacon + phy.difs() + null(&spec) + phy.difs() + frame(&spec);
+    let behind = beacon + phy.difs() + null(&spec) + phy.difs() + edca_frame(&spec);
     let counters = sim.model.flow(FlowId(0));
     let mean = exactly(counters.delay.mean_s().unwrap());
     let expected = seconds(INTERVAL) / 2.0 + seconds(behind);
