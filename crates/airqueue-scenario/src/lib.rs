@@ -195,6 +195,7 @@ impl Scenario {
             beacons,
             sleepers,
             absences,
+            associations: Vec::new(),
             signals,
             together: WlanSpec::TOGETHER,
         };

@@ -6,6 +6,7 @@ use super::connection::{Connection, Direction};
 use super::hops::{End, Hops, Path, RouteHop};
 use super::opportunities::Opportunities;
 use super::processor::Processors;
+use super::roaming::Roaming;
 use super::segments::Batch;
 use super::sources::{FlowSource, Sources};
 use super::spec::{Answers, Hop, NetworkError, NetworkSpec, Traffic};
@@ -150,6 +151,7 @@ impl Network {
         let upper = Upper {
             hops: Hops::new(spec)?,
             sources: Sources::new(queues),
+            roaming: Roaming::new(spec),
             outcomes: Vec::new(),
             released: Vec::new(),
         };

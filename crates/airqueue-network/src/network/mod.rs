@@ -25,6 +25,7 @@ mod hops;
 mod opportunities;
 mod processor;
 mod results;
+mod roaming;
 mod segments;
 pub mod series;
 mod sources;

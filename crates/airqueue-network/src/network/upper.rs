@@ -1,6 +1,7 @@
 //! The network as the upper layer of its wireless LAN: counters, sources, and a list of packet outcomes.
 
 use super::hops::Hops;
+use super::roaming::Roaming;
 use super::sources::Sources;
 use super::trace::Step;
 use crate::InterfaceId;
@@ -8,12 +9,15 @@ use crate::network::Event;
 use crate::outcome::Outcome;
 use crate::wlan::UpperLayer;
 use airqueue_core::{DataRate, Dropped, Packet, Time};
+use airqueue_wifi::medium::StationId;
 
 /// The layer above the link layer.
 #[derive(Debug)]
 pub struct Upper {
     pub(super) hops: Hops,
     pub(super) sources: Sources,
+    /// The stations that roam, if there are any.
+    pub(super) roaming: Option<Box<Roaming>>,
     /// Outcomes of packets that have further hops or a waiting recipient, in the order in which they happened.
     pub(super) outcomes: Vec<Outcome>,
     /// Packets that their first station no longer has, of senders that wait for this, in the order in which this
@@ -76,6 +80,12 @@ impl UpperLayer for Upper {
             self.released.push(packet);
         }
         self.on_given_up(packet);
+    }
+
+    fn on_associated(&mut self, station: StationId, access_point: StationId) {
+        if let Some(roaming) = &mut self.roaming {
+            roaming.on_associated(station, access_point, &mut self.hops);
+        }
     }
 
     #[inline]

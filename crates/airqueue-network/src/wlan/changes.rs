@@ -159,9 +159,11 @@ impl<U: UpperLayer> Wlan<U> {
     /// If the station does not exist.
     pub fn set_away(&mut self, station: StationId, away: bool, queue: &mut EventQueue<U::Event>) {
         self.listeners.set_away(station, Away::ByChange, away, queue.now());
+        self.on_reach_changed(station, away, queue);
         if !away {
             self.interfaces_of(station).for_each(|interface| self.fill(interface, queue));
         }
+        self.conclude(queue);
     }
 
     /// A station has another position from now on: who hears and senses the station, and whom the station hears, and

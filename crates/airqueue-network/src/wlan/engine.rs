@@ -1,6 +1,7 @@
 //! The engine of the link layer: its state, its events, and how each event is handled.
 
 use super::absence::Absences;
+use super::association::Associations;
 use super::hop::Hop;
 use super::interface::{Interface, Neighbours};
 use super::listeners::{Ending, Listeners};
@@ -52,6 +53,8 @@ pub enum Event {
     Sleeper(u32),
     /// A station is to leave or to come back, by its place among the stations with absences.
     Absence(u32),
+    /// The timer of a station that associates expires, by its place among these stations.
+    Association(u32),
     /// An interferer begins a burst, ends one, or may begin one, by its place among the interferers.
     Interferer(u32),
     /// Backoffs end: the closing event of an instant.
@@ -87,6 +90,8 @@ pub struct Wlan<U: UpperLayer> {
     pub(super) power: Power<U::Event>,
     /// Stations that scan, or go out of reach now and then.
     pub(super) absences: Absences<U::Event>,
+    /// Stations that associate.
+    pub(super) associations: Associations<U::Event>,
     /// Whether signals change or there are interferers.
     pub(super) examines_signals: bool,
     /// Sources of energy that is no frame.
@@ -130,6 +135,7 @@ impl<U: UpperLayer> Wlan<U> {
             reports: spec.hops.iter().any(|hop| hop.report.is_some()),
             power,
             absences: Absences::new(spec, seed),
+            associations: Associations::new(spec),
             examines_signals: spec.signals.is_used(),
             interferers: Interferers::new(spec, pifs, seed),
         };
@@ -192,6 +198,7 @@ impl<U: UpperLayer> Wlan<U> {
         if self.power.is_used() {
             self.reconsider(station, now);
             self.leave_if_due(station, queue);
+            self.part_if_due(station, queue);
         }
     }
 
@@ -217,7 +224,12 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    fn account_finished(&mut self, finished: &TxReport, interface: InterfaceId, now: Time) {
+    pub(super) fn account_finished(
+        &mut self,
+        finished: &TxReport,
+        interface: InterfaceId,
+        now: Time,
+    ) {
         let TxReport { msdu, sequence, status, airtime, field } = *finished;
         let Msdu { packet, to, recipient, rate, .. } = msdu;
         let acknowledged = status == TxStatus::Acknowledged;
@@ -487,6 +499,7 @@ impl<U: UpperLayer> Wlan<U> {
             Event::Interferer(at) => self.on_interferer(at, queue),
             Event::Sleeper(sleeper) => self.on_sleeper_timer(sleeper, queue),
             Event::Absence(absence) => self.on_absence_timer(absence, queue),
+            Event::Association(at) => self.on_association_timer(at, queue),
             Event::PassedUp(station) => self.on_passed_up(station, now),
             Event::Grant => self.on_grants(now, queue),
             Event::Wakeup(interface) => self.feed(interface, now, queue),

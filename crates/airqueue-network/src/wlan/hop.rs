@@ -15,7 +15,7 @@ use airqueue_wifi::medium::StationId;
 /// How packets of a hop are sent.
 #[derive(Debug)]
 pub(super) struct Hop {
-    to: StationId,
+    pub(super) to: StationId,
     /// Rate of the hop's frames, if the hop has no rate control.
     pub(super) rate: RateIndex,
     /// The hop's rate control, by its place among the network's rate controls.

@@ -23,6 +23,7 @@
 //! % of all instructions.
 
 mod absence;
+mod association;
 mod backlog;
 mod changes;
 pub(crate) mod delayed;
@@ -43,6 +44,7 @@ pub mod tap;
 mod upper;
 
 pub use absence::{AbsenceCounters, AbsenceKind, AbsenceSpec};
+pub use association::{AssociationCounters, AssociationSpec, Roam};
 pub use engine::{COUNTING, Event, INPUT, Wlan};
 pub use listeners::snr;
 pub use power::{

@@ -17,8 +17,8 @@ pub struct AirtimeCounters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationCounters {
     /// Frames sent, by kind: RTS, CTS, data, ACK, CF-End, block ack, block ack requests, beacons, null frames,
-    /// PS-Polls, and QoS null frames, in this order.
-    pub sent: [AirtimeCounters; 11],
+    /// PS-Polls, QoS null frames, and frames of associations, in this order.
+    pub sent: [AirtimeCounters; 12],
     /// Data frames sent that their receiver did not decode.
     pub data_lost: AirtimeCounters,
     /// First frames of exchanges (RTS, or data without RTS) destroyed at their receiver: by overlapping frames, or
@@ -45,6 +45,7 @@ fn place(kind: FrameKind) -> usize {
         FrameKind::Null => 8,
         FrameKind::PsPoll => 9,
         FrameKind::QosNull => 10,
+        FrameKind::Handshake(_) => 11,
     }
 }
 

@@ -49,6 +49,7 @@ impl<U: UpperLayer> Wlan<U> {
         self.stations.fill(StationCounters::default());
         self.power.start_counting(now);
         self.absences.start_counting(now);
+        self.associations.start_counting(now);
         self.interferers.start_counting(now);
         self.listeners.start_counting_links();
         self.warm.since = now;
@@ -104,7 +105,9 @@ impl<U: UpperLayer> Wlan<U> {
     /// How long, from time zero to `now`, a station has sensed frames or transmitted.
     pub fn busy_ever(&self, station: StationId, now: Time) -> Span {
         // The MAC of a station on another channel finds the medium busy.
-        self.listeners.busy_ever(station, now) - self.absences.off_channel_ever(station, now)
+        self.listeners.busy_ever(station, now)
+            - self.absences.off_channel_ever(station, now)
+            - self.associations.off_channel_ever(station, now)
     }
 
     /// How long, from the start of counting to `now`, a station has sensed frames or transmitted.

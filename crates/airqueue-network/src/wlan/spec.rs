@@ -1,6 +1,7 @@
 //! The description of a wireless LAN, and the checks before it runs.
 
 use super::absence::AbsenceSpec;
+use super::association::AssociationSpec;
 use super::power::{BeaconSpec, PowerSaveSpec};
 use super::rates::RateControlSpec;
 use super::signals::SignalsSpec;
@@ -84,6 +85,8 @@ pub struct WlanSpec {
     pub sleepers: Vec<PowerSaveSpec>,
     /// The stations that scan, or go out of reach now and then.
     pub absences: Vec<AbsenceSpec>,
+    /// The stations that associate with an access point before they send and receive data; the others need not.
+    pub associations: Vec<AssociationSpec>,
     /// Signals that change, and interferers.
     pub signals: SignalsSpec,
     /// Smallest number of stations that hear and count alike to be simulated together. The value changes only the speed
@@ -117,6 +120,8 @@ pub enum WlanError {
     Sleep { station: String, problem: &'static str },
     #[error("absences of station {station}: {problem}")]
     Absence { station: String, problem: &'static str },
+    #[error("association of station {station}: {problem}")]
+    Association { station: String, problem: &'static str },
     #[error("signals: {problem}")]
     Signals { problem: &'static str },
     #[error(
@@ -174,6 +179,7 @@ impl WlanSpec {
         self.check_delays()?;
         self.check_power()?;
         self.check_absences()?;
+        self.check_associations()?;
         self.signals.check(self)
     }
 
@@ -204,6 +210,9 @@ impl WlanSpec {
             takes_part[hop.to.index()] = true;
         }
         let to_all = self.hops.iter().filter(|hop| hop.to_all).map(|hop| hop.from);
+        for of in &self.associations {
+            takes_part[of.station.index()] = true;
+        }
         for from in to_all.chain(self.beacons.iter().map(|of| of.station)) {
             takes_part[from.index()] = true;
             for listener in self.reach.listeners_of(from) {

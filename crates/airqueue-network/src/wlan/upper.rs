@@ -3,6 +3,7 @@
 use super::engine::Event;
 use crate::InterfaceId;
 use airqueue_core::{DataRate, Dropped, Packet, Time};
+use airqueue_wifi::medium::StationId;
 
 /// The layer above the link layer. The link layer reports the fate of each offered packet, and asks saturated sources
 /// for packets when a queue runs empty.
@@ -41,6 +42,9 @@ pub trait UpperLayer {
 
     /// The receiver has passed up a packet, or a packet to all stations has reached one of them at least: each packet once, and the packets of a sender's queue in order.
     fn on_delivered(&mut self, packet: Packet, now: Time);
+
+    /// A station has associated with an access point: from now on packets go between the two.
+    fn on_associated(&mut self, _station: StationId, _access_point: StationId) {}
 
     /// Number of saturated sources of a queue. Begins a round in which each source may add a packet.
     fn begin_top_up(&mut self, interface: InterfaceId) -> usize;

@@ -290,6 +290,17 @@ impl Batch {
         Some(TxReport { msdu, sequence, status, airtime, field })
     }
 
+    /// Gives up all packets, and reports them.
+    pub(super) fn discard(&mut self, reports: &mut Vec<TxReport>) {
+        for slot in &mut self.slots {
+            slot.status = slot.status.or(Some(TxStatus::GivenUp));
+        }
+        (self.open, self.asks) = (0, false);
+        while let Some(report) = self.pop_finished() {
+            reports.push(report);
+        }
+    }
+
     /// The packets of the last data frame with their sequence numbers, in the order of the frame.
     #[inline]
     pub(super) fn sent(&self) -> impl Iterator<Item = (u64, &Msdu)> {

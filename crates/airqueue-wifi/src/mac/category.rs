@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::config::{CategoryConfig, Txop};
+use super::exchange::TxReport;
 use super::frame::Msdu;
 use crate::medium::StationId;
 use crate::phy::Phy;
@@ -168,6 +169,16 @@ impl Category {
     pub(super) fn unpark(&mut self, to: StationId) {
         for batch in self.parked.iter_mut().filter(|batch| batch.receiver() == Some(to)) {
             exchange(batch, &mut self.others);
+        }
+    }
+
+    /// Gives up all packets for a receiver, and reports them in their order.
+    pub(super) fn discard(&mut self, to: StationId, reports: &mut Vec<TxReport>) {
+        let others = self.others.iter_mut().chain(&mut self.parked);
+        for batch in others.chain([&mut self.batch]) {
+            if batch.receiver() == Some(to) {
+                batch.discard(reports);
+            }
         }
     }
 

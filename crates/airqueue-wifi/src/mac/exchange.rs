@@ -128,6 +128,7 @@ impl Mac {
             | FrameKind::BlockAckRequest
             | FrameKind::Null
             | FrameKind::QosNull
+            | FrameKind::Handshake(_)
             | FrameKind::PsPoll => {
                 // The rest of the NAV beyond the exchange stays announced.
                 let rest = frame.nav - radio.phy.response_nav(frame.rate, frame.response);

@@ -29,6 +29,34 @@ pub enum FrameKind {
     QosNull,
     /// A request of a sleeping station for a packet that waits at the access point.
     PsPoll,
+    /// A frame by which a station associates with an access point.
+    Handshake(Handshake),
+}
+
+/// The frames by which a station associates with an access point, each after the one before (IEEE 802.11-2016, 11.3 and
+/// 12.7.6): open system authentication, association, and the four messages by which both ends agree on keys (WPA2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Handshake {
+    /// Authentication of the station.
+    Authentication,
+    /// The access point's answer.
+    AuthenticationAnswer,
+    /// Association Request.
+    Request,
+    /// Association Response.
+    Response,
+    /// Reassociation Request, of a station that comes from another access point.
+    ReassociationRequest,
+    /// Reassociation Response.
+    ReassociationResponse,
+    /// The first EAPOL-Key message, from the access point.
+    Key1,
+    /// The second one, from the station.
+    Key2,
+    /// The third one, from the access point.
+    Key3,
+    /// The fourth one, from the station.
+    Key4,
 }
 
 /// A frame on the air.
@@ -131,6 +159,8 @@ pub enum Content {
     Poll,
     /// A beacon.
     Beacon,
+    /// A frame by which a station associates.
+    Handshake(Handshake),
 }
 
 impl Content {
@@ -142,6 +172,7 @@ impl Content {
             Content::Sleep | Content::Wake => FrameKind::Null,
             Content::Poll => FrameKind::PsPoll,
             Content::Beacon => FrameKind::Beacon,
+            Content::Handshake(step) => FrameKind::Handshake(step),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::backoff::Backoff;
 use super::category::Category;
 use super::config::CategoryConfig;
-use super::exchange::State;
+use super::exchange::{State, TxReport};
 use super::frame::Content;
 use super::recipient::Scoreboard;
 use super::station::Mac;
@@ -63,7 +63,7 @@ impl Mac {
             Content::NoService(ac) => (self.frame.ac, self.frame.ends_service) = (ac, true),
             Content::Sleep => self.frame.power = true,
             Content::Wake => self.frame.power = false,
-            Content::Data | Content::Poll | Content::Beacon => {}
+            Content::Data | Content::Poll | Content::Beacon | Content::Handshake(_) => {}
         }
     }
 
@@ -100,6 +100,33 @@ impl Mac {
         }
         let category = &mut self.categories[ac.index()];
         category.park(to);
+        if category.batch.is_empty() {
+            category.take_turns(false);
+        }
+        self.send_one(ac, radio);
+        self.backoffs[ac.index()].ready = self.held(ac).is_some();
+        true
+    }
+
+    /// Gives up all packets of an access category for a receiver that the station is no longer associated with, and
+    /// reports them. [`Self::settle`] is due. An exchange of the category that goes on at present is not interrupted: false
+    /// if that leaves packets in hand.
+    pub fn discard(
+        &mut self,
+        ac: AccessCategory,
+        to: StationId,
+        radio: &Radio,
+        reports: &mut Vec<TxReport>,
+    ) -> bool {
+        if self.is_engaged(ac) {
+            return !self.categories[ac.index()].has_in_hand(to);
+        }
+        let category = &mut self.categories[ac.index()];
+        let next = category.batch.receiver() == Some(to);
+        category.discard(to, reports);
+        if next {
+            (category.short_retries, category.long_retries) = (0, 0);
+        }
         if category.batch.is_empty() {
             category.take_turns(false);
         }

@@ -14,6 +14,33 @@ pub const PS_POLL_BYTES: u32 = RTS_BYTES;
 pub const NULL_BYTES: u32 = HEADER_BYTES + FCS_BYTES;
 /// Length of a QoS null frame.
 pub const QOS_NULL_BYTES: u32 = QOS_HEADER_BYTES + FCS_BYTES;
+/// Authentication by the open system: algorithm, sequence number, status (9.3.3.12).
+pub const AUTHENTICATION_BYTES: u32 = HEADER_BYTES + 6 + FCS_BYTES;
+/// The elements of eight supported rates and of four more, as at 2.4 GHz.
+const RATES_BYTES: u32 = 10 + 6;
+/// The element RSN of a network with WPA2-Personal: version, four suites, capabilities (9.4.2.25).
+const RSN_BYTES: u32 = 22;
+/// Association Request: capabilities, listen interval, a name of 8 bytes, rates, RSN, and WMM's element of 9 bytes
+/// (9.3.3.6).
+pub const ASSOCIATION_REQUEST_BYTES: u32 =
+    HEADER_BYTES + 4 + 10 + RATES_BYTES + RSN_BYTES + 9 + FCS_BYTES;
+/// Reassociation Request, which has the address of the present access point, too (9.3.3.8).
+pub const REASSOCIATION_REQUEST_BYTES: u32 = ASSOCIATION_REQUEST_BYTES + 6;
+/// Association Response and Reassociation Response: capabilities, status, association id, rates, and WMM's element
+/// of 26 bytes (9.3.3.7).
+pub const ASSOCIATION_RESPONSE_BYTES: u32 = HEADER_BYTES + 6 + RATES_BYTES + 26 + FCS_BYTES;
+/// Key data of the four EAPOL-Key messages of WPA2 (12.7.6): the PMKID, the element RSN, the element RSN and the group key
+/// of 16 bytes, wrapped, and nothing.
+const KEY_DATA_BYTES: [u32; 4] = [22, RSN_BYTES, 56, 0];
+/// The header of IEEE 802.1X and the EAPOL-Key descriptor without key data (12.7.2), behind LLC/SNAP.
+const KEY_DESCRIPTOR_BYTES: u32 = 4 + 95;
+
+/// An EAPOL-Key message, the first of which is 0, behind a header with or without QoS.
+pub const fn key_bytes(message: usize, qos: bool) -> u32 {
+    let header = if qos { QOS_HEADER_BYTES } else { HEADER_BYTES };
+    header + LLC_SNAP_BYTES + KEY_DESCRIPTOR_BYTES + KEY_DATA_BYTES[message] + FCS_BYTES
+}
+
 /// Compressed block ack request: Frame Control, Duration, two addresses, control, starting sequence
 /// number, FCS (9.3.1.8).
 pub const BLOCK_ACK_REQUEST_BYTES: u32 = 24;

@@ -72,6 +72,7 @@ impl<U: UpperLayer> Wlan<U> {
         of.timer.set(Some(now.saturating_add(stay)), queue);
         let scans = of.spec.is_scan();
         self.listeners.set_away(station, Away::OfItself, true, now);
+        self.on_reach_changed(station, true, queue);
         if scans {
             self.stop_listening(station, queue);
             self.listeners.split(station);
@@ -100,6 +101,7 @@ impl<U: UpperLayer> Wlan<U> {
         if told {
             self.tell_of_return(station, queue);
         }
+        self.on_reach_changed(station, false, queue);
         for interface in self.interfaces_of(station) {
             self.top_up(interface, now);
             self.feed(interface, now, queue);

@@ -69,7 +69,7 @@ impl AbsenceSpec {
         matches!(self.kind, AbsenceKind::Scan { tells: true, .. })
     }
 
-    pub(super) fn is_scan(&self) -> bool {
+    pub(in crate::wlan) fn is_scan(&self) -> bool {
         matches!(self.kind, AbsenceKind::Scan { .. })
     }
 }

@@ -56,6 +56,8 @@ pub(super) enum Away {
     ByChange = 1,
     /// A scan, or another absence of the station's own.
     OfItself = 2,
+    /// The station looks for an access point on other channels.
+    Searching = 4,
 }
 
 /// Whether a station is in reach of others.
@@ -114,6 +116,7 @@ impl Listeners {
         }
         // Before it is found out who counts down alike.
         spec.add_management(&mut macs);
+        spec.add_handshakes(&mut macs);
         let stations = macs.len();
         let receptions = match spec.capture {
             Some(capture) => spec.reach.receptions(capture)?,

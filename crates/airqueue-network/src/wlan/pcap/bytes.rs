@@ -33,8 +33,8 @@ const PS_POLL: u8 = 0xa4;
 const ID: u16 = 0xc000;
 const BLOCK_ACK_REQUEST: u8 = 0x84;
 const BLOCK_ACK: u8 = 0x94;
-const DATA: u8 = 0x08;
-const QOS_DATA: u8 = 0x88;
+pub(super) const DATA: u8 = 0x08;
+pub(super) const QOS_DATA: u8 = 0x88;
 /// Second byte of Frame Control: To DS and From DS, which means four addresses.
 const FOUR_ADDRESSES: u8 = 0x03;
 const RETRY: u8 = 0x08;
@@ -123,7 +123,7 @@ pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
         FrameKind::BlockAck => BLOCK_ACK,
         FrameKind::BlockAckRequest => BLOCK_ACK_REQUEST,
         FrameKind::PsPoll => PS_POLL,
-        FrameKind::Beacon | FrameKind::Null | FrameKind::QosNull => {
+        FrameKind::Beacon | FrameKind::Null | FrameKind::QosNull | FrameKind::Handshake(_) => {
             unreachable!("they are no control frames")
         }
     };

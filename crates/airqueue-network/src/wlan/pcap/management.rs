@@ -10,15 +10,15 @@ const NULL: u8 = 0x48;
 const QOS_NULL: u8 = 0xc8;
 
 /// Element ids (9.4.2.1).
-const SSID: u8 = 0;
+pub(super) const SSID: u8 = 0;
 const TIM: u8 = 5;
-const VENDOR_SPECIFIC: u8 = 221;
+pub(super) const VENDOR_SPECIFIC: u8 = 221;
 
-const NAME: &[u8; 8] = b"airqueue";
+pub(super) const NAME: &[u8; 8] = b"airqueue";
 /// A time unit, in which the beacon interval is told, in nanoseconds.
 const TIME_UNIT_NS: i64 = 1_024_000;
 /// Capability Information: ESS.
-const ESS: u16 = 1;
+pub(super) const ESS: u16 = 1;
 /// Bytes of the longest partial virtual bitmap (9.4.2.6).
 const LONGEST_BITMAP: usize = 251;
 
@@ -45,9 +45,12 @@ pub(super) fn management(traced: &TracedFrame, sequence: u16, priority: u8, out:
     }
 }
 
-/// Whether a frame is one of these.
+/// Whether a frame is one of these, or one of an association.
 pub(super) fn is_management(frame: &Frame) -> bool {
-    matches!(frame.kind, FrameKind::Beacon | FrameKind::Null | FrameKind::QosNull)
+    matches!(
+        frame.kind,
+        FrameKind::Beacon | FrameKind::Null | FrameKind::QosNull | FrameKind::Handshake(_)
+    )
 }
 
 /// The fields and elements of a beacon, up to `ends`. Vendor-specific elements make up its length.

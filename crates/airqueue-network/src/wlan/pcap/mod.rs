@@ -8,6 +8,7 @@
 //! extension), because a capturing station knows a frame when the frame has ended; records are therefore in order of
 //! time. TSFT is the time of the first bit of the PSDU, in whole microseconds.
 
+mod association;
 mod bytes;
 mod management;
 mod packet;
@@ -124,6 +125,8 @@ pub struct Pcap<W> {
     sequences: HashMap<(StationId, Option<(StationId, u8)>), u16>,
     /// The sequence number of each station's last beacon or null frame.
     last_management: HashMap<StationId, u16>,
+    /// The access point that last answered an association of each station.
+    last_joined: HashMap<StationId, StationId>,
     record: Vec<u8>,
     failure: Option<io::Error>,
 }
@@ -178,6 +181,7 @@ impl<W: Write> Pcap<W> {
             ampdus: 0,
             sequences: HashMap::new(),
             last_management: HashMap::new(),
+            last_joined: HashMap::new(),
             record: Vec::new(),
             failure: None,
         })
@@ -254,10 +258,22 @@ impl<W: Write> Pcap<W> {
             _ => bytes::count_on(self.sequences.entry((from, None)).or_default()),
         };
         self.last_management.insert(from, sequence);
+        let frame = &traced.frame;
+        let handshake = match frame.kind {
+            FrameKind::Handshake(handshake) => Some(handshake),
+            _ => None,
+        };
+        let before = self.last_joined.get(&from).copied();
+        if association::is_answer(handshake) {
+            self.last_joined.insert(frame.to, from);
+        }
         let Some(good) = self.sees(traced, None) else { return Ok(()) };
         let priority = self.priority(from, traced.frame.ac);
-        let body =
-            |record: &mut Vec<u8>| management::management(traced, sequence, priority, record);
+        let qos = self.priorities[from.index()].len() > 1;
+        let body = |record: &mut Vec<u8>| match handshake {
+            Some(step) => association::handshake(frame, step, (sequence, qos), before, record),
+            None => management::management(traced, sequence, priority, record),
+        };
         self.write(traced, traced.frame.bytes, None, good, body)
     }
 

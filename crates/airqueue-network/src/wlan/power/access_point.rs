@@ -13,7 +13,7 @@ use airqueue_wifi::phy::AccessCategory;
 
 impl<U: UpperLayer> Wlan<U> {
     /// Number of queues of a station.
-    pub(super) fn queues_of(&self, station: StationId) -> usize {
+    pub(in crate::wlan) fn queues_of(&self, station: StationId) -> usize {
         (self.first[station.index() + 1].0 - self.first[station.index()].0) as usize
     }
 
@@ -108,7 +108,11 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// The queues of a station with nothing in hand look for packets again.
-    pub(super) fn go_on_at(&mut self, station: StationId, queue: &mut EventQueue<U::Event>) {
+    pub(in crate::wlan) fn go_on_at(
+        &mut self,
+        station: StationId,
+        queue: &mut EventQueue<U::Event>,
+    ) {
         let now = queue.now();
         for ac in AccessCategory::first(self.queues_of(station)) {
             self.feed(self.interface_of(station, ac), now, queue);

@@ -26,6 +26,7 @@ impl<U: UpperLayer> Wlan<U> {
             self.reconsider(station, queue.now());
         }
         self.start_absences(queue);
+        self.start_associations(queue);
     }
 
     /// A beacon is due.
@@ -55,7 +56,7 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// Gives a MAC a management frame; the MAC has none.
-    pub(super) fn give_management(&mut self, station: StationId, msdu: Msdu, now: Time) {
+    pub(in crate::wlan) fn give_management(&mut self, station: StationId, msdu: Msdu, now: Time) {
         self.listeners.split(station);
         let mac = &mut self.listeners.macs[station.index()];
         let ac = mac.management();
@@ -109,7 +110,8 @@ impl<U: UpperLayer> Wlan<U> {
             self.on_management_finished(station, &finished, queue);
         }
         let next = if self.listeners.macs[station.index()].is_empty(ac) {
-            self.power.cell_of(station).and_then(|at| self.next_of_cell(at, now))
+            let of_cell = self.power.cell_of(station).and_then(|at| self.next_of_cell(at, now));
+            of_cell.or_else(|| self.next_handshake(station))
         } else {
             None
         };
@@ -130,6 +132,10 @@ impl<U: UpperLayer> Wlan<U> {
             (Content::NoService(_), _) => self.on_end_of_service_finished(finished.msdu.to),
             (Content::Data | Content::MoreData, _) => {
                 self.account_finished_of_group(&finished.msdu, queue.now());
+            }
+            (Content::Handshake(frame), _) => {
+                let sent = (station, &finished.msdu);
+                self.on_handshake_finished(sent, frame, acknowledged, queue);
             }
             (content, _) => self.on_request_finished(station, content, acknowledged, queue),
         }

@@ -18,6 +18,9 @@ impl<U: UpperLayer> Wlan<U> {
         now: Time,
         queue: &mut EventQueue<U::Event>,
     ) -> Option<Msdu> {
+        if self.associations.is_unserved(self.interfaces[interface.index()].station) {
+            return None;
+        }
         if let Some(msdu) = self.take_released(interface, |_| true) {
             return Some(msdu);
         }
@@ -50,6 +53,10 @@ impl<U: UpperLayer> Wlan<U> {
     fn keep_or_send(&mut self, packet: Packet, now: Time) -> Option<Msdu> {
         self.upper.on_taken(&packet, now);
         let hop = HopId::of(&packet);
+        if !self.is_hop_open(hop) {
+            self.discard(packet, now);
+            return None;
+        }
         if self.power.holds(&self.hops[hop.index()]) {
             self.keep(packet, now);
             return None;
@@ -94,7 +101,8 @@ impl<U: UpperLayer> Wlan<U> {
     /// Whether more packets may join a frame with this packet: not the answer to a PS-Poll, and not a frame to all
     /// stations.
     pub(in crate::wlan) fn may_be_joined(&self, first: &Msdu) -> bool {
-        !self.power.holds(&self.hops[HopId::of(&first.packet).index()])
+        let hop = HopId::of(&first.packet);
+        !self.power.holds(&self.hops[hop.index()]) && self.is_hop_open(hop)
     }
 
     /// As [`Self::take_turns`], where stations may sleep.
@@ -105,6 +113,10 @@ impl<U: UpperLayer> Wlan<U> {
         now: Time,
     ) -> Option<Msdu> {
         let Interface { station, ac, .. } = self.interfaces[interface.index()];
+        if self.associations.is_unserved(station) {
+            self.listeners.macs[station.index()].takes_turns(ac, false);
+            return None;
+        }
         let mut neighbours = std::mem::take(&mut self.neighbours);
         neighbours.clear();
         neighbours.extend(self.listeners.macs[station.index()].neighbours_in_hand(ac));
@@ -143,7 +155,8 @@ impl<U: UpperLayer> Wlan<U> {
             let first = queue.peek_for_neighbour(other?, now);
             self.report_drops(interface);
             let Some(first) = first else { continue };
-            if !self.power.holds(&self.hops[HopId::of(&first).index()]) {
+            let (hop, open) = (HopId::of(&first), self.is_hop_open(HopId::of(&first)));
+            if open && !self.power.holds(&self.hops[hop.index()]) {
                 return other;
             }
             let queue = &mut self.interfaces[interface.index()].queue;
@@ -151,7 +164,10 @@ impl<U: UpperLayer> Wlan<U> {
             self.report_drops(interface);
             if let Some(packet) = taken {
                 self.upper.on_taken(&packet, now);
-                self.keep(packet, now);
+                match open {
+                    true => self.keep(packet, now),
+                    false => self.discard(packet, now),
+                }
             }
         }
     }

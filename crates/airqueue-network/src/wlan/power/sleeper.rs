@@ -318,6 +318,12 @@ impl<U: UpperLayer> Wlan<U> {
             }
             return;
         }
+        if let FrameKind::Handshake(step) = kind {
+            if ending.is_received() {
+                self.on_handshake(from, to, step, queue);
+            }
+            return;
+        }
         if let Some(at) = self.power.sleeper_of(from) {
             if kind == FrameKind::Data {
                 self.stay_awake(at, frame.ac, queue);

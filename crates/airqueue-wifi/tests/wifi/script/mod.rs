@@ -219,7 +219,11 @@ impl Station {
             FrameKind::BlockAck => (self.control_rate(), frames::BLOCK_ACK_BYTES),
             FrameKind::BlockAckRequest => (self.control_rate(), frames::BLOCK_ACK_REQUEST_BYTES),
             FrameKind::Data => (self.data_rate(), PSDU_BYTES),
-            FrameKind::Beacon | FrameKind::Null | FrameKind::QosNull | FrameKind::PsPoll => {
+            FrameKind::Beacon
+            | FrameKind::Null
+            | FrameKind::QosNull
+            | FrameKind::PsPoll
+            | FrameKind::Handshake(_) => {
                 unreachable!("no script has management frames")
             }
         };
