@@ -19,6 +19,7 @@ mod wlan_absences;
 mod wlan_allocations;
 mod wlan_ampdu;
 mod wlan_answers;
+mod wlan_associations;
 mod wlan_cells;
 mod wlan_closed_forms;
 mod wlan_delays;

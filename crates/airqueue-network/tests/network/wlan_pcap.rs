@@ -150,7 +150,9 @@ fn frames_say_who_sends_what_to_whom() {
             FrameKind::BlockAckRequest => 0x84,
             FrameKind::BlockAck => 0x94,
             FrameKind::PsPoll => 0xa4,
-            FrameKind::Beacon | FrameKind::Null | FrameKind::QosNull => continue,
+            FrameKind::Beacon | FrameKind::Null | FrameKind::QosNull | FrameKind::Handshake(_) => {
+                continue;
+            }
         };
         assert_eq!(bytes[0], control);
         if matches!(frame.kind, FrameKind::Rts | FrameKind::Data | FrameKind::CfEnd) {

@@ -7,8 +7,8 @@ use airqueue_network::HopId;
 use airqueue_network::network::{FlowSpec, Hop, Network, NetworkSpec, Node, Traffic};
 use airqueue_network::run_loop::Simulation;
 use airqueue_network::wlan::{
-    AbsenceSpec, BeaconSpec, HopSpec, PowerSaveSpec, RateControlSpec, RttReport, SignalsSpec,
-    StationSpec, WlanSpec,
+    AbsenceSpec, AssociationSpec, BeaconSpec, HopSpec, PowerSaveSpec, RateControlSpec, RttReport,
+    SignalsSpec, StationSpec, WlanSpec,
 };
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::traffic::{Arrivals, SourceSpec};
@@ -55,6 +55,7 @@ pub struct CellSpec {
     pub beacons: Vec<BeaconSpec>,
     pub sleepers: Vec<PowerSaveSpec>,
     pub absences: Vec<AbsenceSpec>,
+    pub associations: Vec<AssociationSpec>,
     pub signals: SignalsSpec,
     pub warm_up: Time,
     pub together: usize,
@@ -109,6 +110,7 @@ impl CellSpec {
             beacons: self.beacons.clone(),
             sleepers: self.sleepers.clone(),
             absences: self.absences.clone(),
+            associations: self.associations.clone(),
             signals: self.signals.clone(),
             together: self.together,
         }
@@ -218,6 +220,7 @@ pub fn stations(radio: Radio, macs: Vec<MacConfig>) -> CellSpec {
         beacons: Vec::new(),
         sleepers: Vec::new(),
         absences: Vec::new(),
+        associations: Vec::new(),
         signals: SignalsSpec::default(),
         warm_up: Time::ZERO,
         together: WlanSpec::TOGETHER,

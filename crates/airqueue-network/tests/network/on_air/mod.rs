@@ -302,7 +302,8 @@ impl<'a> View<'a> {
             | FrameKind::Beacon
             | FrameKind::Null
             | FrameKind::QosNull
-            | FrameKind::PsPoll => {}
+            | FrameKind::PsPoll
+            | FrameKind::Handshake(_) => {}
         }
     }
 }

@@ -367,6 +367,7 @@ fn assemble(
         beacons,
         sleepers,
         absences: Vec::new(),
+        associations: Vec::new(),
         signals: SignalsSpec::default(),
         warm_up,
         together,
