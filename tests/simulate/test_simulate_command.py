@@ -82,7 +82,7 @@ def test_json_is_what_the_schema_says_and_the_library_gives(invoke):
 
 def test_the_schema_takes_files_of_the_same_version_without_what_was_added_since(invoke):
     shown = json.loads(invoke("cell.toml", "--replications", "1", "--json", "-").stdout)
-    added = ("warnings", "queues_in_force", "videos", "absences", "interference", "signals")
+    added = ("warnings", "queues_in_force", "videos", "absences", "associations", "interference", "signals")
     jsonschema.validate({key: of for key, of in shown.items() if key not in added}, RESULT)
     with pytest.raises(jsonschema.ValidationError, match="'medium' is a required property"):
         jsonschema.validate({key: of for key, of in shown.items() if key != "medium"}, RESULT)
@@ -113,6 +113,7 @@ def test_files_have_the_same_figures(invoke, tmp_path):
     shown = json.loads(Path("a.json").read_text())
     assert sorted(path.name for path in Path("new/rows").iterdir()) == [
         "absences.csv",
+        "associations.csv",
         "beacons.csv",
         "calls.csv",
         "connections.csv",

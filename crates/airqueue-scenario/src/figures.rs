@@ -4,9 +4,9 @@ use super::Scenario;
 use super::error::{ScenarioError, error};
 use super::messages::Messages;
 use super::reported::{
-    AbsenceFigures, BeaconFigures, CallFigures, ConnectionFigures, DropFigures, Figures,
-    FlowFigures, FrameFigures, MediumFigures, Named, PingFigures, QueueFigures, SleepFigures,
-    StationFigures, VideoFigures,
+    AbsenceFigures, AssociationFigures, BeaconFigures, CallFigures, ConnectionFigures, DropFigures,
+    Figures, FlowFigures, FrameFigures, MediumFigures, Named, PingFigures, QueueFigures,
+    SleepFigures, StationFigures, VideoFigures,
 };
 use airqueue_core::{PacketCount, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
@@ -163,6 +163,7 @@ impl Count<'_> {
         let beacons = self.those(names, Self::beacons);
         let sleep = self.those(names, Self::sleep);
         let absences = self.those(names, Self::absences);
+        let associations = self.those(names, Self::associations);
         let queues = names.queues.iter();
         let queues = queues.map(|&(id, ref name)| (Cow::from(&**name), self.queue(id))).collect();
         let flows = (0..).map(FlowId).zip(&names.flows);
@@ -208,6 +209,7 @@ impl Count<'_> {
             beacons,
             sleep,
             absences,
+            associations,
             interference: self.interference(names),
             signals: self.signals(names),
             queues: Named(queues),
@@ -416,6 +418,21 @@ impl Count<'_> {
             skipped: of.skipped,
             kept_packets: of.kept,
             dropped_packets: of.dropped,
+        })
+    }
+
+    fn associations(&self, id: StationId) -> Option<AssociationFigures> {
+        let of = self.network.wlan().association(id, self.now)?;
+        let (ended, gaps) = (of.associations, of.gaps.as_secs_f64());
+        Some(AssociationFigures {
+            associations: of.associations,
+            roams: of.roams,
+            timeouts: of.timeouts,
+            unserved_ratio: self.share(of.unserved),
+            gap_mean_s: ratio(gaps, ended as f64),
+            gap_max_s: (ended > 0).then(|| of.longest.as_secs_f64()),
+            lost_packets: of.lost_down,
+            lost_own_packets: of.lost_up,
         })
     }
 

@@ -6,6 +6,7 @@
 
 mod absences;
 mod access_changes;
+mod association;
 mod buffers;
 mod calls;
 mod capacity;
@@ -154,6 +155,11 @@ impl Scenario {
         let buffers = Buffers::new(file, &stations)?;
         let nodes = Nodes::new(file, &stations)?;
         let lasts = warm_up + duration;
+        let given = power::Given { stations: &stations, phy: &radio.phy, medium: &medium };
+        let mut power = Power::new(file, &given)?;
+        let absences = given.absences(file, &mut power)?;
+        let associations = given.associations(file, &mut power)?;
+        let Power { beacons, sleepers } = power;
         let (BuiltFlows { flows, hops, calls, pictures, .. }, changes, messages) = {
             let (stations, phy, medium) = (&stations, &radio.phy, &medium);
             let links = &LinkRates::new(file, stations, phy, &medium.reach)?;
@@ -161,6 +167,7 @@ impl Scenario {
             let radio_hops = &RadioHops { file, stations, phy, rate, medium, links, controls };
             let flows = Flows::new(radio_hops, &nodes, Routes::new(radio_hops)?);
             let mut built = flows.all()?;
+            association::add_routes(&flows, &mut built, &associations)?;
             let reroutes = flows.reroutes(&mut built)?;
             let changes =
                 Changes { flows: &flows, built: &built, reroutes: &reroutes, lasts }.all()?;
@@ -172,10 +179,6 @@ impl Scenario {
             let problem = "it is for TCP, and no flow of TCP goes over the air; leave it out";
             return error::wrong("buffers", problem);
         }
-        let given = power::Given { stations: &stations, phy: &radio.phy, medium: &medium };
-        let mut power = Power::new(file, &given)?;
-        let absences = given.absences(file, &mut power)?;
-        let Power { beacons, sleepers } = power;
         let capture = medium.capture.unwrap_or(radio.rules.capture);
         let interferers = interference::interferers(file, &stations, &medium, capture)?;
         let (reach, phy) = (&medium.reach, &radio.phy);
@@ -195,7 +198,7 @@ impl Scenario {
             beacons,
             sleepers,
             absences,
-            associations: Vec::new(),
+            associations,
             signals,
             together: WlanSpec::TOGETHER,
         };

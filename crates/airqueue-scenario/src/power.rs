@@ -108,7 +108,7 @@ impl Given<'_> {
     }
 
     /// Management frames are sent as voice (10.2.4.2): by the parameters of the highest category.
-    fn access(&self, station: usize) -> CategoryConfig {
+    pub(super) fn access(&self, station: usize) -> CategoryConfig {
         let categories = &self.stations.specs[station].mac.categories;
         let highest = *categories.last().expect("a station has an access category");
         CategoryConfig { txop: Txop::One, ..highest }
@@ -140,7 +140,7 @@ impl Given<'_> {
         Ok(access)
     }
 
-    fn rate(&self, key: &str, rate: Option<&Quantity<Rate>>) -> Result<RateIndex> {
+    pub(super) fn rate(&self, key: &str, rate: Option<&Quantity<Rate>>) -> Result<RateIndex> {
         match rate {
             None => Ok(self.phy.slowest_basic()),
             Some(rate) => self.phy.rate_index(rate.value).map_err(|problem| error(key, problem)),
@@ -296,7 +296,7 @@ impl Given<'_> {
         }
     }
 
-    fn access_point(
+    pub(super) fn access_point(
         &self,
         key: &str,
         named: Option<&String>,
@@ -305,14 +305,7 @@ impl Given<'_> {
     ) -> Result<usize> {
         let key = format!("{key}.access_point");
         let found = match (named, beacons) {
-            (Some(name), _) => {
-                let found = self.stations.find(&key, name)?;
-                if found.group {
-                    let problem = format_args!("{name:?} is a group; name one of its members");
-                    return wrong(key, problem);
-                }
-                found.ids.start
-            }
+            (Some(name), _) => return self.named_access_point(key, name, id, beacons),
             (None, [only]) => only.station.index(),
             (None, _) => {
                 let problem = match beacons.is_empty() {
@@ -324,6 +317,32 @@ impl Given<'_> {
                 return wrong(key, problem);
             }
         };
+        self.check_access_point(key, found, id, beacons)
+    }
+
+    /// The access point of this name, of a station.
+    pub(super) fn named_access_point(
+        &self,
+        key: String,
+        name: &str,
+        id: usize,
+        beacons: &[BeaconSpec],
+    ) -> Result<usize> {
+        let found = self.stations.find(&key, name)?;
+        if found.group {
+            let problem = format_args!("{name:?} is a group; name one of its members");
+            return wrong(key, problem);
+        }
+        self.check_access_point(key, found.ids.start, id, beacons)
+    }
+
+    fn check_access_point(
+        &self,
+        key: String,
+        found: usize,
+        id: usize,
+        beacons: &[BeaconSpec],
+    ) -> Result<usize> {
         let (name, of) = (self.stations.name(found), self.stations.name(id));
         let sends = |at: usize| beacons.iter().any(|of| of.station.index() == at);
         if !sends(found) {

@@ -67,6 +67,8 @@ pub(super) struct Figures<'a> {
     pub(super) sleep: Named<'a, SleepFigures>,
     /// The absences of each station that scans, or goes out of reach now and then.
     pub(super) absences: Named<'a, AbsenceFigures>,
+    /// The associations of each station that associates with an access point.
+    pub(super) associations: Named<'a, AssociationFigures>,
     /// The bursts of each source of interference.
     pub(super) interference: Named<'a, InterferenceFigures>,
     /// Each direction of a link whose signal changes and that packets take: `ap->phone`.
@@ -389,6 +391,30 @@ pub(super) struct AbsenceFigures {
     pub(super) kept_packets: u64,
     /// Packets for which that buffer had no room: the oldest ones in it. They are among the packets given up.
     pub(super) dropped_packets: u64,
+}
+
+/// How a station gets from one association with an access point to the next.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct AssociationFigures {
+    /// How often the station associated.
+    pub(super) associations: u64,
+    /// How often with another access point than the last time.
+    pub(super) roams: u64,
+    /// How often the station began anew since the next frame of the access point did not come.
+    pub(super) timeouts: u64,
+    /// Share of the time in which no access point served the station.
+    pub(super) unserved_ratio: Option<f64>,
+    /// Mean time without service, from the moment at which the station went out of reach, left its access point or began, to the
+    /// acknowledgement of the last frame of the association; of those times that have ended.
+    pub(super) gap_mean_s: Option<f64>,
+    /// The longest such time.
+    pub(super) gap_max_s: Option<f64>,
+    /// Packets that access points discarded since they did not serve the station, or no longer. They are among the packets
+    /// given up.
+    pub(super) lost_packets: u64,
+    /// Packets of the station that it discarded since they were for an access point that did not serve it any more. They are
+    /// among the packets given up.
+    pub(super) lost_own_packets: u64,
 }
 
 /// The bursts of a source of interference.

@@ -76,7 +76,7 @@ impl Flows<'_> {
     }
 
     /// An alternative route of a flow that does not have this route yet.
-    fn alternate_route(
+    pub(super) fn alternate_route(
         &self,
         draft: &FlowDraft<'_>,
         legs: &[Leg],
@@ -110,7 +110,7 @@ impl Flows<'_> {
 }
 
 /// The hops of a route, as stations and wires.
-fn parts(route: &[Hop], built: &BuiltFlows) -> Vec<Leg> {
+pub(super) fn parts(route: &[Hop], built: &BuiltFlows) -> Vec<Leg> {
     let part = |hop: &Hop| match *hop {
         Hop::Wire(wire) => Leg::Wire(wire),
         Hop::Air(at) => {

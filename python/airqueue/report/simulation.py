@@ -31,6 +31,7 @@ _TITLES: Final[dict[Kind, str]] = {
     "beacons": "Beacons",
     "sleep": "Sleep",
     "absences": "Absences",
+    "associations": "Associations",
     "interference": "Interference",
     "signals": "Signals",
 }

@@ -130,6 +130,11 @@ class Results:
         """The absences of each station that scans, or goes out of reach now and then."""
         return self.frame("absences")
 
+    @property
+    def associations(self) -> pd.DataFrame:
+        """The associations of each station that associates with an access point."""
+        return self.frame("associations")
+
     @functools.cached_property
     def interference(self) -> pd.DataFrame:
         """The bursts of each source of interference."""
@@ -166,7 +171,8 @@ class Results:
         ----------
         kind : str
             ``flows``, ``connections``, ``calls``, ``pings``, ``frames``, ``videos``, ``drops``,
-            ``stations``, ``beacons``, ``sleep``, ``absences``, ``interference``, ``signals``,
+            ``stations``, ``beacons``, ``sleep``, ``absences``,
+            ``associations``, ``interference``, ``signals``,
             ``queues``, ``medium`` or ``limits``.
 
         Returns

@@ -9,6 +9,7 @@ from typing import Final, TypedDict
 from airqueue import text
 from airqueue.figures import (
     AbsenceFigure,
+    AssociationFigure,
     BeaconFigure,
     CallFigure,
     ConnectionFigure,
@@ -41,6 +42,7 @@ class _Shown(TypedDict):
     beacons: tuple[BeaconFigure, ...]
     sleep: tuple[SleepFigure, ...]
     absences: tuple[AbsenceFigure, ...]
+    associations: tuple[AssociationFigure, ...]
     interference: tuple[InterferenceFigure, ...]
     signals: tuple[SignalFigure, ...]
     medium: tuple[MediumFigure, ...]
@@ -90,6 +92,15 @@ SHOWN: Final[_Shown] = {
         "dropped_packets",
     ),
     "absences": ("absences", "absent_ratio", "longest_s", "kept_packets", "dropped_packets"),
+    "associations": (
+        "associations",
+        "roams",
+        "timeouts",
+        "unserved_ratio",
+        "gap_mean_s",
+        "gap_max_s",
+        "lost_packets",
+    ),
     "interference": ("bursts", "on_ratio", "hit_frames", "hit_lost_ratio"),
     "signals": ("frames", "lost_ratio", "snr_mean_db", "snr_sd_db"),
     "medium": (

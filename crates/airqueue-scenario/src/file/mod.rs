@@ -3,6 +3,7 @@
 //! The comments on the keys are the reference: the schema carries them to editors.
 
 mod absences;
+mod association;
 mod buffers;
 mod changes;
 mod dscp;
@@ -16,6 +17,7 @@ mod signals;
 mod traffic;
 
 pub(super) use absences::*;
+pub(super) use association::*;
 pub(super) use buffers::*;
 pub(super) use changes::*;
 use dscp::Dscp;
@@ -169,6 +171,8 @@ pub(super) struct StationTable {
     pub(super) queue: QueueGiven,
     /// The station sleeps while it has no traffic. By default it is always awake.
     pub(super) power_save: Option<Table<PowerSaveTable>>,
+    /// The station associates with an access point, and may roam. By default all stations are associated from the beginning.
+    pub(super) association: Option<Table<AssociationTable>>,
     /// The station scans other channels now and then. By default it never does.
     pub(super) scans: Option<Table<ScansTable>>,
     /// The station goes out of reach now and then, and tells nobody. By default it never does.

@@ -1,0 +1,98 @@
+//! Stations that associate and roam, in scenarios.
+
+use crate::scenarios::refusal_of;
+use airqueue_core::{Seed, Span};
+use airqueue_scenario::Scenario;
+use serde_json::{Value, json};
+
+/// Two access points behind one wired network, and a phone that goes to the other one every 10 s.
+fn house() -> Value {
+    json!({
+        "duration": "60 s",
+        "phy": {"standard": "802.11n", "width": "20 MHz"},
+        "beacons": [{"station": "hall"}, {"station": "attic"}],
+        "stations": [
+            {"name": "hall"},
+            {"name": "attic"},
+            {"name": "phone", "association": {"access_point": "hall", "search": "240 ms", "roams": [
+                {"at": "10 s", "to": "attic"}, {"at": "20 s", "to": "hall"},
+                {"at": "30 s", "to": "attic"}, {"at": "40 s", "to": "hall"}
+            ]}}
+        ],
+        "hosts": [{"name": "server", "link": "hall", "delay": "1 ms"}],
+        "flows": [
+            {"name": "down", "from": "server", "to": "phone", "source": "cbr",
+             "packet_rate": "100 packets/s", "size": "200 B"},
+            {"name": "up", "from": "phone", "to": "server", "source": "cbr",
+             "packet_rate": "100 packets/s", "size": "200 B"},
+            {"name": "file", "from": "server", "to": "phone", "source": "tcp"}
+        ]
+    })
+}
+
+fn results(scenario: &Value) -> Value {
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let mut run = scenario.start(Seed(1)).unwrap();
+    run.advance(Span::from_secs(10_000));
+    serde_json::from_str(&run.results()).unwrap()
+}
+
+fn number(of: &Value) -> f64 {
+    of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
+}
+
+#[test]
+fn flows_follow_a_phone_that_roams() {
+    let all = results(&house());
+    let phone = &all["associations"]["phone"];
+    assert_eq!((phone["associations"].clone(), phone["roams"].clone()), (json!(5), json!(4)));
+    // The search, and eight frames with their backoffs in a channel that a file fills.
+    let longest = number(&phone["gap_max_s"]);
+    assert!((0.24..0.44).contains(&longest), "{phone}");
+    let ratio = number(&phone["unserved_ratio"]);
+    assert!((ratio * 60.0 / (5.0 * number(&phone["gap_mean_s"])) - 1.0).abs() < 0.01, "{phone}");
+    // What comes in five times without service is lost, and hardly more: with the routes of one access point all that
+    // comes while the phone is at the other one would be.
+    let down = &all["flows"]["down"];
+    let lost = number(&down["loss_ratio"]);
+    assert!((0.5 * ratio..2.0 * ratio).contains(&lost), "{down}: {ratio}");
+    assert!(number(&all["flows"]["up"]["loss_ratio"]) < 0.01, "{}", all["flows"]["up"]);
+    assert!(number(&all["connections"]["file"]["goodput_bps"]) > 1e7);
+    assert_eq!(results(&without(&house()))["associations"], json!({}));
+}
+
+/// The same without associations.
+fn without(house: &Value) -> Value {
+    let mut plain = house.clone();
+    plain["stations"][2] = json!({"name": "phone"});
+    plain
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let with = |key: &str, value: Value| {
+        let mut scenario = house();
+        *scenario.pointer_mut(key).unwrap() = value;
+        refusal_of(scenario)
+    };
+    let of = "stations[2].association";
+    let found = with("/stations/2/association/access_point", json!("server"));
+    assert!(found.starts_with(&format!("{of}.access_point: there is no station")), "{found}");
+    let found = with("/stations/2/association/access_point", json!("phone"));
+    assert!(
+        found.starts_with(&format!("{of}.access_point: \"phone\" sends no beacons")),
+        "{found}"
+    );
+    let found = with("/stations/2/association/roams/1/to", json!("phone"));
+    assert!(found.starts_with(&format!("{of}.roams[1].to: \"phone\" sends no beacons")), "{found}");
+    let found = with("/stations/2/association/roams/1/at", json!("5 s"));
+    assert!(found.starts_with(&format!("{of}.roams[1].at: it is before")), "{found}");
+    let found = with("/flows/0/source", json!("saturated"));
+    assert!(found.starts_with("flows[0]"), "{found}");
+    let mut sleeps = house();
+    sleeps["stations"][2]["power_save"] = json!({"access_point": "hall"});
+    assert!(
+        refusal_of(sleeps)
+            .starts_with("stations[2]: a station with `association` has no `power_save`")
+    );
+}
