@@ -165,6 +165,11 @@ def test_recorders_write_down_the_first_replication_and_change_nothing(invoke):
 def test_an_interrupt_leaves_a_capture_that_can_be_read(invoke):
     arguments = ("--set", "duration=1000 s", "--pcap", "a.pcap", "--replications", "1000")
     with simulating(*arguments, "--workers", "2") as process:
+        deadline = time.monotonic() + 60
+        # The threads are there before the first frame is.
+        while not (capture := Path("a.pcap")).exists() or capture.stat().st_size < 1000:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130
