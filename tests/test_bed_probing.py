@@ -6,7 +6,6 @@ import os
 import socket
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 

@@ -17,6 +17,7 @@ import pytest
 from airqueue._native import Echoes, NativeError, Server, first_hops
 from airqueue.linux.netns import Namespace
 from airqueue.measure.records import MISSING
+from bed_traffic import judged_when_punctual
 
 pytestmark = pytest.mark.bed
 
@@ -219,7 +220,6 @@ def test_hops_that_do_not_answer_are_listed_without_an_address(row):
 ALONE = """
 import json, sys, time
 from airqueue._native import Echoes, NativeError
-from bed_traffic import judged_when_punctual
 targets = [
     {"name": method + host, "host": host, "method": method, "port": None, "hops": 1}
     for method in ("icmp", "hop")

@@ -293,12 +293,19 @@ def test_a_station_uploads_alone():
 
 
 def test_ctrl_c_stops_uploads():
-    with ends() as (port, _), TogetherProber(HOST, STATIONS, port, direction="up") as prober:
-        with pytest.raises(RunInterrupted):
-            prober.run(uploads(20.0), {}, Once(ctrl_c))
+    stopped = pytest.raises(RunInterrupted)
+    with (
+        ends() as (port, _),
+        TogetherProber(HOST, STATIONS, port, direction="up") as prober,
+        stopped,
+    ):
+        prober.run(uploads(20.0), {}, Once(ctrl_c))
 
 
 def test_a_station_that_goes_away_spoils_the_uploads():
-    with ends() as (port, others), TogetherProber(HOST, STATIONS, port, direction="up") as prober:
-        with pytest.raises(ProbeError):
-            prober.run(uploads(3.0), {}, Once(others[1].stop))
+    with (
+        ends() as (port, others),
+        TogetherProber(HOST, STATIONS, port, direction="up") as prober,
+        pytest.raises(ProbeError),
+    ):
+        prober.run(uploads(20.0), {}, Once(others[1].stop))
