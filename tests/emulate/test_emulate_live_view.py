@@ -109,7 +109,7 @@ def terminal(*command: str | Path, stdout: int | None = None) -> Iterator[tuple[
         yield process, reading
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
         os.close(reading)
 
 
@@ -138,7 +138,7 @@ def test_figures_and_programs_share_a_terminal():
     command = [*COMMAND, "emulate", "quiet-flat", "--live", "--at", "phone"]
     with terminal(*command, "--", "sh", "-c", script) as (process, reading):
         shown = read_until(reading)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     assert "5 packets transmitted, 5 received" in shown
     assert "at a terminal" not in shown
     assert "no end of a line" in shown
@@ -156,7 +156,7 @@ def test_what_does_not_go_to_the_terminal_stays_as_it_is(tmp_path):
         command = [*COMMAND, "emulate", "quiet-flat", "--live", "--", "printf", "a\\000b"]
         with terminal(*command, stdout=out.fileno()) as (process, reading):
             read_until(reading)
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
     assert (tmp_path / "out").read_bytes() == b"a\0b"
 
 
@@ -185,7 +185,7 @@ def test_figures_can_be_watched_in_another_terminal(tmp_path):
             read_until(reading, "air time", "of a processor")
             emulation.terminate()
             assert "The emulation has ended." in read_until(reading, "has ended.")
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
     finally:
         emulation.terminate()
-        emulation.communicate(timeout=30)
+        emulation.communicate(timeout=60)
