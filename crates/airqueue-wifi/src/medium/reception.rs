@@ -234,7 +234,8 @@ impl Reception {
     }
 
     /// Whether a frame that begins and ends during the station's own transmission has no effect on the outcome of other
-    /// frames. Such a frame need not be reported then; its outcome is [`End::DEAF`], but for [`End::engaged`].
+    /// frames, if frames last longer than the window of [`Capture::Sinr`]. Such a frame need not be reported then; its
+    /// outcome is [`End::DEAF`], but for [`End::engaged`].
     pub fn forgets_deaf(&self) -> bool {
         match self.rule {
             // The receiver is free, or with a frame that it has lost to the transmission.
