@@ -6,6 +6,7 @@ netifd's scripts would read.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -116,15 +117,29 @@ class Router:
             found.append(given)
         return found
 
-    def lose_power(self) -> None:
-        """End every process that guards, at once, and leave the journal as a later start finds it."""
+    def guards(self) -> list[int]:
+        """The processes that guard this router's plans."""
+        found = []
         for folder in Path("/proc").glob("[0-9]*"):
-            try:
+            with contextlib.suppress(OSError):
                 words = (folder / "cmdline").read_text("utf-8", errors="replace")
-            except OSError:
-                continue
-            if str(self.folder / "state") in words:
-                os.kill(int(folder.name), signal.SIGKILL)
+                if str(self.folder / "state") in words:
+                    found.append(int(folder.name))
+        return found
+
+    def wait_for_guards(self) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while guards := self.guards():
+            assert time.monotonic() < until, guards
+            time.sleep(0.05)
+
+    def lose_power(self) -> None:
+        """End every process that guards, and leave the journal as a later start finds it."""
+        # One that is killed has a successor, which calls for another one.
+        while guards := self.guards():
+            for process in guards:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("utf-8").strip()
         text = self.journal.read_text("utf-8")
         assert boot in text
@@ -135,10 +150,13 @@ class Router:
 def router() -> Iterator[Router]:
     # Not the folder of temporary files, which may be memory: plans of UCI are refused there.
     folder = Path(tempfile.mkdtemp(prefix="router-", dir=newest("airqueued").parent))
+    made = Router(folder)
     try:
-        yield Router(folder)
+        yield made
     finally:
         shutil.rmtree(folder)
+        # A guard ends with the journal.
+        made.wait_for_guards()
 
 
 @pytest.fixture
