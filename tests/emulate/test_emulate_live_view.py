@@ -19,6 +19,8 @@ from click.testing import CliRunner
 
 from airqueue.cli import emulate_view, main
 from airqueue.cli.console import Console
+from airqueue.emulate import control
+from tests.piped import tables_alone
 
 COMMAND = [sys.executable, "-m", "airqueue"]
 
@@ -189,3 +191,15 @@ def test_figures_can_be_watched_in_another_terminal(tmp_path):
     finally:
         emulation.terminate()
         emulation.communicate(timeout=60)
+
+
+def test_figures_in_a_pipe_are_tables_and_a_comment(monkeypatch):
+    monkeypatch.setattr(control, "ask", lambda path, do, **more: figures())
+    done = CliRunner().invoke(main, ["ctl", "--control", "here", "show"])
+    assert done.exit_code == 0, done.output
+    pairs, stations = tables_alone(done.stdout)
+    assert pairs[0] == ["pair", "rate", "delay p50", "delay p95", "dropped", "lost"]
+    (pair,) = pairs[1:]
+    assert pair[0] == "phone → server" and pair[-2:] == ["8", "2"]
+    # Queues of hosts have no air time: an empty cell.
+    assert stations[-1] == ["server → ap", "", "5", "0"]
