@@ -2,7 +2,7 @@
 
     python benches/twins.py [--pairs 5] [--seconds 10] [--keep FILE] [SCENE...]
 
-Twelve scenes, from the presets and the papers: programs send over TCP as much as they can, or over
+Scenes from the presets, each of which has one, and from the papers: programs send over TCP as much as they can, or over
 UDP packets at random times, which are the same in both runs of a pair. The table has the mean
 difference of real-time runs from exact runs with its 95 % interval, of throughput and of the delays
 in the network, what it says beside the limits below, and how late packets were. With --keep a
@@ -41,16 +41,21 @@ LIMIT_S: Final = 0.2e-3
 """Or, of a delay."""
 FEWEST_PAIRS: Final = 4
 
-# Packets of UDP at random times, with exponential gaps, or as much as TCP takes. The time counts from
-# the first data on: programs start at once on the virtual clock alone. With real-time priority where
-# permitted: a program that is late sends other packets. No data of TCP is sent after the end.
-SEND = """
-import os, random, socket, struct, sys, time
-kind, seconds, bps, seed = sys.argv[1], *map(float, sys.argv[2:])
+# Real-time priority where permitted: a program that is late sends other packets, or acknowledgements
+# in clumps, to which the sender's TCP reacts.
+PRIORITY = """
+import os
 try:
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 except OSError:
     pass
+"""
+# Packets of UDP at random times, with exponential gaps, or as much as TCP takes. The time counts from
+# the first data on: programs start at once on the virtual clock alone. No data of TCP is sent after
+# the end.
+SEND = f"""{PRIORITY}
+import random, socket, struct, sys, time
+kind, seconds, bps, seed = sys.argv[1], *map(float, sys.argv[2:])
 peer = os.environ["AIRQUEUE_PEER"], 5001
 if kind == "tcp":
     s = socket.create_connection(peer)
@@ -73,7 +78,7 @@ else:
         time.sleep(max(0.0, due - time.monotonic()))
         s.send(bytes(1222))
 """
-RECEIVE = """
+RECEIVE = f"""{PRIORITY}
 import socket, sys
 if sys.argv[1] == "udp":
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -154,6 +159,9 @@ SCENES: Final = {
     "fq-codel": Scene("fq-codel"),
     "bloated-fifo": Scene("bloated-fifo"),
     "mesh-two-hops": Scene("mesh-two-hops"),
+    "sleeping-phone": Scene("sleeping-phone", udp_mbps=4.0),
+    "scanning-laptop": Scene("scanning-laptop", udp_mbps=4.0),
+    "evening-with-neighbours": Scene("evening-with-neighbours", udp_mbps=2.0),
     "home-evening": Scene("home-evening", udp_mbps=4.0),
     "far-station": Scene("far-station", udp_mbps=4.0),
     "conference-hall": Scene("conference-hall", udp_mbps=2.0),
@@ -167,8 +175,9 @@ assert set(catalogue.names()) <= set(SCENES), "a preset has no scene"
 
 
 def _in_real_time(scene: Scene, seed: int, seconds: float) -> EmulationResults:
+    # Exact runs have no segmentation offload.
     network = EmulatedNetwork(
-        scene.scenario, real=scene.real, seed=seed, changes=scene.changes, back_pressure=True
+        scene.scenario, real=scene.real, seed=seed, changes=scene.changes, offload=False
     )
     try:
         Session(network, scene.order(seed, seconds), lambda sentence: None).run()
