@@ -215,7 +215,7 @@ def test_linux_takes_a_step_of_newtons_method_for_each_drop():
 def test_pies_controller_moves_as_the_rfc_says():
     """RFC 8033, 4.2, by hand: at rest, 0.125 (q - 15 ms) + 1.25 (q - q_old), divided by 2048."""
     led = pie._Led(0.015, np.array([0.02, 0.02]), np.array([0, 1]))
-    probability, spared = led._controlled(np.array([0.015]))
+    probability, spared = led._controlled(np.array([0.015]), np.array([0.0]))
     first = (0.125 * 0.005 + 1.25 * 0.02) / 2048
     assert probability[0, 0] == pytest.approx(first)
     assert probability[0, 1] == pytest.approx(first + 0.125 * 0.005 / 128)
