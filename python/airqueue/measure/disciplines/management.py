@@ -24,8 +24,6 @@ from airqueue.measure.result import Management as Kind
 
 BETTER: Final = 5.0
 """Least difference of log-likelihoods by which a law is better: odds of 150 to 1."""
-MOST_PACKETS: Final = 20_000
-"""Of a step that are compared with laws for probabilities."""
 FEW_EARLY: Final = 20
 """So few packets lost with room do not tell which law they follow."""
 BLURRED: Final = 0.25
@@ -149,7 +147,6 @@ def _at_random(
     )
     if lost < FEW_EARLY:
         return Managed("undecided", (early,), {}, limit)
-    steps = [step.first(MOST_PACKETS) for step in steps]
     laws = [law for step in steps if (law := _laws(step, full, idle)) is not None]
     as_pie = max((law.pie_gain for law in laws), default=0.0)
     as_red = max((law.red_gain for law in laws), default=0.0)
@@ -168,7 +165,7 @@ def _at_random(
             f"queue's length: e^{as_red:.0f} times as likely as by lengths or times."
         )
         return Managed("red", (early, Evidence("red_log_likelihood_gain", says, as_red)), {}, limit)
-    if (behind := _pie_before_ring(steps, full, idle)) is not None:
+    if (behind := _pie_before_ring(steps, laws, full, idle)) is not None:
         target, gain = behind
         says = (
             "They were lost with the probabilities that the controller of PIE gives them for the "
@@ -188,9 +185,12 @@ def _at_random(
 
 
 def _pie_before_ring(
-    steps: Sequence[Step], full: float | None, idle: float
+    steps: Sequence[Step], seen: Sequence[_Laws], full: float | None, idle: float
 ) -> tuple[Parameter, float] | None:
-    """Return PIE's target, and its gain, if PIE explains the losses before a driver's ring."""
+    """Return PIE's target, and its gain, if PIE explains the losses before a driver's ring.
+
+    ``seen``: the laws in these steps, with the ring.
+    """
     telling = [step for step in steps if tail_drop.early([step], full)[0] >= FEW_EARLY]
     found = ring.taken_off(telling, full) if telling else None
     if found is None:
@@ -205,7 +205,6 @@ def _pie_before_ring(
         return None
     target = _target_of_pie([law for law in laws if law.pie_gain >= BETTER])
     # The ring's length is an estimate: packets waited no longer in the queue than until they arrived.
-    seen = [law for step in telling if (law := _laws(step, full, idle)) is not None]
     high = max(law.pie.target_s[2] for law in (*seen, *laws))
     return Parameter(target.value, (0.0, high)), as_pie
 

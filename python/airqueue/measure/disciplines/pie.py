@@ -136,9 +136,7 @@ def _near(target_s: float, begun: float) -> tuple[Floats, Floats]:
     return targets.ravel(), beginnings.ravel()
 
 
-def _first_search(
-    step: Step, room: Bools
-) -> list[tuple[_Led, list[tuple[Variant, float, float]]]]:
+def _first_search(step: Step, room: Bools) -> list[tuple[_Led, list[tuple[Variant, float, float]]]]:
     """Return where the second search begins: by variants, the target and the first probability.
 
     They are those that explain best how many packets were lost when.
