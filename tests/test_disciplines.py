@@ -414,19 +414,24 @@ def test_departures_before_a_ring_are_those_of_the_queue(held):
     assert ring.through(step, held).left_s == pytest.approx(left)
 
 
-def test_pie_is_named_behind_aggregates_and_beside_uploads():
-    """What waits in the driver's ring, for as long as others take the air, is not PIE's to see."""
-    device = queue("pie", {"target": "20 ms"})
-    path = over_air(np.random.default_rng(1), device)
+@pytest.mark.parametrize(
+    ("target_ms", "limit", "uploaders", "seed"), [(19, 946, 0, 84), (15, 623, 1, 60)]
+)
+def test_pie_is_named_before_a_drivers_ring(target_ms, limit, uploaders, seed):
+    """What waits in the ring, for as long as others take the air, is not PIE's to see."""
+    path = over_air(np.random.default_rng(1), queue("pie", {"target": f"{target_ms} ms"}, limit))
     scenario = path["cell"]["scenario"]
     scenario["phy"] = {"standard": "802.11n", "rate": "HT-MCS3"}
-    scenario["stations"] = [*scenario["stations"][:3], {"name": "other"}]
-    scenario["flows"] = [*scenario["flows"][:2], {"from": "other", "to": "ap"}]
-    found = measure(SimulatedProber(path, seed=4))
+    scenario["stations"] = scenario["stations"][:3]
+    scenario["flows"] = scenario["flows"][:2]
+    if uploaders:
+        scenario["stations"].append({"name": "other", "count": uploaders})
+        scenario["flows"].append({"from": "other", "to": "ap"})
+    found = measure(SimulatedProber(path, seed=seed))
     assert found.capacity is None
     assert found.discipline.name == "pie"
     low, high = found.discipline.parameters["target_s"].ci95
-    assert low <= 0.02 <= high
+    assert low <= target_ms / 1e3 <= high
 
 
 def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
