@@ -42,7 +42,7 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
         told = told or _told_by_rest(runner, layout, len(plans))
     if hardly_acted(runner.sessions(steps.STEP)):
         middle = steps.overloads(layout)[1]
-        plan, meta = steps.step_plan(layout, middle, steps.LONG_S, len(plans))
+        plan, meta = steps.step_plan(layout, middle, steps.LONG_S, len(plans) + told)
         _run(runner, plan, meta, plan.end_s)
     return True
 
