@@ -196,13 +196,16 @@ def drawn(seed: int, index: int, bed: str) -> tuple[Device, float, Draw]:
 
 
 def parameters(device: Device, rate_bps: float, bed: str) -> Mapping[str, float]:
-    """Return the parameters that act: CAKE lengthens both to fit packets (cake_set_rate)."""
+    """Return the parameters that act: CAKE lengthens both to fit packets (cake_set_rate).
+
+    No packet is late before it has waited for four packet times (cobalt_should_drop).
+    """
     if bed != "kernel" or device.name != "cake":
         return device.parameters
     interval_s, given_s = device.parameters["interval_s"], device.parameters["target_s"]
     target_s = max(1.5 * 8 * FRAME / rate_bps, given_s)
     return {
-        "target_s": target_s,
+        "target_s": max(target_s, 4 * 8 * FRAME / rate_bps),
         "interval_s": max(interval_s + target_s - given_s, 2 * target_s),
     }
 

@@ -1,12 +1,14 @@
 """Emulations in real time beside exact ones of the same seeds: do programs see the same network?
 
-    python benches/twins.py [--pairs 5] [--seconds 10] [--keep FILE] [SCENE...]
+    python benches/twins.py [--pairs 5] [--seconds 10] [--keep FILE] [--slots LEAST MOST] [SCENE...]
 
-Twelve scenes, from the presets and the papers: programs send over TCP as much as they can, or over
-UDP packets at random times, which are the same in both runs of a pair. The table has the mean
-difference of real-time runs from exact runs with its 95 % interval, of throughput and of the delays
-in the network, what it says beside the limits below, and how late packets were. With --keep a
-scene goes on from the pairs in the file, and its pairs end when the intervals are narrow enough.
+Each preset has a scene, and some networks of the papers: programs send over TCP as much as they can,
+or over UDP packets at random times, which are the same in both runs of a pair. The table has the
+mean difference of real-time runs from exact runs with its 95 % interval, of throughput and of the
+delays in the network, what it says beside the limits below, and how late packets were. With --keep
+a scene goes on from the pairs in the file, and its pairs end when the intervals are narrow enough.
+With --slots nothing runs in real time: what the receiver sends waits for slots, as for a program or
+an emulator that is late, in one exact run of each pair.
 Needs what `make bench-emulate` needs, and user-mode Linux (docs/emulate.md).
 """
 
@@ -14,9 +16,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,16 +44,21 @@ LIMIT_S: Final = 0.2e-3
 """Or, of a delay."""
 FEWEST_PAIRS: Final = 4
 
-# Packets of UDP at random times, with exponential gaps, or as much as TCP takes. The time counts from
-# the first data on: programs start at once on the virtual clock alone. With real-time priority where
-# permitted: a program that is late sends other packets. No data of TCP is sent after the end.
-SEND = """
-import os, random, socket, struct, sys, time
-kind, seconds, bps, seed = sys.argv[1], *map(float, sys.argv[2:])
+# Real-time priority where permitted: a program that is late sends other packets, or acknowledgements
+# in clumps, to which the sender's TCP reacts.
+PRIORITY = """
+import os
 try:
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 except OSError:
     pass
+"""
+# Packets of UDP at random times, with exponential gaps, or as much as TCP takes. The time counts from
+# the first data on: programs start at once on the virtual clock alone. No data of TCP is sent after
+# the end.
+SEND = f"""{PRIORITY}
+import random, socket, struct, sys, time
+kind, seconds, bps, seed = sys.argv[1], *map(float, sys.argv[2:])
 peer = os.environ["AIRQUEUE_PEER"], 5001
 if kind == "tcp":
     s = socket.create_connection(peer)
@@ -73,7 +81,7 @@ else:
         time.sleep(max(0.0, due - time.monotonic()))
         s.send(bytes(1222))
 """
-RECEIVE = """
+RECEIVE = f"""{PRIORITY}
 import socket, sys
 if sys.argv[1] == "udp":
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -154,6 +162,9 @@ SCENES: Final = {
     "fq-codel": Scene("fq-codel"),
     "bloated-fifo": Scene("bloated-fifo"),
     "mesh-two-hops": Scene("mesh-two-hops"),
+    "sleeping-phone": Scene("sleeping-phone", udp_mbps=4.0),
+    "scanning-laptop": Scene("scanning-laptop", udp_mbps=4.0),
+    "evening-with-neighbours": Scene("evening-with-neighbours", udp_mbps=2.0),
     "home-evening": Scene("home-evening", udp_mbps=4.0),
     "far-station": Scene("far-station", udp_mbps=4.0),
     "conference-hall": Scene("conference-hall", udp_mbps=2.0),
@@ -167,8 +178,9 @@ assert set(catalogue.names()) <= set(SCENES), "a preset has no scene"
 
 
 def _in_real_time(scene: Scene, seed: int, seconds: float) -> EmulationResults:
+    # Exact runs have no segmentation offload.
     network = EmulatedNetwork(
-        scene.scenario, real=scene.real, seed=seed, changes=scene.changes, back_pressure=True
+        scene.scenario, real=scene.real, seed=seed, changes=scene.changes, offload=False
     )
     try:
         Session(network, scene.order(seed, seconds), lambda sentence: None).run()
@@ -177,20 +189,37 @@ def _in_real_time(scene: Scene, seed: int, seconds: float) -> EmulationResults:
     return network.report()
 
 
-def _pair(scene: Scene, seed: int, seconds: float) -> dict[str, Any]:
-    """Run a pair; return the figures of both, and how late the first was."""
-    run = _in_real_time(scene, seed, seconds)
-    twin = exact.run(
+def _exact(
+    scene: Scene, order: Order, seed: int, *, back_pressure: bool = True
+) -> EmulationResults:
+    done = exact.run(
         scene.scenario,
-        scene.order(seed, seconds),
+        order,
         real=scene.real,
         seed=seed,
         changes=scene.changes,
+        back_pressure=back_pressure,
         tcp=exact.tcp_of_this_machine(),
     )
+    return done.results
+
+
+def _pair(scene: Scene, seed: int, seconds: float, slots: list[str] | None) -> dict[str, Any]:
+    """Run a pair; return the figures of both, and how late the first was."""
+    order = scene.order(seed, seconds)
+    if slots is None:
+        run = _in_real_time(scene, seed, seconds)
+    else:
+        # In front of the receiver's device, where back-pressure would have a discipline act too late.
+        slotted = f"tc qdisc add dev airqueue0 root netem slot {shlex.join(slots)}"
+        (receiver,) = order.others
+        argv = ("sh", "-c", f"{slotted} && exec {shlex.join(receiver.argv)}")
+        late = replace(order, others=(Program(receiver.node, argv),))
+        run = _exact(scene, late, seed, back_pressure=False)
+    twin = _exact(scene, order, seed, back_pressure=slots is None)
     return {
         "real_time": scene.figures(run, seconds),
-        "exact": scene.figures(twin.results, seconds),
+        "exact": scene.figures(twin, seconds),
         "late_p99_s": run.emulated["late_p99_s"] or 0.0,
     }
 
@@ -253,21 +282,26 @@ def main() -> int:
     parser.add_argument(
         "--keep", type=Path, metavar="FILE", help="where pairs are kept, as JSON lines"
     )
+    parser.add_argument(
+        "--slots", nargs=2, metavar=("LEAST", "MOST"), help="as tc's netem has them: 50us 150us"
+    )
     parser.add_argument("scenes", nargs="*", metavar="SCENE", default=list(SCENES))
     options = parser.parse_args()
     if unknown := sorted(set(options.scenes) - set(SCENES)):
         parser.error(f"no scene {unknown[0]!r}: there are {', '.join(SCENES)}")
     load = os.getloadavg()[0]
     pairs: dict[str, list[dict[str, Any]]] = {name: [] for name in options.scenes}
+    wanted = [(name, options.seconds, options.slots) for name in pairs]
     for each in finished.rows(options.keep):
-        if each["scene"] in pairs and each["seconds"] == options.seconds:
+        if (each["scene"], each["seconds"], each.get("slots")) in wanted:
             pairs[each["scene"]].append(each)
+    how = {"seconds": options.seconds, "slots": options.slots}
     for seed in range(1, options.pairs + 1):
         for name, done in pairs.items():
             if any(each["seed"] == seed for each in done) or _enough(done):
                 continue
-            found = _pair(SCENES[name], seed, options.seconds)
-            done.append({"scene": name, "seed": seed, "seconds": options.seconds, **found})
+            found = _pair(SCENES[name], seed, options.seconds, options.slots)
+            done.append({"scene": name, "seed": seed, **how, **found})
             finished.keep(options.keep, done[-1])
     table = Table(title=f"At most {options.pairs} pairs of {options.seconds:g} s")
     for head in ("scene", "pairs", "Mb/s", "throughput", "delay p50", "delay p95", "late p99, ms"):

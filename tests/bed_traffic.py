@@ -260,7 +260,7 @@ def judged_when_punctual(test: Callable[..., None]) -> Callable[..., None]:
     return repeated
 
 
-def wait_until_empty(bed: HostAp, within_s: float) -> float:
+def wait_until_empty(bed: HostAp, within_s: float = 60.0) -> float:
     """Return how long the queue took to drain, or fail."""
     began = time.monotonic()
     while bed.queue_stats().backlog_packets:

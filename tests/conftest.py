@@ -1,4 +1,4 @@
-"""Shared by all tests: Hypothesis without a clock, who runs commands, ``bed`` and ``emulation``.
+"""Shared by all tests: Hypothesis without clock or chance, who runs commands, ``bed``, ``emulation``.
 
 A test with one of these marks is skipped with the reason when the Host AP cannot be built, or real
 programs cannot be run inside simulated networks.
@@ -26,8 +26,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile(
-    "patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "anew", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+# The same examples each time: a change must not be refused for what it did not touch. With
+# `--hypothesis-profile anew` examples are drawn anew.
+settings.register_profile("patient", settings.get_profile("anew"), derandomize=True)
 settings.load_profile("patient")
 
 

@@ -70,7 +70,7 @@ def test_a_head_drop_queue_keeps_the_newest():
     with bed_of("pfifo_head_drop:30", rate_bps=SLOW_BPS) as bed, Flow(bed) as flow:
         flow.train(100)
         bed.change_rate(1000)
-        wait_until_empty(bed, within_s=3)
+        wait_until_empty(bed)
         flow.wait_for(bed.queue_stats().sent_packets)
         assert [arrival.seq for arrival in flow.arrivals][-30:] == list(range(70, 100))
 
@@ -83,7 +83,7 @@ def test_every_packet_is_accounted_for_and_nothing_strays(shaper, ipv6):
         time.sleep(3)
         assert bed.queue_stats().sent_packets == 0
         flow.steady(rate_pps=800, seconds=1)
-        wait_until_empty(bed, within_s=1)
+        wait_until_empty(bed)
         stats = bed.queue_stats()
         flow.wait_for(stats.sent_packets)
         assert stats.dropped_packets > 0
@@ -110,7 +110,7 @@ def served_bps(
     burst_bytes = bed.config.bucket_bytes
     while True:
         flow.train(3 * packets_to_see(FRAME_BYTES, burst_bytes, rel), size_bytes)
-        wait_until_empty(bed, within_s=10)
+        wait_until_empty(bed)
         flow.wait_for(bed.queue_stats().sent_packets)
         since = [arrival for arrival in flow.arrivals if arrival.arrived_s >= began]
         served = shaped_bps(since, FRAME_BYTES, burst_bytes, rel)
@@ -194,7 +194,7 @@ def test_a_stall_ends_even_when_no_packet_comes_to_wake_the_queue(shaper):
         began = time.monotonic()
         bed.stall(1.0)
         over = time.monotonic()
-        wait_until_empty(bed, within_s=8)
+        wait_until_empty(bed)
         flow.wait_for(100)
         came_s = [arrival.arrived_s for arrival in flow.arrivals]
         waits_s = [b - a for a, b in pairwise(came_s)]
@@ -207,6 +207,7 @@ def test_a_stall_ends_even_when_no_packet_comes_to_wake_the_queue(shaper):
         assert came_s[-1] < over + held * FRAME_BITS / 1e6 + margin_s + 0.15
 
 
+@judged_when_punctual
 def test_changes_during_a_stall_apply_after_it():
     with bed_of("pfifo:500") as bed, Flow(bed) as flow:
         with flow.in_background(1500):
@@ -301,7 +302,7 @@ def test_disturbances_come_in_turn_and_are_undone():
         with flow.in_background(1000):
             disturber = Disturber(bed, plan, limit=500)
             with disturber:
-                deadline = time.monotonic() + 20
+                deadline = time.monotonic() + 60
                 while len(disturber.events) < 5 and time.monotonic() < deadline:
                     time.sleep(0.05)
         assert served_bps(bed, flow, 7e6, rel=0.03) == pytest.approx(7e6, rel=0.03)
@@ -346,13 +347,16 @@ def test_stopping_waits_neither_for_what_is_due_nor_for_the_end_of_a_stall():
 
 
 def test_a_disturbance_that_fails_is_reported_when_it_is_stopped():
+    asked = threading.Event()
+
     class Broken(Effortless):
         def change_rate(self, factor: float) -> None:
+            asked.set()
             raise RuntimeError("refused")
 
     disturber = Disturber(Broken(), [Disturbance("swing", 0.1, 2)], limit=1)
     disturber.start()
-    time.sleep(0.3)
+    assert asked.wait(60)
     with pytest.raises(RuntimeError, match="refused"):
         disturber.stop()
 

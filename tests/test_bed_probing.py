@@ -6,7 +6,6 @@ import os
 import socket
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -98,11 +97,14 @@ def test_server_and_client_reach_each_other_through_the_access_point(isolate, di
 
 
 def test_a_bed_that_fails_midway_is_a_path_that_fails(monkeypatch):
+    asked = threading.Event()
+
     def refuse(self, factor: float) -> None:
+        asked.set()
         raise HostApError("tc said no")
 
     monkeypatch.setattr("airqueue.linux.host_ap.HostAp.change_rate", refuse)
     config = HostApConfig(QueueSpec("pfifo", 10), disturbances=(Disturbance("swing", 0.1, 0.5),))
     with pytest.raises(ProbeError, match=r"^tc said no\.$"), host_ap_prober(config):
-        time.sleep(0.4)
+        assert asked.wait(60)
     assert EchoServer.running == 0

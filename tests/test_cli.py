@@ -23,6 +23,7 @@ from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, cbr
 from airqueue.measure.prober import ProbeError, RunInterrupted, RunProgress
 from airqueue.measure.schema import ResultError, check, to_text
 from fifo import Fifo, FifoProber
+from tests.piped import tables_alone
 
 COMMANDS = ("measure", "server", "analyze", "compare", "model")
 
@@ -124,6 +125,9 @@ def test_measure_prints_words_and_a_table(runner, path_of):
     assert "session 1" in result.stderr
     assert asked[0]["port"] == 5860
     assert asked[0]["direction"] == "down"
+    ((heads, *rows),) = tables_alone(result.stdout)
+    assert heads[0] == "packets, ± 95 %"
+    assert next(row for row in rows if row[0] == "counting")[-1].startswith("50.0")
 
 
 def test_json_on_stdout_is_json_alone(runner, path_of):
@@ -307,6 +311,10 @@ def test_compare_says_whether_it_changed(runner, tmp_path):
     assert result.exit_code == 0, result.output
     assert "grew by 100.0 packets" in result.stdout.replace("\n", " ")
     assert json.loads((tmp_path / "c.json").read_text())["changes"][0]["real"] is True
+    ((heads, *rows),) = tables_alone(result.stdout)
+    assert heads == ["packets unless noted", "before", "after", "change", "real?"]
+    assert rows[0] == ["verdict", "fifo", "fifo", "", ""]
+    assert next(row for row in rows if row[0] == "capacity")[-1] == "yes"
     alone = runner.invoke(main, ["compare", "a.json", "b.json", "--json", "-"])
     assert json.loads(alone.stdout)["format"] == "airqueue-comparison"
 
@@ -329,6 +337,7 @@ def test_names_from_outside_are_no_markup(runner, tmp_path):
     shown = runner.invoke(main, ["compare", "a.json", "b.json"])
     assert shown.exit_code == 0, shown.output
     assert evil in shown.stdout
+    tables_alone(shown.stdout)
 
 
 def mgen_logs_of(folder, size_bytes, capacity):

@@ -34,7 +34,7 @@ def serving(*arguments):
 def test_server_ends_cleanly(number):
     with serving("--port", "0") as (process, _port):
         process.send_signal(number)
-        _, errors = process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=60)
         assert process.returncode == 0
         assert errors == "Stopped.\n"
 

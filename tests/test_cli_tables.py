@@ -13,6 +13,7 @@ from airqueue.cli.console import Console, colours_alone
 from airqueue.cli.live import Live
 from airqueue.cli.table import Table
 from tests.listings import ROOT
+from tests.piped import tables_alone, tables_of
 from tests.simulate.test_devices import CELL
 
 VALUES = ["5.10 ± 0.25", "10,240", "sta1.be", "1.50 × 10⁻⁵ s"]
@@ -68,17 +69,6 @@ def test_lists_of_sentences_keep_their_dashes(capsys):
     assert capsys.readouterr().out == "- one [b]\n"
 
 
-def tables_of(text: str) -> list[list[list[str]]]:
-    """Return the tables of an output as docs/commands.md says how to read them."""
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    blocks = "\n".join(lines).split("\n\n")
-    return [
-        [line.split("\t") for line in block.strip("\n").split("\n")]
-        for block in blocks
-        if block.strip("\n")
-    ]
-
-
 def test_tables_stand_apart_and_a_name_is_no_comment(capsys):
     one = Table("a", "b", title="#1")
     one.add_row("# name", "#")
@@ -120,13 +110,7 @@ def test_a_command_prints_nothing_but_tables_and_comments(runner, monkeypatch, c
     monkeypatch.chdir(ROOT)
     done = runner.invoke(main, shlex.split(command))
     assert done.exit_code == 0, done.output
-    found = tables_of(done.stdout)
-    assert len(found) >= COMMANDS[command]
-    for heads, *rows in found:
-        assert rows
-        # A sentence that is no comment would be a table of one column.
-        assert len(heads) > 1 and all(heads) and len(set(heads)) == len(heads), heads
-        assert {len(row) for row in rows} == {len(heads)}, heads
+    assert len(tables_alone(done.stdout)) >= COMMANDS[command]
 
 
 def test_advice_has_its_tables_before_the_lines_to_paste(runner):

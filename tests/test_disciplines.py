@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from airqueue.measure import naming
 from airqueue.measure.api import measure
 from airqueue.measure.disciplines import (
     codel,
@@ -15,6 +16,7 @@ from airqueue.measure.disciplines import (
     management,
     pie,
     red,
+    ring,
     sharing,
     steps,
 )
@@ -180,6 +182,51 @@ def test_the_step_after_the_longer_rest_tells_which_codel_it_is():
     assert found.begin == "linux"
 
 
+@pytest.mark.parametrize(
+    ("begin", "others"), [("cobalt", ("rfc", "linux")), ("linux", ("cobalt",))]
+)
+def test_many_drops_tell_the_begin_that_frames_hide_from_single_drops(begin, others):
+    """An interval of 37 ms behind frames of 5.5 ms: the frame in which a packet leaves is chance."""
+    rng = np.random.default_rng(8)
+    told = []
+    for _ in range(40):
+        step = step_with(law(begin, 0.037, 60, first_s=0.3 + rng.uniform(0, 0.01)))
+        frame_s = 0.0055
+        in_frames = dataclasses.replace(
+            step,
+            left_s=np.ceil(step.left_s / frame_s) * frame_s,
+            late_packets=0.9 * frame_s * RATE_PPS,
+        )
+        found = codel.fit([in_frames], None)
+        assert found is not None
+        told.append(found.begin)
+    assert not set(told) & set(others)
+    assert begin in told
+
+
+def test_the_longer_rest_comes_before_overloads_that_may_fill_the_queue(monkeypatch):
+    """CAKE drops at random after an overflow: the law is asked for after each step."""
+    taken = []
+    in_doubt = codel.fit([step_with(law("cobalt", 0.1, 20), rest_s=1.0)], None)
+    monkeypatch.setattr(
+        naming, "_run", lambda runner, plan, meta, left_s: taken.append(meta) or True
+    )
+    monkeypatch.setattr(naming, "untold", lambda sessions: in_doubt)
+    monkeypatch.setattr(naming, "hardly_acted", lambda sessions: False)
+
+    class Nothing:
+        def sessions(self, kind):
+            return []
+
+    at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
+    assert naming.take_steps(Nothing(), at)
+    rests = [meta["phases"]["hold"][0] for meta in taken if meta["kind"] == steps.STEP]
+    assert rests == pytest.approx(
+        [steps.REST_S, steps.rest_s(0.1), steps.REST_S, steps.REST_S], rel=1e-3
+    )
+    assert len({meta["index"] for meta in taken if meta["kind"] == steps.STEP}) == len(rests)
+
+
 def test_a_longer_rest_is_16_intervals_and_as_long_as_steps_are():
     assert steps.rest_s(0.1) > max(steps.LENGTHS_S)
     assert steps.rest_s(0.5) > 16 * 0.5
@@ -215,11 +262,20 @@ def test_linux_takes_a_step_of_newtons_method_for_each_drop():
 def test_pies_controller_moves_as_the_rfc_says():
     """RFC 8033, 4.2, by hand: at rest, 0.125 (q - 15 ms) + 1.25 (q - q_old), divided by 2048."""
     led = pie._Led(0.015, np.array([0.02, 0.02]), np.array([0, 1]))
-    probability, spared = led._controlled(np.array([0.015]))
+    probability, spared = led._controlled(np.array([0.015]), np.array([0.0]))
     first = (0.125 * 0.005 + 1.25 * 0.02) / 2048
     assert probability[0, 0] == pytest.approx(first)
     assert probability[0, 1] == pytest.approx(first + 0.125 * 0.005 / 128)
     assert spared.all()
+
+
+def test_a_controller_that_had_not_come_to_rest_spares_no_burst():
+    """RFC 8033, 4.2 and 4.4, by hand: from 5 %, where auto-tuning divides by 2."""
+    led = pie._Led(0.015, np.array([0.02, 0.02]), np.array([0, 1]))
+    probability, spared = led._controlled(np.array([0.015]), np.array([0.05]))
+    first = 0.05 + (0.125 * 0.005 + 1.25 * 0.02) / 2
+    assert probability[0] == pytest.approx([first, first + 0.125 * 0.005 / 2])
+    assert not spared.any()
 
 
 def test_losses_of_the_air_are_no_law():
@@ -338,6 +394,44 @@ def test_what_drops_at_random_behind_frames_is_not_full():
     step = through_frames(lambda n, rng: rng.random() < (n - 40) / 50)
     assert frames.full([step]) is None
     assert management.judge([step], NOTHING_LOST).kind != "tail_drop"
+
+
+def before_a_ring(held, frame=10, packets=2000):
+    """Packets that wait, then ring and radio, whose frames others delay: the step, and departures."""
+    rng = np.random.default_rng(6)
+    ends = np.cumsum(frame / RATE_PPS * (1 + 2 * (rng.random(packets // frame) < 0.3)))
+    arrived = np.repeat(ends, frame)
+    came = np.arange(packets) / (3 * RATE_PPS)
+    # The ring has room for the packet so many places behind the one that has arrived.
+    left = np.maximum(came, np.concatenate((np.zeros(held), arrived))[:packets])
+    lost = np.zeros(packets, dtype=bool)
+    return Step(came, arrived, lost, 0.0, arrived_s=arrived), left
+
+
+@pytest.mark.parametrize("held", [10, 40, 74])
+def test_departures_before_a_ring_are_those_of_the_queue(held):
+    step, left = before_a_ring(held)
+    assert ring.through(step, held).left_s == pytest.approx(left)
+
+
+@pytest.mark.parametrize(
+    ("target_ms", "limit", "uploaders", "seed"), [(19, 946, 0, 84), (15, 623, 1, 60)]
+)
+def test_pie_is_named_before_a_drivers_ring(target_ms, limit, uploaders, seed):
+    """What waits in the ring, for as long as others take the air, is not PIE's to see."""
+    path = over_air(np.random.default_rng(1), queue("pie", {"target": f"{target_ms} ms"}, limit))
+    scenario = path["cell"]["scenario"]
+    scenario["phy"] = {"standard": "802.11n", "rate": "HT-MCS3"}
+    scenario["stations"] = scenario["stations"][:3]
+    scenario["flows"] = scenario["flows"][:2]
+    if uploaders:
+        scenario["stations"].append({"name": "other", "count": uploaders})
+        scenario["flows"].append({"from": "other", "to": "ap"})
+    found = measure(SimulatedProber(path, seed=seed))
+    assert found.capacity is None
+    assert found.discipline.name == "pie"
+    low, high = found.discipline.parameters["target_s"].ci95
+    assert low <= target_ms / 1e3 <= high
 
 
 def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):

@@ -22,6 +22,7 @@ from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import Plan, Segment, cbr
 from airqueue.measure.prober import ProbeError, RunInterrupted
 from airqueue.measure.records import MISSING
+from bed_traffic import judged_when_punctual
 from binaries import newest
 
 pytestmark = pytest.mark.wall_clock
@@ -54,10 +55,12 @@ def server_process(*options):
         "import sys, time; from airqueue._native import Server\n"
         "server = Server('127.0.0.1', 0)\n"
         "print(server.port, flush=True)\n"
-        "while True: time.sleep(0.05); print(server.stats()['datagrams_sent'], flush=True)\n"
+        "for line in sys.stdin: print(server.stats()['datagrams_sent'], flush=True)\n"
+        "time.sleep(1000)\n"
     )
     argv = [sys.executable, "-c", script, *options]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as child:
         try:
             yield child, int(child.stdout.readline())
         finally:
@@ -87,6 +90,7 @@ def expected(plan):
 
 @pytest.mark.parametrize("host", LOOPBACKS)
 @pytest.mark.parametrize("direction", ["down", "up"])
+@judged_when_punctual
 def test_a_run_over_loopback(server, host, direction):
     plan = three_flows()
     glimpses = []
@@ -138,7 +142,7 @@ def test_runs_follow_each_other_in_one_session(server):
             assert (run.end, len(run)) == ("complete", 50)
         assert server.stats()["runs"] == 3
         assert prober.elapsed_s() >= 0.3
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while server.stats()["sessions"] and time.monotonic() < deadline:
         time.sleep(0.05)
     assert server.stats()["sessions"] == 0, "closing a prober ends its session"
@@ -152,13 +156,13 @@ def test_ctrl_c_leaves_a_valid_partial_run_and_a_usable_session(server, directio
 
     with LiveProber("127.0.0.1", server.port, direction=direction) as prober:
         with pytest.raises(RunInterrupted) as caught:
-            prober.run(Plan((cbr(0, 0, 20.0, 500, 600),)), {"kind": "x"}, interrupt)
+            prober.run(Plan((cbr(0, 0, 60.0, 500, 600),)), {"kind": "x"}, interrupt)
         run = caught.value.run
         assert run is not None
         assert run.end == "cancelled"
         assert run.meta == {"kind": "x"}
         sent = int(np.count_nonzero(run.sent))
-        assert 100 < sent <= len(run) < 2000
+        assert 100 < sent <= len(run) < 6000
         assert np.count_nonzero(run.received) > 0.9 * sent
         again = prober.run(Plan((cbr(0, 0, 0.1, 500, 300),)), {})
         assert again.end == "complete"
@@ -187,9 +191,9 @@ def test_nobody_listens():
         port = free.getsockname()[1]
     began = time.monotonic()
     with pytest.raises(ProbeError, match=rf"127.0.0.1:{port} refuses UDP") as error:
-        LiveProber("127.0.0.1", port)
+        LiveProber("127.0.0.1", port, timeout_s=100.0)
     assert one_sentence(error)
-    assert time.monotonic() - began < 2, "the ICMP message is answer enough"
+    assert time.monotonic() - began < 60, "the ICMP message is answer enough"
 
 
 def test_a_silent_server():
@@ -200,7 +204,7 @@ def test_a_silent_server():
         with pytest.raises(ProbeError, match=rf"no .* from 127.0.0.1:{port}") as error:
             LiveProber("127.0.0.1", port, timeout_s=1.0)
         assert one_sentence(error)
-        assert 0.9 < time.monotonic() - began < 3
+        assert 0.9 < time.monotonic() - began < 9, "not the 10 s that are the default"
 
 
 @pytest.mark.parametrize("host", ["", "no such host", "nowhere.invalid", "999.1.1.1"])
@@ -267,33 +271,50 @@ def test_when_the_receiver_dies_the_sender_stops():
         "print('started', flush=True); client.finish(100.0)\n"
     )
     with (
-        server_process() as (_, port),
+        server_process() as (server, port),
         subprocess.Popen(
             [sys.executable, "-c", script, str(port)], stdout=subprocess.PIPE, text=True
         ) as client,
     ):
         client.stdout.readline()
-        time.sleep(1.0)
+        until(lambda: datagrams_sent(server) > 500)
         client.send_signal(signal.SIGKILL)
         client.wait()
-        killed = time.monotonic()
-        check_that_sending_ends(_, killed)
+        check_that_sending_ends(server, datagrams_sent(server))
+
+
+def datagrams_sent(server):
+    """How many datagrams a server of its own process has sent."""
+    server.stdin.write("\n")
+    server.stdin.flush()
+    return int(server.stdout.readline())
 
 
 def check_that_sending_ends(server, since):
-    """The server's count of sent datagrams stands still within the limit."""
-    sent, moved = -1, since
-    while time.monotonic() < since + STOPS_WITHIN_S + 1.0:
-        count = int(server.stdout.readline())
-        if count != sent:
-            sent, moved = count, time.monotonic()
-    assert sent > 500, "it was sending"
-    assert moved - since < STOPS_WITHIN_S + 0.2
+    """Of 1000 datagrams a second, the server sends no more than those of the limit.
+
+    The time at which this process sees the last of them would say how busy the machine is.
+    """
+    sent, before = since, -1
+    end = time.monotonic() + 60
+    while sent != before and time.monotonic() < end:
+        time.sleep(1.0)
+        sent, before = datagrams_sent(server), sent
+    assert sent - since < 1000 * (STOPS_WITHIN_S + 0.2)
+
+
+def until(done, patience_s=60.0):
+    """Wait for a condition."""
+    end = time.monotonic() + patience_s
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
     ("direction", "ends"), [("up", "receiver_silent"), ("down", "sender_silent")]
 )
+@judged_when_punctual
 def test_when_the_server_dies_the_client_stops(direction, ends):
     with server_process() as (server, port):
         client = Client("127.0.0.1", port)
@@ -346,7 +367,7 @@ def test_a_million_random_datagrams_do_not_disturb_a_measurement():
         runs = []
         argv = [sys.executable, "-c", GARBAGE, str(port), str(GARBAGE_DATAGRAMS)]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as thrower:
-            while thrower.poll() is None:
+            while not runs or thrower.poll() is None:
                 runs.append(prober.run(Plan((cbr(0, 0, 1.0, 500, 300),)), {}))
             assert thrower.stdout.read() == "thrown\n"
         after = prober.run(Plan((cbr(0, 0, 0.2, 500, 300),)), {})
@@ -416,10 +437,10 @@ except ProbeError as error:
 def test_sockets_in_another_namespace_and_the_process_where_it_was():
     if os.geteuid() != 0:
         pytest.skip("entering a namespace needs root")
-    with subprocess.Popen(["unshare", "--net", "sleep", "60"]) as holder:
+    with subprocess.Popen(["unshare", "--net", "sleep", "300"]) as holder:
         try:
             path = f"/proc/{holder.pid}/ns/net"
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 60
             while Path(path).readlink() == Path("/proc/self/ns/net").readlink():
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
@@ -449,16 +470,22 @@ def test_runs_of_two_clients_take_turns_and_the_one_that_waits_says_so(server):
     seen = []
     runs = {}
 
-    def measure(name, began):
-        with LiveProber("127.0.0.1", server.port) as prober:
-            time.sleep(began)
-            runs[name] = prober.run(plan, {}, lambda p: seen.append((name, p)))
+    first_runs = threading.Event()
 
-    threads = [threading.Thread(target=measure, args=a) for a in (("first", 0), ("second", 0.5))]
+    def measure(name):
+        def note(progress):
+            seen.append((name, progress))
+            first_runs.set()
+
+        with LiveProber("127.0.0.1", server.port) as prober:
+            assert name == "first" or first_runs.wait(60)
+            runs[name] = prober.run(plan, {}, note)
+
+    threads = [threading.Thread(target=measure, args=(name,)) for name in ("first", "second")]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert [run.end for run in runs.values()] == ["complete"] * 2
     assert not any(run.host.shared for run in runs.values())
     waits = [p.waits_s for name, p in seen if p.waits_s is not None and name == "second"]

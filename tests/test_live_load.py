@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from airqueue._native import Client, NativeError, Server
+from bed_traffic import judged_when_punctual
 
 pytestmark = pytest.mark.wall_clock
 
@@ -38,7 +39,7 @@ def begin(client, direction, seconds=1.5):
     until(lambda: client.poll()["started_ns"] is not None)
 
 
-def until(done, patience_s=10.0):
+def until(done, patience_s=60.0):
     """Wait for a condition."""
     end = time.monotonic() + patience_s
     while not done():
@@ -47,6 +48,7 @@ def until(done, patience_s=10.0):
 
 
 @pytest.mark.parametrize("direction", ["down", "up"])
+@judged_when_punctual
 def test_load_and_run_are_on_one_time_axis(direction):
     with pair() as (_server, client):
         began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -54,7 +56,7 @@ def test_load_and_run_are_on_one_time_axis(direction):
         load = client.load(down=1, up=1)
         until(lambda: load.poll()["ended"])
         series = load.stop()
-        run = client.finish(10.0)
+        run = client.finish(60.0)
         over = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         poll = client.poll()
     assert series["died"] == []
@@ -85,10 +87,10 @@ def test_epochs_are_of_the_present_run():
         assert client.poll()["started_ns"] is None
         begin(client, "up", 0.2)
         first = client.poll()["started_ns"]
-        client.finish(10.0)
+        client.finish(60.0)
         begin(client, "down", 0.2)
         second = client.poll()
-        client.finish(10.0)
+        client.finish(60.0)
     assert second["started_ns"] > first
     assert second["epoch_ns"] < first, "received times count from the beginning of the session"
 
@@ -102,13 +104,13 @@ def test_a_load_without_a_run_or_of_no_connections_is_one_sentence():
             client.load(0, 0)
         with pytest.raises(OverflowError):
             client.load(-1, 0)
-        client.finish(10.0)
+        client.finish(60.0)
 
 
 def test_a_load_in_another_namespace():
     if os.geteuid() != 0:
         pytest.skip("entering a namespace needs root")
-    with subprocess.Popen(["unshare", "--net", "sleep", "60"]) as holder:
+    with subprocess.Popen(["unshare", "--net", "sleep", "300"]) as holder:
         try:
             path = f"/proc/{holder.pid}/ns/net"
             until(lambda: Path(path).readlink() != Path("/proc/self/ns/net").readlink())
@@ -120,7 +122,7 @@ def test_a_load_in_another_namespace():
                 until(lambda: load.poll()["ended"])
                 assert load.poll()["failed"] is None
                 assert (load.stop()["down_bytes"]).sum() > 0
-                client.finish(10.0)
+                client.finish(60.0)
         finally:
             holder.kill()
 
@@ -132,7 +134,7 @@ def test_a_server_without_tcp():
         load = client.load(1, 0)
         until(lambda: load.poll()["ended"])
         assert "offers no TCP load" in load.poll()["failed"]
-        client.finish(10.0)
+        client.finish(60.0)
 
 
 def first_line(*options):

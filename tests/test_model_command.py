@@ -1,5 +1,6 @@
 """`airqueue model`: tables that lose nothing, files, pictures, and no argument that crashes."""
 
+import contextlib
 import csv
 import io
 import json
@@ -380,23 +381,43 @@ def test_only_a_plot_loads_matplotlib():
     assert "collision" in run(code).stdout
 
 
-def test_progress_shows_on_a_terminal_only():
-    code = (
-        "import time, sys; from airqueue.models import tay_chua;"
-        "from airqueue.cli import main, model; model._REFRESH_S = 0.05;"
-        "import dataclasses; slow = tay_chua.MODEL.evaluate;"
-        "tay_chua.MODEL = dataclasses.replace(tay_chua.MODEL,"
-        " evaluate=lambda **p: (time.sleep(0.1), slow(**p))[1]);"
-        "main(['model', 'tay-chua', 'n=1..8', '--json', '-'])"
-    )
-    assert run(code).stderr == ""
+SLOW = """
+import dataclasses, sys, time
+from pathlib import Path
+from airqueue.cli import main, model
+from airqueue.models import tay_chua
+
+model._REFRESH_S = 0.05
+evaluate, points, end = tay_chua.MODEL.evaluate, [], time.monotonic() + 60
+
+def slow(**parameters):
+    points.append(parameters)
+    time.sleep(0.1)
+    # At a terminal the fourth point waits until progress has been seen.
+    while len(points) == 4 and sys.argv[1:] and not Path(sys.argv[1]).exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return evaluate(**parameters)
+
+tay_chua.MODEL = dataclasses.replace(tay_chua.MODEL, evaluate=slow)
+main(["model", "tay-chua", "n=1..8", "--json", "-"])
+"""
+
+
+def test_progress_shows_on_a_terminal_only(tmp_path):
+    assert run(SLOW).stderr == ""
+    seen, shown = tmp_path / "seen", ""
     leader, follower = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=follower, text=True
+        [sys.executable, "-c", SLOW, str(seen)], stdout=subprocess.PIPE, stderr=follower, text=True
     ) as process:
+        os.close(follower)
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while chunk := os.read(leader, 1 << 16):
+                shown += chunk.decode(errors="replace")
+                if "s left" in shown:
+                    seen.touch()
         assert len(json.loads(process.stdout.read())["rows"]) == 8
-    os.close(follower)
-    shown = os.read(leader, 1 << 16).decode()
     os.close(leader)
     assert re.search(r"tay-chua: \d of 8 points", shown)
     assert "s left" in shown

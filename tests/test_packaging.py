@@ -52,7 +52,7 @@ def test_the_service_of_openwrt_starts_when_it_is_enabled(tmp_path, shell):
     config = tmp_path / "airqueued.toml"
     config.write_text("config = 1\n", "utf-8")
     lines = started(shell, enabled=1, config=config)
-    command = f"/usr/sbin/airqueued --config {config} --state /var/run/airqueued"
+    command = f"/usr/sbin/airqueued --config {config}"
     assert f"procd_set_param command {command}" in lines
     assert (lines[1], lines[-2:]) == ("procd_open_instance", ["procd_close_instance", "ended 0"])
     assert started(shell, enabled=0, config=config) == ["load airqueued", "ended 0"]
@@ -87,12 +87,10 @@ def asked(
 def test_ubus_has_the_methods_that_the_plugin_lists(tmp_path, shell):
     methods = json.loads(asked(shell, tmp_path, "list").stdout)
     answers = {method: asked(shell, tmp_path, "call", method) for method in methods}
-    state = started(shell, enabled=1, config=OPENWRT / "Makefile")
-    (command,) = [line for line in state if line.startswith("procd_set_param command")]
-    journal = command.split("--state ")[1]
     said = {method: json.loads(answer.stdout)["asked"] for method, answer in answers.items()}
+    # Of the journal that the service has, too: neither names another one.
     assert said == {
-        "status": f"status --json --state {journal}",
+        "status": "status --json",
         "stations": "watch --json --count 1",
     }
     assert asked(shell, tmp_path, "call", "reboot").returncode == 1
@@ -106,6 +104,9 @@ def test_the_package_installs_the_files_that_there_are():
     assert {Path(word).name for word in installed} == {
         path.name for path in (OPENWRT / "files").iterdir()
     }
+    (kept,) = (OPENWRT / "files" / "airqueued.keep").read_text("utf-8").split()
+    arguments = PACKAGING.parent / "crates" / "airqueued" / "src" / "commands" / "args.rs"
+    assert f'OPENWRT_STATE: &str = "{kept.rstrip("/")}";' in arguments.read_text("utf-8")
     cargo = (PACKAGING.parent / "Cargo.toml").read_text("utf-8")
     version = cargo.split('version = "', 1)[1].split('"', 1)[0]
     assert f"PKG_VERSION:={version}\n" in text

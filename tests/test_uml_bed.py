@@ -219,7 +219,7 @@ def test_ctrl_c_keeps_the_runs_and_leaves_nothing_else(tmp_path):
     assert any("session 2" in line for line in said)
     assert machines(temporary)
     process.send_signal(signal.SIGINT)
-    rest = process.communicate(timeout=30)[1]
+    rest = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     assert "airqueue analyze runs.capture" in rest
     assert "session" in {run.meta["kind"] for run in load(tmp_path / "runs.capture").runs}

@@ -261,7 +261,7 @@ def test_signals_to_the_whole_terminal_leave_the_setting(tmp_path, number, code)
     os.killpg(child.pid, number)
     time.sleep(0.5)
     os.killpg(child.pid, number)
-    _, errors = child.communicate(timeout=30)
+    _, errors = child.communicate(timeout=60)
     assert (tmp_path / "state").read_text("utf-8") == "without\n"
     assert "left in the state 'without'" in errors
     assert child.returncode in (code, -number)

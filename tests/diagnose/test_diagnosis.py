@@ -19,6 +19,7 @@ from airqueue.cli.diagnose_view import emit
 from airqueue.diagnose.again import changes
 from airqueue.diagnose.records import GATEWAY, SERVER, from_json, stretches, to_json
 from airqueue.diagnose.result import diagnosis, read_diagnosis, schema
+from tests.piped import tables_of
 
 ABOUT = {
     "airqueue": "0",
@@ -166,6 +167,13 @@ def test_a_stored_result_is_compared_with_another(tmp_path, monkeypatch):
         emit(found, [], ABOUT, Files(f"{name}.json"))
     done = CliRunner().invoke(main, ["diagnose", "--from", "now.json", "--again", "before.json"])
     assert done.exit_code == 0 and "better" in done.output
+    ((heads, *rows), *pasted) = tables_of(done.stdout)
+    assert heads == ["leg", "load", "median", "95 %", "99 %", "answered", "a minute"]
+    assert [row[:2] for row in rows][:2] == [[GATEWAY, "none"], [GATEWAY, "down (server)"]]
+    assert {len(row) for row in rows} == {len(heads)}
+    # What follows is to be pasted, and all else is comments.
+    shown = {line for settings in found.recommendation.settings for line in settings.lines}
+    assert {cell for block in pasted for (cell,) in block} <= shown
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from airqueue.diagnose.loads import SETTLE_S, LoadError, payload_share
 from airqueue.diagnose.order import Order, Web
 from airqueue.diagnose.web import CHUNK_BYTES, Transfers
+from bed_traffic import judged_when_punctual
 
 pytestmark = pytest.mark.wall_clock
 
@@ -82,6 +83,7 @@ def transfers(direction, url, most_bytes=10**9):
     return Transfers("server", direction, url, Times(), HOLD_S, most_bytes)
 
 
+@judged_when_punctual
 def test_downloads_go_on_until_the_hold_is_over():
     said: list[str] = []
     with files() as at:
@@ -99,6 +101,7 @@ def test_downloads_go_on_until_the_hold_is_over():
     assert not [t for t in threading.enumerate() if "_transfer" in t.name], "no transfer is left"
 
 
+@judged_when_punctual
 def test_uploads_reach_the_server():
     Files.taken = 0
     with files() as at:

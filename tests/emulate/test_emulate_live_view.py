@@ -19,6 +19,8 @@ from click.testing import CliRunner
 
 from airqueue.cli import emulate_view, main
 from airqueue.cli.console import Console
+from airqueue.emulate import control
+from tests.piped import tables_alone
 
 COMMAND = [sys.executable, "-m", "airqueue"]
 
@@ -109,7 +111,7 @@ def terminal(*command: str | Path, stdout: int | None = None) -> Iterator[tuple[
         yield process, reading
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
         os.close(reading)
 
 
@@ -138,7 +140,7 @@ def test_figures_and_programs_share_a_terminal():
     command = [*COMMAND, "emulate", "quiet-flat", "--live", "--at", "phone"]
     with terminal(*command, "--", "sh", "-c", script) as (process, reading):
         shown = read_until(reading)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     assert "5 packets transmitted, 5 received" in shown
     assert "at a terminal" not in shown
     assert "no end of a line" in shown
@@ -156,7 +158,7 @@ def test_what_does_not_go_to_the_terminal_stays_as_it_is(tmp_path):
         command = [*COMMAND, "emulate", "quiet-flat", "--live", "--", "printf", "a\\000b"]
         with terminal(*command, stdout=out.fileno()) as (process, reading):
             read_until(reading)
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
     assert (tmp_path / "out").read_bytes() == b"a\0b"
 
 
@@ -185,7 +187,19 @@ def test_figures_can_be_watched_in_another_terminal(tmp_path):
             read_until(reading, "air time", "of a processor")
             emulation.terminate()
             assert "The emulation has ended." in read_until(reading, "has ended.")
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
     finally:
         emulation.terminate()
-        emulation.communicate(timeout=30)
+        emulation.communicate(timeout=60)
+
+
+def test_figures_in_a_pipe_are_tables_and_a_comment(monkeypatch):
+    monkeypatch.setattr(control, "ask", lambda path, do, **more: figures())
+    done = CliRunner().invoke(main, ["ctl", "--control", "here", "show"])
+    assert done.exit_code == 0, done.output
+    pairs, stations = tables_alone(done.stdout)
+    assert pairs[0] == ["pair", "rate", "delay p50", "delay p95", "dropped", "lost"]
+    (pair,) = pairs[1:]
+    assert pair[0] == "phone → server" and pair[-2:] == ["8", "2"]
+    # Queues of hosts have no air time: an empty cell.
+    assert stations[-1] == ["server → ap", "", "5", "0"]

@@ -172,7 +172,7 @@ def test_a_capture_is_whole_blocks_when_the_emulator_is_killed(tmp_path):
     process = subprocess.Popen(
         [*AIRQUEUE, "quiet-flat", "--quiet", "--pcap", f"phone={file}", *ping]
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not file.exists() or file.stat().st_size < 20_000:
         assert time.monotonic() < deadline
         time.sleep(0.05)

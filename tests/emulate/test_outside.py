@@ -294,7 +294,7 @@ def test_nobody_outside_reaches_a_program_at_a_node(machine):
             assert done.returncode == 0, done.stdout + done.stderr
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
         process.stdout.close()
 
 

@@ -69,7 +69,7 @@ for family, level, discover, mtu, to in (
     s.connect((to, 9))
     known = [s.getsockopt(level, mtu)]
     s.send(bytes(known[0] - (28 if family == socket.AF_INET else 48)))
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while s.getsockopt(level, mtu) == known[0] and time.monotonic() < deadline:
         time.sleep(0.01)
     known.append(s.getsockopt(level, mtu))

@@ -13,9 +13,10 @@ import pytest
 from click.testing import CliRunner
 from scipy import stats
 
-from airqueue.cli import main
+from airqueue.cli import common, emulate_tables, main
 from airqueue.emulate import Order, Program, exact, twins
 from airqueue.stats import prediction_interval
+from tests.piped import tables_alone
 
 
 def test_one_more_sample_is_in_the_prediction_interval_as_often_as_stated():
@@ -71,6 +72,16 @@ def test_twins_have_the_seeds_that_follow(user_mode_linux):
     assert sorted(set(watched)) == [1, 2, 3]
     delays = {each.results.emulated["pairs"]["server->phone"]["delay_mean_s"] for each in done}
     assert len(delays) == 3
+
+
+def test_each_row_of_a_table_in_a_pipe_names_its_pair(capsys):
+    pair = "an <odd>\tname->server"
+    figures = ("throughput_bps", "delay_p50_s", "lost_ratio")
+    compared = [twins.Comparison(pair, figure, 0.5, 0.4, 0.4, 0.3, 0.6) for figure in figures]
+    emulate_tables.show_twins(common.stdout(), compared, 5)
+    ((heads, *rows),) = tables_alone(capsys.readouterr().out)
+    assert heads == ["pair", "figure", "this run", "its twin", "scatter of 5 twins"]
+    assert [row[0] for row in rows] == ["an <odd> name → server"] * 3
 
 
 @pytest.mark.emulation

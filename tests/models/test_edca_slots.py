@@ -162,13 +162,13 @@ def test_a_long_run_can_be_interrupted() -> None:
     before = signal.signal(signal.SIGALRM, interrupt)
     started = time.monotonic()
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(InterruptedRunError):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
             slots([1, 1], 0, transmissions=10**12)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ import sys
 import deeds
 from airqueue.runs import Local, Store, Work, execute
 works = [Work("square", {"number": n, "takes_s": t, "diary": sys.argv[2]})
-         for n, t in ((1, 0), (2, 60), (3, 60))]
+         for n, t in ((1, 0), (2, 600), (3, 600))]
 execute(works, Store(sys.argv[1]), Local(2))
 """
 
@@ -232,14 +232,14 @@ def test_the_processes_end_with_the_one_that_started_them(tmp_path, number):
     wait_until(lambda: [*kept.rglob("*.json")])
     began = time.monotonic()
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     wait_until(lambda: not any(is_alive(int(pid)) for pid in diary.read_text().split()))
-    assert time.monotonic() - began < 10  # and not the minute that the work takes
+    assert time.monotonic() - began < 120  # and not the ten minutes that the work takes
     assert Store(kept).read(Work("square", {"number": 1, "takes_s": 0, "diary": str(diary)}))
 
 
 def test_ctrl_c_reaches_the_caller_and_ends_the_work(tmp_path):
-    works = squares([1, 2], takes_s=60, diary=str(tmp_path / "diary"))
+    works = squares([1, 2], takes_s=600, diary=str(tmp_path / "diary"))
 
     def interrupt():
         wait_until((tmp_path / "diary").exists)
@@ -251,10 +251,10 @@ def test_ctrl_c_reaches_the_caller_and_ends_the_work(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         execute(works, None, Local(2))
     thread.join()
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 120
 
 
-def wait_until(condition, patience_s=30.0):
+def wait_until(condition, patience_s=60.0):
     end = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < end, "it did not happen"

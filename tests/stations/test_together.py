@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -15,6 +15,8 @@ from airqueue.measure.plan import Plan, cbr
 from airqueue.measure.prober import ProbeError, RunInterrupted
 from airqueue.measure.records import MISSING, HostReport, Run
 from airqueue.measure.together import TogetherProber, joined
+
+pytestmark = pytest.mark.wall_clock
 
 HOST, STATIONS = "127.0.0.1", ("127.0.0.2", "127.0.0.3")
 """All of 127.0.0.0/8 is this machine: each end has an address of its own, and one port."""
@@ -110,23 +112,52 @@ def test_an_address_that_is_none_is_refused():
             Client(HOST, port, flows=2, others=2)
 
 
+class Once:
+    """A callback for progress that lets something be done, beside it, when the run has begun."""
+
+    def __init__(self, do):
+        self._thread = threading.Thread(target=do)
+
+    def __call__(self, progress):
+        if self._thread.ident is None:
+            self._thread.start()
+
+
+def ctrl_c():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def test_a_station_that_goes_away_ends_the_run():
     with ends() as (port, others), TogetherProber(HOST, STATIONS, port) as prober:
-        threading.Timer(0.6, others[1].stop).start()
         began = time.monotonic()
         with pytest.raises(ProbeError):
-            prober.run(floods(20.0), {})
+            prober.run(floods(20.0), {}, Once(others[1].stop))
         assert time.monotonic() - began < 40.0
 
 
-def measuring(prober, seconds):
-    """Have a prober measure for a while, in a thread, which has begun when this returns."""
-    began = threading.Event()
-    plan = Plan((cbr(0, 0.0, seconds, 50, 100),))
-    thread = threading.Thread(target=prober.run, args=(plan, {}, lambda progress: began.set()))
+@contextmanager
+def measuring(prober):
+    """Have a prober measure meanwhile; yields the event that ends its run, which has begun."""
+    began, enough = threading.Event(), threading.Event()
+    plan = Plan((cbr(0, 0.0, 50.0, 50, 100),))
+
+    def note(progress):
+        began.set()
+        if enough.is_set():
+            raise KeyboardInterrupt
+
+    def measure():
+        with suppress(RunInterrupted):
+            prober.run(plan, {}, note)
+
+    thread = threading.Thread(target=measure)
     thread.start()
-    assert began.wait(5.0)
-    return thread
+    try:
+        assert began.wait(60)
+        yield enough
+    finally:
+        enough.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("busy", [HOST, STATIONS[1]])
@@ -140,9 +171,14 @@ def test_runs_of_others_are_waited_for(busy, begun):
     ):
         if begun:
             prober.run(floods(), {})
-        thread = measuring(other, 8.0 if busy == HOST else 2.0)
-        run = prober.run(floods(), {}, seen.append)
-        thread.join()
+
+        def note(progress):
+            seen.append(progress)
+            if progress.runs_ahead:
+                enough.set()
+
+        with measuring(other) as enough:
+            run = prober.run(floods(), {}, note)
     assert run.end == "complete"
     assert run.received.all()
     assert any(progress.runs_ahead for progress in seen)
@@ -155,19 +191,18 @@ def test_runs_of_others_are_not_waited_for_longer_than_wanted(busy):
         TogetherProber(HOST, STATIONS, port, max_wait_s=0.0) as prober,
         LiveProber(busy, port) as other,
     ):
-        thread = measuring(other, 8.0 if busy == HOST else 2.0)
         where = "the server" if busy == HOST else busy
-        with pytest.raises(ProbeError, match=f"Other clients measure with {where} at the moment"):
+        refused = pytest.raises(
+            ProbeError, match=f"Other clients measure with {where} at the moment"
+        )
+        with measuring(other), refused:
             prober.run(floods(), {})
-        thread.join()
 
 
 def test_ctrl_c_stops_all_ends():
     with ends() as (port, _), TogetherProber(HOST, STATIONS, port) as prober:
-        timer = threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         with pytest.raises(RunInterrupted) as stopped:
-            prober.run(floods(20.0), {})
+            prober.run(floods(20.0), {}, Once(ctrl_c))
         assert stopped.value.run is None
 
 
@@ -258,15 +293,19 @@ def test_a_station_uploads_alone():
 
 
 def test_ctrl_c_stops_uploads():
-    with ends() as (port, _), TogetherProber(HOST, STATIONS, port, direction="up") as prober:
-        timer = threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        with pytest.raises(RunInterrupted):
-            prober.run(uploads(20.0), {})
+    stopped = pytest.raises(RunInterrupted)
+    with (
+        ends() as (port, _),
+        TogetherProber(HOST, STATIONS, port, direction="up") as prober,
+        stopped,
+    ):
+        prober.run(uploads(20.0), {}, Once(ctrl_c))
 
 
 def test_a_station_that_goes_away_spoils_the_uploads():
-    with ends() as (port, others), TogetherProber(HOST, STATIONS, port, direction="up") as prober:
-        threading.Timer(0.6, others[1].stop).start()
-        with pytest.raises(ProbeError):
-            prober.run(uploads(3.0), {})
+    with (
+        ends() as (port, others),
+        TogetherProber(HOST, STATIONS, port, direction="up") as prober,
+        pytest.raises(ProbeError),
+    ):
+        prober.run(uploads(20.0), {}, Once(others[1].stop))

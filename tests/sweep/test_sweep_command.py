@@ -175,7 +175,7 @@ def test_a_cluster_that_is_not_there_is_an_error(invoke, monkeypatch):
 
 def test_on_a_terminal_it_says_how_far_it_is_and_ctrl_c_keeps_what_finished(tmp_path, invoke):
     Path("cell.toml").write_text(Path("cell.toml").read_text().replace("40 ms", "20 s"))
-    many = Path("sweep.toml").read_text().replace("= 2\n", "= 200\n")
+    many = Path("sweep.toml").read_text().replace("= 2\n", "= 2000\n")
     Path("sweep.toml").write_text(many)
     leader, follower = pty.openpty()
     process = subprocess.Popen(

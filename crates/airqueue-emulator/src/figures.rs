@@ -3,7 +3,7 @@
 use crate::story::Labels;
 use airqueue_core::{DropReason, Ecn, Packet, PacketCount, Span};
 use airqueue_network::counters::Durations;
-use airqueue_network::histogram::Histogram;
+use airqueue_network::histogram::{FineHistogram, Histogram};
 use airqueue_network::network::{Hop, Step, Traced};
 use airqueue_network::outcome::Outcome;
 
@@ -26,7 +26,7 @@ pub struct PairCounters {
     /// Delays of delivered packets in the network.
     pub delay: Durations,
     /// These delays, for quantiles.
-    pub delays: Histogram,
+    pub delays: FineHistogram,
 }
 
 /// Why a packet of a real program was not offered to the network.

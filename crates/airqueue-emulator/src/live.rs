@@ -2,7 +2,7 @@
 
 use crate::figures::{Lateness, PairCounters, Refusal};
 use airqueue_core::PacketCount;
-use airqueue_network::histogram::Histogram;
+use airqueue_network::histogram::FineHistogram;
 use airqueue_scenario::live::{QueueNow, StationNow};
 
 /// All counters at a moment, since real packets began to flow.
@@ -34,7 +34,7 @@ pub struct PairInterval {
     /// Delivered packets that a queue of the network marked.
     pub marked: u64,
     /// Delays of delivered packets in the network.
-    pub delays: Histogram,
+    pub delays: FineHistogram,
 }
 
 impl PairCounters {

@@ -24,9 +24,9 @@ fn options(targets: Vec<EchoTarget>) -> EchoOptions {
     EchoOptions { targets, interval: Duration::from_millis(20), namespace: None }
 }
 
-/// Waits until all targets have so many answers, for ten seconds at most.
+/// Waits until all targets have so many answers, for a minute at most.
 fn answered(echoes: &EchoesHandle, count: u64) -> Vec<EchoState> {
-    let end = Instant::now() + Duration::from_secs(10);
+    let end = Instant::now() + Duration::from_secs(60);
     loop {
         let states = echoes.poll();
         if states.iter().all(|of| of.answered >= count) || Instant::now() > end {
@@ -77,7 +77,7 @@ fn this_machine_answers_by_every_method_that_needs_no_rights() {
 #[test]
 fn this_machine_is_its_own_first_hop() {
     for host in [LOCALHOST, "::1"] {
-        let hops = first_hops(host, 4, Duration::from_secs(2), None).unwrap();
+        let hops = first_hops(host, 4, Duration::from_secs(10), None).unwrap();
         let [hop] = hops[..] else { panic!("{hops:?}") };
         assert_eq!((hop.hop, hop.address, hop.is_host), (1, Some(host.parse().unwrap()), true));
         assert!(hop.round_trip.unwrap() > Span::ZERO);

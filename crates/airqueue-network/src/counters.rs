@@ -52,7 +52,7 @@ impl Durations {
     }
 
     /// A quantile in seconds, from a histogram of the same durations; `None` without any duration.
-    pub fn quantile_s(&self, histogram: &Histogram, q: f64) -> Option<f64> {
+    pub fn quantile_s<const BITS: u32>(&self, histogram: &Histogram<BITS>, q: f64) -> Option<f64> {
         // The quantile is the middle of a bucket, which may exceed the maximum.
         Some(histogram.quantile_s(q)?.min(self.greatest_s()?))
     }

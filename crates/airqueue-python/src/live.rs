@@ -162,7 +162,10 @@ fn live_queue(now: &QueueNow, before: &QueueNow) -> LiveQueueDict {
 }
 
 /// How many values of a histogram are below each power of two of nanoseconds from one to another.
-pub(crate) fn below(of: &Histogram, (from, to): (u32, u32)) -> Vec<DelaysBelowDict> {
+pub(crate) fn below<const BITS: u32>(
+    of: &Histogram<BITS>,
+    (from, to): (u32, u32),
+) -> Vec<DelaysBelowDict> {
     let below = |(below_s, packets)| DelaysBelowDict { below_s, packets };
     of.below_powers(from, to).map(below).collect()
 }

@@ -70,13 +70,16 @@ pub fn stand(state: &State) -> Result<(), StateError> {
     let mut points = Points::default();
     let mut pause = GLANCE;
     while post.is_some() {
-        if let Ok(lock) = state.lock(Duration::ZERO) {
-            match look(&lock, state, &mut points)? {
+        match state.lock(Duration::ZERO) {
+            Ok(lock) => match look(&lock, state, &mut points)? {
                 Look::Ended => leave(&mut post, lock),
                 Look::Waiting => pause = GLANCE,
                 Look::Steered => pause = CALM,
                 Look::Stuck => pause = (pause * 2).min(LONGEST_PAUSE),
-            }
+            },
+            // The journal went with its directory: nobody knows any more what there was to put back.
+            Err(error) if error.is_gone() => return Err(error),
+            Err(_) => {}
         }
         if post.is_some() {
             succeed(&mut successor, state);

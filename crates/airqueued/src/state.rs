@@ -50,6 +50,13 @@ pub enum StateError {
     Busy,
 }
 
+impl StateError {
+    /// Whether the directory is not there any more.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, StateError::File { reason, .. } if reason.kind() == io::ErrorKind::NotFound)
+    }
+}
+
 /// The directory.
 #[derive(Clone, Debug)]
 pub struct State {

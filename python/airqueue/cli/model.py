@@ -292,8 +292,9 @@ def _rows(request: Request) -> tuple[list[sweep.Row], KeyboardInterrupt | ModelE
                 evaluated.append(row)
                 now = time.monotonic()
                 if now - shown >= _REFRESH_S and sys.stderr.isatty():
-                    display = display or stack.enter_context(Display())
-                    display.on_event(_event(request, len(evaluated), now - began))
+                    event = _event(request, len(evaluated), now - began)
+                    display = display or stack.enter_context(Display(first=event.message))
+                    display.on_event(event)
                     shown = now
         except (KeyboardInterrupt, ModelError) as ended:
             return evaluated, ended

@@ -10,7 +10,7 @@ import click
 from airqueue import _native
 from airqueue.files import check_writable, write_atomically
 from airqueue.sizing.advice import Settings
-from airqueue.sizing.plans import PLACES, chosen, plan, text
+from airqueue.sizing.plans import ACCESS, PLACES, UCI, chosen, plan, text
 
 plan_option = click.option(
     "--plan",
@@ -24,6 +24,17 @@ sets_option = click.option(
     type=click.Choice(PLACES),
     help="Of the plan: queue, a qdisc, txq, mac80211's queues, or uci, OpenWrt's SQM.",
 )
+access_option = click.option(
+    "--plan-sets",
+    "sets",
+    type=click.Choice(ACCESS),
+    help="Of the plan: edca, by hostapd and the kernel, or uci, OpenWrt's configuration.",
+)
+consent_option = click.option(
+    "--drops-stations",
+    is_flag=True,
+    help="Of a plan that sets uci: stations may lose their connection, as radios start anew.",
+)
 node_option = click.option(
     "--node", metavar="NAME", help="Of the plan: the node that the plan is for."
 )
@@ -36,17 +47,21 @@ class PlanFile:
     path: str | None = None
     sets: str | None = None
     node: str | None = None
+    drops_stations: bool = False
 
     def check(self) -> None:
         """Raise click.UsageError or OSError if the file cannot be written."""
         if self.path is None and (self.sets is not None or self.node is not None):
             raise click.UsageError("--plan-sets and --node go with --plan FILE")
+        if self.drops_stations and (self.path is None or self.sets != UCI):
+            raise click.UsageError("--drops-stations goes with --plan FILE --plan-sets uci")
         if self.path is not None:
             check_writable(self.path)
 
     def write(self, settings: Sequence[Settings], why: str) -> None:
         """Write the plan, if asked for. Raises PlanError, OSError."""
         if self.path is not None:
-            content = text(plan(chosen(settings, self.sets, self.node), why))
+            settings_of_plan = chosen(settings, self.sets, self.node)
+            content = text(plan(settings_of_plan, why, drops_stations=self.drops_stations))
             _native.check_plan(content)
             write_atomically(self.path, content)

@@ -22,14 +22,15 @@ _BAR: Final = 24
 class LiveLine:
     """A line on a terminal that goes away at the end; nothing if ``quiet``. A context manager.
 
-    ``_parts`` are the texts of the line, ``_live`` says whether there is a terminal.
+    ``_parts`` are the texts of the line, ``first`` before anything is known, ``_live`` says whether
+    there is a terminal.
     """
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, first: str = "connecting") -> None:
         quiet = quiet or talk.quiet
         self._console = Console(file=sys.stderr, quiet=quiet)
         self._live = self._console.is_terminal and not quiet and talk.progress
-        self._parts: tuple[str, ...] = ("connecting",)
+        self._parts: tuple[str, ...] = (first,)
         self._line = Live(self._console, lambda: ["  ".join(filter(None, self._parts))])
         self._said = ""
 
@@ -54,8 +55,8 @@ class Display(LiveLine):
     Use as a context manager and hand `on_event` to `airqueue.measure.api.measure`.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        super().__init__(quiet=quiet)
+    def __init__(self, *, quiet: bool = False, first: str = "connecting") -> None:
+        super().__init__(quiet=quiet, first=first)
 
     def on_event(self, event: Event) -> None:
         """Show an event."""
@@ -87,7 +88,7 @@ def on_terminal() -> Iterator[Callable[[Event], None]]:
         def show(event: Event) -> None:
             nonlocal display
             if sys.stderr.isatty() and talk.progress and not talk.quiet:
-                display = display or stack.enter_context(Display())
+                display = display or stack.enter_context(Display(first=event.message))
                 display.on_event(event)
 
         yield show

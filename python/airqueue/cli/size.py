@@ -10,7 +10,14 @@ from click.core import ParameterSource
 
 from airqueue.cli.common import json_option
 from airqueue.cli.parameters import DURATION, RATE, Whole
-from airqueue.cli.plans import PlanFile, node_option, plan_option, sets_option
+from airqueue.cli.plans import (
+    PlanFile,
+    access_option,
+    consent_option,
+    node_option,
+    plan_option,
+    sets_option,
+)
 from airqueue.cli.size_mesh_file import mesh_file
 from airqueue.cli.size_options import (
     TARGETS,
@@ -334,6 +341,8 @@ def mesh(
 @device_named("--radio", "radio", "radio0", "Section of the radio in OpenWrt's settings.")
 @for_targets(*TARGETS, "scenario")
 @plan_option
+@access_option
+@consent_option
 @json_option
 def edca(
     *,
@@ -348,6 +357,8 @@ def edca(
     radio: str,
     targets: tuple[str, ...],
     plan_path: str | None,
+    sets: str | None,
+    drops_stations: bool,
     json_path: str | None,
 ) -> None:
     """Choose EDCA parameters that make TCP uploads and downloads fair.
@@ -361,10 +372,12 @@ def edca(
       airqueue size edca --uploads 6 --downloads 6 --phy g --rate 54mbit --for hostapd
       airqueue size edca --uploads 3 --downloads 9 --for openwrt --mark priority
       airqueue size edca --uploads 3 --downloads 9 --for scenario
+      airqueue size edca --uploads 6 --downloads 6 --plan edca.json --plan-sets uci --drops-stations
     """
     sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
     advice = edca_advice(sized, device=device, radio=radio, mark=mark, ack_bytes=ack_bytes)
-    finish(advice, targets, json_path, PlanFile(plan_path))
+    planned = PlanFile(plan_path, sets, drops_stations=drops_stations)
+    finish(advice, targets, json_path, planned)
 
 
 size.add_command(mesh_file)

@@ -33,24 +33,32 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
     ]
     plans.append(steps.two_floods_plan(layout))
     left_s = sum(plan.end_s for plan, _ in plans)
+    told = False
     for plan, meta in plans:
         if not _run(runner, plan, meta, left_s):
             return False
         left_s -= plan.end_s
-    taken = runner.sessions(steps.STEP)
-    if hardly_acted(taken):
+        # At once: a larger overload may fill the queue, after which CAKE drops at random for minutes.
+        told = told or _told_by_rest(runner, layout, len(plans))
+    if hardly_acted(runner.sessions(steps.STEP)):
         middle = steps.overloads(layout)[1]
-        plan, meta = steps.step_plan(layout, middle, steps.LONG_S, len(plans))
+        plan, meta = steps.step_plan(layout, middle, steps.LONG_S, len(plans) + told)
         _run(runner, plan, meta, plan.end_s)
-    elif (found := untold(taken)) is not None:
-        # Behind a longer rest the first gaps tell which CoDel this is, at an overload that has shown
-        # the law already.
-        rest, overload = (
-            steps.rest_s(found.law.interval_s),
-            found.step.offered_pps / layout.rate_pps,
-        )
-        plan, meta = steps.step_plan(layout, overload, steps.LENGTHS_S[1], len(plans), rest)
-        _run(runner, plan, meta, plan.end_s)
+    return True
+
+
+def _told_by_rest(runner: Runner, layout: steps.Layout, index: int) -> bool:
+    """Carry out a step that tells which CoDel this is, where the steps taken tell that this is one.
+
+    Behind a longer rest the first gaps tell, at an overload that has shown the law already. Returns
+    whether the step was carried out.
+    """
+    found = untold(runner.sessions(steps.STEP))
+    if found is None:
+        return False
+    rest, overload = steps.rest_s(found.law.interval_s), found.step.offered_pps / layout.rate_pps
+    plan, meta = steps.step_plan(layout, overload, steps.LENGTHS_S[1], index, rest)
+    _run(runner, plan, meta, plan.end_s)
     return True
 
 

@@ -18,6 +18,10 @@ VERSION: Final = 1
 UCI: Final = "uci"
 PLACES: Final = ("queue", "txq", UCI)
 """Where a queue can be set: a queue discipline, mac80211's own queues, OpenWrt's configuration."""
+ACCESS: Final = ("edca", UCI)
+"""Where channel access can be set: at hostapd and the kernel, or in OpenWrt's configuration."""
+WIRELESS: Final = "wireless"
+"""The configuration of OpenWrt's radios."""
 LONGEST_WHY: Final = 1000
 LONGEST_TARGET_S, LONGEST_INTERVAL_S = 10.0, 60.0
 """Of CoDel in a plan."""
@@ -68,13 +72,25 @@ def txq(phy: str, packets: int, memory_bytes: int | None = None) -> Set:
     return {"txq": {"phy": phy, "limit_packets": packets, **memory}}
 
 
-def uci(config: str, section: str, kind: str, options: Mapping[str, str]) -> Set:
-    """Return the setting of a section of OpenWrt's configuration; kind: its type.
+def uci(
+    config: str,
+    section: str,
+    options: Mapping[str, str | Sequence[str]],
+    *,
+    kind: str | None = None,
+) -> Set:
+    """Return the setting of a section of OpenWrt's configuration.
 
-    >>> uci("sqm", "airqueue", "queue", {"upload": "9500"})["uci"]["options"]
+    kind: the type with which it is made if there is none; None: there must be one.
+
+    >>> uci("sqm", "airqueue", {"upload": "9500"}, kind="queue")["uci"]["options"]
     {'upload': '9500'}
     """
-    return {UCI: {"config": config, "section": section, "type": kind, "options": dict(options)}}
+    values = {
+        name: value if isinstance(value, str) else list(value) for name, value in options.items()
+    }
+    typed = {} if kind is None else {"type": kind}
+    return {UCI: {"config": config, "section": section, **typed, "options": values}}
 
 
 def edca(interface: str, category: str, values: EdcaValues, *, own: bool = False) -> Set:
@@ -121,17 +137,33 @@ def chosen(
     raise PlanError(f"This advice sets no {kind}: it sets {_names(kinds)}.")
 
 
-def plan(settings: Settings, why: str) -> dict[str, Any]:
+def plan(settings: Settings, why: str, *, drops_stations: bool = False) -> dict[str, Any]:
     """Return the plan as JSON has it.
 
-    why: the recommendation with its reason, which each setting has.
+    why: the recommendation with its reason, which each setting has. drops_stations: whether stations
+    may lose their connection. Raises PlanError if they might, and may not.
     """
     reason = why if len(why.encode()) <= LONGEST_WHY else f"{why[: LONGEST_WHY // 4]}..."
     return {
         "plan": VERSION,
         "made_by": f"airqueue {airqueue.__version__}",
-        "settings": [{"why": reason, "set": dict(each)} for each in settings.sets],
+        "settings": [
+            {"why": reason, "set": _consented(each, drops_stations)} for each in settings.sets
+        ],
     }
+
+
+def _consented(setting: Set, drops_stations: bool) -> dict[str, Any]:
+    """Return the setting, with the consent that radios of OpenWrt need. Raises PlanError."""
+    section = setting.get(UCI)
+    if section is None or section["config"] != WIRELESS:
+        return dict(setting)
+    if not drops_stations:
+        raise PlanError(
+            "OpenWrt's radios are set by `wifi reload`, at which stations may lose their connection: "
+            "add --drops-stations if they may."
+        )
+    return {UCI: {**section, "drops_stations": True}}
 
 
 def text(document: Mapping[str, Any]) -> str:

@@ -77,6 +77,8 @@ pub struct Wlan<U: UpperLayer> {
     pub(super) wakeups: Vec<Timer<U::Event>>,
     /// Stations whose frames begin after all other events of this instant.
     beginning: Vec<StationId>,
+    /// Scratch list: the numbers of these frames.
+    begun: Vec<u32>,
     /// Scratch list: stations whose backoff ends at an instant.
     actors: Vec<u32>,
     /// Scratch list: neighbours of the packets that a MAC has in hand.
@@ -127,6 +129,7 @@ impl<U: UpperLayer> Wlan<U> {
             controls: Vec::new(),
             timers: (0..stations).map(timer).collect(),
             beginning: Vec::new(),
+            begun: Vec::new(),
             actors: Vec::with_capacity(stations),
             neighbours: Vec::new(),
             tap: Socket::default(),
@@ -371,8 +374,12 @@ impl<U: UpperLayer> Wlan<U> {
 
     fn begin_all(&mut self, now: Time, queue: &mut EventQueue<U::Event>) {
         // A frame that begins never makes another frame begin.
-        for at in 0..self.beginning.len() {
-            let (place, ends) = self.listeners.begin(self.beginning[at], now);
+        for &from in &self.beginning {
+            self.begun.push(self.listeners.transmit(from, now));
+        }
+        for at in 0..self.begun.len() {
+            let place = self.begun[at];
+            let ends = self.listeners.begin(place, now);
             if self.listeners.are_delayed() {
                 self.set_off(place, ends, queue);
             } else {
@@ -380,6 +387,7 @@ impl<U: UpperLayer> Wlan<U> {
             }
         }
         self.beginning.clear();
+        self.begun.clear();
     }
 
     /// A frame ends. `TAPPED`: the fate of the frame is reported to the tap.

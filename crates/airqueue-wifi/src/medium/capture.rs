@@ -97,3 +97,14 @@ pub struct End {
     /// for each part of the frame whether the part survived.
     pub overlapped: bool,
 }
+
+impl End {
+    /// The end of a frame that came to nothing, because the station transmitted.
+    pub const DEAF: End = End {
+        outcome: RxOutcome::Deaf,
+        engaged: false,
+        ignored: false,
+        interference_w: 0.0,
+        overlapped: false,
+    };
+}

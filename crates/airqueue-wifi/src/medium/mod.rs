@@ -54,6 +54,7 @@ mod grid;
 mod propagation;
 mod reach;
 mod reception;
+mod rising;
 mod steps;
 
 pub use capture::{Air, Capture, End, FrameId, RxOutcome};

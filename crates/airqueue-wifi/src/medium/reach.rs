@@ -1,6 +1,7 @@
 //! Which station hears which: a compact table, built once.
 
 use super::grid::Grid;
+use super::rising::Rising;
 use super::{Capture, FrameErrors, MediumError, Propagation, Reception, StationId};
 use airqueue_core::Span;
 use std::ops::Range;
@@ -135,15 +136,13 @@ impl Reach {
         let grid = Grid::new(&points, side_for(&ranges));
         let powers_known = matches!(propagation, Propagation::Loss { .. });
         let mut table = Table::new(places.len());
+        let mut near = Rising::new(places.len());
         for (from, &range) in places.iter().zip(&ranges) {
-            let begin = table.listeners_of.len();
-            grid.near((from.x_m, from.y_m), range, |to| {
-                table.examine(from, &places[to as usize], propagation);
-            });
+            grid.near((from.x_m, from.y_m), range, |to| near.add(to));
+            near.drain(|to| table.examine(from, &places[to as usize], propagation));
             if table.listeners_of.len() > Self::MOST_LINKS {
                 return Err(MediumError::TooManyLinks);
             }
-            table.listeners_of[begin..].sort_unstable_by_key(|hearer| hearer.station);
             table.offsets.push(table.listeners_of.len());
         }
         table.listeners_of.shrink_to_fit();

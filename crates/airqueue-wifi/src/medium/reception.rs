@@ -233,6 +233,18 @@ impl Reception {
         }
     }
 
+    /// Whether a frame that begins and ends during the station's own transmission has no effect on the outcome of other
+    /// frames, if frames last longer than the window of [`Capture::Sinr`]. Such a frame need not be reported then; its
+    /// outcome is [`End::DEAF`], but for [`End::engaged`].
+    pub fn forgets_deaf(&self) -> bool {
+        match self.rule {
+            // The receiver is free, or with a frame that it has lost to the transmission.
+            Rule::Sinr { .. } => true,
+            // What follows collides, whichever of the frames the receiver is with.
+            Rule::First { ratio } => ratio.is_infinite(),
+        }
+    }
+
     /// From now on receives the same frames as `other`, a receiver with the same rule at the same place.
     pub fn hear_as(&mut self, other: &Reception) {
         self.incoming.clear();

@@ -12,6 +12,7 @@ mod mac_rates;
 mod mac_txop;
 mod medium_allocations;
 mod medium_capture;
+mod medium_deaf;
 mod medium_frame_errors;
 mod medium_pairs;
 mod medium_reach;

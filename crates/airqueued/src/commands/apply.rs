@@ -54,8 +54,8 @@ pub(super) fn read(path: &Path) -> Result<Plan, Stop> {
 
 fn dry_run(args: &ApplyArgs, plan: &Plan) -> Result<(), Stop> {
     // Nothing is written, not even the directory.
-    let journal = match args.state.state.exists() {
-        true => State::open(&args.state.state)?.journal()?,
+    let journal = match args.state.directory().exists() {
+        true => State::open(args.state.directory())?.journal()?,
         false => Journal::default(),
     };
     let survey = survey(plan, &journal, &this_run()?, &mut Points::default())?;
@@ -83,7 +83,7 @@ fn print(lines: &[Line]) {
 }
 
 fn apply(args: &ApplyArgs, plan: Plan, wait: Span) -> Result<(), Stop> {
-    let state = State::open(&args.state.state)?;
+    let state = State::open(args.state.directory())?;
     must_last(&plan, &state)?;
     let mut ground = Ground::of(&state)?;
     ground.recover(&state)?;

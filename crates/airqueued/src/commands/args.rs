@@ -3,10 +3,14 @@
 use airqueue_core::Span;
 use airqueue_core::quantity::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the journal is.
 const STATE: &str = "/var/lib/airqueued";
+/// Where it is on OpenWrt, whose `/var` is memory: beside the configuration, which plans change.
+const OPENWRT_STATE: &str = "/etc/airqueued";
+/// The file by which OpenWrt is known.
+const OPENWRT: &str = "/etc/openwrt_release";
 
 /// Settings of queues on a Linux machine: applied, confirmed and taken back.
 #[derive(Debug, Parser)]
@@ -247,12 +251,24 @@ pub struct ApplyArgs {
 /// Arguments of every command.
 #[derive(Debug, ClapArgs)]
 pub struct StateArgs {
-    /// Directory of the journal
-    #[arg(long, value_name = "DIR", default_value = STATE)]
-    pub state: PathBuf,
+    /// Directory of the journal; /var/lib/airqueued if not given, on OpenWrt /etc/airqueued
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+impl StateArgs {
+    /// The directory of the journal.
+    pub fn directory(&self) -> &Path {
+        self.state.as_deref().unwrap_or_else(|| usual(Path::new(OPENWRT)))
+    }
+}
+
+/// The directory where none is given.
+fn usual(openwrt: &Path) -> &'static Path {
+    Path::new(if openwrt.exists() { OPENWRT_STATE } else { STATE })
 }
 
 /// Reads `500ms` or `5s`.
@@ -288,6 +304,15 @@ mod tests {
             let talk = Args::try_parse_from(line.split(' ')).unwrap().talk;
             assert!(talk.quiet && talk.verbose && talk.no_progress, "{line}");
         }
+    }
+
+    #[test]
+    fn the_journal_is_on_the_flash_of_openwrt() {
+        let (is, is_not) = (Path::new("/"), Path::new("/no/such/file"));
+        assert_eq!(usual(is), Path::new("/etc/airqueued"));
+        assert_eq!(usual(is_not), Path::new("/var/lib/airqueued"));
+        let given = Args::try_parse_from(["airqueued", "--config", "f", "--state", "there"]);
+        assert_eq!(given.unwrap().service.state.directory(), Path::new("there"));
     }
 
     #[test]

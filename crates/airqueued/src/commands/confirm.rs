@@ -8,7 +8,7 @@ use airqueue_control::journal::Change;
 use serde_json::json;
 
 pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
-    let state = State::open(&args.state)?;
+    let state = State::open(args.directory())?;
     let mut ground = Ground::of(&state)?;
     if let Some(why) = guard::reason(&ground.journal, &ground.run, &state)? {
         ground.undo(&why, &state)?;

@@ -116,7 +116,7 @@ fn carry_out(args: &Args) -> ExitCode {
         Command::Watch(args) => watch::run(args),
         Command::Flows(args) => flows::run(args),
         Command::Guard(args) => {
-            State::open(&args.state).and_then(|state| guard::stand(&state)).map_err(Stop::from)
+            State::open(args.directory()).and_then(|state| guard::stand(&state)).map_err(Stop::from)
         }
     })
 }

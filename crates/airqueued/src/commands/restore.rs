@@ -8,7 +8,7 @@ use airqueue_control::transaction::Transaction;
 use serde_json::json;
 
 pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
-    let state = State::open(&args.state)?;
+    let state = State::open(args.directory())?;
     let mut ground = Ground::of(&state)?;
     let mut left_alone = Vec::new();
     let ours = ground.journal.change.is_some() || !ground.journal.kept.is_empty();

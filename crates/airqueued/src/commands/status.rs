@@ -26,9 +26,9 @@ struct Line {
 }
 
 pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
-    let (journal, guarded) = match args.state.exists() {
+    let (journal, guarded) = match args.directory().exists() {
         true => {
-            let state = State::open(&args.state)?;
+            let state = State::open(args.directory())?;
             (state.journal()?, state.is_guarded()?)
         }
         false => (Journal::default(), false),

@@ -54,6 +54,9 @@ NEAR: Final = np.geomspace(0.5, 2.0, 41)
 """Counts over the best one that are tried for the interval of I."""
 LIKELY: Final = 1.3
 """Misses of these, over the least ones, that leave a count, or a begin, possible."""
+TOLD: Final = 8.0
+"""Least logarithm of the odds, 3000 to 1, by which one begin is likelier than others, where errors of
+rounding hide from single drops which one was meant."""
 Begin = Literal["rfc", "linux", "cobalt", "unrested"]
 """How the law begins: with a count after a rest, exactly or in Linux's arithmetic, or in between."""
 RESTED: Final[tuple[Begin, ...]] = ("rfc", "linux", "cobalt")
@@ -132,7 +135,9 @@ def _law(at: Floats, step: Step) -> Law:
     fitted, error = begun[begin], begun[begin].error_s
     free, free_error = _any_count(at, rounding)
     others = [begun[each].miss_s for each in RESTED if (each == "cobalt") != (begin == "cobalt")]
-    told = min(others) > max(rounding, LIKELY * fitted.miss_s)
+    told = min(others) > max(rounding, LIKELY * fitted.miss_s) or (
+        _odds(len(at), fitted.miss_s, min(others), rounding) > TOLD
+    )
     if not told or fitted.miss_s > max(rounding, LIKELY * free.miss_s):
         begin, fitted, error = "unrested", free, free_error
     even = np.arange(len(at), dtype=float)
@@ -147,6 +152,16 @@ def _law(at: Floats, step: Step) -> Law:
         float(np.median(np.diff(at))),
         float(np.sqrt(np.mean(straight**2))) / max(fitted.miss_s, 0.1 * step.packet_s, 1e-9),
     )
+
+
+def _odds(drops: int, least: float, other: float, rounding: float) -> float:
+    """Return the logarithm of the odds by which the law that misses least is the likelier one.
+
+    Of normal errors with a deviation of their own under each law, but of no less than that of even
+    errors up to ``rounding``: what is closer than that is chance.
+    """
+    even = rounding / math.sqrt(3)
+    return drops * math.log(max(other, even) / max(least, even))
 
 
 def _gaps(begin: Begin, drops: int) -> Floats:

@@ -8,6 +8,7 @@ named.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from airqueue import text
-from airqueue.measure.disciplines import codel, frames, pie, red, tail_drop
+from airqueue.measure.disciplines import codel, frames, pie, red, ring, tail_drop
 from airqueue.measure.disciplines.likelihood import best_rival
 from airqueue.measure.disciplines.observed import Step, full_at, hard_limit
 from airqueue.measure.result import Evidence, Parameter
@@ -23,8 +24,6 @@ from airqueue.measure.result import Management as Kind
 
 BETTER: Final = 5.0
 """Least difference of log-likelihoods by which a law is better: odds of 150 to 1."""
-MOST_PACKETS: Final = 20_000
-"""Of a step that are compared with laws for probabilities."""
 FEW_EARLY: Final = 20
 """So few packets lost with room do not tell which law they follow."""
 BLURRED: Final = 0.25
@@ -148,7 +147,6 @@ def _at_random(
     )
     if lost < FEW_EARLY:
         return Managed("undecided", (early,), {}, limit)
-    steps = [step.first(MOST_PACKETS) for step in steps]
     laws = [law for step in steps if (law := _laws(step, full, idle)) is not None]
     as_pie = max((law.pie_gain for law in laws), default=0.0)
     as_red = max((law.red_gain for law in laws), default=0.0)
@@ -167,6 +165,15 @@ def _at_random(
             f"queue's length: e^{as_red:.0f} times as likely as by lengths or times."
         )
         return Managed("red", (early, Evidence("red_log_likelihood_gain", says, as_red)), {}, limit)
+    if (behind := _pie_before_ring(steps, laws, full, idle)) is not None:
+        target, gain = behind
+        says = (
+            "They were lost with the probabilities that the controller of PIE gives them for the "
+            "delays in the queue, without those of a driver behind the queue that aggregates: "
+            f"e^{gain:.0f} times as likely as by lengths or times."
+        )
+        evidence = (early, Evidence("pie_log_likelihood_gain", says, gain))
+        return Managed("pie", evidence, {"target_s": target}, limit)
     telling = [step for step in steps if tail_drop.early([step], full)[0] >= FEW_EARLY]
     if telling and all(map(_hides_room, telling)):
         says = (
@@ -175,6 +182,31 @@ def _at_random(
         )
         return Managed("undecided", (early, Evidence("hidden_lengths", says)), {}, limit)
     return Managed("unknown", (early,), {}, limit)
+
+
+def _pie_before_ring(
+    steps: Sequence[Step], seen: Sequence[_Laws], full: float | None, idle: float
+) -> tuple[Parameter, float] | None:
+    """Return PIE's target, and its gain, if PIE explains the losses before a driver's ring.
+
+    ``seen``: the laws in these steps, with the ring.
+    """
+    telling = [step for step in steps if tail_drop.early([step], full)[0] >= FEW_EARLY]
+    found = ring.taken_off(telling, full) if telling else None
+    if found is None:
+        return None
+    queued, tried = found
+    at = full_at(queued)
+    laws = [law for step in queued if (law := _laws(step, at, idle)) is not None]
+    as_pie = max((law.pie_gain for law in laws), default=0.0)
+    as_red = max((law.red_gain for law in laws), default=0.0)
+    # The ring was searched for PIE's sake: one of so many explains chance.
+    if as_pie < BETTER + math.log(tried) or as_red >= BETTER:
+        return None
+    target = _target_of_pie([law for law in laws if law.pie_gain >= BETTER])
+    # The ring's length is an estimate: packets waited no longer in the queue than until they arrived.
+    high = max(law.pie.target_s[2] for law in (*seen, *laws))
+    return Parameter(target.value, (0.0, high)), as_pie
 
 
 def _hides_room(step: Step) -> bool:

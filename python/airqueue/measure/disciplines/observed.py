@@ -102,18 +102,6 @@ class Step:
         # the drops agree better on a length without it.
         return smoothed if smoothed._scatter < seen._scatter else seen
 
-    def first(self, packets: int) -> Step:
-        """Return the step's first packets."""
-        some = slice(packets)
-        got = int(np.count_nonzero(~self.lost[some]))
-        return dataclasses.replace(
-            self,
-            came_s=self.came_s[some],
-            left_s=self.left_s[some],
-            lost=self.lost[some],
-            arrived_s=self.arrived_s[:got],
-        )
-
     @cached_property
     def rate_pps(self) -> float:
         """Packets/s that leave while others wait."""

@@ -6,6 +6,9 @@ Likelihood: `likelihood`; the hazard is that of section 5.1 (no drop until the p
 last drop adds up to 0.85, none missed beyond 8.5) or, for devices without it, the probability itself.
 The hazards added up at the drops are then exponentially distributed, beyond 0.85 with section 5.1.
 
+A controller comes to rest slowly: its probability falls by 1/64 an update or less, so that what was
+before the step may have left some of it. Each step begins with a probability of its own.
+
 Parameter: the target with the greatest likelihood. The first search compares numbers of drops between
 two updates, the second one single packets.
 """
@@ -43,6 +46,12 @@ ABOUT: Final = 0.15
 TARGETS_S: Final = np.geomspace(1e-3, 1.0, 160)
 CLOSER: Final = np.geomspace(1 / 1.06, 1.06, 25)
 """Targets of the second search, over one of the first."""
+BEGUN: Final = np.array([0.0, 0.001, 0.003, 0.01, 0.03, 0.1])
+"""Probabilities at the beginning of a step, of the first search."""
+FEWER: Final = 3
+"""Only every third target and probability is tried where departures are searched, too."""
+NEAR_BEGUN: Final = (1 / 1.3, 1.0, 1.3)
+"""The same of the second search, over the one of the first."""
 UNCERTAIN: Final = 0.05
 """Half of the least interval of the target, as a share: the phase of the updates is not known."""
 SHORT: Final = 0.25
@@ -80,15 +89,15 @@ def fit(step: Step, full: float | None, idle: float) -> Pie | None:
         return None
     best: tuple[float, float, Variant, Floats] | None = None
     likely: list[tuple[float, float]] = []
-    for begin, variant in _first_search(step, room):
-        led = _Led.by(step, variant.update_s)
-        targets = begin * CLOSER
-        rows = [_of_packets(row[led.at], step, variant) for row in led.hazards(targets)]
-        values = [log_likelihood(hazard, step.lost, room, idle) for hazard, _ in rows]
-        k = int(np.argmax(values))
-        if best is None or values[k] > best[0]:
-            best = values[k], float(targets[k]), variant, rows[k][1]
-        likely += zip(values, targets.tolist(), strict=True)
+    for led, starts in _first_search(step, room):
+        for variant, begin, begun in starts:
+            targets, before = _near(begin, begun)
+            rows = [_of_packets(row[led.at], step, variant) for row in led.hazards(targets, before)]
+            values = [log_likelihood(hazard, step.lost, room, idle) for hazard, _ in rows]
+            k = int(np.argmax(values))
+            if best is None or values[k] > best[0]:
+                best = values[k], float(targets[k]), variant, rows[k][1]
+            likely += zip(values, targets.tolist(), strict=True)
     assert best is not None
     value, target, variant, added = best
     near = [t for v, t in likely if v >= value - LIKELY]
@@ -120,23 +129,54 @@ def _of_packets(probability: Floats, step: Step, variant: Variant) -> tuple[Floa
     return hazard, added
 
 
-def _first_search(step: Step, room: Bools) -> list[tuple[float, Variant]]:
-    """Return the target of each variant that explains best how many packets were lost when."""
-    points: list[tuple[float, Variant]] = []
+def _near(target_s: float, begun: float) -> tuple[Floats, Floats]:
+    """Return the targets, and the probabilities at the beginning, of the second search."""
+    before = begun * np.array(NEAR_BEGUN if begun > 0 else (1.0,))
+    targets, beginnings = np.meshgrid(target_s * CLOSER, before)
+    return targets.ravel(), beginnings.ravel()
+
+
+def _first_search(step: Step, room: Bools) -> list[tuple[_Led, list[tuple[Variant, float, float]]]]:
+    """Return where the second search begins: by variants, the target and the first probability.
+
+    They are those that explain best how many packets were lost when.
+    """
+    targets, begun = (x.ravel() for x in np.meshgrid(TARGETS_S, BEGUN))
+    found = []
     for update_s in UPDATES_S:
         led = _Led.by(step, update_s)
-        came, lost = (
-            np.bincount(led.at[which], minlength=len(led.delays)).astype(np.float64)
-            for which in (room, room & step.lost)
-        )
-        hazard = led.hazards(TARGETS_S)
+        hazard = led.hazards(targets, begun)
+        starts = []
         for derandomised in (True, False):
-            # A derandomised drop needs 0.85 more than one on its own.
-            mean = came * hazard / (1 + LEAST_ADDED * derandomised) + 0.01
-            total = np.sum(lost * np.log(mean) - mean, axis=1)
-            target = float(TARGETS_S[int(np.argmax(total))])
-            points.append((target, Variant(update_s, derandomised)))
-    return points
+            total = _of_counts(led, hazard, step.lost, room, derandomised=derandomised)
+            k = int(np.argmax(total))
+            starts.append((Variant(update_s, derandomised), float(targets[k]), float(begun[k])))
+        found.append((led, starts))
+    return found
+
+
+def _of_counts(
+    led: _Led, hazard: Floats, lost: Bools, room: Bools, *, derandomised: bool
+) -> Floats:
+    """Log-likelihood of how many packets were lost after each update; shape (targets,)."""
+    came, dropped = (
+        np.bincount(led.at[which], minlength=len(led.delays)).astype(np.float64)
+        for which in (room, room & lost)
+    )
+    # A derandomised drop needs 0.85 more than one on its own.
+    mean = came * hazard / (1 + LEAST_ADDED * derandomised) + 0.01
+    return np.asarray(np.sum(dropped * np.log(mean) - mean, axis=1))
+
+
+def explains(step: Step, room: Bools) -> float:
+    """Return how well PIE explains when packets with room were lost: a log-likelihood, roughly.
+
+    Of the usual update interval, and few targets.
+    """
+    targets, begun = (x.ravel() for x in np.meshgrid(TARGETS_S[::FEWER], BEGUN[::FEWER]))
+    led = _Led.by(step, UPDATES_S[1])
+    hazard = led.hazards(targets, begun)
+    return float(np.max(_of_counts(led, hazard, step.lost, room, derandomised=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,18 +197,22 @@ class _Led:
         delays = np.where(last >= 0, waited[np.maximum(last, 0)], 0.0)
         return cls(update_s, delays, np.searchsorted(updates, step.came_s, side="right") - 1)
 
-    def hazards(self, targets_s: Floats) -> Floats:
-        """Probability of a drop after each update; shape (targets, updates)."""
-        probability, spared = self._controlled(targets_s)
+    def hazards(self, targets_s: Floats, begun: Floats) -> Floats:
+        """Probability of a drop after each update; shape (targets, updates).
+
+        ``begun``: the probability before the first update, for each target.
+        """
+        probability, spared = self._controlled(targets_s, begun)
         surely = np.clip((probability / LEAST_SPARED - 1) / ABOUT + 0.5, 0.0, 1.0)
         # Section 4.1: what keeps the link busy is not dropped.
         calm = self.delays < targets_s[:, None] / 2
         return np.where(spared, 0.0, np.where(calm, surely * probability, probability))
 
-    def _controlled(self, targets_s: Floats) -> tuple[Floats, Bools]:
+    def _controlled(self, targets_s: Floats, begun: Floats) -> tuple[Floats, Bools]:
         """The probability after each update, and whether the burst allowance lasts."""
-        probability = np.zeros(len(targets_s))
-        allowance = np.full(len(targets_s), MAX_BURST_S)
+        probability = begun
+        # Section 4.4: only a controller at rest spares a burst.
+        allowance = np.where(begun > 0, 0.0, MAX_BURST_S)
         found = np.zeros((len(targets_s), len(self.delays)))
         spared = np.zeros(found.shape, dtype=bool)
         old = 0.0

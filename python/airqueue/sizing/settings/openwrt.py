@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from airqueue.sizing import plans
 from airqueue.sizing.advice import Settings
 from airqueue.sizing.edca_values import EdcaValues
 from airqueue.sizing.settings import hostapd, linux
@@ -30,13 +31,15 @@ def edca(
         line for line in hostapd.lines(stations, access_point) if line.startswith(("wmm_ac", "tx"))
     ]
     _, txop_s = access_point[Category.BEST_EFFORT]
+    burst = hostapd.burst(txop_s)
+    options = {"hostapd_options": raw, "tx_burst": burst}
     return Settings(
         target="openwrt",
         place="access point: shell",
         lines=(
             f"uci -q delete wireless.{radio}.hostapd_options",
             *(f"uci add_list wireless.{radio}.hostapd_options='{line}'" for line in raw),
-            f"uci set wireless.{radio}.tx_burst='{hostapd.burst(txop_s)}'",
+            f"uci set wireless.{radio}.tx_burst='{burst}'",
             "uci commit wireless",
             "wifi reload",
         ),
@@ -44,6 +47,8 @@ def edca(
             "The first line drops raw hostapd options that were set before.",
             *hostapd.NOTES,
         ),
+        # The radio is there: a section that airqueue made would be no radio.
+        sets=(plans.uci(plans.WIRELESS, radio, options),),
     )
 
 

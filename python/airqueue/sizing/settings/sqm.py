@@ -137,5 +137,5 @@ def _openwrt(
         "uci commit sqm",
         "/etc/init.d/sqm restart",
     )
-    sets = (plans.uci("sqm", SECTION, "queue", options),)
+    sets = (plans.uci("sqm", SECTION, options, kind="queue"),)
     return Settings("openwrt", f"{place} (package sqm-scripts)", lines, notes, sets)

@@ -4,7 +4,6 @@ use super::tables::Alone;
 use crate::wlan::spec::WlanSpec;
 use airqueue_wifi::mac::{LockstepGroup, Mac};
 use airqueue_wifi::medium::{Capture, Reach, StationId};
-use std::collections::BTreeMap;
 
 /// Largest number of groups of one hearing class; stations that fit in none are on their own.
 const MOST_GROUPS: usize = 4;
@@ -109,6 +108,9 @@ impl HearingClasses {
     /// Finds out in which classes frames are equally strong.
     fn compare_powers(&mut self, reach: &Reach) {
         let mut powers = vec![(NONE, 0.0); self.all.len()];
+        if powers.is_empty() {
+            return;
+        }
         for from in 0..reach.stations() as u32 {
             for hearer in reach.listeners_of(StationId(from)) {
                 let class = self.memberships[hearer.station.index()].class;
@@ -211,63 +213,119 @@ impl HearingClasses {
     }
 }
 
-/// The stations of each hearing class, by rising id.
+/// The stations of each hearing class, by rising id: at first all that count alike are together, and each transmitter
+/// parts those that hear it differently.
 fn alike(reach: &Reach, alone: &[Alone], macs: &[Mac]) -> Vec<Vec<StationId>> {
-    let table = HearingTable::new(reach, alone);
-    let mut groups: BTreeMap<&[u64], Vec<Vec<StationId>>> = BTreeMap::new();
-    for (station, mac) in (0..).map(StationId).zip(macs) {
-        let groups = groups.entry(table.by(station)).or_default();
-        let same =
-            |group: &&mut Vec<StationId>| LockstepGroup::count_alike(&macs[group[0].index()], mac);
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(station),
-            None => groups.push(vec![station]),
-        }
+    let mut parting = Parting::new(macs);
+    let mut rest = alone;
+    for from in (0..reach.stations() as u32).map(StationId) {
+        let listeners = reach.listeners_of(from);
+        let (here, others) = rest.split_at(listeners.len());
+        rest = others;
+        let hearers = listeners.iter().map(|hearer| hearer.station);
+        // Each station hears itself as it would hear another station nearby, so that adjacent stations can hear alike.
+        let own = std::iter::once((from, Alone::NEARBY));
+        parting.part(own.chain(hearers.zip(here.iter().copied())));
     }
-    let mut all: Vec<_> = groups.into_values().flatten().collect();
-    all.sort_unstable();
-    all
+    parting.classes()
 }
 
-/// What each station hears: by rising id of the transmitter, the transmitter and the outcome of its frames. Each
-/// station hears itself as it would hear another station nearby, so that adjacent stations can hear alike.
-struct HearingTable {
-    offsets: Vec<usize>,
-    entries: Vec<u64>,
+/// The parts into which stations have fallen so far.
+struct Parting {
+    /// The part of each station.
+    part_of: Vec<u32>,
+    /// Number of stations in each part.
+    sizes: Vec<u32>,
+    /// For each part and outcome, how many of its stations hear the present transmitter so.
+    hearers: Vec<[u32; Alone::KINDS]>,
+    /// For each part and outcome, the part to which these stations go.
+    goes_to: Vec<[u32; Alone::KINDS]>,
+    /// The parts of which any station hears the present transmitter.
+    heard: Vec<u32>,
 }
 
-impl HearingTable {
-    fn new(reach: &Reach, alone: &[Alone]) -> HearingTable {
-        let stations = reach.stations();
-        let links = || {
-            let mut at = 0;
-            (0..stations as u32).flat_map(move |from| {
-                let others = reach.listeners_of(StationId(from)).iter();
-                let first = at;
-                at += others.len();
-                let others = others.zip(&alone[first..]).map(|(h, alone)| (h.station, *alone));
-                std::iter::once((StationId(from), Alone::NEARBY))
-                    .chain(others)
-                    .map(move |(to, alone)| (from, to, alone))
-            })
-        };
-        let mut offsets = vec![0; stations + 1];
-        for (_, to, _) in links() {
-            offsets[to.index() + 1] += 1;
-        }
-        for station in 0..stations {
-            offsets[station + 1] += offsets[station];
-        }
-        let mut entries = vec![0; offsets[stations]];
-        let mut next = offsets.clone();
-        for (from, to, alone) in links() {
-            entries[next[to.index()]] = u64::from(from) << 8 | u64::from(alone.bits());
-            next[to.index()] += 1;
-        }
-        HearingTable { offsets, entries }
+impl Parting {
+    /// Stations that count alike are together.
+    fn new(macs: &[Mac]) -> Parting {
+        let (mut first_of, mut sizes) = (Vec::<&Mac>::new(), Vec::new());
+        let part_of = macs.iter().map(|mac| {
+            let known = first_of.iter().position(|first| LockstepGroup::count_alike(first, mac));
+            let part = known.unwrap_or_else(|| {
+                first_of.push(mac);
+                sizes.push(0);
+                sizes.len() - 1
+            });
+            sizes[part] += 1;
+            part as u32
+        });
+        let part_of = part_of.collect();
+        let parts = sizes.len();
+        let (hearers, goes_to) = (vec![[0; Alone::KINDS]; parts], vec![[0; Alone::KINDS]; parts]);
+        Parting { part_of, sizes, hearers, goes_to, heard: Vec::new() }
     }
 
-    fn by(&self, station: StationId) -> &[u64] {
-        &self.entries[self.offsets[station.index()]..self.offsets[station.index() + 1]]
+    /// Stations part that hear a transmitter differently; those that hear nothing of it stay where they are.
+    fn part(&mut self, hearers: impl Iterator<Item = (StationId, Alone)> + Clone) {
+        let mut run = (NONE, 0, 0);
+        for (station, alone) in hearers.clone() {
+            let (part, kind) = (self.part_of[station.index()], alone.bits());
+            if (part, kind) != (run.0, run.1) {
+                self.count(std::mem::replace(&mut run, (part, kind, 0)));
+            }
+            run.2 += 1;
+        }
+        self.count(run);
+        let mut parted = false;
+        while let Some(part) = self.heard.pop() {
+            parted |= self.divide(part as usize);
+        }
+        if parted {
+            for (station, alone) in hearers {
+                let part = &mut self.part_of[station.index()];
+                *part = self.goes_to[*part as usize][usize::from(alone.bits())];
+            }
+        }
+    }
+
+    /// Counts stations of a part that hear the present transmitter alike.
+    #[inline]
+    fn count(&mut self, (part, kind, stations): (u32, u8, u32)) {
+        if stations == 0 {
+            return;
+        }
+        let hearers = &mut self.hearers[part as usize];
+        if *hearers == [0; Alone::KINDS] {
+            self.heard.push(part);
+        }
+        hearers[usize::from(kind)] += stations;
+    }
+
+    /// Finds out where the stations of a part go. True if not all stay.
+    fn divide(&mut self, part: usize) -> bool {
+        let hearers = std::mem::take(&mut self.hearers[part]);
+        self.goes_to[part] = [part as u32; Alone::KINDS];
+        let mut parted = false;
+        for (kind, &count) in hearers.iter().enumerate() {
+            // Who stays last keeps the part.
+            if count > 0 && count < self.sizes[part] {
+                self.goes_to[part][kind] = self.sizes.len() as u32;
+                self.sizes[part] -= count;
+                self.sizes.push(count);
+                self.hearers.push([0; Alone::KINDS]);
+                self.goes_to.push([0; Alone::KINDS]);
+                parted = true;
+            }
+        }
+        parted
+    }
+
+    /// The parts, by their first stations.
+    fn classes(self) -> Vec<Vec<StationId>> {
+        let mut classes: Vec<_> = vec![Vec::new(); self.sizes.len()];
+        for (station, part) in (0..).map(StationId).zip(self.part_of) {
+            classes[part as usize].push(station);
+        }
+        classes.sort_unstable();
+        classes
     }
 }

@@ -9,7 +9,7 @@ use super::tables::{Alone, Listener};
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
 use airqueue_wifi::mac::{FrameKind, Reaction, Scoreboard};
-use airqueue_wifi::medium::{End, StationId};
+use airqueue_wifi::medium::{Air, End, StationId};
 use std::ops::Range;
 
 /// The outcomes of a frame at the members of a group.
@@ -231,6 +231,10 @@ impl Listeners {
         if plain && self.hearing.end_alone(station, ending.place) {
             let end = alone.end();
             self.react(station, alone, RxEnd::to_others(&end, end.outcome.decoded()), ending);
+        } else if plain
+            && self.hearing.end_deaf(station, Air { begins: ending.begins, ends: ending.now })
+        {
+            self.react(station, alone, RxEnd::Nothing, ending);
         } else {
             self.end_in_full::<TAPPED>(station, alone, ending, tap);
         }

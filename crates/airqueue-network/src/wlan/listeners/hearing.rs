@@ -9,7 +9,7 @@ use super::on_air::FramesOnAir;
 use super::pairs::{Pair, PairEnd, PairJudge};
 use super::tables::{Alone, Tables};
 use super::varying::Varying;
-use airqueue_core::Time;
+use airqueue_core::{Span, Time};
 use airqueue_wifi::medium::{Air, End, FrameId, Reception, Signal, StationId};
 
 /// The frames on the air at one place.
@@ -19,7 +19,8 @@ struct ReceiverState {
     lone: u32,
     /// Number of frames on the air here.
     frames: u32,
-    /// End of the station's own last transmission.
+    /// The station's own last transmission. Frames on the air that began before `deaf_from` may be tracked.
+    deaf_from: Time,
     deaf_until: Time,
 }
 
@@ -64,10 +65,14 @@ pub(super) struct Hearing {
     judge: Option<PairJudge>,
     /// If overlapping frames have the same outcome at all members of a group, only the first member tracks frames.
     receptions: Vec<Reception>,
+    /// Whether a frame that begins and ends during a station's own transmission is not tracked there, because it leaves no
+    /// trace: many stations may transmit at once.
+    passes_over_deaf: bool,
 }
 
 impl ReceiverState {
-    const SILENT: ReceiverState = ReceiverState { lone: NONE, frames: 0, deaf_until: Time::ZERO };
+    const SILENT: ReceiverState =
+        ReceiverState { lone: NONE, frames: 0, deaf_from: Time::ZERO, deaf_until: Time::ZERO };
 
     /// Whether the receivers here track the frames on the air.
     fn is_tracking(&self) -> bool {
@@ -76,12 +81,13 @@ impl ReceiverState {
 }
 
 impl Hearing {
-    /// A silent medium.
-    pub(super) fn new(receptions: Vec<Reception>, groups: usize) -> Hearing {
+    /// A silent medium. `errors_count`: whether a frame that a station could not hear for its own affects the station.
+    pub(super) fn new(receptions: Vec<Reception>, groups: usize, errors_count: bool) -> Hearing {
+        let passes_over_deaf = !errors_count && receptions.iter().all(Reception::forgets_deaf);
         let receivers = vec![ReceiverState::SILENT; receptions.len()];
         let judge = if groups > 0 { PairJudge::new(&receptions) } else { None };
         let (pairs, groups) = (vec![None; groups], vec![ReceiverState::SILENT; groups]);
-        Hearing { receivers, groups, pairs, judge, receptions }
+        Hearing { receivers, groups, pairs, judge, receptions, passes_over_deaf }
     }
 
     /// The receivers of all stations.
@@ -92,14 +98,21 @@ impl Hearing {
     /// A station begins to transmit.
     pub(super) fn transmit(&mut self, from: StationId, air: Air, on: &OnAirNow) {
         self.track_lone(from, on);
-        self.receivers[from.index()].deaf_until = air.ends;
-        self.receptions[from.index()].on_transmit(air);
+        self.set_deaf(from, air);
     }
 
     /// A station transmits a frame that meets no other frame anywhere.
     #[inline]
     pub(super) fn transmit_alone(&mut self, from: StationId, air: Air) {
-        self.receivers[from.index()].deaf_until = air.ends;
+        self.set_deaf(from, air);
+    }
+
+    #[inline(always)]
+    fn set_deaf(&mut self, from: StationId, air: Air) {
+        let receiver = &mut self.receivers[from.index()];
+        // Frames that have begun at this instant are tracked.
+        let before = if receiver.frames > 0 { Span::from_nanos(1) } else { Span::ZERO };
+        (receiver.deaf_from, receiver.deaf_until) = (air.begins + before, air.ends);
         self.receptions[from.index()].on_transmit(air);
     }
 
@@ -125,7 +138,9 @@ impl Hearing {
         receiver.frames += 1;
         if receiver.frames == 1 && now >= receiver.deaf_until {
             receiver.lone = place;
-        } else {
+        } else if !self.passes_over_deaf
+            || on.on_air_frames.at(place).air.ends > receiver.deaf_until
+        {
             self.begin_among_others(station, place, on);
         }
     }
@@ -193,9 +208,25 @@ impl Hearing {
         alone
     }
 
+    /// Ends a frame that began and ends during a station's own transmission, if the frame is not tracked there; false,
+    /// without any change, if it is.
+    #[inline(always)]
+    pub(super) fn end_deaf(&mut self, station: StationId, air: Air) -> bool {
+        let receiver = &mut self.receivers[station.index()];
+        let within = air.begins >= receiver.deaf_from && air.ends <= receiver.deaf_until;
+        let passed_over = within && self.passes_over_deaf;
+        receiver.frames -= u32::from(passed_over);
+        passed_over
+    }
+
     #[cold]
     fn end_among_others(&mut self, station: StationId, id: FrameId) -> End {
-        self.end_tracked(station, id)
+        self.receptions[station.index()].on_end(id).unwrap_or(End::DEAF)
+    }
+
+    /// From now on each receiver tracks each frame that meets another, for a tap.
+    pub(super) fn track_all(&mut self) {
+        self.passes_over_deaf = false;
     }
 
     /// A frame ends at a station whose receiver tracks it: returns its outcome.

@@ -44,7 +44,7 @@ use delayed::Flights;
 use energy::EnergyOnAir;
 use grants::Grants;
 use hearing::{Hearing, OnAirNow};
-use on_air::FramesOnAir;
+use on_air::{FrameOnAir, FramesOnAir};
 use rx_end::RxEnds;
 use tables::{Alone, ListenerTable, Tables};
 use varying::Varying;
@@ -139,7 +139,9 @@ impl Listeners {
         let takes_part = spec.takes_part();
         let mut listeners =
             Tables::new(ListenerTable::new(spec.reach.clone(), &alone, &classes, &takes_part));
-        let flights = spec.reach.is_delayed().then(|| {
+        // With delays a frame may outlast the transmission at its listener.
+        let delayed = spec.reach.is_delayed();
+        let flights = delayed.then(|| {
             // A flight has one order of all its listeners.
             listeners.let_all_listen();
             Box::default()
@@ -152,7 +154,7 @@ impl Listeners {
             listeners,
             flights,
             takes_part,
-            hearing: Hearing::new(receptions, groups),
+            hearing: Hearing::new(receptions, groups, radio.rules.deaf_errors || delayed),
             together: groups > 0,
             classes,
             on_air_frames: FramesOnAir::default(),
@@ -170,6 +172,7 @@ impl Listeners {
     /// From now on all stations listen, including those without flows. Stations without flows have not tracked which
     /// other frames overlap a frame now on the air.
     pub(super) fn let_all_listen(&mut self) {
+        self.hearing.track_all();
         for group in self.classes.tell_powers_apart() {
             self.hearing.track_at_each(group, self.classes.groups[group].members());
         }
@@ -255,13 +258,27 @@ impl Listeners {
         }
     }
 
-    /// The frame that a station has composed begins. The station is on its own. Returns the frame's number and end.
+    /// The frame that a station on its own has composed begins. Returns the frame's number. [`Self::begin`] is due, when all
+    /// frames of this instant have one: no station notices another's frame before its own.
     #[inline]
-    pub(super) fn begin(&mut self, from: StationId, now: Time) -> (u32, Time) {
+    pub(super) fn transmit(&mut self, from: StationId, now: Time) -> u32 {
         let frame = self.macs[from.index()].frame();
         let lasts = self.radio.phy.airtime(frame.rate, frame.bytes);
         let air = Air { begins: now, ends: now + lasts };
         let place = self.on_air_frames.begin(from, air, self.listeners.version());
+        let on = OnAirNow {
+            listeners: &self.listeners,
+            on_air_frames: &self.on_air_frames,
+            varying: self.varying.as_deref(),
+        };
+        self.hearing.transmit(from, air, &on);
+        place
+    }
+
+    /// The frame begins at its listeners. Returns its end.
+    #[inline]
+    pub(super) fn begin(&mut self, place: u32, now: Time) -> Time {
+        let &FrameOnAir { from, air, .. } = self.on_air_frames.at(place);
         if let Some(varying) = &mut self.varying {
             varying.begin(
                 place,
@@ -271,17 +288,11 @@ impl Listeners {
                 now,
             );
         }
-        let on = OnAirNow {
-            listeners: &self.listeners,
-            on_air_frames: &self.on_air_frames,
-            varying: self.varying.as_deref(),
-        };
-        self.hearing.transmit(from, air, &on);
         self.macs[from.index()].on_transmit(now);
         self.settle(from, now);
         if self.flights.is_some() {
             self.set_off(place);
-            return (place, air.ends);
+            return air.ends;
         }
         self.begin_at_apart(from, place, now);
         for listener in self.listeners.now().watchers(from).map(|at| self.listeners.now().at(at)) {
@@ -296,7 +307,7 @@ impl Listeners {
                 self.begin_at_group(group, listener.class(), listener.alone, place, now);
             }
         }
-        (place, air.ends)
+        air.ends
     }
 
     /// A station has another position from now on. Frames on the air are heard as they began. Stations are simulated one

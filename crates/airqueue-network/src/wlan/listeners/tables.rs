@@ -51,6 +51,8 @@ impl Alone {
     const SENSED: u8 = 1;
     const DECODED: u8 = 2;
     const ENGAGED: u8 = 4;
+    /// Number of outcomes.
+    pub(super) const KINDS: usize = 8;
     /// The outcome of a station's frames right beside the station.
     pub(super) const NEARBY: Alone = Alone(Alone::SENSED | Alone::DECODED | Alone::ENGAGED);
     /// The outcome of a frame that is not noticed.
@@ -65,9 +67,12 @@ impl Alone {
 
     /// The outcome for each link, in the order of the reach.
     pub(super) fn of_links(reach: &Reach, receptions: &[Reception]) -> Vec<Alone> {
-        let stations = (0..reach.stations() as u32).map(StationId);
-        let listeners_of = stations.flat_map(|from| reach.listeners_of(from));
-        listeners_of.map(|h| Alone::new(h.signal(), &receptions[h.station.index()])).collect()
+        let mut alone = Vec::with_capacity(reach.links());
+        for from in (0..reach.stations() as u32).map(StationId) {
+            let listeners = reach.listeners_of(from).iter();
+            alone.extend(listeners.map(|h| Alone::new(h.signal(), &receptions[h.station.index()])));
+        }
+        alone
     }
 
     pub(super) fn bits(self) -> u8 {

@@ -30,7 +30,7 @@ const KEPT_EVERY: Span = Span::from_secs(5);
 pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
     let config = config(path)?;
     let plan = plan(&config, path)?;
-    let state = State::open(&args.state)?;
+    let state = State::open(args.directory())?;
     let loops = Loops::new(&config, &plan, folder(path), &state, machine::now())?;
     let signals = signals()?;
     let helm = Helm::take(&state, &plan)?;
