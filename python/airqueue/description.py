@@ -708,6 +708,27 @@ class RoutingTable(TypedDict, total=False):
     metric: words.MetricName
 
 
+class RoamTable(TypedDict, total=False):
+    """A station leaves its access point for another one."""
+
+    at: words.Duration
+    to: str
+
+
+class AssociationTable(TypedDict, total=False):
+    """A station that exchanges the frames of an association with an access point before it sends
+    and receives data: when it begins, when it is back after it was out of reach, and when it
+    roams."""
+
+    access_point: str
+    at: words.Duration
+    keys: bool
+    rate: words.Rate
+    roams: list[RoamTable]
+    search: words.Duration
+    timeout: words.Duration
+
+
 class DeparturesTable(TypedDict, total=False):
     """The station goes out of reach of all others now and then, without telling its access
     point."""
@@ -780,6 +801,7 @@ class StationTable(TypedDict, total=False):
     """A station, or with `count` a group of them."""
 
     airtime_weight: int
+    association: AssociationTable
     circle: words.Length
     count: int
     departures: DeparturesTable

@@ -324,6 +324,31 @@ class AbsenceFigures(TypedDict):
     packets given up."""
 
 
+class AssociationFigures(TypedDict):
+    """How a station gets from one association with an access point to the next."""
+
+    associations: int
+    """How often the station associated."""
+    roams: int
+    """How often with another access point than the last time."""
+    timeouts: int
+    """How often the station began anew since the next frame of the access point did not come."""
+    unserved_ratio: float | None
+    """Share of the time in which no access point served the station."""
+    gap_mean_s: float | None
+    """Mean time without service, from the moment at which the station went out of reach, left
+    its access point or began, to the acknowledgement of the last frame of the association; of
+    those times that have ended."""
+    gap_max_s: float | None
+    """The longest such time."""
+    lost_packets: int
+    """Packets that access points discarded since they did not serve the station, or no longer.
+    They are among the packets given up."""
+    lost_own_packets: int
+    """Packets of the station that it discarded since they were for an access point that did not
+    serve it any more. They are among the packets given up."""
+
+
 class InterferenceFigures(TypedDict):
     """The bursts of a source of interference."""
 
@@ -453,6 +478,8 @@ class Figures(TypedDict):
     """The sleep of each station that sleeps at times, and what waits for it."""
     absences: dict[str, AbsenceFigures]
     """The absences of each station that scans, or goes out of reach now and then."""
+    associations: dict[str, AssociationFigures]
+    """The associations of each station that associates with an access point."""
     interference: dict[str, InterferenceFigures]
     """The bursts of each source of interference."""
     signals: dict[str, SignalFigures]
@@ -476,6 +503,7 @@ Kind = Literal[
     "beacons",
     "sleep",
     "absences",
+    "associations",
     "interference",
     "signals",
     "queues",
@@ -645,6 +673,18 @@ AbsenceFigure = Literal[
 ]
 
 
+AssociationFigure = Literal[
+    "associations",
+    "roams",
+    "timeouts",
+    "unserved_ratio",
+    "gap_mean_s",
+    "gap_max_s",
+    "lost_packets",
+    "lost_own_packets",
+]
+
+
 InterferenceFigure = Literal[
     "bursts",
     "on_ratio",
@@ -710,6 +750,7 @@ FigureOf = (
     | tuple[Literal["beacons"], BeaconFigure]
     | tuple[Literal["sleep"], SleepFigure]
     | tuple[Literal["absences"], AbsenceFigure]
+    | tuple[Literal["associations"], AssociationFigure]
     | tuple[Literal["interference"], InterferenceFigure]
     | tuple[Literal["signals"], SignalFigure]
     | tuple[Literal["queues"], QueueFigure]
@@ -901,6 +942,19 @@ class AbsenceSummary(TypedDict):
     dropped_packets: Summary
 
 
+class AssociationSummary(TypedDict):
+    """`AssociationFigures` over several replications."""
+
+    associations: Summary
+    roams: Summary
+    timeouts: Summary
+    unserved_ratio: Summary
+    gap_mean_s: Summary
+    gap_max_s: Summary
+    lost_packets: Summary
+    lost_own_packets: Summary
+
+
 class InterferenceSummary(TypedDict):
     """`InterferenceFigures` over several replications."""
 
@@ -972,6 +1026,7 @@ class Summaries(TypedDict):
     beacons: dict[str, BeaconSummary]
     sleep: dict[str, SleepSummary]
     absences: dict[str, AbsenceSummary]
+    associations: dict[str, AssociationSummary]
     interference: dict[str, InterferenceSummary]
     signals: dict[str, SignalSummary]
     queues: dict[str, QueueSummary]
