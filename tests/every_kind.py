@@ -6,6 +6,7 @@ NETWORK = {
     "stations": [
         {"name": "ap"},
         {"name": "sta", "power_save": {}, "scans": {"period": "5 s", "first": "10 ms"}},
+        {"name": "guest", "association": {"access_point": "ap"}},
     ],
     "beacons": [{"station": "ap"}],
     "medium": {"snr": "40 dB"},

@@ -14,6 +14,7 @@ from typing import Final, NotRequired, TypedDict, cast
 from airqueue.description import Description
 from airqueue.figures import (
     AbsenceFigures,
+    AssociationFigures,
     BeaconFigures,
     CallFigures,
     ConnectionFigures,
@@ -47,6 +48,7 @@ KINDS: Final[Mapping[Kind, str]] = {
     "beacons": "station",
     "sleep": "station",
     "absences": "station",
+    "associations": "station",
     "interference": "source",
     "signals": "link",
     "queues": "queue",
@@ -65,6 +67,7 @@ Named = (
     | BeaconFigures
     | SleepFigures
     | AbsenceFigures
+    | AssociationFigures
     | InterferenceFigures
     | SignalFigures
     | QueueFigures

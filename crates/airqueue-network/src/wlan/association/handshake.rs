@@ -104,7 +104,7 @@ impl<U: UpperLayer> Wlan<U> {
         let of = &mut self.associations.all[at];
         let (station, search) = (of.spec.station, of.spec.search);
         let access_points: Vec<StationId> = of.spec.access_points().collect();
-        (of.phase, of.received) = (Phase::Searching, 0);
+        (of.phase, of.received, of.left) = (Phase::Searching, 0, now);
         of.deadline = now.saturating_add(search);
         for end in access_points {
             self.give_up_in_hand(station, end, now);

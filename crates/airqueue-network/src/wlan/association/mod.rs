@@ -66,6 +66,8 @@ struct Associate<E> {
     timer: Timer<E>,
     /// How long the station has been on other channels since time zero, apart from the present time.
     searched: Span,
+    /// When it went to other channels last.
+    left: Time,
     counters: AssociationCounters,
 }
 
@@ -150,6 +152,7 @@ impl<E> Associate<E> {
             deadline: Time::ZERO + spec.first,
             timer,
             searched: Span::ZERO,
+            left: Time::ZERO,
             counters: AssociationCounters::default(),
             spec,
         }
@@ -166,8 +169,7 @@ impl<E> Associate<E> {
 
     fn searched_until(&self, now: Time) -> Span {
         let ongoing = match self.phase {
-            // The deadline is the end.
-            Phase::Searching => self.spec.search - (self.deadline - now),
+            Phase::Searching => now - self.left,
             _ => Span::ZERO,
         };
         self.searched + ongoing
