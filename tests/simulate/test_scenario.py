@@ -21,8 +21,8 @@ from airqueue.simulate.scenario import schema
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "simulate").glob("*.toml"))
 SHORT = {"duration": "200 ms", "warm_up": "50 ms"}
-SELDOM = ("sleeping-sensor",)
-"""Examples with a packet in ten seconds."""
+SELDOM = ("roaming-phone", "sleeping-sensor")
+"""Examples whose packets begin late, or come seldom."""
 
 
 def small(**more) -> Scenario:
