@@ -103,8 +103,8 @@ fn backoff_slots(w: usize) -> f64 {
     let mut mean = 0.0;
     // Behind the first frame, which comes to an idle channel.
     let mut running = vec![vec![0.0; w]; w];
-    for behind in 0..w {
-        running[behind][0] = 1.0 / w as f64;
+    for behind in &mut running {
+        behind[0] = 1.0 / w as f64;
     }
     for (place, &sender) in FROM_AP.iter().enumerate().skip(1) {
         let own = FROM_AP[place - 1] == sender;
