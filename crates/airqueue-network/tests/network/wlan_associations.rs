@@ -4,6 +4,7 @@ use crate::cells;
 use crate::cells::{CellSpec, Flow, cell, dcf, rate, saturated};
 use crate::estimates::{agree, exactly};
 use crate::pcap_records::{Record, records};
+use crate::random_networks::counts;
 use crate::wlan_power::{AP, PHONE, beacons, packets, quiet, run, seconds, without_backoff};
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_network::FlowId;
@@ -382,16 +383,6 @@ fn network(stations: &[Station]) -> CellSpec {
         }
     }
     spec
-}
-
-fn counts(model: &Network, flows: usize) -> Vec<[u64; 5]> {
-    let in_transit = model.in_transit();
-    let one = |(flow, &left): (usize, &u64)| {
-        let of = model.flow(FlowId(flow as u32));
-        let [dropped, given_up] = [of.dropped, of.given_up].map(|count| count.packets);
-        [of.offered.packets, of.delivered.packets, dropped, given_up, left]
-    };
-    (0..flows).zip(&in_transit).map(one).collect()
 }
 
 proptest! {

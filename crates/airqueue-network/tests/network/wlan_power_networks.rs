@@ -2,10 +2,10 @@
 
 use crate::cells;
 use crate::cells::{CellSpec, DCF_OVERHEAD, EDCA_OVERHEAD, Flow, cell, dcf, edca, rate, saturated};
+use crate::random_networks::counts;
 use crate::wlan_power::{AP, INTERVAL, at_once, beacons, sleeper};
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
-use airqueue_network::network::Network;
 use airqueue_network::wlan::tap::Recording;
 use airqueue_network::wlan::{
     AbsenceKind, AbsenceSpec, BeaconSpec, PowerSaveSpec, TwtSpec, UapsdSpec, WakeUp,
@@ -214,16 +214,6 @@ fn behaviours() -> impl Strategy<Value = (bool, Behaviour)> {
         Just((true, Behaviour::Standard)),
         Just((true, Behaviour::Ns3)),
     ]
-}
-
-fn counts(model: &Network, flows: usize) -> Vec<[u64; 5]> {
-    let in_transit = model.in_transit();
-    let one = |(flow, &left): (usize, &u64)| {
-        let of = model.flow(FlowId(flow as u32));
-        let [dropped, given_up] = [of.dropped, of.given_up].map(|count| count.packets);
-        [of.offered.packets, of.delivered.packets, dropped, given_up, left]
-    };
-    (0..flows).zip(&in_transit).map(one).collect()
 }
 
 proptest! {

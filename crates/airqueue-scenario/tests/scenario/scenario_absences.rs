@@ -1,8 +1,7 @@
 //! Stations that scan or go out of reach, in scenarios.
 
+use crate::figures::{number, results};
 use crate::scenarios::refusal_of;
-use airqueue_core::{Seed, Span};
-use airqueue_scenario::Scenario;
 use serde_json::{Value, json};
 
 /// An access point, a phone that scans for 24 channels of 60 ms each minute, and a tablet that goes out of reach.
@@ -25,20 +24,9 @@ fn home() -> Value {
     })
 }
 
-fn results(scenario: &Value) -> Value {
-    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let mut run = scenario.start(Seed(1)).unwrap();
-    run.advance(Span::from_secs(10_000));
-    serde_json::from_str(&run.results()).unwrap()
-}
-
-fn number(of: &Value) -> f64 {
-    of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
-}
-
 #[test]
 fn figures_say_how_absences_go() {
-    let all = results(&home());
+    let all = results(&home(), 1);
     let phone = &all["absences"]["phone"];
     // 12 times two channels each minute. The scan at the edge of counting may be a part.
     assert!((108..=132).contains(&phone["absences"].as_u64().unwrap()), "{phone}");
@@ -68,7 +56,7 @@ fn access_points_scan_and_tell_nobody() {
     scenario["stations"][0]["scans"] =
         json!({"period": "10 s", "channels": 5, "dwell": "100 ms", "at_once": 1});
     scenario["stations"][1]["scans"]["tells"] = json!(false);
-    let all = results(&scenario);
+    let all = results(&scenario, 1);
     let ap = &all["absences"]["ap"];
     assert!((number(&ap["absent_ratio"]) - 0.05).abs() < 0.002, "{ap}");
     let beacons = &all["beacons"]["ap"];
@@ -84,14 +72,14 @@ fn a_scenario_without_absences_has_none() {
     for station in plain["stations"].as_array_mut().unwrap() {
         *station = json!({"name": station["name"]});
     }
-    assert_eq!(results(&plain)["absences"], json!({}));
+    assert_eq!(results(&plain, 1)["absences"], json!({}));
 }
 
 #[test]
 fn a_station_may_sleep_and_scan() {
     let mut both = home();
     both["stations"][1]["power_save"] = json!({});
-    let all = results(&both);
+    let all = results(&both, 1);
     let asleep = number(&all["sleep"]["phone"]["asleep_ratio"]);
     assert!(asleep < 0.1, "there are packets all the time: {asleep}");
     assert_eq!(all["flows"]["phone"]["given_up_packets"], 0);
@@ -158,10 +146,10 @@ fn null_frames_are_nothing_to_rate_controls() {
         {"name": "up", "from": "phone", "to": "ap", "source": "cbr",
          "packet_rate": "0.7 packets/s", "size": "200 B"}));
     for mut scenario in [scenario, both_ways] {
-        let all = results(&scenario);
+        let all = results(&scenario, 1);
         assert!(number(&all["absences"]["phone"]["kept_packets"]) > 0.0);
         assert_eq!(all["flows"]["phone"]["given_up_packets"], 0);
         scenario["stations"][1] = json!({"name": "phone", "power_save": {}});
-        assert!(number(&results(&scenario)["sleep"]["phone"]["kept_packets"]) > 0.0);
+        assert!(number(&results(&scenario, 1)["sleep"]["phone"]["kept_packets"]) > 0.0);
     }
 }

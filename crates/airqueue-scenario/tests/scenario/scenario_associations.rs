@@ -1,8 +1,7 @@
 //! Stations that associate and roam, in scenarios.
 
+use crate::figures::{number, results};
 use crate::scenarios::refusal_of;
-use airqueue_core::{Seed, Span};
-use airqueue_scenario::Scenario;
 use serde_json::{Value, json};
 
 /// Two access points behind one wired network, and a phone that goes to the other one every 10 s.
@@ -30,20 +29,9 @@ fn house() -> Value {
     })
 }
 
-fn results(scenario: &Value) -> Value {
-    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let mut run = scenario.start(Seed(1)).unwrap();
-    run.advance(Span::from_secs(10_000));
-    serde_json::from_str(&run.results()).unwrap()
-}
-
-fn number(of: &Value) -> f64 {
-    of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
-}
-
 #[test]
 fn flows_follow_a_phone_that_roams() {
-    let all = results(&house());
+    let all = results(&house(), 1);
     let phone = &all["associations"]["phone"];
     assert_eq!((phone["associations"].clone(), phone["roams"].clone()), (json!(5), json!(4)));
     // The search, and eight frames with their backoffs in a channel that a file fills.
@@ -64,7 +52,7 @@ fn flows_follow_a_phone_that_roams() {
     let busy = |station: &str| number(&all["stations"][station]["busy_ratio"]);
     let (phone, hall) = (busy("phone"), busy("hall"));
     assert!((phone / hall / (1.0 - 5.0 * 0.24 / 60.0) - 1.0).abs() < 0.01, "{phone} {hall}");
-    assert_eq!(results(&without(&house()))["associations"], json!({}));
+    assert_eq!(results(&without(&house()), 1)["associations"], json!({}));
 }
 
 /// The same without associations.

@@ -1,8 +1,7 @@
 //! Beacons, sleep and packets to all stations in scenarios.
 
+use crate::figures::{number, results};
 use crate::scenarios::refusal_of;
-use airqueue_core::{Seed, Span};
-use airqueue_scenario::Scenario;
 use serde_json::{Value, json};
 
 /// An access point with beacons, a phone that sleeps, and a laptop.
@@ -25,20 +24,9 @@ fn home() -> Value {
     })
 }
 
-fn results(scenario: &Value) -> Value {
-    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
-    let mut run = scenario.start(Seed(1)).unwrap();
-    run.advance(Span::from_secs(1000));
-    serde_json::from_str(&run.results()).unwrap()
-}
-
-fn number(of: &Value) -> f64 {
-    of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
-}
-
 #[test]
 fn figures_say_how_beacons_and_sleep_go() {
-    let all = results(&home());
+    let all = results(&home(), 1);
     let beacons = &all["beacons"]["ap"];
     assert!((1953..=1954).contains(&beacons["sent"].as_u64().unwrap()), "200 s / 102.4 ms");
     // 20 µs preamble, and symbols of 4 µs with 24 bits at 6 Mb/s for 16 + 300 · 8 + 6 bits: 424 µs.
@@ -65,7 +53,7 @@ fn a_scenario_without_beacons_has_none() {
     let mut plain = home();
     plain["beacons"] = json!([]);
     plain["stations"][1] = json!({"name": "phone"});
-    let all = results(&plain);
+    let all = results(&plain, 1);
     assert_eq!((all["beacons"].clone(), all["sleep"].clone()), (json!({}), json!({})));
     assert!(number(&all["flows"]["all"]["delay_max_s"]) < 0.01);
     assert!(number(&all["flows"]["down"]["delay_max_s"]) < 0.01);
@@ -79,7 +67,7 @@ fn dtims_are_for_those_that_listen() {
     deaf["stations"][1]["power_save"] =
         json!({"wake_up": "ps-poll", "listen_interval": 50, "dtims": false});
     let heard = |scenario: &Value| {
-        let all = results(scenario);
+        let all = results(scenario, 1);
         (
             number(&all["sleep"]["phone"]["group_packets"]),
             number(&all["beacons"]["ap"]["group_packets"]),
@@ -97,7 +85,7 @@ fn groups_of_stations_sleep() {
     let mut many = home();
     many["stations"][1]["count"] = json!(3);
     many["flows"][0]["to"] = json!("phone");
-    let all = results(&many);
+    let all = results(&many, 1);
     let names: Vec<_> = all["sleep"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(names, ["phone1", "phone2", "phone3"]);
 }
@@ -171,7 +159,7 @@ fn a_call_comes_by_triggers() {
          "packet_rate": "50 packets/s", "size": "200 B", "start": "5 ms"}
     ]);
     call["stations"][1]["power_save"] = json!({"uapsd": ["vo"]});
-    let all = results(&call);
+    let all = results(&call, 1);
     let sleep = &all["sleep"]["phone"];
     let delay = number(&all["flows"]["heard"]["delay_mean_s"]);
     assert!((0.0049..0.006).contains(&delay), "until the next packet, 5 ms later: {delay}");
@@ -189,7 +177,7 @@ fn wake_times_replace_beacons() {
     agreed["flows"].as_array_mut().unwrap().truncate(1);
     agreed["stations"][1]["power_save"] =
         json!({"twt": {"interval": "2 s", "duration": "5 ms", "first": "1 s"}});
-    let all = results(&agreed);
+    let all = results(&agreed, 1);
     let sleep = &all["sleep"]["phone"];
     assert_eq!(
         (sleep["service_periods"].clone(), sleep["triggers"].clone()),

@@ -34,6 +34,17 @@ pub fn cases(number: u32) -> ProptestConfig {
     config
 }
 
+/// Of each flow, so many packets: offered, delivered, dropped, given up, and in transit.
+pub fn counts(model: &Network, flows: usize) -> Vec<[u64; 5]> {
+    let in_transit = model.in_transit();
+    let one = |(flow, &left): (usize, &u64)| {
+        let of = model.flow(FlowId(flow as u32));
+        let [dropped, given_up] = [of.dropped, of.given_up].map(|count| count.packets);
+        [of.offered.packets, of.delivered.packets, dropped, given_up, left]
+    };
+    (0..flows).zip(&in_transit).map(one).collect()
+}
+
 /// When the last source stops.
 pub const STOP: Time = Time::from_nanos(150_000_000);
 

@@ -28,6 +28,11 @@ pub fn figure(results: &Value, kind: &str, of: &str, name: &str) -> f64 {
     figure.as_f64().unwrap_or_else(|| panic!("{kind}.{of}.{name} is {figure}"))
 }
 
+/// A figure as a number.
+pub fn number(of: &Value) -> f64 {
+    of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
+}
+
 /// Asserts that `value` is `expected` within a relative tolerance.
 pub fn close(value: f64, expected: f64, tolerance: f64) {
     assert!((value / expected - 1.0).abs() < tolerance, "{value} beside {expected}");
