@@ -133,6 +133,20 @@ def test_what_is_planned_for_openwrt_is_what_its_lines_set():
         )
 
 
+def test_radios_of_openwrt_are_planned_with_consent():
+    """`wifi reload` may drop stations: each setting of the plan says that this was allowed."""
+    radio = plans.uci(plans.WIRELESS, "radio0", {"tx_burst": "3.0"})
+    line = plans.uci("sqm", "airqueue", {"upload": "9500"}, kind="queue")
+    settings = Settings("openwrt", "there", (), sets=(radio, line))
+    with pytest.raises(plans.PlanError, match="--drops-stations"):
+        plans.plan(settings, "why")
+    document = plans.plan(settings, "why", drops_stations=True)
+    of_radio, of_line = (item["set"]["uci"] for item in document["settings"])
+    assert of_radio == {**radio["uci"], "drops_stations": True}
+    assert of_line == line["uci"]
+    _native.check_plan(plans.text(document))
+
+
 def test_advice_without_a_setting_is_not_planned():
     with pytest.raises(plans.PlanError, match="sets nothing that a plan can say"):
         plans.chosen((Settings("hostapd", "there", ("# nothing to set",)),))
