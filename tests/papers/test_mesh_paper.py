@@ -180,6 +180,7 @@ def made_up(scenario, seen):
         "beacons": {},
         "sleep": {},
         "absences": {},
+        "associations": {},
         "interference": {},
         "signals": {},
         "queues": {

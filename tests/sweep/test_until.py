@@ -52,7 +52,7 @@ def test_the_medium_has_no_names():
         (
             "phy.x.y",
             "of flows, connections, calls, pings, frames, videos, drops, stations, beacons, sleep, "
-            "absences, interference, signals, queues or medium",
+            "absences, associations, interference, signals, queues or medium",
         ),
         ("medium", "medium: no figure"),
     ],
