@@ -5,6 +5,7 @@ use super::file::{AssociationTable, File};
 use super::flows::{BuiltFlows, FlowDraft, Flows, Origin};
 use super::nodes::Leg;
 use super::power::{Given, Power, positive};
+use super::quantity::{Duration, Quantity};
 use super::reroutes::parts;
 use airqueue_core::{Span, Time};
 use airqueue_network::wlan::{AssociationSpec, Roam};
@@ -72,9 +73,8 @@ impl Given<'_> {
             }
             roams.push(Roam { at: begins, to: station(to) });
         }
-        let time = |given: &Option<super::quantity::Quantity<super::quantity::Duration>>| {
-            given.as_ref().map_or(Span::ZERO, |of| of.value)
-        };
+        let time =
+            |given: &Option<Quantity<Duration>>| given.as_ref().map_or(Span::ZERO, |of| of.value);
         let timeout = positive(key, "timeout", table.timeout.as_ref())?;
         Ok(AssociationSpec {
             station: station(id),

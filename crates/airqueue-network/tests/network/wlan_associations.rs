@@ -4,7 +4,7 @@ use crate::cells;
 use crate::cells::{CellSpec, Flow, cell, dcf, rate, saturated};
 use crate::estimates::{agree, exactly};
 use crate::pcap_records::{Record, records};
-use crate::random_networks::counts;
+use crate::random_networks::{counts, simulated};
 use crate::wlan_power::{AP, PHONE, beacons, packets, quiet, run, seconds, without_backoff};
 use airqueue_core::{DataRate, Seed, Span, Time};
 use airqueue_network::FlowId;
@@ -451,11 +451,7 @@ proptest! {
     fn how_roaming_stations_are_simulated_changes_nothing(stations in stations(), seed: u64) {
         let spec = network(&stations);
         let run = |together: usize, tapped: bool| {
-            let mut sim = CellSpec { together, ..spec.clone() }.start(Seed(seed));
-            if tapped {
-                sim.model.wlan_mut().plug(Box::new(Recording::default()));
-            }
-            sim.run_until(cells::at(2));
+            let sim = simulated(&CellSpec { together, ..spec.clone() }, seed, tapped);
             let wlan = sim.model.wlan();
             let ids = || (0..spec.stations.len() as u32).map(StationId);
             let joined: Vec<_> = ids().map(|id| wlan.association(id, sim.now())).collect();

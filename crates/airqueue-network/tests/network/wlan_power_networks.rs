@@ -2,11 +2,10 @@
 
 use crate::cells;
 use crate::cells::{CellSpec, DCF_OVERHEAD, EDCA_OVERHEAD, Flow, cell, dcf, edca, rate, saturated};
-use crate::random_networks::counts;
+use crate::random_networks::{counts, simulated};
 use crate::wlan_power::{AP, INTERVAL, at_once, beacons, sleeper};
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
-use airqueue_network::wlan::tap::Recording;
 use airqueue_network::wlan::{
     AbsenceKind, AbsenceSpec, BeaconSpec, PowerSaveSpec, TwtSpec, UapsdSpec, WakeUp,
 };
@@ -263,11 +262,7 @@ proptest! {
     ) {
         let spec = network(&stations, ap, to_all, layer);
         let run = |together: usize, tapped: bool| {
-            let mut sim = CellSpec { together, ..spec.clone() }.start(Seed(seed));
-            if tapped {
-                sim.model.wlan_mut().plug(Box::new(Recording::default()));
-            }
-            sim.run_until(cells::at(2));
+            let sim = simulated(&CellSpec { together, ..spec.clone() }, seed, tapped);
             let wlan = sim.model.wlan();
             let slept: Vec<_> =
                 spec.sleepers.iter().map(|of| wlan.sleep(of.station, sim.now())).collect();

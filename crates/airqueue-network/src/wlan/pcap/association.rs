@@ -1,7 +1,7 @@
 //! The frames by which a station associates: management frames (IEEE 802.11-2016, 9.3.3), and the EAPOL-Key messages of
 //! WPA2 in data frames (12.7.2). Keys, nonces and check values are zero.
 
-use super::bytes::{BSSID, DATA, QOS_DATA, address, association, begin, power_flags};
+use super::bytes::{BSSID, DATA, QOS_DATA, address, association_field, begin, power_flags};
 use super::management::{ESS, NAME, SSID, VENDOR_SPECIFIC};
 use airqueue_wifi::mac::{Frame, Handshake};
 use airqueue_wifi::medium::StationId;
@@ -25,8 +25,6 @@ const EXTENDED: [u8; 4] = [48, 72, 96, 108];
 const PRIVACY: u16 = 0x10;
 /// The listen interval in beacons.
 const LISTEN_INTERVAL: u16 = 1;
-/// The two last bits of an association id.
-const ID: u16 = 0xc000;
 
 /// CCMP for groups and pairs, and a pre-shared key (9.4.2.25).
 const RSN_BODY: [u8; 20] =
@@ -114,7 +112,7 @@ fn response(station: StationId, out: &mut Vec<u8>) {
     const SUCCESS: u16 = 0;
     out.extend((ESS | PRIVACY).to_le_bytes());
     out.extend(SUCCESS.to_le_bytes());
-    out.extend((association(station) | ID).to_le_bytes());
+    out.extend(association_field(station).to_le_bytes());
     element(RATES, &SUPPORTED, out);
     element(MORE_RATES, &EXTENDED, out);
     let categories = WMM_CATEGORIES.into_iter().flatten();

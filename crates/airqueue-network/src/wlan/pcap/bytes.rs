@@ -29,7 +29,7 @@ const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
 const CF_END: u8 = 0xe4;
 const PS_POLL: u8 = 0xa4;
-/// The two last bits of the Duration/ID of a PS-Poll, which has the association id there (9.2.4.2).
+/// The two last bits of a field with an association id: the Duration/ID of a PS-Poll (9.2.4.2), and the field AID (9.4.1.8).
 const ID: u16 = 0xc000;
 const BLOCK_ACK_REQUEST: u8 = 0x84;
 const BLOCK_ACK: u8 = 0x94;
@@ -183,6 +183,11 @@ pub(super) fn association(station: StationId) -> u16 {
     (station.0 % u32::from(MOST_ASSOCIATIONS)) as u16 + 1
 }
 
+/// A field with the association id of a station.
+pub(super) fn association_field(station: StationId) -> u16 {
+    association(station) | ID
+}
+
 /// The address of a frame's receiver.
 fn receiver(frame: &Frame) -> [u8; 6] {
     if frame.to == frame.from { BROADCAST } else { address(frame.to) }
@@ -191,7 +196,7 @@ fn receiver(frame: &Frame) -> [u8; 6] {
 /// Frame Control and Duration.
 pub(super) fn begin(kind: u8, flags: u8, frame: &Frame, out: &mut Vec<u8>) {
     let field = match (frame.kind, frame.field) {
-        (FrameKind::PsPoll, _) => association(frame.from) | ID,
+        (FrameKind::PsPoll, _) => association_field(frame.from),
         (_, 0) => (frame.nav.as_nanos() / 1_000) as u16,
         (_, field) => field,
     };

@@ -3,11 +3,12 @@
 
 use super::cells::{CellSpec, Flow, at};
 use airqueue_core::keys::Word;
-use airqueue_core::{DataRate, Ecn, Limit, NeighbourFacts, Payload, Span, Time};
+use airqueue_core::{DataRate, Ecn, Limit, NeighbourFacts, Payload, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::counters::HopCounters;
 use airqueue_network::network::{Network, OfferedPacket};
 use airqueue_network::run_loop::Simulation;
+use airqueue_network::wlan::tap::Recording;
 use airqueue_network::wlan::{RateControlSpec, RttReport, SignalsSpec, StationSpec};
 use airqueue_qdisc::{
     AckFilter, AdaptiveParams, CakeParams, CodelParams, Discipline, DisciplineName, DropFrom,
@@ -43,6 +44,16 @@ pub fn counts(model: &Network, flows: usize) -> Vec<[u64; 5]> {
         [of.offered.packets, of.delivered.packets, dropped, given_up, left]
     };
     (0..flows).zip(&in_transit).map(one).collect()
+}
+
+/// Two seconds of a network. `tapped`: a tap listens.
+pub fn simulated(spec: &CellSpec, seed: u64, tapped: bool) -> Simulation<Network> {
+    let mut sim = spec.start(Seed(seed));
+    if tapped {
+        sim.model.wlan_mut().plug(Box::new(Recording::default()));
+    }
+    sim.run_until(at(2));
+    sim
 }
 
 /// When the last source stops.
