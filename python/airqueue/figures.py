@@ -332,7 +332,7 @@ class AssociationFigures(TypedDict):
     roams: int
     """How often with another access point than the last time."""
     timeouts: int
-    """How often the station began anew since the next frame of the access point did not come."""
+    """How often the station began anew because the next frame of the access point did not come."""
     unserved_ratio: float | None
     """Share of the time in which no access point served the station."""
     gap_mean_s: float | None
@@ -342,11 +342,11 @@ class AssociationFigures(TypedDict):
     gap_max_s: float | None
     """The longest such time."""
     lost_packets: int
-    """Packets that access points discarded since they did not serve the station, or no longer.
-    They are among the packets given up."""
+    """Packets that access points discarded because they did not serve the station. Those packets
+    are among the packets given up."""
     lost_own_packets: int
-    """Packets of the station that it discarded since they were for an access point that did not
-    serve it any more. They are among the packets given up."""
+    """Packets that the station discarded because they were for an access point that no longer
+    served the station. Those packets are among the packets given up."""
 
 
 class InterferenceFigures(TypedDict):

@@ -400,7 +400,7 @@ pub(super) struct AssociationFigures {
     pub(super) associations: u64,
     /// How often with another access point than the last time.
     pub(super) roams: u64,
-    /// How often the station began anew since the next frame of the access point did not come.
+    /// How often the station began anew because the next frame of the access point did not come.
     pub(super) timeouts: u64,
     /// Share of the time in which no access point served the station.
     pub(super) unserved_ratio: Option<f64>,
@@ -409,11 +409,11 @@ pub(super) struct AssociationFigures {
     pub(super) gap_mean_s: Option<f64>,
     /// The longest such time.
     pub(super) gap_max_s: Option<f64>,
-    /// Packets that access points discarded since they did not serve the station, or no longer. They are among the packets
-    /// given up.
+    /// Packets that access points discarded because they did not serve the station. Those packets are among the packets given
+    /// up.
     pub(super) lost_packets: u64,
-    /// Packets of the station that it discarded since they were for an access point that did not serve it any more. They are
-    /// among the packets given up.
+    /// Packets that the station discarded because they were for an access point that no longer served the station. Those
+    /// packets are among the packets given up.
     pub(super) lost_own_packets: u64,
 }
 
