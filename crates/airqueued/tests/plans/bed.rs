@@ -49,6 +49,9 @@ impl Bed {
             "ip",
             &["link", "add", "va", "numtxqueues", "2", "type", "veth", "peer", "name", "vb"],
         );
+        // Or the kernel itself would send packets, such as router solicitations seconds later, which a full queue drops.
+        let silent = ["va", "vb"].map(|device| format!("net.ipv6.conf.{device}.disable_ipv6=1"));
+        bed.inside("sysctl", &["-qew", &silent[0], &silent[1]]);
         let up = |device| bed.inside("ip", &["link", "set", device, "up"]).status.success();
         (made.status.success() && up("va") && up("vb")).then_some(bed)
     }
