@@ -83,7 +83,7 @@ lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy; changes nothing
 # The same examples of every property each time; `make test-rust PROPTEST_RNG_SEED=2` has others.
 test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: system-build $(VENV)/.installed
-	cargo test --workspace --locked
+	scripts/test-rust.sh
 
 test-long: system-test $(VENV)/.installed endpoint  ## tests with the mark `long`, which make test leaves out; takes ten minutes
 	$(BIN)/python -m pytest --no-header -rs -m long --numprocesses=auto --dist=loadfile \
