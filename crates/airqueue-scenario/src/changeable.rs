@@ -1,10 +1,10 @@
 //! Changes of a network while it runs, by whoever watches it.
 
-use super::emulated::{Emulated, Pair, read};
+use super::emulated::{Emulated, read};
 use super::error::{Result, ScenarioError, error, wrong};
 use super::{Run, Scenario, current};
+use airqueue_network::HopId;
 use airqueue_network::network::{Change, TimedChange};
-use airqueue_network::{FlowId, HopId};
 use airqueue_wifi::medium::StationId;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -24,32 +24,10 @@ pub(super) struct Changeable {
 }
 
 impl Changeable {
-    /// Makes the changes of the file those of all flows of each pair, too. `first`: the place of the first pair's flow.
-    pub(super) fn new(
-        file: Value,
-        scenario: &mut Scenario,
-        first: usize,
-        pairs: &[Pair],
-    ) -> Changeable {
-        let known = scenario.spec.changes.len();
-        let mut copies: HashMap<HopId, Vec<HopId>> = HashMap::new();
-        let hops = |flow: FlowId| {
-            let route = scenario.spec.flows[flow.index()].route.iter();
-            route.filter_map(|hop| hop.over_air())
-        };
-        for (at, pair) in pairs.iter().enumerate() {
-            let mut flows: Vec<_> = pair.flows.iter().collect();
-            flows.dedup();
-            for copy in flows.iter().flat_map(|of| (0..of.count).map(|n| FlowId(of.first.0 + n))) {
-                for (hop, of_copy) in hops(FlowId::at(first + at)).zip(hops(copy)) {
-                    copies.entry(hop).or_default().push(of_copy);
-                }
-            }
-        }
-        let changeable = Changeable { file, known, replaced: Arc::default(), copies };
-        let changes = std::mem::take(&mut scenario.spec.changes);
-        scenario.spec.changes = changeable.of_all_flows(changes).collect();
-        changeable
+    /// `known`: how many changes of the network the changes of the file are; `copies`: the hops of the other flows of each
+    /// pair, by the hop of the pair's first flow.
+    pub(super) fn new(file: Value, known: usize, copies: HashMap<HopId, Vec<HopId>>) -> Changeable {
+        Changeable { file, known, replaced: Arc::default(), copies }
     }
 
     /// Changes of the first flow of a pair, as changes of all flows of the pair.
@@ -155,8 +133,8 @@ impl LiveChanges {
     pub fn new(text: &str) -> Result<LiveChanges> {
         let mut file: Value = serde_json::from_str(text).map_err(|problem| error("", problem))?;
         current(&mut file)?;
-        let mut scenario = Scenario::new(&*read(file.clone())?)?;
-        let changeable = Changeable::new(file, &mut scenario, 0, &[]);
+        let scenario = Scenario::new(&*read(file.clone())?)?;
+        let changeable = Changeable::new(file, scenario.spec.changes.len(), HashMap::new());
         Ok(LiveChanges { scenario, changeable })
     }
 

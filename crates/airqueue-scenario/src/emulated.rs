@@ -14,8 +14,8 @@ use super::figures::{Names, category};
 use super::file::File;
 use super::{Scenario, current};
 use airqueue_core::keys::Table;
-use airqueue_network::FlowId;
 use airqueue_network::network::{FlowPart, NetworkSpec};
+use airqueue_network::{FlowId, HopId};
 use airqueue_wifi::phy::AccessCategory;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -127,13 +127,14 @@ impl Scenario {
         let names = nodes.iter().map(|node| &*node.name);
         let mut ways = Ways::new(&scenario.spec, mtus, names);
         let first = base.spec.flows.len();
+        let known = scenario.spec.changes.len();
         let pairs = ways.pairs(&mut scenario.spec, first, &pairs);
-        let routers = ways.routers;
+        let Ways { routers, copies, .. } = ways;
         for (at, node) in nodes.iter_mut().enumerate() {
             let own = pairs.iter().filter(|pair| pair.from == at).map(|pair| pair.mtu_bytes);
             node.mtu_bytes = own.min().unwrap_or(MTU_BYTES);
         }
-        let changeable = Changeable::new(value, &mut scenario, first, &pairs);
+        let changeable = Changeable::new(value, known, copies);
         let scenario = Scenario { renamed, ..scenario };
         Ok(Emulated { scenario, nodes, routers, pairs, changeable })
     }
@@ -190,8 +191,14 @@ fn of_pair(
 }
 
 /// Adds the flows of a part of a pair's route, `most` in best effort and in each other category: in each category that a
-/// station on the part has a queue for.
-fn multiply(spec: &mut NetworkSpec, like: FlowId, part: &FlowPart, most: [u32; 2]) -> [Flows; 4] {
+/// station on the part has a queue for. Their hops are noted among `copies`, by the hop of the pair's first flow.
+fn multiply(
+    spec: &mut NetworkSpec,
+    like: FlowId,
+    part: &FlowPart,
+    most: [u32; 2],
+    copies: &mut HashMap<HopId, Vec<HopId>>,
+) -> [Flows; 4] {
     let separate = spec.has_categories(like);
     let flows = AccessCategory::ALL.map(|ac| {
         let best_effort = ac == AccessCategory::BEST_EFFORT;
@@ -202,7 +209,9 @@ fn multiply(spec: &mut NetworkSpec, like: FlowId, part: &FlowPart, most: [u32; 2
         let count = most[usize::from(!best_effort)];
         for n in 1..=count {
             let name = format!("{}, {} {n}", spec.flows[like.index()].name, category(ac));
-            spec.add_part(like, part, name, Some(ac));
+            for (hop, copy) in spec.add_part(like, part, name, Some(ac)) {
+                copies.entry(hop).or_default().push(copy);
+            }
         }
         Some(Flows { first, count })
     });

@@ -9,4 +9,5 @@ mod fragments;
 mod held;
 mod hostile;
 mod offload;
+mod roaming;
 mod routers;

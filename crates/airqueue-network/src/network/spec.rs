@@ -309,14 +309,15 @@ impl NetworkSpec {
     }
 
     /// Adds a copy of a flow that TCP does not govern, under another name, and in another category at the
-    /// stations that have categories; the copy keeps to the usual route. What changes on the flow's hops changes on those of the
-    /// copy.
+    /// stations that have categories; stations that roam change the routes of both alike, other changes of route are of the
+    /// flow alone. What changes on the flow's hops changes on those of the copy.
     pub fn add_like(&mut self, flow: FlowId, name: String, category: Option<AccessCategory>) {
         let whole = FlowPart::whole(&self.flows[flow.index()]);
         self.add_part(flow, &whole, name, category);
     }
 
-    /// Adds a flow as [`Self::add_like`] does, which takes only a part of the usual route.
+    /// Adds a flow as [`Self::add_like`] does, which takes only a part of each route: of alternative routes, those that
+    /// have as many hops as the usual one. Returns the hops over the air, each with its copy.
     ///
     /// # Panics
     ///
@@ -327,26 +328,39 @@ impl NetworkSpec {
         part: &FlowPart,
         name: String,
         category: Option<AccessCategory>,
-    ) {
+    ) -> Vec<(HopId, HopId)> {
         let like = self.flows[flow.index()].clone();
-        let mut route = Vec::with_capacity(part.hops.len());
-        for &hop in &like.route[part.hops.clone()] {
-            route.push(match hop {
-                Hop::Wire(_) => hop,
-                Hop::Air(original) => {
-                    let hop = self.wlan.hops[original.index()].clone();
-                    let ac = category.filter(|_| self.is_edca(hop.from)).unwrap_or(hop.ac);
-                    self.wlan.hops.push(HopSpec { name: name.clone(), ac, ..hop });
-                    let copy = HopId::at(self.wlan.hops.len() - 1);
-                    let changes = self.changes.iter().filter_map(|of| of.at_copy(original, copy));
-                    let changes: Vec<TimedChange> = changes.collect();
-                    self.changes.extend(changes);
-                    Hop::Air(copy)
-                }
+        let mut copies = Vec::new();
+        let mut routes =
+            like.routes().filter(|route| route.len() == like.route.len()).map(|route| {
+                let hops = route[part.hops.clone()].iter();
+                hops.map(|&hop| self.copy_of(hop, &name, category, &mut copies)).collect()
             });
-        }
+        let route = routes.next().expect("a flow has a usual route");
+        let others = routes.map(|route| AlternateRoute { route, back: Vec::new() }).collect();
         let FlowPart { from, to, .. } = *part;
-        self.flows.push(FlowSpec { name, from, to, route, others: Vec::new(), ..like });
+        self.flows.push(FlowSpec { name, from, to, route, others, ..like });
+        copies
+    }
+
+    /// A hop for another flow, which is noted among `copies` if it is over the air.
+    fn copy_of(
+        &mut self,
+        hop: Hop,
+        name: &str,
+        category: Option<AccessCategory>,
+        copies: &mut Vec<(HopId, HopId)>,
+    ) -> Hop {
+        let Hop::Air(original) = hop else { return hop };
+        let hop = self.wlan.hops[original.index()].clone();
+        let ac = category.filter(|_| self.is_edca(hop.from)).unwrap_or(hop.ac);
+        self.wlan.hops.push(HopSpec { name: name.to_owned(), ac, ..hop });
+        let copy = HopId::at(self.wlan.hops.len() - 1);
+        let changes = self.changes.iter().filter_map(|of| of.at_copy(original, copy));
+        let changes: Vec<TimedChange> = changes.collect();
+        self.changes.extend(changes);
+        copies.push((original, copy));
+        Hop::Air(copy)
     }
 
     /// Whether some station on the flow's route has a queue for each access category.

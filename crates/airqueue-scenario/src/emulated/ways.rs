@@ -7,8 +7,8 @@
 
 use super::{FLOWS, MOST_FLOWS, MTU_BYTES, Pair, Passage, multiply};
 use crate::file::File;
-use airqueue_network::FlowId;
 use airqueue_network::network::{FlowPart, Hop, NetworkSpec, Node};
+use airqueue_network::{FlowId, HopId};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use serde_json::Value;
@@ -44,6 +44,8 @@ pub(super) struct Ways {
     places: HashMap<Node, usize>,
     /// Names of the routers that are not real.
     pub(super) routers: Vec<String>,
+    /// The hops of the other flows of each pair, by the hop of the pair's first flow.
+    pub(super) copies: HashMap<HopId, Vec<HopId>>,
     real: usize,
     mtus: Vec<u32>,
 }
@@ -74,7 +76,7 @@ impl Ways {
         let places: HashMap<Node, usize> =
             real.enumerate().map(|(at, name)| (nodes[name], at)).collect();
         let real = places.len();
-        Ways { names, nodes, places, routers: Vec::new(), real, mtus }
+        Ways { names, nodes, places, routers: Vec::new(), copies: HashMap::new(), real, mtus }
     }
 
     /// Adds the flows of pairs of real nodes, each beside its first flow, and the flows of routers.
@@ -134,7 +136,7 @@ impl Ways {
         Pair {
             from: self.place(part.from),
             to: self.place(part.to),
-            flows: multiply(spec, like, part, most),
+            flows: multiply(spec, like, part, most, &mut self.copies),
             mtu_bytes,
             routers,
         }
