@@ -65,6 +65,7 @@ def test_the_list_has_every_preset_with_what_it_is():
         "home-evening",
         "mesh-two-hops",
         "quiet-flat",
+        "roaming-phone",
         "scanning-laptop",
         "sleeping-phone",
         "upload-starves-call",
@@ -128,6 +129,18 @@ def test_nothing_waits_in_the_quiet_flat():
         assert flows[probe]["loss_ratio"] == 0
     # The line of 250 Mb/s is the bottleneck.
     assert simulated("quiet-flat", download=True)["flows"]["down"]["throughput_bps"] > 225e6
+
+
+def test_packets_to_the_roaming_phone_are_lost_while_it_searches():
+    description = read_file(catalogue.path("roaming-phone"))
+    description["flows"] = [{**DOWN, **PROBE, "packet_rate": "200 packets/s"}]
+    summary = Scenario(description).simulate(seed=1, replications=1).summary
+    assert summary["associations"]["phone"]["roams"]["mean"] == 5
+    down = {name: of["mean"] for name, of in summary["flows"]["down"].items()}
+    # Five times 240 ms, and at most 20 ms more for the frames, their backoffs and the packets on their way; less what the
+    # access point still repeats when the phone is back on the channel: ten times with growing windows, 23 ms in the mean.
+    assert 5 * 0.18 <= down["loss_ratio"] * 60 <= 5 * 0.26
+    assert down["delay_p95_s"] < line_s("roaming-phone") + 0.001
 
 
 @pytest.mark.parametrize(("flow", "waits"), [(DOWN, True), (UP, False)])
