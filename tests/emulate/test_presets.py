@@ -137,8 +137,9 @@ def test_packets_to_the_roaming_phone_are_lost_while_it_searches():
     summary = Scenario(description).simulate(seed=1, replications=1).summary
     assert summary["associations"]["phone"]["roams"]["mean"] == 5
     down = {name: of["mean"] for name, of in summary["flows"]["down"].items()}
-    # Five times 240 ms, and at most 20 ms more for the frames, their backoffs and the packets on their way; less what the
-    # access point still repeats when the phone is back on the channel: ten times with growing windows, 23 ms in the mean.
+    # Five times 240 ms, and at most 20 ms more for the frames, their backoffs and the packets on
+    # their way; less what the access point still repeats when the phone is back on the channel: ten
+    # times with growing windows, 23 ms in the mean.
     assert 5 * 0.18 <= down["loss_ratio"] * 60 <= 5 * 0.26
     assert down["delay_p95_s"] < line_s("roaming-phone") + 0.001
 
