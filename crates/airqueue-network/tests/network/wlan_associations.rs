@@ -270,6 +270,10 @@ fn captures_have_the_frames() {
     assert_eq!(lengths[10], LENGTHS[2] + 6);
     // To the access point, from the phone.
     assert_eq!(sent[0][4..16], [2, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1]);
+    // The BSSID is the access point's address, whoever sends.
+    for (at, frame) in sent.iter().enumerate() {
+        assert_eq!(frame[16..22], [2, 0, 0, 0, 0, if at < 8 { 0 } else { OTHER.0 as u8 }]);
+    }
     // The transaction sequence numbers of authentication, and success.
     assert_eq!(
         (&sent[0][24..30], &sent[1][24..30]),

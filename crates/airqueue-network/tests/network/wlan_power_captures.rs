@@ -62,7 +62,8 @@ fn beacons_have_their_fields_and_the_tim() {
         for (number, beacon) in beacons.iter().enumerate() {
             assert_eq!(beacon.len(), 300);
             assert_eq!((&beacon[4..10], le16(&beacon[2..])), (&BROADCAST[..], 0));
-            assert_eq!(beacon[10..16], [2, 0, 0, 0, 0, 0]);
+            // From the access point, whose address is the BSSID.
+            assert_eq!(beacon[10..22], [[2, 0, 0, 0, 0, 0]; 2].concat());
             let stamp = u64::from_le_bytes(beacon[24..32].try_into().unwrap());
             assert_eq!(stamp, 10_000 + 102_400 * number as u64);
             assert_eq!((le16(&beacon[32..]), le16(&beacon[34..])), (100, 1));
@@ -94,7 +95,7 @@ fn polls_say_who_asks_and_data_say_that_more_wait() {
     for poll in polls {
         assert_eq!((poll.len(), poll[1] & 0x10), (20, 0x10));
         assert_eq!(le16(&poll[2..]), 0xc000 | 2);
-        assert_eq!(poll[10..16], [2, 0, 0, 0, 0, 1]);
+        assert_eq!(poll[4..16], [2, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1]);
     }
     let (to_all, to_phone): (Vec<_>, Vec<_>) =
         frames(&records, 0x08).into_iter().partition(|data| data[4..10] == BROADCAST);

@@ -1,7 +1,7 @@
 //! The frames by which a station associates: management frames (IEEE 802.11-2016, 9.3.3), and the EAPOL-Key messages of
 //! WPA2 in data frames (12.7.2). Keys, nonces and check values are zero.
 
-use super::bytes::{BSSID, DATA, QOS_DATA, address, association_field, begin, power_flags};
+use super::bytes::{DATA, QOS_DATA, address, association_field, begin, power_flags};
 use super::management::{ESS, NAME, SSID, VENDOR_SPECIFIC};
 use airqueue_wifi::mac::{Frame, Handshake};
 use airqueue_wifi::medium::StationId;
@@ -55,7 +55,7 @@ pub(super) fn is_answer(frame: Option<Handshake>) -> bool {
 pub(super) fn handshake(
     frame: &Frame,
     step: Handshake,
-    (sequence, qos): (u16, bool),
+    (sequence, bssid, qos): (u16, [u8; 6], bool),
     before: Option<StationId>,
     out: &mut Vec<u8>,
 ) {
@@ -72,7 +72,7 @@ pub(super) fn handshake(
     begin(kind, power_flags(frame), frame, out);
     out.extend(address(frame.to));
     out.extend(address(frame.from));
-    out.extend(BSSID);
+    out.extend(bssid);
     out.extend((sequence << 4).to_le_bytes());
     match (step, key) {
         (_, Some(key)) => {

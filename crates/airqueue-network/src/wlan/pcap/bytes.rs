@@ -1,11 +1,13 @@
 //! The bytes of frames (IEEE 802.11-2016, 9.2 and 9.3).
 
+use crate::wlan::spec::WlanSpec;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::frames::{
     BLOCK_ACK_256_BYTES, FCS_BYTES, FOUR_ADDRESS_HEADER_BYTES, FOUR_ADDRESS_QOS_HEADER_BYTES,
     HEADER_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES,
 };
+use std::collections::HashSet;
 
 /// Length of the FCS, as an index.
 pub(super) const FCS: usize = FCS_BYTES as usize;
@@ -41,10 +43,26 @@ const RETRY: u8 = 0x08;
 const POWER_MANAGEMENT: u8 = 0x10;
 const MORE_DATA: u8 = 0x20;
 
-/// The network's own address: locally administered, and not a station's.
-pub(super) const BSSID: [u8; 6] = [0x02, 0xff, 0xff, 0xff, 0xff, 0xff];
+/// The address of the network of stations without access points: locally administered, and not a station's.
+const INDEPENDENT: [u8; 6] = [0x02, 0xff, 0xff, 0xff, 0xff, 0xff];
 /// The LLC/SNAP header of RFC 1042, with the type of IPv4.
 const LLC_SNAP: [u8; LLC_SNAP_BYTES as usize] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+
+/// The stations that send beacons, whose addresses are those of their networks.
+#[derive(Clone, Debug)]
+pub(super) struct AccessPoints(HashSet<StationId>);
+
+impl AccessPoints {
+    pub(super) fn new(spec: &WlanSpec) -> AccessPoints {
+        AccessPoints(spec.beacons.iter().map(|of| of.station).collect())
+    }
+
+    /// The BSSID of a frame's network (4.3.2 and 9.2.4.3.4): of two access points, the sender's.
+    pub(super) fn bssid(&self, frame: &Frame) -> [u8; 6] {
+        let mut ends = [frame.from, frame.to].into_iter();
+        ends.find(|end| self.0.contains(end)).map_or(INDEPENDENT, address)
+    }
+}
 
 /// The headers of a data frame in front of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +105,7 @@ pub(super) struct Data {
     pub(super) sequence: u16,
     /// Whether a frame with this sequence number was on the air before.
     pub(super) retry: bool,
+    pub(super) bssid: [u8; 6],
 }
 
 impl Data {
@@ -99,7 +118,7 @@ impl Data {
         begin(if qos { QOS_DATA } else { DATA }, flags, frame, out);
         out.extend(to);
         out.extend(from);
-        out.extend(if four { to } else { BSSID });
+        out.extend(if four { to } else { self.bssid });
         out.extend((self.sequence << 4).to_le_bytes());
         if four {
             out.extend(from);
@@ -114,7 +133,7 @@ impl Data {
 }
 
 /// Appends a frame that carries no packet, without its FCS.
-pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
+pub(super) fn control(frame: &Frame, bssid: [u8; 6], out: &mut Vec<u8>) {
     let kind = match frame.kind {
         FrameKind::Rts => RTS,
         FrameKind::Cts => CTS,
@@ -131,7 +150,7 @@ pub(super) fn control(frame: &Frame, out: &mut Vec<u8>) {
     if frame.kind == FrameKind::CfEnd {
         out.extend(BROADCAST);
     } else {
-        out.extend(if frame.kind == FrameKind::PsPoll { BSSID } else { address(frame.to) });
+        out.extend(if frame.kind == FrameKind::PsPoll { bssid } else { address(frame.to) });
     }
     if !matches!(frame.kind, FrameKind::Cts | FrameKind::Ack) {
         out.extend(address(frame.from));

@@ -1,6 +1,6 @@
 //! Beacons (IEEE 802.11-2016, 9.3.3.3) and null frames, without and with QoS (9.3.2.1).
 
-use super::bytes::{BROADCAST, BSSID, FCS, address, association, begin, power_flags, qos_control};
+use super::bytes::{BROADCAST, FCS, address, association, begin, power_flags, qos_control};
 use crate::wlan::tap::{TracedBeacon, TracedFrame};
 use airqueue_wifi::mac::{Frame, FrameKind};
 
@@ -23,7 +23,12 @@ pub(super) const ESS: u16 = 1;
 const LONGEST_BITMAP: usize = 251;
 
 /// Appends a beacon or a null frame, without its FCS. `priority`: that of a QoS null frame.
-pub(super) fn management(traced: &TracedFrame, sequence: u16, priority: u8, out: &mut Vec<u8>) {
+pub(super) fn management(
+    traced: &TracedFrame,
+    (sequence, bssid): (u16, [u8; 6]),
+    priority: u8,
+    out: &mut Vec<u8>,
+) {
     let frame = &traced.frame;
     let begins = out.len();
     let (kind, to) = match frame.kind {
@@ -34,7 +39,7 @@ pub(super) fn management(traced: &TracedFrame, sequence: u16, priority: u8, out:
     begin(kind, power_flags(frame), frame, out);
     out.extend(to);
     out.extend(address(frame.from));
-    out.extend(BSSID);
+    out.extend(bssid);
     out.extend((sequence << 4).to_le_bytes());
     if frame.kind == FrameKind::QosNull {
         out.extend(qos_control(priority, frame));

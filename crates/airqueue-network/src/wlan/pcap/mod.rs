@@ -25,7 +25,7 @@ use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::frames::{self, BLOCK_ACK_256_BYTES};
 use airqueue_wifi::phy::{AccessCategory, Phy};
-use bytes::{Data, Layout, Score};
+use bytes::{AccessPoints, Data, Layout, Score};
 use radiotap::{InAmpdu, RateFields, rate_fields};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -109,6 +109,7 @@ pub struct Pcap<W> {
     snap_bytes: u32,
     phy: Phy,
     rates: Vec<RateFields>,
+    access_points: AccessPoints,
     /// The header layout of the data frames of each hop.
     layouts: Vec<Layout>,
     /// The flow whose packets each hop carries.
@@ -170,6 +171,7 @@ impl<W: Write> Pcap<W> {
             snap_bytes,
             rates,
             phy: spec.radio.phy.clone(),
+            access_points: AccessPoints::new(spec),
             layouts,
             origins: (0..)
                 .zip(&spec.hops)
@@ -225,11 +227,12 @@ impl<W: Write> Pcap<W> {
     fn data(&mut self, frame: &Frame, carried: &TracedMpdu) -> (Data, Option<tcp::Header>) {
         let layout = self.layouts[HopId::of(&carried.packet).index()];
         let priority = self.priority(frame.from, frame.ac);
+        let bssid = self.access_points.bssid(frame);
         let stream = self.streams.entry((frame.from, frame.ac, frame.to)).or_default();
         let id = carried.packet.id;
         if let Some(known) = stream.last.iter_mut().rev().find(|known| known.id == id) {
             known.received |= carried.decoded;
-            let data = Data { layout, priority, sequence: known.sequence, retry: true };
+            let data = Data { layout, priority, sequence: known.sequence, retry: true, bssid };
             return (data, known.tcp.as_deref().copied());
         }
         let tcp = tcp_header(&self.origins, &self.segments, &carried.packet);
@@ -241,7 +244,7 @@ impl<W: Write> Pcap<W> {
         }
         let received = carried.decoded;
         stream.last.push_back(Known { id, sequence, received, tcp: tcp.map(Box::new) });
-        (Data { layout, priority, sequence, retry: false }, tcp)
+        (Data { layout, priority, sequence, retry: false, bssid }, tcp)
     }
 
     /// The priority of the data of a station's access category; of the category of management frames best effort's, since
@@ -270,9 +273,12 @@ impl<W: Write> Pcap<W> {
         let Some(good) = self.sees(traced, None) else { return Ok(()) };
         let priority = self.priority(from, traced.frame.ac);
         let qos = self.priorities[from.index()].len() > 1;
+        let bssid = self.access_points.bssid(frame);
         let body = |record: &mut Vec<u8>| match handshake {
-            Some(step) => association::handshake(frame, step, (sequence, qos), before, record),
-            None => management::management(traced, sequence, priority, record),
+            Some(step) => {
+                association::handshake(frame, step, (sequence, bssid, qos), before, record);
+            }
+            None => management::management(traced, (sequence, bssid), priority, record),
         };
         self.write(traced, traced.frame.bytes, None, good, body)
     }
@@ -329,8 +335,9 @@ impl<W: Write> Pcap<W> {
             FrameKind::BlockAckRequest => Some(self.score(frame.from, frame.ac, frame.to)),
             _ => None,
         };
+        let bssid = self.access_points.bssid(frame);
         let body = |record: &mut Vec<u8>| {
-            bytes::control(frame, record);
+            bytes::control(frame, bssid, record);
             score.inspect(|score| score.write(frame, record));
         };
         self.write(traced, frame.bytes, None, good, body)
