@@ -351,19 +351,27 @@ def test_red_needs_its_average():
     assert not (found.follows and found.log_likelihood > rival + management.BETTER)
 
 
-def through_frames(refuses, overload=1.2, packets=11, repeated=0.05, seconds=5.0):
+def through_frames(
+    refuses, overload=1.2, packets=11, *, repeated=0.05, seconds=5.0, others=0.0, seed=5
+):
     """A queue in front of a radio that sends ``packets`` in a frame; some frames are sent twice.
 
-    ``refuses``: whether an arrival that finds so many packets is dropped.
+    ``refuses``: whether an arrival that finds so many packets is dropped. ``others``: probability
+    that others send before each of the frames, once and again; every other frame is composed before
+    they do.
     """
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seed)
+    behind, before = 0, 0
     came = np.arange(0, seconds, 1 / (overload * RATE_PPS))
     lost, arrived, waiting, ends = np.zeros(len(came), dtype=bool), [], 0, 0.0
     for k, at in enumerate(came):
-        while waiting and ends <= at:
+        while waiting and ends + before * packets / RATE_PPS <= at:
             taken = min(packets, waiting)
             waiting -= taken
-            ends += packets / RATE_PPS * (1 + (rng.random() < repeated))
+            ends += packets / RATE_PPS * (before + 1 + behind + (rng.random() < repeated))
+            if others:
+                turns = int(rng.geometric(1 - others)) - 1
+                before, behind = (turns, 0) if rng.random() < 0.5 else (0, turns)
             arrived += [ends] * taken
         ends = ends if waiting or ends > at else at
         lost[k] = refuses(waiting, rng)
@@ -394,6 +402,37 @@ def test_what_drops_at_random_behind_frames_is_not_full():
     step = through_frames(lambda n, rng: rng.random() < (n - 40) / 50)
     assert frames.full([step]) is None
     assert management.judge([step], NOTHING_LOST).kind != "tail_drop"
+
+
+@pytest.mark.parametrize(("limit", "packets"), [(60, 11), (90, 11), (116, 28)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_full_queue_is_seen_where_others_use_the_air(limit, packets, seed):
+    """Times from composing to arriving differ; counts of packets taken in do not."""
+    step = through_frames(lambda n, _: n >= limit, 0.8, packets, seconds=8, others=0.5, seed=seed)
+    assert frames.full([step]) is None
+    assert frames.refilled([step]).alike > 0.99
+    found = management.judge([step], NOTHING_LOST)
+    assert found.kind == "tail_drop"
+    assert [evidence.name for evidence in found.evidence] == ["refilled"]
+
+
+@pytest.mark.parametrize("packets", [9, 11, 28])
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_of_drops_at_random_are_not_those_of_frames(packets, seed):
+    """A queue that drops evenly, or at random, takes in what frames carry by chance alone."""
+    for refuses in (lambda n, rng: rng.random() < (n - 40) / 50, lambda n, rng: rng.random() < 0.5):
+        step = through_frames(refuses, 0.8, packets, seconds=8, others=0.5, seed=seed)
+        assert frames.refilled([step]) is None
+        assert management.judge([step], NOTHING_LOST).kind != "tail_drop"
+
+
+def test_few_counts_and_short_frames_tell_nothing():
+    def full(packets, seconds):
+        return through_frames(lambda n, _: n >= 60, 0.8, packets, seconds=seconds, others=0.5)
+
+    assert frames.refilled([full(11, 5)]) is not None
+    assert frames.refilled([full(6, 5)]) is None
+    assert frames.refilled([full(11, 0.4)]) is None
 
 
 def before_a_ring(held, frame=10, packets=2000):

@@ -133,7 +133,17 @@ def _tail_drop(steps: Sequence[Step], full: float | None, idle: tuple[int, int])
 def _tail_drop_of_frames(steps: Sequence[Step], idle: tuple[int, int]) -> Managed | None:
     """A full queue whose length is hidden by frames that carry many packets."""
     found = frames.full(steps)
-    return None if found is None else _tail_drop(found.steps, found.length, idle)
+    if found is not None and (full := _tail_drop(found.steps, found.length, idle)) is not None:
+        return full
+    by_counts = frames.refilled(steps)
+    if by_counts is None or not tail_drop.fits(by_counts.steps, by_counts.length, idle):
+        return None
+    says = (
+        f"At {by_counts.alike:.0%} of {by_counts.counts} losses the queue had taken in just what "
+        "whole frames had carried away: it was full."
+    )
+    # How many of these packets were on their way in frames is not known.
+    return Managed("tail_drop", (Evidence("refilled", says, by_counts.alike),), {}, None)
 
 
 def _at_random(
