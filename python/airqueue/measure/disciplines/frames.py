@@ -9,10 +9,11 @@ one length, and nearly all packets are lost that find this length. A queue that 
 has drops at many lengths, whatever this time is.
 
 Where others use the air too, this time varies from frame to frame, and only counts tell. A full
-queue takes in as many packets as the next frame carries away, and then is full again: whenever frames
-leave, the packets taken in before a drop are those of whole frames and those of a full queue. Test: one
-number of packets that a full queue holds is searched, with which nearly all drops come at such counts.
-Where drops have nothing to do with frames, a few counts of those of a frame do so by chance.
+queue takes in as many packets as the next frame carries away, and then is full again: whenever
+frames leave, the packets taken in before a drop are those of whole frames and those of a full queue.
+Test: one number of packets that a full queue holds is searched, with which nearly all drops come at
+such counts. Where drops have nothing to do with frames, a few counts of those of a frame do so by
+chance.
 """
 
 from __future__ import annotations
@@ -153,8 +154,10 @@ def refilled(steps: Sequence[Step]) -> Refilled | None:
     length = len(alike) - 1 - int(np.argmax(alike[::-1]))
     if length < 1 or alike[length] < FULL_SHARE:
         return None
-    as_counted = tuple(_as_counted(*each, length) for each in of_frames)
-    return Refilled(length, float(alike[length]), counts, as_counted)
+    # The largest of the counts taken for one: no frame is taken to have left for a miscount.
+    most = length + MISCOUNTED
+    as_counted = tuple(_as_counted(*each, most) for each in of_frames)
+    return Refilled(most, float(alike[length]), counts, as_counted)
 
 
 def _agreeing(full_with: Ints) -> Ints:
@@ -170,10 +173,12 @@ def _agreeing(full_with: Ints) -> Ints:
 def _full_with(step: Step, frames: _Frames) -> Ints:
     """Return what a full queue holds if it was full at the drops: an array of shape (F, D).
 
-    F: numbers of frames on their way. D: drops; those between which the queue took nothing in are one.
+    F: numbers of frames on their way. D: drops, once where the queue took nothing in between them.
     """
-    taken_in, first = np.unique(np.cumsum(~step.lost)[step.drops], return_index=True)
-    arrived = np.searchsorted(frames.arrived_s, step.came_s[step.drops[first]], side="right")
+    taken_in, drops = np.unique(np.cumsum(~step.lost)[step.drops], return_counts=True)
+    # The last of them: until then no frame made room.
+    last_s = step.came_s[step.drops[np.cumsum(drops) - 1]]
+    arrived = np.searchsorted(frames.arrived_s, last_s, side="right")
     carried = np.concatenate(([0], np.cumsum(frames.packets)))
     on_way = np.arange(IN_FLIGHT + 1)[:, np.newaxis]
     return np.asarray(taken_in - carried[np.minimum(arrived + on_way, len(frames.packets))])
