@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -33,8 +33,8 @@ from airqueue.linux.netns import Namespace
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from peers.emulators import build_mahimahi, find_mahimahi, install_ns3_tap  # noqa: E402
-from peers.install import BUILD, UnavailableError  # noqa: E402
+from peers.emulators import build_mahimahi, find_mahimahi, install_ns3_tap
+from peers.install import BUILD, UnavailableError
 
 DELAY_S: Final = 0.005
 """Each way."""
@@ -230,7 +230,7 @@ def _said(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None and process.stderr is not None
     if line := process.stdout.readline().strip():
         return line
-    raise UnavailableError(f"{process.args[0]} failed: {process.stderr.read().strip()[-400:]}")
+    raise UnavailableError(f"the emulator failed: {process.stderr.read().strip()[-400:]}")
 
 
 def _ns3(seconds: float, *options: str) -> Mapping[str, float]:
@@ -240,8 +240,12 @@ def _ns3(seconds: float, *options: str) -> Mapping[str, float]:
         Namespace("left") as left,
         Namespace("right") as right,
         Namespace("middle") as middle,
-        _started(middle, argv) as process,
+        ExitStack() as running,
     ):
+        for namespace in (left, right, middle):
+            # ns-3 aborts when a packet comes for a device that is down, as one that moves is.
+            namespace.set_sysctl("net.ipv6.conf.default.disable_ipv6", "1")
+        process = running.enter_context(_started(middle, argv))
         _said(process)
         for device, end in (("server", left), ("sta", right)):
             move = ("ip", "link", "set", "dev", device, "netns", end.path)

@@ -1,4 +1,4 @@
-"""Gets the emulators that `benches/emulate_peers.py` measures beside ours, where a build is needed."""
+"""Gets and builds emulators that `benches/emulate_peers.py` measures beside ours."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@
 #include "ns3/tap-bridge-module.h"
 #include "ns3/wifi-module.h"
 
+#include <net/if.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,20 +96,29 @@ InstallTap(Ptr<Node> node, Ptr<NetDevice> device, const std::string& name, const
 }
 
 void
-Ready()
+Associated(bool* associated, Mac48Address)
 {
-    std::cout << "ready" << std::endl;
+    *associated = true;
 }
 
+// TapBridge waits for its program in an event, so a device that exists is whole.
 void
-Associated(Mac48Address)
+SayReady(const bool* associated)
 {
-    Ready();
+    if (*associated && if_nametoindex("server") && if_nametoindex("sta"))
+    {
+        std::cout << "ready" << std::endl;
+        return;
+    }
+    Simulator::Schedule(MicroSeconds(LOOK_US), &SayReady, associated);
 }
 
 // The device of the station, 1 m from the access point. ns-3's own queue of 500 packets is before both.
 Ptr<NetDevice>
-InstallCell(const NodeContainer& nodes, const Options& options, Ptr<NetDevice>& accessPoint)
+InstallCell(const NodeContainer& nodes,
+            const Options& options,
+            Ptr<NetDevice>& accessPoint,
+            bool* associated)
 {
     YansWifiPhyHelper phy;
     phy.SetChannel(YansWifiChannelHelper::Default().Create());
@@ -129,7 +139,7 @@ InstallCell(const NodeContainer& nodes, const Options& options, Ptr<NetDevice>& 
     auto station = wifi.Install(phy, mac, nodes.Get(1)).Get(0);
     DynamicCast<WifiNetDevice>(station)->GetMac()->TraceConnectWithoutContext(
         "Assoc",
-        MakeCallback(&Associated));
+        MakeBoundCallback(&Associated, associated));
     auto positions = CreateObject<ListPositionAllocator>();
     positions->Add(Vector(0, 0, 0));
     positions->Add(Vector(1, 0, 0));
@@ -141,7 +151,7 @@ InstallCell(const NodeContainer& nodes, const Options& options, Ptr<NetDevice>& 
 }
 
 void
-Build(const Options& options)
+Build(const Options& options, bool* associated)
 {
     NodeContainer nodes;
     nodes.Create(options.wifi ? 3 : 2);
@@ -150,12 +160,12 @@ Build(const Options& options)
     if (!options.wifi)
     {
         InstallTap(nodes.Get(1), wire.Get(1), "sta", "10.9.0.2");
-        // After the events of time 0 that make the devices.
-        Simulator::Schedule(MicroSeconds(1), &Ready);
+        *associated = true;
         return;
     }
     Ptr<NetDevice> accessPoint;
-    auto station = InstallCell(NodeContainer(nodes.Get(1), nodes.Get(2)), options, accessPoint);
+    NodeContainer cell(nodes.Get(1), nodes.Get(2));
+    auto station = InstallCell(cell, options, accessPoint, associated);
     BridgeHelper().Install(nodes.Get(1), NetDeviceContainer(wire.Get(1), accessPoint));
     InstallTap(nodes.Get(2), station, "sta", "10.9.0.2");
 }
@@ -203,7 +213,9 @@ main(int argc, char* argv[])
     const Options options = ParseOptions(argc, argv);
     std::signal(SIGTERM, [](int) { g_ended = 1; });
     SetDefaults();
-    Build(options);
+    bool associated = false;
+    Build(options, &associated);
+    Simulator::Schedule(MicroSeconds(LOOK_US), &SayReady, &associated);
     std::vector<int64_t> lateNs;
     Simulator::Schedule(MicroSeconds(LOOK_US), &Look, &lateNs);
     Simulator::Run();
