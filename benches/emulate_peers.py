@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -228,7 +229,11 @@ def _started(namespace: Namespace, argv: list[str]) -> Iterator[subprocess.Popen
 def _said(process: subprocess.Popen[str]) -> str:
     """The next line of a program; if there is none, what the program complains of."""
     assert process.stdout is not None and process.stderr is not None
-    if line := process.stdout.readline().strip():
+    patience = threading.Timer(_PATIENCE_S, process.kill)
+    patience.start()
+    line = process.stdout.readline().strip()
+    patience.cancel()
+    if line:
         return line
     raise UnavailableError(f"the emulator failed: {process.stderr.read().strip()[-400:]}")
 
