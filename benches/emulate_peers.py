@@ -42,7 +42,7 @@ DELAY_S: Final = 0.005
 UDP_BPS: Final = 200e6
 RATTAN: Final = "cargo install rattan --version 0.1.1 --locked"
 _PATIENCE_S: Final = 60.0
-# Made by the user nobody in all but the effective ids, as a program with the bit setuid would be.
+# Starts a program with the ids of nobody and the effective ids of root, as the bit setuid would.
 _AS_NOBODY: Final = """
 import os, sys
 os.setregid(65534, -1)
@@ -214,7 +214,7 @@ def _rattan(seconds: float) -> Mapping[str, float]:
 
 @contextmanager
 def _started(namespace: Namespace, argv: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """A program in a namespace that has said a line and goes on until the end of the block."""
+    """A program that runs in a namespace until the end of the block."""
     pipe = subprocess.PIPE
     process = namespace.call(
         lambda: subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
@@ -350,7 +350,10 @@ def main() -> int:
     parser.add_argument("peers", nargs="*", metavar="PEER", help="peers whose names have this word")
     options = parser.parse_args()
     if options.mahimahi:
-        build_mahimahi(options.mahimahi)
+        try:
+            build_mahimahi(options.mahimahi)
+        except UnavailableError as error:
+            parser.error(str(error))
     table = Table(title=f"load beforehand {os.getloadavg()[0]:.2f}, {os.cpu_count()} processors")
     heads = ("TCP Mb/s", "UDP Mb/s", "added ms", "at most", "late p99 ms", "of Wi-Fi it has")
     for head in ("peer", *heads):
