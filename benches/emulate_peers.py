@@ -4,8 +4,9 @@
 
 Each peer joins two namespaces. The same two programs are there: one pings the other on an idle
 path, 20 times a second, sends TCP as fast as it can, and then UDP at a rate. Figures are medians
-over the runs. Peers that are not installed have a row that says what they have, and how to get them.
-Needs root.
+over the runs. Peers that are not installed have a row that says what they have, and how to get them;
+ns-3's tap bridge is installed from Debian's packages and built, and `--mahimahi SOURCES` builds
+mahimahi's mm-delay from its sources once. Needs root.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,13 +32,23 @@ from airqueue.cli.table import Table
 from airqueue.emulate import emulate
 from airqueue.linux.netns import Namespace
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from peers.emulators import build_mahimahi, find_mahimahi, install_ns3_tap
+from peers.install import BUILD, UnavailableError
+
 DELAY_S: Final = 0.005
 """Each way."""
 UDP_BPS: Final = 200e6
 RATTAN: Final = "cargo install rattan --version 0.1.1 --locked"
 _PATIENCE_S: Final = 60.0
-ROOT: Final = Path(__file__).parent.parent
-_INSTALLED: Final = ROOT / "target" / "peers"
+# Starts a program with the ids of nobody and the effective ids of root, as the bit setuid would.
+_AS_NOBODY: Final = """
+import os, sys
+os.setregid(65534, -1)
+os.setreuid(65534, -1)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 # Counts datagrams and a connection, says how much came, and ends.
 SERVE: Final = """
@@ -114,10 +127,6 @@ CELL: Final[dict[str, Any]] = {
 }
 
 
-class AbsentError(Exception):
-    """A peer that is not here, and how to get it."""
-
-
 @dataclass(frozen=True)
 class Peer:
     """An emulator, and what it has of what a Wi-Fi network does."""
@@ -153,63 +162,125 @@ def _airqueue(scenario: dict[str, Any], seconds: float) -> Mapping[str, float]:
         return {**_read(file), "late_p99_s": late_s or 0.0}
 
 
-def _veth(seconds: float) -> Mapping[str, float]:
-    with (
-        Namespace("left") as left,
-        Namespace("right") as right,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        file = Path(folder, "figures")
-        pair = ("ip", "link", "add", "name", "a", "type", "veth", "peer", "name", "b")
-        _checked(left, (*pair, "netns", right.path), pass_fds=(right.fd,))
-        for end, device, address in ((left, "a", "10.9.0.1/24"), (right, "b", "10.9.0.2/24")):
-            _checked(end, ("ip", "address", "add", address, "dev", device))
-            _checked(end, ("ip", "link", "set", "dev", device, "up"))
-        server = right.call(lambda: subprocess.Popen(_python(SERVE)))
+@contextmanager
+def _serving(namespace: Namespace) -> Iterator[Path]:
+    """Has the program that counts in a namespace; yields the file for the figures of the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = namespace.call(lambda: subprocess.Popen(_python(SERVE)))
         try:
-            _checked(left, _python(ASK, "10.9.0.2", seconds, UDP_BPS, file))
+            yield Path(folder, "figures")
             server.wait(_PATIENCE_S)
         finally:
             server.kill()
             server.wait()
+
+
+def _between(left: Namespace, right: Namespace, devices: tuple[str, str], seconds: float) -> Any:
+    """Figures of two namespaces whose devices are joined already."""
+    for end, device, address in zip(
+        (left, right), devices, ("10.9.0.1/24", "10.9.0.2/24"), strict=True
+    ):
+        _checked(end, ("ip", "address", "add", address, "dev", device))
+        _checked(end, ("ip", "link", "set", "dev", device, "up"))
+    with _serving(right) as file:
+        _checked(left, _python(ASK, "10.9.0.2", seconds, UDP_BPS, file))
         return _read(file)
+
+
+def _veth(seconds: float) -> Mapping[str, float]:
+    with Namespace("left") as left, Namespace("right") as right:
+        pair = ("ip", "link", "add", "name", "a", "type", "veth", "peer", "name", "b")
+        _checked(left, (*pair, "netns", right.path), pass_fds=(right.fd,))
+        return dict(_between(left, right, ("a", "b"), seconds))
 
 
 def _rattan(seconds: float) -> Mapping[str, float]:
-    program = shutil.which("rattan") or str(_INSTALLED / "bin" / "rattan")
+    program = shutil.which("rattan") or str(BUILD / "bin" / "rattan")
     if not os.access(program, os.X_OK):
-        raise AbsentError(f"{RATTAN} --root {_INSTALLED.relative_to(ROOT)}")
+        raise UnavailableError(f"{RATTAN} --root {BUILD}")
     delay = f"{1e3 * DELAY_S:g}ms"
-    with Namespace("right") as right, tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "figures")
+    with Namespace("right") as right:
         _checked(right, ("ip", "link", "set", "dev", "lo", "up"))
-        server = right.call(lambda: subprocess.Popen(_python(SERVE)))
-        # The command runs behind the emulator, whose other end is the namespace that started it.
-        ask = shlex.join(_python(ASK, "PEER", seconds, UDP_BPS, file)).replace(
-            "PEER", '"$RATTAN_BASE"'
-        )
-        delays = ("--uplink-delay", delay, "--downlink-delay", delay)
-        link = (program, "link", *delays, "--shell", "sh")
-        try:
+        with _serving(right) as file:
+            # The command runs behind the emulator, whose other end is the namespace that started it.
+            ask = shlex.join(_python(ASK, "PEER", seconds, UDP_BPS, file)).replace(
+                "PEER", '"$RATTAN_BASE"'
+            )
+            delays = ("--uplink-delay", delay, "--downlink-delay", delay)
+            link = (program, "link", *delays, "--shell", "sh")
             _checked(right, (*link, "--", "sh", "-c", ask))
-            server.wait(_PATIENCE_S)
-        finally:
-            server.kill()
-            server.wait()
-        return _read(file)
+            return _read(file)
+
+
+@contextmanager
+def _started(namespace: Namespace, argv: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A program that runs in a namespace until the end of the block."""
+    pipe = subprocess.PIPE
+    process = namespace.call(
+        lambda: subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _said(process: subprocess.Popen[str]) -> str:
+    """The next line of a program; if there is none, what the program complains of."""
+    assert process.stdout is not None and process.stderr is not None
+    patience = threading.Timer(_PATIENCE_S, process.kill)
+    patience.start()
+    line = process.stdout.readline().strip()
+    patience.cancel()
+    if line:
+        return line
+    raise UnavailableError(f"the emulator failed: {process.stderr.read().strip()[-400:]}")
+
+
+def _ns3(seconds: float, *options: str) -> Mapping[str, float]:
+    """ns-3 makes both devices where it runs, and each goes to a namespace of its own from there."""
+    argv = [*install_ns3_tap(), f"--delayMs={1e3 * DELAY_S:g}", *options]
+    with (
+        Namespace("left") as left,
+        Namespace("right") as right,
+        Namespace("middle") as middle,
+        ExitStack() as running,
+    ):
+        for namespace in (left, right, middle):
+            # ns-3 aborts when a packet comes for a device that is down, as one that moves is.
+            namespace.set_sysctl("net.ipv6.conf.default.disable_ipv6", "1")
+        process = running.enter_context(_started(middle, argv))
+        _said(process)
+        for device, end in (("server", left), ("sta", right)):
+            move = ("ip", "link", "set", "dev", device, "netns", end.path)
+            _checked(middle, move, pass_fds=(end.fd,))
+        figures = dict(_between(left, right, ("server", "sta"), seconds))
+        process.terminate()
+        return {**figures, **json.loads(_said(process))}
+
+
+def _mahimahi(seconds: float) -> Mapping[str, float]:
+    """Its programs run in a namespace of their own making, as the user nobody; ours enters there."""
+    inside = ("sh", "-c", 'echo "$$ $MAHIMAHI_BASE"; exec cat')
+    program = (str(find_mahimahi()), f"{1e3 * DELAY_S:g}", *inside)
+    with Namespace("right") as right:
+        _checked(right, ("ip", "link", "set", "dev", "lo", "up"))
+        right.set_sysctl("net.ipv4.ip_forward", "1")
+        with _started(right, _python(_AS_NOBODY, *program)) as process, _serving(right) as file:
+            inner, base = _said(process).split()
+            enter = ("nsenter", f"--net=/proc/{inner}/ns/net")
+            _checked(right, (*enter, *_python(ASK, base, seconds, UDP_BPS, file)))
+            # The command inside ends with its input, and mahimahi with the command.
+            with suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=_PATIENCE_S)
+            return _read(file)
 
 
 def _checked(namespace: Namespace, argv: Any, pass_fds: tuple[int, ...] = ()) -> None:
     done = namespace.run(argv, pass_fds=pass_fds)
     if done.returncode != 0:
-        raise AbsentError(f"{argv[0]} failed: {done.stderr.strip()}")
-
-
-def _absent(how: str) -> Callable[[float], Mapping[str, float]]:
-    def run(_: float) -> Mapping[str, float]:
-        raise AbsentError(how)
-
-    return run
+        raise UnavailableError(f"{argv[0]} failed: {done.stderr.strip()}")
 
 
 PEERS: Final = (
@@ -228,16 +299,22 @@ PEERS: Final = (
         "none: a queue, a rate, delay and loss each way",
     ),
     Peer(
-        "ns-3 tap bridge",
-        _absent("build ns-3 with tap-bridge, whose helper must be installed with root's rights"),
+        "mahimahi",
+        _mahimahi,
         DELAY_S,
-        "contention, aggregation, stations' queues; a real-time scheduler",
+        "none: a queue, a trace of the rate, delay and loss each way, in whole milliseconds",
     ),
     Peer(
-        "mahimahi",
-        _absent("not in Debian 12; build it from its sources"),
+        "ns-3 tap bridge, wire",
+        _ns3,
         DELAY_S,
-        "none: a queue, a trace of the rate, delay and loss each way",
+        "none; events that are late are not reported, but can be asked about",
+    ),
+    Peer(
+        "ns-3 tap bridge, 802.11ax",
+        lambda s: _ns3(s, "--wifi=1"),
+        DELAY_S,
+        "contention, aggregation, stations' queues; lateness as of the wire",
     ),
 )
 
@@ -246,7 +323,7 @@ def row(peer: Peer, runs: int, seconds: float) -> list[str]:
     """The medians of a peer's runs, or how to get the peer."""
     try:
         done = [peer.run(seconds) for _ in range(runs)]
-    except AbsentError as absent:
+    except UnavailableError as absent:
         return [peer.name, "", "", "", "", "", f"{peer.has}. Not measured: {absent}"]
 
     def median(key: str) -> float:
@@ -269,8 +346,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--mahimahi", type=Path, metavar="SOURCES", help="build its mm-delay first")
     parser.add_argument("peers", nargs="*", metavar="PEER", help="peers whose names have this word")
     options = parser.parse_args()
+    if options.mahimahi:
+        try:
+            build_mahimahi(options.mahimahi)
+        except UnavailableError as error:
+            parser.error(str(error))
     table = Table(title=f"load beforehand {os.getloadavg()[0]:.2f}, {os.cpu_count()} processors")
     heads = ("TCP Mb/s", "UDP Mb/s", "added ms", "at most", "late p99 ms", "of Wi-Fi it has")
     for head in ("peer", *heads):

@@ -51,6 +51,7 @@ def install_ns3_wheel() -> Path:
     libraries = package / "lib64"
     version = next(libraries.glob("libns3.*-core.so")).name.split("ns")[1].split("-")[0]
     return compile_ns3(
+        NS3_SOURCE,
         BUILD / "ns3-wheel-cell",
         version,
         [f"-I{package / 'include'}", f"-L{libraries}", f"-Wl,-rpath,{libraries}"],
@@ -58,19 +59,21 @@ def install_ns3_wheel() -> Path:
     )
 
 
-def install_ns3_debian() -> Path:
+def install_ns3_debian(source: Path = NS3_SOURCE, modules: tuple[str, ...] = NS3_MODULES) -> Path:
+    """A program of ``peers/ns3``, by its source, against the libraries that Debian has."""
     header = Path("/usr/include/ns3/core-module.h")
     if not header.exists():
         apt_install("libns3-dev")
     version = checked(["pkg-config", "--modversion", "ns3-core"], "the version of libns3-dev")
-    return compile_ns3(
-        BUILD / "ns3-debian-cell", version.strip(), [], [f"-lns3-{m}" for m in NS3_MODULES]
-    )
+    program = BUILD / f"ns3-debian-{source.stem}"
+    return compile_ns3(source, program, version.strip(), [], [f"-lns3-{m}" for m in modules])
 
 
-def compile_ns3(program: Path, version: str, paths: list[str], libraries: list[str]) -> Path:
+def compile_ns3(
+    source: Path, program: Path, version: str, paths: list[str], libraries: list[str]
+) -> Path:
     """In the language that the release was written in: headers of 3.37 are no C++20."""
-    if program.exists() and program.stat().st_mtime > NS3_SOURCE.stat().st_mtime:
+    if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
         return program
     define = f'-DNS3_VERSION="{version}"'
     language = "c++17" if version < "3.42" else "c++20"
@@ -80,11 +83,11 @@ def compile_ns3(program: Path, version: str, paths: list[str], libraries: list[s
         "-O3",
         define,
         *paths,
-        str(NS3_SOURCE),
+        str(source),
         "-o",
         str(program),
     ]
-    checked(command + libraries, f"compiling {NS3_SOURCE.name} against ns-{version}")
+    checked(command + libraries, f"compiling {source.name} against ns-{version}")
     return program
 
 
