@@ -183,13 +183,12 @@ def _at_random(
 
 
 def _like_red(laws: Sequence[_Laws], early: Evidence, limit: float | None) -> Managed:
-    """Name RED if that is told of drops that are likeliest by its law; else they are nobody's."""
+    """Name RED, if drops that are likeliest by its law tell RED: else the discipline is undecided."""
     gain = max(law.red_gain - law.red.fitted for law in laws)
     if gain < BETTER:
         says = (
-            "They were lost as by RED's average of the queue's length, but they are too few: what "
-            f"RED's parameters explain of any losses taken off, e^{gain:.0f} times as likely as by "
-            "lengths or times."
+            "RED's probabilities fit them, but do not tell RED: without what its parameters fit by "
+            f"themselves, the losses are e^{gain:.0f} times as likely as by lengths or times."
         )
         few = Evidence("red_log_likelihood_gain", says, gain)
         return Managed("undecided", (early, few), {}, limit)
