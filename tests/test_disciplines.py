@@ -23,6 +23,7 @@ from airqueue.measure.disciplines import (
 from airqueue.measure.disciplines.observed import Step, full_at
 from airqueue.measure.disciplines.sharing import Flood, Floods
 from airqueue.measure.records import Run
+from airqueue.measure.result import Evidence
 from airqueue.measure.schema import check
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.measure.words import describe
@@ -351,6 +352,85 @@ def test_red_needs_its_average():
     assert not (found.follows and found.log_likelihood > rival + management.BETTER)
 
 
+def dropped_at_gaps(uneven, drops=60, chance=0.01):
+    """What RED's fit says of sums at drops: uniform, or of drops whose intervals hardly vary."""
+    rng = np.random.default_rng(7)
+    sums = rng.uniform(0, 1, drops) if uneven else rng.normal(0.6, 0.1, drops)
+    spread = red._spread(sums, np.full(drops, chance))
+    return red.Red(0.0, 0.01, 20.0, 100.0, 0.1, drops, True, spread)
+
+
+def test_reds_drops_are_as_uneven_as_its_law_says_at_the_stated_level():
+    """Of 5000 records of RED about one of a hundred is refused; of few drops, two (skewness)."""
+    rng = np.random.default_rng(11)
+    for drops, most in ((25, 0.03), (200, 0.02)):
+        chances = []
+        for _ in range(5000):
+            spread = red._spread(rng.uniform(0, 1, drops), np.full(drops, 1e-3))
+            chances.append(red.as_even([red.Red(0.0, 0.01, 1, 2, 0.1, drops, True, spread)]))
+        assert 0.003 < np.mean(np.array(chances) < 0.01) < most
+
+
+def test_probabilities_that_are_estimates_make_no_red_too_even():
+    """Sums that are wrong by a factor of their own each vary more, not less."""
+    rng = np.random.default_rng(12)
+    wrong = rng.uniform(0, 1, 300) * rng.lognormal(0.0, 0.4, 300)
+    found = red.Red(0, 0, 1, 2, 0.1, 300, True, red._spread(wrong, np.full(300, 1e-3)))
+    assert red.as_even([found]) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("gain", "uneven", "kind", "why"),
+    [
+        (40.0, True, "red", "red_log_likelihood_gain"),
+        (40.0, False, "undecided", "red_evenness"),
+        (9.0, True, "undecided", "red_log_likelihood_gain"),
+    ],
+)
+def test_red_is_named_of_uneven_drops_and_of_odds_that_its_parameters_do_not_make(
+    gain, uneven, kind, why
+):
+    laws = [management._Laws(None, dropped_at_gaps(uneven), 0.0, gain)]
+    found = management._like_red(laws, Evidence("lost_with_room", "60 packets"), None)
+    assert (found.kind, found.evidence[-1].name) == (kind, why)
+
+
+def test_what_a_parameter_is_worth_grows_with_the_drops():
+    """Schwarz: half the logarithm of the drops for each of four, and one of the weights."""
+    found = dropped_at_gaps(uneven=True, drops=64)
+    assert found.fitted == pytest.approx(2 * np.log(64) + np.log(len(red.WEIGHTS)))
+
+
+@pytest.mark.parametrize(
+    ("device", "names"),
+    [
+        # Drops at intervals that frames hide, in a queue that grows: by lengths alone as RED's.
+        (queue("codel", {"target": "29 ms", "interval": "469 ms"}, 1212), {"codel", None}),
+        (
+            queue("red", {"min": "40 packets", "max": "150 packets", "probability": 0.1}, 450),
+            {"red"},
+        ),
+    ],
+)
+def test_a_codel_behind_frames_and_beside_uploads_is_no_red_and_a_red_is_one(device, names):
+    found = measure(SimulatedProber(access_point(device, 1), seed=170))
+    assert found.capacity is None
+    assert found.discipline.name in names
+
+
+def access_point(device, uploaders):
+    """A path through this queue in an access point of 802.11n, beside stations that upload."""
+    path = over_air(np.random.default_rng(1), device)
+    scenario = path["cell"]["scenario"]
+    scenario["phy"] = {"standard": "802.11n", "rate": "HT-MCS3"}
+    scenario["stations"] = scenario["stations"][:3]
+    scenario["flows"] = scenario["flows"][:2]
+    if uploaders:
+        scenario["stations"].append({"name": "other", "count": uploaders})
+        scenario["flows"].append({"from": "other", "to": "ap"})
+    return path
+
+
 def through_frames(
     refuses, overload=1.2, packets=11, *, repeated=0.05, seconds=5.0, others=0.0, seed=5
 ):
@@ -458,14 +538,7 @@ def test_departures_before_a_ring_are_those_of_the_queue(held):
 )
 def test_pie_is_named_before_a_drivers_ring(target_ms, limit, uploaders, seed):
     """What waits in the ring, for as long as others take the air, is not PIE's to see."""
-    path = over_air(np.random.default_rng(1), queue("pie", {"target": f"{target_ms} ms"}, limit))
-    scenario = path["cell"]["scenario"]
-    scenario["phy"] = {"standard": "802.11n", "rate": "HT-MCS3"}
-    scenario["stations"] = scenario["stations"][:3]
-    scenario["flows"] = scenario["flows"][:2]
-    if uploaders:
-        scenario["stations"].append({"name": "other", "count": uploaders})
-        scenario["flows"].append({"from": "other", "to": "ap"})
+    path = access_point(queue("pie", {"target": f"{target_ms} ms"}, limit), uploaders)
     found = measure(SimulatedProber(path, seed=seed))
     assert found.capacity is None
     assert found.discipline.name == "pie"

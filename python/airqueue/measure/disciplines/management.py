@@ -24,6 +24,8 @@ from airqueue.measure.result import Management as Kind
 
 BETTER: Final = 5.0
 """Least difference of log-likelihoods by which a law is better: odds of 150 to 1."""
+TOO_EVEN: Final = 0.01
+"""Significance level: chance that RED's drops are as even as some that are then not named RED."""
 FEW_EARLY: Final = 20
 """So few packets lost with room do not tell which law they follow."""
 BLURRED: Final = 0.25
@@ -170,11 +172,7 @@ def _at_random(
         by_pie = [law for law in laws if law.pie_gain >= BETTER]
         return Managed("pie", evidence, {"target_s": _target_of_pie(by_pie)}, limit)
     if as_red >= BETTER > as_pie:
-        says = (
-            "They were lost with the probabilities that RED gives them for a slow average of the "
-            f"queue's length: e^{as_red:.0f} times as likely as by lengths or times."
-        )
-        return Managed("red", (early, Evidence("red_log_likelihood_gain", says, as_red)), {}, limit)
+        return _like_red([law for law in laws if law.red_gain >= BETTER], early, limit)
     if (behind := _pie_before_ring(steps, laws, full, idle)) is not None:
         target, gain = behind
         says = (
@@ -192,6 +190,30 @@ def _at_random(
         )
         return Managed("undecided", (early, Evidence("hidden_lengths", says)), {}, limit)
     return Managed("unknown", (early,), {}, limit)
+
+
+def _like_red(laws: Sequence[_Laws], early: Evidence, limit: float | None) -> Managed:
+    """Name RED, if drops that are likeliest by its law tell RED: else the discipline is undecided."""
+    gain = max(law.red_gain - law.red.fitted for law in laws)
+    if gain < BETTER:
+        says = (
+            "RED's probabilities fit them, but do not tell RED: without what its parameters fit by "
+            f"themselves, the losses are e^{gain:.0f} times as likely as by lengths or times."
+        )
+        few = Evidence("red_log_likelihood_gain", says, gain)
+        return Managed("undecided", (early, few), {}, limit)
+    chance = red.as_even([law.red for law in laws])
+    if chance < TOO_EVEN:
+        says = (
+            "RED's probabilities fit them, but they were lost too evenly: by chance RED's drops are "
+            f"as even with a probability of {chance:.2g}."
+        )
+        return Managed("undecided", (early, Evidence("red_evenness", says, chance)), {}, limit)
+    says = (
+        "They were lost with the probabilities that RED gives them for a slow average of the "
+        f"queue's length: e^{gain:.0f} times as likely as by lengths or times."
+    )
+    return Managed("red", (early, Evidence("red_log_likelihood_gain", says, gain)), {}, limit)
 
 
 def _pie_before_ring(
@@ -235,6 +257,7 @@ class _Laws:
     """Log-likelihood by which PIE, and RED, explain a step better than all else; 0: they do not."""
 
     pie: pie.Pie
+    red: red.Red
     pie_gain: float
     red_gain: float
 
@@ -257,7 +280,7 @@ def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     hidden = max(step.blur_packets, step.late_packets if step.in_bursts else 0.0)
     clear = hidden <= BLURRED * float(np.median(step.waiting[step.lost]))
     is_red = as_red.follows and as_red.drops >= FEW_EARLY and clear
-    return _Laws(as_pie, pie_gain if as_pie.follows else 0.0, red_gain if is_red else 0.0)
+    return _Laws(as_pie, as_red, pie_gain if as_pie.follows else 0.0, red_gain if is_red else 0.0)
 
 
 def _target_of_pie(laws: Sequence[_Laws]) -> Parameter:

@@ -5,6 +5,17 @@ none below the lower threshold, growing to a greatest one at the upper threshold
 Likelihood: `likelihood`; the hazard is p / (1 - sum of p since the last drop), so that the sums at
 the drops are uniform between 0 and 1 (section 7 of the article, and Linux).
 
+The greatest likelihood of so many parameters is more than that of the truth: `Red.fitted` is what
+they are worth by Schwarz's criterion. What is left over the greatest likelihood of a law that knows
+nothing of RED exceeds b, where that law is true, with a probability of e^-b at most (Markov).
+
+Evenness: a uniform sum has a squared coefficient of variation of 1/3, or (1 - mean p^2)/3 between the
+sums before and after a drop. An average that is an estimate, or weights that miss, let the sums vary
+more, never less; a controller whose drops have their time, as CoDel, drops more evenly, whatever
+lengths it has. The logarithm of the squared coefficient over RED's, of n uniform sums, is normal, of
+the mean 0 and the variance 32/15n: 4/5n of the sums' variance (their kurtosis is 9/5), and 4/3n of
+their squared mean.
+
 A device whose shaper does not call an empty queue never forgets the average: each step begins with
 one of its own.
 """
@@ -12,7 +23,10 @@ one of its own.
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -41,6 +55,12 @@ BLURRED: Final = 0.02
 """Share of the upper threshold by which an average, an estimate, may be wrong."""
 NEAR_FORCED: Final = 0.9
 """Share of the upper threshold above which an average, an estimate, may have been beyond."""
+FITTED: Final = 4
+"""Parameters with the greatest likelihood: two thresholds, a probability, the average before."""
+EVEN_VARIANCE: Final = 32 / 15
+"""Of the logarithm of the squared coefficient of variation, times the number of sums."""
+LEAST: Final = 1e-6
+"""Squared coefficient of variation that is none: of sums that are all alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +75,22 @@ class Red:
     drops: int
     follows: bool
     """Whether the hazards added up at the drops are distributed as they should be."""
+    spread: float
+    """Logarithm of the squared coefficient of variation of these sums, over that of RED."""
+
+    @property
+    def fitted(self) -> float:
+        """Log-likelihood that the fitted parameters are worth by themselves."""
+        return FITTED / 2 * math.log(max(1, self.drops)) + math.log(len(WEIGHTS))
+
+
+def as_even(found: Sequence[Red]) -> float:
+    """Return the chance that RED's drops, in all these steps, are as even as those that were seen."""
+    drops = sum(each.drops for each in found)
+    if not drops:
+        return 1.0
+    spread = sum(each.drops * each.spread for each in found)
+    return NormalDist().cdf(spread / math.sqrt(EVEN_VARIANCE * drops))
 
 
 def fit(step: Step, full: float | None, idle: float) -> Red | None:
@@ -83,7 +119,21 @@ def fit(step: Step, full: float | None, idle: float) -> Red | None:
         best.probability,
         len(sums),
         follows(sums, lambda sums: np.clip(sums, 0.0, 1.0)),
+        _spread(sums, best.chance[early]),
     )
+
+
+def _spread(sums: Floats, chance: Floats) -> float:
+    """Compare the coefficient of variation of sums at drops with RED's: see `Red.spread`.
+
+    ``chance``: the last term of each sum.
+    """
+    middle = sums - chance / 2
+    if len(sums) < 2 or middle.mean() <= 0:
+        return 0.0
+    law = (1 - float(np.mean(chance**2))) / 3
+    seen = float(middle.var(ddof=1)) / float(middle.mean()) ** 2
+    return math.log(max(seen, LEAST) / max(law, LEAST))
 
 
 def _first_search(step: Step, room: Bools) -> tuple[float, Floats]:
@@ -148,13 +198,14 @@ def _averages(step: Step, weight: float, first: float) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Followed:
-    """RED led by the lengths that were seen: average and hazard of each packet, and the sum of the
-    probabilities since the last drop."""
+    """RED led by the lengths that were seen: average, probability and hazard of each packet, and the
+    sum of the probabilities since the last drop."""
 
     low: float
     high: float
     probability: float
     average: Floats
+    chance: Floats
     hazard: Floats
     added: Floats
 
@@ -169,4 +220,4 @@ class _Followed:
         beyond = np.clip((average / high - 1) / BLURRED + 0.5, 0.0, 1.0)
         added = since_last_drop(p, step.lost)
         hazard = np.maximum(beyond, np.minimum(1.0, p / (1 - np.minimum(added - p, 0.999))))
-        return cls(low, high, probability, average, hazard, added)
+        return cls(low, high, probability, average, p, hazard, added)
