@@ -6,9 +6,9 @@ Likelihood: `likelihood`; the hazard is p / (1 - sum of p since the last drop), 
 the drops are uniform between 0 and 1 (section 7 of the article, and Linux).
 
 The greatest likelihood of so many parameters is more than that of the truth: `Red.fitted` is what
-they are worth by Schwarz's criterion. As far as this approximation goes, what is left over the greatest
-likelihood of a law that knows nothing of RED exceeds b, where that law is true, with a probability of
-e^-b at most (Markov).
+they are worth by Schwarz's criterion. As far as this approximation goes, what is left over the
+greatest likelihood of a law that knows nothing of RED exceeds b, where that law is true, with a
+probability of e^-b at most (Markov).
 
 Evenness: a uniform sum has a squared coefficient of variation of 1/3, or (1 - mean p^2)/3 between the
 sums before and after a drop. An average that is an estimate lets the sums vary more; only fitted
