@@ -6,15 +6,16 @@ Likelihood: `likelihood`; the hazard is p / (1 - sum of p since the last drop), 
 the drops are uniform between 0 and 1 (section 7 of the article, and Linux).
 
 The greatest likelihood of so many parameters is more than that of the truth: `Red.fitted` is what
-they are worth by Schwarz's criterion. What is left over the greatest likelihood of a law that knows
-nothing of RED exceeds b, where that law is true, with a probability of e^-b at most (Markov).
+they are worth by Schwarz's criterion. As far as this approximation goes, what is left over the
+greatest likelihood of a law that knows nothing of RED exceeds b, where that law is true, with a
+probability of e^-b at most (Markov).
 
-Evenness: a uniform sum has a squared coefficient of variation of 1/3, or (1 - mean p^2)/3 between the
-sums before and after a drop. An average that is an estimate, or weights that miss, let the sums vary
-more, never less; a controller whose drops have their time, as CoDel, drops more evenly, whatever
-lengths it has. The logarithm of the squared coefficient over RED's, of n uniform sums, is normal, of
-the mean 0 and the variance 32/15n: 4/5n of the sums' variance (their kurtosis is 9/5), and 4/3n of
-their squared mean.
+Evenness: a uniform sum has a squared coefficient of variation of 1/3, or (1 - mean p^2)/3 between
+the sums before and after a drop. An average that is an estimate lets the sums vary more; only fitted
+parameters, in single steps of small overloads, let them vary a little less. A controller whose drops
+have their time, as CoDel, drops more evenly, whatever lengths it has. The logarithm of the squared
+coefficient over RED's, of n uniform sums, is normal, of the mean 0 and the variance 32/15n: 4/5n of
+the sums' variance (their kurtosis is 9/5), and 4/3n of their squared mean.
 
 A device whose shaper does not call an empty queue never forgets the average: each step begins with
 one of its own.
