@@ -418,11 +418,18 @@ def test_a_codel_behind_frames_and_beside_uploads_is_no_red_and_a_red_is_one(dev
     assert found.discipline.name in names
 
 
-def access_point(device, uploaders):
+def test_a_codel_whose_standing_queue_could_not_be_seen_is_no_fifo():
+    """Beside uploads the path was not quiet before the queue stood: the queue stands once more."""
+    device = queue("codel", {"target": "9 ms", "interval": "145 ms"}, 358)
+    found = measure(SimulatedProber(access_point(device, 2, "HT-MCS7"), seed=178))
+    assert (found.verdict, found.capacity) == ("not_flat", None)
+
+
+def access_point(device, uploaders, rate="HT-MCS3"):
     """A path through this queue in an access point of 802.11n, beside stations that upload."""
     path = over_air(np.random.default_rng(1), device)
     scenario = path["cell"]["scenario"]
-    scenario["phy"] = {"standard": "802.11n", "rate": "HT-MCS3"}
+    scenario["phy"] = {"standard": "802.11n", "rate": rate}
     scenario["stations"] = scenario["stations"][:3]
     scenario["flows"] = scenario["flows"][:2]
     if uploaders:

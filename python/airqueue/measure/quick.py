@@ -162,9 +162,9 @@ def name_or_count(runner: Runner, states: Sequence[SizeState]) -> bool:
     # Nothing else was found: uneven service makes a FIFO look like more for some sessions.
     if sessions(runner, states):
         return False
-    keep_standing(runner, states)
+    told = keep_standing(runner, states)
     if not steps_taken(runner):
-        name(runner, states)
+        name(runner, states, in_doubt=not told)
     return True
 
 
@@ -200,9 +200,9 @@ def found_so_far(runner: Runner) -> Finding:
     )
 
 
-def name(runner: Runner, states: Sequence[SizeState]) -> bool:
-    """Take steps where the sessions saw no FIFO; whether they tell of another queue."""
-    if found_so_far(runner).verdict not in (*NO_FIFO, "undecided"):
+def name(runner: Runner, states: Sequence[SizeState], *, in_doubt: bool = False) -> bool:
+    """Take steps where the sessions saw no FIFO, or are in doubt; whether they tell another queue."""
+    if not in_doubt and found_so_far(runner).verdict not in (*NO_FIFO, "undecided"):
         return False
     if steps_taken(runner) or not take_steps(runner, layout_of(states[0])):
         return True
@@ -217,12 +217,15 @@ def layout_of(state: SizeState) -> Layout:
     return Layout(state.size_bytes, state.rate_pps, state.ceiling_pps, state.held, sparse, quiet_s)
 
 
-def keep_standing(runner: Runner, states: Sequence[SizeState]) -> None:
-    """Let the queue of what looks like one FIFO stand, until its losses decide the kind."""
+def keep_standing(runner: Runner, states: Sequence[SizeState]) -> bool:
+    """Let the queue of what looks like one FIFO stand, until its losses decide the kind.
+
+    Returns False if no run shows its losses, as where the path is never quiet before a run.
+    """
     judged = judge(runner.sessions("session"))
     finding = find(judged)
     if finding.verdict != "fifo" or finding.drop_from == "head":
-        return
+        return True
     state, sizes = states[0], [s.size_bytes for s in states]
     quiet_s = quiet_length_s(state.rate_pps, len(sizes))
     sparse = baseline(0.0, quiet_s, state.rate_pps, sizes)
@@ -230,15 +233,17 @@ def keep_standing(runner: Runner, states: Sequence[SizeState]) -> None:
         state.size_bytes, state.rate_pps, state.ceiling_pps, state.held, finding.allowed
     )
     stood: list[Session] = []
+    seen = None
     for index in range(MOST_STANDING):
         plan, meta = standing_plan(layout, sparse, quiet_s, index)
         if runner.out_of_time(plan.end_s):
-            return
+            break
         runner.say("session", "letting the queue stand", None, plan.end_s)
         stood.append(Session(runner.run(plan, meta, None, plan.end_s)))
         seen = standing_total(judged, stood)
-        if seen is None or not EARLY_CHANCE < chance(seen) <= UNSURE_CHANCE:
-            return
+        if seen is not None and not EARLY_CHANCE < chance(seen) <= UNSURE_CHANCE:
+            break
+    return seen is not None
 
 
 def prepare(

@@ -45,7 +45,7 @@ LEAST_COUNTED: Final = 9
 """Packets of a frame of which counts tell; of fewer, a third of the counts and more would be those of
 whole frames."""
 FEWEST_COUNTS: Final = 20
-"""Of them 90 % agree by chance once in a million cases."""
+"""Of them 90 % agree by chance, with a length that is searched, twice in a million cases at most."""
 
 
 def packets_of_frames(arrived_s: Floats, packet_s: float) -> Ints:
