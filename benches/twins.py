@@ -164,6 +164,7 @@ SCENES: Final = {
     "mesh-two-hops": Scene("mesh-two-hops"),
     "sleeping-phone": Scene("sleeping-phone", udp_mbps=4.0),
     "scanning-laptop": Scene("scanning-laptop", udp_mbps=4.0),
+    "roaming-phone": Scene("roaming-phone", udp_mbps=4.0),
     "evening-with-neighbours": Scene("evening-with-neighbours", udp_mbps=2.0),
     "home-evening": Scene("home-evening", udp_mbps=4.0),
     "far-station": Scene("far-station", udp_mbps=4.0),
