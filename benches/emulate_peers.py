@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -245,19 +245,18 @@ def _ns3(seconds: float, *options: str) -> Mapping[str, float]:
         Namespace("left") as left,
         Namespace("right") as right,
         Namespace("middle") as middle,
-        ExitStack() as running,
     ):
         for namespace in (left, right, middle):
             # ns-3 aborts when a packet comes for a device that is down, as one that moves is.
             namespace.set_sysctl("net.ipv6.conf.default.disable_ipv6", "1")
-        process = running.enter_context(_started(middle, argv))
-        _said(process)
-        for device, end in (("server", left), ("sta", right)):
-            move = ("ip", "link", "set", "dev", device, "netns", end.path)
-            _checked(middle, move, pass_fds=(end.fd,))
-        figures = dict(_between(left, right, ("server", "sta"), seconds))
-        process.terminate()
-        return {**figures, **json.loads(_said(process))}
+        with _started(middle, argv) as process:
+            _said(process)
+            for device, end in (("server", left), ("sta", right)):
+                move = ("ip", "link", "set", "dev", device, "netns", end.path)
+                _checked(middle, move, pass_fds=(end.fd,))
+            figures = dict(_between(left, right, ("server", "sta"), seconds))
+            process.terminate()
+            return {**figures, **json.loads(_said(process))}
 
 
 def _mahimahi(seconds: float) -> Mapping[str, float]:

@@ -201,7 +201,10 @@ def found_so_far(runner: Runner) -> Finding:
 
 
 def name(runner: Runner, states: Sequence[SizeState], *, in_doubt: bool = False) -> bool:
-    """Take steps where the sessions saw no FIFO, or are in doubt; whether they tell another queue."""
+    """Take steps where the sessions saw no FIFO, or ``in_doubt``.
+
+    Returns whether the steps tell of another queue.
+    """
     if not in_doubt and found_so_far(runner).verdict not in (*NO_FIFO, "undecided"):
         return False
     if steps_taken(runner) or not take_steps(runner, layout_of(states[0])):

@@ -18,14 +18,13 @@ chance.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from airqueue.measure.disciplines.observed import FULL_DROPS, FULL_SHARE, Floats, Ints, Step, filled
+from airqueue.measure.disciplines.observed import FULL_DROPS, FULL_SHARE, Floats, Ints, Step
 
 WITHIN_FRAME: Final = 0.2
 """Packet times within which packets of one frame arrive one after another."""
@@ -71,6 +70,11 @@ class _Frames:
         if len(packets) < FEWEST_FRAMES or np.median(packets) < LEAST_FRAME:
             return None
         return cls(step.arrived_s[np.cumsum(packets) - 1], packets)
+
+    @property
+    def carried(self) -> Ints:
+        """Packets of all frames before each, and of all frames; one more than frames."""
+        return np.concatenate(([0], np.cumsum(self.packets)))
 
     @property
     def time_s(self) -> float:
@@ -179,9 +183,8 @@ def _full_with(step: Step, frames: _Frames) -> Ints:
     # The last of them: until then no frame made room.
     last_s = step.came_s[step.drops[np.cumsum(drops) - 1]]
     arrived = np.searchsorted(frames.arrived_s, last_s, side="right")
-    carried = np.concatenate(([0], np.cumsum(frames.packets)))
     on_way = np.arange(IN_FLIGHT + 1)[:, np.newaxis]
-    return np.asarray(taken_in - carried[np.minimum(arrived + on_way, len(frames.packets))])
+    return np.asarray(taken_in - frames.carried[np.minimum(arrived + on_way, len(frames.packets))])
 
 
 def _as_counted(step: Step, frames: _Frames, length: int) -> Step:
@@ -189,14 +192,11 @@ def _as_counted(step: Step, frames: _Frames, length: int) -> Step:
 
     A frame leaves when it arrives, or when a packet comes in that would find the queue full.
     """
-    carried = np.concatenate(([0], np.cumsum(frames.packets)[:-1]))
     came_s = np.append(step.came_s[~step.lost], np.inf)
-    needed_s = came_s[np.minimum(carried + length, len(came_s) - 1)]
-    left_s = np.maximum.accumulate(np.minimum(frames.arrived_s, needed_s))
-    left = np.full(len(step.lost), np.nan)
-    left[~step.lost] = np.maximum(np.repeat(left_s, frames.packets), step.came_s[~step.lost])
+    needed_s = came_s[np.minimum(frames.carried[:-1] + length, len(came_s) - 1)]
+    left_s = np.repeat(np.minimum(frames.arrived_s, needed_s), frames.packets)
     # Counts depend neither on bursts nor on instants.
-    return dataclasses.replace(step, left_s=filled(left), blur_packets=0.0, jitter_packets=0.0)
+    return step.leaving(left_s, blur_packets=0.0, jitter_packets=0.0)
 
 
 def _composed(step: Step, frames: _Frames, ahead: float) -> Step:
@@ -204,8 +204,4 @@ def _composed(step: Step, frames: _Frames, ahead: float) -> Step:
 
     A frame that is repeated was composed earlier: lengths may seem to be shorter by a frame.
     """
-    left = np.full(len(step.lost), np.nan)
-    composed_s = np.maximum(frames.composed_s(ahead), step.came_s[~step.lost])
-    left[~step.lost] = np.maximum.accumulate(composed_s)
-    blur = float(np.median(frames.packets))
-    return dataclasses.replace(step, left_s=filled(left), blur_packets=blur)
+    return step.leaving(frames.composed_s(ahead), blur_packets=float(np.median(frames.packets)))

@@ -102,6 +102,20 @@ class Step:
         # the drops agree better on a length without it.
         return smoothed if smoothed._scatter < seen._scatter else seen
 
+    def leaving(
+        self, left_s: Floats, *, blur_packets: float, jitter_packets: float | None = None
+    ) -> Step:
+        """Return the step with these departures of the packets that were not lost.
+
+        ``left_s``: in the order of sending; no packet leaves before it comes, or before another.
+        """
+        left = np.full(len(self.lost), np.nan)
+        left[~self.lost] = np.maximum.accumulate(np.maximum(left_s, self.came_s[~self.lost]))
+        jitter = self.jitter_packets if jitter_packets is None else jitter_packets
+        return dataclasses.replace(
+            self, left_s=filled(left), blur_packets=blur_packets, jitter_packets=jitter
+        )
+
     @cached_property
     def rate_pps(self) -> float:
         """Packets/s that leave while others wait."""

@@ -13,7 +13,6 @@ else is a test of its own.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
@@ -22,7 +21,7 @@ import numpy as np
 from airqueue.measure.disciplines import pie
 from airqueue.measure.disciplines.frames import LEAST_FRAME, packets_of_frames
 from airqueue.measure.disciplines.likelihood import with_room
-from airqueue.measure.disciplines.observed import Step, filled
+from airqueue.measure.disciplines.observed import Step
 
 MOST_FRAMES: Final = 10
 """Frames that a driver's ring and the air hold at most."""
@@ -58,7 +57,4 @@ def through(step: Step, held: int) -> Step:
     packets = packets_of_frames(step.arrived_s, step.packet_s)
     ended = np.repeat(step.arrived_s[np.cumsum(packets) - 1], packets)
     room_at = np.concatenate((np.full(held, -np.inf), ended))[: len(ended)]
-    left = np.full(len(step.lost), np.nan)
-    left[~step.lost] = np.maximum.accumulate(np.maximum(room_at, step.came_s[~step.lost]))
-    blur = float(np.median(packets))
-    return dataclasses.replace(step, left_s=filled(left), blur_packets=blur)
+    return step.leaving(room_at, blur_packets=float(np.median(packets)))
