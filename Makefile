@@ -141,7 +141,7 @@ bench: system-demo setup  ## accuracy and duration of the measurement; speed of 
 bench-emulate: system-demo setup  ## lateness of emulations: real programs on this machine, 5 runs of a minute for each case
 	$(BIN)/python benches/emulate.py
 
-bench-emulate-peers: setup  ## emulators side by side: what they carry, and what they add; as root, which installs ns-3 of Debian
+bench-emulate-peers: setup  ## emulators side by side: what they carry, and what they add; needs root, installs Debian's ns-3
 	$(BIN)/python benches/emulate_peers.py
 
 bench-kills: system-test  ## plans whose processes are killed at 500 random moments; takes six minutes

@@ -7,6 +7,6 @@
 
 `scenario` says what can be run, `install` gets the simulators, `run` runs one scenario in one of
 them, `tcp` and `mesh` have networks above the cell in ns-2, `compare` makes the table, `references`
-the reference values of docs/validation. `emulators` gets those that a bench has beside our emulator.
+the reference values of docs/validation. `emulators` gets the emulators that a bench has beside ours.
 `validation`, benches and tests import from here, the package never.
 """

@@ -23,7 +23,7 @@ done
 
 on_clock=$(mktemp)
 said=$(mktemp)
-# Of pytest, which notes in each what has failed.
+# Caches of pytest, each with the names of the tests that have failed.
 caches=$(mktemp --directory)
 beside=
 finish() {

@@ -4,7 +4,7 @@ use crate::common::{datagram, run, start};
 use airqueue_core::{Span, Time};
 use airqueue_scenario::Scenario;
 
-/// With a host that is no real node, the access point is a router in front of the real server, and has flows of its own.
+/// The hall is a router in front of the server's wire, and has flows of its own.
 const HOUSE: &str = r#"{
     "warm_up": "0 s",
     "phy": {"standard": "802.11n", "rate": "HT-MCS7"},
@@ -22,7 +22,8 @@ const HOUSE: &str = r#"{
     CHANGES
 }"#;
 
-/// The delays of packets from a real phone, and of full-sized ones to it, one each way every 10 ms for three seconds; None: lost.
+/// The delays of packets from a real phone, and of full-sized ones to the phone; None: lost. One packet goes each way every
+/// 10 ms for three seconds.
 fn delays(changes: &str) -> [Vec<Option<Span>>; 2] {
     let emulated = Scenario::emulated(&HOUSE.replace("CHANGES", changes), &[]).unwrap();
     let mut emulation = start(&emulated);
