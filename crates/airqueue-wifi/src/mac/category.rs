@@ -229,6 +229,10 @@ impl Category {
         if neighbour >= self.sequences.len() {
             self.sequences.resize(neighbour + 1, 0);
         }
+        debug_assert!(
+            self.batch.is_empty() || self.batch.next_sequence == self.sequences[neighbour],
+            "sequence numbers in hand are consecutive"
+        );
         self.batch.next_sequence = self.sequences[neighbour];
         self.batch.push(msdu, now);
         self.sequences[neighbour] = self.batch.next_sequence;
@@ -237,6 +241,7 @@ impl Category {
     /// Adds a packet to the next data frame, for the receiver of this frame.
     pub(super) fn join(&mut self, msdu: Msdu, now: Time, phy: &Phy) {
         let neighbour = msdu.packet.neighbour.index();
+        debug_assert_eq!(self.batch.next_sequence, self.sequences[neighbour]);
         self.batch.join(msdu, now, phy);
         self.sequences[neighbour] = self.batch.next_sequence;
     }

@@ -128,7 +128,8 @@ impl<U: UpperLayer> Wlan<U> {
             return;
         }
         self.power.cells[sleeper.cell as usize].dozing -= 1;
-        sleeper.service = Service { left: 0, sends: false, owes_end: false, ..sleeper.service };
+        sleeper.service =
+            Service { left: 0, sends: false, resumes: false, owes_end: false, ..sleeper.service };
         let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
         self.set_late(at, false);
         for ac in AccessCategory::first(self.queues_of(ap)) {

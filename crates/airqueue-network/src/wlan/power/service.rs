@@ -28,6 +28,9 @@ pub(super) struct Service {
     pub(super) left: u32,
     /// Whether the access point is sending one of them. One follows the other, since EOSP is in the last.
     pub(super) sends: bool,
+    /// Whether the access point is sending packets that were put aside when the station fell asleep, which come first
+    /// (`ieee80211_sta_ps_get_frames` begins with `tx_filtered`). They do not say that the period ends.
+    pub(super) resumes: bool,
     /// Whether the access point is to send a QoS null frame, or is sending one.
     pub(super) owes_end: bool,
     /// Whether the station waits for the end of a service period.
@@ -40,6 +43,7 @@ impl Service {
     pub(super) const NONE: Service = Service {
         left: 0,
         sends: false,
+        resumes: false,
         owes_end: false,
         awaits_end: false,
         triggered: Time::ZERO,
@@ -85,10 +89,34 @@ impl<U: UpperLayer> Wlan<U> {
         let ap = sleeper.spec.access_point;
         sleeper.service.left = packets;
         sleeper.counters.service_periods += 1;
-        sleeper.counters.empty_services += u64::from(packets == 0);
-        self.go_on_with_service(at, now);
+        if self.resume(at, now) {
+            let service = &mut self.power.sleepers[at].service;
+            (service.sends, service.resumes) = (true, true);
+        } else {
+            self.power.sleepers[at].counters.empty_services += u64::from(packets == 0);
+            self.go_on_with_service(at, now);
+        }
         self.offer_management(ap, now);
         self.go_on_at(ap, queue);
+    }
+
+    /// Takes in hand again what was put aside in delivery-enabled categories when the station fell asleep; whether there
+    /// was anything.
+    fn resume(&mut self, at: usize, now: Time) -> bool {
+        let sleeper = &self.power.sleepers[at];
+        let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
+        let mut resumes = false;
+        for ac in AccessCategory::first(self.queues_of(ap)) {
+            if self.power.sleepers[at].enables(ac)
+                && self.listeners.macs[ap.index()].has_parked(ac, station)
+            {
+                self.listeners.split(ap);
+                let mac = &mut self.listeners.macs[ap.index()];
+                mac.unpark(ac, station, now, &self.listeners.radio);
+                resumes = true;
+            }
+        }
+        resumes
     }
 
     /// Lets the next packet of a service period go, or has a QoS null frame end the period. Returns the packet's queue.
@@ -119,12 +147,11 @@ impl<U: UpperLayer> Wlan<U> {
     /// The MAC is done with a packet of a delivery-enabled category.
     pub(super) fn on_finished_of_service(&mut self, at: usize, from: InterfaceId, now: Time) {
         let service = &mut self.power.sleepers[at].service;
-        if std::mem::take(&mut service.sends)
-            && service.left > 0
-            && self.go_on_with_service(at, now) != Some(from)
-        {
-            // Of another queue, which does not ask for packets by itself.
-            self.power.unfed = true;
+        let goes_on = service.left > 0 || service.resumes;
+        if std::mem::take(&mut service.sends) && goes_on {
+            service.resumes = false;
+            // A packet of another queue, which does not ask for packets by itself; or a frame that ends the period.
+            self.power.unfed |= self.go_on_with_service(at, now) != Some(from);
         }
     }
 
