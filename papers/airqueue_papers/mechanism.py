@@ -67,7 +67,7 @@ class Grounds:
 
 
 def needs_grounds(claim: Claim) -> bool:
-    """Return whether a claim must rest on something: it is testable, read, and not an input of ours."""
+    """Return whether a claim must rest on something: testable, read, and not an input of ours."""
     return claim.judged and not (claim.not_testable or claim.by_construction or claim.unread)
 
 

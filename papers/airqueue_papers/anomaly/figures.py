@@ -1,8 +1,8 @@
-"""Figures from runs of the airtime paper's test bed: throughputs, airtimes, frames and round trips."""
+"""Figures from runs of the airtime paper's test bed: throughput, airtime, frames, round trips."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from airqueue.figures import Figures
@@ -11,7 +11,7 @@ from airqueue.models.ampdu import aggregate_bytes, aggregate_exchange
 from airqueue.models.phy_names import phy
 from airqueue.simulate.reported import known
 from airqueue.stats import jain_index
-from airqueue_papers.anomaly.scenarios import PACKET_BYTES, Case
+from airqueue_papers.anomaly.scenarios import PACKET_BYTES, PINGED, Case
 from airqueue_papers.finding import Value
 from airqueue_papers.item import Outcomes
 from airqueue_papers.measured import interval
@@ -49,30 +49,35 @@ def mbps(run: Figures, flow: str) -> float:
     return known(run["flows"][flow]["throughput_bps"]) / 1e6
 
 
-def total_mbps(run: Figures, case: Case) -> float:
+def total_mbps(outcomes: Outcomes, case: Case) -> Value:
     """Return what all stations receive, in Mb/s."""
-    return sum(mbps(run, name) for name in case.stations)
+    return of_runs(outcomes, case, lambda run: sum(mbps(run, name) for name in case.stations))
 
 
 def airtime(run: Figures, station: str) -> float:
-    """Return the airtime of a station as a share of the time: of data to it, and of data frames from it."""
+    """Return a station's share of the time: of data to it, and of data frames from it."""
     to = known(run["flows"][station]["airtime_ratio"])
     return to + known(run["stations"][station]["data_airtime_ratio"])
 
 
-def shares(run: Figures, case: Case) -> Mapping[str, float]:
+def _shares(run: Figures, case: Case) -> dict[str, float]:
     """Return the airtimes of the stations as shares of all, in per cent."""
     used = {name: airtime(run, name) for name in case.stations}
-    return {name: 100 * each / sum(used.values()) for name, each in used.items()}
+    return {name: 100 * time / sum(used.values()) for name, time in used.items()}
+
+
+def shares(outcomes: Outcomes, case: Case) -> tuple[Value, ...]:
+    """Return the share of each station in the airtime of all, in per cent, the slow one last."""
+    return each(outcomes, case, lambda run, name: _shares(run, case)[name])
 
 
 def fairness(outcomes: Outcomes, case: Case) -> Value:
     """Return Jain's index of the stations' airtimes."""
-    return of_runs(outcomes, case, lambda run: jain_index([*shares(run, case).values()]))
+    return of_runs(outcomes, case, lambda run: jain_index([*_shares(run, case).values()]))
 
 
 def frame_bytes(run: Figures, station: str) -> float:
-    """Return the mean size of a frame to a station, from its airtime.
+    """Return the mean size of a frame to a station, from its airtime: to a few per cent.
 
     A packet's airtime is that of its bits, and its share of the preamble and of the block ack.
     """
@@ -86,9 +91,16 @@ def frame_bytes(run: Figures, station: str) -> float:
     return packets * subframe
 
 
-def ping_ms(run: Figures, station: str) -> float:
-    """Return the median round trip of the pings to a station, in ms."""
-    return 1e3 * known(run["pings"][f"ping {station}"]["round_trip_p50_s"])
+def pings_ms(outcomes: Outcomes, case: Case) -> dict[str, Value]:
+    """Return the median round trip of the pings to each station that has some, in ms."""
+
+    def of(name: str) -> Value:
+        ping = f"ping {name}"
+        return of_runs(
+            outcomes, case, lambda run: 1e3 * known(run["pings"][ping]["round_trip_p50_s"])
+        )
+
+    return {name: of(name) for name in PINGED}
 
 
 def listed(values: tuple[Value, ...], digits: int = 1) -> str:

@@ -29,6 +29,8 @@ LEGACY: Final = "1 Mb/s"
 UDP_LOAD: Final = "100 Mb/s"
 """UDP for each station: more than a third of the airtime carries."""
 PACKET_BYTES: Final = 1500
+PINGED: Final = ("fast1", "slow")
+"""Stations that have pings beside TCP."""
 FIFO_LIMIT: Final = "1000 packets"
 """Linux's default queue of an interface."""
 RING: Final = "123 packets"
@@ -51,17 +53,18 @@ new queues alone, and with the airtime scheduler too."""
 ASSUMED: Final = (
     "Not read, or not printed, and assumed here: a FIFO of 1000 packets, or FQ-CoDel, in front of a "
     "driver that holds 123; no packet is lost to noise; rates are fixed; a server at 1 Gb/s and "
-    "half a millisecond; TCP CUBIC with today's defaults of Linux. The model has what the test bed had "
-    "not, and the other way round: ath9k limits a frame to 4 ms, and its hardware holds two frames; "
-    "ours lasts 5.5 ms at most, and the MAC forms a frame when it begins. CoDel's parameters for slow "
-    "stations are those of Linux 4.12. Airtime queue limits, which came later, are off."
+    "half a millisecond; TCP CUBIC with the defaults of today's Linux. ath9k limits a frame to 4 ms, "
+    "lets stations take turns in the driver, and holds two frames in hardware; here a frame lasts "
+    "5.5 ms at most, the driver sends to the station whose packet is first, and the MAC forms a "
+    "frame when it begins. CoDel's parameters for slow stations are those of Linux 4.12. Airtime "
+    "queue limits, which came later, are off."
 )
 
 
-def queue(scheme: str) -> QueueTable:
-    """Return the access point's queue."""
+def queue(scheme: str, limit: str) -> QueueTable:
+    """Return the access point's queue; ``limit``: of the FIFO."""
     if scheme == FIFO:
-        return {"discipline": "droptail", "limit": FIFO_LIMIT, "ring": RING}
+        return {"discipline": "droptail", "limit": limit, "ring": RING}
     if scheme == FQ_CODEL:
         return {"discipline": "fq_codel", "ring": RING}
     return {
@@ -87,12 +90,18 @@ class Case:
     """Fast stations beside the slow one."""
     rates: tuple[str, str] = (FAST, SLOW)
     """Rates of fast stations and of the slow one."""
+    subframes: int = SUBFRAMES
+    """Packets in a frame of the access point at most."""
+    limit: str = FIFO_LIMIT
+    """Of the FIFO in front of the driver."""
 
     @property
     def name(self) -> str:
         """Of the run."""
         words = [self.traffic, self.scheme, f"{self.fast}fast"]
         words += ["-".join(self.rates).replace(" ", "")] * (self.rates != (FAST, SLOW))
+        words += [f"{self.subframes}subframes"] * (self.subframes != SUBFRAMES)
+        words += [self.limit.replace(" ", "")] * (self.limit != FIFO_LIMIT)
         return "-".join(words)
 
     @property
@@ -119,10 +128,10 @@ class Case:
             ],
             "flows": [],
         }
-        for name in ("fast", "slow"):
+        for name in self.stations:
             described["flows"] += self._to(name)
         if self.traffic != "udp":
-            described["flows"] += [_ping("fast1"), _ping("slow")]
+            described["flows"] += map(_ping, PINGED)
         if self.traffic == "applications":
             described["flows"] += _APPLICATIONS
         return described
@@ -137,8 +146,8 @@ class Case:
         return [
             {
                 "name": AP,
-                "queue": queue(self.scheme),
-                "mac": {"aggregation": {"window": SUBFRAMES}},
+                "queue": queue(self.scheme, self.limit),
+                "mac": {"aggregation": {"window": self.subframes}},
             },
             {"name": "fast", "count": self.fast, "rate": self.rates[0]},
             {"name": "slow", "rate": self.rates[1]},

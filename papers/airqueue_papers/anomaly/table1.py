@@ -1,4 +1,4 @@
-"""Airtime paper, Table 1, whose numbers are as remembered: frames, airtime and throughput with UDP."""
+"""Airtime paper, Table 1, whose numbers are as remembered: frames, airtime, throughput of UDP."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ def _compare(outcomes: Outcomes) -> Iterable[Finding]:
             f"A frame to each station has {figures.listed(sizes, 0)} bytes, by its airtime.",
             sizes,
         )
-        shares = figures.each(outcomes, case, lambda run, name, case=case: figures.shares(run, case)[name])  # type: ignore[misc]
+        shares = figures.shares(outcomes, case)
         yield Finding(
-            f"{place}.share", f"The stations have {figures.listed(shares)} % of the airtime.", shares
+            f"{place}.share",
+            f"The stations have {figures.listed(shares)} % of the airtime.",
+            shares,
         )
         modelled = tuple(map(Value, modelled_mbps(scheme)))
         yield Finding(
@@ -67,9 +69,10 @@ def _pictures(outcomes: Outcomes) -> Iterable[PaperFigure]:
         names = UDP[scheme].stations
         printed = load("anomaly").claims[f"anomaly.table1.{scheme}.measured"].numbers or []
         ours = figures.each(outcomes, UDP[scheme], figures.mbps)
+        modelled = modelled_mbps(scheme)
         lines = (
             series("simulation", dict(zip(names, ours, strict=True)), style="bars"),
-            series("closed form", dict(zip(names, modelled_mbps(scheme), strict=True)), style="points"),
+            series("closed form", dict(zip(names, modelled, strict=True)), style="points"),
             series(
                 "as remembered",
                 dict(zip(names, map(float, printed), strict=True)),
@@ -85,9 +88,7 @@ TABLE1: Final = Item(
     "table1",
     "Frames, airtime and throughput of UDP (Table 1, not read)",
     _compare,
-    lambda budget: {
-        UDP[scheme].name: UDP[scheme].simulation(budget) for scheme in (FIFO, AIRTIME)
-    },
+    lambda budget: {UDP[scheme].name: UDP[scheme].simulation(budget) for scheme in (FIFO, AIRTIME)},
     _pictures,
     (
         ASSUMED,
