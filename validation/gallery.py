@@ -73,13 +73,15 @@ def write(
         sections[name] = _section(each, picture, budget)
     absent = [name for name in SHOWN if name not in sections]
     if absent:
-        raise ValueError(f"no item draws {absent[0]}; there are {', '.join(sorted(sections))}")
-    for drawn in figures.glob("*.svg"):
-        if drawn.stem not in SHOWN:
-            drawn.unlink()
+        drawn = ", ".join(sorted({*found, *sections}))
+        raise ValueError(f"no item draws {absent[0]}; there are {drawn}")
+    for old in figures.glob("*.svg"):
+        if old.stem not in SHOWN:
+            old.unlink()
     (figures / CLAIMS).write_text(document.written(whole), encoding="utf-8")
+    found_of_all = document.records(whole) if only else (r for o in reproduced for r in o.records)
     by_paper: dict[str, list[Record]] = {}
-    for record in document.records(whole):
+    for record in found_of_all:
         by_paper.setdefault(record.claim.id.partition(".")[0], []).append(record)
     parts = [_HEAD.format(budget=budget.value), summary(by_paper)]
     parts += [sections[name] for name in SHOWN]
