@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import airqueue
 from airqueue import provenance, text
 from airqueue.runs import Local, Store, WorkProgress
+from airqueue_papers import document
 from airqueue_papers.claim import SORTS, load
-from airqueue_papers.document import to_text
 from airqueue_papers.drawing import draw
 from airqueue_papers.item import Budget
 from airqueue_papers.picture import PaperFigure
@@ -29,7 +30,8 @@ from airqueue_papers.verdict import Record, counts, shares
 
 SHOWN: Final = (
     "apq-fig4", "apq-capacities", "rdqm-fig2", "rdqm-fig3", "mesh-fig8", "mesh-table8",
-    "edca-fig3", "edca-sec5", "http-fig1", "http-fig4", "http-roundrobin", "beyond-queue",
+    "edca-fig3", "edca-sec5", "http-fig1", "http-fig4", "http-roundrobin", "anomaly-udp",
+    "anomaly-commit", "anomaly-latency", "beyond-queue",
     "beyond-kernel-delays", "beyond-kernel-rates", "beyond-kernel-fairness", "beyond-kernel-chains",
 )  # fmt: skip
 """Names of the pictures, a few of each paper."""
@@ -43,36 +45,54 @@ _HEAD: Final = """# The papers rebuilt
 `make gallery` computes this page: the counts of all papers with the budget `{budget}`, and some of
 the figures. Our results are in colour with 95 % confidence intervals, the printed numbers hollow and
 grey. `airqueue reproduce --out report` writes all figures, with every claim, its verdict and the
-reason, scenario files and commands. [Five papers, rebuilt](reproduction.md) explains the verdicts.
+reason, scenario files and commands. [Six papers, rebuilt](reproduction.md) explains the verdicts.
 The numbers of this page are those of [every claim as data](gallery/claims.json).
 Runs of the kernel's TCP are those that `make gallery-exact` has kept.
 
 """
 
 
-def write(folder: Path, reproduced: Sequence[Reproduced], budget: Budget) -> None:
+def write(
+    folder: Path, reproduced: Sequence[Reproduced], budget: Budget, only: Collection[str] = ()
+) -> None:
     """Write ``gallery.md`` into the folder, its figures and every claim beside it in ``gallery/``.
 
-    Raises ValueError for a picture of `SHOWN` that no item draws.
+    With ``only`` some papers, all else stays as the folder has it. Raises ValueError for a picture of
+    `SHOWN` that no item draws, or another budget than that of what stays.
     """
-    figures = folder / "gallery"
+    figures, page = folder / "gallery", folder / "gallery.md"
     figures.mkdir(parents=True, exist_ok=True)
+    whole, sections = document.document(reproduced, budget), {}
+    if only:
+        whole = document.merged(whole, json.loads((figures / CLAIMS).read_text("utf-8")), only)
+        sections = dict(_sections(page.read_text("utf-8")))
     found = {picture.name: (each, picture) for each in reproduced for picture in each.pictures}
-    absent = [name for name in SHOWN if name not in found]
-    if absent:
-        raise ValueError(f"no item draws {absent[0]}; there are {', '.join(sorted(found))}")
-    for old in figures.glob("*.svg"):
-        old.unlink()
-    (figures / CLAIMS).write_text(to_text(reproduced, budget), encoding="utf-8")
-    by_paper: dict[str, list[Record]] = {}
-    for each in reproduced:
-        by_paper.setdefault(each.chosen.paper, []).extend(each.records)
-    parts = [_HEAD.format(budget=budget.value), summary(by_paper)]
-    for name in SHOWN:
+    for name in found.keys() & {*SHOWN}:
         each, picture = found[name]
         (figures / f"{name}.svg").write_bytes(draw(picture, "svg")[0])
-        parts.append(_section(each, picture, budget))
-    (folder / "gallery.md").write_text("".join(parts).rstrip() + "\n", encoding="utf-8")
+        sections[name] = _section(each, picture, budget)
+    absent = [name for name in SHOWN if name not in sections]
+    if absent:
+        drawn = ", ".join(sorted({*found, *sections}))
+        raise ValueError(f"no item draws {absent[0]}; there are {drawn}")
+    for old in figures.glob("*.svg"):
+        if old.stem not in SHOWN:
+            old.unlink()
+    (figures / CLAIMS).write_text(document.written(whole), encoding="utf-8")
+    found_of_all = document.records(whole) if only else (r for o in reproduced for r in o.records)
+    by_paper: dict[str, list[Record]] = {}
+    for record in found_of_all:
+        by_paper.setdefault(record.claim.id.partition(".")[0], []).append(record)
+    parts = [_HEAD.format(budget=budget.value), summary(by_paper)]
+    parts += [sections[name] for name in SHOWN]
+    page.write_text("".join(parts).rstrip() + "\n", encoding="utf-8")
+
+
+def _sections(page: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each picture's section of a page."""
+    for section in page.split("\n## ")[1:]:
+        name = section.partition("](gallery/")[2].partition(".svg)")[0]
+        yield name, f"## {section.rstrip()}\n\n"
 
 
 def summary(of_papers: Mapping[str, Sequence[Record]]) -> str:
@@ -124,16 +144,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page")
     parser.add_argument("--site", type=Path, default=Path("target/gallery"), help="of the report")
     parser.add_argument("--budget", type=Budget, choices=list(Budget), default=Budget.FULL)
+    parser.add_argument(
+        "--only", action="append", default=[], help="a paper; all else stays, the screens too"
+    )
     arguments = parser.parse_args()
     budget, site = arguments.budget, arguments.site
     store = Store(site / "runs")
-    chosen, known = exact_before(choose(), budget, store)
+    chosen, known = exact_before(choose(arguments.only), budget, store)
     reproduced = reproduce(chosen, budget, store, Local(), _show, known=known)
     here = provenance.session()
     origin = Origin(budget, airqueue.__version__, here["date"], here["platform"])
     write_site(site, reproduced, origin, store, Local())
-    write(arguments.out, reproduced, budget)
-    photograph(site, arguments.out)
+    write(arguments.out, reproduced, budget, arguments.only)
+    if not arguments.only:
+        photograph(site, arguments.out)
 
 
 def _show(progress: WorkProgress) -> None:

@@ -2,16 +2,17 @@
 
 Keeps the outcome as ``sabotaged.csv`` of the papers' distribution, by which `airqueue reproduce`
 tells which claims count, and the counts of settings tried for whole tables as ``tried.csv``; writes
-both into docs/reproduction.md, with the reason of each miss. Finished runs are kept.
+both into docs/reproduction.md, with the reason of each miss. Finished runs are kept. With ``--only``
+the other papers' rows stay as they are: enough for a paper that is new.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from airqueue.files import write_atomically
 from airqueue.runs import Local, Store, WorkProgress
@@ -30,6 +31,7 @@ BEGIN: Final = "<!-- The next lines are written by `make sabotage`. -->\n"
 END: Final = "<!-- End of what `make sabotage` writes. -->\n"
 MISSES_BEGIN: Final = "<!-- The next lines, too, are written by `make sabotage`. -->\n"
 MISSES_END: Final = "<!-- End of these lines. -->\n"
+_Kept = TypeVar("_Kept")
 _HEADS: Final = (
     *("paper", "testable", "cannot be judged", "values, no mechanism", "not discriminating"),
     *("**count**", "reproduced", "same conclusion", "not reproduced"),
@@ -48,8 +50,8 @@ def misses(rows: Sequence[Row], settings: Sequence[Tried]) -> str:
     missed = [each for each in challenge.records(rows) if each.missed and _is_told(each)]
     unknown = sum(each.why.startswith(UNEXPLAINED) for each in missed)
     lines = [
-        f"Without the claims by construction, {len(missed)} claims are missed; {unknown} of these "
-        f"misses are {UNEXPLAINED}.",
+        f"Without those by construction and those not read, {len(missed)} claims are missed; "
+        f"{unknown} of these misses are {UNEXPLAINED}.",
         "",
         "| why | missed claims: printed / ours |",
         "|---|---|",
@@ -122,18 +124,38 @@ def replaced(text: str, rows: Sequence[Row], settings: Sequence[Tried]) -> str:
     return marked.replaced(text, MISSES_BEGIN, MISSES_END, lines, "the misses")
 
 
+def with_others(
+    new: Iterable[_Kept],
+    old: Iterable[_Kept],
+    paper_of: Callable[[_Kept], str],
+    papers: Collection[str],
+) -> list[_Kept]:
+    """Return new rows of these papers and the old ones of all others, in the papers' order."""
+    rows = [*(row for row in old if paper_of(row) not in papers), *new]
+    return sorted(rows, key=lambda row: PAPERS.index(paper_of(row)))
+
+
 def main() -> None:
     """Read the arguments, carry out the missing runs, and replace file and lines."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--site", type=Path, default=Path("target/gallery"), help="of the runs")
     parser.add_argument("--page", type=Path, default=Path("docs/reproduction.md"))
     parser.add_argument("--budget", type=Budget, choices=list(Budget), default=Budget.QUICK)
+    parser.add_argument("--only", action="append", help="a paper; all others keep their rows")
     parser.add_argument("--workers", type=int, help="by default as many as there are cores")
     arguments = parser.parse_args()
     store = Store(arguments.site / "runs")
-    done = campaign(chosen_for(), arguments.budget, store, Local(arguments.workers), _show)
-    text = challenge.written(done.rows)
-    settings = tried.written(row for each in done.reproduced for row in each.tried)
+    only = arguments.only or PAPERS
+    done = campaign(chosen_for(only), arguments.budget, store, Local(arguments.workers), _show)
+    kept = resources.files("airqueue_papers").joinpath(challenge.FILE).read_text("utf-8")
+    rows = with_others(
+        done.rows, challenge.read(kept), lambda row: row.claim.partition(".")[0], only
+    )
+    new = [row for each in done.reproduced for row in each.tried]
+    settings = tried.written(
+        with_others(new, tried.read(tried.kept()), lambda row: row.item.partition(".")[0], only)
+    )
+    text = challenge.written(rows)
     with resources.as_file(resources.files("airqueue_papers")) as folder:
         write_atomically(folder / challenge.FILE, text)
         write_atomically(folder / tried.FILE, settings)

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from airqueue import toml_text
 
-PAPERS: Final = ("apq", "rdqm", "mesh", "edca", "http", "beyond")
-"""Papers in the order of every list; the last is the page behind the five papers."""
+PAPERS: Final = ("apq", "rdqm", "mesh", "edca", "http", "anomaly", "beyond")
+"""Papers in the order of every list; the last is the page behind the papers."""
 
 KINDS: Final = (
     "table", "text", "figure-in-text", "figure", "qualitative", "parameter", "erratum",
@@ -66,6 +66,9 @@ class Claim:
     """Why no simulation or model can answer: the hardware that the claim is about."""
     by_construction: str = ""
     """Our input that is the answer; agreement by construction does not count."""
+    unread: str = ""
+    """Where the number is from if its place in the paper could not be read: ``as remembered``. It is
+    compared with ours, and does not count."""
     uncertainty: str = ""
     """The paper's own wording, such as ``about``."""
     ci95: float | None = None

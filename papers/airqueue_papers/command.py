@@ -1,4 +1,4 @@
-"""`airqueue reproduce`: the tables and figures of the five papers, beside our results."""
+"""`airqueue reproduce`: the tables and figures of six papers, beside our results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Reproduce(click.Command):
 
 
 @click.command(
-    "reproduce", cls=_Reproduce, short_help="Rebuild the tables and figures of five papers."
+    "reproduce", cls=_Reproduce, short_help="Rebuild the tables and figures of six papers."
 )
 @click.argument("names", metavar="[PAPER[.ITEM]]...", nargs=-1)
 @click.option(

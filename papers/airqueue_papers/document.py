@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final
 
@@ -31,19 +31,57 @@ def document(reproduced: Sequence[Reproduced], budget: Budget) -> dict[str, Any]
 
     The content depends on items, budget and version alone.
     """
-    records = [record for each in reproduced for record in each.records]
     return {
         "format": FORMAT,
         "version": VERSION,
         "airqueue": airqueue.__version__,
         "budget": budget.value,
         "items": [each.chosen.name for each in reproduced],
-        "tally": tally(records).to_json(),
-        "verdicts": counts(records),
-        "met": {sort: {"met": met, "of": of} for sort, (met, of) in shares(records).items() if of},
-        "claims": [record.to_json() for record in records],
+        **_counted([record for each in reproduced for record in each.records]),
         "tried": [each.to_json() for of in reproduced for each in of.tried],
         "beyond": {each.chosen.name: [*each.sentences] for each in reproduced if each.sentences},
+    }
+
+
+def _counted(found: Sequence[Record]) -> dict[str, Any]:
+    """Return records as plain data, and their counts."""
+    return {
+        "tally": tally(found).to_json(),
+        "verdicts": counts(found),
+        "met": {sort: {"met": met, "of": of} for sort, (met, of) in shares(found).items() if of},
+        "claims": [record.to_json() for record in found],
+    }
+
+
+def merged(
+    new: Mapping[str, Any], old: Mapping[str, Any], papers: Collection[str]
+) -> dict[str, Any]:
+    """Return a document in which these papers have what is new, and all others what is old.
+
+    Claims are those of today. Raises ValueError if the budgets differ.
+    """
+    if new["budget"] != old["budget"]:
+        raise ValueError(
+            f"the kept claims are of the budget {old['budget']}, the new ones of {new['budget']}: "
+            "run all papers, or with the other budget"
+        )
+
+    def of_both(key: str, name: Callable[[Any], str]) -> list[Any]:
+        def of(each: Any) -> str:
+            return name(each).partition(".")[0]
+
+        kept = [each for each in old[key] if of(each) not in papers]
+        return sorted([*kept, *new[key]], key=lambda each: claim.PAPERS.index(of(each)))
+
+    claims = of_both("claims", lambda each: str(each["id"]))
+    items = of_both("items", str)
+    said = {**old["beyond"], **new["beyond"]}
+    return {
+        **new,
+        "items": items,
+        **_counted([*records({"claims": claims})]),
+        "tried": of_both("tried", lambda each: str(each["item"])),
+        "beyond": {item: said[item] for item in items if item in said},
     }
 
 
@@ -77,7 +115,11 @@ def sabotage_to_text(done: Campaign, budget: Budget) -> str:
 
 def to_text(reproduced: Sequence[Reproduced], budget: Budget) -> str:
     """Return `document` as text."""
-    whole = document(reproduced, budget)
+    return written(document(reproduced, budget))
+
+
+def written(whole: Mapping[str, Any]) -> str:
+    """Return a document as text."""
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -67,8 +67,8 @@ class Grounds:
 
 
 def needs_grounds(claim: Claim) -> bool:
-    """Return whether a claim must rest on something: it is testable, and not an input of ours."""
-    return claim.judged and not claim.not_testable and not claim.by_construction
+    """Return whether a claim must rest on something: testable, read, and not an input of ours."""
+    return claim.judged and not (claim.not_testable or claim.by_construction or claim.unread)
 
 
 @cache

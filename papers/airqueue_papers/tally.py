@@ -12,6 +12,7 @@ from airqueue_papers.verdict import (
     COUNTED,
     NOT_DISCRIMINATING,
     UNCHALLENGED,
+    UNREAD,
     VALUE,
     Record,
     Verdict,
@@ -27,7 +28,7 @@ class Tally:
     """How many claims there are of each kind, and how far numbers are from the print."""
 
     testable: int
-    """Claims that are testable here and whose answer is not an input of ours."""
+    """Claims that are testable here, read, and whose answer is not an input of ours."""
     undecided: int
     undecided_by_print: int
     """Of these, claims of which the print's own error is wider than the tolerance."""
@@ -56,6 +57,7 @@ class Tally:
     within: tuple[tuple[float, int], ...]
     """Distance from the print -> numbers within it."""
     circular: int
+    unread: int
     not_testable: int
 
     def to_json(self) -> dict[str, Any]:
@@ -73,7 +75,7 @@ def tally(records: Iterable[Record]) -> Tally:
     off = deviations(found)
     circular, untestable = by_kind[BY_CONSTRUCTION], by_kind[Verdict.NOT_TESTABLE.value]
     return Tally(
-        testable=len(found) - circular - untestable,
+        testable=len(found) - circular - by_kind[UNREAD] - untestable,
         undecided=by_kind[Verdict.UNDECIDED.value],
         undecided_by_print=sum(_vague(each) for each in found),
         not_discriminating=by_kind[NOT_DISCRIMINATING],
@@ -92,6 +94,7 @@ def tally(records: Iterable[Record]) -> Tally:
         numbers=len(off),
         within=tuple((by, sum(each <= by for each in off)) for by in WITHIN),
         circular=circular,
+        unread=by_kind[UNREAD],
         not_testable=untestable,
     )
 
@@ -99,13 +102,14 @@ def tally(records: Iterable[Record]) -> Tally:
 def deviations(records: Iterable[Record]) -> list[float]:
     """Return how far our numbers are from the printed ones, relative to them, whatever the verdict.
 
-    Of equalities whose answer is not an input of ours; a printed 0 has no relative distance.
+    Of equalities that were read and whose answer is not an input of ours; a printed 0 has no relative
+    distance.
     """
     return [
         abs(value.mean - number) / abs(number)
         for each in records
         if each.claim.sort != "statement" and each.claim.comparator == "="
-        if each.counted_as != BY_CONSTRUCTION and each.ours
+        if each.counted_as not in (BY_CONSTRUCTION, UNREAD) and each.ours
         for value, number in zip(each.ours, each.claim.numbers or [], strict=True)
         if number
     ]
@@ -185,10 +189,12 @@ def sentences(of: Tally) -> list[str]:
             f"Without any tolerance, of {text.plural(of.numbers, 'printed number')} ours are: "
             f"{', '.join(steps)}."
         )
-    if of.circular or of.not_testable:
+    if of.circular or of.not_testable or of.unread:
         said.append(
             f"In none of these numbers: {text.plural(of.circular, 'claim')} by construction, whose "
-            f"answer was an input of ours; {of.not_testable} that cannot be tested here."
+            f"answer was an input of ours; {of.not_testable} that cannot be tested here"
+            + f"; {of.unread} whose print could not be read" * bool(of.unread)
+            + "."
         )
     return said
 

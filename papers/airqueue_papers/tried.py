@@ -75,7 +75,8 @@ def tried(
 
 def _is_number(claim: Claim) -> bool:
     """Return whether a claim is a number that a run can explain or miss."""
-    return claim.sort != "statement" and not claim.not_testable and not claim.by_construction
+    apart = claim.not_testable or claim.by_construction or claim.unread
+    return claim.sort != "statement" and not apart
 
 
 def _counts(records: Iterable[Record]) -> tuple[int, ...]:

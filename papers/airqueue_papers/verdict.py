@@ -30,6 +30,7 @@ NOT_DISCRIMINATING: Final = "not discriminating"
 VALUE: Final = "value without a mechanism"
 UNCHALLENGED: Final = "not challenged yet"
 BY_CONSTRUCTION: Final = "by construction"
+UNREAD: Final = "print not read"
 KINDS: Final = (
     *(each.value for each in COUNTED),
     NOT_DISCRIMINATING,
@@ -37,6 +38,7 @@ KINDS: Final = (
     UNCHALLENGED,
     Verdict.UNDECIDED.value,
     BY_CONSTRUCTION,
+    UNREAD,
     Verdict.NOT_TESTABLE.value,
 )
 """What a claim can be counted as, in the order of every list; the first three are in shares."""
@@ -70,8 +72,12 @@ class Record:
 
     @property
     def missed(self) -> bool:
-        """Whether the printed number or statement is missed, so that a sentence tells why."""
-        return self.verdict in (Verdict.OTHER_NUMBER, Verdict.NOT_REPRODUCED)
+        """Whether the printed number or statement is missed, so that a sentence tells why.
+
+        No sentence explains the distance from a number that nobody has read.
+        """
+        missed = (Verdict.OTHER_NUMBER, Verdict.NOT_REPRODUCED)
+        return self.verdict in missed and not self.claim.unread
 
     @property
     def why(self) -> str:
@@ -98,6 +104,8 @@ class Record:
             return self.verdict.value
         if self.claim.by_construction:
             return BY_CONSTRUCTION
+        if self.claim.unread:
+            return UNREAD
         if self.verdict is Verdict.UNDECIDED:
             return self.verdict.value
         if self.challenge is not None and self.challenge.null:
@@ -135,6 +143,7 @@ class Record:
             "ns2": self.ns2,
             "agrees_with_ns2": self.agrees_with_ns2,
             "by_construction": claim.by_construction or None,
+            "unread": claim.unread or None,
             "verdict": self.verdict.value,
             "without_mechanism": None if self.challenge is None else self.challenge.verdict.value,
             "counted_as": self.counted_as,

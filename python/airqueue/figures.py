@@ -37,6 +37,10 @@ class FlowFigures(TypedDict):
     data_rate_mean_bps: float | None
     """PHY rate of each packet's last transmission, mean over the packets that the MAC has
     finished."""
+    airtime_ratio: float | None
+    """Share of the time that the packets' transmissions took, all attempts, with RTS, CTS and
+    acknowledgements of the link layer; each packet of a frame has its share by bytes, and
+    airtimes of several hops add up."""
     delay_mean_s: float | None
     """Delay from the source to the end of the frame, or of the wired link, that delivers the
     packet, for a saturated source from the moment when its queue had room: mean over the
@@ -522,6 +526,7 @@ FlowFigure = Literal[
     "in_transit_packets",
     "loss_ratio",
     "data_rate_mean_bps",
+    "airtime_ratio",
     "delay_mean_s",
     "delay_sd_s",
     "delay_p50_s",
@@ -782,6 +787,7 @@ class FlowSummary(TypedDict):
     in_transit_packets: Summary
     loss_ratio: Summary
     data_rate_mean_bps: Summary
+    airtime_ratio: Summary
     delay_mean_s: Summary
     delay_sd_s: Summary
     delay_p50_s: Summary

@@ -10,7 +10,7 @@ from airqueue_papers import claim
 from airqueue_papers.claim import PAPERS, Claim
 from airqueue_papers.reproduction import paper
 
-PRINTED = {"apq": 71, "rdqm": 25, "mesh": 131, "edca": 37, "http": 50}
+PRINTED = {"apq": 71, "rdqm": 25, "mesh": 131, "edca": 37, "http": 50, "anomaly": 27}
 """At least so many numbers, statements, settings and errors of print each paper has."""
 
 

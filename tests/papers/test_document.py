@@ -70,6 +70,24 @@ def test_records_are_read_as_they_were_written(written):
     assert counts(document.records(written)) == written["verdicts"]
 
 
+def test_papers_take_the_place_of_what_was_kept_of_them(written):
+    kept = {**written, "items": [*written["items"], "anomaly.udp"], "tried": [], "beyond": {}}
+    old = [each for each in written["claims"] if each["id"].startswith("apq.")]
+    changed = [{**each, "reason": "Another run."} for each in written["claims"]]
+    new = {
+        **written,
+        "items": ["http.fig5"],
+        "claims": [each for each in changed if each["id"].startswith("http.")],
+    }
+    both = document.merged(new, kept, {"http"})
+    accept(both)
+    assert both["items"] == [*written["items"], "anomaly.udp"]
+    assert both["claims"] == [*old, *new["claims"]]
+    assert both["tally"] == written["tally"]
+    with pytest.raises(ValueError, match="kept claims are of the budget full, the new ones of"):
+        document.merged(new, {**kept, "budget": "full"}, {"http"})
+
+
 def test_a_campaign_is_what_its_schema_says(out):
     arguments = ["http.fig5", "--sabotage", "--out", out, "--json", "-"]
     done = CliRunner().invoke(reproduce_command, arguments, catch_exceptions=False)

@@ -30,7 +30,7 @@ def test_names_choose_papers_and_items():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ftp", "no paper 'ftp'; there are apq, rdqm, mesh, edca, http, beyond"),
+        ("ftp", "no paper 'ftp'; there are apq, rdqm, mesh, edca, http, anomaly, beyond"),
         ("apq.fig99", "no item 'apq.fig99'; apq has fig3"),
         ("apq.", "no item 'apq.'"),
         ("", "no paper ''"),

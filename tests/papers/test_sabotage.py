@@ -116,6 +116,16 @@ def test_every_challenged_claim_is_in_the_file():
                 assert challenge.challenge_of(load(name).claims[each]) is not None, each
 
 
+def test_rows_of_other_papers_stay_and_all_are_in_the_papers_order():
+    def row(name: str, verdict: Verdict) -> Row:
+        return Row(name, "", verdict, (), None, ())
+
+    old = [row(f"{paper}.a", Verdict.REPRODUCED) for paper in ("apq", "http", "anomaly")]
+    new = [row("http.b", Verdict.UNDECIDED)]
+    both = validation.with_others(new, old, lambda each: each.claim.partition(".")[0], {"http"})
+    assert [each.claim for each in both] == ["apq.a", "http.b", "anomaly.a"]
+
+
 def test_rows_are_read_as_they_were_written():
     rows = [
         Row(

@@ -194,6 +194,7 @@ def test_counts_and_shares_have_what_discriminates_only():
         judge(number(100, by_construction="given"), found(100)),
         replace(judge(number(100, sort="ratio"), found(100)), challenge=FELL),
         judge(number(100, not_testable="a device"), None),
+        judge(number(100, unread="as remembered"), found(100)),
     ]
     assert counts(records) == {
         "reproduced": 3,
@@ -204,11 +205,14 @@ def test_counts_and_shares_have_what_discriminates_only():
         "not challenged yet": 1,
         "cannot be judged": 1,
         "by construction": 1,
+        "print not read": 1,
         "not testable here": 1,
     }
     assert shares(records) == {"ratio": (1, 1), "absolute": (2, 3), "statement": (0, 0)}
     of = tally(records)
     assert (of.testable, of.discriminating, of.reproduced, of.not_reproduced) == (9, 4, 3, 1)
+    assert (of.circular, of.unread, of.not_testable) == (1, 1, 1)
+    assert "1 whose print could not be read." in sentences(of)[-1]
     assert (of.values, of.values_reproduced, of.values_by_null) == (2, 1, 1)
     assert (of.values_by_ours_alone, of.conclusion_stands) == (1, 1)
     assert (of.undecided, of.undecided_by_print, of.unchallenged) == (1, 0, 1)
@@ -229,6 +233,7 @@ def test_deviations_heed_no_tolerance():
         judge(number(-100), found(-110)),
         judge(number([1, 2]), found(1.12, 4)),
         judge(number(100, by_construction="given"), found(100)),
+        judge(number(100, unread="as remembered"), found(100)),
         judge(number(100, comparator="<"), found(99)),
         judge(number(0), found(1)),
         judge(number(100), found()),

@@ -91,6 +91,7 @@ def records():
         ),
         (claim("never", printed=1.5e-5, unit="s"), [], None, None),
         (claim("given", by_construction="the printed capacity is a setting"), [Value(0.94)], 1, 0),
+        (claim("unread", unread="as remembered"), [Value(0.94)], None, None),
         (claim("stands"), [Value(0.94)], None, None),
         (claim("value"), [Value(0.94)], None, None),
         (claim("alone"), [Value(0.94)], None, None),

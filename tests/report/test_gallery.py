@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 import reproduced as made_up
 
+from airqueue_papers import document, tried
 from airqueue_papers.item import Budget
+from airqueue_papers.reproduction import Reproduced, choose
 from validation import gallery
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,7 +39,7 @@ def test_it_counts_verdicts_and_shares(page):
     assert "8 of 12 claims count" in text
     row = next(line for line in text.splitlines() if line.startswith("| **all** |"))
     assert [cell.strip() for cell in row.split("|")[2:-1]] == [
-        *("4", "2", "2", "1", "1", "1", "1", "2", "1"),
+        *("4", "2", "2", "1", "1", "1", "1", "2", "1", "1"),
         *("3 of 5", "1 of 2", "1 of 1"),
     ]
 
@@ -52,3 +56,24 @@ def test_the_page_in_the_repository_shows_what_lies_beside_it():
     assert linked == {f"{name}.svg" for name in gallery.SHOWN} | {gallery.CLAIMS} | {
         f"{name}.png" for name in gallery.SCREENS
     }
+
+
+def test_with_one_paper_all_else_stays(tmp_path):
+    shutil.copytree(DOCS / "gallery", tmp_path / "gallery")
+    shutil.copy(DOCS / "gallery.md", tmp_path)
+    kept = json.loads((DOCS / "gallery" / gallery.CLAIMS).read_text("utf-8"))
+    again = [
+        Reproduced(
+            chosen,
+            {},
+            [r for r in document.records(kept) if r.claim in chosen.claims],
+            (),
+            kept["beyond"].get(chosen.name, ()),
+            tried=[row for row in tried.read(tried.kept()) if row.item == chosen.name],
+        )
+        for chosen in choose(["anomaly"])
+    ]
+    gallery.write(tmp_path, again, Budget(kept["budget"]), ["anomaly"])
+    names = ["gallery.md", f"gallery/{gallery.CLAIMS}"]
+    for name in [*names, *(f"gallery/{path.name}" for path in DOCS.glob("gallery/*.svg"))]:
+        assert (tmp_path / name).read_bytes() == (DOCS / name).read_bytes(), name

@@ -102,10 +102,17 @@ def test_what_is_by_construction_is_set_apart():
     assert sum(counted.values()) == len(records)
     assert counted["by construction"] == 1
     reproduced = [r for r in records if r.verdict is Verdict.REPRODUCED]
-    # One each is by construction, stands without its mechanism, is about none, and not challenged.
-    assert counted["reproduced"] == len(reproduced) - 4
+    # One each is by construction, not read, stands without its mechanism, is about none, and not
+    # challenged.
+    assert counted["reproduced"] == len(reproduced) - 5
     hardware = made_up.claim("both", by_construction="a setting", not_testable="hardware")
     assert judge(hardware, None).counted_as == "not testable here"
+
+
+def test_a_print_that_nobody_read_is_set_apart_with_its_verdict(pages):
+    assert counts(made_up.records())["print not read"] == 1
+    text = " ".join(" ".join(pages["mesh.html"].text).split())
+    assert "print not read as remembered; reproduced" in text
 
 
 def test_the_first_page_has_what_is_not_met_and_nothing_else(pages):

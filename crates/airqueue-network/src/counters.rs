@@ -190,6 +190,9 @@ pub struct HopCounters {
     pub marked: u64,
     /// Rate of the last data frame of each packet that the MAC has finished.
     pub rates: DataRates,
+    /// Time that the transmissions of these packets took, with their responses; of a frame with several packets each
+    /// has a share.
+    pub airtime: Span,
     /// Delay of delivered packets from the source to the far end of the hop.
     pub delay: Durations,
     /// The delays of [`Self::delay`], for quantiles.
@@ -220,6 +223,12 @@ impl HopCounters {
     pub(crate) fn on_taken(&mut self, packet: &Packet, now: Time) {
         self.taken.add(packet);
         self.waited.add(now - packet.enqueued);
+    }
+
+    #[inline]
+    pub(crate) fn on_finished(&mut self, rate: DataRate, airtime: Span) {
+        self.rates.add(rate);
+        self.airtime = self.airtime + airtime;
     }
 
     #[inline]
@@ -254,6 +263,7 @@ impl HopCounters {
         self.waited.merge(&other.waited);
         self.given_up.merge(&other.given_up);
         self.rates.merge(&other.rates);
+        self.airtime = self.airtime + other.airtime;
     }
 
     /// Restarts counting.

@@ -270,6 +270,7 @@ impl Count<'_> {
             in_transit_packets,
             loss_ratio: ratio(lost as f64, met as f64),
             data_rate_mean_bps: counters.rates.mean_bps(),
+            airtime_ratio: self.share(counters.airtime),
             delay_mean_s: counters.delay.mean_s(),
             delay_sd_s: counters.delay.sd_s(),
             delay_p50_s: quantile(0.5),

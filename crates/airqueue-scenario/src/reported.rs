@@ -103,6 +103,9 @@ pub(super) struct FlowFigures {
     pub(super) loss_ratio: Option<f64>,
     /// PHY rate of each packet's last transmission, mean over the packets that the MAC has finished.
     pub(super) data_rate_mean_bps: Option<f64>,
+    /// Share of the time that the packets' transmissions took, all attempts, with RTS, CTS and acknowledgements of the
+    /// link layer; each packet of a frame has its share by bytes, and airtimes of several hops add up.
+    pub(super) airtime_ratio: Option<f64>,
     /// Delay from the source to the end of the frame, or of the wired link, that delivers the packet, for a saturated
     /// source from the moment when its queue had room: mean over the delivered packets.
     pub(super) delay_mean_s: Option<f64>,

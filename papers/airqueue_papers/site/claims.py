@@ -16,6 +16,7 @@ from airqueue_papers.site.verdicts import LOOKS, chip
 from airqueue_papers.verdict import (
     NOT_DISCRIMINATING,
     UNCHALLENGED,
+    UNREAD,
     VALUE,
     Record,
     Verdict,
@@ -205,6 +206,8 @@ def _verdict(record: Record) -> str:
         shown += f"<small>{escape(record.claim.by_construction)}</small>"
         if record.verdict is not Verdict.REPRODUCED:
             shown += f"<small>and {escape(record.verdict.value)}</small>"
+    elif kind == UNREAD:
+        shown += f"<small>{escape(record.claim.unread)}; {escape(record.verdict.value)}</small>"
     elif record.met and record.verdict is not Verdict.REPRODUCED:
         shown += "<small>met: ns-2 is off the print too, and ours is near ns-2</small>"
     return shown

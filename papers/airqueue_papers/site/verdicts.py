@@ -14,6 +14,7 @@ from airqueue_papers.verdict import (
     BY_CONSTRUCTION,
     NOT_DISCRIMINATING,
     UNCHALLENGED,
+    UNREAD,
     VALUE,
     Record,
     Verdict,
@@ -73,6 +74,12 @@ LOOKS: Final[Mapping[str, Look]] = {
         "=",
         "The answer was an input of ours, such as a device that is modelled by its printed capacity: "
         "the result does not count.",
+    ),
+    UNREAD: Look(
+        "none",
+        "~",
+        "The place in the paper could not be read, and the printed number is as remembered: ours is "
+        "compared with it, and does not count.",
     ),
     Verdict.NOT_TESTABLE.value: Look(
         "none", "–", "About hardware that no simulation or model can speak for."

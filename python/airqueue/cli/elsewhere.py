@@ -43,7 +43,7 @@ _KNOWN: Final = {
         "airqueue-papers",
         "papers",
         "papers",
-        "Rebuild the tables and figures of five papers.",
+        "Rebuild the tables and figures of six papers.",
         ("reproduction", "sabotage"),
     ),
 }

@@ -8,7 +8,7 @@ use crate::InterfaceId;
 use crate::network::Event;
 use crate::outcome::Outcome;
 use crate::wlan::UpperLayer;
-use airqueue_core::{DataRate, Dropped, Packet, Time};
+use airqueue_core::{DataRate, Dropped, Packet, Span, Time};
 use airqueue_wifi::medium::StationId;
 
 /// The layer above the link layer.
@@ -58,9 +58,9 @@ impl UpperLayer for Upper {
     }
 
     #[inline]
-    fn on_finished(&mut self, packet: &Packet, rate: DataRate) {
+    fn on_finished(&mut self, packet: &Packet, rate: DataRate, airtime: Span) {
         let state = self.hops.state(packet);
-        state.counters.rates.add(rate);
+        state.counters.on_finished(rate, airtime);
         if state.sender_waits {
             self.released.push(*packet);
         }

@@ -248,7 +248,7 @@ impl<U: UpperLayer> Wlan<U> {
         if !acknowledged && let Some(control) = hop.control {
             self.controls[control].in_vain = 0;
         }
-        self.upper.on_finished(&packet, rate);
+        self.upper.on_finished(&packet, rate, airtime);
         let peer = &mut self.listeners.macs[to.index()];
         if status == TxStatus::GivenUp && !peer.has_received(recipient, sequence) {
             self.upper.on_given_up(packet);

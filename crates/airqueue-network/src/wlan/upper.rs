@@ -2,7 +2,7 @@
 
 use super::engine::Event;
 use crate::InterfaceId;
-use airqueue_core::{DataRate, Dropped, Packet, Time};
+use airqueue_core::{DataRate, Dropped, Packet, Span, Time};
 use airqueue_wifi::medium::StationId;
 
 /// The layer above the link layer. The link layer reports the fate of each offered packet, and asks saturated sources
@@ -28,8 +28,8 @@ pub trait UpperLayer {
     /// [`Self::on_delivered`] of this frame's packets.
     fn on_sent(&mut self, _packet: &Packet) {}
 
-    /// The MAC is done with a packet, whose last data frame had this rate.
-    fn on_finished(&mut self, packet: &Packet, rate: DataRate);
+    /// The MAC is done with a packet: the last data frame had this rate, and all its transmissions took this time.
+    fn on_finished(&mut self, packet: &Packet, rate: DataRate, airtime: Span);
 
     /// The MAC has given up a packet that its receiver does not have.
     fn on_given_up(&mut self, packet: Packet);

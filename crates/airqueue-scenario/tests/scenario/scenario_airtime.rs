@@ -76,6 +76,25 @@ fn each_station_has_a_third_of_the_air() {
     }
 }
 
+/// The figure of each flow is the time that the frames with its packets took, as the tap sees them.
+#[test]
+fn a_flow_s_airtime_is_that_of_its_frames() {
+    for scenario in [aggregating(mac80211()), aggregating(droptail()), single(droptail())] {
+        let results = results(&scenario, 1);
+        let of = |flow: &str| figure(&results, "flows", flow, "airtime_ratio");
+        let flows = [of("fast1") + of("call"), of("fast2"), of("slow")];
+        let all: f64 = flows.iter().sum();
+        for (flow, share) in flows.into_iter().zip(airtime(&scenario)) {
+            close(flow / all, share, 0.005);
+        }
+        // All that is on the air are these frames and their responses; between the two is a gap.
+        let sifs = Scenario::from_json(&scenario.to_string()).unwrap().spec().wlan.radio.phy.sifs();
+        let of_ap = |name: &str| figure(&results, "stations", "ap", name);
+        let gaps = sifs.as_secs_f64() * of_ap("attempts") / results["duration_s"].as_f64().unwrap();
+        close(all, of_ap("busy_ratio") + gaps, 0.005);
+    }
+}
+
 /// Without airtime fairness the slow station has most of the airtime where stations get equal numbers of packets: in
 /// one queue, or one packet in turn. (Turns of whole A-MPDUs are fairer: none lasts longer than 5.484 ms.)
 #[test]

@@ -131,7 +131,7 @@ impl<U: UpperLayer> Wlan<U> {
             }
             (Content::NoService(_), _) => self.on_end_of_service_finished(finished.msdu.to),
             (Content::Data | Content::MoreData, _) => {
-                self.account_finished_of_group(&finished.msdu, queue.now());
+                self.account_finished_of_group(finished, queue.now());
             }
             (Content::Handshake(frame), _) => {
                 let sent = (station, &finished.msdu);
@@ -141,12 +141,13 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    fn account_finished_of_group(&mut self, msdu: &Msdu, now: Time) {
+    fn account_finished_of_group(&mut self, finished: &TxReport, now: Time) {
+        let msdu = &finished.msdu;
         let hop = HopId::of(&msdu.packet);
         let interface = self.hops[hop.index()].interface;
         let rate = self.listeners.radio.phy.rate(msdu.rate);
         self.end_in_queue(interface, &msdu.packet, true, now);
-        self.upper.on_finished(&msdu.packet, rate);
+        self.upper.on_finished(&msdu.packet, rate, finished.airtime);
     }
 
     /// The beacon that is due, the next packet to all stations behind a DTIM, or the end of a service period.
