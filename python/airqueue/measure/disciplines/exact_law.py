@@ -1,0 +1,228 @@
+"""CoDel's control law to the departure: between which departures each drop fell due.
+
+CoDel (RFC 8289) drops at the head, and only when a packet leaves: a drop that falls due at an instant
+of the law is made at the next departure. So each instant t_1 + I S_k of the law lies between the
+departure at which a packet was dropped and the departure before, whatever took the air meanwhile.
+Behind the queue a driver's ring and the air hold R packets, and a packet leaves the queue when the
+frame has arrived that carries the packet R places before (`airqueue.measure.disciplines.ring`).
+
+Test: one R, one count at the beginning, one I and one t_1 are searched with which all of a step's
+first drops lie so. Drops at random do this with the chance that each has to come between two
+departures and not elsewhere in its gap, times all that is searched. Evenly spaced drops must not.
+
+Target: from an interval before the first drop on all packets had waited for the target or longer, and
+the packet before these had not, unless none was left behind that packet (RFC 8289, section 4.4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from airqueue.measure.disciplines.frames import packets_of_frames
+from airqueue.measure.disciplines.observed import Floats, Ints, Step
+from airqueue.measure.disciplines.ring import MOST_FRAMES
+
+DROPS: Final = (6, 10, 14, 20, 28, 40, 60, 90, 130, 200)
+"""How many of a step's first drops are compared with the law: fewer first, which rule most out."""
+CHANCE: Final = 1e-7
+"""Chance that drops at random follow the law of any ring, count and number of drops."""
+EDGE: Final = 0.5
+"""Packet times by which an instant may lie outside, for the jitter of hosts."""
+STRAIGHT: Final = 1.0
+"""Gaps between departures, median, by which evenly spaced drops must lie outside."""
+HALVINGS: Final = 45
+"""Steps of the search for I; each leaves 62 % of the range."""
+STAYS: Final = math.pi**2 / 6
+GOLDEN: Final = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Instants, in seconds, between which each of K drops fell due, for N rings: shape (N, K).
+
+    ``rows``: places of the drops, shape (K,).
+    """
+
+    low: Floats
+    high: Floats
+    rows: Ints
+
+    def first(self, rings: Ints, drops: int) -> Between:
+        """Return the first drops of some rings."""
+        return Between(self.low[rings, :drops], self.high[rings, :drops], self.rows[:drops])
+
+    def one(self, ring: np.int64) -> Between:
+        """Return the drops of one ring."""
+        return Between(self.low[[ring]], self.high[[ring]], self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A law that all drops follow: one of the shapes, with the ring and I in seconds."""
+
+    shape: int
+    held: int
+    first: int
+    """Place of the first drop."""
+    first_s: float
+    interval_s: float
+    interval_error_s: float
+    drops: int
+    gap_s: float
+    """Median of the gaps between drops."""
+    miss_s: float
+    """Root mean square of the times by which drops came after they fell due, or before."""
+    straight_s: float
+    """By how much evenly spaced drops would lie outside."""
+
+
+def fit(step: Step, rows: Ints, shapes: Sequence[Floats]) -> list[Fitted]:
+    """Return the laws that the most of the first drops follow, none if chance might do as well.
+
+    rows: places of the drops. shapes: of each law the instants S_k from the first drop, in
+    intervals, for as many drops as `DROPS` has at most.
+    """
+    every = _between(step, rows)
+    law_of, edge = np.array(shapes), EDGE * step.packet_s
+    tried = len(every.low) * len(shapes) * len(DROPS)
+    held = np.repeat(np.arange(len(every.low)), len(shapes))
+    law = np.tile(np.arange(len(shapes)), len(every.low))
+    found: list[Fitted] = []
+    for drops in DROPS:
+        if every.low.shape[1] < drops or not len(held):
+            break
+        of, shape = every.first(held, drops), law_of[law, :drops]
+        interval, slack = _best(of, shape)
+        follows = slack >= -2 * edge
+        held, law, interval = held[follows], law[follows], interval[follows]
+        of, shape = every.first(held, drops), shape[follows]
+        straight = -_best(of, np.arange(drops, dtype=float)[np.newaxis])[1]
+        telling = (straight > STRAIGHT * np.median(of.high - of.low, axis=1)) & (
+            tried * _chance(of, interval, shape, edge) <= CHANCE
+        )
+        longer = [
+            _fitted(of.one(k), int(held[k]), int(law[k]), float(interval[k]), (shape[k], edge))
+            for k in np.flatnonzero(telling)
+        ]
+        found = longer or found
+    return found
+
+
+def _fitted(
+    of: Between, held: int, law: int, interval: float, along: tuple[Floats, float]
+) -> Fitted:
+    """Put together a law that drops between these instants follow."""
+    shape, edge = along
+    first, least, most = _ends(of, interval, shape, edge)
+    late = of.high[0] - interval * shape
+    even = np.arange(len(shape), dtype=float)[np.newaxis]
+    return Fitted(
+        law,
+        held,
+        int(of.rows[0]),
+        first,
+        (least + most) / 2,
+        (most - least) / 2,
+        len(shape),
+        float(np.median(interval * np.diff(shape))),
+        float(np.std(late)),
+        -float(_best(of, even)[1][0]),
+    )
+
+
+def _between(step: Step, rows: Ints) -> Between:
+    """Return between which departures drops were made, for every ring that is tried.
+
+    Of drops before the ring's packets have come, none is known: they are left out for all rings.
+    """
+    packets = packets_of_frames(step.arrived_s, step.packet_s)
+    ends = step.arrived_s[np.cumsum(packets) - 1]
+    carried = np.concatenate(([0], np.cumsum(packets)))
+    most = round(MOST_FRAMES * float(np.median(packets)))
+    before = np.cumsum(~step.lost)[rows]
+    known = (before - most >= packets[0]) & (before < carried[-1])
+    places = before[known] - np.arange(most + 1)[:, np.newaxis]
+    frame = np.searchsorted(carried, places, side="right") - 1
+    return Between(ends[frame - 1], ends[frame], rows[known])
+
+
+def _slack(of: Between, interval: Floats, shape: Floats) -> Floats:
+    """Return how much room t_1 has: negative where no t_1 puts all drops in their places."""
+    due = interval[:, np.newaxis] * shape
+    return np.asarray(np.min(of.high - due, axis=1) - np.max(of.low - due, axis=1))
+
+
+def _best(of: Between, shape: Floats) -> tuple[Floats, Floats]:
+    """Return the intervals with the most room, and that room. The room is concave in the interval."""
+    low = np.zeros(len(of.low))
+    high = 2 * (of.high[:, -1] - of.low[:, 0]) / np.broadcast_to(shape, of.low.shape)[:, -1]
+    for _ in range(HALVINGS):
+        width = GOLDEN * (high - low)
+        left, right = high - width, low + width
+        rises = _slack(of, left, shape) < _slack(of, right, shape)
+        low, high = np.where(rises, left, low), np.where(rises, high, right)
+    middle = (low + high) / 2
+    return middle, _slack(of, middle, shape)
+
+
+def _chance(of: Between, interval: Floats, shape: Floats, edge: float) -> Floats:
+    """Return the chance that drops at random are all in their places.
+
+    A gap between drops is drawn evenly between none and twice the law's, as RED draws them: what
+    remains of their places wanders, and has to stay within the gap between two departures. Each step
+    it does with the largest eigenvalue of that walk: half of the ratio r of the two gaps where r is
+    at most 1, else exp(-pi^2 / 6 (r + 0.6)^2) within 1 %. I puts one of them there, and is one of as
+    many as can be told apart.
+    """
+    gaps = np.maximum(interval[:, np.newaxis] * np.diff(shape, axis=1), 1e-12)
+    wide = (of.high - of.low)[:, 1:] + 2 * edge
+    ratio = wide / gaps
+    stays = np.maximum(
+        np.minimum(1.0, ratio / 2) * (ratio < 1), np.exp(-STAYS / (ratio + 0.6) ** 2)
+    )
+    told_apart = np.maximum(1.0, gaps.sum(axis=1) / wide.mean(axis=1))
+    return np.asarray(told_apart * np.prod(np.sort(stays, axis=1)[:, 1:], axis=1))
+
+
+def _ends(of: Between, interval: float, shape: Floats, edge: float) -> tuple[float, float, float]:
+    """Return t_1, and the least and the greatest I with which all drops are in their places."""
+    ends = []
+    for sign in (-1.0, 1.0):
+        inside, outside = 0.0, interval / 2
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            room = _slack(of, np.array([interval + sign * middle]), shape[np.newaxis])[0]
+            inside, outside = (middle, outside) if room >= -2 * edge else (inside, middle)
+        ends.append(interval + sign * inside)
+    due = interval * shape
+    first = (float(np.min(of.high[0] - due)) + float(np.max(of.low[0] - due))) / 2
+    return first, ends[0], ends[1]
+
+
+def target(
+    step: Step, drop: int, interval_s: tuple[float, float]
+) -> tuple[float, float, float] | None:
+    """Return the target and its ends in seconds, from departures as the queue saw them.
+
+    ``drop``: place of the first drop. ``interval_s``: the ends of I. None where no packet left an
+    interval before the first drop.
+    """
+    came, left = step.came_s[~step.lost], step.left_s[~step.lost]
+    waited = left - came
+    following = int(np.count_nonzero(~step.lost[:drop]))
+    # It fell due after the departure before, an interval after the first packet that had waited.
+    earliest = left[np.searchsorted(left, left[following]) - 1] - interval_s[1]
+    first, end = np.searchsorted(left, [earliest, left[following] - interval_s[0]], side="right")
+    if first < 1 or first == end:
+        return None
+    high = float(waited[end - 1 : following].min())
+    # The packet before the first that had waited for the target: it had not, or left nothing behind.
+    before = np.arange(np.searchsorted(left, left[first - 1]), end - 1)
+    behind = np.searchsorted(came, left[before], side="right") - 1 - before
+    low = 0.0 if np.any(behind <= 1) else min(high, float(waited[before].min()))
+    return (low + high) / 2, low, high
