@@ -120,7 +120,17 @@ def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     interval = (law.interval_s, law.interval_s - half, law.interval_s + half)
     if law.behind is None:
         return CoDel(law, step, interval, _target(law, step, half))
-    return CoDel(law, step, interval, exact_law.target(step, law.first, interval[1:]))
+    targets = [exact_law.target(each, one.first, interval[1:]) for one, each in found]
+    return CoDel(law, step, interval, _in_all([target for target in targets if target is not None]))
+
+
+def _in_all(
+    targets: Sequence[tuple[float, float, float]],
+) -> tuple[float, float, float] | None:
+    """Return the target that all steps allow, None if there is none."""
+    low = max((each[1] for each in targets), default=0.0)
+    high = min((each[2] for each in targets), default=-1.0)
+    return ((low + high) / 2, low, high) if low <= high else None
 
 
 def _rested(law: Law, step: Step) -> bool:
@@ -162,8 +172,8 @@ def _to_departures(step: Step, full: float | None) -> tuple[Law, Step] | None:
     begin: Begin = begins[found[0].shape]
     if len({begins[each.shape] == "cobalt" for each in found}) > 1:
         begin = "unrested"
-    least = min(each.interval_s - each.interval_error_s for each in found)
-    greatest = max(each.interval_s + each.interval_error_s for each in found)
+    least = min(each.interval_s[0] for each in found)
+    greatest = max(each.interval_s[1] for each in found)
     held = [each.held for each in found]
     best = found[len(found) // 2]
     law = Law(
@@ -174,7 +184,7 @@ def _to_departures(step: Step, full: float | None) -> tuple[Law, Step] | None:
         best.miss_s,
         best.drops,
         best.gap_s,
-        best.straight_s / best.miss_s if best.miss_s > 0 else math.inf,
+        best.curved,
         best.first,
         (min(held), max(held)),
     )

@@ -33,12 +33,11 @@ CHANCE: Final = 1e-7
 """Chance that drops at random follow the law of any ring, count and number of drops."""
 EDGE: Final = 0.5
 """Packet times by which an instant may lie outside, for the jitter of hosts."""
-STRAIGHT: Final = 1.0
-"""Gaps between departures, median, by which evenly spaced drops must lie outside."""
-HALVINGS: Final = 45
-"""Steps of the search for I; each leaves 62 % of the range."""
+STRAIGHT: Final = 0.5
+"""Gaps between departures, median, by which evenly spaced drops must lie outside on both sides."""
 STAYS: Final = math.pi**2 / 6
-GOLDEN: Final = (math.sqrt(5) - 1) / 2
+JITTERS: Final = 2.0
+"""Multiples of the quiet path's jitter by which the wait in the queue may be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +62,22 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A law that all drops follow: one of the shapes, with the ring and I in seconds."""
+    """A law that all drops follow: one of the shapes, with the ring and the ends of I in seconds."""
 
     shape: int
     held: int
+    interval_s: tuple[float, float]
+    first_s: float
+    """Instant of the first drop."""
     first: int
     """Place of the first drop."""
-    first_s: float
-    interval_s: float
-    interval_error_s: float
     drops: int
     gap_s: float
     """Median of the gaps between drops."""
     miss_s: float
-    """Root mean square of the times by which drops came after they fell due, or before."""
-    straight_s: float
-    """By how much evenly spaced drops would lie outside."""
+    """Root mean square of the times by which drops missed the law."""
+    curved: float
+    """Misses of evenly spaced drops as a multiple of those of the law."""
 
 
 def fit(step: Step, rows: Ints, shapes: Sequence[Floats]) -> list[Fitted]:
@@ -96,17 +95,19 @@ def fit(step: Step, rows: Ints, shapes: Sequence[Floats]) -> list[Fitted]:
     for drops in DROPS:
         if every.low.shape[1] < drops or not len(held):
             break
+        least, most = _intervals(every.first(held, drops), law_of[law, :drops], np.array([edge]))
+        follows = least <= most
+        held, law = held[follows], law[follows]
+        least, most = least[follows], most[follows]
         of, shape = every.first(held, drops), law_of[law, :drops]
-        interval, slack = _best(of, shape)
-        follows = slack >= -2 * edge
-        held, law, interval = held[follows], law[follows], interval[follows]
-        of, shape = every.first(held, drops), shape[follows]
-        straight = -_best(of, np.arange(drops, dtype=float)[np.newaxis])[1]
-        telling = (straight > STRAIGHT * np.median(of.high - of.low, axis=1)) & (
-            tried * _chance(of, interval, shape, edge) <= CHANCE
-        )
+        straight = np.arange(drops, dtype=float)[np.newaxis]
+        beside = STRAIGHT * np.median(of.high - of.low, axis=1)
+        evenly = np.less_equal(*_intervals(of, straight, beside))
+        telling = ~evenly & (tried * _chance(of, (least + most) / 2, shape, edge) <= CHANCE)
         longer = [
-            _fitted(of.one(k), int(held[k]), int(law[k]), float(interval[k]), (shape[k], edge))
+            _fitted(
+                of.one(k), int(held[k]), int(law[k]), (float(least[k]), float(most[k])), shape[k]
+            )
             for k in np.flatnonzero(telling)
         ]
         found = longer or found
@@ -114,24 +115,19 @@ def fit(step: Step, rows: Ints, shapes: Sequence[Floats]) -> list[Fitted]:
 
 
 def _fitted(
-    of: Between, held: int, law: int, interval: float, along: tuple[Floats, float]
+    of: Between, held: int, law: int, interval_s: tuple[float, float], shape: Floats
 ) -> Fitted:
     """Put together a law that drops between these instants follow."""
-    shape, edge = along
-    first, least, most = _ends(of, interval, shape, edge)
+    interval = sum(interval_s) / 2
     late = of.high[0] - interval * shape
-    even = np.arange(len(shape), dtype=float)[np.newaxis]
+    first = (float(late.min()) + float(np.max(of.low[0] - interval * shape))) / 2
+    miss = float(np.std(late))
+    even = np.arange(len(shape))
+    straight = float(np.std(of.high[0] - np.polyval(np.polyfit(even, of.high[0], 1), even)))
+    gap = float(np.median(interval * np.diff(shape)))
+    rows = len(shape)
     return Fitted(
-        law,
-        held,
-        int(of.rows[0]),
-        first,
-        (least + most) / 2,
-        (most - least) / 2,
-        len(shape),
-        float(np.median(interval * np.diff(shape))),
-        float(np.std(late)),
-        -float(_best(of, even)[1][0]),
+        law, held, interval_s, first, int(of.rows[0]), rows, gap, miss, straight / max(miss, 1e-9)
     )
 
 
@@ -151,23 +147,21 @@ def _between(step: Step, rows: Ints) -> Between:
     return Between(ends[frame - 1], ends[frame], rows[known])
 
 
-def _slack(of: Between, interval: Floats, shape: Floats) -> Floats:
-    """Return how much room t_1 has: negative where no t_1 puts all drops in their places."""
-    due = interval[:, np.newaxis] * shape
-    return np.asarray(np.min(of.high - due, axis=1) - np.max(of.low - due, axis=1))
+def _intervals(of: Between, shape: Floats, edge: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the greatest I with which some t_1 puts all drops in their places.
 
-
-def _best(of: Between, shape: Floats) -> tuple[Floats, Floats]:
-    """Return the intervals with the most room, and that room. The room is concave in the interval."""
-    low = np.zeros(len(of.low))
-    high = 2 * (of.high[:, -1] - of.low[:, 0]) / np.broadcast_to(shape, of.low.shape)[:, -1]
-    for _ in range(HALVINGS):
-        width = GOLDEN * (high - low)
-        left, right = high - width, low + width
-        rises = _slack(of, left, shape) < _slack(of, right, shape)
-        low, high = np.where(rises, left, low), np.where(rises, high, right)
-    middle = (low + high) / 2
-    return middle, _slack(of, middle, shape)
+    Exactly: for each pair of drops the later one may not fall due too late, nor too soon, after the
+    other. No I does if the least is greater than the greatest. ``edge``: one for all, or for each.
+    """
+    least, most = np.zeros(len(of.low)), np.full(len(of.low), np.inf)
+    for apart in range(1, shape.shape[1]):
+        gap = shape[:, apart:] - shape[:, :-apart]
+        room = 2 * edge[:, np.newaxis]
+        soonest = (of.low[:, apart:] - of.high[:, :-apart] - room) / gap
+        latest = (of.high[:, apart:] - of.low[:, :-apart] + room) / gap
+        least = np.maximum(least, soonest.max(axis=1))
+        most = np.minimum(most, latest.min(axis=1))
+    return least, most
 
 
 def _chance(of: Between, interval: Floats, shape: Floats, edge: float) -> Floats:
@@ -187,21 +181,6 @@ def _chance(of: Between, interval: Floats, shape: Floats, edge: float) -> Floats
     )
     told_apart = np.maximum(1.0, gaps.sum(axis=1) / wide.mean(axis=1))
     return np.asarray(told_apart * np.prod(np.sort(stays, axis=1)[:, 1:], axis=1))
-
-
-def _ends(of: Between, interval: float, shape: Floats, edge: float) -> tuple[float, float, float]:
-    """Return t_1, and the least and the greatest I with which all drops are in their places."""
-    ends = []
-    for sign in (-1.0, 1.0):
-        inside, outside = 0.0, interval / 2
-        for _ in range(HALVINGS):
-            middle = (inside + outside) / 2
-            room = _slack(of, np.array([interval + sign * middle]), shape[np.newaxis])[0]
-            inside, outside = (middle, outside) if room >= -2 * edge else (inside, middle)
-        ends.append(interval + sign * inside)
-    due = interval * shape
-    first = (float(np.min(of.high[0] - due)) + float(np.max(of.low[0] - due))) / 2
-    return first, ends[0], ends[1]
 
 
 def target(
@@ -225,4 +204,7 @@ def target(
     before = np.arange(np.searchsorted(left, left[first - 1]), end - 1)
     behind = np.searchsorted(came, left[before], side="right") - 1 - before
     low = 0.0 if np.any(behind <= 1) else min(high, float(waited[before].min()))
+    # The empty path's delay holds a wait for the air, by which departures seem to be too early.
+    doubt = JITTERS * step.jitter_packets * step.packet_s
+    low, high = max(0.0, low - doubt), high + doubt
     return (low + high) / 2, low, high
