@@ -109,7 +109,9 @@ class CoDel:
 def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     """Return CoDel's parameters if the drops of a step follow the law, else None."""
     found = [(law, step) for step in steps if (law := _longest(step, full)) is not None]
-    found = found or [pair for step in steps if (pair := _to_departures(step, full)) is not None]
+    found = found or [
+        (law, step) for step in steps if (law := _to_departures(step, full)) is not None
+    ]
     if not found:
         return None
     # What began after a rest tells which CoDel this is; then what rests on more drops.
@@ -120,8 +122,23 @@ def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     interval = (law.interval_s, law.interval_s - half, law.interval_s + half)
     if law.behind is None:
         return CoDel(law, step, interval, _target(law, step, half))
-    targets = [exact_law.target(each, one.first, interval[1:]) for one, each in found]
+    targets = [_before_ring(*pair, interval[1:]) for pair in found]
     return CoDel(law, step, interval, _in_all([target for target in targets if target is not None]))
+
+
+def _before_ring(
+    law: Law, step: Step, interval_s: tuple[float, float]
+) -> tuple[float, float, float] | None:
+    """Return the target by the waits in the queue alone, with every ring that the law allows."""
+    assert law.behind is not None
+    ends = [
+        exact_law.target(ring.through(step, held), law.first, interval_s) for held in law.behind
+    ]
+    known = [end for end in ends if end is not None]
+    if len(known) < len(ends):
+        return None
+    low, high = min(end[1] for end in known), max(end[2] for end in known)
+    return (low + high) / 2, low, high
 
 
 def _in_all(
@@ -156,8 +173,8 @@ def _first_drops(step: Step, full: float | None) -> Ints:
     return rows[: late[0] if len(late) else len(rows)]
 
 
-def _to_departures(step: Step, full: float | None) -> tuple[Law, Step] | None:
-    """Fit the law to the departure; return it with the step as the queue saw its packets leave."""
+def _to_departures(step: Step, full: float | None) -> Law | None:
+    """Fit the law to the departure."""
     unrested: Begin = "unrested"
     begins = [*RESTED, *(unrested for _ in COUNTS)]
     most = exact_law.DROPS[-1]
@@ -176,7 +193,7 @@ def _to_departures(step: Step, full: float | None) -> tuple[Law, Step] | None:
     greatest = max(each.interval_s[1] for each in found)
     held = [each.held for each in found]
     best = found[len(found) // 2]
-    law = Law(
+    return Law(
         best.first_s,
         (least + greatest) / 2,
         (greatest - least) / 2,
@@ -188,7 +205,6 @@ def _to_departures(step: Step, full: float | None) -> tuple[Law, Step] | None:
         best.first,
         (min(held), max(held)),
     )
-    return law, ring.through(step, best.held)
 
 
 def _law(at: Floats, step: Step) -> Law:

@@ -16,7 +16,6 @@ the packet before these had not, unless none was left behind that packet (RFC 82
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -35,9 +34,8 @@ EDGE: Final = 0.5
 """Packet times by which an instant may lie outside, for the jitter of hosts."""
 STRAIGHT: Final = 0.5
 """Gaps between departures, median, by which evenly spaced drops must lie outside on both sides."""
-STAYS: Final = math.pi**2 / 6
-JITTERS: Final = 2.0
-"""Multiples of the quiet path's jitter by which the wait in the queue may be wrong."""
+JITTERS: Final = 3.0
+"""Multiples of the quiet path's jitter, beside a packet's time, by which waits may be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +162,27 @@ def _intervals(of: Between, shape: Floats, edge: Floats) -> tuple[Floats, Floats
     return least, most
 
 
+def stays(ratio: Floats) -> Floats:
+    """Return how likely a place at random stays in a gap between departures for one more drop.
+
+    ratio: that gap over the law's gap g between drops. A gap at random is even between 0 and 2 g, as
+    RED draws it, so that places wander by up to g from drop to drop. The largest eigenvalue of this
+    walk within its bounds: ratio / 2 up to 1, beyond that exp(-pi^2 / 6 (ratio + 0.6)^2). At most 8 %
+    are too much.
+    """
+    few = np.where(ratio < 1, ratio / 2, 0.0)
+    return np.asarray(np.maximum(few, np.exp(-(np.pi**2) / 6 / (ratio + 0.6) ** 2)))
+
+
 def _chance(of: Between, interval: Floats, shape: Floats, edge: float) -> Floats:
     """Return the chance that drops at random are all in their places.
 
-    A gap between drops is drawn evenly between none and twice the law's, as RED draws them: what
-    remains of their places wanders, and has to stay within the gap between two departures. Each step
-    it does with the largest eigenvalue of that walk: half of the ratio r of the two gaps where r is
-    at most 1, else exp(-pi^2 / 6 (r + 0.6)^2) within 1 %. I puts one of them there, and is one of as
-    many as can be told apart.
+    I puts one of them there, and is one of as many as can be told apart.
     """
     gaps = np.maximum(interval[:, np.newaxis] * np.diff(shape, axis=1), 1e-12)
     wide = (of.high - of.low)[:, 1:] + 2 * edge
-    ratio = wide / gaps
-    stays = np.maximum(
-        np.minimum(1.0, ratio / 2) * (ratio < 1), np.exp(-STAYS / (ratio + 0.6) ** 2)
-    )
     told_apart = np.maximum(1.0, gaps.sum(axis=1) / wide.mean(axis=1))
-    return np.asarray(told_apart * np.prod(np.sort(stays, axis=1)[:, 1:], axis=1))
+    return np.asarray(told_apart * np.prod(np.sort(stays(wide / gaps), axis=1)[:, 1:], axis=1))
 
 
 def target(
@@ -205,6 +207,6 @@ def target(
     behind = np.searchsorted(came, left[before], side="right") - 1 - before
     low = 0.0 if np.any(behind <= 1) else min(high, float(waited[before].min()))
     # The empty path's delay holds a wait for the air, by which departures seem to be too early.
-    doubt = JITTERS * step.jitter_packets * step.packet_s
+    doubt = (1 + JITTERS * step.jitter_packets) * step.packet_s
     low, high = max(0.0, low - doubt), high + doubt
     return (low + high) / 2, low, high
