@@ -214,10 +214,11 @@ def test_the_longer_rest_comes_before_overloads_that_may_fill_the_queue(monkeypa
     )
     monkeypatch.setattr(naming, "untold", lambda sessions: in_doubt)
     monkeypatch.setattr(naming, "hardly_acted", lambda sessions: False)
+    monkeypatch.setattr(naming, "_rate_shown_pps", lambda session, overload: None)
 
     class Nothing:
         def sessions(self, kind):
-            return []
+            return [None]
 
     at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
     assert naming.take_steps(Nothing(), at)

@@ -84,6 +84,8 @@ def fit(step: Step, rows: Ints, shapes: Sequence[Floats]) -> list[Fitted]:
     rows: places of the drops. shapes: of each law the instants S_k from the first drop, in
     intervals, for as many drops as `DROPS` has at most.
     """
+    if len(rows) < DROPS[0] or not len(step.arrived_s):
+        return []
     every = _between(step, rows)
     law_of, edge = np.array(shapes), EDGE * step.packet_s
     tried = len(every.low) * len(shapes) * len(DROPS)
