@@ -622,7 +622,7 @@ AGGREGATED = {
     ("standard", "device", "names"),
     [
         # A FIFO of a frame's length: bursts hide whether packets found room.
-        ("802.11ac", {"limit": "28 packets"}, {"fifo", None}),
+        pytest.param("802.11ac", {"limit": "28 packets"}, {"fifo", None}, marks=pytest.mark.long),
         ("802.11ac", {"limit": "300 packets"}, {"fifo"}),
         ("802.11n", {"discipline": "cake", "cake": {"rtt": "72 ms"}}, {"cake", "fq_codel_or_cake"}),
     ],
