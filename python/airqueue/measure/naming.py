@@ -49,14 +49,14 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
         if not _run(runner, plan, meta, left_s):
             return False
         index += 1
+        shown = _rate_shown_pps(runner.sessions(steps.STEP)[-1], overload)
         # At once: a larger overload may fill the queue, after which CAKE drops at random for minutes.
         if not told and _told_by_rest(runner, layout, index):
             told, index = True, index + 1
-        carried = _rate_shown_pps(runner.sessions(steps.STEP)[-1], overload)
-        if carried is not None and again < MOST_AGAIN:
-            layout, again = replace(layout, rate_pps=min(carried, layout.ceiling_pps)), again + 1
-            continue
-        left.pop(0)
+        if shown is None or again == MOST_AGAIN:
+            left.pop(0)
+        else:
+            layout, again = replace(layout, rate_pps=min(shown, layout.ceiling_pps)), again + 1
     plan, meta = steps.two_floods_plan(layout)
     if not _run(runner, plan, meta, plan.end_s):
         return False

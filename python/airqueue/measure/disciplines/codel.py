@@ -84,10 +84,9 @@ class Law:
     curved: float
     """Misses of evenly spaced drops as a multiple of those of the law."""
     first: int = 0
-    """Place of the first drop."""
+    """Place of the first drop, where the law was tried to the departure."""
     behind: tuple[int, int] | None = None
-    """Packets that a driver and the air hold behind the queue, at least and at most; None where the
-    law was not tried to the departure."""
+    """Packets that a driver and the air hold behind the queue, at least and at most, there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,10 +124,16 @@ def _fitted(
     miss = float(np.std(late))
     even = np.arange(len(shape))
     straight = float(np.std(of.high[0] - np.polyval(np.polyfit(even, of.high[0], 1), even)))
-    gap = float(np.median(interval * np.diff(shape)))
-    rows = len(shape)
     return Fitted(
-        law, held, interval_s, first, int(of.rows[0]), rows, gap, miss, straight / max(miss, 1e-9)
+        law,
+        held,
+        interval_s,
+        first,
+        int(of.rows[0]),
+        len(shape),
+        float(np.median(interval * np.diff(shape))),
+        miss,
+        straight / max(miss, 1e-9),
     )
 
 
