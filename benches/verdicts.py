@@ -104,6 +104,16 @@ def radio(draw: Draw) -> Config:
 def over_air(draw: Draw, queue: Config, others: Sequence[Config] = ()) -> Config:
     """The queue in an access point; other stations upload in one case of four."""
     uploaders = int(draw.integers(1, 4)) if draw.random() < 0.25 else 0
+    return in_cell(radio(draw), queue, uploaders, others)
+
+
+def beside_uploads(queue: Config, uploaders: int, rate: str = "HT-MCS3") -> Config:
+    """The queue in an access point of 802.11n, with so many other stations that upload."""
+    return in_cell({"standard": "802.11n", "rate": rate}, queue, uploaders)
+
+
+def in_cell(phy: Config, queue: Config, uploaders: int, others: Sequence[Config] = ()) -> Config:
+    """The queue in an access point, with so many other stations that upload."""
     stations: list[Config] = [{"name": "ap", "queue": queue}, {"name": "laptop"}, {"name": "guest"}]
     flows: list[Config] = [
         {"from": "ap", "to": "laptop", "source": "external"},
@@ -113,7 +123,7 @@ def over_air(draw: Draw, queue: Config, others: Sequence[Config] = ()) -> Config
     if uploaders:
         stations.append({"name": "other", "count": uploaders})
         flows.append({"from": "other", "to": "ap"})
-    scenario = {"phy": radio(draw), "stations": stations, "flows": flows}
+    scenario = {"phy": phy, "stations": stations, "flows": flows}
     return {"cell": {"scenario": scenario, "down": "ap->laptop", "up": "laptop->ap"}}
 
 

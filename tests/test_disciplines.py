@@ -27,7 +27,7 @@ from airqueue.measure.result import Evidence
 from airqueue.measure.schema import check
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.measure.words import describe
-from benches.verdicts import over_air, over_wire
+from benches.verdicts import beside_uploads, over_air, over_wire
 from devices import CoDel, DevicesProber, Hysteresis, Pie
 
 RATE_PPS = 1000.0
@@ -214,10 +214,11 @@ def test_the_longer_rest_comes_before_overloads_that_may_fill_the_queue(monkeypa
     )
     monkeypatch.setattr(naming, "untold", lambda sessions: in_doubt)
     monkeypatch.setattr(naming, "hardly_acted", lambda sessions: False)
+    monkeypatch.setattr(naming, "_rate_shown_pps", lambda session, overload: None)
 
     class Nothing:
         def sessions(self, kind):
-            return []
+            return [None]
 
     at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
     assert naming.take_steps(Nothing(), at)
@@ -413,7 +414,7 @@ def test_what_a_parameter_is_worth_grows_with_the_drops():
     ],
 )
 def test_a_codel_behind_frames_and_beside_uploads_is_no_red_and_a_red_is_one(device, names):
-    found = measure(SimulatedProber(access_point(device, 1), seed=170))
+    found = measure(SimulatedProber(beside_uploads(device, 1), seed=170))
     assert found.capacity is None
     assert found.discipline.name in names
 
@@ -421,21 +422,8 @@ def test_a_codel_behind_frames_and_beside_uploads_is_no_red_and_a_red_is_one(dev
 def test_a_codel_whose_standing_queue_could_not_be_seen_is_no_fifo():
     """Beside uploads the path was not quiet before the queue stood: the queue stands once more."""
     device = queue("codel", {"target": "9 ms", "interval": "145 ms"}, 358)
-    found = measure(SimulatedProber(access_point(device, 2, "HT-MCS7"), seed=178))
+    found = measure(SimulatedProber(beside_uploads(device, 2, "HT-MCS7"), seed=178))
     assert (found.verdict, found.capacity) == ("not_flat", None)
-
-
-def access_point(device, uploaders, rate="HT-MCS3"):
-    """A path through this queue in an access point of 802.11n, beside stations that upload."""
-    path = over_air(np.random.default_rng(1), device)
-    scenario = path["cell"]["scenario"]
-    scenario["phy"] = {"standard": "802.11n", "rate": rate}
-    scenario["stations"] = scenario["stations"][:3]
-    scenario["flows"] = scenario["flows"][:2]
-    if uploaders:
-        scenario["stations"].append({"name": "other", "count": uploaders})
-        scenario["flows"].append({"from": "other", "to": "ap"})
-    return path
 
 
 def through_frames(
@@ -545,7 +533,7 @@ def test_departures_before_a_ring_are_those_of_the_queue(held):
 )
 def test_pie_is_named_before_a_drivers_ring(target_ms, limit, uploaders, seed):
     """What waits in the ring, for as long as others take the air, is not PIE's to see."""
-    path = access_point(queue("pie", {"target": f"{target_ms} ms"}, limit), uploaders)
+    path = beside_uploads(queue("pie", {"target": f"{target_ms} ms"}, limit), uploaders)
     found = measure(SimulatedProber(path, seed=seed))
     assert found.capacity is None
     assert found.discipline.name == "pie"
@@ -634,7 +622,7 @@ AGGREGATED = {
     ("standard", "device", "names"),
     [
         # A FIFO of a frame's length: bursts hide whether packets found room.
-        ("802.11ac", {"limit": "28 packets"}, {"fifo", None}),
+        pytest.param("802.11ac", {"limit": "28 packets"}, {"fifo", None}, marks=pytest.mark.long),
         ("802.11ac", {"limit": "300 packets"}, {"fifo"}),
         ("802.11n", {"discipline": "cake", "cake": {"rtt": "72 ms"}}, {"cake", "fq_codel_or_cake"}),
     ],

@@ -27,7 +27,7 @@ SAMPLE = {
         name: SUBJECTS[name]
         for name in ("Frames and exchanges", "Saturated stations", "EDCA", "TCP and the web")
     },
-    "Aggregation": lambda _: ampdu.claims(SECONDS / 2),
+    "Aggregation": lambda _: ampdu.claims(SECONDS / 2, ("n",)),
 }
 """Of every kind something: the whole page takes minutes."""
 

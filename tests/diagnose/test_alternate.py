@@ -21,7 +21,7 @@ from airqueue.diagnose.again import changes
 from airqueue.diagnose.alternate import WITH, WITHOUT, Alternated, Half, from_json, order, paired
 from airqueue.diagnose.records import GATEWAY, SERVER
 from airqueue.diagnose.result import diagnosis, read_diagnosis, validator
-from airqueue.diagnose.switching import Switch, SwitchError, alternate
+from airqueue.diagnose.switching import Switch, SwitchError, Turns, alternate
 
 ABOUT = {
     "airqueue": "0",
@@ -175,9 +175,9 @@ def bench(tmp_path):
 @pytest.mark.parametrize("left", [WITHOUT, WITH])
 def test_diagnoses_are_made_in_both_states_and_the_setting_is_left(bench, left):
     with bench.switch(left) as switch:
-        found, interrupted = alternate(switch, 3, bench.measure, lambda words: None, 0.0)
-    assert [half.state for half in found] == bench.seen == order(3)
-    assert not interrupted and switch.put_back and bench.state == left
+        found = alternate(switch, 3, bench.measure, lambda words: None, 0.0)
+    assert [half.state for half in found.halves] == bench.seen == order(3)
+    assert not found.interrupted and found.error is None and switch.put_back and bench.state == left
     # No command where the state is there already: without, with, without, with (and the last).
     ran = bench.log.read_text("utf-8").split()
     assert ran == [WITHOUT, WITH, WITHOUT, WITH, *([WITHOUT] if left == WITHOUT else [])]
@@ -197,8 +197,8 @@ def test_ctrl_c_keeps_whole_diagnoses_and_leaves_the_setting(bench, left, after)
             alternate(switch, 3, measure, lambda words: None, 0.0)
     else:
         with bench.switch(left) as switch:
-            found, interrupted = alternate(switch, 3, measure, lambda words: None, 0.0)
-        assert interrupted and len(found) == after
+            found = alternate(switch, 3, measure, lambda words: None, 0.0)
+        assert found.interrupted and len(found.halves) == after
     assert bench.state == left and switch.put_back
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -210,12 +210,43 @@ def test_errors_leave_the_setting(bench):
     with pytest.raises(OSError, match="gone"), bench.switch(WITH) as switch:
         alternate(switch, 3, measure, lambda words: None, 0.0)
     assert bench.state == WITH
-    # A switch that fails half way: the state is unknown, and is set anew.
+    # A switch that fails at once: the state is unknown, and is set anew.
     broken = f"echo half > {bench.file}; exit 3"
-    switch = bench.switch(WITHOUT, **{WITH: broken})
+    switch = bench.switch(WITH, **{WITHOUT: broken})
     with pytest.raises(SwitchError, match="exit code 3"), switch:
         alternate(switch, 3, bench.measure, lambda words: None, 0.0)
+    assert bench.state == WITH and switch.put_back
+
+
+def test_an_error_after_some_diagnoses_keeps_them(bench):
+    def measure(words: str):
+        if len(bench.seen) == 5:
+            raise OSError("the network is gone")
+        return bench.measure(words)
+
+    with bench.switch(WITHOUT) as switch:
+        found = alternate(switch, 3, measure, lambda words: None, 0.0)
+    assert [half.state for half in found.halves] == order(3)[:5]
+    assert not found.interrupted and "gone" in str(found.error)
     assert bench.state == WITHOUT and switch.put_back
+    assert len(paired(found.halves)) == len(paired(found.halves[:4])) > 0
+
+
+def test_the_command_writes_what_was_diagnosed_before_an_error(monkeypatch, tmp_path):
+    """And then ends with the error's sentence and code."""
+    half = imagined({GATEWAY: 0.1, SERVER: 0.1})
+    halves = tuple(Half(state, half) for state in order(2))
+    turns = Turns(halves, error=SwitchError("The command for the state 'with' failed."))
+    monkeypatch.setattr(
+        "airqueue.cli.diagnose.measure_in_turn", lambda order, wanted, view: (turns, WITHOUT, True)
+    )
+    kept = tmp_path / "kept.json"
+    words = ["diagnose", "192.0.2.1", "--switch", "true", "true", "--json", str(kept)]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 1 and "'with' failed" in done.output
+    document = json.loads(kept.read_text("utf-8"))
+    assert len(document["alternated"]["halves"]) == 4
+    assert document["interrupted"]
 
 
 def test_a_setting_that_cannot_be_put_back_is_said(bench):

@@ -166,8 +166,8 @@ def diagnose(
       airqueue diagnose server.example --switch 'ssh ap ./without.sh' 'ssh ap ./with.sh'
       airqueue diagnose --from now.json --flent now.flent.gz --plan plan.json
 
-    Exit codes: 0 a result; 1 nothing could be diagnosed, or a --switch failed; 2 wrong usage; 130
-    interrupted.
+    Exit codes: 0 a result; 1 nothing could be diagnosed, or a --switch failed or ended early by an
+    error, with a result of what was diagnosed before; 2 wrong usage; 130 interrupted.
     """
     files = Files(json_path, report_path, flent_path, prometheus_path, plan_path)
     files.check()
@@ -210,6 +210,8 @@ def diagnose(
     compared = [] if before is None else changes(before, records)
     found = diagnosis(records, Asking(device), measured.queue, measured.alternated)
     emit(found, compared, about, files)
+    if measured.error is not None:
+        raise measured.error
     if not measured.put_back:
         raise click.exceptions.Exit(1)
     if stored is None and about["interrupted"]:
@@ -226,16 +228,19 @@ class _Measured:
     alternated: Alternated | None = None
     put_back: bool = True
     """Whether a switched setting was left as the user chose."""
+    error: Exception | None = None
+    """What ended diagnoses in turn early."""
 
 
 def _in_turn(order: Order, wanted: Switching, *, quiet: bool) -> _Measured:
     """Carry out an order without and with a setting in turn."""
     began = time.monotonic()
     with View(quiet=quiet) as view:
-        found, interrupted, put_back = measure_in_turn(order, wanted, view)
+        turns, left, put_back = measure_in_turn(order, wanted, view)
     created = datetime.datetime.now(datetime.UTC)
-    about = _about(order, created, began, interrupted=interrupted)
-    return _Measured(found.records, None, about, found, put_back)
+    about = _about(order, created, began, interrupted=turns.interrupted or turns.error is not None)
+    found = Alternated(turns.halves, left)
+    return _Measured(found.records, None, about, found, put_back, turns.error)
 
 
 def _measured(order: Order, wanted: Wanted, *, quiet: bool) -> _Measured:

@@ -17,12 +17,11 @@ from airqueue.diagnose.alternate import (
     PAIRS,
     WITH,
     WITHOUT,
-    Alternated,
     State,
 )
 from airqueue.diagnose.order import Order
 from airqueue.diagnose.order import diagnose as carry_out
-from airqueue.diagnose.switching import SETTLE_S, Switch, alternate
+from airqueue.diagnose.switching import SETTLE_S, Switch, Turns, alternate
 from airqueue.diagnose.timeline import Glimpse
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -90,9 +89,8 @@ class Switching:
                 )
 
 
-def measure_in_turn(order: Order, wanted: Switching, view: View) -> tuple[Alternated, bool, bool]:
-    """Diagnose in turn; return all of it, whether Ctrl-C ended it early, and whether the setting
-    was left as the user chose."""
+def measure_in_turn(order: Order, wanted: Switching, view: View) -> tuple[Turns, State, bool]:
+    """Diagnose in turn; return all of it, the state to leave, and whether the setting was left so."""
     assert wanted.commands is not None
     left: State = wanted.leave or WITHOUT
 
@@ -111,5 +109,5 @@ def measure_in_turn(order: Order, wanted: Switching, view: View) -> tuple[Altern
     commands: dict[State, str] = {WITHOUT: wanted.commands[0], WITH: wanted.commands[1]}
     settle_s = SETTLE_S if wanted.settle is None else wanted.settle
     with Switch(commands, left, tell) as switch:
-        halves, interrupted = alternate(switch, wanted.pairs or PAIRS, measure, say, settle_s)
-    return Alternated(tuple(halves), left), interrupted, switch.put_back
+        turns = alternate(switch, wanted.pairs or PAIRS, measure, say, settle_s)
+    return turns, left, switch.put_back

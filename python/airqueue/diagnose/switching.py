@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any, Final, Self
 
@@ -126,13 +127,23 @@ class Switch:
         raise SystemExit(128 + number)
 
 
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Diagnoses in turn: those that were made to the end, and what ended them early, if anything."""
+
+    halves: tuple[Half, ...]
+    interrupted: bool = False
+    """Whether Ctrl-C did."""
+    error: Exception | None = None
+
+
 def alternate(
     switch: Switch, pairs: int, measure: Measure, say: Say, settle_s: float = SETTLE_S
-) -> tuple[list[Half], bool]:
+) -> Turns:
     """Make diagnoses without and with the setting in turn.
 
-    Returns those that were made to the end, and whether Ctrl-C ended them early. Raises
-    SwitchError, and what ``measure`` raises; KeyboardInterrupt before the first was made.
+    What was made is kept when Ctrl-C or an error ends them. Before the first diagnosis was made
+    KeyboardInterrupt is raised, SwitchError, and what ``measure`` raises.
     """
     halves: list[Half] = []
     try:
@@ -148,5 +159,9 @@ def alternate(
     except KeyboardInterrupt:
         if not halves:
             raise
-        return halves, True
-    return halves, False
+        return Turns(tuple(halves), interrupted=True)
+    except Exception as error:
+        if not halves:
+            raise
+        return Turns(tuple(halves), error=error)
+    return Turns(tuple(halves))

@@ -9,7 +9,10 @@ queues that classes select looks like a plain FIFO.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from airqueue.measure.disciplines import classes, management, steps
 from airqueue.measure.disciplines.codel import CoDel
@@ -19,30 +22,47 @@ from airqueue.measure.plan import Plan
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session
 
+MISLAID = 0.1
+"""Overload beyond the one meant, as a share of the rate, that shows another rate."""
+MORE = 1.2
+"""Rate that is tried where the path carried all of a step, as a multiple of that."""
+MOST_AGAIN = 3
+"""Steps that are taken again by the rate that they showed."""
 FEW_DROPS = 12
 """A controller that has dropped fewer packets than this, and some, has hardly acted."""
 
 
 def take_steps(runner: Runner, layout: steps.Layout) -> bool:
-    """Carry out the steps and the two floods; whether there was time for all of them."""
-    plans = [
-        steps.step_plan(layout, overload, length_s, index)
-        for index, (overload, length_s) in enumerate(
-            zip(steps.overloads(layout), steps.LENGTHS_S, strict=True)
-        )
-    ]
-    plans.append(steps.two_floods_plan(layout))
-    left_s = sum(plan.end_s for plan, _ in plans)
+    """Carry out the steps and the two floods; whether there was time for all of them.
+
+    Where others use the path too, what a train saw of its rate in a moment is no rate for seconds:
+    a step that shows another one is taken again by what the step carried.
+    """
+    left = list(zip(steps.overloads(layout), steps.LENGTHS_S, strict=True))
+    index = again = 0
     told = False
-    for plan, meta in plans:
+    while left:
+        overload, length_s = left[0]
+        floods_s = steps.two_floods_plan(layout)[0].end_s
+        left_s = sum(steps.step_plan(layout, *step, 0)[0].end_s for step in left) + floods_s
+        plan, meta = steps.step_plan(layout, overload, length_s, index)
         if not _run(runner, plan, meta, left_s):
             return False
-        left_s -= plan.end_s
+        index += 1
+        shown = _rate_shown_pps(runner.sessions(steps.STEP)[-1], overload)
         # At once: a larger overload may fill the queue, after which CAKE drops at random for minutes.
-        told = told or _told_by_rest(runner, layout, len(plans))
+        if not told and _told_by_rest(runner, layout, index):
+            told, index = True, index + 1
+        if shown is None or again == MOST_AGAIN:
+            left.pop(0)
+        else:
+            layout, again = replace(layout, rate_pps=min(shown, layout.ceiling_pps)), again + 1
+    plan, meta = steps.two_floods_plan(layout)
+    if not _run(runner, plan, meta, plan.end_s):
+        return False
     if hardly_acted(runner.sessions(steps.STEP)):
         middle = steps.overloads(layout)[1]
-        plan, meta = steps.step_plan(layout, middle, steps.LONG_S, len(plans) + told)
+        plan, meta = steps.step_plan(layout, middle, steps.LONG_S, index)
         _run(runner, plan, meta, plan.end_s)
     return True
 
@@ -60,6 +80,24 @@ def _told_by_rest(runner: Runner, layout: steps.Layout, index: int) -> bool:
     plan, meta = steps.step_plan(layout, overload, steps.LENGTHS_S[1], index, rest)
     _run(runner, plan, meta, plan.end_s)
     return True
+
+
+def _rate_shown_pps(step: Session, overload: float) -> float | None:
+    """Return the path's rate by a step of another overload than was meant, else None.
+
+    Of a path that carried all of the step only a lower end of the rate is known: then it is more.
+    """
+    offered, rate = step.offered_pps("hold"), step.rate_pps("hold")
+    if rate <= 0:
+        return None
+    if offered / rate > overload + MISLAID:
+        return rate
+    packets = float(np.count_nonzero(step.flood & step.run.sent))
+    excess = packets * (1 - 1 / overload)
+    waiting = step.waiting_after_flood
+    if waiting is None:
+        waiting = packets * (1 - rate / offered)
+    return MORE * offered if waiting + len(step.drops) < excess / 2 else None
 
 
 def take_classes(runner: Runner, layout: steps.Layout) -> None:

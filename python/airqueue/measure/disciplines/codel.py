@@ -11,6 +11,10 @@ Parameters: I is the slope. The first drop follows an interval after the first p
 waited for the target, so that the target is what packets had waited at t_1 - I. Behind less than a
 packet (RFC 8289, section 4.4) nothing is dropped, however long packets waited: of a target of some
 packet times only an upper end is known. So where packets leave in bursts, which wait once more.
+
+Where others use the air too, departures are far apart and uneven. Then the law is tried to the
+departure (`airqueue.measure.disciplines.exact_law`), which also tells how many packets a driver holds
+behind the queue.
 """
 
 from __future__ import annotations
@@ -22,8 +26,9 @@ from typing import Final, Literal
 
 import numpy as np
 
+from airqueue.measure.disciplines import exact_law, ring
 from airqueue.measure.disciplines.likelihood import with_room
-from airqueue.measure.disciplines.observed import Floats, Step
+from airqueue.measure.disciplines.observed import Floats, Ints, Step
 from airqueue.measure.disciplines.steps import FORGETS
 from airqueue.numeric import minimum_between
 
@@ -57,6 +62,8 @@ LIKELY: Final = 1.3
 TOLD: Final = 8.0
 """Least logarithm of the odds, 3000 to 1, by which one begin is likelier than others, where errors of
 rounding hide from single drops which one was meant."""
+COUNTS: Final = range(2, 64)
+"""Counts at the beginning that are tried to the departure, where CoDel has not forgotten its own."""
 Begin = Literal["rfc", "linux", "cobalt", "unrested"]
 """How the law begins: with a count after a rest, exactly or in Linux's arithmetic, or in between."""
 RESTED: Final[tuple[Begin, ...]] = ("rfc", "linux", "cobalt")
@@ -76,6 +83,10 @@ class Law:
     gap_s: float
     curved: float
     """Misses of evenly spaced drops as a multiple of those of the law."""
+    first: int = 0
+    """Place of the first drop, where the law was tried to the departure."""
+    behind: tuple[int, int] | None = None
+    """Packets that a driver and the air hold behind the queue, at least and at most, there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,9 @@ class CoDel:
 def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     """Return CoDel's parameters if the drops of a step follow the law, else None."""
     found = [(law, step) for step in steps if (law := _longest(step, full)) is not None]
+    found = found or [
+        (law, step) for step in steps if (law := _to_departures(step, full)) is not None
+    ]
     if not found:
         return None
     # What began after a rest tells which CoDel this is; then what rests on more drops.
@@ -105,7 +119,34 @@ def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     )
     half = law.interval_error_s + SQUARE_ROOT * law.interval_s
     interval = (law.interval_s, law.interval_s - half, law.interval_s + half)
-    return CoDel(law, step, interval, _target(law, step, half))
+    if law.behind is None:
+        return CoDel(law, step, interval, _target(law, step, half))
+    targets = [_before_ring(*pair, interval[1:]) for pair in found]
+    return CoDel(law, step, interval, _in_all([target for target in targets if target is not None]))
+
+
+def _before_ring(
+    law: Law, step: Step, interval_s: tuple[float, float]
+) -> tuple[float, float, float] | None:
+    """Return the target by the waits in the queue alone, with every ring that the law allows."""
+    assert law.behind is not None
+    ends = [
+        exact_law.target(ring.through(step, held), law.first, interval_s) for held in law.behind
+    ]
+    known = [end for end in ends if end is not None]
+    if len(known) < len(ends):
+        return None
+    low, high = min(end[1] for end in known), max(end[2] for end in known)
+    return (low + high) / 2, low, high
+
+
+def _in_all(
+    targets: Sequence[tuple[float, float, float]],
+) -> tuple[float, float, float] | None:
+    """Return the target that all steps allow, None if there is none."""
+    low = max((each[1] for each in targets), default=0.0)
+    high = min((each[2] for each in targets), default=-1.0)
+    return ((low + high) / 2, low, high) if low <= high else None
 
 
 def _rested(law: Law, step: Step) -> bool:
@@ -115,15 +156,54 @@ def _rested(law: Law, step: Step) -> bool:
 
 def _longest(step: Step, full: float | None) -> Law | None:
     """Fit the law to the most of the first drops that follow it."""
-    rows = step.drops
-    late = np.flatnonzero(~with_room(step, full)[rows])
-    at = step.left_s[rows[: late[0] if len(late) else len(rows)]]
+    at = step.left_s[_first_drops(step, full)]
     for most in DROPS:
         if len(at) >= most or (most == DROPS[0] and len(at) >= DROPS[-1]):
             law = _law(at[:most], step)
             if _holds(law, step):
                 return law
     return None
+
+
+def _first_drops(step: Step, full: float | None) -> Ints:
+    """Return the places of the drops before the first one in a full queue."""
+    rows = step.drops
+    late = np.flatnonzero(~with_room(step, full)[rows])
+    return rows[: late[0] if len(late) else len(rows)]
+
+
+def _to_departures(step: Step, full: float | None) -> Law | None:
+    """Fit the law to the departure."""
+    unrested: Begin = "unrested"
+    begins = [*RESTED, *(unrested for _ in COUNTS)]
+    most = exact_law.DROPS[-1]
+    gaps = [_gaps(begin, most) for begin in RESTED]
+    gaps += [1 / np.sqrt(np.arange(1, most) + float(count)) for count in COUNTS]
+    shapes = [np.concatenate(([0.0], np.cumsum(each))) for each in gaps]
+    every = exact_law.fit(step, _first_drops(step, full), shapes)
+    # After a rest the count is known.
+    found = [each for each in every if begins[each.shape] != "unrested"] or every
+    if not found:
+        return None
+    begin: Begin = begins[found[0].shape]
+    if len({begins[each.shape] == "cobalt" for each in found}) > 1:
+        begin = "unrested"
+    least = min(each.interval_s[0] for each in found)
+    greatest = max(each.interval_s[1] for each in found)
+    held = [each.held for each in found]
+    best = found[len(found) // 2]
+    return Law(
+        best.first_s,
+        (least + greatest) / 2,
+        (greatest - least) / 2,
+        begin,
+        best.miss_s,
+        best.drops,
+        best.gap_s,
+        best.curved,
+        best.first,
+        (min(held), max(held)),
+    )
 
 
 def _law(at: Floats, step: Step) -> Law:

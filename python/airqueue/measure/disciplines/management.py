@@ -35,6 +35,8 @@ BURSTS: Final = 3.0
 behind the air, and one that is cut."""
 SHORTEST: Final = 5
 """Percentile of the lengths at drops that is the shortest; shorter ones are of losses by the air."""
+SURE: Final = 2
+"""Packets within which the number behind the queue is told."""
 UNSTEADY: Final = 5.0
 """Packets by which others' traffic on the quiet path may shift instants."""
 _CODELS: Final[dict[codel.Begin, Kind]] = {
@@ -117,8 +119,15 @@ def _codel(steps: Sequence[Step], full: float | None, limit: float | None) -> Ma
     parameters = {"interval_s": _parameter(found.interval_s)}
     if found.target_s is not None:
         parameters["target_s"] = _parameter(found.target_s)
-    evidence = Evidence("control_law_miss_s", says, law.miss_s)
-    return Managed(_CODELS[found.begin], (evidence,), parameters, limit)
+    evidence = [Evidence("control_law_miss_s", says, law.miss_s)]
+    if law.behind is not None and law.behind[1] - law.behind[0] <= SURE:
+        held = sum(law.behind) / 2
+        says = (
+            "The law holds to the departure where a driver and the air hold "
+            f"{held:.0f} packets behind the queue; their wait there is not part of the queue's."
+        )
+        evidence.append(Evidence("packets_behind_the_queue", says, held))
+    return Managed(_CODELS[found.begin], tuple(evidence), parameters, limit)
 
 
 def _tail_drop(steps: Sequence[Step], full: float | None, idle: tuple[int, int]) -> Managed | None:

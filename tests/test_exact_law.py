@@ -1,0 +1,208 @@
+"""CoDel's control law to the departure: steps made by hand, and access points beside uploads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from airqueue.measure import naming
+from airqueue.measure.api import measure
+from airqueue.measure.disciplines import codel, exact_law, steps
+from airqueue.measure.disciplines.observed import Step
+from airqueue.measure.simulated import SimulatedProber
+from benches.verdicts import beside_uploads
+
+RATE_PPS = 1000.0
+FRAME = 10
+INTERVAL_S = 0.06
+
+
+def uneven_frames(rng, frames=500):
+    """Arrivals of frames of `FRAME` packets that others delay: longer than CoDel's gaps, often."""
+    return np.cumsum(FRAME / RATE_PPS * (0.3 + rng.exponential(0.7, frames)))
+
+
+def before_a_ring(drops_at, held, rng):
+    """A step whose queue drops at the first departure after each of these instants.
+
+    A packet leaves for the ring when the packet ``held`` places before it has arrived.
+    """
+    arrived = np.repeat(uneven_frames(rng), FRAME)
+    left, lost, due, passed = [], [], 0, 0
+    while passed < len(arrived):
+        leaves = arrived[passed - held] if passed >= held else 0.0
+        drops = due < len(drops_at) and drops_at[due] <= leaves
+        due += drops
+        lost.append(drops)
+        left.append(arrived[passed])
+        passed += not drops
+    came = np.arange(len(left)) / (3 * RATE_PPS)
+    return Step(came, np.array(left), np.array(lost), 0.0, rest_s=2.0, arrived_s=arrived)
+
+
+def law(begin, count=0, drops=60, interval_s=INTERVAL_S):
+    gaps = codel._gaps(begin, drops) if count == 0 else 1 / np.sqrt(count + np.arange(1, drops))
+    return 0.5 + interval_s * np.concatenate(([0.0], np.cumsum(gaps)))
+
+
+@pytest.mark.parametrize("begin", ["rfc", "cobalt"])
+@pytest.mark.parametrize("held", [15, 40, 65])
+def test_the_law_is_found_with_the_packets_behind_the_queue(begin, held):
+    step = before_a_ring(law(begin), held, np.random.default_rng(held))
+    assert codel._longest(step, None) is None
+    found = codel.fit([step], None)
+    assert found is not None
+    assert found.law.begin == begin
+    # Drops come between frames: of the packets of a frame no one is told from the others.
+    least, greatest = found.law.behind
+    assert least <= held <= greatest < least + FRAME
+    assert found.interval_s[1] <= INTERVAL_S <= found.interval_s[2]
+    assert found.interval_s[2] - found.interval_s[1] < 0.05 * INTERVAL_S
+
+
+@pytest.mark.parametrize("count", [4, 17])
+def test_a_law_that_goes_on_from_a_count_has_not_rested(count):
+    step = before_a_ring(law("rfc", count, 90, 0.3), 40, np.random.default_rng(count))
+    found = codel.fit([step], None)
+    assert found is not None
+    assert found.begin == "unrested"
+    assert found.interval_s[1] <= 0.3 <= found.interval_s[2]
+
+
+@pytest.mark.parametrize("longest", [2.0, 1.5])
+def test_drops_at_random_are_not_the_laws(longest):
+    """As dense as the law's: gaps even from 2 - ``longest`` to ``longest`` times the law's."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        gaps = codel._gaps("rfc", 60) * rng.uniform(2 - longest, longest, 59)
+        at = 0.5 + INTERVAL_S * np.concatenate(([0.0], np.cumsum(gaps)))
+        assert codel._to_departures(before_a_ring(at, 40, rng), None) is None
+
+
+def test_evenly_spaced_drops_are_not_the_laws():
+    rng = np.random.default_rng(5)
+    for gap_s in (0.02, 0.05, 0.1):
+        step = before_a_ring(0.5 + gap_s * np.arange(40), 40, rng)
+        assert codel._to_departures(step, None) is None
+
+
+@pytest.mark.parametrize("ratio", [0.2, 0.5, 0.9, 1.0, 1.5, 2.5, 4.0, 6.0])
+def test_how_likely_a_place_stays_is_the_walks_largest_eigenvalue(ratio):
+    places = 800
+    at = (np.arange(places) + 0.5) * ratio / places
+    step = np.abs(at[:, np.newaxis] - at) <= 1
+    largest = np.linalg.eigvalsh(0.5 * ratio / places * step)[-1]
+    assert exact_law.stays(np.array([ratio]))[0] == pytest.approx(largest, rel=0.08)
+    assert exact_law.stays(np.array([ratio]))[0] > 0.99 * largest
+
+
+class Rfc8289:
+    """CoDel by its pseudocode, written for this test: is a head dropped that leaves at an instant?"""
+
+    def __init__(self, target_s, interval_s):
+        self.target_s, self.interval_s = target_s, interval_s
+        self.above_at, self.next_s, self.count = None, None, 0
+
+    def drops(self, now, waited, behind):
+        if waited < self.target_s or behind <= 1:
+            self.above_at = self.next_s = None
+            return False
+        if self.next_s is not None:
+            if now < self.next_s:
+                return False
+            self.count += 1
+            self.next_s += self.interval_s / self.count**0.5
+            return True
+        self.above_at = now + self.interval_s if self.above_at is None else self.above_at
+        if now < self.above_at:
+            return False
+        self.count, self.next_s = 1, now + self.interval_s
+        return True
+
+
+def codel_before_a_ring(target_s, interval_s, held, rng, packets=5000):
+    came, arrived = np.arange(packets) / (1.08 * RATE_PPS), np.repeat(uneven_frames(rng), FRAME)
+    made = Rfc8289(target_s, interval_s)
+    left, lost, passed = [], [], 0
+    for at in came:
+        if passed >= len(arrived):
+            break
+        leaves = max(at, arrived[passed - held] if passed >= held else 0.0)
+        behind = np.searchsorted(came, leaves) - len(left)
+        lost.append(made.drops(leaves, leaves - at, behind))
+        left.append(max(at, arrived[passed]))
+        passed += not lost[-1]
+    got = np.array(left)[~np.array(lost)]
+    return Step(came[: len(left)], np.array(left), np.array(lost), 0.0, rest_s=9.0, arrived_s=got)
+
+
+def test_the_target_is_what_packets_had_waited_in_the_queue_alone():
+    """The ring and the air hold 40 packets, for 40 ms: no part of the wait that CoDel sees."""
+    told = []
+    for seed in range(12):
+        step = codel_before_a_ring(0.03, 0.3, 40, np.random.default_rng(seed))
+        found = codel.fit([step], None)
+        if found is None or found.law.behind is None or found.target_s is None:
+            continue
+        value, low, high = found.target_s
+        assert low <= 0.03 <= high
+        assert low <= value <= high
+        told.append(high - low)
+    assert len(told) >= 6
+    assert min(told) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("target_ms", "interval_ms", "limit", "uploaders", "seed"),
+    [(6, 131, 617, 2, 170), (20, 150, 700, 1, 3), (5, 100, 1000, 3, 7)],
+)
+def test_a_codel_beside_uploads_is_named_with_its_drivers_ring(
+    target_ms, interval_ms, limit, uploaders, seed
+):
+    """The ring of the simulator's driver has 64 packets, and a packet is on its way into the ring."""
+    table = {"target": f"{target_ms} ms", "interval": f"{interval_ms} ms"}
+    device = {"discipline": "codel", "limit": f"{limit} packets", "codel": table}
+    found = measure(SimulatedProber(beside_uploads(device, uploaders), seed=seed))
+    assert found.capacity is None
+    assert found.discipline.name == "codel"
+    parameters = found.discipline.parameters
+    for key, truth_ms in (("target_s", target_ms), ("interval_s", interval_ms)):
+        low, high = parameters[key].ci95
+        assert low <= truth_ms / 1e3 <= high
+    behind = [e.value for e in found.discipline.evidence if e.name == "packets_behind_the_queue"]
+    assert behind == [65]
+
+
+class Steps:
+    """A runner whose steps all show one rate of the path."""
+
+    def __init__(self, carries_pps):
+        self.carries_pps, self.taken = carries_pps, []
+
+    def sessions(self, *kinds):
+        return [self]
+
+
+def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkeypatch):
+    taken = []
+
+    def run(runner, plan, meta, left_s):
+        taken.append((meta["kind"], max(s.rate_pps for s in plan.segments if s.count > 1)))
+        return True
+
+    monkeypatch.setattr(naming, "_run", run)
+    monkeypatch.setattr(naming, "_told_by_rest", lambda runner, layout, index: False)
+    monkeypatch.setattr(naming, "hardly_acted", lambda sessions: False)
+    at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
+
+    # The path carries 600 packets/s for seconds, whatever a train saw.
+    def shown(step, overload):
+        return None if taken[-1][1] < 1.1 * overload * 600 else 600.0
+
+    monkeypatch.setattr(naming, "_rate_shown_pps", shown)
+    assert naming.take_steps(Steps(600.0), at)
+    offered = [rate for kind, rate in taken if kind == steps.STEP]
+    first, middle, large = steps.overloads(at)
+    assert offered == pytest.approx(
+        [1000 * first, 600 * first, 600 * middle, 600 * large], rel=0.01
+    )
