@@ -320,17 +320,21 @@ ReportFlow(const std::string& name, Flow& flow)
     auto& delays = flow.delays;
     std::sort(delays.begin(), delays.end());
     double sum = 0;
+    double squares = 0;
     for (const double delay : delays)
     {
         sum += delay;
+        squares += delay * delay;
     }
     std::cout << ", \"" << name << R"(": {"sent": )" << flow.sent << R"(, "delivered": )"
               << delays.size();
     if (!delays.empty())
     {
-        std::cout << R"(, "mean_s": )" << sum / delays.size() << R"(, "median_s": )"
-                  << Quantile(delays, 0.5) << R"(, "p95_s": )" << Quantile(delays, 0.95)
-                  << R"(, "longest_s": )" << delays.back();
+        const double mean = sum / delays.size();
+        const double deviation = std::sqrt(squares / delays.size() - mean * mean);
+        std::cout << R"(, "mean_s": )" << mean << R"(, "sd_s": )" << deviation
+                  << R"(, "median_s": )" << Quantile(delays, 0.5) << R"(, "p95_s": )"
+                  << Quantile(delays, 0.95) << R"(, "longest_s": )" << delays.back();
     }
     std::cout << "}";
 }
