@@ -74,7 +74,7 @@ def install_ns3_debian(source: Path = NS3_SOURCE, modules: tuple[str, ...] = NS3
 
 
 def install_ns3_built(source: Path) -> Path:
-    """A program of ``peers/ns3`` against a build of ns-3's sources, for releases that are no package."""
+    """A program of ``peers/ns3`` against a build of ns-3's sources, of which there is no package."""
     folder = os.environ.get(NS3_BUILD)
     if not folder:
         raise UnavailableError(
@@ -104,7 +104,7 @@ def compile_ns3(
     if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
         return program
     define = f'-DNS3_VERSION="{version}"'
-    language = "c++17" if version < "3.42" else "c++20" if version < "3.47" else "c++23"
+    language = "c++17" if version < "3.42" else "c++20" if version < "3.46" else "c++23"
     command = [
         "g++",
         f"-std={language}",

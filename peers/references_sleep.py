@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .install import ROOT
 from .references import Point, Quantity, Table
-from .sleep import Received, SleepCell, SleepResult, run_sleep
+from .sleep import DIRECTIONS, Received, SleepCell, SleepResult, run_sleep
 
 SIMULATOR = "ns-3.48"
 SEEDS = 10
@@ -36,7 +36,6 @@ UP_TOLERANCE = 0.05
 """Of packets that go at once: their delay is a few slots and a frame."""
 AWAKE_TOLERANCE = 0.05
 DELIVERED_TOLERANCE = 0.001
-DIRECTIONS = ("down", "up", "group")
 
 SleepPoint = Point[SleepCell, SleepResult]
 

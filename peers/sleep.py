@@ -2,8 +2,8 @@
 
 802.11a, DCF, without losses: data at 54 Mb/s, ACKs at 24 Mb/s, beacons and frames to all stations at
 6 Mb/s, a beacon each 102.4 ms. Sleepers get what waits for them by PS-Polls. ns-3's sleepers wake up
-for one beacon in ``listen_interval``, and for no other: also a DTIM is only heard if it is one of these.
-All flows of packets are Poisson and end `DRAIN_S` before the run, so that nothing waits at its end.
+for one beacon in ``listen_interval``, and hear a DTIM only if it is one of these. All flows of packets
+are Poisson and end `DRAIN_S` before the run, so that nothing waits at its end.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .run import json_line
 
 DRAIN_S = 4.0
 BEACON_S = 0.1024
+DIRECTIONS = ("down", "up", "group")
 SOURCE = HERE / "ns3" / "sleep.cc"
 
 
@@ -79,14 +80,14 @@ class SleepResult:
     def from_json(cls, parsed: dict[str, Any]) -> SleepResult:
         """From the line that ``ns3/sleep.cc`` prints."""
         values = {field.name: parsed[field.name] for field in fields(cls)}
-        for direction in ("down", "up", "group"):
+        for direction in DIRECTIONS:
             received = parsed[direction]
             values[direction] = Received(**received) if received["delivered"] else None
         return cls(**values)
 
 
 def run_sleep(cell: SleepCell) -> SleepResult:
-    """Run it in ns-3; raises UnavailableError where there is no build of a release with power save."""
+    """Run it in ns-3; raises UnavailableError where there is no build of a release that can."""
     options = {
         "sleepers": cell.sleepers,
         "saturated": cell.saturated,
