@@ -20,8 +20,8 @@ SATURATED_BYTES = 1500
 def described(cell: SleepCell) -> dict[str, Any]:
     """The scenario; flows are called down, up, group and saturated, of a group with a number behind.
 
-    As in ns-3, a sleeper hears no DTIM but those among the beacons that it wakes up for, PS-Polls have
-    the rate of data, and beacons are sent without backoff, a PIFS after an idle medium.
+    As in ns-3, a sleeper hears no DTIM but those among the beacons that it wakes up for, PS-Polls
+    have the rate of data, and beacons are sent without backoff.
     """
     sleeper: dict[str, Any] = {
         "name": "sleeper",

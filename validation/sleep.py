@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from peers.ours_sleep import run_ours
@@ -29,14 +29,18 @@ from validation.claim import Claim, Point
 
 SEEDS = 20
 ANSWER_S = 28e-6 + 34e-6 + 7.5 * 9e-6
-"""What our access point, as Linux's, needs to answer a PS-Poll, beyond ns-3's, which sends the packet a
-SIFS behind the PS-Poll: an ACK at 24 Mb/s, DIFS and the mean backoff of 802.11a. IEEE 802.11-2016,
-11.2.3.7 d, lets an access point do either."""
+"""What the answer to a PS-Poll takes with our access point, beyond ns-3's: an ACK at 24 Mb/s, DIFS and
+the mean backoff of 802.11a. ns-3's sends the packet a SIFS behind the PS-Poll."""
 ROUGH, FINE = 0.03, 0.02
 
+_SETTINGS = (
+    "`airqueue simulate`, behaviour `ns3`, stations of 802.11a that sleep and ask by PS-Polls, beside "
+    "ns-3 ([settings](peers.md#validationreferences_sleepcsv))."
+)
 _EITHER_WAY = (
-    "ns-3 answers a PS-Poll with the packet, a SIFS later; ours, as Linux's access point, with an ACK, "
-    "and sends the packet in a channel access of its own. The standard lets an access point do either."
+    "ns-3 answers a PS-Poll with the packet, a SIFS later; ours, as Linux's access point, with an "
+    "ACK, and sends the packet in a channel access of its own. IEEE 802.11-2016, 11.2.3.1, lets an "
+    "access point do either."
 )
 
 
@@ -55,6 +59,7 @@ class Compared:
 
 
 def claims() -> list[Claim]:
+    """Return the claims on sleep."""
     return [_claim(compared) for compared in _compared()]
 
 
@@ -96,6 +101,7 @@ def _compared() -> list[Compared]:
 
 @cache
 def ours(cell: SleepCell) -> list[SleepResult]:
+    """Return what our engine makes of a setting, seed by seed."""
     return run_ours(cell, SEEDS)
 
 
@@ -136,12 +142,11 @@ def _claim(compared: Compared) -> Claim:
             if len(compared.quantities) > 1:
                 words += f": {quantity.name.split(': ')[1]}"
             point = beside(words, len(found), figure, *reference)
-            found.append(_within(point, inside=compared.covers(cell)))
+            found.append(replace(point, inside=compared.covers(cell)))
     return Claim(
         name=f"engine-ns3-sleep-{compared.name}",
         title=f"Engine and ns-3, sleep: {compared.title}",
-        statement="`airqueue simulate`, behaviour `ns3`, stations of 802.11a that sleep and ask by "
-        f"PS-Polls, beside ns-3 ([settings](peers.md#validationreferences_sleepcsv)). {compared.statement}".rstrip(),
+        statement=f"{_SETTINGS} {compared.statement}".rstrip(),
         quantity=", ".join(sorted({q.split(": ")[-1] for q in compared.quantities})),
         reference="ns-3.48",
         tolerance=compared.tolerance,
