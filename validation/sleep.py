@@ -29,13 +29,13 @@ from validation.claim import Claim, Point
 
 SEEDS = 20
 ANSWER_S = 28e-6 + 34e-6 + 7.5 * 9e-6
-"""What the answer to a PS-Poll takes with our access point, beyond ns-3's: an ACK at 24 Mb/s, DIFS and
-the mean backoff of 802.11a. ns-3's sends the packet a SIFS behind the PS-Poll."""
+"""What the answer to a PS-Poll takes with our access point, beyond ns-3's: an ACK at 24 Mb/s, DIFS
+and the mean backoff of 802.11a. ns-3's sends the packet a SIFS behind the PS-Poll."""
 ROUGH, FINE = 0.03, 0.02
 
 _SETTINGS = (
-    "`airqueue simulate`, behaviour `ns3`, stations of 802.11a that sleep and ask by PS-Polls, beside "
-    "ns-3 ([settings](peers.md#validationreferences_sleepcsv))."
+    "`airqueue simulate`, behaviour `ns3`, stations of 802.11a that sleep and ask by PS-Polls, "
+    "beside ns-3 ([settings](peers.md#validationreferences_sleepcsv))."
 )
 _EITHER_WAY = (
     "ns-3 answers a PS-Poll with the packet, a SIFS later; ours, as Linux's access point, with an "
