@@ -39,7 +39,7 @@ def described(cell: SleepCell) -> dict[str, Any]:
     return {
         "behaviour": "ns3",
         "duration": f"{cell.seconds:g} s",
-        "phy": {"standard": "802.11a", "rate": "54 Mb/s", "control_rate": "24 Mb/s"},
+        "phy": {"standard": "802.11a", "rate": "54 Mb/s"},
         "queue": {"limit": "100000 packets"},
         "beacons": [
             {

@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, pstdev
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ CELL = SleepCell(down_pps=5.0, up_pps=2.0, seconds=60.0)
         {"group_pps": 1.0, "listen_interval": 2},
     ],
 )
-def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
+def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         replace(CELL, **wrong)
 
@@ -97,8 +98,9 @@ def test_ours_runs_every_setting() -> None:
     for cell in cells():
         short = replace(cell, seconds=20.0, saturated=min(cell.saturated, 1))
         (result,) = run_ours(short, 1)
-        # A quantity of a direction that did not come would raise.
-        assert all(q.above(result) > 0 for q in quantities(short))
+        # A quantity of a direction that did not come would raise; delays may all be the same.
+        none = [q.name for q in quantities(short) if not q.above(result) > 0]
+        assert [name for name in none if "deviation" not in name] == []
 
 
 def test_ours_sleeps_between_beacons_and_loses_nothing() -> None:
