@@ -87,6 +87,7 @@ def install_ns3_built(source: Path) -> Path:
         raise UnavailableError(
             f"{NS3_BUILD}: {build / 'lib'} has no libns3*-core.so; build ns-3 first (docs/peers.md)"
         )
+    BUILD.mkdir(parents=True, exist_ok=True)
     version = cores[0].name.removeprefix("libns").split("-")[0]
     return compile_ns3(
         source,

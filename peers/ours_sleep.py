@@ -12,7 +12,7 @@ from airqueue.simulate import Scenario
 from .sleep import DIRECTIONS, DRAIN_S, Received, SleepCell, SleepResult
 
 AP = "ap"
-BEACON_BYTES = 66
+BEACON_BYTES = 83
 """Of ns-3's beacons, header and FCS included."""
 SATURATED_BYTES = 1500
 
@@ -40,6 +40,7 @@ def described(cell: SleepCell) -> dict[str, Any]:
         "behaviour": "ns3",
         "duration": f"{cell.seconds:g} s",
         "phy": {"standard": "802.11a", "rate": "54 Mb/s"},
+        "mac": {"access": "edca", "edca": {"be": {"txop": "0 us"}}},
         "queue": {"limit": "100000 packets"},
         "beacons": [
             {
