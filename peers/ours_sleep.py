@@ -39,6 +39,7 @@ def described(cell: SleepCell) -> dict[str, Any]:
     return {
         "behaviour": "ns3",
         "duration": f"{cell.seconds:g} s",
+        "warm_up": "0 s",
         "phy": {"standard": "802.11a", "rate": "54 Mb/s"},
         "mac": {"access": "edca", "edca": {"be": {"txop": "0 us"}}},
         "queue": {"limit": "100000 packets"},

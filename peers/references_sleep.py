@@ -24,12 +24,13 @@ COLUMNS = (
 AWAKE = "share of time awake"
 POLLS = "PS-Polls"
 DELIVERED = "delivered share"
+LONGEST = "longest delay of a run"
 FIGURES: dict[str, tuple[str, float]] = {
     "mean delay": ("mean_s", 0.02),
     "standard deviation of the delay": ("sd_s", 0.02),
     "median delay": ("median_s", 0.03),
     "95th percentile of the delay": ("p95_s", 0.03),
-    "longest delay of a run": ("longest_s", 0.02),
+    LONGEST: ("longest_s", 0.02),
 }
 """Of a direction's delays: the field of `Received`, and the tolerance."""
 UP_TOLERANCE = 0.05

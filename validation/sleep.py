@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from statistics import fmean
 
 from peers.ours_sleep import run_ours
 from peers.references_sleep import (
@@ -14,6 +16,7 @@ from peers.references_sleep import (
     DELIVERED,
     DELIVERED_TOLERANCE,
     FIGURES,
+    LONGEST,
     POLLS,
     TABLE,
     TOLERANCE,
@@ -28,9 +31,13 @@ from validation.cells import beside
 from validation.claim import Claim, Point
 
 SEEDS = 20
-ANSWER_S = 28e-6 + 43e-6 + 7.5 * 9e-6
-"""What the answer to a PS-Poll takes with our access point, beyond ns-3's: an ACK at 24 Mb/s, AIFS
-and the mean backoff of best effort in 802.11a. ns-3's sends the packet a SIFS behind the PS-Poll."""
+SLOT_S, PIFS_S, AIFS_S, ACK_S = 9e-6, 25e-6, 43e-6, 28e-6
+"""Of 802.11a, for best effort (AIFSN 3) and an ACK at 24 Mb/s."""
+WINDOW = 16
+ACCESS_S = AIFS_S + (WINDOW - 1) / 2 * SLOT_S
+"""AIFS and the mean backoff."""
+LEFT_S = (WINDOW**2 - 1) / (6 * WINDOW) * SLOT_S
+"""What is left on average of one backoff, uniform in 0..15, behind another that runs beside it."""
 ROUGH, FINE = 0.03, 0.02
 
 _SETTINGS = (
@@ -56,6 +63,8 @@ class Compared:
     less: Callable[[SleepCell, SleepResult], float] = lambda _cell, _result: 0.0
     """What is taken off our figure."""
     covers: Callable[[SleepCell], bool] = lambda _: True
+    shows_whole: bool = False
+    """Whether our figure is also shown with nothing taken off, outside the claim."""
 
 
 def claims() -> list[Claim]:
@@ -65,7 +74,8 @@ def claims() -> list[Claim]:
 
 def _compared() -> list[Compared]:
     def of(direction: str, tolerance: float) -> tuple[str, ...]:
-        return tuple(f"{direction}: {name}" for name, (_, t) in FIGURES.items() if t == tolerance)
+        named = ((name, t) for name, (_, t) in FIGURES.items() if name != LONGEST)
+        return tuple(f"{direction}: {name}" for name, t in named if t == tolerance)
 
     everywhere = tuple(f"{direction}: {DELIVERED}" for direction in DIRECTIONS)
     buckets = "Ours are the middle of a bucket, within 1/64 of the value."
@@ -74,29 +84,53 @@ def _compared() -> list[Compared]:
         Compared("down-quantiles", "quantiles of it", of("down", ROUGH), ROUGH, buckets),
         Compared("group", "delay to all stations", of("group", FINE), FINE, ""),
         Compared("group-quantiles", "quantiles of that", of("group", ROUGH), ROUGH, buckets),
-        Compared("up", "delay from sleepers", tuple(f"up: {f}" for f in FIGURES), UP_TOLERANCE, ""),
+        Compared(
+            "longest",
+            "longest delay",
+            tuple(f"{direction}: {LONGEST}" for direction in ("down", "group")),
+            FINE,
+            "ns-3's sleeper that is sending when a beacon is due goes to sleep behind its packet, "
+            "and does not hear that beacon; ours hears it. The range is sleepers that send nothing.",
+            covers=lambda cell: not cell.up_pps,
+        ),
+        Compared(
+            "up",
+            "delay from sleepers, with a backoff",
+            ("up: mean delay",),
+            UP_TOLERANCE,
+            "A sleeper of ours has sensed the medium while it slept, and sends at once on an idle "
+            "one; ns-3's waits AIFS and a backoff each time it wakes up. Both are added to ours. "
+            "Without them (in brackets) the stated tolerance is missed by far.",
+            less=lambda _cell, _result: -ACCESS_S,
+            shows_whole=True,
+        ),
         Compared("delivered", "delivered share", everywhere, DELIVERED_TOLERANCE, ""),
         Compared("polls", "PS-Polls", (POLLS,), TOLERANCE, ""),
         Compared(
             "awake",
-            "time awake",
+            "time awake, with ns-3's accesses",
             (AWAKE,),
             AWAKE_TOLERANCE,
-            f"{_EITHER_WAY} Its sleepers are awake for longer: the range is where fewer than one "
-            "wake-up in ten finds a packet.",
-            covers=lambda cell: cell.down_pps * cell.listen_interval * BEACON_S < 0.1,
-        ),
-        Compared(
-            "awake-at-once",
-            "time awake, with answers at once",
-            (AWAKE,),
-            AWAKE_TOLERANCE,
-            "The same, less an ACK, AIFS and the mean backoff for each PS-Poll, which is what our "
-            "access point's answer takes beyond that of ns-3's in a cell without other traffic.",
-            less=lambda cell, result: result.polls * ANSWER_S / (cell.seconds * cell.sleepers),
-            covers=lambda cell: not cell.saturated,
+            "The share of time of one sleeper. Three differences of the access points are put right by "
+            "closed forms: ns-3's beacon begins a PIFS after the TBTT even on an idle medium; its "
+            "answer to a PS-Poll has no ACK and AIFS in front, and no rest of a backoff behind an "
+            "earlier packet; and its sleepers begin their own packets with AIFS and backoff. Without "
+            "these (in brackets) the stated tolerance is missed.",
+            less=_accesses,
+            covers=lambda cell: cell.sleepers == 1 and not cell.group_pps and not cell.saturated,
+            shows_whole=True,
         ),
     ]
+
+
+def _accesses(cell: SleepCell, result: SleepResult) -> float:
+    """Return the share of time that a sleeper of ours is awake and one of ns-3's is not."""
+    listened_s = cell.listen_interval * BEACON_S
+    at_once = cell.down_pps * listened_s
+    further = 1 + math.expm1(-at_once) / at_once if at_once else 0.0
+    polls_per_s = result.polls / (cell.seconds * cell.sleepers)
+    answers = polls_per_s * (ACK_S + AIFS_S + further * LEFT_S)
+    return answers - PIFS_S / listened_s - cell.up_pps * ACCESS_S
 
 
 @cache
@@ -136,13 +170,15 @@ def _claim(compared: Compared) -> Claim:
             if quantity.name not in compared.quantities or reference is None:
                 continue
             value, error = quantity.estimate(ours(cell))
-            less = [compared.less(cell, result) for result in ours(cell)]
-            figure = (value - sum(less) / len(less), error)
+            less = fmean(compared.less(cell, result) for result in ours(cell))
             words = setting(cell)
             if len(compared.quantities) > 1:
                 words += f": {quantity.name.split(': ')[1]}"
-            point = beside(words, len(found), figure, *reference)
+            point = beside(words, len(found), (value - less, error), *reference)
             found.append(replace(point, inside=compared.covers(cell)))
+            if compared.shows_whole:
+                whole = beside(f"{words}, as it is", len(found), (value, error), *reference)
+                found.append(replace(whole, inside=False))
     return Claim(
         name=f"engine-ns3-sleep-{compared.name}",
         title=f"Engine and ns-3, sleep: {compared.title}",
