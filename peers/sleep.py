@@ -1,9 +1,9 @@
 """An access point and stations that sleep: the scenario, and the same in ns-3.
 
-802.11a, best effort of EDCA, without losses: data at 54 Mb/s, ACKs at 24 Mb/s, beacons and frames to
-all stations at 6 Mb/s, a beacon each 102.4 ms. Sleepers get what waits for them by PS-Polls. ns-3's
-sleepers wake up for one beacon in ``listen_interval``, and hear a DTIM only if it is one of these. All
-flows of packets are Poisson and end `DRAIN_S` before the run, so that nothing waits at its end.
+802.11a, best effort of EDCA, without losses: data at 54 Mb/s, ACKs at 24 Mb/s, beacons and frames
+to all stations at 6 Mb/s, a beacon each 102.4 ms. Sleepers get what waits for them by PS-Polls.
+ns-3's sleepers wake up for one beacon in ``listen_interval``, and hear a DTIM only if it is one of
+these. Flows of packets are Poisson and end `DRAIN_S` before the run: nothing waits at its end.
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ def _compared() -> list[Compared]:
             "time awake, with ns-3's accesses",
             (AWAKE,),
             AWAKE_TOLERANCE,
-            "The share of time of one sleeper. Three differences of the access points are put right by "
-            "closed forms: ns-3's beacon begins a PIFS after the TBTT even on an idle medium; its "
+            "The share of time of one sleeper. Three differences are put right by closed forms: "
+            "ns-3's beacon begins a PIFS after the TBTT even on an idle medium; its "
             "answer to a PS-Poll has no ACK and AIFS in front, and no rest of a backoff behind an "
             "earlier packet; and its sleepers begin their own packets with AIFS and backoff. Without "
             "these (in brackets) the stated tolerance is missed.",

@@ -105,6 +105,8 @@ SetDefaults(const Options& options)
 {
     RngSeedManager::SetSeed(1);
     RngSeedManager::SetRun(options.seed);
+    // The beacons through which a station sleeps count as missed, too.
+    Config::SetDefault("ns3::StaWifiMac::MaxMissedBeacons", UintegerValue(1000000000));
     Config::SetDefault("ns3::WifiMacQueue::MaxSize", StringValue("100000p"));
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Hours(24)));
 }
