@@ -1,4 +1,8 @@
-"""The engine's stations that sleep: against ns-3 3.48, with what was stated before its first run."""
+"""The engine's stations that sleep: against ns-3 3.48.
+
+Tolerances were stated before the first run of ns-3. What is put right by closed forms, and the ranges,
+were stated after it, where frames had shown the cause of a miss; our figures as they are stay beside.
+"""
 
 from __future__ import annotations
 
@@ -69,21 +73,34 @@ class Compared:
 
 def claims() -> list[Claim]:
     """Return the claims on sleep."""
-    return [_claim(compared) for compared in _compared()]
+    return [_claim(compared) for compared in (*_of_delays(), *_of_sleep())]
 
 
-def _compared() -> list[Compared]:
+def _of_delays() -> list[Compared]:
+    """Return the claims on delays that need nothing put right."""
+
     def of(direction: str, tolerance: float) -> tuple[str, ...]:
         named = ((name, t) for name, (_, t) in FIGURES.items() if name != LONGEST)
         return tuple(f"{direction}: {name}" for name, t in named if t == tolerance)
 
-    everywhere = tuple(f"{direction}: {DELIVERED}" for direction in DIRECTIONS)
     buckets = "Ours are the middle of a bucket, within 1/64 of the value."
     return [
         Compared("down", "delay to sleepers", of("down", FINE), FINE, _EITHER_WAY),
-        Compared("down-quantiles", "quantiles of it", of("down", ROUGH), ROUGH, buckets),
+        Compared(
+            "down-quantiles",
+            "quantiles of the delay to sleepers",
+            of("down", ROUGH),
+            ROUGH,
+            buckets,
+        ),
         Compared("group", "delay to all stations", of("group", FINE), FINE, ""),
-        Compared("group-quantiles", "quantiles of that", of("group", ROUGH), ROUGH, buckets),
+        Compared(
+            "group-quantiles",
+            "quantiles of the delay to all stations",
+            of("group", ROUGH),
+            ROUGH,
+            buckets,
+        ),
         Compared(
             "longest",
             "longest delay",
@@ -93,6 +110,13 @@ def _compared() -> list[Compared]:
             "and does not hear that beacon; ours hears it. The range is sleepers that send nothing.",
             covers=lambda cell: not cell.up_pps,
         ),
+    ]
+
+
+def _of_sleep() -> list[Compared]:
+    """Return the claims on what a sleeper does, and what comes of its packets."""
+    everywhere = tuple(f"{direction}: {DELIVERED}" for direction in DIRECTIONS)
+    return [
         Compared(
             "up",
             "delay from sleepers, with a backoff",
