@@ -1,7 +1,8 @@
 """The engine's stations that sleep: against ns-3 3.48.
 
-Tolerances were stated before the first run of ns-3. What is put right by closed forms, and the ranges,
-were stated after it, where frames had shown the cause of a miss; our figures as they are stay beside.
+Tolerances were stated before the first run of ns-3. What is put right by closed forms, and the
+ranges, came after it, where frames had shown the cause of a miss; our figures as they are stay
+beside.
 """
 
 from __future__ import annotations
