@@ -15,6 +15,7 @@ from .sleep import DIRECTIONS, Received, SleepCell, SleepResult, run_sleep
 
 SIMULATOR = "ns-3.48"
 SEEDS = 10
+"""The fewest."""
 CPU_LIMIT_S = 30.0
 TOLERANCE = 0.02
 COLUMNS = (
