@@ -20,8 +20,8 @@ SATURATED_BYTES = 1500
 def described(cell: SleepCell) -> dict[str, Any]:
     """The scenario; flows are called down, up, group and saturated, of a group with a number behind.
 
-    As in ns-3, a sleeper hears no DTIM but those among the beacons that it wakes up for, PS-Polls
-    have the rate of data, and beacons are sent without backoff.
+    As in ns-3, a sleeper hears no DTIM but those among the beacons that it wakes up for, and stays
+    awake until it hears one; PS-Polls have the rate of data, and beacons are sent without backoff.
     """
     sleeper: dict[str, Any] = {
         "name": "sleeper",
@@ -31,6 +31,7 @@ def described(cell: SleepCell) -> dict[str, Any]:
             "listen_interval": cell.listen_interval,
             "dtims": cell.group_pps > 0,
             "rate": "54 Mb/s",
+            "beacon_wait": "1 s",
         },
     }
     stations = [{"name": AP}, sleeper]
