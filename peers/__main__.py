@@ -14,6 +14,7 @@ from .install import PEERS, UnavailableError, install
 from .references import BUDGET_S, TABLE, Table, make_references
 from .references_ampdu import TABLE as AMPDU_TABLE
 from .references_mesh import TABLE as MESH_TABLE
+from .references_sleep import TABLE as SLEEP_TABLE
 from .references_tcp import TABLE as TCP_TABLE
 from .run import run
 from .scenario import SCHEMES, Cell, Edca, Radio
@@ -23,6 +24,7 @@ TABLES: dict[str, Table[Any, Any]] = {
     "ampdu": AMPDU_TABLE,
     "tcp": TCP_TABLE,
     "mesh": MESH_TABLE,
+    "sleep": SLEEP_TABLE,
 }
 
 

@@ -15,6 +15,10 @@ PEERS = ("ns2", "ns3-wheel", "ns3-debian")
 NS3_SOURCE = HERE / "ns3" / "cell.cc"
 NS3_MODULES = ("core", "network", "internet", "mobility", "traffic-control", "wifi", "propagation")
 
+NS3_BUILD = "NS3_BUILD"
+"""The environment variable that names a build of ns-3's sources."""
+WIFI_MODULES = ("core", "network", "mobility", "wifi", "propagation")
+
 
 class UnavailableError(Exception):
     """A peer that cannot be had on this machine, and why."""
@@ -69,6 +73,31 @@ def install_ns3_debian(source: Path = NS3_SOURCE, modules: tuple[str, ...] = NS3
     return compile_ns3(source, program, version.strip(), [], [f"-lns3-{m}" for m in modules])
 
 
+def install_ns3_built(source: Path) -> Path:
+    """A program of ``peers/ns3`` against a build of ns-3's sources, of which there is no package."""
+    folder = os.environ.get(NS3_BUILD)
+    if not folder:
+        raise UnavailableError(
+            f"{source.name} needs a build of ns-3's sources, 3.48 or newer (docs/peers.md says how): "
+            f"set {NS3_BUILD} to the folder with include/ and lib/"
+        )
+    build = Path(folder).absolute()
+    cores = list((build / "lib").glob("libns3*-core.so"))
+    if not cores:
+        raise UnavailableError(
+            f"{NS3_BUILD}: {build / 'lib'} has no libns3*-core.so; build ns-3 first (docs/peers.md)"
+        )
+    BUILD.mkdir(parents=True, exist_ok=True)
+    version = cores[0].name.removeprefix("libns").split("-")[0]
+    return compile_ns3(
+        source,
+        BUILD / f"ns{version}-{source.stem}",
+        version,
+        [f"-I{build / 'include'}", f"-L{build / 'lib'}", f"-Wl,-rpath,{build / 'lib'}"],
+        [f"-lns{version}-{module}" for module in WIFI_MODULES],
+    )
+
+
 def compile_ns3(
     source: Path, program: Path, version: str, paths: list[str], libraries: list[str]
 ) -> Path:
@@ -76,7 +105,7 @@ def compile_ns3(
     if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
         return program
     define = f'-DNS3_VERSION="{version}"'
-    language = "c++17" if version < "3.42" else "c++20"
+    language = "c++17" if version < "3.42" else "c++20" if version < "3.46" else "c++23"
     command = [
         "g++",
         f"-std={language}",

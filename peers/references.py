@@ -1,7 +1,7 @@
 """Reference values of saturated cells from ns-2 and ns-3: validation/references_mac.csv.
 
-How they are made is here for references_ampdu.csv, references_tcp.csv and references_mesh.csv too,
-whose points are in references_ampdu.py, references_tcp.py and references_mesh.py.
+How they are made is here for the other tables too, whose points are in references_ampdu.py,
+references_tcp.py, references_mesh.py and references_sleep.py.
 
 Each point is run with seeds 1, 2, ... until the standard error of each of its quantities is a third
 of the tolerance with which models and engine are compared with it, or the point has had its share of
@@ -109,9 +109,10 @@ class Point(Generic[S, R]):
     quantities: tuple[Quantity[R], ...]
     tolerance: float
     cpu_limit_s: float
+    fewest_runs: int = FEWEST_RUNS
 
     def settled(self, results: Sequence[R]) -> bool:
-        if len(results) < FEWEST_RUNS:
+        if len(results) < self.fewest_runs:
             return False
         for quantity in self.quantities:
             tolerance = self.tolerance if quantity.tolerance is None else quantity.tolerance
@@ -267,7 +268,7 @@ def run_point(point: Point[S, R], run_seed: Callable[[Point[S, R], int], R]) -> 
     results: list[R] = []
     spent = 0.0
     while not point.settled(results):
-        if len(results) >= FEWEST_RUNS and spent >= point.cpu_limit_s:
+        if len(results) >= point.fewest_runs and spent >= point.cpu_limit_s:
             break
         results.append(run_seed(point, len(results) + 1))
         spent += results[-1].cpu_s

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from peers import references, references_ampdu, references_mesh, references_tcp
+from peers import (
+    references,
+    references_ampdu,
+    references_mesh,
+    references_sleep,
+    references_tcp,
+)
 from peers.compare import Case, compare
 from peers.ours import run_ours
 from peers.references import FAILED, THROUGHPUT, Table, txop_us
@@ -147,7 +153,10 @@ def test_a_txop_holds_its_packets_and_no_more(packets: int) -> None:
 
 @pytest.mark.parametrize(
     "table",
-    [references.TABLE, references_ampdu.TABLE, references_tcp.TABLE, references_mesh.TABLE],
+    [
+        *(references.TABLE, references_ampdu.TABLE, references_tcp.TABLE, references_mesh.TABLE),
+        references_sleep.TABLE,
+    ],
 )
 def test_every_reference_can_be_made_again(table: Table[Any, Any]) -> None:
     keys = [table.key(point) for point in table.points()]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from validation import ampdu, page
+from validation import ampdu, page, sleep
 from validation.__main__ import SECONDS, SUBJECTS, TRANSMISSIONS, generate
 from validation.claim import REFERENCES, Claim, Point, Verdict, simulated
 
@@ -27,7 +27,12 @@ SAMPLE = {
         name: SUBJECTS[name]
         for name in ("Frames and exchanges", "Saturated stations", "EDCA", "TCP and the web")
     },
+<<<<<<< HEAD
     "Aggregation": lambda _: ampdu.claims(SECONDS / 2, ("n",)),
+=======
+    "Aggregation": lambda _: ampdu.claims(SECONDS / 2),
+    "Sleep": lambda _: sleep.claims(),
+>>>>>>> ns3ps
 }
 """Of every kind something: the whole page takes minutes."""
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from validation import ampdu, cells, dcf, edca, mesh, page, picture, radio, tcp, web
+from validation import ampdu, cells, dcf, edca, mesh, page, picture, radio, sleep, tcp, web
 from validation.claim import Claim
 from validation.linux import claims as disciplines
 
@@ -23,6 +23,7 @@ SUBJECTS: Mapping[str, Callable[[int], Sequence[Claim]]] = {
     "EDCA": edca.claims,
     "TCP and the web": lambda _: web.claims(),
     "The engine": lambda _: cells.claims(SECONDS) + ampdu.claims(SECONDS / 2),
+    "The engine with sleep": lambda _: sleep.claims(),
     "The engine with TCP": lambda _: tcp.claims(),
     "The engine over several hops": lambda _: mesh.claims(),
     "Queue disciplines": lambda _: disciplines.claims(),
