@@ -22,8 +22,6 @@ from wifi_vm.packages import Source, sources
 
 pytestmark = pytest.mark.boots
 
-WANTED = "AIRQUEUE_WIFI_VM_TXQS"
-"""Environment variable: 1 for a kernel with TXQs, 0 for one without; else the newest one."""
 KILLS = "AIRQUEUE_WIFI_VM_KILLS"
 """Environment variable: how often an apply, a confirm and a restore are killed, each."""
 HERE = Path(__file__).parent / "wifi_vm"
@@ -203,7 +201,7 @@ def ran(tmp_path_factory):
     airqueued = newest("airqueued")
     try:
         machine.install()
-        kernel = image.build(txqs={"": None, "0": False, "1": True}[os.environ.get(WANTED, "")])
+        kernel = image.build(txqs=image.wanted())
     except UnavailableError as reason:
         pytest.skip(f"no virtual machine with a Wi-Fi stack: {reason}")
     folder = tmp_path_factory.mktemp("wifi")

@@ -99,7 +99,7 @@ def ran(tmp_path_factory):
     airqueued = newest("airqueued")
     try:
         machine.install()
-        kernel = image.build()
+        kernel = image.build(txqs=image.wanted())
     except UnavailableError as reason:
         pytest.skip(f"no virtual machine with a Wi-Fi stack: {reason}")
     folder = tmp_path_factory.mktemp("bss")
