@@ -37,6 +37,15 @@ while True:
     out.sendto(bytes(1200), ("10.8.0.4", 5001))
     time.sleep(0.02)
 """
+PACKETS = 600
+BURST = f"""
+import socket, time
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range({PACKETS}):
+    out.sendto(bytes(1200), ("10.8.0.4", 5001))
+    time.sleep(0.001)
+"""
+RELAY = {"shaped": {"rate_bps": 1_000_000, "below": {"fifo": {"limit_packets": 10}}}}
 SCRIPT = """
 radios 5
 mesh
@@ -70,6 +79,30 @@ waits 20 sh -c '! pgrep -x airqueued'
 limits >after
 kill $flow
 wait
+# The queue of the relay's interface, under packets that the relay does not send itself.
+airqueued() { within m3 $PWD/airqueued "$@"; }
+relay() {
+    airqueued obeys wlan3 --for 8s --json >$1.obeys 2>$1.err &
+    local looks=$!
+    sleep 1
+    within m2 PYTHON burst.py
+    wait $looks
+    echo $? >$1.code
+    within m3 tc -s -j qdisc show dev wlan3 >$1.qdisc
+    waits 20 within m2 ping -c 1 -W 1 10.8.0.4
+}
+route() { within m$1 sh -c "for key in $2; do echo $3 >/proc/sys/net/ipv4/\\$key; done"; }
+airqueued apply relay.json --confirm 1000s --state /run/relay >relay.out
+relay forwarded
+for n in 2 3 4; do
+    within m$n iw dev wlan$n set mesh_param mesh_fwding 0
+    route $n "conf/all/send_redirects conf/wlan$n/send_redirects conf/all/accept_redirects" 0
+    route $n ip_forward 1
+done
+ip -n m2 route add 10.8.0.4/32 via 10.8.0.3
+ip -n m4 route add 10.8.0.2/32 via 10.8.0.3
+waits 20 within m2 ping -c 1 -W 1 10.8.0.4
+relay routed
 exit 0
 """
 
@@ -88,6 +121,10 @@ def ran(tmp_path_factory):
         (folder / f"m{number}.toml").write_text(SERVICE.format(number), "utf-8")
     (folder / "mesh.key").write_text("the routers of this mesh alone\n", "utf-8")
     (folder / "flow.py").write_text(FLOW, "utf-8")
+    (folder / "burst.py").write_text(BURST, "utf-8")
+    setting = {"why": "a test", "set": {"queue": {"interface": "wlan3", "queue": RELAY}}}
+    plan = {"plan": 1, "made_by": "a test", "settings": [setting]}
+    (folder / "relay.json").write_text(json.dumps(plan), "utf-8")
     files = {"airqueued": airqueued}
     script = (
         networks.WAIT + networks.RADIOS + networks.MESH + SCRIPT.replace("PYTHON", sys.executable)
@@ -118,3 +155,24 @@ def test_when_one_is_killed_the_others_have_the_safe_limit_and_all_goes_back(ran
     # The guard of the one that was killed has put its own back by then.
     assert fallen == [4000, before[1], 4000]
     assert limits(ran, "after") == before
+
+
+def counted(folder: Path, name: str) -> int:
+    """Packets that have come to the FIFO of the relay's interface."""
+    disciplines = json.loads((folder / f"{name}.qdisc").read_text("utf-8"))
+    (fifo,) = [each for each in disciplines if each["kind"] == "pfifo"]
+    return int(fifo["packets"]) + int(fifo["drops"])
+
+
+def test_relayed_packets_pass_the_qdisc_only_with_routes_of_ip(ran):
+    """With `mesh_fwding 0` and IP routes, as `airqueued places` says, a limit at the relay acts."""
+    forwarded = counted(ran, "forwarded")
+    assert forwarded < PACKETS / 20
+    assert (ran / "forwarded.code").read_text("utf-8") == "8\n", "the queue did not fill"
+    assert counted(ran, "routed") - forwarded > PACKETS * 0.9
+    said = (ran / "routed.err").read_text("utf-8")
+    assert (ran / "routed.code").read_text("utf-8") == "0\n", said
+    (queue,) = json.loads((ran / "routed.obeys").read_text("utf-8"))["queues"]
+    assert (queue["limit"], queue["seen"]) == (10, "yes")
+    # At most 8 s of 1 Mb/s leave meanwhile, of which the looks see the part after the burst began.
+    assert queue["overflows"] > PACKETS / 4

@@ -17,6 +17,8 @@ from pathlib import Path
 from peers.install import BUILD, UnavailableError, apt_install, checked
 from wifi_vm.packages import FIRST_WITH_TXQS, KernelPackage, kernels, package, unpack
 
+WANTED = "AIRQUEUE_WIFI_VM_TXQS"
+"""Environment variable: 1 for a kernel with TXQs, 0 for one without; else the newest one."""
 CACHE = BUILD.parent / "wifi-vm"
 MODULES = (
     # The host's files, and the devices behind which they are.
@@ -45,6 +47,11 @@ chroot /host /bin/bash /mnt/share/first
 sync
 poweroff -f
 """
+
+
+def wanted() -> bool | None:
+    """Return whether the kernel is to have TXQs, as whoever runs the tests says."""
+    return {"": None, "0": False, "1": True}[os.environ.get(WANTED, "")]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Hears all frames of hwsim's radios in the machine, and writes down what an access point says.
+"""Hears all frames of hwsim's radios in the machine, and writes down what access points say.
 
-A line for each change of the parameters of channel access that its beacons announce for best effort,
-and one for each deauthentication. The argument is the access point's address; ends when there is a
-file `listen.stop`.
+A line for each change of the parameters of channel access that beacons of an access point announce
+for best effort, and one for each deauthentication. Arguments are the addresses of access points, each
+of which has a file: `listen.log`, `listen-2.log`, ... Ends when there is a file `listen.stop`.
 """
 
 from __future__ import annotations
@@ -43,13 +43,26 @@ def best_effort(frame: bytes) -> dict[str, int] | None:
     return None
 
 
-def main(address: str) -> None:
-    sender = bytes.fromhex(address.replace(":", ""))
-    heard: dict[str, int] | None = None
-    with (
-        Path("listen.log").open("w", encoding="ascii", buffering=1) as log,
-        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS)) as air,
-    ):
+class Speaker:
+    """An access point, and the file with what it says."""
+
+    def __init__(self, number: int, address: str) -> None:
+        self.address = bytes.fromhex(address.replace(":", ""))
+        self.heard: dict[str, int] | None = None
+        name = "listen.log" if number == 1 else f"listen-{number}.log"
+        self.log = Path(name).open("w", encoding="ascii", buffering=1)  # noqa: SIM115
+
+    def take(self, frame: bytes) -> None:
+        if frame[0] == DEAUTHENTICATION:
+            self.log.write('"deauthentication"\n')
+        if frame[0] == BEACON and (found := best_effort(frame)) != self.heard:
+            self.heard = found
+            self.log.write(json.dumps(found) + "\n")
+
+
+def main(addresses: list[str]) -> None:
+    speakers = [Speaker(number, each) for number, each in enumerate(addresses, 1)]
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS)) as air:
         air.bind(("hwsim0", 0))
         air.settimeout(0.2)
         Path("listen.ready").touch()
@@ -60,14 +73,12 @@ def main(address: str) -> None:
                 continue
             # A radiotap header comes first, whose length is in its third and fourth bytes.
             frame = packet[struct.unpack_from("<H", packet, 2)[0] :]
-            if frame[10:16] != sender:
-                continue
-            if frame[0] == DEAUTHENTICATION:
-                log.write('"deauthentication"\n')
-            if frame[0] == BEACON and (found := best_effort(frame)) != heard:
-                heard = found
-                log.write(json.dumps(heard) + "\n")
+            for speaker in speakers:
+                if frame[10:16] == speaker.address:
+                    speaker.take(frame)
+    for speaker in speakers:
+        speaker.log.close()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

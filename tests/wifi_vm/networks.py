@@ -61,7 +61,33 @@ CONF
     ip -n ap addr add 10.9.0.1/24 dev wlan0
     ip -n sta addr add 10.9.0.2/24 dev wlan1
 }
-connected() { within ap iw dev wlan0 station dump | grep -q 'authorized:.*yes'; }
+connected() { within ap iw dev ${1:-wlan0} station dump | grep -q 'authorized:.*yes'; }
+"""
+
+SECOND_BSS = """
+# second_bss: hostapd of access_point is ended, and begun anew with a second BSS; its station is phy2
+# in namespace visitor. hostapd makes the interface: guests, with the address after that of wlan0.
+second_bss() {
+    kill $(cat /run/hostapd.pid)
+    waits 10 test ! -e /run/hostapd.pid
+    cat >>/run/hostapd-ap.conf <<CONF
+tx_queue_data2_aifs=5
+bss=guests
+ssid=visitors
+ctrl_interface=/run/hostapd
+wmm_enabled=1
+wpa=2
+wpa_key_mgmt=WPA-PSK
+rsn_pairwise=CCMP
+wpa_passphrase=airqueue-test
+CONF
+    radio 2 visitor
+    sed s/airqueue\\\"/visitors\\\"/ /run/station.conf >/run/visitor.conf
+    within ap hostapd -B -P /run/hostapd.pid /run/hostapd-ap.conf >/dev/null
+    within visitor wpa_supplicant -B -i wlan2 -c /run/visitor.conf -D nl80211 >/dev/null 2>&1
+    waits 60 connected wlan0
+    waits 60 connected guests
+}
 """
 
 MESH = """

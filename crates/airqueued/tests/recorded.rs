@@ -2,6 +2,7 @@
 
 use airqueued::netlink::Message;
 use airqueued::radio::nl80211::{MacAddress, bodies};
+use airqueued::radio::radar;
 use airqueued::radio::station::{self, Station};
 use airqueued::radio::survey;
 use airqueued::radio::txq::TxqLimits;
@@ -61,6 +62,20 @@ fn phys_with_and_without_txqs_are_told_apart() {
     let without = phy("before-txqs", "ap-wiphy");
     assert_eq!((without.name.as_str(), without.has_txqs), ("phy0", false));
     assert_eq!((without.txq_limits, without.txq), (None, None));
+}
+
+/// The world's regulatory domain (00), which hwsim begins with: radar at channels 52 to 64 and 100 to 144. hwsim's last
+/// of these is 140.
+#[test]
+fn phys_say_at_which_channels_there_is_radar() {
+    for kernel in KERNELS {
+        let found = radar::read_all(bodies(&recorded(kernel, "ap-wiphy"))).unwrap();
+        let frequencies: Vec<u32> = found.iter().map(|channel| channel.frequency_mhz).collect();
+        let expected = (5260..=5320).step_by(20).chain((5500..=5700).step_by(20));
+        let expected: Vec<u32> = expected.collect();
+        assert_eq!(frequencies, expected, "{kernel}");
+        assert!(found.iter().all(|channel| channel.check_s == Some(60)), "{kernel}: {found:?}");
+    }
 }
 
 #[test]
@@ -170,6 +185,7 @@ fn read_everything(body: &[u8]) {
     let message = Message { kind: 16, body: body.to_vec() };
     let _ = links::read_all(&[message]);
     let _ = wiphy::read_all([body]);
+    let _ = radar::read_all([body]);
     let _ = wiphy::read_interfaces([body]);
     let _ = station::read_all([body]);
     let _ = survey::read_all([body]);

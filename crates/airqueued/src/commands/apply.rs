@@ -1,16 +1,19 @@
 //! `apply`.
 
-use super::args::ApplyArgs;
+use super::args::{ApplyArgs, Args};
+use super::obeys::{self, Looked, Place};
 use super::survey::{Line, survey};
 use super::{Code, Ground, Stop, applied, say, this_run};
 use crate::carry::{Company, carry};
 use crate::points::Points;
 use crate::state::State;
-use airqueue_control::journal::{Forward, Journal};
+use airqueue_control::journal::{Forward, Journal, Step};
 use airqueue_control::plan::{Plan, Set};
 use airqueue_control::transaction::Transaction;
 use airqueue_core::Span;
-use serde_json::json;
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -19,6 +22,12 @@ use std::path::Path;
 const LARGEST: u64 = 4 << 20;
 
 pub(super) fn run(args: &ApplyArgs) -> Result<(), Stop> {
+    if let (Some(look), Some(wait)) = (args.look, args.confirm)
+        && look >= wait
+    {
+        let what = "the time of --look must be shorter than that of --confirm";
+        Args::command().error(ErrorKind::ValueValidation, what).exit()
+    }
     let plan = read(&args.plan)?;
     match args.confirm {
         Some(wait) => apply(args, plan, wait),
@@ -96,15 +105,86 @@ fn apply(args: &ApplyArgs, plan: Plan, wait: Span) -> Result<(), Stop> {
         report(args, "already so", &lines, "All is so already; nothing was changed.");
         return Ok(());
     }
+    let places = limited(&steps);
+    let read_back = read_back(&steps, &mut ground.points);
     let forward = Forward { made_by: plan.made_by, run: ground.run.clone(), steps };
     let work = Transaction::apply(&ground.journal, forward, wait)
         .map_err(|why| Stop::new(Code::NotNow, why))?;
     applied(carry(work, &ground.lock, &mut ground.points, Company::Guard(&state)))?;
-    let seconds = wait.as_secs_f64();
-    let sentence =
-        format!("Applied. It goes back in {seconds} s unless you keep it: airqueued confirm");
-    report(args, "applied", &lines, &sentence);
-    Ok(())
+    // A confirmation may come while this process looks.
+    drop(ground);
+    let back =
+        format!("It goes back in {} s unless you keep it: airqueued confirm", wait.as_secs_f64());
+    match args.look.filter(|_| !places.is_empty()) {
+        Some(time) => seen_to_obey(args, &lines, &places, time, &format!("{read_back}{back}")),
+        None => {
+            let seen = not_yet_seen(&places, args.look.is_some());
+            report(args, "set", &lines, &format!("{read_back}{seen}{back}"));
+            Ok(())
+        }
+    }
+}
+
+/// The places whose backlogs settings limit, each once.
+fn limited(steps: &[Step]) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    for place in steps.iter().filter_map(|step| Place::of(&step.set)) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// What is known of settings that have just been made.
+fn read_back(steps: &[Step], points: &mut Points) -> &'static str {
+    let told = |step: &Step| points.of(&step.set).is_ok_and(|point| point.tells());
+    match steps.iter().all(told) {
+        true => "Set and read back. ",
+        false => "Set, and read back where the machine tells. ",
+    }
+}
+
+fn not_yet_seen(places: &[Place], is_asked: bool) -> String {
+    match (places.is_empty(), is_asked) {
+        (true, false) => return String::new(),
+        (true, true) => return "Nothing to look at: no setting limits a queue. ".to_owned(),
+        (false, _) => {}
+    }
+    let looks: Vec<String> =
+        places.iter().map(|place| format!("airqueued obeys {}", place.name())).collect();
+    format!("Not yet seen to obey: fill the queue, and look: {}. ", looks.join(", "))
+}
+
+/// Looks, and calls the plan applied if every queue obeyed. The plan waits to be confirmed in any case.
+fn seen_to_obey(
+    args: &ApplyArgs,
+    lines: &[Line],
+    places: &[Place],
+    time: Span,
+    set: &str,
+) -> Result<(), Stop> {
+    if !args.state.json {
+        say(set);
+    }
+    let (found, verdict) = match obeys::look(places, time) {
+        Ok(found) => {
+            let verdict = obeys::verdict(&found, args.state.json);
+            (found, verdict)
+        }
+        // The plan is set all the same.
+        Err(stop) => {
+            (Vec::new(), Err(Stop::new(Code::Unknown, format!("not seen to obey: {}", stop.text))))
+        }
+    };
+    let outcome = if verdict.is_ok() { "applied" } else { "set" };
+    if args.state.json {
+        let queues: Vec<_> = found.iter().map(Looked::json).collect();
+        say(&document(args, outcome, lines, &queues).to_string());
+    } else if verdict.is_ok() {
+        say("Applied: seen to obey.");
+    }
+    verdict
 }
 
 /// What stays over a restart of the machine must not be set by a journal that does not.
@@ -123,11 +203,14 @@ pub(super) fn must_last(plan: &Plan, state: &State) -> Result<(), Stop> {
 }
 
 fn report(args: &ApplyArgs, outcome: &str, lines: &[Line], sentence: &str) {
-    if args.state.json {
-        let confirm_within_s = args.confirm.filter(|_| outcome == "applied").map(Span::as_secs_f64);
-        say(&json!({"outcome": outcome, "confirm_within_s": confirm_within_s, "settings": lines})
-            .to_string());
-    } else {
-        say(sentence);
+    match args.state.json {
+        true => say(&document(args, outcome, lines, &[]).to_string()),
+        false => say(sentence),
     }
+}
+
+/// For programs. `queues` has what looks have shown.
+fn document(args: &ApplyArgs, outcome: &str, lines: &[Line], queues: &[Value]) -> Value {
+    let confirm_within_s = args.confirm.filter(|_| outcome != "already so").map(Span::as_secs_f64);
+    json!({"outcome": outcome, "confirm_within_s": confirm_within_s, "settings": lines, "queues": queues})
 }

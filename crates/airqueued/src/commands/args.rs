@@ -95,7 +95,7 @@ pub enum Command {
     /// Where the queue of each interface is, what limits it there, and what it cannot hold
     #[command(after_help = PLACES)]
     Places(PrintArgs),
-    /// Look whether the queues of a phy obey their limit
+    /// Look whether the queues of a phy or an interface obey their limits
     #[command(after_help = OBEYS)]
     Obeys(ObeysArgs),
     /// Every station's queues, live: what waits, for how long, airtime, drops; which queues do not drain
@@ -113,10 +113,14 @@ const APPLY: &str = "\
 Examples:
   airqueued apply plan.json --dry-run
   airqueued apply plan.json --confirm 90s
+  airqueued apply plan.json --confirm 90s --look 10s
   airqueued apply - --confirm 5min --json < plan.json
 
 All settings are changed, or none. They go back by themselves unless `airqueued confirm` is given in time: give it over the
-network that was changed. They go back as well if airqueued is killed.";
+network that was changed. They go back as well if airqueued is killed.
+
+A limit counts as applied once the backlog was seen to obey it: --look does that, as `airqueued obeys` does later, with its exit
+codes. The plan waits to be confirmed meanwhile, whatever is seen.";
 
 const CONFIRM: &str = "\
 Example:
@@ -143,10 +147,11 @@ It needs no rights. A limit acts only where packets wait: read this before a pla
 const OBEYS: &str = "\
 Examples:
   airqueued obeys phy0 --for 10s
-  airqueued obeys phy0 --for 10s --json
+  airqueued obeys eth0 --for 10s --json
 
-Looks at what waits in mac80211's queues while something fills them, for example a download. Exit code 7 if they held more
-than their limit, 8 if they did not overflow, so that nothing is known.";
+Looks at what waits in mac80211's queues of a phy, or in the queue disciplines of an interface (pfifo, bfifo, fq_codel), while
+something fills them, for example a download. Exit code 7 if one held more than its limit, 8 if one did not overflow, so that
+nothing is known of it.";
 
 /// Arguments of commands that only print.
 #[derive(Debug, ClapArgs)]
@@ -159,8 +164,9 @@ pub struct PrintArgs {
 /// Arguments of `obeys`.
 #[derive(Debug, ClapArgs)]
 pub struct ObeysArgs {
-    /// Name of the phy, as `phy0`
-    pub phy: String,
+    /// Name of an interface, as `eth0`, or of a phy, as `phy0`
+    #[arg(value_name = "INTERFACE|PHY")]
+    pub of: String,
     /// How long to look, e.g. 10s
     #[arg(long = "for", value_name = "TIME", value_parser = wait, default_value = "10s")]
     pub time: Span,
@@ -243,6 +249,10 @@ pub struct ApplyArgs {
     /// Change it, and put it back after this time unless it is confirmed, e.g. 90s
     #[arg(long, value_name = "TIME", value_parser = wait)]
     pub confirm: Option<Span>,
+    /// After the change look so long whether the queues obey their limits, while something fills them; shorter than the
+    /// time of --confirm
+    #[arg(long, value_name = "TIME", value_parser = wait, conflicts_with = "dry_run")]
+    pub look: Option<Span>,
     /// Where the journal is, and how to print.
     #[command(flatten)]
     pub state: StateArgs,

@@ -1,6 +1,6 @@
 //! Messages of traffic control (`struct tcmsg`).
 
-use crate::netlink::attributes::{self, Writer};
+use crate::netlink::attributes::{self, Attributes, Writer};
 use crate::netlink::{Message, NetlinkError, Request};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 
@@ -40,6 +40,11 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// All attributes of a message about a discipline.
+    pub(super) fn attributes(message: &Message) -> Result<Attributes<'_>, NetlinkError> {
+        attributes::read(message.body.get(HEADER..).unwrap_or_default())
+    }
+
     pub(super) fn read(message: &Message) -> Result<Told, NetlinkError> {
         let body = &message.body;
         if body.len() < HEADER {

@@ -14,6 +14,7 @@ pub mod mesh_path;
 pub mod nl80211;
 pub mod own_edca;
 pub mod points;
+pub mod radar;
 pub mod read;
 pub mod station;
 pub mod stations;

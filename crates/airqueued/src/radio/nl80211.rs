@@ -40,11 +40,14 @@ pub mod attribute {
     pub const IFTYPE: u16 = 5;
     pub const MAC: u16 = 6;
     pub const STA_INFO: u16 = 21;
+    pub const WIPHY_BANDS: u16 = 22;
     pub const MPATH_NEXT_HOP: u16 = 26;
     pub const MPATH_INFO: u16 = 27;
     pub const WIPHY_TXQ_PARAMS: u16 = 37;
     pub const WIPHY_FREQ: u16 = 38;
     pub const SURVEY_INFO: u16 = 84;
+    pub const CHANNEL_WIDTH: u16 = 159;
+    pub const CENTER_FREQ1: u16 = 160;
     pub const SPLIT_WIPHY_DUMP: u16 = 174;
     pub const EXT_FEATURES: u16 = 217;
     pub const TXQ_STATS: u16 = 265;

@@ -5,6 +5,7 @@ use crate::netlink::attributes::{Attributes, Writer};
 use crate::radio::nl80211::{MacAddress, Numbers, Request, attribute, command, messages, needed};
 use crate::radio::txq::{TxqLimits, TxqStatistics};
 use serde::Serialize;
+use std::ops::Range;
 
 /// `NL80211_EXT_FEATURE_TXQS`: mac80211 keeps a queue for each station and TID.
 const FEATURE_TXQS: u8 = 28;
@@ -134,8 +135,30 @@ pub struct WirelessInterface {
     pub kind: InterfaceType,
     /// Centre of the channel's first 20 MHz, in MHz.
     pub frequency_mhz: Option<u32>,
+    /// Centre and width of the whole channel, in MHz, where it is told.
+    pub width: Option<(u32, u32)>,
     /// Counters of the TXQ for frames to no single station.
     pub txq: Option<TxqStatistics>,
+}
+
+impl WirelessInterface {
+    /// The frequencies that its frames take, in MHz.
+    pub fn band_mhz(&self) -> Option<Range<u32>> {
+        let first = self.frequency_mhz?;
+        let (centre, width) = self.width.unwrap_or((first, 20));
+        Some(centre.saturating_sub(width / 2)..centre.saturating_add(width / 2))
+    }
+}
+
+/// `enum nl80211_chan_width`; of a channel in two parts the first one.
+fn width_mhz(from: &Attributes<'_>) -> Option<u32> {
+    match from.u32(attribute::CHANNEL_WIDTH)? {
+        0 | 1 => Some(20),
+        2 => Some(40),
+        3 | 4 => Some(80),
+        5 => Some(160),
+        _ => None,
+    }
 }
 
 /// The request that lists wireless interfaces.
@@ -157,6 +180,7 @@ pub fn read_interfaces<'a>(
             address: from.mac(attribute::MAC),
             kind: InterfaceType::from_number(from.u32(attribute::IFTYPE).unwrap_or(0)),
             frequency_mhz: from.u32(attribute::WIPHY_FREQ),
+            width: from.u32(attribute::CENTER_FREQ1).zip(width_mhz(&from)),
             txq: TxqStatistics::inside(&from, attribute::TXQ_STATS)?,
         });
     }

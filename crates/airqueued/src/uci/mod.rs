@@ -11,6 +11,7 @@ mod program;
 pub use program::Programs;
 
 use crate::radio::points::{another, raw, value};
+use crate::radio::radar::Radar;
 use airqueue_control::plan::{Set, Uci, UciConfig, UciValue};
 use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
 use export::Section;
@@ -46,6 +47,16 @@ fn of(raw: &Raw) -> Value {
     value(words, raw)
 }
 
+/// Of `HT40+`, `VHT80`, `HE160`; 20 of what is none.
+fn width_mhz(mode: &str) -> u32 {
+    let digits: String = mode
+        .chars()
+        .skip_while(char::is_ascii_alphabetic)
+        .take_while(char::is_ascii_digit)
+        .collect();
+    digits.parse().unwrap_or(20)
+}
+
 fn asked(set: &Set) -> Result<&Uci, PointError> {
     match set {
         Set::Uci(uci) => Ok(uci),
@@ -60,14 +71,15 @@ impl UciPoint {
     }
 
     fn section(&self, uci: &Uci) -> Result<Option<Section>, PointError> {
-        let text = self.programs.export(uci.config)?;
-        let mut sections = export::read(&text).map_err(|what| {
-            PointError::Refused(format!(
-                "what `uci export {}` prints cannot be read: {what}",
-                uci.config.name()
-            ))
-        })?;
-        Ok(sections.remove(&uci.section))
+        Ok(self.sections(uci.config)?.remove(&uci.section))
+    }
+
+    fn sections(&self, config: UciConfig) -> Result<BTreeMap<String, Section>, PointError> {
+        let text = self.programs.export(config)?;
+        export::read(&text).map_err(|what| {
+            let name = config.name();
+            PointError::Refused(format!("what `uci export {name}` prints cannot be read: {what}"))
+        })
     }
 }
 
@@ -113,13 +125,7 @@ impl ControlPoint for UciPoint {
                 uci.config.name()
             ));
         }
-        let interrupts = match uci.config {
-            UciConfig::Sqm => {
-                "the shapers of SQM start anew: packets that wait in them are dropped"
-            }
-            UciConfig::Wireless => "radios may start anew: stations may lose their connection",
-        };
-        Ok(Aim { value: of(&target), interrupts: Some(interrupts.to_owned()) })
+        Ok(Aim { value: of(&target), interrupts: Some(self.interrupts(uci)?) })
     }
 
     fn put(&mut self, set: &Set, to: &Value) -> Result<(), PointError> {
@@ -155,6 +161,53 @@ impl ControlPoint for UciPoint {
 }
 
 impl UciPoint {
+    /// What others notice when a section takes effect.
+    fn interrupts(&self, uci: &Uci) -> Result<String, PointError> {
+        let all = match uci.config {
+            UciConfig::Sqm => {
+                vec![
+                    "the shapers of SQM start anew: packets that wait in them are dropped"
+                        .to_owned(),
+                ]
+            }
+            UciConfig::Wireless => {
+                let radios = "radios may start anew: stations may lose their connection".to_owned();
+                [vec![radios], self.silences(uci)?].concat()
+            }
+        };
+        Ok(all.join("; "))
+    }
+
+    /// What radios that start anew are silent for, if there is radar at their channels.
+    fn silences(&self, uci: &Uci) -> Result<Vec<String>, PointError> {
+        let radar = Radar::ask();
+        let mut found = radar.silenced();
+        let sections = self.sections(uci.config)?;
+        let text = |section: &str, option: &str| match sections.get(section)?.options.get(option)? {
+            UciValue::Text(text) => Some(text.clone()),
+            UciValue::List(_) => None,
+        };
+        let asked = |option: &str| match uci.options.get(option) {
+            Some(Some(UciValue::Text(text))) => Some(text.clone()),
+            Some(_) => None,
+            None => text(&uci.section, option),
+        };
+        // An interface's section names that of its radio.
+        let radio = asked("device");
+        let of_radio = |option: &str| match &radio {
+            Some(device) => text(device, option),
+            None => asked(option),
+        };
+        // Channels of 6 GHz have the same numbers, and no radar.
+        if of_radio("band").is_some_and(|band| band != "5g") {
+            return Ok(found);
+        }
+        let width = of_radio("htmode").map_or(20, |mode| width_mhz(&mode));
+        let named = of_radio("channel").and_then(|channel| radar.at_channel(&channel, width));
+        found.extend(named);
+        Ok(found)
+    }
+
     fn put_option(&self, at: &str, there: bool, to: Option<&UciValue>) -> Result<(), PointError> {
         match to {
             None if !there => Ok(()),

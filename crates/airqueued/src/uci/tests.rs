@@ -222,3 +222,35 @@ fn the_real_uci_takes_values_and_gets_the_old_ones_back() {
     let restarts = fs::read_to_string(folder.path().join("restarts")).unwrap();
     assert_eq!(restarts.lines().count(), 4);
 }
+
+/// Without cfg80211 the channel of the configuration tells, that of the section's radio.
+#[test]
+fn a_radio_that_would_be_silent_because_of_radar_is_said_beforehand() {
+    let folder = Folder::new("uci-radar");
+    let mut point = pretended(folder.path());
+    let exported = "package wireless\n\nconfig wifi-device 'radio0'\n\toption band '5g'\n\toption channel '100'\n\toption htmode 'VHT80'\n\nconfig wifi-device 'radio1'\n\toption band '2g'\n\toption channel '100'\n\nconfig wifi-iface 'home'\n\toption device 'radio0'\n\nconfig wifi-iface 'old'\n\toption device 'radio1'\n\n";
+    fs::write(folder.path().join("exported"), exported).unwrap();
+    let mut says = |section: &str, options: serde_json::Value| {
+        let set = set(
+            json!({"config": "wireless", "section": section, "options": options, "drops_stations": true}),
+        );
+        aim(&mut point, &set).unwrap().interrupts.unwrap()
+    };
+    let silent = "radar has precedence at channel 100 (80 MHz wide): a radio that starts there is silent for 60 s";
+    for (section, options) in [("radio0", json!({"tx_burst": "3.0"})), ("home", json!({"x": "1"}))]
+    {
+        let said = says(section, options);
+        assert!(said.starts_with("radios may start anew") && said.contains(silent), "{said}");
+    }
+    assert!(says("radio0", json!({"channel": "124"})).contains("silent for 10 min"));
+    for (section, options) in [
+        ("radio0", json!({"channel": "36"})),
+        ("radio0", json!({"channel": null})),
+        ("radio0", json!({"channel": "auto"})),
+        ("radio1", json!({"tx_burst": "3.0"})),
+        ("old", json!({"x": "1"})),
+    ] {
+        let said = says(section, options.clone());
+        assert!(!said.contains("radar"), "{section} {options}: {said}");
+    }
+}

@@ -89,7 +89,7 @@ fn what_somebody_has_set_is_put_back_as_it_was() {
         let before = bed.both();
         // One plan over the other: what comes back is what was before the first.
         for packets in [20, 30] {
-            bed.apply(&bed.plan(&two_queues(packets)), "60s").ends(0, "Applied");
+            bed.apply(&bed.plan(&two_queues(packets)), "60s").ends(0, "Set and read back");
             bed.run(&["confirm"]).ends(0, "Confirmed");
             assert_ne!(bed.both(), before);
         }
@@ -134,7 +134,7 @@ fn ingress_disciplines_are_left_alone() {
     let Some(bed) = Bed::new() else { return };
     bed.tc("qdisc add dev va ingress");
     let before = bed.both();
-    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
     assert!(bed.shown("va").contains("ingress"));
     bed.run(&["restore"]).ends(0, "as it was before");
     assert_eq!(bed.both(), before);
@@ -216,7 +216,7 @@ fn classes_change_in_place_and_packets_that_wait_in_them_stay() {
     // The second FIFO is then far shorter than what waits in it.
     for (limits, rates) in [([20, 90], [8000, 8000]), ([60, 5], [8000, 16_000])] {
         let done = set(shared(limits, rates));
-        done.ends(0, "Applied");
+        done.ends(0, "Set and read back");
         assert!(!done.stdout.contains("dropped"), "{done:?}");
         bed.run(&["confirm"]).ends(0, "Confirmed");
         let shown = bed.disciplines("va");
@@ -247,7 +247,7 @@ fn a_shaper_with_other_classes_takes_the_place_of_one_with_its_number() {
             "classes": classes.iter().map(class).collect::<Vec<_>>()}})
     };
     for classes in [&[2, 3][..], &[2, 3, 4], &[2]] {
-        bed.apply(&bed.plan(&[("va", shared(classes))]), "60s").ends(0, "Applied");
+        bed.apply(&bed.plan(&[("va", shared(classes))]), "60s").ends(0, "Set and read back");
         bed.run(&["confirm"]).ends(0, "Confirmed");
         let shown = bed.shown("va");
         assert_eq!(shown.matches("class htb 5:").count(), 1 + classes.len(), "{shown}");
@@ -256,7 +256,7 @@ fn a_shaper_with_other_classes_takes_the_place_of_one_with_its_number() {
     // Another number is another shaper, though all else is as it was.
     let mut other = shared(&[2]);
     other["shared"]["handle"] = json!(6);
-    bed.apply(&bed.plan(&[("va", other)]), "60s").ends(0, "Applied");
+    bed.apply(&bed.plan(&[("va", other)]), "60s").ends(0, "Set and read back");
     assert!(bed.shown("va").contains("class htb 6:2"), "{}", bed.shown("va"));
     bed.run(&["confirm"]).ends(0, "Confirmed");
     bed.run(&["restore"]).ends(0, "as it was before");
@@ -267,14 +267,14 @@ fn a_shaper_with_other_classes_takes_the_place_of_one_with_its_number() {
 fn a_plan_goes_back_unless_it_is_confirmed() {
     let Some(bed) = Bed::new() else { return };
     let (before, plan) = (bed.both(), bed.plan(&two_queues(20)));
-    bed.apply(&plan, "1s").ends(0, "Applied");
+    bed.apply(&plan, "1s").ends(0, "Set and read back");
     assert_eq!(bed.status()["state"], "waits to be confirmed");
     bed.apply(&plan, "1s").ends(4, "another plan waits to be confirmed");
     assert_ne!(bed.both(), before);
     bed.until("the plan goes back", Duration::from_secs(2), || bed.both() == before);
     bed.run(&["confirm"]).ends(4, "the plan was not confirmed in time");
     bed.until("no guard is left", Duration::from_secs(2), || bed.guards().is_empty());
-    bed.apply(&plan, "1s").ends(0, "Applied");
+    bed.apply(&plan, "1s").ends(0, "Set and read back");
     bed.run(&["confirm"]).ends(0, "Confirmed");
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(bed.status()["state"], "confirmed");
@@ -289,7 +289,7 @@ fn a_plan_goes_back_unless_it_is_confirmed() {
 #[test]
 fn what_others_changed_since_stays() {
     let Some(bed) = Bed::new() else { return };
-    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
     bed.tc("qdisc replace dev vb root handle 9: pfifo limit 99");
     bed.run(&["confirm"])
         .ends(4, "the queue of vb is a FIFO of 99 packets instead of a FIFO of 32000 bytes");
@@ -304,7 +304,7 @@ fn what_others_changed_since_stays() {
 fn an_interface_that_is_gone_or_made_again_is_named() {
     let Some(bed) = Bed::new() else { return };
     let plan = bed.plan(&two_queues(20));
-    bed.apply(&plan, "60s").ends(0, "Applied");
+    bed.apply(&plan, "60s").ends(0, "Set and read back");
     bed.run(&["confirm"]).ends(0, "Confirmed");
     bed.inside("ip", &["link", "del", "va"]);
     bed.apply(&plan, "60s").ends(3, "settings[0]: there is no interface va; `ip link` lists those there are\nairqueued: settings[1]: there is no interface vb");
@@ -321,7 +321,7 @@ fn an_interface_that_is_gone_or_made_again_is_named() {
 #[test]
 fn another_namespace_is_no_place_for_the_journal() {
     let (Some(bed), Some(other)) = (Bed::new(), Bed::new()) else { return };
-    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
     let output = other
         .command(env!("CARGO_BIN_EXE_airqueued"))
         .arg("restore")
@@ -339,7 +339,7 @@ fn another_namespace_is_no_place_for_the_journal() {
 #[test]
 fn after_a_restart_of_the_machine_its_own_settings_stay() {
     let Some(bed) = Bed::new() else { return };
-    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
     bed.run(&["confirm"]).ends(0, "Confirmed");
     restart(&bed);
     // One queue is the machine's, one is still ours.
@@ -361,7 +361,7 @@ fn restart(bed: &Bed) {
 fn a_plan_that_waited_when_the_machine_was_restarted_is_not_confirmed() {
     let Some(bed) = Bed::new() else { return };
     let before = bed.both();
-    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
     restart(&bed);
     bed.run(&["confirm"]).ends(4, "the machine was restarted before the plan was confirmed");
     assert_eq!(bed.both(), before);
@@ -372,14 +372,14 @@ fn what_was_before_a_plan_after_a_restart_is_what_the_machine_has_set() {
     let Some(bed) = Bed::new() else { return };
     let first = bed.both();
     let mut plan = bed.plan(&two_queues(20));
-    bed.apply(&plan, "60s").ends(0, "Applied");
+    bed.apply(&plan, "60s").ends(0, "Set and read back");
     bed.run(&["confirm"]).ends(0, "Confirmed");
     restart(&bed);
     // va is still as we set it, vb as the machine has set it.
     bed.tc("qdisc replace dev vb root handle 9: pfifo limit 99");
     let machines = bed.shown("vb");
     plan = bed.plan(&two_queues(30));
-    bed.apply(&plan, "60s").ends(0, "Applied");
+    bed.apply(&plan, "60s").ends(0, "Set and read back");
     bed.run(&["confirm"]).ends(0, "Confirmed");
     bed.run(&["restore"]).ends(0, "as it was before");
     assert_eq!(bed.both(), [first[0].clone(), machines]);

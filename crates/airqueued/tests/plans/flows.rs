@@ -204,7 +204,7 @@ fn a_limit_in_packets_counts_packets_that_came_merged() {
     // htb leaves them merged: a plan that asks for htb gets htb alone.
     for (queue, single) in [(shaped("tbf"), true), (shared, true), (shaped("htb"), false)] {
         let about = queue.to_string();
-        bed.apply(&bed.plan(&[("lan", queue)]), "60s").ends(0, "Applied");
+        bed.apply(&bed.plan(&[("lan", queue)]), "60s").ends(0, "Set and read back");
         bed.run(&["confirm"]).ends(0, "Confirmed");
         // Packets of IPv4 and IPv6 have 1514 bytes with their Ethernet headers.
         let (mut most, mut longest) = (0, 0);

@@ -24,7 +24,7 @@ struct Ends {
 impl Ends {
     fn of(bed: &Bed) -> Ends {
         let before = bed.both();
-        bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Applied");
+        bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
         let after = bed.both();
         bed.run(&["restore"]).ends(0, "as it was before");
         assert_eq!(bed.both(), before);
@@ -121,7 +121,7 @@ impl Scene {
     }
 
     fn apply(&self, confirm: &str) {
-        self.bed.apply(Path::new(&self.plan), confirm).ends(0, "Applied");
+        self.bed.apply(Path::new(&self.plan), confirm).ends(0, "Set and read back");
     }
 
     fn restored(&self, what: &str) {
@@ -334,7 +334,7 @@ fn kills_at_random_moments_leave_all_or_nothing() {
         let which = (number % 3) as usize;
         let arguments = [&apply[..], &["confirm"], &["restore"]][which];
         if which > 0 {
-            bed.apply(&plan, "60s").ends(0, "Applied");
+            bed.apply(&plan, "60s").ends(0, "Set and read back");
         }
         if which > 1 {
             bed.run(&["confirm"]).ends(0, "Confirmed");

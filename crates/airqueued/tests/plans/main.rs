@@ -6,5 +6,6 @@ mod bed;
 mod flows;
 mod kills;
 mod mesh;
+mod obeys;
 mod service;
 mod uci;

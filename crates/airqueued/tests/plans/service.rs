@@ -84,7 +84,7 @@ fn a_plan_is_kept_right_until_the_service_is_told_to_end() {
 fn a_service_over_a_confirmed_plan_goes_back_to_that_plan() {
     let Some(bed) = Bed::new() else { return };
     let before = bed.both();
-    bed.apply(&bed.plan(&two_queues(77)), "60s").ends(0, "Applied");
+    bed.apply(&bed.plan(&two_queues(77)), "60s").ends(0, "Set and read back");
     bed.run(&["confirm"]).ends(0, "Confirmed");
     let kept = bed.both();
     let mut service = Service::start(&bed, PLAN);
@@ -131,7 +131,7 @@ fn a_plan_that_follows_a_restore_is_not_the_services_to_take_back() {
     let Some(bed) = Bed::new() else { return };
     let mut service = Service::start(&bed, PLAN);
     bed.run(&["restore"]).ends(0, "as it was before");
-    bed.apply(&bed.plan(&two_queues(30)), "60s").ends(0, "Applied");
+    bed.apply(&bed.plan(&two_queues(30)), "60s").ends(0, "Set and read back");
     let applied = bed.both();
     assert_eq!(service.ended(), Some(4));
     assert_eq!(bed.both(), applied);

@@ -27,6 +27,8 @@ pub enum Source {
     Configuration(PathBuf),
     /// The default, since no configuration says otherwise.
     Default,
+    /// What mac80211 begins with, since hostapd sets nothing there.
+    Kernel,
 }
 
 impl std::fmt::Display for Source {
@@ -34,6 +36,9 @@ impl std::fmt::Display for Source {
         match self {
             Self::Configuration(path) => write!(out, "from {}", path.display()),
             Self::Default => write!(out, "the default of hostapd"),
+            Self::Kernel => {
+                write!(out, "mac80211's default; hostapd sets tx_queue_* at a radio's first BSS")
+            }
         }
     }
 }
@@ -98,6 +103,17 @@ pub fn own_default(category: Category) -> Parameters {
 /// Whether a configuration is that of an interface's radio.
 pub fn names(text: &str, interface: &str) -> bool {
     settings(text).any(|(key, value)| matches!(key, "interface" | "bss") && value == interface)
+}
+
+/// Whether an interface is the first BSS of a configuration: `hostapd_tx_queue_params` sets own queues there alone.
+pub fn is_first(text: &str, interface: &str) -> bool {
+    value(text, "interface") == Some(interface)
+}
+
+/// What `ieee80211_set_wmm_default` gives an access point before anybody sets anything: the numbers that hostapd
+/// announces by default, with the windows of OFDM.
+pub fn kernel_default(category: Category) -> Parameters {
+    Parameters::default_of(category)
 }
 
 /// The configuration of an interface's radio, looked for in folders.

@@ -13,6 +13,12 @@ pub use socket::{Hostapd, LONGEST_WAIT};
 use crate::radio::edca::Parameters;
 use crate::radio::error::RadioError;
 use airqueue_control::plan::Category;
+use std::time::Duration;
+
+/// TU (802.11-2016, 3.1), in which beacon intervals are.
+const TIME_UNIT: Duration = Duration::from_micros(1024);
+/// A guard has a plan back within 5 s.
+const LONGEST_HEARING: Duration = Duration::from_millis(500);
 
 impl Hostapd {
     /// Whether hostapd answers.
@@ -38,9 +44,21 @@ impl Hostapd {
         self.expect("UPDATE_BEACON", "OK")
     }
 
-    /// The BSSs of this radio: they share the parameters, each has a beacon and a socket.
-    pub fn bss_names(&mut self) -> Result<Vec<String>, RadioError> {
-        Ok(bss_names(&self.request("STATUS")?))
+    /// Has this BSS count its set of parameters anew after another BSS of the radio was given new ones: hostapd counts at
+    /// the BSS that is told alone, and stations take nothing from a beacon with the count that they know.
+    pub fn count_anew(
+        &mut self,
+        category: Category,
+        parameters: &Parameters,
+    ) -> Result<(), RadioError> {
+        parameters.check().map_err(RadioError::Value)?;
+        let [(key, value), ..] = configuration::announced(category, parameters);
+        self.expect(&format!("SET {key} {value}"), "OK")
+    }
+
+    /// What hostapd says of the radio.
+    pub fn about(&mut self) -> Result<About, RadioError> {
+        Ok(About::read(&self.request("STATUS")?))
     }
 
     fn expect(&mut self, command: &str, wanted: &str) -> Result<(), RadioError> {
@@ -56,11 +74,38 @@ impl Hostapd {
     }
 }
 
-/// The lines `bss[0]=wlan0` of `STATUS`.
-fn bss_names(status: &str) -> Vec<String> {
-    let lines = status.lines().filter_map(|line| line.split_once('='));
-    let names = lines.filter(|(key, _)| key.starts_with("bss[") && key.ends_with(']'));
-    names.map(|(_, name)| name.to_owned()).collect()
+/// What `STATUS` tells of a radio.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// Its BSSs: they share the parameters, each has a beacon and a socket.
+    pub bss_names: Vec<String>,
+    beacon_tu: u32,
+    /// Beacons from one that stations with power save wake for to the next.
+    dtim_period: u32,
+}
+
+impl About {
+    fn read(status: &str) -> Self {
+        let mut about = Self { bss_names: Vec::new(), beacon_tu: 100, dtim_period: 2 };
+        for (key, value) in status.lines().filter_map(|line| line.split_once('=')) {
+            match (key, value.parse()) {
+                ("beacon_int", Ok(number)) => about.beacon_tu = number,
+                ("dtim_period", Ok(number)) => about.dtim_period = number,
+                _ if key.starts_with("bss[") && key.ends_with(']') => {
+                    about.bss_names.push(value.to_owned());
+                }
+                _ => {}
+            }
+        }
+        about
+    }
+
+    /// Within this time every station that wakes for its beacons has heard one; a radio with rare beacons is not waited for.
+    pub fn heard_within(&self) -> Duration {
+        let beacons = self.dtim_period.saturating_add(1);
+        let time = TIME_UNIT.saturating_mul(self.beacon_tu.saturating_mul(beacons));
+        time.min(LONGEST_HEARING)
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::radio::edca::CATEGORIES;
 use crate::testing::Folder;
-use configuration::{announced_by, find, names, own_by, own_default};
+use configuration::{announced_by, find, is_first, names, own_by, own_default};
 use proptest::prelude::*;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -135,7 +135,20 @@ fn an_absent_hostapd_and_a_name_that_leads_elsewhere_are_said() {
 #[test]
 fn the_bss_of_a_radio_are_read_from_its_status() {
     let status = "state=ENABLED\nfreq=2412\nbss[0]=wlan0\nbssid[0]=02:00:00:00:00:00\nssid[0]=a=b\nbss[1]=wlan0-1\n";
-    assert_eq!(bss_names(status), ["wlan0", "wlan0-1"]);
+    assert_eq!(About::read(status).bss_names, ["wlan0", "wlan0-1"]);
+}
+
+#[test]
+fn stations_have_heard_a_beacon_once_the_longest_sleep_is_over() {
+    let wait = |status: &str| About::read(status).heard_within();
+    // hostapd's defaults: 100 TU of 1.024 ms, and stations wake for every second beacon.
+    assert_eq!(wait("state=ENABLED"), Duration::from_micros(307_200));
+    assert_eq!(wait("beacon_int=50\ndtim_period=1\n"), Duration::from_micros(102_400));
+    for rare in
+        ["beacon_int=65535\ndtim_period=255", "beacon_int=4294967295\ndtim_period=4294967295"]
+    {
+        assert!(wait(rare) < Duration::from_secs(1), "{rare}");
+    }
 }
 
 const CONFIGURATION: &str = "\
@@ -158,6 +171,7 @@ wmm_ac_be_aifs=5
 fn a_configuration_says_what_is_announced_and_what_is_used() {
     assert!(names(CONFIGURATION, "wlan0") && names(CONFIGURATION, "guests"));
     assert!(!names(CONFIGURATION, "wlan9") && !names(CONFIGURATION, "wlan"));
+    assert!(is_first(CONFIGURATION, "wlan0") && !is_first(CONFIGURATION, "guests"));
     let announced = announced_by(CONFIGURATION, Category::BestEffort);
     let expected = Parameters { aifsn: 5, ecw_min: 4, ecw_max: 8, txop_32us: 32 };
     assert_eq!(announced, expected);

@@ -98,13 +98,16 @@ impl ControlPoint for EdcaPoint {
         let Raw { parameters, .. } = raw(to)?;
         let mut hostapd = open(edca, &edca.interface)?;
         hostapd.announce(edca.access_category, &parameters).map_err(failed)?;
-        // The BSSs of a radio share the parameters, and each has a beacon.
-        let mut others = hostapd.bss_names().map_err(failed)?;
-        others.retain(|name| *name != edca.interface);
+        // The BSSs of a radio share the parameters, and each has a beacon with a count of its own.
+        let about = hostapd.about().map_err(failed)?;
         hostapd.update_beacon().map_err(failed)?;
-        for name in others {
-            open(edca, &name)?.update_beacon().map_err(failed)?;
+        for name in about.bss_names.iter().filter(|name| **name != edca.interface) {
+            let mut other = open(edca, name)?;
+            other.count_anew(edca.access_category, &parameters).map_err(failed)?;
+            other.update_beacon().map_err(failed)?;
         }
+        // The count has four bits: it may be where it was after the next setting, to stations that heard nothing between.
+        std::thread::sleep(about.heard_within());
         Ok(())
     }
 

@@ -55,6 +55,9 @@ impl ControlPoint for OwnEdcaPoint {
         }
         let category = asked.access_category;
         let (parameters, source) = match configuration::find(&found.name, &self.configurations) {
+            Some((_, text)) if !configuration::is_first(&text, &found.name) => {
+                (configuration::kernel_default(category), Source::Kernel)
+            }
             Some((path, text)) => {
                 (configuration::own_by(&text, category), Source::Configuration(path))
             }

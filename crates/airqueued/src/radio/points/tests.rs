@@ -86,7 +86,8 @@ fn what_a_plan_leaves_out_stays_and_every_bss_announces() {
         "UPDATE_BEACON",
     ];
     assert_eq!(first, [&["PING"], &changes[..], &["PING"]].concat());
-    assert_eq!(second, ["UPDATE_BEACON"], "the other BSS of the radio has a beacon of its own");
+    let counted = ["SET wmm_ac_be_aifs 2", "UPDATE_BEACON"];
+    assert_eq!(second, counted, "the other BSS of the radio has a beacon and a count of its own");
 
     // A hostapd that is started anew announces its configuration: nothing of ours is there any more.
     let another = agree(folder.path());
