@@ -27,12 +27,8 @@ SAMPLE = {
         name: SUBJECTS[name]
         for name in ("Frames and exchanges", "Saturated stations", "EDCA", "TCP and the web")
     },
-<<<<<<< HEAD
     "Aggregation": lambda _: ampdu.claims(SECONDS / 2, ("n",)),
-=======
-    "Aggregation": lambda _: ampdu.claims(SECONDS / 2),
     "Sleep": lambda _: sleep.claims(),
->>>>>>> ns3ps
 }
 """Of every kind something: the whole page takes minutes."""
 
