@@ -18,7 +18,7 @@ from binaries import newest
 from peers.install import UnavailableError
 from wifi_vm import image, machine, networks
 
-pytestmark = pytest.mark.boots
+pytestmark = [pytest.mark.boots, pytest.mark.long]
 
 HERE = Path(__file__).parent / "wifi_vm"
 FIRST, SECOND = "wlan0", "guests"
