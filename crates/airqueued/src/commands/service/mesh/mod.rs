@@ -89,8 +89,9 @@ impl MeshRouter {
             Ok((at, knob, config.limit(begin, place.pace)))
         };
         let limits = config.knobs().into_iter().map(limit).collect::<Result<_, Stop>>()?;
+        let frames = config.policy(false).frame_bytes();
         let mut router = MeshRouter {
-            eyes: Eyes::new(&config.interface, config.rates().collect()),
+            eyes: Eyes::new(&config.interface, config.rates().collect(), frames),
             config: config.clone(),
             key,
             boot: place.boot,
