@@ -156,10 +156,12 @@ impl MeshNode {
         now: Time,
     ) -> Result<MeshNode, PolicyError> {
         let own = RouterId::of_mac(address);
+        let mut router = Router::new(own, boot, key, policy.limits.clone())?;
+        router.ask();
         Ok(MeshNode {
             address,
             own,
-            router: Router::new(own, boot, key, policy.limits.clone())?,
+            router,
             passed: Passed::new(now),
             rates: BTreeMap::new(),
             told: BTreeMap::new(),

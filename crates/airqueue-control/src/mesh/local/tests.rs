@@ -168,6 +168,42 @@ fn a_router_that_dies_or_sees_nothing_leaves_others_without_limits() {
     }
 }
 
+/// Stated beforehand, as for every change: all routers have their limits again within 5 s. Without asking, a router in the middle
+/// of a path of 802.11s waits for the next renewal of the statements of others.
+#[test]
+fn a_router_that_starts_anew_asks_what_there_is() {
+    for routes in [Routes::MeshPaths, Routes::Packets] {
+        for restarted in 0..3 {
+            let mut chain = Chain::new(3, &policy(routes));
+            chain.run(Span::from_secs(8));
+            let (own, policy) = (mac(restarted), policy(routes));
+            chain.nodes[usize::from(restarted)] =
+                MeshNode::new(own, 2, key(), policy, chain.now).unwrap();
+            chain.run(Span::from_secs(5));
+            assert_eq!(chain.limits(), [2, 3, 3].map(Some), "{routes:?}, {restarted}");
+        }
+    }
+}
+
+/// A mesh without flows is silent but for that: three messages of each router.
+#[test]
+fn a_router_asks_three_times_and_is_silent_then() {
+    let mut node = MeshNode::new(mac(1), 1, key(), policy(Routes::MeshPaths), Time::ZERO).unwrap();
+    let mut said = Vec::new();
+    for tenth in 0..200 {
+        let now = Time::ZERO + Span::from_millis(100 * tenth);
+        node.look(Ok(&Sight::default()), now);
+        said.extend(node.poll_message(now).map(|message| (now, message)));
+    }
+    assert_eq!(said.len(), 3);
+    assert!(said[2].0 <= Time::ZERO + Span::from_secs(3), "{:?}", said[2].0);
+    for (_, message) in said {
+        let list = wire::decode(&message, &key()).unwrap().list.unwrap();
+        assert_eq!((list.first, list.last), (RouterId(0), RouterId(u32::MAX)));
+        assert!(message.len() < 100, "{} bytes", message.len());
+    }
+}
+
 #[test]
 fn a_flow_to_nobody_known_is_not_sized() {
     let mut chain = Chain::new(2, &policy(Routes::MeshPaths));
