@@ -25,7 +25,7 @@ const LISTED_BYTES: usize = 14;
 /// lists do not help, as where one of two routers does not hear the other.
 const FIRST_LIST: Span = Span::from_millis(250);
 const LAST_LIST: Span = Span::from_secs(1);
-/// How often a router that has started asks: of three messages, a link that loses 30 % carries one at least in 97 of 100 cases.
+/// How often a router asks: of three messages, a link that loses 30 % carries one at least in 97 of 100 cases.
 const ASKS: u8 = 3;
 
 /// Why a message was not taken in.
@@ -102,8 +102,7 @@ pub struct Router {
     list_at: Option<Time>,
     list_wait: Span,
     list_from: u32,
-    /// How often the router still asks what there is.
-    asks: u8,
+    asks_left: u8,
     /// The router whose statement was sent last.
     cursor: RouterId,
     /// The first and the last change that no computation has seen.
@@ -137,7 +136,7 @@ impl Router {
             list_at: None,
             list_wait: FIRST_LIST,
             list_from: 0,
-            asks: 0,
+            asks_left: 0,
             cursor: id,
             changed: None,
             view: View::default(),
@@ -148,11 +147,10 @@ impl Router {
         })
     }
 
-    /// Has a router that knows of no flow of its own ask its neighbours for what they know, now and a second later each: where
-    /// others forward unseen by it, as 802.11s does, it learns of flows from them alone. It asks by a list of what it knows, to
-    /// which routers of any version answer.
+    /// Has a router without flows ask its neighbours for what they know, by a list of what it knows, which any version answers:
+    /// of flows that 802.11s forwards it learns from them alone.
     pub fn ask(&mut self) {
-        self.asks = ASKS;
+        self.asks_left = ASKS;
     }
 
     /// Takes in a message as it came from a neighbour.
@@ -272,16 +270,15 @@ impl Router {
             return None;
         }
         let mut room = if self.pace.is_overspent(now) { 0 } else { wire::room() };
-        let asks = self.asks > 0 && !self.is_active();
-        self.asks = if asks { self.asks - 1 } else { 0 };
+        let asks = self.asks_left > 0 && !self.is_active();
+        self.asks_left = if asks { self.asks_left - 1 } else { 0 };
         let differs = self.list_at.is_some_and(|at| at <= now);
         if differs {
             // What a neighbour most likely lacks.
             self.table.resend(self.id);
         }
         let statements = self.take_statements(&mut room, now);
-        let list = (differs || asks) && room >= LISTED_BYTES;
-        let list = list.then(|| self.take_list(room));
+        let lists = (differs || asks) && room >= LISTED_BYTES;
         self.sequence = self.sequence.saturating_add(1);
         let message = Message {
             sender: self.id,
@@ -289,7 +286,7 @@ impl Router {
             sequence: self.sequence,
             digest: self.table.digest(),
             statements,
-            list,
+            list: lists.then(|| self.take_list(room)),
         };
         let bytes = wire::encode(&message, &self.key);
         self.pace.sent(now, bytes.len(), bytes[bytes.len() - 1]);
@@ -458,8 +455,7 @@ impl Router {
     fn message_at(&self) -> Option<Time> {
         if !self.is_active() {
             let ended = (self.table.own().sends > 0).then(|| self.pace.next(true));
-            let asks = (self.asks > 0).then(|| self.pace.next(false));
-            return ended.into_iter().chain(asks).min();
+            return ended.or_else(|| (self.asks_left > 0).then(|| self.pace.next(false)));
         }
         let urgent = self.table.has_unsent();
         let list = self.list_at.map(|at| at.max(self.pace.next(true)));

@@ -203,8 +203,7 @@ impl Config {
         within("at_most_every", &self.at_most_every, 1.0, 86_400.0)?;
         self.watch.as_ref().map_or(Ok(()), WatchConfig::check)?;
         let acts = self.plan.is_some() || !self.rdqm.is_empty() || !self.mesh.is_empty();
-        let steers = !self.edca.is_empty() || !self.adaptive.is_empty();
-        if !acts && (steers || self.watch.is_none()) {
+        if !acts && self.watch.is_none() {
             let what = "is missing: without a plan, rdqm, mesh or watch there is nothing to do";
             return Err(wrong("plan", what));
         }

@@ -177,7 +177,8 @@ Examples:
   airqueued watch --every 15s --prometheus /var/lib/node_exporter/airqueued.prom
 
 A queue that has packets and sends none for the time of --stuck-after is an alarm, with the station, since when, and who
-waits at the same phy meanwhile: one look alone has no alarm. Kernels show queues of stations where mac80211 has TXQs: see `airqueued places`.";
+waits at the same phy meanwhile: one look alone has no alarm. Kernels show queues of stations where mac80211 has TXQs: see
+`airqueued places`.";
 
 /// When commands look that look again and again.
 #[derive(Debug, ClapArgs)]
