@@ -46,7 +46,7 @@ MAY_USE = {
         "airqueue-scenario",
         "airqueue-emulator",
     },
-    "airqueued": {"airqueue-core", "airqueue-control", "airqueue-ring"},
+    "airqueued": {"airqueue-core", "airqueue-control", "airqueue-ring", "airqueue-wifi"},
     # Takes the files of two command lines, not their crates.
     "airqueue-manual": {"airqueue-core", "airqueue-probe"},
     "airqueue-python": {

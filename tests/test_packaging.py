@@ -91,7 +91,7 @@ def test_ubus_has_the_methods_that_the_plugin_lists(tmp_path, shell):
     # Of the journal that the service has, too: neither names another one.
     assert said == {
         "status": "status --json",
-        "stations": "watch --json --count 1",
+        "stations": "watch --json --every 6s --count 2 --last",
     }
     assert asked(shell, tmp_path, "call", "reboot").returncode == 1
     acl = json.loads((OPENWRT / "files" / "airqueued.acl.json").read_text("utf-8"))

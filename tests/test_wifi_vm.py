@@ -64,6 +64,14 @@ interface = "wlan0"
 packet = "1.27 ms"
 """
 
+WATCHING = """
+config = 1
+[watch]
+interval = "500 ms"
+stuck_after = "2 s"
+prometheus = "watching.prom"
+"""
+
 SCRIPT = """
 radios 5
 access_point
@@ -162,6 +170,8 @@ if [ TXQS = True ]; then
     waits 20 test -e flood.ready
     within ap hostapd_cli -i wlan0 chan_switch 60 2437 blocktx ht >switch
     run obeys airqueued ap obeys phy0 --for 3s --json &
+    within ap $PWD/airqueued --config watching.toml --state /run/watching --json \
+        >watching.out 2>watching.err &
     run watch airqueued ap watch --every 500ms --stuck-after 2s --count 8 --json \
         --prometheus watch.prom &
     sleep 0.5
@@ -211,6 +221,7 @@ def ran(tmp_path_factory):
     (folder / "accepted.json").write_text(plan(*ACCEPTED[txqs]), "utf-8")
     (folder / "readable.json").write_text(plan(*READABLE[txqs]), "utf-8")
     (folder / "service.toml").write_text(SERVICE, "utf-8")
+    (folder / "watching.toml").write_text(WATCHING, "utf-8")
     kills = os.environ.get(KILLS, "2")
     words = {
         "KILLS": kills,
@@ -408,6 +419,21 @@ def test_a_queue_that_does_not_drain_is_named_until_it_drains(ran):
     assert f'station="{STATION}"' in ran.text("watch.prom")
     for line in ran.text("after.out").splitlines():
         assert json.loads(line)["alarms"] == []
+
+
+def test_the_service_tells_when_a_queue_stands_and_when_it_drains(ran):
+    if not ran.txqs:
+        pytest.skip("this kernel's hwsim has no TXQs")
+    assert ran.text("watching.err") == ""
+    events = [json.loads(line) for line in ran.text("watching.out").splitlines()]
+    assert [event["event"] for event in events] == ["stuck", "drains"], events
+    for event in events:
+        assert event["what"] == f"best effort queue of {STATION} at wlan0"
+    alarm = events[0]["alarm"]
+    assert (alarm["station"], alarm["others_wait"]) == (STATION, [])
+    assert alarm["stuck_s"] >= 2 and 0.5 < alarm["share_of_limit"] <= 1
+    # It ended by the same signal as the service beside it, and took its file away.
+    assert not (ran.folder / "watching.prom").exists()
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,8 @@ pub struct Message {
 /// A netlink socket. It stays in the network namespace in which it was opened.
 pub struct Netlink {
     socket: Socket,
+    /// Who answers: the kernel, but in tests.
+    peer: SocketAddr,
     sequence: u32,
     buffer: Vec<u8>,
 }
@@ -117,6 +119,11 @@ pub struct Netlink {
 impl Netlink {
     /// Opens a socket for one of the kernel's protocols, [`ROUTE`] or [`GENERIC`].
     pub fn open(protocol: isize) -> Result<Netlink, NetlinkError> {
+        Netlink::connect(protocol, SocketAddr::new(0, 0))
+    }
+
+    /// Opens a socket for the requests to somebody.
+    pub(crate) fn connect(protocol: isize, peer: SocketAddr) -> Result<Netlink, NetlinkError> {
         let system = |action| move |source| NetlinkError::System { action, source };
         let mut socket = Socket::new(protocol).map_err(system("open"))?;
         socket.bind_auto().map_err(system("get an address"))?;
@@ -125,7 +132,7 @@ impl Netlink {
         let _ = socket.set_cap_ack(true);
         setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(PATIENCE_S))
             .map_err(|error| system("take a time limit")(error.into()))?;
-        Ok(Netlink { socket, sequence: 0, buffer: Vec::with_capacity(LONGEST) })
+        Ok(Netlink { socket, peer, sequence: 0, buffer: Vec::with_capacity(LONGEST) })
     }
 
     /// Has the kernel do something. Succeeds if the kernel acknowledges it.
@@ -190,7 +197,7 @@ impl Netlink {
             return Err(NetlinkError::TooLong(bytes.len()));
         }
         self.socket
-            .send_to(&bytes, &SocketAddr::new(0, 0), 0)
+            .send_to(&bytes, &self.peer, 0)
             .map_err(|source| NetlinkError::System { action: "take a request", source })?;
         Ok(first)
     }
@@ -211,8 +218,8 @@ impl Netlink {
         Ok(answers)
     }
 
-    /// Reads a datagram into the buffer. Returns whether it came from the kernel: other processes can write to a
-    /// netlink socket too.
+    /// Reads a datagram into the buffer. Returns whether it came from the kernel, or who is asked in its place: other
+    /// processes can write to a netlink socket too.
     fn receive(&mut self, flags: MsgFlags) -> Result<bool, NetlinkError> {
         loop {
             self.buffer.clear();
@@ -225,7 +232,7 @@ impl Netlink {
             if length > self.buffer.len() {
                 return Err(NetlinkError::Unreadable(format!("it has {length} bytes at once")));
             }
-            return Ok(from.port_number() == 0);
+            return Ok(from.port_number() == self.peer.port_number());
         }
     }
 }

@@ -53,7 +53,9 @@ pub mod wire;
 
 pub use key::{MeshKey, TAG_LEN};
 pub use limits::{GRACE, Limits, Slot};
-pub use local::{Known, MOST_KNOWN, MOST_TOLD, MeshNode, NodePolicy, NotTaken, Routes, Sight};
+pub use local::{
+    Known, MOST_KNOWN, MOST_TOLD, MeshNode, NodePolicy, NotTaken, Routes, Sight, USUAL_OVERHEAD,
+};
 pub use neighbours::{MOST_REMEMBERED, REMEMBERED, SILENT};
 pub use pace::{BURST, BYTES_PER_S, GAP, INTERVAL};
 pub use policy::{DomainsBy, Policy, PolicyError, Queues};

@@ -25,6 +25,8 @@ const LISTED_BYTES: usize = 14;
 /// lists do not help, as where one of two routers does not hear the other.
 const FIRST_LIST: Span = Span::from_millis(250);
 const LAST_LIST: Span = Span::from_secs(1);
+/// How often a router asks: of three messages, a link that loses 30 % carries one at least in 97 of 100 cases.
+const ASKS: u8 = 3;
 
 /// Why a message was not taken in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,6 +102,7 @@ pub struct Router {
     list_at: Option<Time>,
     list_wait: Span,
     list_from: u32,
+    asks_left: u8,
     /// The router whose statement was sent last.
     cursor: RouterId,
     /// The first and the last change that no computation has seen.
@@ -133,6 +136,7 @@ impl Router {
             list_at: None,
             list_wait: FIRST_LIST,
             list_from: 0,
+            asks_left: 0,
             cursor: id,
             changed: None,
             view: View::default(),
@@ -141,6 +145,12 @@ impl Router {
             delivered: Limits::new(),
             policy,
         })
+    }
+
+    /// Has a router without flows ask its neighbours for what they know, by a list of what it knows, which any version answers:
+    /// of flows that 802.11s forwards it learns from them alone.
+    pub fn ask(&mut self) {
+        self.asks_left = ASKS;
     }
 
     /// Takes in a message as it came from a neighbour.
@@ -260,14 +270,15 @@ impl Router {
             return None;
         }
         let mut room = if self.pace.is_overspent(now) { 0 } else { wire::room() };
+        let asks = self.asks_left > 0 && !self.is_active();
+        self.asks_left = if asks { self.asks_left - 1 } else { 0 };
         let differs = self.list_at.is_some_and(|at| at <= now);
         if differs {
             // What a neighbour most likely lacks.
             self.table.resend(self.id);
         }
         let statements = self.take_statements(&mut room, now);
-        let list = differs && room >= LISTED_BYTES;
-        let list = list.then(|| self.take_list(room));
+        let lists = (differs || asks) && room >= LISTED_BYTES;
         self.sequence = self.sequence.saturating_add(1);
         let message = Message {
             sender: self.id,
@@ -275,7 +286,7 @@ impl Router {
             sequence: self.sequence,
             digest: self.table.digest(),
             statements,
-            list,
+            list: lists.then(|| self.take_list(room)),
         };
         let bytes = wire::encode(&message, &self.key);
         self.pace.sent(now, bytes.len(), bytes[bytes.len() - 1]);
@@ -443,7 +454,8 @@ impl Router {
     /// When the next message is due; without flows only until the last change is told.
     fn message_at(&self) -> Option<Time> {
         if !self.is_active() {
-            return (self.table.own().sends > 0).then(|| self.pace.next(true));
+            let ended = (self.table.own().sends > 0).then(|| self.pace.next(true));
+            return ended.or_else(|| (self.asks_left > 0).then(|| self.pace.next(false)));
         }
         let urgent = self.table.has_unsent();
         let list = self.list_at.map(|at| at.max(self.pace.next(true)));

@@ -1,6 +1,8 @@
 //! The configuration of `airqueued` as a service.
 
-use super::{AdaptivePolicy, Knob, MeshConfig, RdqmLoop, RdqmPolicy, TXOP_UNIT_US, TxopPolicy};
+use super::{
+    AdaptivePolicy, Knob, MeshConfig, RdqmLoop, RdqmPolicy, TXOP_UNIT_US, TxopPolicy, WatchConfig,
+};
 use crate::plan::{Category, Item, Plan, Queue, QueueOf, Set};
 use airqueue_core::quantity::{Duration, Packets, Quantity, Rate};
 use airqueue_core::{DataRate, Span};
@@ -35,6 +37,8 @@ pub struct Config {
     /// Routers of meshes that agree with their neighbours on the limits of their queues.
     #[serde(default)]
     pub mesh: Vec<MeshConfig>,
+    /// Queues of stations that are watched, so that those are told that do not drain.
+    pub watch: Option<WatchConfig>,
 }
 
 /// EDCA's loop at one access point.
@@ -197,8 +201,11 @@ impl Config {
         }
         within("sample_interval", &self.sample_interval, 0.1, 3600.0)?;
         within("at_most_every", &self.at_most_every, 1.0, 86_400.0)?;
-        if self.plan.is_none() && self.rdqm.is_empty() && self.mesh.is_empty() {
-            return Err(wrong("plan", "is missing: without a plan, rdqm or mesh nothing is set"));
+        self.watch.as_ref().map_or(Ok(()), WatchConfig::check)?;
+        let acts = self.plan.is_some() || !self.rdqm.is_empty() || !self.mesh.is_empty();
+        if !acts && self.watch.is_none() {
+            let what = "is missing: without a plan, rdqm, mesh or watch there is nothing to do";
+            return Err(wrong("plan", what));
         }
         let at = |table: &str, index: usize| format!("{table}[{index}]");
         let checks = |(index, edca): (usize, &EdcaConfig)| edca.check(&at("edca", index));
@@ -238,7 +245,10 @@ impl Config {
         for rdqm in &self.rdqm {
             whole.settings.push(rdqm.item(self.at_most_every.value));
         }
-        whole.check().map_err(|error| ConfigError::Unreadable(error.to_string()))?;
+        // A service that only watches sets nothing; every other plan has settings.
+        if !(whole.settings.is_empty() && self.plan.is_none()) {
+            whole.check().map_err(|error| ConfigError::Unreadable(error.to_string()))?;
+        }
         Ok(whole)
     }
 }

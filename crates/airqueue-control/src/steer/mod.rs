@@ -10,6 +10,7 @@ mod knob;
 mod mesh;
 mod rdqm;
 mod txop;
+mod watch;
 
 pub use adaptive::{AdaptiveLoop, AdaptivePolicy};
 pub use config::{AdaptiveConfig, Config, ConfigError, EdcaConfig, RdqmConfig, StationRate};
@@ -17,3 +18,4 @@ pub use knob::Knob;
 pub use mesh::{MeshConfig, MeshLimit, MeshLink};
 pub use rdqm::{Change, FlowSeen, OTHER, RdqmLoop, RdqmPolicy};
 pub use txop::{TXOP_UNIT_US, TxopLoop, TxopPolicy};
+pub use watch::WatchConfig;

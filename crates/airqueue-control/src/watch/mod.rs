@@ -4,10 +4,14 @@
 //! airtime. A queue that has packets and sends none is stuck: after some time that is an alarm, with the
 //! station, since when, and who waits at the same phy meanwhile.
 
+mod events;
+
 use crate::plan::Category;
 use airqueue_core::{Span, Time};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+pub use events::{Ended, Event, Events};
 
 /// Everything at a moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

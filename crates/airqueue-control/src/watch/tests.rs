@@ -78,6 +78,46 @@ fn a_queue_that_does_not_drain_is_an_alarm_and_says_who_waits() {
 }
 
 #[test]
+fn a_standstill_is_told_when_it_begins_and_how_it_ends() {
+    let (mut watch, mut events) = (watch(), Events::default());
+    let mut told = |seconds: u64, queues: &[QueueLook]| {
+        let report = watch.on_look(&look(seconds, queues));
+        events.on_report(&report)
+    };
+    assert_eq!(told(0, &[queue(30, 7), queue(5, 7)]), []);
+    let begun = told(5, &[queue(31, 7), queue(5, 7)]);
+    let names = |events: &[Event]| -> Vec<(String, &str, f64)> {
+        let name = |event: &Event| match event {
+            Event::Stuck(alarm) => (alarm.station.clone(), "stuck", alarm.stuck_s),
+            Event::Drains(ended) => (ended.alarm.station.clone(), "drains", ended.stood_s),
+            Event::Gone(ended) => (ended.alarm.station.clone(), "gone", ended.stood_s),
+        };
+        events.iter().map(name).collect()
+    };
+    let named = |station: &str, what, seconds| (station.to_owned(), what, seconds);
+    assert_eq!(names(&begun), [named("a", "stuck", 5.0), named("b", "stuck", 5.0)]);
+    // Each is told once.
+    assert_eq!(told(6, &[queue(31, 7), queue(5, 7)]), []);
+    let ended = told(8, &[queue(30, 8), queue(0, 7)]);
+    assert_eq!(names(&ended), [named("a", "drains", 8.0), named("b", "gone", 8.0)]);
+    // It stands anew, and its station leaves.
+    assert_eq!(names(&told(13, &[queue(30, 8)])), [named("a", "stuck", 5.0)]);
+    assert_eq!(names(&told(14, &[])), [named("a", "gone", 6.0)]);
+}
+
+#[test]
+fn a_queue_that_has_sent_between_two_looks_stands_anew() {
+    let (mut watch, mut events) = (watch(), Events::default());
+    let mut told = |seconds: u64, sent: u32| {
+        let report = watch.on_look(&look(seconds, &[queue(30, sent)]));
+        events.on_report(&report).len()
+    };
+    // A look a minute: what stands at each of them, and has sent meanwhile, is stuck at none.
+    assert_eq!([told(0, 1), told(60, 2), told(120, 3)], [0, 0, 0]);
+    assert_eq!([told(180, 3), told(240, 3), told(300, 4)], [1, 0, 1]);
+}
+
+#[test]
 fn an_empty_queue_is_never_stuck() {
     let mut watch = watch();
     for second in 0..20 {

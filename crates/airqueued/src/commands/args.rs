@@ -179,10 +179,12 @@ const WATCH: &str = "\
 Examples:
   airqueued watch
   airqueued watch --every 5s --json
+  airqueued watch --every 6s --count 2 --last --json
   airqueued watch --every 15s --prometheus /var/lib/node_exporter/airqueued.prom
 
 A queue that has packets and sends none for the time of --stuck-after is an alarm, with the station, since when, and who
-waits at the same phy meanwhile. Kernels show queues of stations where mac80211 has TXQs: see `airqueued places`.";
+waits at the same phy meanwhile: one look alone has no alarm. Kernels show queues of stations where mac80211 has TXQs: see
+`airqueued places`.";
 
 /// When commands look that look again and again.
 #[derive(Debug, ClapArgs)]
@@ -193,6 +195,16 @@ pub struct LooksArgs {
     /// End after this number of looks
     #[arg(long, value_name = "LOOKS", value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Option<u32>,
+    /// Print the last look alone
+    #[arg(long, requires = "count")]
+    pub last: bool,
+}
+
+impl LooksArgs {
+    /// Whether a look is printed, by its number from 1.
+    pub fn shows(&self, number: u32) -> bool {
+        !self.last || self.count == Some(number)
+    }
 }
 
 const FLOWS: &str = "\
@@ -323,6 +335,18 @@ mod tests {
         assert_eq!(usual(is_not), Path::new("/var/lib/airqueued"));
         let given = Args::try_parse_from(["airqueued", "--config", "f", "--state", "there"]);
         assert_eq!(given.unwrap().service.state.directory(), Path::new("there"));
+    }
+
+    #[test]
+    fn the_last_look_alone_is_that_of_the_count() {
+        let looks = |line: &str| {
+            let parsed = Args::try_parse_from(line.split(' ')).ok()?;
+            let Some(Command::Watch(WatchArgs { looks, .. })) = parsed.command else { return None };
+            Some([1, 2, 3].map(|number| looks.shows(number)))
+        };
+        assert_eq!(looks("airqueued watch --count 3 --last"), Some([false, false, true]));
+        assert_eq!(looks("airqueued watch --count 3"), Some([true; 3]));
+        assert_eq!(looks("airqueued watch --last"), None);
     }
 
     #[test]

@@ -57,8 +57,8 @@ pub(super) fn run(args: &FlowsArgs) -> Result<(), Stop> {
         tap.feed(flows, true);
     };
     // The first look has the time of one interval behind it, as all others.
-    looks::each(args.looks.every, Some(2), listen, || Ok(true))?;
-    looks::each(args.looks.every, args.looks.count, listen, || {
+    looks::each(args.looks.every, Some(2), listen, |_| Ok(true))?;
+    looks::each(args.looks.every, args.looks.count, listen, |number| {
         listen();
         let (tap, flows) = &mut *ears.borrow_mut();
         let now = machine::now();
@@ -72,7 +72,7 @@ pub(super) fn run(args: &FlowsArgs) -> Result<(), Stop> {
             lost_packets: tap.lost(),
             flows: shown.map(line).collect(),
         };
-        Ok(looks::show(&look, args.print.json, || page(&look)))
+        Ok(!args.looks.shows(number) || looks::show(&look, args.print.json, || page(&look)))
     })
 }
 

@@ -12,20 +12,21 @@ use std::time::Duration;
 /// Has a terminal begin at its upper left corner, and forget what is below.
 const CLEAR: &str = "\x1b[H\x1b[J";
 
-/// Looks at regular times, so many times or until a look says that nobody wants more; calls `meanwhile` as often as a tap is read.
+/// Looks at regular times, so many times or until a look says that nobody wants more; each look gets its number, from 1. Calls
+/// `meanwhile` as often as a tap is read.
 pub(super) fn each(
     every: Span,
     count: Option<u32>,
     mut meanwhile: impl FnMut(),
-    mut look: impl FnMut() -> Result<bool, Stop>,
+    mut look: impl FnMut(u32) -> Result<bool, Stop>,
 ) -> Result<(), Stop> {
     let mut due = machine::now();
     let mut looks = 0_u32;
     loop {
-        if !look()? {
+        looks = looks.saturating_add(1);
+        if !look(looks)? {
             return Ok(());
         }
-        looks = looks.saturating_add(1);
         if count.is_some_and(|count| looks >= count) {
             return Ok(());
         }

@@ -11,6 +11,7 @@ pub mod facts;
 pub mod hostapd;
 pub mod links;
 pub mod mesh_path;
+pub mod modulation;
 pub mod nl80211;
 pub mod own_edca;
 pub mod points;

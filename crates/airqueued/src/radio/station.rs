@@ -2,6 +2,7 @@
 
 use crate::netlink::NetlinkError;
 use crate::netlink::attributes::{self, Attributes, Writer};
+use crate::radio::modulation::Modulation;
 use crate::radio::nl80211::{MacAddress, Numbers, Request, attribute, command, messages, needed};
 use crate::radio::txq::TxqStatistics;
 use serde::Serialize;
@@ -20,6 +21,7 @@ const TX_FAILED: u16 = 12;
 const SIGNAL_AVERAGE: u16 = 13;
 const RX_BITRATE: u16 = 14;
 const PLINK_STATE: u16 = 6;
+const BSS_PARAM: u16 = 15;
 const RX_BYTES64: u16 = 23;
 const TX_BYTES64: u16 = 24;
 const EXPECTED_THROUGHPUT: u16 = 27;
@@ -41,6 +43,12 @@ pub struct Station {
     pub signal_average_dbm: Option<i8>,
     /// Rate of the last frame to it, in bits per second.
     pub tx_rate_bps: Option<u64>,
+    /// How the last frame to it was sent.
+    pub tx_modulation: Option<Modulation>,
+    /// Whether its cell has short preambles of 802.11b.
+    pub short_preamble: bool,
+    /// Whether its cell has short slots.
+    pub short_slot: bool,
     /// Rate of the last frame from it, in bits per second.
     pub rx_rate_bps: Option<u64>,
     /// Throughput that rate control expects, in bits per second.
@@ -113,12 +121,18 @@ pub fn read_all<'a>(
 impl Station {
     fn read(address: MacAddress, info: &Attributes<'_>) -> Result<Self, NetlinkError> {
         let throughput_kbps = info.number(EXPECTED_THROUGHPUT);
+        let tx_rate = info.inside(TX_BITRATE)?;
+        // Flags of `enum nl80211_sta_bss_param`.
+        let cell = info.inside(BSS_PARAM)?;
         Ok(Self {
             address,
             inactive_ms: info.u32(INACTIVE_TIME),
             signal_dbm: info.i8(SIGNAL),
             signal_average_dbm: info.i8(SIGNAL_AVERAGE),
-            tx_rate_bps: rate(&info.inside(TX_BITRATE)?),
+            tx_rate_bps: rate(&tx_rate),
+            tx_modulation: Modulation::read(&tx_rate),
+            short_preamble: cell.find(2).is_some(),
+            short_slot: cell.find(3).is_some(),
             rx_rate_bps: rate(&info.inside(RX_BITRATE)?),
             expected_throughput_bps: throughput_kbps.map(|kbps| kbps.saturating_mul(1000)),
             tx_bytes: info.number(TX_BYTES64),

@@ -59,6 +59,13 @@ pub fn busy_fraction(before: &ChannelSurvey, after: &ChannelSurvey) -> Option<f6
         .then(|| busy as f64 / active as f64)
 }
 
+/// Whether a radio has counted nothing since: drivers take their counters from the hardware now and then, and a radio that scans
+/// is not on its channel.
+pub fn stands_still(before: &ChannelSurvey, after: &ChannelSurvey) -> bool {
+    let counted = |survey: &ChannelSurvey| (survey.frequency_mhz, survey.active_ms);
+    counted(before) == counted(after)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +96,8 @@ mod tests {
         ] {
             assert_eq!(busy_fraction(&before, &after), None, "{after:?}");
         }
+        assert!(stands_still(&before, &counted(2412, 1000, 901)));
+        assert!(!stands_still(&before, &counted(2437, 1000, 900)));
+        assert!(!stands_still(&before, &counted(2412, 100, 90)), "they began anew");
     }
 }

@@ -38,30 +38,74 @@ while connection.recv(1 << 18):
     pass
 ";
 
+/// One way from the router to the server, and from the server to the router.
+const WAY_MS: f64 = 25.0;
+/// Hands every frame from `in` to `out` and back, so many seconds later as its argument says. Frames have their headers of
+/// virtio (PACKET_VNET_HDR): the kernel leaves checksums and the size of packets to the device.
+const LINE: &str = "
+import heapq, select, socket, sys, time
+def end(name):
+    made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    made.setsockopt(263, 15, 1)
+    made.bind((name, 0))
+    made.setblocking(False)
+    return made
+ends = [end('in'), end('out')]
+under_way, number = [], 0
+while True:
+    wait_s = max(0, under_way[0][0] - time.monotonic()) if under_way else None
+    for one in select.select(ends, [], [], wait_s)[0]:
+        frame, about = one.recvfrom(1 << 17)
+        if about[2] != socket.PACKET_OUTGOING:
+            number += 1
+            other = ends[one is ends[0]]
+            heapq.heappush(under_way, (time.monotonic() + float(sys.argv[1]), number, other, frame))
+    while under_way and under_way[0][0] <= time.monotonic():
+        _, _, other, frame = heapq.heappop(under_way)
+        try:
+            other.send(frame)
+        except OSError:
+            pass
+";
+
 /// A router with an uplink `wan` to a server, and `lan` to a station with several addresses; each in its namespace.
 struct Home {
     server: Child,
     station: Child,
+    /// What is between the router and a server that is far away.
+    line: Option<Child>,
     programs: RefCell<Vec<Child>>,
     bed: Bed,
 }
 
 impl Home {
     fn new() -> Option<Home> {
+        Home::with(false)
+    }
+
+    /// far: whether the server is [`WAY_MS`] away in each direction.
+    fn with(far: bool) -> Option<Home> {
         let bed = Bed::new()?;
         let beside = || {
             let mut command = bed.command("unshare");
             command.args(["--net", "sleep", "1000"]).stderr(Stdio::null()).spawn().unwrap()
         };
-        let home = Home { server: beside(), station: beside(), programs: RefCell::default(), bed };
-        home.bed.until("both namespaces", PATIENCE, || {
+        let home = Home {
+            server: beside(),
+            station: beside(),
+            line: far.then(beside),
+            programs: RefCell::default(),
+            bed,
+        };
+        home.bed.until("all namespaces", PATIENCE, || {
             let of =
                 |process: &Child| std::fs::read_link(format!("/proc/{}/ns/net", process.id())).ok();
             let router = home.bed.inside("readlink", &["/proc/self/ns/net"]).stdout;
             let router = String::from_utf8(router).unwrap();
             // On its way each is in the namespace of the tests, and then in the router's.
             let tests = std::fs::read_link("/proc/self/ns/net").unwrap();
-            [&home.server, &home.station].map(of).iter().all(|found| {
+            let hosts = [&home.server, &home.station].into_iter().chain(&home.line);
+            hosts.map(of).all(|found| {
                 found.as_ref().is_some_and(|found| {
                     *found != tests && found.to_string_lossy() != router.trim()
                 })
@@ -80,9 +124,23 @@ impl Home {
     }
 
     fn connect(&self, interface: &str, host: &Child, net: u8) {
-        let pid = host.id().to_string();
-        let pair = ["link", "add", interface, "type", "veth", "peer", "name", "eth", "netns", &pid];
-        assert!(self.bed.inside("ip", &pair).status.success());
+        let pair = |here: &str, there: &str, host: &Child| {
+            format!("link add {here} type veth peer name {there} netns {}", host.id())
+        };
+        let words = |line: String| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let line = self.line.as_ref().filter(|_| interface == "wan");
+        let own = match line {
+            Some(line) => pair(interface, "in", line),
+            None => pair(interface, "eth", host),
+        };
+        assert!(self.bed.command("ip").args(words(own)).status().unwrap().success());
+        if let Some(line) = line {
+            let far = words(pair("out", "eth", host));
+            self.ip(line, &far.iter().map(String::as_str).collect::<Vec<_>>());
+            self.ip(line, &["link", "set", "in", "up"]);
+            self.ip(line, &["link", "set", "out", "up"]);
+            self.start(line, LINE, &[&(WAY_MS / 1e3).to_string()]);
+        }
         let four = |last: u8| format!("10.{net}.0.{last}");
         let six = |last: u8| format!("fd0{net}::{last}");
         for address in [format!("{}/24", four(1)), format!("{}/64", six(1))] {
@@ -140,7 +198,8 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         let mut programs = self.programs.borrow_mut();
-        for process in programs.iter_mut().chain([&mut self.server, &mut self.station]) {
+        let hosts = [&mut self.server, &mut self.station].into_iter().chain(&mut self.line);
+        for process in programs.iter_mut().chain(hosts) {
             let _ = process.kill();
             let _ = process.wait();
         }
@@ -324,6 +383,61 @@ fn a_limit_follows_the_number_of_flows() {
         home.download(address);
     }
     bed.until("a limit for four flows", PATIENCE, || has(166));
+    service.kill().unwrap();
+    service.wait().unwrap();
+}
+
+/// The number of active flows and the round trip in ms that a change of a limit gives as its reason.
+fn reason(event: &Value) -> Option<(u32, f64)> {
+    let why = event["why"].as_str().filter(|_| event["event"] == "changed")?;
+    let (flows, trip) = why.split_once(", round trip ")?;
+    let flows = flows.split(' ').next()?.parse().ok()?;
+    Some((flows, trip.strip_suffix(" ms")?.parse().ok()?))
+}
+
+/// The measured round trip is that of the path, 50 ms and what the machine takes, and the queue towards the stations is not in
+/// it: one flow keeps 83 packets there at 50 ms, which is another 50 ms. Without the measurement the limit is that of 200 ms.
+#[test]
+fn a_limit_follows_the_measured_round_trip() {
+    let Some(home) = Home::with(true) else { return };
+    let bed = &home.bed;
+    let queue = serde_json::json!({"shaped": {"rate_bps": 20_000_000,
+        "below": {"fifo": {"limit_packets": 300}}}});
+    bed.plan(&[("lan", queue)]);
+    let configuration = "config = 1\nplan = \"plan.json\"\nat_most_every = \"1 s\"\n\
+        [[adaptive]]\ninterface = \"lan\"\nuplink = \"wan\"\nrate = \"20 Mb/s\"\nrtt = \"200 ms\"\n";
+    let file = bed.plan_file().with_file_name("airqueued.toml");
+    std::fs::write(&file, configuration).unwrap();
+    let told = file.with_file_name("events");
+    let mut command = bed.airqueued(&["--config", file.to_str().unwrap(), "--json"]);
+    command.stdout(std::fs::File::create(&told).unwrap()).stderr(Stdio::null());
+    let mut service = command.spawn().unwrap();
+    bed.until("steered", PATIENCE, || bed.status()["state"] == "steered");
+    let reasons = || -> Vec<(u32, f64)> {
+        let text = std::fs::read_to_string(&told).unwrap();
+        let events = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+        events.filter_map(|event: Value| reason(&event)).collect()
+    };
+    // Rate times round trip by the root of flows, in packets of 1514 bytes. The reason has its round trip in tenths of a
+    // millisecond, which are a sixth of a packet.
+    let follows = |wanted: u32| {
+        let Some(&(flows, rtt_ms)) = reasons().last() else { return false };
+        let packets = 20e6 / 8.0 * rtt_ms / 1e3 / f64::from(flows).sqrt() / 1514.0;
+        let limits = [packets - 0.2, packets + 0.2].map(|packets| packets.ceil() as u32);
+        let shown = bed.disciplines("lan");
+        // Packets that wait at `lan` would add another 50 ms.
+        flows == wanted
+            && rtt_ms < 3.0 * WAY_MS
+            && limits.iter().any(|limit| shown.contains(&format!("limit {limit}p")))
+    };
+    home.download("10.2.0.2");
+    bed.until("a limit for one flow", PATIENCE, || follows(1));
+    for address in ["10.2.0.3", "10.2.0.4", "10.2.0.5"] {
+        home.download(address);
+    }
+    bed.until("a limit for four flows", PATIENCE, || follows(4));
+    let shortest = reasons().iter().map(|&(_, rtt_ms)| rtt_ms).fold(f64::INFINITY, f64::min);
+    assert!(shortest >= 2.0 * WAY_MS, "no sample is shorter than the path: {:?}", reasons());
     service.kill().unwrap();
     service.wait().unwrap();
 }

@@ -161,3 +161,29 @@ fn a_configuration_that_cannot_be_followed_changes_nothing() {
         assert_eq!(bed.status()["state"], "nothing of ours");
     }
 }
+
+/// A service that sets nothing leaves the machine to plans. Namespaces have no radio: either cfg80211 is not loaded, or it lists none.
+#[test]
+fn a_service_that_only_watches_sets_nothing() {
+    let Some(bed) = Bed::new() else { return };
+    let before = bed.both();
+    let configuration = "config = 1\n[watch]\nprometheus = \"airqueued.prom\"\n";
+    let file = configured(&bed, configuration);
+    let [events, figures] = ["events", "airqueued.prom"].map(|name| file.with_file_name(name));
+    let mut command = bed.airqueued(&["--config", file.to_str().unwrap(), "--json"]);
+    command.stdout(std::fs::File::create(&events).unwrap());
+    let process = command.spawn().unwrap();
+    let mut service = Service { bed: &bed, process };
+    bed.until("it watches", PATIENCE, || {
+        std::fs::read_to_string(&events).unwrap().contains("not watched") || figures.exists()
+    });
+    assert_eq!(bed.status()["state"], "nothing of ours");
+    bed.apply(&bed.plan(&two_queues(30)), "60s").ends(0, "Applied");
+    let applied = bed.both();
+    assert_ne!(applied, before);
+    service.signal(Signal::SIGTERM);
+    assert_eq!(service.ended(), Some(0));
+    assert_eq!(bed.both(), applied, "what others set stays");
+    assert_eq!(bed.status()["state"], "waits to be confirmed");
+    assert!(!figures.exists());
+}

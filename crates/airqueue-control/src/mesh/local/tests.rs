@@ -18,7 +18,7 @@ fn key() -> MeshKey {
 
 fn policy(routes: Routes) -> NodePolicy {
     let limits = Policy::default();
-    NodePolicy { limits, routes, overhead: OVERHEAD, outside: Span::ZERO }
+    NodePolicy { limits, routes, overhead: Some(OVERHEAD), outside: Span::ZERO }
 }
 
 fn packet(from: u8, to: u8) -> Packet {
@@ -42,19 +42,21 @@ struct Chain {
     /// Nodes that say nothing and look no more.
     dead: Vec<bool>,
     blind: Vec<bool>,
+    /// How busy the radio of each node tells that its channel was.
+    busy: Vec<Option<f64>>,
 }
 
 impl Chain {
     fn new(length: u8, policy: &NodePolicy) -> Chain {
         let node = |node| MeshNode::new(mac(node), 1, key(), policy.clone(), Time::ZERO).unwrap();
         let nodes: Vec<MeshNode> = (0..length).map(node).collect();
-        let no = vec![false; nodes.len()];
-        Chain { nodes, routes: policy.routes, now: Time::ZERO, dead: no.clone(), blind: no }
+        let (no, busy) = (vec![false; nodes.len()], vec![None; nodes.len()]);
+        Chain { nodes, routes: policy.routes, now: Time::ZERO, dead: no.clone(), blind: no, busy }
     }
 
     fn sight(&self, node: u8) -> Sight {
         let last = self.nodes.len() as u8 - 1;
-        let known = |node| Known { address: mac(node), rate_bps: Some(RATE_BPS) };
+        let known = |node| Known { address: mac(node), rate_bps: Some(RATE_BPS), overhead: None };
         let beside = [node.checked_sub(1), Some(node + 1).filter(|next| *next <= last)];
         let next = |to: u8| if to < node { node - 1 } else { node + 1 };
         let others = (0..=last).filter(|to| *to != node);
@@ -62,7 +64,7 @@ impl Chain {
             neighbours: beside.into_iter().flatten().map(known).collect(),
             paths: others.map(|to| (mac(to), mac(next(to)))).collect(),
             channel: 1,
-            busy: None,
+            busy: self.busy[usize::from(node)],
             floods: self.routes == Routes::MeshPaths,
         }
     }
@@ -166,6 +168,42 @@ fn a_router_that_dies_or_sees_nothing_leaves_others_without_limits() {
     }
 }
 
+/// Stated beforehand, as for every change: all routers have their limits again within 5 s. Without asking, a router in the middle
+/// of a path of 802.11s waits for the next renewal of the statements of others.
+#[test]
+fn a_router_that_starts_anew_asks_what_there_is() {
+    for routes in [Routes::MeshPaths, Routes::Packets] {
+        for restarted in 0..3 {
+            let mut chain = Chain::new(3, &policy(routes));
+            chain.run(Span::from_secs(8));
+            let (own, policy) = (mac(restarted), policy(routes));
+            chain.nodes[usize::from(restarted)] =
+                MeshNode::new(own, 2, key(), policy, chain.now).unwrap();
+            chain.run(Span::from_secs(5));
+            assert_eq!(chain.limits(), [2, 3, 3].map(Some), "{routes:?}, {restarted}");
+        }
+    }
+}
+
+/// A mesh without flows is silent but for that: three messages of each router.
+#[test]
+fn a_router_asks_three_times_and_is_silent_then() {
+    let mut node = MeshNode::new(mac(1), 1, key(), policy(Routes::MeshPaths), Time::ZERO).unwrap();
+    let mut said = Vec::new();
+    for tenth in 0..200 {
+        let now = Time::ZERO + Span::from_millis(100 * tenth);
+        node.look(Ok(&Sight::default()), now);
+        said.extend(node.poll_message(now).map(|message| (now, message)));
+    }
+    assert_eq!(said.len(), 3);
+    assert!(said[2].0 <= Time::ZERO + Span::from_secs(3), "{:?}", said[2].0);
+    for (_, message) in said {
+        let list = wire::decode(&message, &key()).unwrap().list.unwrap();
+        assert_eq!((list.first, list.last), (RouterId(0), RouterId(u32::MAX)));
+        assert!(message.len() < 100, "{} bytes", message.len());
+    }
+}
+
 #[test]
 fn a_flow_to_nobody_known_is_not_sized() {
     let mut chain = Chain::new(2, &policy(Routes::MeshPaths));
@@ -189,6 +227,27 @@ fn without_the_busy_time_that_bottlenecks_are_found_by_the_limit_is_safe() {
 }
 
 #[test]
+fn the_last_busy_time_holds_for_ten_seconds() {
+    let mut busy = policy(Routes::Packets);
+    busy.limits.domains = DomainsBy::Busy;
+    let mut chain = Chain::new(3, &busy);
+    chain.busy = vec![Some(0.95); 3];
+    chain.run(Span::from_secs(15));
+    assert_eq!(chain.limits(), [2, 3, 3].map(Some), "{}", chain.nodes[1].why());
+    assert!(chain.nodes[1].why().contains("is full (95 %)"), "{}", chain.nodes[1].why());
+    // The radio scans, or its driver has nothing new.
+    chain.busy[1] = None;
+    chain.run(BUSY_HOLDS - Span::from_secs(1));
+    assert_eq!(chain.limits(), [2, 3, 3].map(Some), "{}", chain.nodes[1].why());
+    chain.run(Span::from_secs(1));
+    assert_eq!(chain.limits()[1], None);
+    assert!(chain.nodes[1].why().contains("does not tell how busy"), "{}", chain.nodes[1].why());
+    chain.busy[1] = Some(0.95);
+    chain.run(Span::from_secs(1));
+    assert_ne!(chain.limits()[1], None, "{}", chain.nodes[1].why());
+}
+
+#[test]
 fn what_is_no_flow_of_this_router_is_none() {
     let mut node = MeshNode::new(mac(1), 1, key(), policy(Routes::Packets), Time::ZERO).unwrap();
     let sight = Sight::default();
@@ -208,7 +267,7 @@ fn what_is_no_flow_of_this_router_is_none() {
 fn a_rate_is_told_anew_when_its_mean_is_another() {
     let mut node = MeshNode::new(mac(1), 1, key(), policy(Routes::Packets), Time::ZERO).unwrap();
     let mut told = |rate_bps: u64| {
-        let neighbours = vec![Known { address: mac(2), rate_bps: Some(rate_bps) }];
+        let neighbours = vec![Known { address: mac(2), rate_bps: Some(rate_bps), overhead: None }];
         node.look(Ok(&Sight { neighbours, ..Sight::default() }), Time::ZERO);
         node.rates[&RouterId::of_mac(mac(2))].told.rate_bps
     };
@@ -221,6 +280,30 @@ fn a_rate_is_told_anew_when_its_mean_is_another() {
     assert!((6_000_000..=7_500_000).contains(&last), "{last}");
 }
 
+/// The frames of 1534 and 74 bytes are 238.222 us of bits at 54 Mb/s.
+#[test]
+fn a_hop_has_the_overhead_of_its_link_unless_one_is_given() {
+    let us = |micros| Some(Span::from_micros(micros));
+    let node = |overhead| {
+        let policy = NodePolicy { overhead, ..policy(Routes::Packets) };
+        MeshNode::new(mac(1), 1, key(), policy, Time::ZERO).unwrap()
+    };
+    let told = |node: &mut MeshNode, overhead| {
+        let neighbours = vec![Known { address: mac(2), rate_bps: Some(54_000_000), overhead }];
+        node.look(Ok(&Sight { neighbours, ..Sight::default() }), Time::ZERO);
+        node.rates[&RouterId::of_mac(mac(2))].told.round_trip_ns
+    };
+    assert_eq!(told(&mut node(None), us(333)), 571_222);
+    assert_eq!(told(&mut node(None), None), 638_222);
+    assert_eq!(told(&mut node(us(1_529)), us(333)), 1_767_222);
+    // Frames of a kind with another overhead are told as another rate is: not the first of them, but their mean.
+    let mut node = node(None);
+    assert_eq!(told(&mut node, us(333)), 571_222);
+    assert_eq!(told(&mut node, us(800)), 571_222);
+    let last = (0..40).map(|_| told(&mut node, us(800))).last().unwrap();
+    assert!((571_222 * 5 / 4..=1_038_222).contains(&last), "{last}");
+}
+
 proptest! {
     #[test]
     fn whatever_is_seen_and_said_is_bounded(
@@ -231,9 +314,16 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..100),
         busy in any::<Option<f64>>(),
     ) {
-        let mut node = MeshNode::new(mac(1), 1, key(), policy(routes), Time::ZERO).unwrap();
+        let policy = NodePolicy { overhead: None, ..policy(routes) };
+        let mut node = MeshNode::new(mac(1), 1, key(), policy, Time::ZERO).unwrap();
         let sight = Sight {
-            neighbours: rates.iter().map(|&(of, rate_bps)| Known { address: mac(of), rate_bps }).collect(),
+            neighbours: rates
+                .iter()
+                .map(|&(of, rate_bps)| {
+                    let overhead = rate_bps.map(|any| Span::from_nanos(any as i64));
+                    Known { address: mac(of), rate_bps, overhead }
+                })
+                .collect(),
             paths: paths.iter().map(|&(to, by)| (mac(to), mac(by))).collect(),
             channel: 1,
             busy,

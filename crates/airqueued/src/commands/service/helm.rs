@@ -4,7 +4,7 @@ use super::rdqm::Moves;
 use crate::carry::{Company, carry};
 use crate::commands::apply::must_last;
 use crate::commands::survey::survey;
-use crate::commands::{Code, Ground, PATIENCE, STEERED, Stop, applied};
+use crate::commands::{Code, Ground, PATIENCE, STEERED, Stop, applied, this_run};
 use crate::points::Points;
 use crate::state::{Locked, Post, State};
 use airqueue_control::journal::{Change, Forward, Journal, Run, Step};
@@ -15,7 +15,8 @@ use airqueue_control::transaction::Transaction;
 /// The right to steer, and what is steered. The journal has what was before; when this process ends, the guard puts it back.
 pub(super) struct Helm<'a> {
     state: &'a State,
-    _post: Post,
+    /// None if there is nothing to steer: then other plans may be applied.
+    _post: Option<Post>,
     run: Run,
     points: Points,
     steps: Vec<Step>,
@@ -35,6 +36,10 @@ pub(super) enum Kept {
 impl<'a> Helm<'a> {
     /// Applies a plan, to be steered from now on.
     pub(super) fn take(state: &'a State, plan: &Plan) -> Result<Helm<'a>, Stop> {
+        if plan.settings.is_empty() {
+            let (run, points, steps) = (this_run()?, Points::default(), Vec::new());
+            return Ok(Helm { state, _post: None, run, points, steps });
+        }
         must_last(plan, state)?;
         let mut ground = Ground::of(state)?;
         ground.recover(state)?;
@@ -49,7 +54,7 @@ impl<'a> Helm<'a> {
             .map_err(|why| Stop::new(Code::NotNow, why))?;
         applied(carry(work, &ground.lock, &mut ground.points, Company::Guard(state)))?;
         let Ground { run, points, .. } = ground;
-        Ok(Helm { state, _post: post, run, points, steps })
+        Ok(Helm { state, _post: Some(post), run, points, steps })
     }
 
     /// The settings as they are now.
@@ -142,6 +147,9 @@ impl<'a> Helm<'a> {
 
     /// Puts everything back. Returns what was left as it is.
     pub(super) fn leave(self, why: &str) -> Result<Vec<String>, Stop> {
+        if self.steps.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut ground = Ground::of(self.state)?;
         match ground.journal.change {
             Some(Change::Steered(_)) => ground.undo(why, self.state),

@@ -8,6 +8,7 @@ use crate::radio::nl80211::Nl80211;
 use crate::state::State;
 use airqueue_control::plan::{Plan, Set};
 use airqueue_control::steer::{AdaptiveLoop, Config, Knob, TxopLoop};
+use airqueue_control::watch::Alarm;
 use airqueue_core::{Span, Time};
 use std::path::Path;
 
@@ -31,6 +32,8 @@ pub(super) struct News {
     pub(super) what: String,
     /// Why, in words.
     pub(super) why: String,
+    /// The queue that it is about, if that one does not drain.
+    pub(super) alarm: Option<Alarm>,
 }
 
 /// All loops, and what they listen to.

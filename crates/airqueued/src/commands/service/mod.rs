@@ -4,6 +4,7 @@ mod ears;
 mod helm;
 mod loops;
 mod mesh;
+mod queues;
 mod rdqm;
 
 use super::args::StateArgs;
@@ -13,12 +14,14 @@ use crate::state::State;
 use crate::tap;
 use airqueue_control::plan::Plan;
 use airqueue_control::steer::Config;
+use airqueue_control::watch::Alarm;
 use airqueue_core::{Span, Time};
 use helm::{Helm, Kept};
-use loops::Loops;
+use loops::{Loops, News};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use queues::Queues;
 use serde_json::json;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -32,15 +35,17 @@ pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
     let plan = plan(&config, path)?;
     let state = State::open(args.directory())?;
     let loops = Loops::new(&config, &plan, folder(path), &state, machine::now())?;
+    let watching = |watch| Queues::new(watch, folder(path), machine::now());
+    let queues = config.watch.as_ref().map(watching);
     let signals = signals()?;
     let helm = Helm::take(&state, &plan)?;
-    let mut service = Service { helm, loops, json: args.json };
+    let mut service = Service { helm, loops, queues, json: args.json };
     service.greet();
     let ended = service.steer(&signals, config.sample_interval.value);
     // The reason to end is told after the settings are back; if they were put back by another, nothing is to be done.
     let left_alone = service.helm.leave(ended.as_ref().unwrap_or_else(|stop| &stop.text))?;
     for what in left_alone {
-        tell(args.json, "left alone", &what, None);
+        say(&line(args.json, "left alone", &what, None, None));
     }
     ended.map(|_| ())
 }
@@ -81,6 +86,7 @@ fn signals() -> Result<SignalFd, Stop> {
 struct Service<'a> {
     helm: Helm<'a>,
     loops: Loops,
+    queues: Option<Queues>,
     json: bool,
 }
 
@@ -114,12 +120,15 @@ impl Service<'_> {
                 keep_at = now + KEPT_EVERY;
                 self.keep()?;
             }
+            let news = self.queues.as_mut().map(|queues| queues.look(now));
+            self.tell_all(news.unwrap_or_default());
             wait(signals, self.wake_at(look_at.min(keep_at)))?;
         }
     }
 
     /// When there is something to be done next.
     fn wake_at(&self, due: Time) -> Time {
+        let due = self.queues.as_ref().map_or(due, |queues| due.min(queues.due()));
         if self.loops.is_listening() { due.min(machine::now() + tap::READ_EVERY) } else { due }
     }
 
@@ -135,9 +144,8 @@ impl Service<'_> {
             let what = if from == to { point } else { format!("{point} from {from} to {to}") };
             self.tell("changed", &what, Some(&turn.why));
         }
-        for news in self.loops.news() {
-            self.tell(news.event, &news.what, Some(&news.why));
-        }
+        let news = self.loops.news();
+        self.tell_all(news);
         Ok(())
     }
 
@@ -164,19 +172,34 @@ impl Service<'_> {
     }
 
     fn tell(&self, event: &str, what: &str, why: Option<&str>) {
-        tell(self.json, event, what, why);
+        say(&line(self.json, event, what, why, None));
+    }
+
+    fn tell_all(&self, all: Vec<News>) {
+        for News { event, what, why, alarm } in all {
+            say(&line(self.json, event, &what, Some(&why), alarm.as_ref()));
+        }
     }
 }
 
-/// Prints what happened, a line of text or of JSON.
-fn tell(as_json: bool, event: &str, what: &str, why: Option<&str>) {
-    if as_json {
-        let at_s = machine::now().as_secs_f64();
-        say(&json!({"at_s": at_s, "event": event, "what": what, "why": why}).to_string());
-    } else {
+/// What happened, as a line of text or of JSON.
+fn line(
+    as_json: bool,
+    event: &str,
+    what: &str,
+    why: Option<&str>,
+    alarm: Option<&Alarm>,
+) -> String {
+    if !as_json {
         let why = why.map_or(String::new(), |why| format!(": {why}"));
-        say(&format!("{event}: {what}{why}"));
+        return format!("{event}: {what}{why}");
     }
+    let at_s = machine::now().as_secs_f64();
+    let mut line = json!({"at_s": at_s, "event": event, "what": what, "why": why});
+    if let Some(alarm) = alarm {
+        line["alarm"] = json!(alarm);
+    }
+    line.to_string()
 }
 
 /// Waits for a signal, or until a time.
@@ -188,5 +211,35 @@ fn wait(signals: &SignalFd, until: Time) -> Result<(), Stop> {
     match poll(&mut polled, timeout) {
         Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
         Err(errno) => Err(Stop::new(Code::Failed, format!("cannot wait: {errno}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_control::plan::Category;
+
+    #[test]
+    fn events_are_lines_of_text_or_of_json() {
+        assert_eq!(line(false, "set", "a is 1", None, None), "set: a is 1");
+        assert_eq!(line(false, "changed", "a", Some("b"), None), "changed: a: b");
+        let alarm = Alarm {
+            phy: "phy0".into(),
+            interface: "wlan0".into(),
+            station: "02:00:00:00:01:00".into(),
+            category: Category::Voice,
+            stuck_s: 5.0,
+            since_s: 100.0,
+            backlog_packets: 9,
+            share_of_limit: None,
+            others_wait: vec![],
+        };
+        let read = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+        let told = read(line(true, "stuck", "a queue", Some("why"), Some(&alarm)));
+        assert_eq!((&told["event"], &told["what"]), (&json!("stuck"), &json!("a queue")));
+        assert_eq!((&told["why"], &told["alarm"]), (&json!("why"), &json!(alarm)));
+        assert!(told["at_s"].is_number());
+        let told = read(line(true, "set", "a", None, None));
+        assert_eq!((&told["why"], told.get("alarm")), (&json!(null), None));
     }
 }

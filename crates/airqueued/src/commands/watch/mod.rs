@@ -1,7 +1,7 @@
 //! `watch`: the queues of all stations, live.
 
 pub mod prometheus;
-mod table;
+pub(super) mod table;
 
 use super::args::WatchArgs;
 use super::{Code, Stop, looks};
@@ -10,9 +10,6 @@ use crate::radio::error::RadioError;
 use crate::radio::nl80211::Nl80211;
 use crate::radio::stations;
 use airqueue_control::watch::Watch;
-use std::fs;
-use std::io;
-use std::path::Path;
 
 pub(super) fn run(args: &WatchArgs) -> Result<(), Stop> {
     let failed = |error: RadioError| Stop::new(Code::Failed, error.to_string());
@@ -24,34 +21,18 @@ pub(super) fn run(args: &WatchArgs) -> Result<(), Stop> {
         )
     })?;
     let mut watch = Watch::new(args.stuck_after);
-    let look = || {
+    let look = |number| {
         let look = stations::look(&mut nl80211, machine::now()).map_err(failed)?;
         let report = watch.on_look(&look);
         if let Some(path) = &args.prometheus {
-            write(path, &prometheus::text(&report)).map_err(|error| {
-                let path = path.display();
-                Stop::new(
-                    Code::Failed,
-                    format!("cannot write {path}: {error}; give another --prometheus"),
-                )
-            })?;
+            let refused =
+                |what| Stop::new(Code::Failed, format!("{what}; give another --prometheus"));
+            prometheus::write(path, &report).map_err(refused)?;
         }
-        Ok(looks::show(&report, args.print.json, || table::text(&report)))
+        let page = || table::text(&report);
+        Ok(!args.looks.shows(number) || looks::show(&report, args.print.json, page))
     };
     looks::each(args.looks.every, args.looks.count, || {}, look)
-}
-
-/// Writes a file whole: a reader sees the old one or the new one, also if this process dies.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
-    // node_exporter reads files that end in .prom alone.
-    name.push(format!(".{}", std::process::id()));
-    let begun = path.with_file_name(name);
-    let written = fs::write(&begun, text).and_then(|()| fs::rename(&begun, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&begun);
-    }
-    written
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use airqueue_control::plan::Category;
 use airqueue_control::watch::{Report, Row};
 use std::fmt::Write;
+use std::path::Path;
+use std::{fs, io};
 
 type Figure = (&'static str, &'static str, fn(&Row) -> Option<f64>);
 
@@ -32,6 +34,24 @@ pub fn text(report: &Report) -> String {
         let _ = writeln!(text, "airqueue_station_stuck_seconds{at} {}", alarm.stuck_s);
     }
     text
+}
+
+/// Writes a look's file. The error says what cannot be written, and why.
+pub(in crate::commands) fn write(path: &Path, report: &Report) -> Result<(), String> {
+    whole(path, &text(report)).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Writes a file whole: a reader sees the old one or the new one, also if this process dies.
+pub(super) fn whole(path: &Path, text: &str) -> io::Result<()> {
+    let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+    // node_exporter reads files that end in .prom alone.
+    name.push(format!(".{}", std::process::id()));
+    let begun = path.with_file_name(name);
+    let written = fs::write(&begun, text).and_then(|()| fs::rename(&begun, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&begun);
+    }
+    written
 }
 
 fn head(text: &mut String, name: &str, help: &str) {

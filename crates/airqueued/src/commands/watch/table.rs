@@ -48,11 +48,17 @@ fn cells(row: &Row) -> [String; 8] {
 }
 
 fn sentence(alarm: &Alarm) -> String {
-    let Alarm { station, interface, category, stuck_s, backlog_packets, .. } = alarm;
-    let mut text = format!(
-        "STUCK: {backlog_packets} packets ({}) for {station} at {interface} have not moved for {stuck_s:.0} s",
-        category.words()
-    );
+    let Alarm { station, interface, category, backlog_packets, .. } = alarm;
+    let category = category.words();
+    format!(
+        "STUCK: {backlog_packets} packets ({category}) for {station} at {interface} {}",
+        standstill(alarm)
+    )
+}
+
+/// For how long packets have stood, how much room they take, and who waits meanwhile: what follows the packets in a sentence.
+pub(in crate::commands) fn standstill(alarm: &Alarm) -> String {
+    let mut text = format!("have not moved for {:.0} s", alarm.stuck_s);
     if let Some(share) = alarm.share_of_limit {
         let _ = write!(text, ", {:.0} % of what {} may hold", share * 100.0, alarm.phy);
     }

@@ -2,6 +2,7 @@ use super::*;
 use crate::testing::Folder;
 use airqueue_control::plan::Category;
 use airqueue_control::watch::{Alarm, Report, Row};
+use std::fs;
 
 fn report() -> Report {
     let row = Row {
@@ -63,9 +64,9 @@ fn prometheus_reads_each_figure_with_its_labels() {
 fn a_file_is_written_whole_or_stays() {
     let folder = Folder::new("watch");
     let path = folder.path().join("a.prom");
-    write(&path, "first").unwrap();
-    write(&path, "second").unwrap();
+    prometheus::whole(&path, "first").unwrap();
+    prometheus::whole(&path, "second").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "second");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
-    assert!(write(&folder.path().join("absent/a.prom"), "x").is_err());
+    assert!(prometheus::whole(&folder.path().join("absent/a.prom"), "x").is_err());
 }

@@ -89,8 +89,9 @@ impl MeshRouter {
             Ok((at, knob, config.limit(begin, place.pace)))
         };
         let limits = config.knobs().into_iter().map(limit).collect::<Result<_, Stop>>()?;
+        let frames = config.policy(false).frame_bytes();
         let mut router = MeshRouter {
-            eyes: Eyes::new(&config.interface, config.rates().collect()),
+            eyes: Eyes::new(&config.interface, config.rates().collect(), frames),
             config: config.clone(),
             key,
             boot: place.boot,
@@ -138,7 +139,7 @@ impl MeshRouter {
             if unsent != self.unsent {
                 if let Some(why) = &unsent {
                     let what = format!("messages at {}", self.config.interface);
-                    self.news.push(News { event: "not sent", what, why: why.clone() });
+                    self.news.push(News { event: "not sent", what, why: why.clone(), alarm: None });
                 }
                 self.unsent = unsent;
             }
@@ -168,7 +169,7 @@ impl MeshRouter {
         if self.open.as_ref().is_some_and(|open| Some(open.index) != index) {
             self.open = None;
             let why = "its neighbours cannot be heard; the limit is the safe one".to_owned();
-            self.news.push(News { event: "gone", what: interface.clone(), why });
+            self.news.push(News { event: "gone", what: interface.clone(), why, alarm: None });
         }
         if self.open.is_none() {
             match self.open(now) {
@@ -191,7 +192,7 @@ impl MeshRouter {
         }
         for (why, count) in std::mem::take(&mut self.refused.counts) {
             let what = format!("{count} messages at {}", self.config.interface);
-            self.news.push(News { event: "refused", what, why });
+            self.news.push(News { event: "refused", what, why, alarm: None });
             self.refused.told = Some(now);
         }
     }
