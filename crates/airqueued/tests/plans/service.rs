@@ -178,7 +178,7 @@ fn a_service_that_only_watches_sets_nothing() {
         std::fs::read_to_string(&events).unwrap().contains("not watched") || figures.exists()
     });
     assert_eq!(bed.status()["state"], "nothing of ours");
-    bed.apply(&bed.plan(&two_queues(30)), "60s").ends(0, "Applied");
+    bed.apply(&bed.plan(&two_queues(30)), "60s").ends(0, "Set and read back");
     let applied = bed.both();
     assert_ne!(applied, before);
     service.signal(Signal::SIGTERM);
