@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from binaries import newest
-from peers.install import UnavailableError
 from wifi_vm import image, machine, networks
 from wifi_vm.packages import Source, sources
+from wifi_vm.ready import ready
 
 pytestmark = pytest.mark.boots
 
@@ -208,12 +207,7 @@ def plan(*names: str) -> str:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """What the machine left behind, and whether its kernel has TXQs."""
-    airqueued = newest("airqueued")
-    try:
-        machine.install()
-        kernel = image.build(txqs=image.wanted())
-    except UnavailableError as reason:
-        pytest.skip(f"no virtual machine with a Wi-Fi stack: {reason}")
+    airqueued, kernel = ready(txqs=image.wanted())
     folder = tmp_path_factory.mktemp("wifi")
     for name in SETTINGS:
         (folder / f"{name}.json").write_text(plan(name), "utf-8")

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from binaries import newest
-from peers.install import UnavailableError
 from wifi_vm import image, machine, networks
+from wifi_vm.ready import ready
 
 pytestmark = [pytest.mark.boots, pytest.mark.long]
 
@@ -96,12 +95,7 @@ wait %?listen
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The folder with what the machine left behind."""
-    airqueued = newest("airqueued")
-    try:
-        machine.install()
-        kernel = image.build(txqs=image.wanted())
-    except UnavailableError as reason:
-        pytest.skip(f"no virtual machine with a Wi-Fi stack: {reason}")
+    airqueued, kernel = ready(txqs=image.wanted())
     folder = tmp_path_factory.mktemp("bss")
     for name, sets in PLANS.items():
         settings = [{"why": "a test", "set": each} for each in sets]

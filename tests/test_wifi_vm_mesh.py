@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from binaries import newest
-from peers.install import UnavailableError
-from wifi_vm import image, machine, networks
+from wifi_vm import machine, networks
+from wifi_vm.ready import ready
 
 # Quicker, with routers that IP forwards through: crates/airqueued/tests/plans/mesh.rs.
 pytestmark = pytest.mark.long
@@ -110,12 +109,7 @@ exit 0
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The folder with what the machine left behind."""
-    airqueued = newest("airqueued")
-    try:
-        machine.install()
-        kernel = image.build(txqs=True)
-    except UnavailableError as reason:
-        pytest.skip(f"no virtual machine with a Wi-Fi stack: {reason}")
+    airqueued, kernel = ready(txqs=True)
     folder = tmp_path_factory.mktemp("mesh")
     for number in (2, 3, 4):
         (folder / f"m{number}.toml").write_text(SERVICE.format(number), "utf-8")
