@@ -27,6 +27,7 @@ mod wlan_determinism;
 mod wlan_edca_table2;
 mod wlan_exchanges;
 mod wlan_limits;
+mod wlan_mixed;
 mod wlan_pcap;
 mod wlan_power;
 mod wlan_power_captures;

@@ -22,7 +22,7 @@ use proptest::prelude::*;
 const LENGTHS: [u32; 8] = [34, 34, 89, 76, 157, 157, 191, 135];
 const OTHER: StationId = StationId(2);
 
-fn association(radio: &Radio, station: StationId) -> AssociationSpec {
+pub fn association(radio: &Radio, station: StationId) -> AssociationSpec {
     AssociationSpec {
         station,
         access_point: AP,

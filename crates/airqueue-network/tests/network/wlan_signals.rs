@@ -36,7 +36,7 @@ fn interferer() -> impl Strategy<Value = (BurstLaw, Energy, bool)> {
     (burst, energy, any::<bool>())
 }
 
-fn fading() -> impl Strategy<Value = Fading> {
+pub fn fading() -> impl Strategy<Value = Fading> {
     let shadowing = select(vec![None, Some(8.0)]).prop_map(|of| {
         of.map(|deviation_db| Shadowing { deviation_db, coherence: Span::from_millis(20) })
     });

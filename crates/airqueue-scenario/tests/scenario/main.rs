@@ -24,6 +24,7 @@ mod scenario_calls;
 mod scenario_changes;
 mod scenario_delays;
 mod scenario_devices;
+mod scenario_drops;
 mod scenario_errors;
 mod scenario_felt;
 mod scenario_figures;
