@@ -328,6 +328,15 @@ fn flow() -> impl Strategy<Value = Draft> {
     )
 }
 
+/// A category that draws one of two backoffs at least where data after a CTS to oneself need an idle medium, as in ns-2, which
+/// draws one value fewer than the window has: two stations that always begin at the same time do so for ever, since such a
+/// failure counts no retry.
+fn at_odds(category: &CategoryConfig, mac: &MacConfig, radio: &Radio) -> CategoryConfig {
+    let at_once = mac.protection == Protection::CtsToSelf && radio.rules.answers_need_idle;
+    let w_max = if at_once { category.w_max.max(3) } else { category.w_max };
+    CategoryConfig { w_max, ..*category }
+}
+
 fn assemble(
     radio: Radio,
     (reach, capture, errors): Medium,
@@ -343,7 +352,11 @@ fn assemble(
         .map(|(id, (mac, rate, queue))| StationSpec {
             name: format!("station {id}"),
             queues: vec![queue; mac.categories.len()],
-            mac: MacConfig { protection_rate: rate.as_ref().map(rate_at), ..mac },
+            mac: MacConfig {
+                protection_rate: rate.as_ref().map(rate_at),
+                categories: mac.categories.iter().map(|of| at_odds(of, &mac, &radio)).collect(),
+                ..mac
+            },
             airtime_weight: NeighbourFacts::USUAL_WEIGHT,
         })
         .collect();
