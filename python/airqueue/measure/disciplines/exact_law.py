@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from airqueue.measure.disciplines.frames import packets_of_frames
+from airqueue.measure.disciplines.frames import Frames
 from airqueue.measure.disciplines.observed import Floats, Ints, Step
 from airqueue.measure.disciplines.ring import MOST_FRAMES
 
@@ -142,12 +142,11 @@ def _between(step: Step, rows: Ints) -> Between:
 
     Of drops before the ring's packets have come, none is known: they are left out for all rings.
     """
-    packets = packets_of_frames(step.arrived_s, step.packet_s)
-    ends = step.arrived_s[np.cumsum(packets) - 1]
-    carried = np.concatenate(([0], np.cumsum(packets)))
-    most = round(MOST_FRAMES * float(np.median(packets)))
+    frames = Frames.any_of(step)
+    ends, carried = frames.arrived_s, frames.carried
+    most = round(MOST_FRAMES * float(np.median(frames.packets)))
     before = np.cumsum(~step.lost)[rows]
-    known = (before - most >= packets[0]) & (before < carried[-1])
+    known = (before - most >= frames.packets[0]) & (before < carried[-1])
     places = before[known] - np.arange(most + 1)[:, np.newaxis]
     frame = np.searchsorted(carried, places, side="right") - 1
     return Between(ends[frame - 1], ends[frame], rows[known])

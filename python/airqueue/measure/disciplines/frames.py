@@ -54,7 +54,7 @@ def packets_of_frames(arrived_s: Floats, packet_s: float) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frames:
+class Frames:
     """The frames of a step: arrays of equal length, in the order of arriving.
 
     ``arrived_s``: when all packets of the frame had arrived. ``packets``: how many they are.
@@ -64,11 +64,20 @@ class _Frames:
     packets: Ints
 
     @classmethod
-    def of(cls, step: Step) -> _Frames | None:
+    def of(cls, step: Step) -> Frames | None:
         """Return the frames of a step; None if packets arrive by themselves."""
         packets = packets_of_frames(step.arrived_s, step.packet_s)
         if len(packets) < FEWEST_FRAMES or np.median(packets) < LEAST_FRAME:
             return None
+        return cls._with(step, packets)
+
+    @classmethod
+    def any_of(cls, step: Step) -> Frames:
+        """Return the frames of a step with arrivals; a packet by itself is a frame of one."""
+        return cls._with(step, packets_of_frames(step.arrived_s, step.packet_s))
+
+    @classmethod
+    def _with(cls, step: Step, packets: Ints) -> Frames:
         return cls(step.arrived_s[np.cumsum(packets) - 1], packets)
 
     @property
@@ -105,7 +114,7 @@ class Full:
 
 def full(steps: Sequence[Step]) -> Full | None:
     """Return at which length a queue that sends frames was full; None if no queue was."""
-    frames = [(step, of) for step in steps if (of := _Frames.of(step)) is not None]
+    frames = [(step, of) for step in steps if (of := Frames.of(step)) is not None]
     if sum(len(step.drops) for step, _ in frames) < FULL_DROPS:
         return None
     tried = np.linspace(0, MOST_AHEAD, round(MOST_AHEAD * PER_FRAME) + 1)
@@ -146,7 +155,7 @@ class Refilled:
 
 def refilled(steps: Sequence[Step]) -> Refilled | None:
     """Return how a queue was refilled after frames had left; None if none seems to have been full."""
-    of_frames = [(step, of) for step in steps if (of := _Frames.of(step)) is not None]
+    of_frames = [(step, of) for step in steps if (of := Frames.of(step)) is not None]
     if not of_frames or min(np.median(of.packets) for _, of in of_frames) < LEAST_COUNTED:
         return None
     full_with = np.concatenate([_full_with(*each) for each in of_frames], axis=1)
@@ -174,7 +183,7 @@ def _agreeing(full_with: Ints) -> Ints:
     return np.bincount(pairs[0], minlength=1)
 
 
-def _full_with(step: Step, frames: _Frames) -> Ints:
+def _full_with(step: Step, frames: Frames) -> Ints:
     """Return what a full queue holds if it was full at the drops: an array of shape (F, D).
 
     F: numbers of frames on their way. D: drops, once where the queue took nothing in between them.
@@ -187,7 +196,7 @@ def _full_with(step: Step, frames: _Frames) -> Ints:
     return np.asarray(taken_in - frames.carried[np.minimum(arrived + on_way, len(frames.packets))])
 
 
-def _as_counted(step: Step, frames: _Frames, length: int) -> Step:
+def _as_counted(step: Step, frames: Frames, length: int) -> Step:
     """Return the step with departures as late as a full queue of this length allows.
 
     A frame leaves when it arrives, or when a packet comes in that would find the queue full.
@@ -199,7 +208,7 @@ def _as_counted(step: Step, frames: _Frames, length: int) -> Step:
     return step.leaving(left_s, blur_packets=0.0, jitter_packets=0.0)
 
 
-def _composed(step: Step, frames: _Frames, ahead: float) -> Step:
+def _composed(step: Step, frames: Frames, ahead: float) -> Step:
     """Return the step with departures when frames were composed.
 
     A frame that is repeated was composed earlier: lengths may seem to be shorter by a frame.

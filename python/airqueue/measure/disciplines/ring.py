@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from airqueue.measure.disciplines import pie
-from airqueue.measure.disciplines.frames import LEAST_FRAME, packets_of_frames
+from airqueue.measure.disciplines.frames import LEAST_FRAME, Frames, packets_of_frames
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Step
 
@@ -54,7 +54,7 @@ def _frame(step: Step) -> float:
 
 def through(step: Step, held: int) -> Step:
     """Return the step with departures from a queue before a ring and the air, which hold so many."""
-    packets = packets_of_frames(step.arrived_s, step.packet_s)
-    ended = np.repeat(step.arrived_s[np.cumsum(packets) - 1], packets)
+    frames = Frames.any_of(step)
+    ended = np.repeat(frames.arrived_s, frames.packets)
     room_at = np.concatenate((np.full(held, -np.inf), ended))[: len(ended)]
-    return step.leaving(room_at, blur_packets=float(np.median(packets)))
+    return step.leaving(room_at, blur_packets=float(np.median(frames.packets)))
