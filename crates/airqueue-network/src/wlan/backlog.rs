@@ -45,13 +45,13 @@ impl Backlog {
         flow.until < self.txops
     }
 
-    /// A packet has left: dropped, or finished by the MAC.
+    /// Packets of a flow have left: dropped, or finished by the MAC.
     #[inline]
-    pub(super) fn remove(&mut self, flow: &mut Presence) {
+    pub(super) fn remove(&mut self, flow: &mut Presence, packets: u64) {
         if !self.counts {
             return;
         }
-        flow.packets -= 1;
+        flow.packets -= packets;
         if flow.packets == 0 {
             self.flows -= 1;
             flow.until = self.txops;

@@ -9,8 +9,9 @@ use super::upper::UpperLayer;
 use crate::{HopId, InterfaceId};
 use airqueue_core::{DataRate, Feedback, NeighbourId, Packet, Span, Time};
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::{Content, Msdu, rdqm_field};
+use airqueue_wifi::mac::{Content, Mac, Msdu, rdqm_field};
 use airqueue_wifi::medium::StationId;
+use airqueue_wifi::phy::AccessCategory;
 
 /// How packets of a hop are sent.
 #[derive(Debug)]
@@ -86,6 +87,18 @@ impl Hop {
         let mpdu_bytes = packet.size + self.overhead_bytes;
         let content = Content::Data;
         Msdu { content, to: self.to, recipient: self.recipient, rate, mpdu_bytes, packet }
+    }
+
+    /// Whether a packet may join the exchange that a MAC prepares, with the rate control `control`, for an access category.
+    #[inline]
+    pub(super) fn is_admitted(
+        &self,
+        packet: &Packet,
+        chosen: Option<RateIndex>,
+        control: Option<usize>,
+        (mac, ac): (&Mac, AccessCategory),
+    ) -> bool {
+        self.control == control && mac.admits(ac, &self.msdu(*packet, chosen))
     }
 }
 

@@ -23,8 +23,6 @@ pub(super) struct Interface {
     pub(super) backlog: Backlog,
     /// The limit of all packets at the interface, where the packets that the MAC holds count.
     pub(super) counted: Option<u32>,
-    /// Packets that have left the queue and that the MAC does not have yet.
-    pub(super) handing: u32,
     /// The rate control that chose the rate of the queue's last data frame.
     pub(super) control: Option<usize>,
     /// Packets that have waited for a station to wake up, and that the MAC gets next.
@@ -77,9 +75,24 @@ impl Interface {
             queue: Queue::new(&spec.queues[ac.index()], rng),
             backlog: Backlog::new(by_flows),
             counted: counted(&spec.queues[ac.index()]),
-            handing: 0,
             control: None,
             released: VecDeque::new(),
+        }
+    }
+
+    /// Whether a limit that counts the packets that the MAC holds is reached; the MAC holds `in_hand` of them.
+    #[inline]
+    pub(super) fn is_full(&self, in_hand: u32) -> bool {
+        let packets = self.queue.waiting() + u64::from(in_hand);
+        self.counted.is_some_and(|limit| packets >= u64::from(limit))
+    }
+
+    /// Where the limit counts the packets that the MAC holds: leaves the queue the rest of the limit.
+    #[inline]
+    pub(super) fn count_in_hand(&mut self, in_hand: u32) {
+        if let Some(limit) = self.counted {
+            let rest = limit.saturating_sub(in_hand);
+            self.queue.tx_queue.set_limit(Limit::Packets(rest));
         }
     }
 }

@@ -6,7 +6,7 @@ use super::spec::RttReport;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
-use airqueue_core::{Limit, NeighbourId, Packet, Span, Time};
+use airqueue_core::{NeighbourId, Packet, Span, Time};
 use airqueue_wifi::mac::Msdu;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -21,7 +21,7 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn offer(&mut self, packet: Packet, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
         let interface = self.hops[HopId::of(&packet).index()].interface;
-        self.enqueue(packet, now);
+        self.enqueue(packet, self.counted_in_hand(interface), now);
         self.feed(interface, now, queue);
         self.conclude(queue);
     }
@@ -40,40 +40,27 @@ impl<U: UpperLayer> Wlan<U> {
         self.hops[hop.index()].report = Some(RttReport { base: rtt, smoothed: false });
     }
 
+    /// `in_hand`: see [`Self::counted_in_hand`].
     #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, now: Time) {
-        let hop = &mut self.hops[HopId::of(&packet).index()];
+    fn enqueue(&mut self, packet: Packet, in_hand: u32, now: Time) {
+        let id = HopId::of(&packet);
+        let hop = &mut self.hops[id.index()];
+        let interface = &mut self.interfaces[hop.interface.index()];
+        let comes = interface.backlog.add(&mut hop.presence);
+        interface.count_in_hand(in_hand);
+        interface.queue.enqueue(Packet { neighbour: hop.neighbour, ..packet }, now);
         let interface = hop.interface;
-        let comes = self.interfaces[interface.index()].backlog.add(&mut hop.presence);
-        let packet = Packet { neighbour: hop.neighbour, ..packet };
-        self.count_in_hand(interface);
-        self.interfaces[interface.index()].queue.enqueue(packet, now);
         self.report_drops(interface);
         if comes {
-            self.extend_txop(HopId::of(&packet));
+            self.extend_txop(id);
         }
     }
 
-    /// Where the limit counts the packets that the MAC holds: leaves the queue the rest of the limit.
-    #[inline(always)]
-    fn count_in_hand(&mut self, interface: InterfaceId) {
-        let Some(limit) = self.interfaces[interface.index()].counted else { return };
-        let rest = limit.saturating_sub(self.held_by_mac(interface));
-        self.interfaces[interface.index()].queue.tx_queue.set_limit(Limit::Packets(rest));
-    }
-
-    /// Number of packets of a queue that the MAC holds, or gets now.
-    fn held_by_mac(&self, interface: InterfaceId) -> u32 {
-        let Interface { station, ac, handing, .. } = self.interfaces[interface.index()];
-        self.listeners.macs[station.index()].unfinished(ac) as u32 + handing
-    }
-
-    /// Whether a limit that counts the packets that the MAC holds is reached.
-    fn is_full(&self, interface: InterfaceId) -> bool {
-        let Interface { counted, ref queue, .. } = self.interfaces[interface.index()];
-        counted.is_some_and(|limit| {
-            queue.tx_queue.packets() + u64::from(self.held_by_mac(interface)) >= u64::from(limit)
-        })
+    /// Number of packets of a queue that the MAC holds, where they count.
+    #[inline]
+    fn counted_in_hand(&self, interface: InterfaceId) -> u32 {
+        let Interface { station, ac, counted, .. } = self.interfaces[interface.index()];
+        counted.map_or(0, |_| self.listeners.macs[station.index()].unfinished(ac) as u32)
     }
 
     /// Reports the drops of a queue to the upper layer. True if there were any.
@@ -82,7 +69,7 @@ impl<U: UpperLayer> Wlan<U> {
         let Wlan { interfaces, hops, upper, .. } = self;
         let Interface { queue, backlog, .. } = &mut interfaces[interface.index()];
         queue.take_drops(|drop| {
-            backlog.remove(&mut hops[HopId::of(&drop.packet).index()].presence);
+            backlog.remove(&mut hops[HopId::of(&drop.packet).index()].presence, 1);
             upper.on_dropped(&drop);
         })
     }
@@ -121,6 +108,7 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// Hands a dequeued packet, if there is one, to the MAC.
+    #[inline(always)]
     fn on_taken(
         &mut self,
         interface: InterfaceId,
@@ -129,13 +117,13 @@ impl<U: UpperLayer> Wlan<U> {
     ) -> Option<Msdu> {
         self.report_drops(interface);
         let msdu = packet.map(|packet| {
-            let chosen = self.chosen_rate(HopId::of(&packet));
+            let hop = HopId::of(&packet);
+            let chosen = self.chosen_rate(hop);
             self.upper.on_taken(&packet, now);
-            self.hops[HopId::of(&packet).index()].msdu(packet, chosen)
+            self.hops[hop.index()].msdu(packet, chosen)
         });
-        self.interfaces[interface.index()].handing = u32::from(msdu.is_some());
-        self.top_up(interface, now);
-        self.interfaces[interface.index()].handing = 0;
+        // The MAC does not have this packet yet.
+        self.top_up_beside(interface, u32::from(msdu.is_some()), now);
         msdu
     }
 
@@ -190,50 +178,84 @@ impl<U: UpperLayer> Wlan<U> {
         }
         let neighbour = first.packet.neighbour;
         let interface = self.interface_of(station, ac);
-        while let Some(packet) = self.peek_for_neighbour(interface, neighbour, now) {
-            let chosen = self.chosen_rate(HopId::of(&packet));
-            let hop = &self.hops[HopId::of(&packet).index()];
-            let alike = hop.control == self.interfaces[interface.index()].control;
-            let msdu = hop.msdu(packet, chosen);
-            if !(alike && self.listeners.macs[station.index()].admits(ac, &msdu)) {
-                break;
-            }
-            let Some(msdu) = self.take_for_neighbour(interface, neighbour, now) else { break };
-            self.listeners.macs[station.index()].join(ac, msdu, now, &self.listeners.radio);
+        while let Some(msdu) = self.take_admitted(interface, neighbour, now) {
+            self.listeners.macs[station.index()].join(ac, msdu, now);
         }
     }
 
-    fn peek_for_neighbour(
+    /// Dequeues the next packet for a neighbour, out of turn, if the packet may join the exchange that is being prepared.
+    #[inline]
+    fn take_admitted(
         &mut self,
         interface: InterfaceId,
         neighbour: NeighbourId,
         now: Time,
-    ) -> Option<Packet> {
+    ) -> Option<Msdu> {
         if self.power.is_used()
             && let Some(packet) = self.peek_released(interface, neighbour)
         {
-            return Some(packet);
+            let chosen = self.chosen_rate(HopId::of(&packet));
+            let Interface { station, ac, control, .. } = self.interfaces[interface.index()];
+            let (hop, mac) = (&self.hops[HopId::of(&packet).index()], &self.listeners.macs);
+            let admitted = hop.is_admitted(&packet, chosen, control, (&mac[station.index()], ac));
+            return if admitted { self.take_released_for(interface, neighbour) } else { None };
         }
-        let packet = self.interfaces[interface.index()].queue.peek_for_neighbour(neighbour, now);
-        if !self.report_drops(interface) || packet.is_some() {
-            return packet;
+        let (mut admitted, mut packet) = self.take_if_admitted(interface, neighbour, now);
+        if admitted.is_none() && self.report_drops(interface) {
+            // All packets for the neighbour were dropped, and new packets may have come.
+            self.top_up(interface, now);
+            (admitted, packet) = self.take_if_admitted(interface, neighbour, now);
         }
-        // All packets for the neighbour were dropped, and new packets may have come.
-        self.top_up(interface, now);
-        let packet = self.interfaces[interface.index()].queue.peek_for_neighbour(neighbour, now);
+        if admitted == Some(true) {
+            return self.on_taken(interface, packet, now);
+        }
         self.report_drops(interface);
-        packet
+        None
+    }
+
+    /// Whether the packet may join, if there is one, and the packet if it may.
+    #[inline(always)]
+    fn take_if_admitted(
+        &mut self,
+        interface: InterfaceId,
+        neighbour: NeighbourId,
+        now: Time,
+    ) -> (Option<bool>, Option<Packet>) {
+        let Wlan { interfaces, hops, controls, listeners, .. } = self;
+        let &mut Interface { station, ac, control, ref mut queue, .. } =
+            &mut interfaces[interface.index()];
+        let mac = &listeners.macs[station.index()];
+        let mut admitted = None;
+        let packet = queue.take_admitted(neighbour, now, &mut |packet| {
+            let hop = &hops[HopId::of(packet).index()];
+            let chosen = hop.control.map(|control| controls[control].choose());
+            let is_admitted = hop.is_admitted(packet, chosen, control, (mac, ac));
+            admitted = Some(is_admitted);
+            is_admitted
+        });
+        (admitted, packet)
     }
 
     /// Lets each saturated source keep one packet waiting.
-    #[inline(always)]
+    #[inline]
     pub(super) fn top_up(&mut self, interface: InterfaceId, now: Time) {
-        for turn in 0..self.upper.begin_top_up(interface) {
-            if self.is_full(interface) {
+        self.top_up_beside(interface, 0, now);
+    }
+
+    /// The same, while `handed` packets are on their way from the queue to the MAC.
+    #[inline(always)]
+    fn top_up_beside(&mut self, interface: InterfaceId, handed: u32, now: Time) {
+        let sources = self.upper.begin_top_up(interface);
+        if sources == 0 {
+            return;
+        }
+        let in_hand = self.counted_in_hand(interface) + handed;
+        for turn in 0..sources {
+            if self.interfaces[interface.index()].is_full(in_hand) {
                 return;
             }
             if let Some(packet) = self.upper.top_up(interface, turn, now) {
-                self.enqueue(packet, now);
+                self.enqueue(packet, in_hand, now);
             }
         }
     }

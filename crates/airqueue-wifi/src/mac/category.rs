@@ -239,10 +239,11 @@ impl Category {
     }
 
     /// Adds a packet to the next data frame, for the receiver of this frame.
-    pub(super) fn join(&mut self, msdu: Msdu, now: Time, phy: &Phy) {
+    #[inline]
+    pub(super) fn join(&mut self, msdu: Msdu, now: Time) {
         let neighbour = msdu.packet.neighbour.index();
         debug_assert_eq!(self.batch.next_sequence, self.sequences[neighbour]);
-        self.batch.join(msdu, now, phy);
+        self.batch.join(msdu, now);
         self.sequences[neighbour] = self.batch.next_sequence;
     }
 

@@ -209,8 +209,8 @@ impl Mac {
 
     /// Adds a packet to the exchange that is being prepared.
     #[inline]
-    pub fn join(&mut self, ac: AccessCategory, msdu: Msdu, now: Time, radio: &Radio) {
-        self.categories[ac.index()].join(msdu, now, &radio.phy);
+    pub fn join(&mut self, ac: AccessCategory, msdu: Msdu, now: Time) {
+        self.categories[ac.index()].join(msdu, now);
     }
 
     /// The packets of the next exchange of an access category.

@@ -384,7 +384,7 @@ impl Station {
         while let Some(msdu) =
             self.queues[ac.index()].pop_front_if(|msdu| self.mac.admits(ac, msdu))
         {
-            self.mac.join(ac, msdu, now, &self.radio);
+            self.mac.join(ac, msdu, now);
         }
     }
 
