@@ -368,6 +368,7 @@ impl QueueCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airqueue_core::FlowKey;
 
     #[test]
     fn the_deviation_is_that_of_all_durations() {
@@ -381,6 +382,24 @@ mod tests {
         merged.merge(&durations);
         merged.merge(&durations);
         assert_eq!(merged.sd_s(), durations.sd_s());
+    }
+
+    #[test]
+    fn packets_alike_count_as_one_by_one() {
+        let created = Time::ZERO + Span::from_millis(5);
+        let packet = Packet { ecn: Ecn::Ce, ..Packet::new(1, FlowKey(0), 1500, created) };
+        let rate = DataRate::from_bps(54_000_000).unwrap();
+        let (mut together, mut apart) = (HopCounters::default(), HopCounters::default());
+        for (ms, number) in [(30, 1), (41, 5), (41, 2), (39, 43)] {
+            let now = created + Span::from_millis(ms);
+            together.on_delivered_alike(&packet, number, now);
+            together.on_finished(number, rate, Span::from_micros(7 * number as i64));
+            for _ in 0..number {
+                apart.on_delivered(&packet, now);
+                apart.on_finished(1, rate, Span::from_micros(7));
+            }
+        }
+        assert_eq!(together, apart);
     }
 
     /// Packets sent every 20 ms and received at 50, 72, 88, 120 and 131 ms: J as RFC 3550 computes J.

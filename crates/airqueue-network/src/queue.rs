@@ -129,7 +129,7 @@ impl Queue {
     }
 
     /// The same, if the packet is admitted; otherwise the packet stays.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_admitted(
         &mut self,
         neighbour: NeighbourId,

@@ -69,6 +69,7 @@ impl TxQueue {
     }
 
     /// A packet arrives.
+    #[inline]
     pub fn enqueue(&mut self, packet: Packet, now: Time) {
         self.queue.present.enqueue(packet, now, &mut self.drops);
         self.refill_ring(now);
@@ -135,7 +136,7 @@ impl TxQueue {
     }
 
     /// The same, if the packet is admitted; otherwise the packet stays, as after [`Self::peek_for_neighbour`].
-    #[inline]
+    #[inline(always)]
     pub fn take_admitted(
         &mut self,
         neighbour: NeighbourId,

@@ -61,19 +61,15 @@ impl UpperLayer for Upper {
     fn on_finished<'a>(
         &mut self,
         hop: HopId,
-        packets: impl Iterator<Item = &'a Packet>,
+        (number, packets): (u64, impl Iterator<Item = &'a Packet>),
         rate: DataRate,
         airtime: Span,
     ) {
         let state = &mut self.hops.states[hop.index()];
-        let count = if state.sender_waits {
-            let before = self.released.len();
+        state.counters.on_finished(number, rate, airtime);
+        if state.sender_waits {
             self.released.extend(packets);
-            self.released.len() - before
-        } else {
-            packets.count()
-        };
-        state.counters.on_finished(count as u64, rate, airtime);
+        }
     }
 
     fn on_given_up(&mut self, packet: Packet) {
@@ -129,7 +125,7 @@ impl UpperLayer for Upper {
         self.sources.begin_top_up(interface)
     }
 
-    #[inline]
+    #[inline(always)]
     fn top_up(&mut self, interface: InterfaceId, turn: usize, now: Time) -> Option<Packet> {
         self.sources.top_up(interface, turn, now, &mut self.hops)
     }

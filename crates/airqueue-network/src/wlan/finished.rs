@@ -10,8 +10,8 @@ use airqueue_wifi::mac::{Msdu, TxReport, TxStatus, rdqm_field};
 use std::iter::once;
 
 impl Interface {
-    /// The MAC is done with packets of a hop, one at least, sent at one rate: each with the airtime of its transmissions and
-    /// with what the receiver told about it ([`TxReport`]). Returns the number of packets.
+    /// The MAC is done with packets of a hop, one at least, sent at one rate: each with the airtime of its transmissions
+    /// and with what the receiver told about it ([`TxReport`]). Returns the number of packets.
     #[inline(always)]
     fn on_finished<'a, U: UpperLayer>(
         &mut self,
@@ -35,7 +35,8 @@ impl Interface {
         }
         let (id, hop) = hop;
         self.backlog.remove(&mut hop.presence, number as u64);
-        upper.on_finished(id, packets.map(|(msdu, ..)| &msdu.packet), rate, airtime);
+        let packets = packets.map(|(msdu, ..)| &msdu.packet);
+        upper.on_finished(id, (number as u64, packets), rate, airtime);
         number
     }
 }

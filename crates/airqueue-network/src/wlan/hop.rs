@@ -9,9 +9,8 @@ use super::upper::UpperLayer;
 use crate::{HopId, InterfaceId};
 use airqueue_core::{DataRate, Feedback, NeighbourId, Packet, Span, Time};
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::{Content, Mac, Msdu, rdqm_field};
+use airqueue_wifi::mac::{Content, Msdu, rdqm_field};
 use airqueue_wifi::medium::StationId;
-use airqueue_wifi::phy::AccessCategory;
 
 /// How packets of a hop are sent.
 #[derive(Debug)]
@@ -81,24 +80,18 @@ impl Hop {
         Some(Feedback { rtt, rate })
     }
 
+    /// Size of the MPDU of a packet.
+    #[inline]
+    pub(super) fn mpdu_bytes(&self, packet: &Packet) -> u32 {
+        packet.size + self.overhead_bytes
+    }
+
     /// The MSDU of a packet, sent at the rate that a rate control has chosen, or at the hop's own rate.
     pub(super) fn msdu(&self, packet: Packet, chosen: Option<RateIndex>) -> Msdu {
         let rate = chosen.unwrap_or(self.rate);
-        let mpdu_bytes = packet.size + self.overhead_bytes;
+        let mpdu_bytes = self.mpdu_bytes(&packet);
         let content = Content::Data;
         Msdu { content, to: self.to, recipient: self.recipient, rate, mpdu_bytes, packet }
-    }
-
-    /// Whether a packet may join the exchange that a MAC prepares, with the rate control `control`, for an access category.
-    #[inline]
-    pub(super) fn is_admitted(
-        &self,
-        packet: &Packet,
-        chosen: Option<RateIndex>,
-        control: Option<usize>,
-        (mac, ac): (&Mac, AccessCategory),
-    ) -> bool {
-        self.control == control && mac.admits(ac, &self.msdu(*packet, chosen))
     }
 }
 

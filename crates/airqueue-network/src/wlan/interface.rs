@@ -79,22 +79,6 @@ impl Interface {
             released: VecDeque::new(),
         }
     }
-
-    /// Whether a limit that counts the packets that the MAC holds is reached; the MAC holds `in_hand` of them.
-    #[inline]
-    pub(super) fn is_full(&self, in_hand: u32) -> bool {
-        let packets = self.queue.waiting() + u64::from(in_hand);
-        self.counted.is_some_and(|limit| packets >= u64::from(limit))
-    }
-
-    /// Where the limit counts the packets that the MAC holds: leaves the queue the rest of the limit.
-    #[inline]
-    pub(super) fn count_in_hand(&mut self, in_hand: u32) {
-        if let Some(limit) = self.counted {
-            let rest = limit.saturating_sub(in_hand);
-            self.queue.tx_queue.set_limit(Limit::Packets(rest));
-        }
-    }
 }
 
 /// The limit of all packets at an interface with this queue, if its limit is one.

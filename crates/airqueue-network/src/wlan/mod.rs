@@ -29,6 +29,7 @@ mod changes;
 pub(crate) mod delayed;
 mod engine;
 mod exchange;
+mod feeder;
 mod finished;
 mod hop;
 mod interface;

@@ -21,7 +21,7 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn offer(&mut self, packet: Packet, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
         let interface = self.hops[HopId::of(&packet).index()].interface;
-        self.enqueue(packet, self.counted_in_hand(interface), now);
+        self.feeder(interface).offer(packet, now);
         self.feed(interface, now, queue);
         self.conclude(queue);
     }
@@ -40,38 +40,10 @@ impl<U: UpperLayer> Wlan<U> {
         self.hops[hop.index()].report = Some(RttReport { base: rtt, smoothed: false });
     }
 
-    /// `in_hand`: see [`Self::counted_in_hand`].
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, in_hand: u32, now: Time) {
-        let id = HopId::of(&packet);
-        let hop = &mut self.hops[id.index()];
-        let interface = &mut self.interfaces[hop.interface.index()];
-        let comes = interface.backlog.add(&mut hop.presence);
-        interface.count_in_hand(in_hand);
-        interface.queue.enqueue(Packet { neighbour: hop.neighbour, ..packet }, now);
-        let interface = hop.interface;
-        self.report_drops(interface);
-        if comes {
-            self.extend_txop(id);
-        }
-    }
-
-    /// Number of packets of a queue that the MAC holds, where they count.
-    #[inline]
-    fn counted_in_hand(&self, interface: InterfaceId) -> u32 {
-        let Interface { station, ac, counted, .. } = self.interfaces[interface.index()];
-        counted.map_or(0, |_| self.listeners.macs[station.index()].unfinished(ac) as u32)
-    }
-
     /// Reports the drops of a queue to the upper layer. True if there were any.
     #[inline(always)]
     pub(super) fn report_drops(&mut self, interface: InterfaceId) -> bool {
-        let Wlan { interfaces, hops, upper, .. } = self;
-        let Interface { queue, backlog, .. } = &mut interfaces[interface.index()];
-        queue.take_drops(|drop| {
-            backlog.remove(&mut hops[HopId::of(&drop.packet).index()].presence, 1);
-            upper.on_dropped(&drop);
-        })
+        self.feeder(interface).report_drops()
     }
 
     /// Dequeues the next packet. Saturated sources refill the queue; a queue that holds its packets back is polled
@@ -103,28 +75,9 @@ impl<U: UpperLayer> Wlan<U> {
 
     #[inline(always)]
     fn take_out_of(&mut self, interface: InterfaceId, now: Time) -> Option<Msdu> {
-        let packet = self.interfaces[interface.index()].queue.take(now);
-        self.on_taken(interface, packet, now)
-    }
-
-    /// Hands a dequeued packet, if there is one, to the MAC.
-    #[inline(always)]
-    fn on_taken(
-        &mut self,
-        interface: InterfaceId,
-        packet: Option<Packet>,
-        now: Time,
-    ) -> Option<Msdu> {
-        self.report_drops(interface);
-        let msdu = packet.map(|packet| {
-            let hop = HopId::of(&packet);
-            let chosen = self.chosen_rate(hop);
-            self.upper.on_taken(&packet, now);
-            self.hops[hop.index()].msdu(packet, chosen)
-        });
-        // The MAC does not have this packet yet.
-        self.top_up_beside(interface, u32::from(msdu.is_some()), now);
-        msdu
+        let mut feeder = self.feeder(interface);
+        let packet = feeder.interface.queue.take(now);
+        feeder.hand_over(packet, now)
     }
 
     /// For a MAC that has packets of a queue in hand: dequeues a packet for another neighbour, if it is that
@@ -156,108 +109,35 @@ impl<U: UpperLayer> Wlan<U> {
         neighbour: NeighbourId,
         now: Time,
     ) -> Option<Msdu> {
-        if self.power.is_used()
-            && let Some(msdu) = self.take_released_for(interface, neighbour)
-        {
-            return Some(msdu);
-        }
-        let packet = self.interfaces[interface.index()].queue.take_for_neighbour(neighbour, now);
-        self.on_taken(interface, packet, now)
+        let mut feeder = self.feeder(interface);
+        let packet = feeder.interface.queue.take_for_neighbour(neighbour, now);
+        feeder.hand_over(packet, now)
     }
 
     /// Composes the exchange that a station begins now: packets waiting for the same receiver join it.
     pub(super) fn compose(&mut self, station: StationId, ac: AccessCategory, now: Time) {
         self.choose_rate(station, ac);
-        let joined = self.listeners.macs[station.index()].compose(ac, now, &self.listeners.radio);
-        if !joined || self.is_away(station) {
+        let mac = &mut self.listeners.macs[station.index()];
+        let Some(mut joining) = mac.compose(ac, now, &self.listeners.radio) else { return };
+        if self.is_away(station) {
             return;
         }
         let Some(&first) = self.listeners.macs[station.index()].held(ac) else { return };
+        let interface = self.interface_of(station, ac);
         if self.power.is_used() && !self.may_be_joined(&first) {
             return;
         }
-        let neighbour = first.packet.neighbour;
-        let interface = self.interface_of(station, ac);
-        while let Some(msdu) = self.take_admitted(interface, neighbour, now) {
-            self.listeners.macs[station.index()].join(ac, msdu, now);
+        if !self.power.is_used() || self.join_released(interface, &first, &mut joining, now) {
+            self.feeder(interface).join_all(first.packet.neighbour, &mut joining, now);
         }
-    }
-
-    /// Dequeues the next packet for a neighbour, out of turn, if the packet may join the exchange that is being prepared.
-    #[inline]
-    fn take_admitted(
-        &mut self,
-        interface: InterfaceId,
-        neighbour: NeighbourId,
-        now: Time,
-    ) -> Option<Msdu> {
-        if self.power.is_used()
-            && let Some(packet) = self.peek_released(interface, neighbour)
-        {
-            let chosen = self.chosen_rate(HopId::of(&packet));
-            let Interface { station, ac, control, .. } = self.interfaces[interface.index()];
-            let (hop, mac) = (&self.hops[HopId::of(&packet).index()], &self.listeners.macs);
-            let admitted = hop.is_admitted(&packet, chosen, control, (&mac[station.index()], ac));
-            return if admitted { self.take_released_for(interface, neighbour) } else { None };
-        }
-        let (mut admitted, mut packet) = self.take_if_admitted(interface, neighbour, now);
-        if admitted.is_none() && self.report_drops(interface) {
-            // All packets for the neighbour were dropped, and new packets may have come.
-            self.top_up(interface, now);
-            (admitted, packet) = self.take_if_admitted(interface, neighbour, now);
-        }
-        if admitted == Some(true) {
-            return self.on_taken(interface, packet, now);
-        }
-        self.report_drops(interface);
-        None
-    }
-
-    /// Whether the packet may join, if there is one, and the packet if it may.
-    #[inline(always)]
-    fn take_if_admitted(
-        &mut self,
-        interface: InterfaceId,
-        neighbour: NeighbourId,
-        now: Time,
-    ) -> (Option<bool>, Option<Packet>) {
-        let Wlan { interfaces, hops, controls, listeners, .. } = self;
-        let &mut Interface { station, ac, control, ref mut queue, .. } =
-            &mut interfaces[interface.index()];
-        let mac = &listeners.macs[station.index()];
-        let mut admitted = None;
-        let packet = queue.take_admitted(neighbour, now, &mut |packet| {
-            let hop = &hops[HopId::of(packet).index()];
-            let chosen = hop.control.map(|control| controls[control].choose());
-            let is_admitted = hop.is_admitted(packet, chosen, control, (mac, ac));
-            admitted = Some(is_admitted);
-            is_admitted
-        });
-        (admitted, packet)
+        let mac = &mut self.listeners.macs[station.index()];
+        mac.end_joining(ac, &joining, &self.listeners.radio);
     }
 
     /// Lets each saturated source keep one packet waiting.
     #[inline]
     pub(super) fn top_up(&mut self, interface: InterfaceId, now: Time) {
-        self.top_up_beside(interface, 0, now);
-    }
-
-    /// The same, while `handed` packets are on their way from the queue to the MAC.
-    #[inline(always)]
-    fn top_up_beside(&mut self, interface: InterfaceId, handed: u32, now: Time) {
-        let sources = self.upper.begin_top_up(interface);
-        if sources == 0 {
-            return;
-        }
-        let in_hand = self.counted_in_hand(interface) + handed;
-        for turn in 0..sources {
-            if self.interfaces[interface.index()].is_full(in_hand) {
-                return;
-            }
-            if let Some(packet) = self.upper.top_up(interface, turn, now) {
-                self.enqueue(packet, in_hand, now);
-            }
-        }
+        self.feeder(interface).top_up(0, now);
     }
 
     /// Gives the MAC a packet of a queue of which the MAC holds none.

@@ -28,12 +28,12 @@ pub trait UpperLayer {
     /// [`Self::on_delivered`] of this frame's packets.
     fn on_sent(&mut self, _packet: &Packet) {}
 
-    /// The MAC is done with packets of a hop, one at least: the last data frame of each had this rate, and all their
-    /// transmissions together took this time.
+    /// The MAC is done with a number of packets of a hop, one at least: the last data frame of each had this rate, and all
+    /// their transmissions together took this time.
     fn on_finished<'a>(
         &mut self,
         hop: HopId,
-        packets: impl Iterator<Item = &'a Packet>,
+        packets: (u64, impl Iterator<Item = &'a Packet>),
         rate: DataRate,
         airtime: Span,
     );

@@ -35,12 +35,10 @@ pub(super) struct Ppdu {
     pub(super) bytes: u32,
     /// Window of the block ack agreement in MPDUs; 1: no agreement.
     pub(super) window: u32,
-    /// The A-MPDU, if the frame is an A-MPDU.
-    filling: Filling,
 }
 
 impl Ppdu {
-    const NONE: Ppdu = Ppdu { mpdus: 0, bytes: 0, window: 1, filling: Filling::EMPTY };
+    const NONE: Ppdu = Ppdu { mpdus: 0, bytes: 0, window: 1 };
 
     /// Whether packets travel under a block ack agreement.
     pub(super) fn is_agreed(&self) -> bool {
@@ -50,6 +48,28 @@ impl Ppdu {
     /// The response to the frame. A single MPDU asks for an ACK (10.24.7.2; in VHT and HE it is an S-MPDU).
     pub(super) fn response(&self) -> Response {
         if self.mpdus > 1 { Response::to_window(self.window) } else { Response::Ack }
+    }
+}
+
+/// Which packets may join an A-MPDU that is being filled.
+#[derive(Clone, Copy, Debug)]
+pub struct Joining {
+    to: StationId,
+    rate: RateIndex,
+    /// How many packets the window of the agreement has room for.
+    room: usize,
+    filling: Filling,
+}
+
+impl Joining {
+    /// Whether a packet for a station, at a rate, with an MPDU of so many bytes may join. The packet is then to join, and
+    /// the next one comes after it.
+    #[inline]
+    pub fn admit(&mut self, to: StationId, rate: RateIndex, mpdu_bytes: u32) -> bool {
+        let admitted =
+            self.room > 0 && (self.to, self.rate) == (to, rate) && self.filling.add(mpdu_bytes);
+        self.room -= usize::from(admitted);
+        admitted
     }
 }
 
@@ -159,13 +179,17 @@ impl Batch {
 
     /// Calls a function for the first `most` packets that the sender is not done with.
     #[inline]
-    fn each_open(&mut self, most: usize, act: impl FnMut(&mut Slot)) {
-        if self.open == self.slots.len() {
-            // Mostly the sender is done with none, or with all.
-            self.slots.range_mut(..most.min(self.open)).for_each(act);
-        } else {
-            let open = self.slots.iter_mut().filter(|slot| slot.status.is_none());
-            open.take(most).for_each(act);
+    fn each_open(&mut self, most: usize, mut act: impl FnMut(&mut Slot)) {
+        let mut left = most;
+        let (front, back) = self.slots.as_mut_slices();
+        for slots in [front, back] {
+            for slot in slots.iter_mut().filter(|slot| slot.status.is_none()) {
+                if left == 0 {
+                    return;
+                }
+                left -= 1;
+                act(slot);
+            }
         }
     }
 
@@ -205,12 +229,17 @@ impl Batch {
     pub(super) fn send_one(&mut self, window: u32, phy: &Phy) {
         let Some(first) = self.first() else { return };
         let bytes = phy.single_psdu_bytes(first.rate, first.mpdu_bytes);
-        self.ppdu = Ppdu { mpdus: 1, bytes, window, ..Ppdu::NONE };
+        self.ppdu = Ppdu { mpdus: 1, bytes, window };
     }
 
-    /// Makes an A-MPDU of as many packets as fit the next data frame, or one MPDU if only one fits. True if packets
-    /// that are not yet in hand may be added.
-    pub(super) fn send_several(&mut self, mut filling: Filling, window: u32, phy: &Phy) -> bool {
+    /// Makes an A-MPDU of as many packets as fit the next data frame, or one MPDU if only one fits. Returns which packets
+    /// that are not yet in hand may join, if any may.
+    pub(super) fn send_several(
+        &mut self,
+        mut filling: Filling,
+        window: u32,
+        phy: &Phy,
+    ) -> Option<Joining> {
         self.slots.reserve((window as usize).saturating_sub(self.slots.len()));
         let open = self.open;
         let mut packets = self.slots.iter().filter(|slot| slot.status.is_none());
@@ -218,32 +247,22 @@ impl Batch {
         let begun = filling.ampdu().mpdus() > 0;
         // A first packet that exceeds the limits is sent without an A-MPDU.
         let filling = if begun { filling } else { Filling::EMPTY };
-        self.ppdu = Ppdu { window, filling, ..Ppdu::NONE };
-        self.size(phy);
-        begun && usize::from(self.ppdu.mpdus) == open && self.slots.len() < window as usize
+        self.ppdu = Ppdu { window, ..Ppdu::NONE };
+        self.size(filling, phy);
+        let &Msdu { to, rate, .. } = self.first()?;
+        let room = (window as usize).saturating_sub(self.slots.len());
+        let joins = begun && usize::from(self.ppdu.mpdus) == open && room > 0;
+        joins.then_some(Joining { to, rate, room, filling })
     }
 
-    /// Adds a packet, which [`Self::admits`] allows, to the next data frame, which has a packet.
-    #[inline]
-    pub(super) fn join(&mut self, msdu: Msdu, now: Time) {
-        self.ppdu.filling.add(msdu.mpdu_bytes);
-        self.push(msdu, now);
-        let ampdu = self.ppdu.filling.ampdu();
-        (self.ppdu.mpdus, self.ppdu.bytes) = (ampdu.mpdus() as u16, ampdu.bytes());
+    /// Packets have joined ([`Self::push`]) the next data frame.
+    pub(super) fn end_joining(&mut self, joining: &Joining, phy: &Phy) {
+        self.size(joining.filling, phy);
     }
 
-    /// Whether a packet may join the next data frame.
-    #[inline]
-    pub(super) fn admits(&self, msdu: &Msdu) -> bool {
-        let first = self.first();
-        self.slots.len() < self.ppdu.window as usize
-            && first.is_some_and(|first| (first.to, first.rate) == (msdu.to, msdu.rate))
-            && self.ppdu.filling.admits(msdu.mpdu_bytes)
-    }
-
-    fn size(&mut self, phy: &Phy) {
+    fn size(&mut self, filling: Filling, phy: &Phy) {
         let Some(first) = self.first() else { return };
-        let (ampdu, alone) = (self.ppdu.filling.ampdu(), first.mpdu_bytes);
+        let (ampdu, alone) = (filling.ampdu(), first.mpdu_bytes);
         self.ppdu.bytes = match ampdu.mpdus() {
             0 | 1 => phy.single_psdu_bytes(first.rate, alone),
             _ => ampdu.bytes(),
@@ -299,12 +318,14 @@ impl Batch {
             Response::Ack => self.each_on_air(acknowledge),
             Response::BlockAck | Response::BlockAck256 => {
                 // Mostly all of them, from the first on.
-                let run = scoreboard.run_from(first).min(self.slots.len() as u64);
-                for (sequence, slot) in (first..).zip(&mut self.slots) {
-                    let has = sequence - first < run || scoreboard.has(sequence);
+                let (mut sequence, has_all_before) = (first, first + scoreboard.run_from(first));
+                let (front, back) = self.slots.as_mut_slices();
+                for slot in [front, back].into_iter().flatten() {
+                    let has = sequence < has_all_before || scoreboard.has(sequence);
                     if slot.status.is_none() && has {
                         acknowledge(slot);
                     }
+                    sequence += 1;
                 }
             }
         }
@@ -322,9 +343,9 @@ impl Batch {
 
     /// Gives up the packets that the MAC has held for `lifetime` and returns their number.
     fn give_up_older(&mut self, lifetime: Span, now: Time) -> u64 {
-        // None is older than the first.
+        // Mostly there is none, and none is older than the first.
         let is_old = |slot: &Slot| now - slot.since >= lifetime;
-        if !self.first_open().is_some_and(|first| is_old(&self.slots[first])) {
+        if self.open == 0 || !self.first_open().is_some_and(|first| is_old(&self.slots[first])) {
             return 0;
         }
         let old = |slot: &&mut Slot| slot.status.is_none() && is_old(slot);

@@ -148,7 +148,7 @@ impl<U: UpperLayer> Wlan<U> {
         let interface = self.hops[hop.index()].interface;
         let rate = self.listeners.radio.phy.rate(msdu.rate);
         self.end_in_queue(interface, &msdu.packet, true, now);
-        self.upper.on_finished(hop, once(&msdu.packet), rate, finished.airtime);
+        self.upper.on_finished(hop, (1, once(&msdu.packet)), rate, finished.airtime);
     }
 
     /// The beacon that is due, the next packet to all stations behind a DTIM, or the end of a service period.
