@@ -99,8 +99,14 @@ impl PacketCount {
 
     /// Counts a packet of so many bytes.
     pub fn add_size(&mut self, bytes: u64) {
-        self.packets += 1;
-        self.bytes += bytes;
+        self.add_alike(bytes, 1);
+    }
+
+    /// Counts a number of packets of so many bytes each.
+    #[inline]
+    pub fn add_alike(&mut self, bytes: u64, packets: u64) {
+        self.packets += packets;
+        self.bytes += bytes * packets;
     }
 
     /// The count since an earlier moment.

@@ -89,6 +89,19 @@ pub trait ByNeighbour: QueueDisc {
         self.dequeue(now, drops)
     }
 
+    /// The same, if the packet is admitted to the frame; otherwise the packet stays in the queue, as after
+    /// [`Self::peek_for_neighbour`]. A discipline that searches its packets finds the packet once.
+    fn dequeue_admitted(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        drops: &mut Drops,
+        admits: &mut dyn FnMut(&Packet) -> bool,
+    ) -> Option<Packet> {
+        self.peek_for_neighbour(neighbour, now, drops).filter(|packet| admits(packet))?;
+        self.dequeue_for_neighbour(neighbour, now, drops)
+    }
+
     /// A neighbour with waiting packets that is not among those to whom packets are already being sent.
     fn other_neighbour(
         &mut self,
@@ -111,6 +124,12 @@ pub trait LinkFeedback {
     /// The link is done with a packet that `dequeue` returned. A link that reports at all reports each packet
     /// once, and calls `dequeue` again afterwards: the report may release packets that were held back.
     fn on_sent(&mut self, _sent: &Sent, _now: Time) {}
+
+    /// Whether the discipline reads these reports: a discipline with an [`Self::on_sent`] of its own does. The answer does
+    /// not change, so that nobody makes reports that a discipline does not read.
+    fn reads_reports(&self) -> bool {
+        false
+    }
 
     /// The link keeps a packet that `dequeue` returned, for a receiver that sleeps: until [`Self::on_taken_up`] the packet is
     /// not in the device.

@@ -20,9 +20,16 @@ impl Durations {
     /// Adds one duration.
     #[inline]
     pub fn add(&mut self, span: Span) {
-        self.count += 1;
-        self.sum_ns += i128::from(span.as_nanos());
-        self.squares_ns2 += u128::from(span.as_nanos().unsigned_abs()).pow(2);
+        self.add_alike(span, 1);
+    }
+
+    /// Adds a number of equal durations, one at least.
+    #[inline]
+    pub(crate) fn add_alike(&mut self, span: Span, number: u64) {
+        self.count += number;
+        self.sum_ns += i128::from(span.as_nanos()) * i128::from(number);
+        let square = u128::from(span.as_nanos().unsigned_abs()).pow(2);
+        self.squares_ns2 += square * u128::from(number);
         self.greatest = self.greatest.max(span);
     }
 
@@ -100,16 +107,22 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// A packet has arrived with this delay: `J += (|D| - J)/16`.
+    /// A number of packets has arrived, all with this delay, one at least: for each `J += (|D| - J)/16`.
     #[inline]
-    fn add(&mut self, delay: Span) {
-        if let Some(before) = self.before {
-            let change = (delay - before).as_nanos().abs();
-            self.now += change - ((self.now + 8) >> 4);
-            self.sum += i128::from(self.now);
-            self.count += 1;
+    fn add_alike(&mut self, delay: Span, number: u64) {
+        let (mut change, mut left) = (0, number);
+        match self.before {
+            Some(before) => change = (delay - before).as_nanos().abs(),
+            // The first of all has no change.
+            None => left -= 1,
         }
         self.before = Some(delay);
+        self.count += left;
+        for _ in 0..left {
+            self.now += change - ((self.now + 8) >> 4);
+            self.sum += i128::from(self.now);
+            change = 0;
+        }
     }
 
     /// Restarts the sum; J itself continues.
@@ -146,9 +159,9 @@ pub struct DataRates {
 
 impl DataRates {
     #[inline]
-    pub(crate) fn add(&mut self, rate: DataRate) {
-        self.count += 1;
-        self.sum_bps += u128::from(rate.as_bps());
+    pub(crate) fn add(&mut self, rate: DataRate, frames: u64) {
+        self.count += frames;
+        self.sum_bps += u128::from(rate.as_bps()) * u128::from(frames);
     }
 
     /// Adds the rates of another counter.
@@ -225,20 +238,27 @@ impl HopCounters {
         self.waited.add(now - packet.enqueued);
     }
 
+    /// The MAC has finished a number of packets at the same rate, which took this airtime together.
     #[inline]
-    pub(crate) fn on_finished(&mut self, rate: DataRate, airtime: Span) {
-        self.rates.add(rate);
+    pub(crate) fn on_finished(&mut self, packets: u64, rate: DataRate, airtime: Span) {
+        self.rates.add(rate, packets);
         self.airtime = self.airtime + airtime;
     }
 
     #[inline]
     pub(crate) fn on_delivered(&mut self, packet: &Packet, now: Time) {
+        self.on_delivered_alike(packet, 1, now);
+    }
+
+    /// A number of packets has arrived, one at least, all with the size, the mark and the time of creation of this packet.
+    #[inline]
+    pub(crate) fn on_delivered_alike(&mut self, packet: &Packet, number: u64, now: Time) {
         let delay = now - packet.created;
-        self.delivered.add(packet);
-        self.marked += u64::from(packet.ecn == Ecn::Ce);
-        self.delay.add(delay);
-        self.delays.add(delay);
-        self.jitter.add(delay);
+        self.delivered.add_alike(u64::from(packet.size), number);
+        self.marked += number * u64::from(packet.ecn == Ecn::Ce);
+        self.delay.add_alike(delay, number);
+        self.delays.add_alike(delay, number);
+        self.jitter.add_alike(delay, number);
     }
 
     /// Adds the counters of the same position on another route.
@@ -348,6 +368,7 @@ impl QueueCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airqueue_core::FlowKey;
 
     #[test]
     fn the_deviation_is_that_of_all_durations() {
@@ -363,13 +384,31 @@ mod tests {
         assert_eq!(merged.sd_s(), durations.sd_s());
     }
 
+    #[test]
+    fn packets_alike_count_as_one_by_one() {
+        let created = Time::ZERO + Span::from_millis(5);
+        let packet = Packet { ecn: Ecn::Ce, ..Packet::new(1, FlowKey(0), 1500, created) };
+        let rate = DataRate::from_bps(54_000_000).unwrap();
+        let (mut together, mut apart) = (HopCounters::default(), HopCounters::default());
+        for (ms, number) in [(30, 1), (41, 5), (41, 2), (39, 43)] {
+            let now = created + Span::from_millis(ms);
+            together.on_delivered_alike(&packet, number, now);
+            together.on_finished(number, rate, Span::from_micros(7 * number as i64));
+            for _ in 0..number {
+                apart.on_delivered(&packet, now);
+                apart.on_finished(1, rate, Span::from_micros(7));
+            }
+        }
+        assert_eq!(together, apart);
+    }
+
     /// Packets sent every 20 ms and received at 50, 72, 88, 120 and 131 ms: J as RFC 3550 computes J.
     #[test]
     fn jitter_is_that_of_rfc_3550() {
         let mut jitter = Jitter::default();
         let mut after = Vec::new();
         for (n, received_ms) in [50, 72, 88, 120, 131].into_iter().enumerate() {
-            jitter.add(Span::from_millis(received_ms - 20 * n as i64));
+            jitter.add_alike(Span::from_millis(received_ms - 20 * n as i64), 1);
             after.push(jitter.last_s() * 1e3);
         }
         // |D| is 2, 4, 12 and 9 ms.

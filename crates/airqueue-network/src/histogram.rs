@@ -75,14 +75,20 @@ impl<const BITS: u32> Histogram<BITS> {
     /// Counts a span.
     #[inline]
     pub fn add(&mut self, span: Span) {
+        self.add_alike(span, 1);
+    }
+
+    /// Counts a number of equal spans.
+    #[inline]
+    pub fn add_alike(&mut self, span: Span, number: u64) {
         let bucket = Self::bucket(span);
         if Self::GROWS && bucket >= self.counts.len() {
             self.counts.resize(((bucket >> BITS) + 1) << BITS, 0);
         }
         if let Some(count) = self.counts.get_mut(bucket) {
-            *count += 1;
+            *count += number;
         }
-        self.total += 1;
+        self.total += number;
     }
 
     /// The spans that were counted after an earlier moment.

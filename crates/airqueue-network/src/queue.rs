@@ -37,7 +37,9 @@ impl Queue {
 
     /// Replaces the discipline and the ring's limit ([`TxQueue::replace`]).
     pub(crate) fn replace(&mut self, spec: &QueueSpec, rng: RandomStream, now: Time) {
-        self.change(now, |tx_queue| tx_queue.replace(spec.make(rng), spec.ring_packets, now));
+        self.pass(now);
+        self.tx_queue.replace(spec.make(rng), spec.ring_packets, now);
+        self.measure();
     }
 
     /// Hands over the drops since the last call; true if there were any.
@@ -60,14 +62,27 @@ impl Queue {
     pub(crate) fn enqueue(&mut self, packet: Packet, now: Time) {
         self.pass(now);
         self.tx_queue.enqueue(packet, now);
-        self.measure();
+        if self.has_drops() {
+            self.measure();
+        } else {
+            self.waiting += 1;
+            self.occupancy.longest = self.occupancy.longest.max(self.waiting);
+        }
+        debug_assert_eq!(self.waiting, self.tx_queue.packets());
     }
 
     /// Dequeues the next packet for the link.
     #[inline(always)]
     pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
-        let taken = self.change(now, |tx_queue| tx_queue.take(now));
+        self.pass(now);
+        let taken = self.tx_queue.take(now);
         self.on_taken(taken, now)
+    }
+
+    /// Number of waiting packets.
+    #[inline]
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting
     }
 
     #[inline(always)]
@@ -75,6 +90,12 @@ impl Queue {
         if let Some(packet) = &taken {
             self.sojourns.add(now - packet.enqueued);
         }
+        if self.has_drops() {
+            self.measure();
+        } else {
+            self.waiting -= u64::from(taken.is_some());
+        }
+        debug_assert_eq!(self.waiting, self.tx_queue.packets());
         taken
     }
 
@@ -102,16 +123,22 @@ impl Queue {
         neighbour: NeighbourId,
         now: Time,
     ) -> Option<Packet> {
-        let taken = self.change(now, |tx_queue| tx_queue.take_for_neighbour(neighbour, now));
+        self.pass(now);
+        let taken = self.tx_queue.take_for_neighbour(neighbour, now);
         self.on_taken(taken, now)
     }
 
+    /// The same, if the packet is admitted; otherwise the packet stays.
     #[inline(always)]
-    fn change<T>(&mut self, now: Time, change: impl FnOnce(&mut TxQueue) -> T) -> T {
+    pub(crate) fn take_admitted(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        admits: &mut dyn FnMut(&Packet) -> bool,
+    ) -> Option<Packet> {
         self.pass(now);
-        let found = change(&mut self.tx_queue);
-        self.measure();
-        found
+        let taken = self.tx_queue.take_admitted(neighbour, now, admits);
+        self.on_taken(taken, now)
     }
 
     /// A peek can drop packets, and so change the length of the queue.

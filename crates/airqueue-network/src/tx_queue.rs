@@ -40,6 +40,8 @@ pub struct TxQueue {
     /// What is known of each neighbour, for queues that replace the present one.
     neighbours: Vec<NeighbourFacts>,
     drops: Drops,
+    /// Whether the queue, or one that it has replaced, reads reports.
+    reads_reports: bool,
 }
 
 impl fmt::Debug for TxQueue {
@@ -55,6 +57,7 @@ impl TxQueue {
     /// Empty waiting stages.
     pub fn new(queue: BoxedQueue, ring_limit: usize, framing: Framing) -> TxQueue {
         TxQueue {
+            reads_reports: queue.reads_reports(),
             queue: Succession::new(queue),
             ring: VecDeque::with_capacity(ring_limit),
             ring_limit,
@@ -66,6 +69,7 @@ impl TxQueue {
     }
 
     /// A packet arrives.
+    #[inline]
     pub fn enqueue(&mut self, packet: Packet, now: Time) {
         self.queue.present.enqueue(packet, now, &mut self.drops);
         self.refill_ring(now);
@@ -131,12 +135,28 @@ impl TxQueue {
         Some(packet)
     }
 
+    /// The same, if the packet is admitted; otherwise the packet stays, as after [`Self::peek_for_neighbour`].
+    #[inline(always)]
+    pub fn take_admitted(
+        &mut self,
+        neighbour: NeighbourId,
+        now: Time,
+        admits: &mut dyn FnMut(&Packet) -> bool,
+    ) -> Option<Packet> {
+        if self.has_no_ring() {
+            return self.queue.serving().dequeue_admitted(neighbour, now, &mut self.drops, admits);
+        }
+        self.peek_for_neighbour(neighbour, now).filter(|packet| admits(packet))?;
+        self.take_for_neighbour(neighbour, now)
+    }
+
     /// Replaces the queue and the limit of the ring. Packets that wait in the queue stay there, and leave before later
     /// packets. The hosts of flows are not known to the new queue.
     pub fn replace(&mut self, mut queue: BoxedQueue, ring_limit: usize, now: Time) {
         for (id, &facts) in (0..).map(NeighbourId).zip(&self.neighbours) {
             queue.set_neighbour(id, facts);
         }
+        self.reads_reports |= queue.reads_reports();
         self.queue.replace(queue, now);
         self.ring_limit = ring_limit;
         self.refill_ring(now);
@@ -161,6 +181,12 @@ impl TxQueue {
     /// The server has finished a packet that `take` returned.
     pub fn on_sent(&mut self, sent: &Sent, now: Time) {
         self.queue.on_sent(sent, now);
+    }
+
+    /// Whether anything reads these reports.
+    #[inline]
+    pub fn reads_reports(&self) -> bool {
+        self.reads_reports
     }
 
     /// The server keeps a packet that `take` returned for a receiver that sleeps.

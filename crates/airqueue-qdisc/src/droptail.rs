@@ -145,6 +145,16 @@ impl ByNeighbour for DropTail {
         self.waiting.pop_for(neighbour)
     }
 
+    fn dequeue_admitted(
+        &mut self,
+        neighbour: NeighbourId,
+        _now: Time,
+        _drops: &mut Drops,
+        admits: &mut dyn FnMut(&Packet) -> bool,
+    ) -> Option<Packet> {
+        self.waiting.pop_admitted(neighbour, admits)
+    }
+
     fn other_neighbour(
         &mut self,
         neighbours: &[NeighbourId],

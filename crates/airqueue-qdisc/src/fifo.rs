@@ -65,15 +65,33 @@ impl Fifo {
 
     /// Takes out the first packet for a neighbour.
     pub(crate) fn pop_for(&mut self, neighbour: NeighbourId) -> Option<Packet> {
+        let place = self.find(neighbour)?;
+        self.remove(place)
+    }
+
+    /// Takes out the first packet for a neighbour, if the packet is admitted.
+    #[inline]
+    pub(crate) fn pop_admitted(
+        &mut self,
+        neighbour: NeighbourId,
+        admits: &mut dyn FnMut(&Packet) -> bool,
+    ) -> Option<Packet> {
+        let place = self.find(neighbour)?;
+        if admits(&self.waiting[place]) { self.remove(place) } else { None }
+    }
+
+    #[inline]
+    fn remove(&mut self, place: usize) -> Option<Packet> {
         // Mostly the first packet, which leaves without moving others.
-        let packet = match self.find(neighbour)? {
+        let packet = match place {
             0 => self.waiting.pop_front()?,
-            place => self.waiting.remove(place)?,
+            _ => self.waiting.remove(place)?,
         };
         self.bytes -= self.cost(&packet);
         Some(packet)
     }
 
+    #[inline]
     fn find(&mut self, neighbour: NeighbourId) -> Option<usize> {
         if self.waiting.front().is_some_and(|first| first.neighbour == neighbour) {
             self.none_before = Some((neighbour, 0));

@@ -371,6 +371,10 @@ impl ByNeighbour for Mac80211 {
 }
 
 impl LinkFeedback for Mac80211 {
+    fn reads_reports(&self) -> bool {
+        true
+    }
+
     fn set_neighbour(&mut self, neighbour: NeighbourId, facts: NeighbourFacts) {
         self.learn(neighbour);
         let at = neighbour.index();

@@ -370,6 +370,10 @@ impl ByNeighbour for Rdqm {
 }
 
 impl LinkFeedback for Rdqm {
+    fn reads_reports(&self) -> bool {
+        true
+    }
+
     /// Algorithm 3. A packet that was given up reports nothing; an acknowledgement without feedback leaves an RDQM flow
     /// an RDQM flow.
     fn on_sent(&mut self, sent: &Sent, now: Time) {

@@ -146,12 +146,13 @@ impl Hops {
         }
     }
 
-    /// A packet has passed its hop.
+    /// A number of packets of the size of this packet has passed its hop.
     #[inline]
-    pub(super) fn watch_delivered(&mut self, packet: &Packet, now: Time) {
+    pub(super) fn watch_delivered(&mut self, packet: &Packet, number: u64, now: Time) {
         if self.watch.is_some() && self.state(packet).watched {
             let bytes = u64::from(packet.size);
-            self.watch.as_mut().into_iter().for_each(|watch| watch.deliver(bytes, now));
+            let watch = self.watch.as_mut().into_iter();
+            watch.for_each(|watch| (0..number).for_each(|_| watch.deliver(bytes, now)));
         }
     }
 }

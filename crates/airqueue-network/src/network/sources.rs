@@ -63,15 +63,9 @@ impl Sources {
 
     /// The packet that a source creates now.
     pub(super) fn make(&mut self, source: SourceId, hops: &Hops, now: Time) -> Packet {
-        let first = hops.paths[self.at(source).path.index()].first;
-        self.make_at(source, first, now)
-    }
-
-    #[inline]
-    fn make_at(&mut self, source: SourceId, first: HopId, now: Time) -> Packet {
-        let &FlowSource { ecn, dscp, ref source, .. } = self.at(source);
-        let size = source.size_bytes();
-        Packet { ecn, dscp, ..self.new_packet(first, size, now) }
+        self.packets += 1;
+        let source = self.at(source);
+        source.packet(self.packets, hops.paths[source.path.index()].first, now)
     }
 
     /// The message of the packet that a source creates now, if it belongs to one: which, its number, and how many packets
@@ -107,7 +101,7 @@ impl Sources {
     }
 
     /// The packet that a saturated source without a waiting packet offers to the queue.
-    #[inline]
+    #[inline(always)]
     pub(super) fn top_up(
         &mut self,
         interface: InterfaceId,
@@ -116,12 +110,13 @@ impl Sources {
         hops: &mut Hops,
     ) -> Option<Packet> {
         let (source, first) = self.saturated[interface.index()][turn];
-        let state = &mut hops.states[first.index()];
-        if state.waiting > 0 || !self.at(source).source.is_saturated(now) {
+        let (source, state) = (&self.all[source.index()], &mut hops.states[first.index()]);
+        if state.waiting > 0 || !source.source.is_saturated(now) {
             return None;
         }
-        let packet = self.make_at(source, first, now);
-        hops.states[first.index()].on_offered(&packet);
+        self.packets += 1;
+        let packet = source.packet(self.packets, first, now);
+        state.on_offered(&packet);
         hops.watch_come(&packet, now);
         Some(packet)
     }
@@ -156,6 +151,13 @@ impl FlowSource {
             ecn,
             dscp: flow.dscp,
         })
+    }
+
+    /// The packet that the source creates now, with its number.
+    #[inline]
+    fn packet(&self, number: u64, first: HopId, now: Time) -> Packet {
+        let &FlowSource { ecn, dscp, ref source, .. } = self;
+        Packet { ecn, dscp, ..Packet::new(number, first.flow(), source.size_bytes(), now) }
     }
 
     /// This source, whose packets belong to messages; `answer_packets`: or are requests for answers of so many packets.

@@ -4,10 +4,10 @@ use super::hops::Hops;
 use super::roaming::Roaming;
 use super::sources::Sources;
 use super::trace::Step;
-use crate::InterfaceId;
 use crate::network::Event;
 use crate::outcome::Outcome;
 use crate::wlan::UpperLayer;
+use crate::{HopId, InterfaceId};
 use airqueue_core::{DataRate, Dropped, Packet, Span, Time};
 use airqueue_wifi::medium::StationId;
 
@@ -58,11 +58,17 @@ impl UpperLayer for Upper {
     }
 
     #[inline]
-    fn on_finished(&mut self, packet: &Packet, rate: DataRate, airtime: Span) {
-        let state = self.hops.state(packet);
-        state.counters.on_finished(rate, airtime);
+    fn on_finished<'a>(
+        &mut self,
+        hop: HopId,
+        (number, packets): (u64, impl Iterator<Item = &'a Packet>),
+        rate: DataRate,
+        airtime: Span,
+    ) {
+        let state = &mut self.hops.states[hop.index()];
+        state.counters.on_finished(number, rate, airtime);
         if state.sender_waits {
-            self.released.push(*packet);
+            self.released.extend(packets);
         }
     }
 
@@ -93,14 +99,25 @@ impl UpperLayer for Upper {
         self.outcomes.is_empty() && self.released.is_empty()
     }
 
-    #[inline(never)]
-    fn on_delivered(&mut self, packet: Packet, now: Time) {
-        self.hops.watch_delivered(&packet, now);
-        let state = self.hops.state(&packet);
-        state.counters.on_delivered(&packet, now);
-        if state.leads_on {
-            self.outcomes.push(Outcome::Delivered(packet));
+    #[inline]
+    fn on_delivered<'a>(&mut self, packets: impl Iterator<Item = &'a Packet>, now: Time) -> usize {
+        let mut packets = packets.peekable();
+        let mut all = 0;
+        while let Some(first) = packets.next() {
+            let leads_on = self.hops.state(first).leads_on;
+            let mut number = 0;
+            let mut next = Some(first);
+            while let Some(packet) = next {
+                number += 1;
+                if leads_on {
+                    self.outcomes.push(Outcome::Delivered(*packet));
+                }
+                next = packets.next_if(|next| is_alike(next, first));
+            }
+            self.on_delivered_alike(first, number, now);
+            all += number as usize;
         }
+        all
     }
 
     #[inline(always)]
@@ -108,8 +125,23 @@ impl UpperLayer for Upper {
         self.sources.begin_top_up(interface)
     }
 
-    #[inline]
+    #[inline(always)]
     fn top_up(&mut self, interface: InterfaceId, turn: usize, now: Time) -> Option<Packet> {
         self.sources.top_up(interface, turn, now, &mut self.hops)
     }
+}
+
+impl Upper {
+    /// A number of packets has been delivered that the counters do not tell from this packet.
+    #[inline(never)]
+    fn on_delivered_alike(&mut self, packet: &Packet, number: u64, now: Time) {
+        self.hops.watch_delivered(packet, number, now);
+        self.hops.state(packet).counters.on_delivered_alike(packet, number, now);
+    }
+}
+
+/// Whether the counters do not tell two packets from each other once they have been delivered.
+#[inline]
+fn is_alike(a: &Packet, b: &Packet) -> bool {
+    (a.flow, a.created, a.size, a.ecn) == (b.flow, b.created, b.size, b.ecn)
 }

@@ -2,7 +2,7 @@
 //! number.
 
 use super::engine::Wlan;
-use super::interface::Interface;
+use super::feeder::Feeder;
 use super::upper::UpperLayer;
 use crate::HopId;
 use airqueue_wifi::medium::StationId;
@@ -45,13 +45,13 @@ impl Backlog {
         flow.until < self.txops
     }
 
-    /// A packet has left: dropped, or finished by the MAC.
+    /// Packets of a flow have left: dropped, or finished by the MAC.
     #[inline]
-    pub(super) fn remove(&mut self, flow: &mut Presence) {
+    pub(super) fn remove(&mut self, flow: &mut Presence, packets: u64) {
         if !self.counts {
             return;
         }
-        flow.packets -= 1;
+        flow.packets -= packets;
         if flow.packets == 0 {
             self.flows -= 1;
             flow.until = self.txops;
@@ -75,15 +75,15 @@ impl<U: UpperLayer> Wlan<U> {
             self.listeners.macs[station.index()].extend_txop(ac, others);
         }
     }
+}
 
+impl<U: UpperLayer> Feeder<'_, U> {
     /// A flow without packets has got a packet, and may send this packet in the present TXOP of its queue, if there is
     /// one. A packet that was dropped changes nothing.
     #[cold]
     pub(super) fn extend_txop(&mut self, hop: HopId) {
-        let hop = &self.hops[hop.index()];
-        let Interface { station, ac, .. } = self.interfaces[hop.interface.index()];
-        if hop.presence.packets > 0 {
-            self.listeners.macs[station.index()].extend_txop(ac, 1);
+        if self.hops[hop.index()].presence.packets > 0 {
+            self.mac.extend_txop(self.interface.ac, 1);
         }
     }
 }

@@ -13,11 +13,11 @@ use super::signals::Interferers;
 use super::spec::{WlanError, WlanSpec};
 use super::tap::{SegmentSent, Socket, Tap, TracedMpdu};
 use super::upper::UpperLayer;
+use crate::InterfaceId;
 use crate::event::{EventQueue, Phase};
 use crate::timer::Timer;
-use crate::{HopId, InterfaceId};
-use airqueue_core::{NeighbourId, Seed, Sent, Time};
-use airqueue_wifi::mac::{Delivery, Frame, FrameKind, Msdu, TxReport, TxStatus, rdqm_field};
+use airqueue_core::{NeighbourId, Seed, Time};
+use airqueue_wifi::mac::{Delivery, Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -214,9 +214,7 @@ impl<U: UpperLayer> Wlan<U> {
                 continue;
             }
             let interface = self.interface_of(station, ac);
-            while let Some(finished) = self.listeners.macs[station.index()].poll_finished(ac) {
-                self.account_finished(&finished, interface, now);
-            }
+            self.account_all_finished(interface, now);
             let next = if self.listeners.macs[station.index()].is_empty(ac) {
                 self.take(interface, now, queue)
             } else {
@@ -224,37 +222,6 @@ impl<U: UpperLayer> Wlan<U> {
             };
             self.choose_rate(station, ac);
             self.listeners.macs[station.index()].on_next(ac, next, now, &self.listeners.radio);
-        }
-    }
-
-    pub(super) fn account_finished(
-        &mut self,
-        finished: &TxReport,
-        interface: InterfaceId,
-        now: Time,
-    ) {
-        let TxReport { msdu, sequence, status, airtime, field } = *finished;
-        let Msdu { packet, to, recipient, rate, .. } = msdu;
-        let acknowledged = status == TxStatus::Acknowledged;
-        if self.power.is_used() {
-            self.on_finished_for_sleeper(HopId::of(&packet), now);
-        }
-        let hop = &mut self.hops[HopId::of(&packet).index()];
-        let rate = self.listeners.radio.phy.rate(rate);
-        let feedback = rdqm_field::decode(field, rate);
-        let sent = Sent { packet, acknowledged, airtime, feedback };
-        self.interfaces[interface.index()].queue.tx_queue.on_sent(&sent, now);
-        self.interfaces[interface.index()].backlog.remove(&mut hop.presence);
-        if !acknowledged && let Some(control) = hop.control {
-            self.controls[control].in_vain = 0;
-        }
-        self.upper.on_finished(&packet, rate, airtime);
-        let peer = &mut self.listeners.macs[to.index()];
-        if status == TxStatus::GivenUp && !peer.has_received(recipient, sequence) {
-            self.upper.on_given_up(packet);
-            peer.skip(recipient, sequence);
-            // Later packets that waited there for this packet.
-            self.deliver(to, recipient, now);
         }
     }
 
@@ -292,9 +259,8 @@ impl<U: UpperLayer> Wlan<U> {
     #[inline]
     pub(super) fn deliver(&mut self, station: StationId, recipient: u32, now: Time) {
         let mac = &mut self.listeners.macs[station.index()];
-        while let Some(packet) = mac.poll_received(recipient) {
-            self.upper.on_delivered(packet, now);
-        }
+        let packets = self.upper.on_delivered(mac.received(recipient), now);
+        mac.on_passed_up(recipient, packets);
     }
 
     /// Passes up the packets of an A-MPDU that a recipient of a station has received: the packets of MPDUs that ended
@@ -313,12 +279,9 @@ impl<U: UpperLayer> Wlan<U> {
     /// Passes up the packets of MPDUs that ended before the frame; true if there were any.
     pub(super) fn deliver_within(&mut self, station: StationId, recipient: u32, now: Time) -> bool {
         let mac = &mut self.listeners.macs[station.index()];
-        let mut any = false;
-        while let Some(packet) = mac.poll_received_within(recipient) {
-            any = true;
-            self.upper.on_delivered(packet, now);
-        }
-        any
+        let packets = self.upper.on_delivered(mac.received_within(recipient), now);
+        mac.on_passed_up_within(recipient, packets);
+        packets > 0
     }
 
     /// Passes up the others; `within`: once the upper layer has dealt with packets passed up before.

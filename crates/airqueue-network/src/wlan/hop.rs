@@ -80,10 +80,16 @@ impl Hop {
         Some(Feedback { rtt, rate })
     }
 
+    /// Size of the MPDU of a packet.
+    #[inline]
+    pub(super) fn mpdu_bytes(&self, packet: &Packet) -> u32 {
+        packet.size + self.overhead_bytes
+    }
+
     /// The MSDU of a packet, sent at the rate that a rate control has chosen, or at the hop's own rate.
     pub(super) fn msdu(&self, packet: Packet, chosen: Option<RateIndex>) -> Msdu {
         let rate = chosen.unwrap_or(self.rate);
-        let mpdu_bytes = packet.size + self.overhead_bytes;
+        let mpdu_bytes = self.mpdu_bytes(&packet);
         let content = Content::Data;
         Msdu { content, to: self.to, recipient: self.recipient, rate, mpdu_bytes, packet }
     }

@@ -23,8 +23,6 @@ pub(super) struct Interface {
     pub(super) backlog: Backlog,
     /// The limit of all packets at the interface, where the packets that the MAC holds count.
     pub(super) counted: Option<u32>,
-    /// Packets that have left the queue and that the MAC does not have yet.
-    pub(super) handing: u32,
     /// The rate control that chose the rate of the queue's last data frame.
     pub(super) control: Option<usize>,
     /// Packets that have waited for a station to wake up, and that the MAC gets next.
@@ -77,7 +75,6 @@ impl Interface {
             queue: Queue::new(&spec.queues[ac.index()], rng),
             backlog: Backlog::new(by_flows),
             counted: counted(&spec.queues[ac.index()]),
-            handing: 0,
             control: None,
             released: VecDeque::new(),
         }

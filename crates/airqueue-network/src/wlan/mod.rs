@@ -29,6 +29,8 @@ mod changes;
 pub(crate) mod delayed;
 mod engine;
 mod exchange;
+mod feeder;
+mod finished;
 mod hop;
 mod interface;
 mod listeners;

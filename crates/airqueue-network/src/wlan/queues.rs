@@ -6,7 +6,7 @@ use super::spec::RttReport;
 use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
-use airqueue_core::{Limit, NeighbourId, Packet, Span, Time};
+use airqueue_core::{NeighbourId, Packet, Span, Time};
 use airqueue_wifi::mac::Msdu;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -21,7 +21,7 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn offer(&mut self, packet: Packet, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
         let interface = self.hops[HopId::of(&packet).index()].interface;
-        self.enqueue(packet, now);
+        self.feeder(interface).offer(packet, now);
         self.feed(interface, now, queue);
         self.conclude(queue);
     }
@@ -40,51 +40,10 @@ impl<U: UpperLayer> Wlan<U> {
         self.hops[hop.index()].report = Some(RttReport { base: rtt, smoothed: false });
     }
 
-    #[inline(always)]
-    fn enqueue(&mut self, packet: Packet, now: Time) {
-        let hop = &mut self.hops[HopId::of(&packet).index()];
-        let interface = hop.interface;
-        let comes = self.interfaces[interface.index()].backlog.add(&mut hop.presence);
-        let packet = Packet { neighbour: hop.neighbour, ..packet };
-        self.count_in_hand(interface);
-        self.interfaces[interface.index()].queue.enqueue(packet, now);
-        self.report_drops(interface);
-        if comes {
-            self.extend_txop(HopId::of(&packet));
-        }
-    }
-
-    /// Where the limit counts the packets that the MAC holds: leaves the queue the rest of the limit.
-    #[inline(always)]
-    fn count_in_hand(&mut self, interface: InterfaceId) {
-        let Some(limit) = self.interfaces[interface.index()].counted else { return };
-        let rest = limit.saturating_sub(self.held_by_mac(interface));
-        self.interfaces[interface.index()].queue.tx_queue.set_limit(Limit::Packets(rest));
-    }
-
-    /// Number of packets of a queue that the MAC holds, or gets now.
-    fn held_by_mac(&self, interface: InterfaceId) -> u32 {
-        let Interface { station, ac, handing, .. } = self.interfaces[interface.index()];
-        self.listeners.macs[station.index()].unfinished(ac) as u32 + handing
-    }
-
-    /// Whether a limit that counts the packets that the MAC holds is reached.
-    fn is_full(&self, interface: InterfaceId) -> bool {
-        let Interface { counted, ref queue, .. } = self.interfaces[interface.index()];
-        counted.is_some_and(|limit| {
-            queue.tx_queue.packets() + u64::from(self.held_by_mac(interface)) >= u64::from(limit)
-        })
-    }
-
     /// Reports the drops of a queue to the upper layer. True if there were any.
     #[inline(always)]
     pub(super) fn report_drops(&mut self, interface: InterfaceId) -> bool {
-        let Wlan { interfaces, hops, upper, .. } = self;
-        let Interface { queue, backlog, .. } = &mut interfaces[interface.index()];
-        queue.take_drops(|drop| {
-            backlog.remove(&mut hops[HopId::of(&drop.packet).index()].presence);
-            upper.on_dropped(&drop);
-        })
+        self.feeder(interface).report_drops()
     }
 
     /// Dequeues the next packet. Saturated sources refill the queue; a queue that holds its packets back is polled
@@ -116,27 +75,9 @@ impl<U: UpperLayer> Wlan<U> {
 
     #[inline(always)]
     fn take_out_of(&mut self, interface: InterfaceId, now: Time) -> Option<Msdu> {
-        let packet = self.interfaces[interface.index()].queue.take(now);
-        self.on_taken(interface, packet, now)
-    }
-
-    /// Hands a dequeued packet, if there is one, to the MAC.
-    fn on_taken(
-        &mut self,
-        interface: InterfaceId,
-        packet: Option<Packet>,
-        now: Time,
-    ) -> Option<Msdu> {
-        self.report_drops(interface);
-        let msdu = packet.map(|packet| {
-            let chosen = self.chosen_rate(HopId::of(&packet));
-            self.upper.on_taken(&packet, now);
-            self.hops[HopId::of(&packet).index()].msdu(packet, chosen)
-        });
-        self.interfaces[interface.index()].handing = u32::from(msdu.is_some());
-        self.top_up(interface, now);
-        self.interfaces[interface.index()].handing = 0;
-        msdu
+        let mut feeder = self.feeder(interface);
+        let packet = feeder.interface.queue.take(now);
+        feeder.hand_over(packet, now)
     }
 
     /// For a MAC that has packets of a queue in hand: dequeues a packet for another neighbour, if it is that
@@ -168,74 +109,35 @@ impl<U: UpperLayer> Wlan<U> {
         neighbour: NeighbourId,
         now: Time,
     ) -> Option<Msdu> {
-        if self.power.is_used()
-            && let Some(msdu) = self.take_released_for(interface, neighbour)
-        {
-            return Some(msdu);
-        }
-        let packet = self.interfaces[interface.index()].queue.take_for_neighbour(neighbour, now);
-        self.on_taken(interface, packet, now)
+        let mut feeder = self.feeder(interface);
+        let packet = feeder.interface.queue.take_for_neighbour(neighbour, now);
+        feeder.hand_over(packet, now)
     }
 
     /// Composes the exchange that a station begins now: packets waiting for the same receiver join it.
     pub(super) fn compose(&mut self, station: StationId, ac: AccessCategory, now: Time) {
         self.choose_rate(station, ac);
-        let joined = self.listeners.macs[station.index()].compose(ac, now, &self.listeners.radio);
-        if !joined || self.is_away(station) {
+        let mac = &mut self.listeners.macs[station.index()];
+        let Some(mut joining) = mac.compose(ac, now, &self.listeners.radio) else { return };
+        if self.is_away(station) {
             return;
         }
         let Some(&first) = self.listeners.macs[station.index()].held(ac) else { return };
+        let interface = self.interface_of(station, ac);
         if self.power.is_used() && !self.may_be_joined(&first) {
             return;
         }
-        let neighbour = first.packet.neighbour;
-        let interface = self.interface_of(station, ac);
-        while let Some(packet) = self.peek_for_neighbour(interface, neighbour, now) {
-            let chosen = self.chosen_rate(HopId::of(&packet));
-            let hop = &self.hops[HopId::of(&packet).index()];
-            let alike = hop.control == self.interfaces[interface.index()].control;
-            let msdu = hop.msdu(packet, chosen);
-            if !(alike && self.listeners.macs[station.index()].admits(ac, &msdu)) {
-                break;
-            }
-            let Some(msdu) = self.take_for_neighbour(interface, neighbour, now) else { break };
-            self.listeners.macs[station.index()].join(ac, msdu, now, &self.listeners.radio);
+        if !self.power.is_used() || self.join_released(interface, &first, &mut joining, now) {
+            self.feeder(interface).join_all(first.packet.neighbour, &mut joining, now);
         }
-    }
-
-    fn peek_for_neighbour(
-        &mut self,
-        interface: InterfaceId,
-        neighbour: NeighbourId,
-        now: Time,
-    ) -> Option<Packet> {
-        if self.power.is_used()
-            && let Some(packet) = self.peek_released(interface, neighbour)
-        {
-            return Some(packet);
-        }
-        let packet = self.interfaces[interface.index()].queue.peek_for_neighbour(neighbour, now);
-        if !self.report_drops(interface) || packet.is_some() {
-            return packet;
-        }
-        // All packets for the neighbour were dropped, and new packets may have come.
-        self.top_up(interface, now);
-        let packet = self.interfaces[interface.index()].queue.peek_for_neighbour(neighbour, now);
-        self.report_drops(interface);
-        packet
+        let mac = &mut self.listeners.macs[station.index()];
+        mac.end_joining(ac, &joining, &self.listeners.radio);
     }
 
     /// Lets each saturated source keep one packet waiting.
-    #[inline(always)]
+    #[inline]
     pub(super) fn top_up(&mut self, interface: InterfaceId, now: Time) {
-        for turn in 0..self.upper.begin_top_up(interface) {
-            if self.is_full(interface) {
-                return;
-            }
-            if let Some(packet) = self.upper.top_up(interface, turn, now) {
-                self.enqueue(packet, now);
-            }
-        }
+        self.feeder(interface).top_up(0, now);
     }
 
     /// Gives the MAC a packet of a queue of which the MAC holds none.

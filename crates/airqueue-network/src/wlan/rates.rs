@@ -32,7 +32,7 @@ pub(super) struct Control {
 
 impl Control {
     #[inline]
-    fn choose(&mut self) -> RateIndex {
+    pub(super) fn choose(&mut self) -> RateIndex {
         self.rates.choose(self.in_vain)
     }
 }

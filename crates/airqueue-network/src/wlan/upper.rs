@@ -1,7 +1,7 @@
 //! The upper layer, as the link layer sees it.
 
 use super::engine::Event;
-use crate::InterfaceId;
+use crate::{HopId, InterfaceId};
 use airqueue_core::{DataRate, Dropped, Packet, Span, Time};
 use airqueue_wifi::medium::StationId;
 
@@ -28,8 +28,15 @@ pub trait UpperLayer {
     /// [`Self::on_delivered`] of this frame's packets.
     fn on_sent(&mut self, _packet: &Packet) {}
 
-    /// The MAC is done with a packet: the last data frame had this rate, and all its transmissions took this time.
-    fn on_finished(&mut self, packet: &Packet, rate: DataRate, airtime: Span);
+    /// The MAC is done with a number of packets of a hop, one at least: the last data frame of each had this rate, and all
+    /// their transmissions together took this time.
+    fn on_finished<'a>(
+        &mut self,
+        hop: HopId,
+        packets: (u64, impl Iterator<Item = &'a Packet>),
+        rate: DataRate,
+        airtime: Span,
+    );
 
     /// The MAC has given up a packet that its receiver does not have.
     fn on_given_up(&mut self, packet: Packet);
@@ -40,8 +47,9 @@ pub trait UpperLayer {
     /// Whether nothing of what the link layer has told waits to be dealt with after the present event.
     fn is_at_rest(&self) -> bool;
 
-    /// The receiver has passed up a packet, or a packet to all stations has reached one of them at least: each packet once, and the packets of a sender's queue in order.
-    fn on_delivered(&mut self, packet: Packet, now: Time);
+    /// The receiver has passed up these packets, all of them, or a packet to all stations has reached one of them at
+    /// least: each packet once, and the packets of a sender's queue in order. Returns the number of packets.
+    fn on_delivered<'a>(&mut self, packets: impl Iterator<Item = &'a Packet>, now: Time) -> usize;
 
     /// A station has associated with an access point: from now on packets go between the two.
     fn on_associated(&mut self, _station: StationId, _access_point: StationId) {}

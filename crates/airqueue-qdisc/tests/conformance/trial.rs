@@ -261,7 +261,17 @@ impl<Q: LinkQueue> Trial<Q> {
             peeked.is_none_or(|packet| packet.neighbour == neighbour),
             "it is for that neighbour"
         );
-        let packet = self.queue.dequeue_for_neighbour(neighbour, self.now, &mut self.drops);
+        let (now, drops) = (self.now, &mut self.drops);
+        let refused = self.queue.dequeue_admitted(neighbour, now, drops, &mut |packet| {
+            assert_eq!(Some(*packet), peeked, "the packet that was promised is to be admitted");
+            false
+        });
+        assert_eq!(refused, None, "a packet that is not admitted stays");
+        let packet = if peeked.is_none_or(|packet| packet.id % 2 == 0) {
+            self.queue.dequeue_for_neighbour(neighbour, now, drops)
+        } else {
+            self.queue.dequeue_admitted(neighbour, now, drops, &mut |_| true)
+        };
         self.collect_drops();
         assert_eq!(peeked.map(|p| p.id), packet.map(|p| p.id), "it keeps to what was promised");
         packet.map(|packet| self.leave(packet));

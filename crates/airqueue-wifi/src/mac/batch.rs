@@ -35,12 +35,10 @@ pub(super) struct Ppdu {
     pub(super) bytes: u32,
     /// Window of the block ack agreement in MPDUs; 1: no agreement.
     pub(super) window: u32,
-    /// The A-MPDU, if the frame is an A-MPDU.
-    filling: Filling,
 }
 
 impl Ppdu {
-    const NONE: Ppdu = Ppdu { mpdus: 0, bytes: 0, window: 1, filling: Filling::EMPTY };
+    const NONE: Ppdu = Ppdu { mpdus: 0, bytes: 0, window: 1 };
 
     /// Whether packets travel under a block ack agreement.
     pub(super) fn is_agreed(&self) -> bool {
@@ -50,6 +48,28 @@ impl Ppdu {
     /// The response to the frame. A single MPDU asks for an ACK (10.24.7.2; in VHT and HE it is an S-MPDU).
     pub(super) fn response(&self) -> Response {
         if self.mpdus > 1 { Response::to_window(self.window) } else { Response::Ack }
+    }
+}
+
+/// Which packets may join an A-MPDU that is being filled.
+#[derive(Clone, Copy, Debug)]
+pub struct Joining {
+    to: StationId,
+    rate: RateIndex,
+    /// How many packets the window of the agreement has room for.
+    room: usize,
+    filling: Filling,
+}
+
+impl Joining {
+    /// Whether a packet for a station, at a rate, with an MPDU of so many bytes may join. The packet is then to join, and
+    /// the next one comes after it.
+    #[inline]
+    pub fn admit(&mut self, to: StationId, rate: RateIndex, mpdu_bytes: u32) -> bool {
+        let admitted =
+            self.room > 0 && (self.to, self.rate) == (to, rate) && self.filling.add(mpdu_bytes);
+        self.room -= usize::from(admitted);
+        admitted
     }
 }
 
@@ -67,6 +87,39 @@ pub(super) struct Batch {
     pub(super) asks: bool,
     /// When this receiver last had its turn, in turns of the access category.
     pub(super) turn: u64,
+}
+
+/// Divides a time in proportion to bytes: all parts together are the time, and the parts of the first bytes depend on
+/// their number alone.
+#[derive(Debug)]
+struct Shares {
+    time: i64,
+    all: i64,
+    /// What the parts so far have been rounded down by, of `all`.
+    rest: i64,
+    /// The last part was for so many bytes: its nanoseconds before rounding, and of `all`.
+    of: u32,
+    whole: i64,
+    fraction: i64,
+}
+
+impl Shares {
+    fn new(time: Span, all: i64) -> Shares {
+        Shares { time: time.as_nanos(), all: all.max(1), rest: 0, of: 0, whole: 0, fraction: 0 }
+    }
+
+    /// The part of the next bytes. Packets are often equally long, and a division takes long.
+    #[inline]
+    fn next(&mut self, bytes: u32) -> Span {
+        if bytes != self.of {
+            let product = self.time * i64::from(bytes);
+            (self.of, self.whole, self.fraction) = (bytes, product / self.all, product % self.all);
+        }
+        self.rest += self.fraction;
+        let carry = self.rest >= self.all;
+        self.rest -= if carry { self.all } else { 0 };
+        Span::from_nanos(self.whole + i64::from(carry))
+    }
 }
 
 impl Batch {
@@ -113,11 +166,6 @@ impl Batch {
         self.open
     }
 
-    #[inline]
-    fn open(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().filter(|slot| slot.status.is_none())
-    }
-
     /// Calls a function for each packet of the data frame: mostly there is one.
     #[inline]
     fn each_on_air(&mut self, mut act: impl FnMut(&mut Slot)) {
@@ -125,8 +173,23 @@ impl Batch {
         if self.ppdu.mpdus == 1 {
             act(&mut self.slots[first]);
         } else {
-            let open = self.slots.iter_mut().filter(|slot| slot.status.is_none());
-            open.take(self.ppdu.mpdus.into()).for_each(act);
+            self.each_open(self.ppdu.mpdus.into(), act);
+        }
+    }
+
+    /// Calls a function for the first `most` packets that the sender is not done with.
+    #[inline]
+    fn each_open(&mut self, most: usize, mut act: impl FnMut(&mut Slot)) {
+        let mut left = most;
+        let (front, back) = self.slots.as_mut_slices();
+        for slots in [front, back] {
+            for slot in slots.iter_mut().filter(|slot| slot.status.is_none()) {
+                if left == 0 {
+                    return;
+                }
+                left -= 1;
+                act(slot);
+            }
         }
     }
 
@@ -166,41 +229,40 @@ impl Batch {
     pub(super) fn send_one(&mut self, window: u32, phy: &Phy) {
         let Some(first) = self.first() else { return };
         let bytes = phy.single_psdu_bytes(first.rate, first.mpdu_bytes);
-        self.ppdu = Ppdu { mpdus: 1, bytes, window, ..Ppdu::NONE };
+        self.ppdu = Ppdu { mpdus: 1, bytes, window };
     }
 
-    /// Makes an A-MPDU of as many packets as fit the next data frame, or one MPDU if only one fits. True if packets
-    /// that are not yet in hand may be added.
-    pub(super) fn send_several(&mut self, mut filling: Filling, window: u32, phy: &Phy) -> bool {
+    /// Makes an A-MPDU of as many packets as fit the next data frame, or one MPDU if only one fits. Returns which packets
+    /// that are not yet in hand may join, if any may.
+    pub(super) fn send_several(
+        &mut self,
+        mut filling: Filling,
+        window: u32,
+        phy: &Phy,
+    ) -> Option<Joining> {
         self.slots.reserve((window as usize).saturating_sub(self.slots.len()));
         let open = self.open;
-        let _ = self.open().all(|slot| filling.add(slot.msdu.mpdu_bytes));
+        let mut packets = self.slots.iter().filter(|slot| slot.status.is_none());
+        let _ = packets.try_for_each(|slot| filling.add(slot.msdu.mpdu_bytes).then_some(()));
         let begun = filling.ampdu().mpdus() > 0;
         // A first packet that exceeds the limits is sent without an A-MPDU.
         let filling = if begun { filling } else { Filling::EMPTY };
-        self.ppdu = Ppdu { window, filling, ..Ppdu::NONE };
-        self.size(phy);
-        begun && usize::from(self.ppdu.mpdus) == open && self.slots.len() < window as usize
+        self.ppdu = Ppdu { window, ..Ppdu::NONE };
+        self.size(filling, phy);
+        let &Msdu { to, rate, .. } = self.first()?;
+        let room = (window as usize).saturating_sub(self.slots.len());
+        let joins = begun && usize::from(self.ppdu.mpdus) == open && room > 0;
+        joins.then_some(Joining { to, rate, room, filling })
     }
 
-    /// Adds a packet, which [`Self::admits`] allows, to the next data frame.
-    pub(super) fn join(&mut self, msdu: Msdu, now: Time, phy: &Phy) {
-        self.ppdu.filling.add(msdu.mpdu_bytes);
-        self.push(msdu, now);
-        self.size(phy);
+    /// Packets have joined ([`Self::push`]) the next data frame.
+    pub(super) fn end_joining(&mut self, joining: &Joining, phy: &Phy) {
+        self.size(joining.filling, phy);
     }
 
-    /// Whether a packet may join the next data frame.
-    pub(super) fn admits(&self, msdu: &Msdu) -> bool {
-        let first = self.first();
-        self.slots.len() < self.ppdu.window as usize
-            && first.is_some_and(|first| (first.to, first.rate) == (msdu.to, msdu.rate))
-            && self.ppdu.filling.admits(msdu.mpdu_bytes)
-    }
-
-    fn size(&mut self, phy: &Phy) {
+    fn size(&mut self, filling: Filling, phy: &Phy) {
         let Some(first) = self.first() else { return };
-        let (ampdu, alone) = (self.ppdu.filling.ampdu(), first.mpdu_bytes);
+        let (ampdu, alone) = (filling.ampdu(), first.mpdu_bytes);
         self.ppdu.bytes = match ampdu.mpdus() {
             0 | 1 => phy.single_psdu_bytes(first.rate, alone),
             _ => ampdu.bytes(),
@@ -224,16 +286,17 @@ impl Batch {
             return;
         }
         let most = if asks { usize::MAX } else { self.ppdu.mpdus.into() };
-        let is_due = |slot: &Slot| slot.status.is_none() && (slot.sent || !asks);
-        let due = self.slots.iter().filter(|slot| is_due(slot)).take(most);
-        let all: i64 = due.map(|slot| i64::from(slot.msdu.mpdu_bytes)).sum();
-        let (mut bytes, mut charged) = (0, Span::ZERO);
-        for slot in self.slots.iter_mut().filter(|slot| is_due(slot)).take(most) {
-            bytes += i64::from(slot.msdu.mpdu_bytes);
-            let so_far = Span::from_nanos(time.as_nanos() * bytes / all.max(1));
-            slot.airtime = slot.airtime + (so_far - charged);
-            charged = so_far;
-        }
+        let is_due = |slot: &Slot| slot.sent || !asks;
+        let mut all = 0;
+        self.each_open(most, |slot| {
+            all += if is_due(slot) { i64::from(slot.msdu.mpdu_bytes) } else { 0 };
+        });
+        let mut shares = Shares::new(time, all);
+        self.each_open(most, |slot| {
+            if is_due(slot) {
+                slot.airtime = slot.airtime + shares.next(slot.msdu.mpdu_bytes);
+            }
+        });
     }
 
     /// A response has arrived. Returns the number of packets that the response acknowledges: an ACK the packet of the
@@ -253,10 +316,18 @@ impl Batch {
         };
         match response {
             Response::Ack => self.each_on_air(acknowledge),
-            Response::BlockAck | Response::BlockAck256 => (first..)
-                .zip(self.slots.iter_mut())
-                .filter(|(sequence, slot)| slot.status.is_none() && scoreboard.has(*sequence))
-                .for_each(|(_, slot)| acknowledge(slot)),
+            Response::BlockAck | Response::BlockAck256 => {
+                // Mostly all of them, from the first on.
+                let (mut sequence, has_all_before) = (first, first + scoreboard.run_from(first));
+                let (front, back) = self.slots.as_mut_slices();
+                for slot in [front, back].into_iter().flatten() {
+                    let has = sequence < has_all_before || scoreboard.has(sequence);
+                    if slot.status.is_none() && has {
+                        acknowledge(slot);
+                    }
+                    sequence += 1;
+                }
+            }
         }
         self.open -= count as usize;
         count
@@ -272,7 +343,12 @@ impl Batch {
 
     /// Gives up the packets that the MAC has held for `lifetime` and returns their number.
     fn give_up_older(&mut self, lifetime: Span, now: Time) -> u64 {
-        let old = |slot: &&mut Slot| slot.status.is_none() && now - slot.since >= lifetime;
+        // Mostly there is none, and none is older than the first.
+        let is_old = |slot: &Slot| now - slot.since >= lifetime;
+        if self.open == 0 || !self.first_open().is_some_and(|first| is_old(&self.slots[first])) {
+            return 0;
+        }
+        let old = |slot: &&mut Slot| slot.status.is_none() && is_old(slot);
         let mut count = 0;
         for slot in self.slots.iter_mut().filter(old) {
             slot.status = Some(TxStatus::GivenUp);
@@ -288,6 +364,29 @@ impl Batch {
         let (status, sequence) = (self.slots.front()?.status?, self.first_sequence());
         let Slot { msdu, airtime, field, .. } = self.slots.pop_front()?;
         Some(TxReport { msdu, sequence, status, airtime, field })
+    }
+
+    /// The first packets in hand that were acknowledged, as far as they are of one flow and were sent at one rate: each
+    /// with its airtime and with what the receiver told about it.
+    #[inline]
+    pub(super) fn acknowledged_alike(&self) -> impl Iterator<Item = (&Msdu, Span, u16)> + Clone {
+        let of = |msdu: &Msdu| (msdu.packet.flow, msdu.rate);
+        let first = self.slots.front().map(|first| of(&first.msdu));
+        let is_alike = move |slot: &&Slot| {
+            slot.status == Some(TxStatus::Acknowledged) && Some(of(&slot.msdu)) == first
+        };
+        let alike = self.slots.iter().take_while(is_alike);
+        alike.map(|slot| (&slot.msdu, slot.airtime, slot.field))
+    }
+
+    /// Removes the first packets, with which the sender is done.
+    #[inline]
+    pub(super) fn remove_finished(&mut self, packets: usize) {
+        if packets == 1 {
+            self.slots.pop_front();
+        } else {
+            self.slots.drain(..packets);
+        }
     }
 
     /// Gives up all packets, and reports them.
@@ -321,5 +420,30 @@ impl Batch {
         // Without an outstanding packet there is nothing left to request.
         self.asks &= self.first().is_some();
         given_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The parts of the first bytes are the rounded share of these bytes, and all parts together are the time.
+        #[test]
+        fn shares_add_up_exactly(
+            ns in 0i64..20_000_000,
+            sizes in prop::collection::vec(prop_oneof![Just(1534u32), 1u32..5000], 1..256),
+        ) {
+            let all = sizes.iter().map(|&bytes| i64::from(bytes)).sum::<i64>();
+            let mut shares = Shares::new(Span::from_nanos(ns), all);
+            let (mut bytes, mut charged) = (0, 0);
+            for size in sizes {
+                bytes += i64::from(size);
+                charged += shares.next(size).as_nanos();
+                prop_assert_eq!(charged, ns * bytes / all);
+            }
+            prop_assert_eq!(charged, ns);
+        }
     }
 }

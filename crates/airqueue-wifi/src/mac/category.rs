@@ -238,11 +238,12 @@ impl Category {
         self.sequences[neighbour] = self.batch.next_sequence;
     }
 
-    /// Adds a packet to the next data frame, for the receiver of this frame.
-    pub(super) fn join(&mut self, msdu: Msdu, now: Time, phy: &Phy) {
+    /// Adds a packet to those for the receiver of the next data frame.
+    #[inline]
+    pub(super) fn join(&mut self, msdu: Msdu, now: Time) {
         let neighbour = msdu.packet.neighbour.index();
         debug_assert_eq!(self.batch.next_sequence, self.sequences[neighbour]);
-        self.batch.join(msdu, now, phy);
+        self.batch.push(msdu, now);
         self.sequences[neighbour] = self.batch.next_sequence;
     }
 

@@ -1,7 +1,7 @@
 //! Which packets the next exchange of an access category carries. An A-MPDU is filled only when the exchange begins,
 //! with the packets in the queue at that time, as in ns-3 and in drivers that have few aggregates queued.
 
-use super::batch::Batch;
+use super::batch::{Batch, Joining};
 use super::category::TxopRemaining;
 use super::exchange::Step;
 use super::frame::{Content, Frame, FrameKind, Msdu, Transmission};
@@ -170,15 +170,15 @@ impl Mac {
         Some(AmpduLimits { bytes: limits.bytes.min(own.max_bytes), ..limits })
     }
 
-    /// Prepares the exchange of an access category that begins at `begins`. True if there is room for packets that
-    /// [`Self::admits`] accepts and that may [`Self::join`] the exchange.
-    pub fn compose(&mut self, ac: AccessCategory, begins: Time, radio: &Radio) -> bool {
-        let Some(&Msdu { rate, .. }) = self.held(ac) else { return false };
+    /// Prepares the exchange of an access category that begins at `begins`. If there is room for more packets, those that
+    /// the result admits may [join](Self::join).
+    pub fn compose(&mut self, ac: AccessCategory, begins: Time, radio: &Radio) -> Option<Joining> {
+        let &Msdu { rate, .. } = self.held(ac)?;
         let category = &self.categories[ac.index()];
         if category.batch.asks || !category.batch.ppdu.is_agreed() {
-            return false;
+            return None;
         }
-        let Some(mut limits) = self.limits(rate, &radio.phy) else { return false };
+        let mut limits = self.limits(rate, &radio.phy)?;
         let window = limits.mpdus;
         match category.txop_remaining {
             TxopRemaining::Last => {}
@@ -201,16 +201,17 @@ impl Mac {
         radio.phy.protection(protection, self.config.control_rate(rate, &radio.phy)) + response
     }
 
-    /// Whether a packet may join the exchange that is being prepared.
+    /// Adds a packet, which has been [admitted](Joining::admit), to the exchange that is being prepared.
+    /// [`Self::end_joining`] is due.
     #[inline]
-    pub fn admits(&self, ac: AccessCategory, msdu: &Msdu) -> bool {
-        self.categories[ac.index()].batch.admits(msdu)
+    pub fn join(&mut self, ac: AccessCategory, msdu: Msdu, now: Time) {
+        self.categories[ac.index()].join(msdu, now);
     }
 
-    /// Adds a packet to the exchange that is being prepared.
+    /// All packets that were admitted have joined the exchange that is being prepared.
     #[inline]
-    pub fn join(&mut self, ac: AccessCategory, msdu: Msdu, now: Time, radio: &Radio) {
-        self.categories[ac.index()].join(msdu, now, &radio.phy);
+    pub fn end_joining(&mut self, ac: AccessCategory, joining: &Joining, radio: &Radio) {
+        self.categories[ac.index()].batch.end_joining(joining, &radio.phy);
     }
 
     /// The packets of the next exchange of an access category.

@@ -216,6 +216,23 @@ impl Mac {
         self.categories[ac.index()].batch.pop_finished()
     }
 
+    /// The first packets that the MAC is done with as far as they were acknowledged, are of one flow and were sent at one
+    /// rate: each with the airtime of its transmissions, and with what the receiver told about it ([`TxReport`]).
+    /// [`Self::remove_finished`] is due.
+    #[inline]
+    pub fn acknowledged_alike(
+        &self,
+        ac: AccessCategory,
+    ) -> impl Iterator<Item = (&Msdu, Span, u16)> + Clone {
+        self.categories[ac.index()].batch.acknowledged_alike()
+    }
+
+    /// Removes so many of the packets of [`Self::acknowledged_alike`], all of them, from those in hand.
+    #[inline]
+    pub fn remove_finished(&mut self, ac: AccessCategory, packets: usize) {
+        self.categories[ac.index()].batch.remove_finished(packets);
+    }
+
     /// Mean time of an access category's exchange of one MPDU without contention, with half of the smallest window for
     /// backoff (MESH section 4.1, T_d).
     ///

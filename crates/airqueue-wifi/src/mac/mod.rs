@@ -29,6 +29,7 @@ mod station;
 mod txop;
 mod view;
 
+pub use batch::Joining;
 pub use behaviour::{Arrival, BackoffDraw, Behaviour, Delivery, ErrorWait, Rules};
 pub use category::CategoryCounters;
 pub use config::{Aggregation, CategoryConfig, MacConfig, MacError, Txop};

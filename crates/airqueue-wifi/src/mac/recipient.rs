@@ -42,6 +42,18 @@ fn bit(place: usize) -> (usize, u64) {
 }
 
 impl Scoreboard {
+    /// How many MPDUs from a sequence number on the recipient has without a gap, at least.
+    pub(super) fn run_from(&self, sequence: u64) -> u64 {
+        let before = self.next.saturating_sub(sequence);
+        let place = (sequence + before - self.next) as usize;
+        let Some(word) = self.received.get(place / 64) else { return before };
+        let within = u64::from((word >> (place % 64)).trailing_ones());
+        let more = self.received[place / 64 + 1..].iter();
+        let reaches_end = within == 64 - place as u64 % 64;
+        let full = if reaches_end { more.take_while(|&&word| word == u64::MAX).count() } else { 0 };
+        before + within + 64 * full as u64
+    }
+
     /// Whether the recipient has an MPDU.
     pub(super) fn has(&self, sequence: u64) -> bool {
         let Some(place) = sequence.checked_sub(self.next) else { return true };
@@ -102,18 +114,27 @@ impl Recipient {
         self.decoded.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// The next packet to be passed up, each packet once and in order.
+    /// The packets to be passed up, each packet once and in order: [`Self::remove`] is due.
     #[inline]
-    pub(super) fn pass_up(&mut self) -> Option<Packet> {
-        self.reorder.front()?.as_ref()?;
-        self.next += 1;
-        self.reorder.pop_front().flatten()
+    pub(super) fn ready(&self) -> impl Iterator<Item = &Packet> {
+        self.reorder.iter().map_while(Option::as_ref)
     }
 
-    /// The next packet that was to be passed up before the last MPDU of the last A-MPDU ended: sequence numbers rise
+    /// The packets that were to be passed up before the last MPDU of the last A-MPDU ended: sequence numbers rise
     /// within a frame, so that the last MPDU releases only itself and later packets.
-    pub(super) fn pass_up_before_last(&mut self) -> Option<Packet> {
-        if self.next < self.last { self.pass_up() } else { None }
+    pub(super) fn ready_before_last(&self) -> impl Iterator<Item = &Packet> {
+        self.ready().take(self.last.saturating_sub(self.next) as usize)
+    }
+
+    /// So many packets have been passed up.
+    #[inline]
+    pub(super) fn remove(&mut self, packets: usize) {
+        self.next += packets as u64;
+        if packets == 1 {
+            self.reorder.pop_front();
+        } else {
+            self.reorder.drain(..packets);
+        }
     }
 
     /// Whether an MPDU has been received, even if it still waits to be passed up.
@@ -142,9 +163,15 @@ impl Recipient {
     /// The contents of a block ack sent now.
     pub(super) fn scoreboard(&self) -> Scoreboard {
         let mut received = [0; LONGEST_WINDOW / 64];
-        for (place, _) in self.reorder.iter().enumerate().filter(|(_, packet)| packet.is_some()) {
-            let (word, bit) = bit(place);
-            received[word] |= bit;
+        let mut word = 0;
+        for (place, packet) in self.reorder.iter().enumerate() {
+            word |= u64::from(packet.is_some()) << (place % 64);
+            if place % 64 == 63 {
+                received[place / 64] = std::mem::take(&mut word);
+            }
+        }
+        if let Some(last) = received.get_mut(self.reorder.len() / 64) {
+            *last = word;
         }
         let decoded = self.decoded.iter().map(|word| word.count_ones()).sum();
         Scoreboard { next: self.next, received, decoded }
@@ -162,6 +189,12 @@ mod tests {
         Packet::new(sequence, FlowKey(0), 100, Time::ZERO)
     }
 
+    fn pass_up(recipient: &mut Recipient) -> Vec<u64> {
+        let packets: Vec<u64> = recipient.ready().map(|packet| packet.id).collect();
+        recipient.remove(packets.len());
+        packets
+    }
+
     proptest! {
         /// Whatever the order and number of receptions of the MPDUs of a window, each is passed up once and in order,
         /// and the scoreboard contains them all.
@@ -175,15 +208,20 @@ mod tests {
                 recipient.receive(sequence, &packet(sequence));
                 received.insert(sequence);
                 if passes_up {
-                    seen.extend(std::iter::from_fn(|| recipient.pass_up()).map(|p| p.id));
+                    seen.extend(pass_up(&mut recipient));
                 }
                 let scoreboard = recipient.scoreboard();
+                for from in [0, sequence, sequence / 2] {
+                    let run = scoreboard.run_from(from);
+                    prop_assert!((from..from + run).all(|each| scoreboard.has(each)), "{run} from {from}");
+                    prop_assert!(run > 0 || !scoreboard.has(from));
+                }
                 for sequence in 0..256 {
                     prop_assert_eq!(scoreboard.has(sequence), received.contains(&sequence));
                     prop_assert_eq!(recipient.has(sequence), received.contains(&sequence));
                 }
             }
-            seen.extend(std::iter::from_fn(|| recipient.pass_up()).map(|p| p.id));
+            seen.extend(pass_up(&mut recipient));
             let in_order = received.iter().copied().zip(0..).take_while(|(a, b)| a == b);
             prop_assert_eq!(seen, in_order.map(|(a, _)| a).collect::<Vec<_>>());
         }
@@ -198,10 +236,9 @@ mod tests {
             let each =
                 mpdus.iter().map(|&(number, decoded)| (number, &packets[number as usize], decoded));
             recipient.receive_ampdu(each);
-            let within = std::iter::from_fn(|| recipient.pass_up_before_last());
-            let within = within.map(|packet| packet.id).collect();
-            let after = std::iter::from_fn(|| recipient.pass_up()).map(|packet| packet.id);
-            [within, after.collect()]
+            let within: Vec<u64> = recipient.ready_before_last().map(|packet| packet.id).collect();
+            recipient.remove(within.len());
+            [within, pass_up(recipient)]
         };
         let first = [(0, true), (1, false), (2, true), (3, false), (4, true), (5, true)];
         assert_eq!(receive(&mut recipient, &first), [vec![0], vec![]]);
@@ -213,15 +250,12 @@ mod tests {
         let mut recipient = Recipient::new();
         recipient.receive(1, &packet(1));
         recipient.receive(3, &packet(3));
-        assert_eq!(recipient.pass_up(), None);
+        assert!(pass_up(&mut recipient).is_empty());
         recipient.skip(0);
-        assert_eq!(recipient.pass_up().map(|p| p.id), Some(1));
-        assert_eq!(
-            (recipient.pass_up(), recipient.has(2), recipient.is_past(2)),
-            (None, false, false)
-        );
+        assert_eq!(pass_up(&mut recipient), [1]);
+        assert_eq!((recipient.has(2), recipient.is_past(2)), (false, false));
         recipient.skip(2);
-        assert_eq!(recipient.pass_up().map(|p| p.id), Some(3));
+        assert_eq!(pass_up(&mut recipient), [3]);
         assert!(recipient.is_past(3) && !recipient.has(4));
     }
 }

@@ -48,7 +48,7 @@ pub struct Mac {
     /// One for each access category of another station that sends to this station.
     pub(super) recipients: Vec<Recipient>,
     /// The recipient whose packets are being passed up as if their A-MPDU were still on the air
-    /// ([`Self::poll_received_within`]).
+    /// ([`Self::received_within`]).
     within_frame: Option<u32>,
     /// Whether the station's frames say that the station sleeps after them.
     pub(super) power: bool,
@@ -410,23 +410,37 @@ impl Mac {
         self.recipients[recipient as usize].has_decoded(place)
     }
 
-    /// The next packet that a recipient passes up, each packet once and in order.
+    /// The packets that a recipient passes up, each packet once and in order. [`Self::on_passed_up`] is due.
     #[inline]
-    pub fn poll_received(&mut self, recipient: u32) -> Option<Packet> {
-        self.recipients[recipient as usize].pass_up()
+    pub fn received(&self, recipient: u32) -> impl Iterator<Item = &Packet> {
+        self.recipients[recipient as usize].ready()
     }
 
-    /// The next packet that a recipient passes up while the A-MPDU that has just been received is still on the air
-    /// ([`Delivery::EachMpdu`](super::Delivery::EachMpdu)). Once there is one, packets that arrive find the medium busy
-    /// until [`Self::end_within`].
-    pub fn poll_received_within(&mut self, recipient: u32) -> Option<Packet> {
-        let packet = self.recipients[recipient as usize].pass_up_before_last()?;
-        self.within_frame = Some(recipient);
-        Some(packet)
+    /// The packets that a recipient passes up while the A-MPDU that has just been received is still on the air
+    /// ([`Delivery::EachMpdu`](super::Delivery::EachMpdu)). [`Self::on_passed_up_within`] is due.
+    #[inline]
+    pub fn received_within(&self, recipient: u32) -> impl Iterator<Item = &Packet> {
+        self.recipients[recipient as usize].ready_before_last()
     }
 
-    /// The A-MPDU is over, whose packets [`Self::poll_received_within`] passed up; the other packets of its recipient,
-    /// which is returned, follow by [`Self::poll_received`]. `None` if no packet was passed up within the frame.
+    /// A recipient has passed up so many packets, all of [`Self::received`].
+    #[inline]
+    pub fn on_passed_up(&mut self, recipient: u32, packets: usize) {
+        self.recipients[recipient as usize].remove(packets);
+    }
+
+    /// A recipient has passed up so many packets, all of [`Self::received_within`]. If there are any, packets that arrive
+    /// find the medium busy until [`Self::end_within`].
+    #[inline]
+    pub fn on_passed_up_within(&mut self, recipient: u32, packets: usize) {
+        self.on_passed_up(recipient, packets);
+        if packets > 0 {
+            self.within_frame = Some(recipient);
+        }
+    }
+
+    /// The A-MPDU is over, whose packets [`Self::received_within`] passed up; the other packets of its recipient,
+    /// which is returned, follow by [`Self::received`]. `None` if no packet was passed up within the frame.
     pub fn end_within(&mut self) -> Option<u32> {
         self.within_frame.take()
     }

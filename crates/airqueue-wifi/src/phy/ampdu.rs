@@ -39,6 +39,7 @@ impl Ampdu {
 
     /// This A-MPDU plus an MPDU that begins at least `apart_bytes` after the previous one: empty delimiters fill the
     /// gap. `None` if the A-MPDU would exceed 2^32 bytes.
+    #[inline]
     pub fn with(self, mpdu_bytes: u32, apart_bytes: u32) -> Option<Ampdu> {
         let begins = match self.mpdus {
             0 => 0,
@@ -82,12 +83,7 @@ impl Filling {
         longer.is_some()
     }
 
-    /// Whether an MPDU of so many bytes still fits.
     #[inline]
-    pub fn admits(&self, mpdu_bytes: u32) -> bool {
-        self.with(mpdu_bytes).is_some()
-    }
-
     fn with(&self, mpdu_bytes: u32) -> Option<Ampdu> {
         let longer = self.ampdu.with(mpdu_bytes, self.apart_bytes)?;
         (longer.bytes <= self.most_bytes && longer.mpdus <= self.most_mpdus).then_some(longer)

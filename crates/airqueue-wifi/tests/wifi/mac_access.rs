@@ -355,15 +355,16 @@ fn a_packet_within_an_ampdu_finds_the_medium_busy() {
         let packets = [0, 1].map(|id| Packet::new(id, FlowKey(0), 1000, Time::ZERO));
         let mpdus = packets.iter().map(|packet| (packet.id, packet, true));
         assert!(station.mac.receive_ampdu(recipient, mpdus));
-        let first = station.mac.poll_received_within(recipient);
-        assert_eq!(first.map(|packet| packet.id), Some(0));
-        assert_eq!(station.mac.poll_received_within(recipient), None);
+        assert!(station.mac.received_within(recipient).map(|packet| packet.id).eq([0]));
+        station.mac.on_passed_up_within(recipient, 1);
+        assert_eq!(station.mac.received_within(recipient).next(), None);
         if within {
             station.packets(0, 2000, 1).run(2000);
         }
         assert_eq!(station.mac.end_within(), Some(recipient));
         assert_eq!(station.mac.end_within(), None);
-        assert_eq!(station.mac.poll_received(recipient).map(|packet| packet.id), Some(1));
+        assert!(station.mac.received(recipient).map(|packet| packet.id).eq([1]));
+        station.mac.on_passed_up(recipient, 1);
         if !within {
             station.packets(0, 2000, 1).run(2000);
         }

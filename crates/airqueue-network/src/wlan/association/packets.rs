@@ -25,7 +25,7 @@ impl<U: UpperLayer> Wlan<U> {
         let interface = &mut self.interfaces[hop.interface.index()];
         let sent = Sent { packet, acknowledged: false, airtime: Span::ZERO, feedback: None };
         interface.queue.tx_queue.on_sent(&sent, now);
-        interface.backlog.remove(&mut hop.presence);
+        interface.backlog.remove(&mut hop.presence, 1);
         let (from, to) = (interface.station, hop.to);
         self.count_lost(from, to, 1);
         self.upper.on_discarded(packet);

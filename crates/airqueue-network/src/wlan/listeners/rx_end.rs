@@ -247,7 +247,11 @@ impl Listeners {
             return false;
         };
         let mut at = 0;
+        let whole = !(noisy || beside_energy || end.overlapped);
         let mut received = |msdu: &Msdu| {
+            if whole {
+                return true;
+            }
             let (from, to) = (at, at + DELIMITER_BYTES + msdu.mpdu_bytes);
             at = to.next_multiple_of(4);
             let loss = loss(errors, from, to);

@@ -74,7 +74,7 @@ impl<U: UpperLayer> Wlan<U> {
         let interface = &mut self.interfaces[interface.index()];
         interface.queue.tx_queue.on_taken_up(packet);
         interface.queue.tx_queue.on_sent(&sent, now);
-        interface.backlog.remove(presence);
+        interface.backlog.remove(presence, 1);
     }
 
     /// The access point has heard that a station sleeps.

@@ -11,6 +11,7 @@ use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{Content, Msdu, TxReport, TxStatus};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
+use std::iter::once;
 
 impl<U: UpperLayer> Wlan<U> {
     /// Schedules the first beacons, absences and bursts of interferers. To be called once, at time zero.
@@ -147,7 +148,7 @@ impl<U: UpperLayer> Wlan<U> {
         let interface = self.hops[hop.index()].interface;
         let rate = self.listeners.radio.phy.rate(msdu.rate);
         self.end_in_queue(interface, &msdu.packet, true, now);
-        self.upper.on_finished(&msdu.packet, rate, finished.airtime);
+        self.upper.on_finished(hop, (1, once(&msdu.packet)), rate, finished.airtime);
     }
 
     /// The beacon that is due, the next packet to all stations behind a DTIM, or the end of a service period.

@@ -6,7 +6,7 @@ use crate::wlan::interface::Interface;
 use crate::wlan::upper::UpperLayer;
 use crate::{HopId, InterfaceId};
 use airqueue_core::{NeighbourId, Packet, Time};
-use airqueue_wifi::mac::{Content, Msdu};
+use airqueue_wifi::mac::{Content, Joining, Msdu};
 
 impl<U: UpperLayer> Wlan<U> {
     /// As [`Self::take`], where stations may sleep: packets that have waited for a station go first, and packets for
@@ -79,23 +79,35 @@ impl<U: UpperLayer> Wlan<U> {
     }
 
     /// The packet for a neighbour among those that have waited for a station, without taking the packet.
-    pub(in crate::wlan) fn peek_released(
-        &self,
-        interface: InterfaceId,
-        neighbour: NeighbourId,
-    ) -> Option<Packet> {
+    fn peek_released(&self, interface: InterfaceId, neighbour: NeighbourId) -> Option<Packet> {
         let mut released = self.interfaces[interface.index()].released.iter();
         let found = released.find(|(packet, _)| packet.neighbour == neighbour);
         found.map(|&(packet, _)| packet)
     }
 
-    /// Takes that packet.
-    pub(in crate::wlan) fn take_released_for(
+    /// Packets that have waited for a station join the exchange that is being prepared, as far as they fit; whether all of
+    /// them did.
+    pub(in crate::wlan) fn join_released(
         &mut self,
         interface: InterfaceId,
-        neighbour: NeighbourId,
-    ) -> Option<Msdu> {
-        self.take_released(interface, |packet| packet.neighbour == neighbour)
+        first: &Msdu,
+        joining: &mut Joining,
+        now: Time,
+    ) -> bool {
+        let Interface { station, ac, control, .. } = self.interfaces[interface.index()];
+        let neighbour = first.packet.neighbour;
+        while let Some(packet) = self.peek_released(interface, neighbour) {
+            let chosen = self.chosen_rate(HopId::of(&packet));
+            let hop = &self.hops[HopId::of(&packet).index()];
+            let Msdu { to, rate, mpdu_bytes, .. } = hop.msdu(packet, chosen);
+            if hop.control != control || !joining.admit(to, rate, mpdu_bytes) {
+                return false;
+            }
+            let released = self.take_released(interface, |packet| packet.neighbour == neighbour);
+            let Some(msdu) = released else { break };
+            self.listeners.macs[station.index()].join(ac, msdu, now);
+        }
+        true
     }
 
     /// Whether more packets may join a frame with this packet: not the answer to a PS-Poll, and not a frame to all

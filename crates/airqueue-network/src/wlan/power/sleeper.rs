@@ -11,6 +11,7 @@ use airqueue_wifi::mac::{Content, Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::phy::frames::{NULL_BYTES, PS_POLL_BYTES, QOS_NULL_BYTES};
+use std::iter::once;
 
 impl<U: UpperLayer> Wlan<U> {
     /// A beacon of a station's access point is due.
@@ -287,7 +288,7 @@ impl<U: UpperLayer> Wlan<U> {
         if heard.is_empty() {
             self.upper.on_given_up(packet);
         } else {
-            self.upper.on_delivered(packet, now);
+            self.upper.on_delivered(once(&packet), now);
         }
     }
 

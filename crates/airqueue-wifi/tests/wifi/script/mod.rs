@@ -378,14 +378,12 @@ impl Station {
 
     /// Waiting packets join the exchange as far as they fit.
     fn compose(&mut self, ac: AccessCategory, now: Time) {
-        if !self.mac.compose(ac, now, &self.radio) {
-            return;
+        let Some(mut joining) = self.mac.compose(ac, now, &self.radio) else { return };
+        let mut admits = |msdu: &mut Msdu| joining.admit(msdu.to, msdu.rate, msdu.mpdu_bytes);
+        while let Some(msdu) = self.queues[ac.index()].pop_front_if(&mut admits) {
+            self.mac.join(ac, msdu, now);
         }
-        while let Some(msdu) =
-            self.queues[ac.index()].pop_front_if(|msdu| self.mac.admits(ac, msdu))
-        {
-            self.mac.join(ac, msdu, now, &self.radio);
-        }
+        self.mac.end_joining(ac, &joining, &self.radio);
     }
 
     fn follow_up(&mut self, now: Time) {

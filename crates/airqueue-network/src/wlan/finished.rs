@@ -1,0 +1,105 @@
+//! Packets that the MACs are done with.
+
+use super::engine::Wlan;
+use super::hop::Hop;
+use super::interface::Interface;
+use super::upper::UpperLayer;
+use crate::{HopId, InterfaceId};
+use airqueue_core::{DataRate, Sent, Span, Time};
+use airqueue_wifi::mac::{Msdu, TxReport, TxStatus, rdqm_field};
+use std::iter::once;
+
+impl Interface {
+    /// The MAC is done with packets of a hop, one at least, sent at one rate: each with the airtime of its transmissions
+    /// and with what the receiver told about it ([`TxReport`]). Returns the number of packets.
+    #[inline(always)]
+    fn on_finished<'a, U: UpperLayer>(
+        &mut self,
+        packets: impl Iterator<Item = (&'a Msdu, Span, u16)> + Clone,
+        acknowledged: bool,
+        hop: (HopId, &mut Hop),
+        rate: DataRate,
+        upper: &mut U,
+        now: Time,
+    ) -> usize {
+        let (mut number, mut airtime) = (0, Span::ZERO);
+        let reports = self.queue.tx_queue.reads_reports();
+        for (msdu, took, field) in packets.clone() {
+            number += 1;
+            airtime = airtime + took;
+            if reports {
+                let (packet, feedback) = (msdu.packet, rdqm_field::decode(field, rate));
+                let sent = Sent { packet, acknowledged, airtime: took, feedback };
+                self.queue.tx_queue.on_sent(&sent, now);
+            }
+        }
+        let (id, hop) = hop;
+        self.backlog.remove(&mut hop.presence, number as u64);
+        let packets = packets.map(|(msdu, ..)| &msdu.packet);
+        upper.on_finished(id, (number as u64, packets), rate, airtime);
+        number
+    }
+}
+
+impl<U: UpperLayer> Wlan<U> {
+    /// The MAC may be done with packets of a queue.
+    #[inline]
+    pub(super) fn account_all_finished(&mut self, interface: InterfaceId, now: Time) {
+        let Interface { station, ac, .. } = self.interfaces[interface.index()];
+        loop {
+            if !self.power.is_used() {
+                self.account_acknowledged(interface, now);
+            }
+            let finished = self.listeners.macs[station.index()].poll_finished(ac);
+            let Some(finished) = finished else { return };
+            self.account_finished(&finished, interface, now);
+        }
+    }
+
+    /// The acknowledged packets of a queue, up to one that was given up: packets alike together.
+    #[inline]
+    fn account_acknowledged(&mut self, interface: InterfaceId, now: Time) {
+        let Wlan { interfaces, hops, listeners, upper, .. } = self;
+        let interface = &mut interfaces[interface.index()];
+        let (mac, ac) = (&mut listeners.macs[interface.station.index()], interface.ac);
+        loop {
+            let alike = mac.acknowledged_alike(ac);
+            let Some((first, ..)) = alike.clone().next() else { return };
+            let (id, rate) = (HopId::of(&first.packet), listeners.radio.phy.rate(first.rate));
+            let hop = (id, &mut hops[id.index()]);
+            let number = interface.on_finished(alike, true, hop, rate, upper, now);
+            mac.remove_finished(ac, number);
+        }
+    }
+
+    /// The MAC is done with a packet.
+    pub(super) fn account_finished(
+        &mut self,
+        finished: &TxReport,
+        interface: InterfaceId,
+        now: Time,
+    ) {
+        let TxReport { msdu, sequence, status, airtime, field } = *finished;
+        let Msdu { packet, to, recipient, rate, .. } = msdu;
+        let acknowledged = status == TxStatus::Acknowledged;
+        let id = HopId::of(&packet);
+        if self.power.is_used() {
+            self.on_finished_for_sleeper(id, now);
+        }
+        let hop = &mut self.hops[id.index()];
+        if !acknowledged && let Some(control) = hop.control {
+            self.controls[control].in_vain = 0;
+        }
+        let rate = self.listeners.radio.phy.rate(rate);
+        let (interface, upper) = (&mut self.interfaces[interface.index()], &mut self.upper);
+        let packets = once((&msdu, airtime, field));
+        interface.on_finished(packets, acknowledged, (id, hop), rate, upper, now);
+        let peer = &mut self.listeners.macs[to.index()];
+        if status == TxStatus::GivenUp && !peer.has_received(recipient, sequence) {
+            self.upper.on_given_up(packet);
+            peer.skip(recipient, sequence);
+            // Later packets that waited there for this packet.
+            self.deliver(to, recipient, now);
+        }
+    }
+}
