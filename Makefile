@@ -93,6 +93,9 @@ test-long: system-test $(VENV)/.installed endpoint  ## tests with the mark `long
 	$(BIN)/python -m pytest --no-header -rs -m long --numprocesses=auto --dist=loadfile \
 		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
+# Tests run beside each other: threads of linear algebra would only wait for each other, and use processors to do so.
+test-models test-python test-long: export OPENBLAS_NUM_THREADS ?= 1
+
 # The models and the sizing rules, whose every line some test must have run.
 MODEL_TESTS := tests/models tests/sizing python/airqueue/models python/airqueue/sizing
 
