@@ -28,7 +28,7 @@ SCRIPT = """\
 """
 
 
-# The longer queue is the harder one: its packets wait for 0.4 s, and what fills it lasts for a second.
+# The longer queue is the harder one: it fills for the better part of the load.
 @pytest.mark.parametrize("capacity", [pytest.param(50, marks=pytest.mark.long), 250])
 @judged_when_punctual
 def test_mgen_log_of_a_session(tmp_path, capacity):

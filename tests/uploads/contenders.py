@@ -104,32 +104,29 @@ class Contenders:
         while waiting:
             ready = []
             for s, rows in waiting.items():
-                if at[rows[-1]] > now:
-                    continue
-                aifsn, low, _ = tables[s][octet[rows[-1]]]
-                if counters[s] is None:
-                    windows[s] = low if windows[s] is None else windows[s]
-                    counters[s] = draw.randint(0, windows[s])
-                ready.append((aifsn + counters[s], aifsn, s))
+                if at[rows[-1]] <= now:
+                    aifsn, low, _ = tables[s][octet[rows[-1]]]
+                    if counters[s] is None:
+                        windows[s] = windows[s] or low
+                        counters[s] = draw.randint(0, windows[s])
+                    ready.append((aifsn + counters[s], aifsn, s))
             if not ready:
                 now = min(at[rows[-1]] for rows in waiting.values())
                 continue
             first = min(ready)[0]
-            winners = []
+            winners = [s for due, _, s in ready if due == first]
             for due, aifsn, s in ready:
-                if due == first:
-                    winners.append(s)
-                elif first >= aifsn:
+                if due > first >= aifsn:
                     counters[s] -= first - aifsn + 1
             now += SIFS_US + first * SLOT_US
             for s in winners:
                 _, low, high = tables[s][octet[waiting[s][-1]]]
                 windows[s] = low if len(winners) == 1 else min(2 * windows[s] + 1, high)
                 counters[s] = None
-            if len(winners) > 1:
-                now += max(self.stations[s].frame_us for s in winners) + SIFS_US + RESPONSE_US
-            else:
+            if len(winners) == 1:
                 now = yield from self._sent(winners[0], waiting, at, octet, now)
+                continue
+            now += max(self.stations[s].frame_us for s in winners) + SIFS_US + RESPONSE_US
 
     def _sent(self, s, waiting, at, octet, now):
         """Send what an access holds; returns the time after it."""
