@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp bench-minstrel validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
+.PHONY: help setup endpoint test test-long lint build-rust-tests test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp bench-minstrel validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -71,7 +71,8 @@ endpoint: $(VENV)/.dependencies
 	cargo build --quiet --release --locked -p airqueue-python -p airqueue-host -p airqueued --bins
 	ln -sf "$(abspath $(TARGET))/release/airqueue-endpoint" "$(abspath $(TARGET))/release/airqueued" $(BIN)/
 
-test: system-test lint test-rust test-models test-python  ## lint, then the tests of Rust and Python
+test:  ## lint, then the tests of Rust and Python
+	@scripts/test-all.sh
 
 lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy; changes nothing
 	cargo fmt --all --check
@@ -85,9 +86,15 @@ test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: system-build $(VENV)/.installed
 	scripts/test-rust.sh
 
+build-rust-tests: system-build $(VENV)/.installed
+	cargo test --workspace --locked --no-run
+
 test-long: system-test $(VENV)/.installed endpoint  ## tests with the mark `long`, which make test leaves out; takes ten minutes
 	$(BIN)/python -m pytest --no-header -rs -m long --numprocesses=auto --dist=loadfile \
 		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
+
+# Tests run beside each other: threads of linear algebra would only wait for each other, and use processors to do so.
+test-models test-python test-long: export OPENBLAS_NUM_THREADS ?= 1
 
 # The models and the sizing rules, whose every line some test must have run.
 MODEL_TESTS := tests/models tests/sizing python/airqueue/models python/airqueue/sizing

@@ -114,7 +114,12 @@ def test_others_packets_in_the_access_point_s_queue_take_slots():
 
 
 @pytest.mark.parametrize(
-    ("standard", "packets"), [("802.11g", 1000), ("802.11g", 200), ("802.11b", 100)]
+    ("standard", "packets"),
+    [
+        ("802.11g", 1000),
+        pytest.param("802.11g", 200, marks=pytest.mark.long),
+        ("802.11b", 100),
+    ],
 )
 def test_a_download_of_others_is_neither_a_clock_step_nor_left_out_of_the_interval(
     standard, packets
@@ -132,15 +137,23 @@ def test_a_download_of_others_is_neither_a_clock_step_nor_left_out_of_the_interv
             assert result.ci95[0] <= packets <= result.ci95[1]
 
 
+VOICE = {"source": "voice"}
+CBR = {"source": "cbr", "rate": "0.5 Mb/s"}
+POISSON = {"source": "poisson", "rate": "0.5 Mb/s"}
+
+
 @pytest.mark.parametrize(
-    "traffic",
+    ("packets", "traffic"),
     [
-        {"source": "voice"},
-        {"source": "cbr", "rate": "0.5 Mb/s"},
-        {"source": "poisson", "rate": "0.5 Mb/s"},
+        (200, VOICE),
+        (200, CBR),
+        # By chance more of theirs are often in so short a queue, and several seeds have no number.
+        pytest.param(200, POISSON, marks=pytest.mark.long),
+        (1000, VOICE),
+        (1000, CBR),
+        (1000, POISSON),
     ],
 )
-@pytest.mark.parametrize("packets", [200, 1000])
 def test_the_interval_leaves_room_for_the_few_packets_of_others(packets, traffic):
     flow = {"from": "ap", "to": "tv", **traffic}
     limit = {"limit": f"{packets} packets"}

@@ -28,7 +28,8 @@ SCRIPT = """\
 """
 
 
-@pytest.mark.parametrize("capacity", [50, 250])
+# The longer queue is the harder one: it fills for the better part of the load.
+@pytest.mark.parametrize("capacity", [pytest.param(50, marks=pytest.mark.long), 250])
 @judged_when_punctual
 def test_mgen_log_of_a_session(tmp_path, capacity):
     log, sent = tmp_path / "receiver.drc", tmp_path / "sender.drc"

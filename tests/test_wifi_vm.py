@@ -142,7 +142,7 @@ look() {
 }
 ip link set hwsim0 up
 PYTHON listen.py 02:00:00:00:00:00 &
-waits 20 test -e listen.ready
+waits 60 test -e listen.ready
 for at in ap sta m3; do run places-$at airqueued $at places --json; done
 run places-first $PWD/airqueued places --json
 look before
@@ -166,7 +166,7 @@ if [ TXQS = True ]; then
     run limit airqueued ap apply txq.json --confirm 1000s --state /run/ap
     run idle airqueued ap obeys phy0 --for 1s --json
     within ap PYTHON flood.py 10.9.0.2 400 wait &
-    waits 20 test -e flood.ready
+    waits 60 test -e flood.ready
     within ap hostapd_cli -i wlan0 chan_switch 60 2437 blocktx ht >switch
     run obeys airqueued ap obeys phy0 --for 3s --json &
     within ap $PWD/airqueued --config watching.toml --state /run/watching --json \
@@ -175,23 +175,23 @@ if [ TXQS = True ]; then
         --prometheus watch.prom &
     sleep 0.5
     touch flood.go
-    waits 20 test -e obeys.code
-    waits 20 test -e watch.code
+    waits 60 test -e obeys.code
+    waits 60 test -e watch.code
     # The radio speaks again on its new channel.
-    waits 20 drained
+    waits 60 drained
     run after airqueued ap watch --every 500ms --stuck-after 2s --count 3 --json
 fi
 run restore airqueued ap restore --state /run/ap
 look restored
 within ap $PWD/airqueued --config service.toml --state /run/service --json \
     >service.out 2>service.err &
-waits 20 grep -q set service.out
+waits 60 grep -q set service.out
 within ap PYTHON downloads.py 10.9.0.2 3 6
 # The next look finds them gone.
 sleep 2.5
 within ap PYTHON downloads.py 10.9.0.2 1 1
 pkill -TERM -x airqueued
-waits 20 sh -c '! pgrep -x airqueued'
+waits 60 sh -c '! pgrep -x airqueued'
 run service-status airqueued ap status --state /run/service --json
 kills KILLS
 touch listen.stop
