@@ -30,6 +30,8 @@ pub struct Receiver {
     units: u64,
     /// In-order segments that have not been acknowledged.
     held: u32,
+    /// One of them had PSH.
+    pushed: bool,
     /// An acknowledgement is to be sent at once.
     due: bool,
     /// When the delayed acknowledgement is to be sent.
@@ -94,6 +96,7 @@ impl Receiver {
             merged: None,
             units: 0,
             held: 0,
+            pushed: false,
             due: false,
             deadline: Time::MAX,
             last_ack: 1,
@@ -193,7 +196,8 @@ impl Receiver {
         if self.spec.receiver.at_once_growing {
             self.window.on_read(self.next, self.rtt.smoothed, now);
         }
-        self.due |= self.held >= self.segments_per_ack();
+        // A segment with PSH does not wait for another (`ICSK_ACK_PUSHED`).
+        self.due |= self.pushed || self.held >= self.segments_per_ack();
     }
 
     fn note_timestamps(&mut self, segment: &Segment, now: Time) {
@@ -241,6 +245,7 @@ impl Receiver {
             self.ahead.remove_below(end);
             self.next = self.ahead.take_from(end);
             self.held += with_new_data;
+            self.pushed |= self.spec.receiver.batches && segment.psh;
             // At once if the segment fills a gap or a part of a gap: RFC 5681, section 4.2. No segment that could
             // share the acknowledgement comes after FIN.
             let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
@@ -297,7 +302,7 @@ impl Receiver {
             return None;
         }
         self.due = false;
-        self.held = 0;
+        (self.held, self.pushed) = (0, false);
         self.deadline = Time::MAX;
         self.last_ack = self.next;
         self.counters.acknowledgements += 1;
