@@ -312,6 +312,22 @@ mod tests {
     }
 
     #[test]
+    fn bursts_have_what_is_ready_and_only_with_offload() {
+        let wide = outlook(20 * MSS);
+        assert_eq!(wide.segments(), 20);
+        assert_eq!(Outlook { ready: 7, ..wide }.segments(), 7);
+        assert_eq!(
+            Outlook { ready: 0, ..wide }.segments(),
+            1,
+            "what Nagle lets out is not counted"
+        );
+        assert_eq!(Outlook { offload: false, ..wide }.segments(), 1);
+        let slow = outlook(MSS);
+        assert_eq!(slow.segments(), 2);
+        assert_eq!(Outlook { fewest: 1, ..slow }.segments(), 1);
+    }
+
+    #[test]
     fn bursts_end_with_a_buffer_and_take_half_a_window() {
         // 45 segments a buffer: four and four, and at last one.
         let slow = |sent| Outlook { sent: sent * MSS, ..outlook(4 * MSS) };
