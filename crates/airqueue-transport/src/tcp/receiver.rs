@@ -1,6 +1,7 @@
 //! The receiving end of a connection.
 
 use super::batch::Merged;
+use super::compressed::Compressed;
 use super::handshake::{Handshake, Progress};
 use super::ranges::{Range, Ranges};
 use super::receive_window::ReceiveWindow;
@@ -36,6 +37,8 @@ pub struct Receiver {
     due: bool,
     /// When the delayed acknowledgement is to be sent.
     deadline: Time,
+    /// Acknowledgements of octets beyond a hole that are not sent at once.
+    compressed: Compressed,
     /// The octet of the last acknowledgement: Last.ACK.sent of RFC 7323.
     last_ack: u64,
     /// The timestamp to echo: TS.Recent of RFC 7323.
@@ -99,6 +102,7 @@ impl Receiver {
             pushed: false,
             due: false,
             deadline: Time::MAX,
+            compressed: Compressed::default(),
             last_ack: 1,
             recent: None,
             echo_congestion: false,
@@ -229,12 +233,12 @@ impl Receiver {
             self.fin = Some(end - 1);
         }
         if start > self.next {
-            // A duplicate acknowledgement at once: RFC 5681, section 4.2.
+            // RFC 5681, section 4.2.
             let new = self.ahead.insert(Range { start, end });
             let with_new_data = merged.segments_in(new);
             self.counters.duplicates += u64::from(merged.count - with_new_data);
             self.counters.out_of_order += u64::from(with_new_data);
-            self.due = true;
+            self.acknowledge_hole(now);
         } else if end <= self.next {
             self.counters.duplicates += u64::from(merged.count);
             self.due = true; // RFC 9293, section 3.10.7.4: what is not acceptable is answered
@@ -251,12 +255,22 @@ impl Receiver {
             let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
             let grows = self.spec.receiver.at_once_growing
                 && self.window.on_data(segment.payload_bytes.into(), self.next);
-            if fills || self.is_finished() || beginning || grows {
+            if self.is_finished() || beginning || grows {
                 self.due = true;
+            } else if fills {
+                // The hole is another one, or there is none any more.
+                self.acknowledge_hole(now);
             } else if self.deadline == Time::MAX {
                 self.deadline = self.ack_deadline(now);
             }
         }
+    }
+
+    /// Segments have arrived beyond a hole, or into it: at once, or with Linux's compression the fourth and later ones together.
+    fn acknowledge_hole(&mut self, now: Time) {
+        let compresses = self.spec.receiver.compresses && self.spec.sack && !self.ahead.is_empty();
+        let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
+        self.due |= !compresses || beginning || self.compressed.goes(self.next, self.rtt.least, now);
     }
 
     /// When the acknowledgement of a segment that arrived at `now` is sent at the latest.
@@ -284,13 +298,13 @@ impl Receiver {
 
     /// When [`Receiver::on_timer`] is to be called; [`Time::MAX`]: never.
     pub fn next_timer(&self) -> Time {
-        self.deadline.min(self.handshake.next_timer())
+        self.deadline.min(self.compressed.deadline()).min(self.handshake.next_timer())
     }
 
     /// Processes expired timers; does nothing if called early.
     pub fn on_timer(&mut self, now: Time) {
         self.handshake.on_timer(now);
-        self.due |= now >= self.deadline;
+        self.due |= now >= self.deadline.min(self.compressed.deadline());
     }
 
     /// The next segment to send.
@@ -304,6 +318,7 @@ impl Receiver {
         self.due = false;
         (self.held, self.pushed) = (0, false);
         self.deadline = Time::MAX;
+        self.compressed.on_sent();
         self.last_ack = self.next;
         self.counters.acknowledgements += 1;
         let ack = Segment {

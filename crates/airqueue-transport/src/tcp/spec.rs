@@ -171,6 +171,9 @@ pub struct ReceiverSpec {
     /// Segments are acknowledged at once while the receive window grows, as in Linux (`tcp_grow_window`): most of a slow
     /// start's. Needs timestamps, by which the receiver measures round trips.
     pub at_once_growing: bool,
+    /// Beyond a hole the first three selective acknowledgements are sent at once, and later ones together, as in Linux
+    /// (`tcp_comp_sack`).
+    pub compresses: bool,
     /// Segments that arrive at one instant are merged before they are processed, and are counted for an acknowledgement
     /// when all have arrived: generic receive offload (GRO), and an application that reads after the batch, as in
     /// Linux. A segment with PSH is acknowledged then. Without it each segment is processed as if it had arrived alone.
@@ -258,6 +261,7 @@ impl TcpSpec {
                 timer: AckTimer::Segment,
                 at_once_first: 0,
                 at_once_growing: false,
+                compresses: false,
                 batches: false,
             },
         }
@@ -291,6 +295,7 @@ impl TcpSpec {
                 timer: AckTimer::Segment,
                 at_once_first: 1,
                 at_once_growing: false,
+                compresses: false,
                 batches: false,
             },
             ..standard
@@ -321,6 +326,7 @@ impl TcpSpec {
                 delay: Span::from_millis(40),
                 at_once_first: 16,
                 at_once_growing: true,
+                compresses: true,
                 batches: true,
                 ..standard.receiver
             },
