@@ -270,7 +270,8 @@ impl Receiver {
     fn acknowledge_hole(&mut self, now: Time) {
         let compresses = self.spec.receiver.compresses && self.spec.sack && !self.ahead.is_empty();
         let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
-        self.due |= !compresses || beginning || self.compressed.goes(self.next, self.rtt.least, now);
+        self.due |=
+            !compresses || beginning || self.compressed.goes(self.next, self.rtt.least, now);
     }
 
     /// When the acknowledgement of a segment that arrived at `now` is sent at the latest.

@@ -170,8 +170,7 @@ fn a_bottleneck_carries_as_much_and_holds_as_much() {
 }
 
 /// Paths on which agreement is known to fail; `docs/linux-tcp.md` gives the deviations.
-const MISSES: [&str; 3] =
-    ["bbr, 5 Mb/s, 10 ms, 5", "bbr, 5 Mb/s, 40 ms, 5", "bbr, 10 Mb/s, 40 ms, 8"];
+const MISSES: [&str; 0] = [];
 
 /// From 5 s on, over links that send batches of 2 to 64 packets at one instant, one flow: goodput within 3 %, the mean
 /// queue within 10 %, segments for each acknowledgement within 5 %; of two flows all of these together.

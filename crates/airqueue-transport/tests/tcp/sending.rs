@@ -352,7 +352,7 @@ fn a_burst_is_paced_as_one() {
     let (first, window) = (script.sent(), script.cwnd());
     assert_eq!(first.len(), 2);
     let next = script.sender.next_timer() - script.now;
-    // A window in 100 ms: two segments take as much of it as they are of the window.
-    let expected = 0.1 * 2.0 / window;
+    // A window of data in 100 ms: two packets, with headers, take as much of it as they are of the window.
+    let expected = 0.1 * 2.0 * 1.04 / window;
     assert!((next.as_secs_f64() / expected - 1.0).abs() < 0.01, "{next}, not {expected} s");
 }
