@@ -1,14 +1,13 @@
 """Linux's TCP in exact emulations beside the simulator's, and what exact emulations cost.
 
-    python benches/exact.py [--seeds 5] [--seconds 20] [--bursts] [CASE...]
+    python benches/exact.py [--seeds 5] [--seconds 20] [--single] [CASE...]
 
 Each case is a cell with one TCP connection, from its first packet on: once simulated with ``stack =
 "linux"``, once with real programs and the kernel of user-mode Linux (docs/emulate.md). The table has
 means over the seeds, and the 95 % interval of the difference relative to the simulation.
 
-Linux's TCP sends bursts of two segments and more as one (GSO), waits until there are two, and marks
-the last of them with PSH, which the receiver acknowledges at once. The simulator has bursts only at
-stations with small queues: in other cases the kernel has none either without ``--bursts``.
+Both send bursts of two segments and more as one (segmentation offload); with ``--single`` neither does,
+except where the sender's station holds it back.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Case:
         queues = figures["queues"]
         return queues[station if station in queues else f"{station}.be"]["length_mean_packets"]
 
-    def scenario(self, *, real: bool, seconds: float) -> dict[str, Any]:
+    def scenario(self, *, real: bool, seconds: float, bursts: bool) -> dict[str, Any]:
         """The network, without a transfer if the nodes are real."""
         sender, receiver = self.ends
         transfer = {"name": "transfer", "from": sender, "to": receiver, "source": "tcp"}
@@ -61,7 +60,11 @@ class Case:
             "warm_up": "0 s",
             "phy": self.phy,
             "queue": {"discipline": "droptail", "limit": f"{self.queue_packets} packets"},
-            "tcp": {"stack": "linux", "small_queue": SHARE if self.small_queue else False},
+            "tcp": {
+                "stack": "linux",
+                "segmentation_offload": bursts or self.small_queue,
+                "small_queue": SHARE if self.small_queue else False,
+            },
             "stations": [{"name": "ap"}, {"name": "sta", "real": real}],
             "hosts": [{"name": "server", "link": "ap", "delay": self.delay, "real": real}],
             **({} if real else {"flows": [transfer]}),
@@ -87,9 +90,9 @@ CASES = (
 )
 
 
-def simulated(case: Case, seed: int, seconds: float) -> tuple[float, float]:
+def simulated(case: Case, seed: int, seconds: float, *, bursts: bool) -> tuple[float, float]:
     """Bits per second delivered, and the mean queue in packets."""
-    run = Scenario(case.scenario(real=False, seconds=seconds)).replicate(seed)
+    run = Scenario(case.scenario(real=False, seconds=seconds, bursts=bursts)).replicate(seed)
     return run["flows"]["transfer"]["throughput_bps"], case.queue(run)
 
 
@@ -106,7 +109,7 @@ def emulated(case: Case, seed: int, seconds: float, *, bursts: bool) -> tuple[fl
         (Program(receiver, RECEIVER),),
         duration_s=seconds,
     )
-    scenario = case.scenario(real=True, seconds=seconds)
+    scenario = case.scenario(real=True, seconds=seconds, bursts=bursts)
     done = exact.run(scenario, order, seed=seed, back_pressure=case.small_queue)
     if case.small_queue and done.results.without_back_pressure:
         reasons = "; ".join(done.results.without_back_pressure.values())
@@ -120,7 +123,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--bursts", action="store_true", help="leave the kernel its bursts")
+    parser.add_argument("--single", action="store_true", help="segments one by one, no bursts")
     parser.add_argument("cases", nargs="*", metavar="CASE", help="cases whose names have this word")
     options = parser.parse_args()
     table = Table(title=f"{options.seeds} seeds of {options.seconds:g} s")
@@ -139,8 +142,9 @@ def main() -> int:
     for case in CASES:
         if options.cases and not any(word in case.name for word in options.cases):
             continue
-        ours = [simulated(case, seed, options.seconds) for seed in seeds]
-        kernels = [emulated(case, seed, options.seconds, bursts=options.bursts) for seed in seeds]
+        bursts = not options.single
+        ours = [simulated(case, seed, options.seconds, bursts=bursts) for seed in seeds]
+        kernels = [emulated(case, seed, options.seconds, bursts=bursts) for seed in seeds]
         rates, queues = zip(*ours, strict=True)
         kernel_rates, kernel_queues, walls = zip(*kernels, strict=True)
         table.add_row(

@@ -274,6 +274,7 @@ class TcpTable(TypedDict, total=False):
     nagle: bool
     pacing: words.PacingValue
     sack: bool
+    segmentation_offload: bool
     small_queue: words.SmallQueueValue
     stack: words.TcpName
     timestamps: bool

@@ -136,6 +136,7 @@ fn spec(
         SmallQueueValue::Flag(small) => small.then_some(TcpSpec::RADIO_QUEUE),
         SmallQueueValue::Time(time) => Some(time.value),
     });
+    take!(tcp.sender.segmentation_offload, layers.segmentation_offload, |&given: &bool| given);
     take!(tcp.receiver.batches, layers.ack_batches, |&batches: &bool| batches);
     take!(tcp.opening, layers.handshake, |&shakes: &bool| {
         if shakes { Opening::BySender } else { Opening::Open }

@@ -115,7 +115,8 @@ class Case:
             "duration": f"{duration_s:g} s",
             "warm_up": "10 s",
             "phy": self._phy(),
-            "tcp": {"stack": "linux"},
+            # Linux 4.6; PSH at the end of bursts came with 5.5.
+            "tcp": {"stack": "linux", "segmentation_offload": False},
             "stations": self._stations(),
             "hosts": [
                 {

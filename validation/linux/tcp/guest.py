@@ -45,6 +45,8 @@ _SO_RCVBUFFORCE = 33
 _SIOCETHTOOL = 0x8946
 _SET_TSO = 0x1F
 _SET_GRO = 0x2C
+_MOST_SEGMENTS = 65_535
+"""As many as a device takes that has not been told otherwise (``GSO_MAX_SEGS``)."""
 
 
 def main() -> None:
@@ -79,6 +81,10 @@ def _build(path: paths.Path) -> None:
         name = f"sender{number}"
         _words(f"ip netns add {name}")
         _pair("router", name, number)
+        if path.bursts:
+            # Segments are packets behind the sender's device, which gets several at once.
+            _offload(name, "hop", _SET_TSO, on=False)
+            _words(f"ip -n {name} link set dev hop gso_max_segs {_MOST_SEGMENTS}")
         _words(
             f"ip netns exec router tc qdisc add dev to{number} root netem"
             f" delay {round(flow.rtt_s * 1e6)}us limit 1000000"

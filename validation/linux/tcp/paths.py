@@ -6,7 +6,7 @@ The guest reads this file too: it needs only Python's standard library.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PACKET_BYTES = 1514
 """A full segment on Ethernet, as the bottleneck counts: 1448 bytes of data with timestamps."""
@@ -58,6 +58,8 @@ class Path:
     """That CAKE's word for its ACK filter."""
     batch: Batch | None = None
     """Without a batch the bottleneck sends packets one after the other."""
+    bursts: bool = False
+    """Whether senders hand over several segments at once (segmentation offload), as they usually do."""
 
     @property
     def name(self) -> str:
@@ -67,7 +69,8 @@ class Path:
         pace = f"{self.rate_bps / 1e6:g} Mb/s"
         if self.batch is not None:
             pace = f"{self.batch.most_packets} packets in {1000 * self.batch.every_s:g} ms"
-        return f"{self.congestion}, {pace}, {rtts}, {self.queue_packets}{back}"
+        bursts = ", bursts" if self.bursts else ""
+        return f"{self.congestion}, {pace}, {rtts}, {self.queue_packets}{back}{bursts}"
 
 
 def _bdp_packets(rate_bps: int, rtt_s: float) -> float:
@@ -133,6 +136,13 @@ def _batched_paths() -> Iterator[Path]:
 
 PATHS = tuple(_paths())
 BATCHED = tuple(_batched_paths())
+BURSTS = tuple(
+    replace(one, bursts=True, trace=False)
+    for one in (*PATHS, *BATCHED)
+    if len(one.flows) == 1
+    and (one.queue_packets in _OF_DEVICES or one.batch in (Batch(5, 0.0025), Batch(20, 0.01)))
+)
+"""Queues of devices, with the kernel's bursts; where batches leave, the receiver merges segments."""
 
 ASYMMETRIC = tuple(
     Path(congestion, 20_000_000, 100, (Flow(0.04),), 60.0, back_bps=back_bps, ack_filter=word)
@@ -149,4 +159,4 @@ the news that the window has grown.
 
 def path(name: str) -> Path:
     """Return the path of that name."""
-    return next(one for one in (*PATHS, *ASYMMETRIC, *BATCHED) if one.name == name)
+    return next(one for one in (*PATHS, *ASYMMETRIC, *BATCHED, *BURSTS) if one.name == name)

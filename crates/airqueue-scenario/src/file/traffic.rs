@@ -113,6 +113,9 @@ pub(crate) struct TcpTable {
     pub(crate) nagle: Option<bool>,
     /// The shortest retransmission timeout. The default is 1 s (RFC 6298); for TCP like Linux's and ns2's, 200 ms.
     pub(crate) min_rto: Option<Quantity<Duration>>,
+    /// The sender hands over several segments at once: what the pacing rate sends in 1/1024 s, two at least if there are as
+    /// many, and marks the last one with PSH (segmentation offload). The default is false; true for TCP like Linux's.
+    pub(crate) segmentation_offload: Option<bool>,
     /// A station that sends data of its own keeps little of the data in its queue (TCP small queues): what this much time
     /// at the pacing rate takes; true: 1/128 s, as above Linux's mac80211. The default is false; true for TCP like Linux's.
     pub(crate) small_queue: Option<SmallQueueValue>,

@@ -203,6 +203,7 @@ fn expected_flags(segment: &Segment) -> u8 {
     let set = |flag: bool, bit: u8| if flag { bit } else { 0 };
     set(segment.fin, 0x01)
         | set(segment.syn, 0x02)
+        | set(segment.psh, 0x08)
         | set(segment.ack.is_some(), 0x10)
         | set(segment.ece, 0x40)
         | set(segment.cwr, 0x80)

@@ -76,6 +76,32 @@ fn downloads_are_as_without() {
     }
 }
 
+/// The window takes bursts of odd numbers of segments where losses move it, and their last segments are acknowledged alone: of a
+/// server's too. The stack of Linux has bursts, the others have not.
+#[test]
+fn bursts_cause_more_acknowledgements() {
+    let figures = |standard: &str, stack: &str, bursts: Option<bool>| {
+        let mut tcp = json!({"stack": stack});
+        if let Some(bursts) = bursts {
+            tcp["segmentation_offload"] = bursts.into();
+        }
+        let mut scenario = transfer(standard, false, tcp);
+        scenario["queue"]["limit"] = "60 packets".into();
+        run(&scenario)
+    };
+    let acks = |figures: &Value| {
+        number(figures, "/connections/f/ack_packets") / number(figures, "/connections/f/segments")
+    };
+    for standard in ["802.11b", "802.11g"] {
+        let [with, without] = [true, false].map(|on| figures(standard, "linux", Some(on)));
+        assert_eq!(figures(standard, "linux", None), with);
+        let [more, fewer] = [acks(&with), acks(&without)];
+        assert!(more > 1.02 * fewer, "{standard}: {more}, and {fewer} without bursts");
+        let other = figures(standard, "standard", None);
+        assert_eq!(figures(standard, "standard", Some(false)), other);
+    }
+}
+
 /// The stack of Linux has small queues, the others have not.
 #[test]
 fn the_stack_says_whether_there_are_small_queues() {

@@ -11,7 +11,7 @@ const TOO_LONG_BYTES: u32 = 65_536;
 /// One segment, or consecutive segments that GRO has merged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Merged {
-    /// The headers of the first segment, with the data of all and the FIN of the last segment.
+    /// The headers of the first segment, with the data of all, and FIN and PSH of the last segment.
     pub(super) segment: Segment,
     /// Number of segments.
     pub(super) count: u32,
@@ -24,14 +24,15 @@ pub(super) struct Merged {
 impl Merged {
     /// One segment.
     pub(super) fn of(segment: &Segment) -> Merged {
-        let complete = segment.syn || segment.fin || segment.payload_bytes == 0;
+        let last = segment.syn || segment.fin || segment.psh;
+        let complete = last || segment.payload_bytes == 0;
         Merged { segment: *segment, count: 1, size_bytes: segment.payload_bytes, complete }
     }
 
     /// Appends the next segment, if GRO merges the two: `tcp_gro_receive`, `inet_gro_receive` and `skb_gro_receive`. The
     /// segment must continue the data, be no longer than the first segment, and agree in the acknowledgement, the
-    /// timestamps, the flags except FIN, and the ECN field. A segment with CWR begins a new merged segment. A shorter
-    /// segment and FIN are the last that is merged.
+    /// timestamps, the flags except FIN and PSH, and the ECN field. A segment with CWR begins a new merged segment. A
+    /// shorter segment, FIN and PSH are the last that is merged.
     pub(super) fn merge(&mut self, next: &Segment) -> bool {
         let (first, bytes) = (&self.segment, next.payload_bytes);
         let continues = !self.complete && next.seq == first.end();
@@ -46,9 +47,9 @@ impl Merged {
             return false;
         }
         self.segment.payload_bytes += bytes;
-        self.segment.fin = next.fin;
+        (self.segment.fin, self.segment.psh) = (next.fin, next.psh);
         self.count += 1;
-        self.complete = next.fin || bytes < self.size_bytes;
+        self.complete = next.fin || next.psh || bytes < self.size_bytes;
         true
     }
 

@@ -6,6 +6,7 @@
 //! calls them when their timers expire. A connection with data in both directions is modelled as two connections.
 
 mod batch;
+mod compressed;
 mod congestion;
 mod delivery;
 mod handshake;

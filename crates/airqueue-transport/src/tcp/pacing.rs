@@ -54,6 +54,8 @@ pub(super) struct Pacer {
     suspended: bool,
     /// Segments sent at the own rate of the controller; `None`: the controller has no own pacing.
     own: Option<u32>,
+    /// How much later than allowed the present burst began, as far as no wait has been shortened for it, in nanoseconds.
+    late: i64,
 }
 
 impl Pacer {
@@ -64,7 +66,7 @@ impl Pacer {
             Pacing::Off | Pacing::Window { .. } | Pacing::TcpAp(_) => None,
         };
         let free = Time::from_nanos(i64::MIN);
-        Pacer { free, waiting: false, adaptive, suspended: false, own: own.then_some(0) }
+        Pacer { free, waiting: false, adaptive, suspended: false, own: own.then_some(0), late: 0 }
     }
 
     /// When the next segment may be sent.
@@ -110,16 +112,20 @@ impl Pacer {
         }
     }
 
-    /// `bytes` of data are sent now at the controller's own `rate`. A segment that is sent later than pacing allowed
-    /// shortens the wait of the next segment, by half at most.
-    pub(super) fn on_sent_at(&mut self, now: Time, bytes: u32, rate: DataRate) {
-        let late = now.as_nanos().saturating_sub(self.free.as_nanos()).max(0);
+    /// `bytes` of data are sent now at the controller's own `rate`, in the same burst as those before if it `continues`. A
+    /// burst that is sent later than pacing allowed shortens the wait of the next burst, by half at most.
+    pub(super) fn on_sent_at(&mut self, now: Time, bytes: u32, rate: DataRate, continues: bool) {
+        if !continues {
+            self.late = now.as_nanos().saturating_sub(self.free.as_nanos()).max(0);
+        }
         self.free = self.free.max(now);
         let sent = self.own.unwrap_or(0).saturating_add(1);
         self.own = Some(sent);
         if sent >= UNPACED {
             let wait = rate.time_for(bytes).as_nanos();
-            self.free = self.free.saturating_add(Span::from_nanos(wait - late.min(wait / 2)));
+            let less = self.late.min(wait / 2);
+            self.late -= less;
+            self.free = self.free.saturating_add(Span::from_nanos(wait - less));
         }
     }
 

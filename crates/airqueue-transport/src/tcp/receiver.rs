@@ -1,6 +1,7 @@
 //! The receiving end of a connection.
 
 use super::batch::Merged;
+use super::compressed::Compressed;
 use super::handshake::{Handshake, Progress};
 use super::ranges::{Range, Ranges};
 use super::receive_window::ReceiveWindow;
@@ -30,10 +31,14 @@ pub struct Receiver {
     units: u64,
     /// In-order segments that have not been acknowledged.
     held: u32,
+    /// One of them had PSH.
+    pushed: bool,
     /// An acknowledgement is to be sent at once.
     due: bool,
     /// When the delayed acknowledgement is to be sent.
     deadline: Time,
+    /// Acknowledgements of octets beyond a hole that are not sent at once.
+    compressed: Compressed,
     /// The octet of the last acknowledgement: Last.ACK.sent of RFC 7323.
     last_ack: u64,
     /// The timestamp to echo: TS.Recent of RFC 7323.
@@ -94,8 +99,10 @@ impl Receiver {
             merged: None,
             units: 0,
             held: 0,
+            pushed: false,
             due: false,
             deadline: Time::MAX,
+            compressed: Compressed::default(),
             last_ack: 1,
             recent: None,
             echo_congestion: false,
@@ -193,7 +200,8 @@ impl Receiver {
         if self.spec.receiver.at_once_growing {
             self.window.on_read(self.next, self.rtt.smoothed, now);
         }
-        self.due |= self.held >= self.segments_per_ack();
+        // A segment with PSH does not wait for another (`ICSK_ACK_PUSHED`).
+        self.due |= self.pushed || self.held >= self.segments_per_ack();
     }
 
     fn note_timestamps(&mut self, segment: &Segment, now: Time) {
@@ -225,12 +233,12 @@ impl Receiver {
             self.fin = Some(end - 1);
         }
         if start > self.next {
-            // A duplicate acknowledgement at once: RFC 5681, section 4.2.
+            // RFC 5681, section 4.2.
             let new = self.ahead.insert(Range { start, end });
             let with_new_data = merged.segments_in(new);
             self.counters.duplicates += u64::from(merged.count - with_new_data);
             self.counters.out_of_order += u64::from(with_new_data);
-            self.due = true;
+            self.acknowledge_hole(now);
         } else if end <= self.next {
             self.counters.duplicates += u64::from(merged.count);
             self.due = true; // RFC 9293, section 3.10.7.4: what is not acceptable is answered
@@ -241,17 +249,29 @@ impl Receiver {
             self.ahead.remove_below(end);
             self.next = self.ahead.take_from(end);
             self.held += with_new_data;
+            self.pushed |= self.spec.receiver.batches && segment.psh;
             // At once if the segment fills a gap or a part of a gap: RFC 5681, section 4.2. No segment that could
             // share the acknowledgement comes after FIN.
             let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
             let grows = self.spec.receiver.at_once_growing
                 && self.window.on_data(segment.payload_bytes.into(), self.next);
-            if fills || self.is_finished() || beginning || grows {
+            if self.is_finished() || beginning || grows {
                 self.due = true;
+            } else if fills {
+                // The hole is another one, or there is none any more.
+                self.acknowledge_hole(now);
             } else if self.deadline == Time::MAX {
                 self.deadline = self.ack_deadline(now);
             }
         }
+    }
+
+    /// Segments have arrived beyond a hole, or into it: at once, or with Linux's compression the fourth and later ones together.
+    fn acknowledge_hole(&mut self, now: Time) {
+        let compresses = self.spec.receiver.compresses && self.spec.sack && !self.ahead.is_empty();
+        let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
+        self.due |=
+            !compresses || beginning || self.compressed.goes(self.next, self.rtt.least, now);
     }
 
     /// When the acknowledgement of a segment that arrived at `now` is sent at the latest.
@@ -279,13 +299,13 @@ impl Receiver {
 
     /// When [`Receiver::on_timer`] is to be called; [`Time::MAX`]: never.
     pub fn next_timer(&self) -> Time {
-        self.deadline.min(self.handshake.next_timer())
+        self.deadline.min(self.compressed.deadline()).min(self.handshake.next_timer())
     }
 
     /// Processes expired timers; does nothing if called early.
     pub fn on_timer(&mut self, now: Time) {
         self.handshake.on_timer(now);
-        self.due |= now >= self.deadline;
+        self.due |= now >= self.deadline.min(self.compressed.deadline());
     }
 
     /// The next segment to send.
@@ -297,8 +317,9 @@ impl Receiver {
             return None;
         }
         self.due = false;
-        self.held = 0;
+        (self.held, self.pushed) = (0, false);
         self.deadline = Time::MAX;
+        self.compressed.on_sent();
         self.last_ack = self.next;
         self.counters.acknowledgements += 1;
         let ack = Segment {

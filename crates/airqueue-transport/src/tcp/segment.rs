@@ -18,6 +18,8 @@ pub struct Segment {
     pub syn: bool,
     /// FIN: the last octet of this direction.
     pub fin: bool,
+    /// PSH: no data follow for now (RFC 9293, section 3.9.1.2); Linux also marks the last segment of a burst.
+    pub psh: bool,
     /// ECN-Echo (RFC 3168, section 6.1).
     pub ece: bool,
     /// Congestion window reduced (RFC 3168, section 6.1).
@@ -104,6 +106,7 @@ impl Segment {
             ack,
             syn: false,
             fin: false,
+            psh: false,
             ece: false,
             cwr: false,
             ecn: Ecn::NotEct,

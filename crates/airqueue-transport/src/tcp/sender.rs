@@ -44,7 +44,7 @@ pub struct Sender {
     round_trips: RoundTrips,
     /// The shortest round trip so far.
     shortest: Option<Span>,
-    /// The device of this host, once it has been given a packet.
+    /// What this host has handed to its device: with segmentation offload, or once a device says what has left it.
     device: Option<Device>,
     /// The first outstanding octet when the timer last expired.
     timed_out: Option<u64>,
@@ -140,7 +140,7 @@ impl Sender {
             timed: None,
             round_trips: RoundTrips::default(),
             shortest: None,
-            device: None,
+            device: end.segmentation_offload.then(Device::default),
             timed_out: None,
             last_sent: None,
             recent: None,
@@ -443,16 +443,22 @@ impl Sender {
         self.restart_if_idle(now);
         let budget = self.budget();
         let piece = self.recovery.next_range(&budget).filter(|piece| {
-            matches!(piece.kind, SegmentKind::AtOnce | SegmentKind::Probe) || !self.pacer.holds(now)
+            let at_once = match piece.kind {
+                SegmentKind::AtOnce | SegmentKind::Probe => true,
+                SegmentKind::New => self.is_in_burst(),
+                SegmentKind::Again | SegmentKind::Hole | SegmentKind::Rescue => false,
+            };
+            at_once || !self.pacer.holds(now)
         });
         let Some(piece) = piece else {
             self.on_nothing_to_send();
             return None;
         };
+        let continues = piece.kind == SegmentKind::New && self.is_in_burst();
         if self.device_holds(&piece, &budget, now) {
             return None;
         }
-        Some(self.send(piece, &budget, now))
+        Some(self.send(piece, &budget, continues, now))
     }
 
     /// RFC 5681, section 4.1. A rate-based controller restarts on its own.
@@ -469,7 +475,14 @@ impl Sender {
         }
     }
 
-    fn send(&mut self, piece: SegmentRange, budget: &Budget, now: Time) -> Segment {
+    /// `continues`: the segment belongs to the burst of the segment before.
+    fn send(
+        &mut self,
+        piece: SegmentRange,
+        budget: &Budget,
+        continues: bool,
+        now: Time,
+    ) -> Segment {
         let (start, end) = (piece.range.start, piece.range.end);
         if self.deadline == Time::MAX || self.recovery.restarts_timer(&piece) {
             self.deadline = now + self.rto.timeout(); // RFC 6298, (5.1)
@@ -497,13 +510,15 @@ impl Sender {
         let segment = Segment {
             payload_bytes: payload as u32,
             fin,
+            // What the application has written last, and the end of a burst.
+            psh: payload > 0 && (end >= budget.data_end || new && self.ends_burst()),
             cwr,
             ecn: if ect { Ecn::Ect } else { Ecn::NotEct },
             ..Segment::bare(start, Some(1))
         };
         let segment = self.spec.finish(segment, self.recent, now);
         match self.controller.own_pacing_rate() {
-            Some(rate) => self.pacer.on_sent_at(now, segment.payload_bytes, rate),
+            Some(rate) => self.pacer.on_sent_at(now, segment.payload_bytes, rate, continues),
             None => self.pacer.on_sent(now, segment.size_bytes(), self.pacing_rate()),
         }
         segment

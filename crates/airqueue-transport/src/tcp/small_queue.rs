@@ -1,5 +1,5 @@
-//! TCP small queues: how much of a connection waits in the network device of the sending host, as in `tcp_output.c` of
-//! Linux 6.1.
+//! Segmentation offload and TCP small queues: how many segments a sender hands over at once, and how much of a connection
+//! waits in the network device of the sending host, as in `tcp_output.c` of Linux 6.1.
 //!
 //! A sender hands its device bursts of segments (`tcp_tso_autosize`), and no burst while more than a limit has not left
 //! the device (`tcp_small_queue_check`). Both follow from the rate at which the connection would pace its segments. A
@@ -11,8 +11,8 @@ use airqueue_core::{DataRate, Span};
 const MOST_BYTES: u64 = 1 << 20;
 /// Most bytes of data in a buffer of the send queue, and in a burst: `sk_gso_max_size`, 65 536 less 1 and the headers.
 const MOST_BURST_BYTES: u64 = 65_536 - 1 - HEADROOM_BYTES;
-/// Fewest segments of a burst: `tcp_min_tso_segs`.
-const FEWEST_SEGMENTS: u64 = 2;
+/// Fewest segments that a burst may have: `tcp_min_tso_segs`.
+pub(super) const FEWEST_SEGMENTS: u64 = 2;
 /// A burst is longer by the largest burst, halved for each 512 microseconds of the shortest round trip
 /// (`tcp_tso_rtt_log` 9).
 const SHORT_TRIP: Span = Span::from_micros(512);
@@ -31,23 +31,31 @@ pub(super) const RECENT: Span = Span::from_millis(1);
 /// A short burst does not wait if there is room for this part of the window (`tcp_tso_win_divisor`).
 const WINDOW_PARTS: u64 = 3;
 
-/// The part of a connection that has not left the sender's device.
+/// The present burst of a sender, and the part of its connection that has not left the sender's device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SmallQueue {
+    /// The device says when packets have left it: it was given packets by [`SmallQueue::on_queued`].
+    tells: bool,
     /// Bytes in the device, as the kernel counts bytes.
     below: u64,
     /// Segments of the present burst that have not been sent.
     burst: u64,
+    /// The present burst has more than one segment.
+    several: bool,
 }
 
 /// What a sender knows before a burst.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outlook {
-    /// The rate at which segments would be paced, and of how much time of this rate the data may wait. `None` before the
-    /// first round trip.
+    /// Segmentation offload: bursts may have more than one segment.
+    pub(super) offload: bool,
+    /// The rate at which segments would be paced, and the data of how much time at this rate a burst has, and may wait.
+    /// `None` before the first round trip.
     pub(super) share: Option<(DataRate, Span)>,
-    /// The sender paces its segments.
+    /// The sender paces its bursts.
     pub(super) paced: bool,
+    /// Fewest segments that a burst may have.
+    pub(super) fewest: u64,
     /// The shortest round trip so far.
     pub(super) shortest: Option<Span>,
     /// Data in a full segment.
@@ -55,6 +63,8 @@ pub(super) struct Outlook {
     /// The congestion window, and how much of it is not in use.
     pub(super) cwnd: u64,
     pub(super) room: u64,
+    /// Segments for which the application has data and the receiver room.
+    pub(super) ready: u64,
     /// Bytes of data sent before.
     pub(super) sent: u64,
     /// Data were last sent within [`RECENT`].
@@ -94,12 +104,15 @@ impl Outlook {
 
     /// Most segments of a burst (`tcp_tso_segs`).
     fn most_segments(&self) -> u64 {
+        if !self.offload {
+            return 1;
+        }
         let halvings = self
             .shortest
             .map_or(u64::MAX, |rtt| (rtt.as_nanos().max(0) / SHORT_TRIP.as_nanos()) as u64);
         let more = if halvings < 32 { MOST_BURST_BYTES >> halvings } else { 0 };
         let bytes = self.share_bytes().saturating_add(more).min(MOST_BURST_BYTES);
-        (bytes / self.mss_bytes).max(FEWEST_SEGMENTS)
+        (bytes / self.mss_bytes).max(self.fewest)
     }
 
     /// Segments that are left of the buffer in which the application's data wait.
@@ -113,7 +126,7 @@ impl Outlook {
     fn segments(&self) -> u64 {
         let half = self.cwnd / self.mss_bytes / 2;
         let quota = half.min(self.room / self.mss_bytes).max(1);
-        quota.min(self.most_segments()).min(self.in_buffer())
+        quota.min(self.most_segments()).min(self.in_buffer()).min(self.ready.max(1))
     }
 
     /// Whether the burst should wait until it can be longer (`tcp_tso_should_defer`).
@@ -147,8 +160,23 @@ impl SmallQueue {
         if self.below > outlook.limit(segments) {
             return Verdict::Full;
         }
-        self.burst = segments;
+        (self.burst, self.several) = (segments, segments > 1);
         Verdict::Send
+    }
+
+    /// Whether the device says when packets have left it.
+    pub(super) fn tells(&self) -> bool {
+        self.tells
+    }
+
+    /// Whether a new segment would belong to a burst that has begun.
+    pub(super) fn in_burst(&self) -> bool {
+        self.burst > 0
+    }
+
+    /// Whether the new segment sent last has PSH: it is the last of several (`tcp_transmit_skb`).
+    pub(super) fn pushes(&self) -> bool {
+        self.burst == 0 && self.several
     }
 
     /// Whether a segment may be sent again: the limit is twice as high.
@@ -163,11 +191,12 @@ impl SmallQueue {
 
     /// Nothing more can be sent: the burst ends.
     pub(super) fn end_burst(&mut self) {
-        self.burst = 0;
+        (self.burst, self.several) = (0, false);
     }
 
     /// A packet goes to the device.
     pub(super) fn on_queued(&mut self, packet_bytes: u32) {
+        self.tells = true;
         self.below += counted(packet_bytes);
     }
 
@@ -189,12 +218,15 @@ mod tests {
     /// A sender far from its window's end, whose share at its rate is `share_bytes`.
     fn outlook(share_bytes: u64) -> Outlook {
         Outlook {
+            offload: true,
             share: DataRate::from_bps(share_bytes * 8 * 128).map(|rate| (rate, SHARE)),
             paced: false,
+            fewest: FEWEST_SEGMENTS,
             shortest: Some(Span::from_millis(20)),
             mss_bytes: MSS,
             cwnd: 10_000 * MSS,
             room: 10_000 * MSS,
+            ready: u64::MAX,
             sent: 0,
             recent: true,
             ack_is_near: true,
@@ -277,6 +309,22 @@ mod tests {
             assert_eq!(queue.admits_again(slow), sent * 2304 <= 2 * 5792, "{sent}");
             queue.on_queued(PACKET);
         }
+    }
+
+    #[test]
+    fn bursts_have_what_is_ready_and_only_with_offload() {
+        let wide = outlook(20 * MSS);
+        assert_eq!(wide.segments(), 20);
+        assert_eq!(Outlook { ready: 7, ..wide }.segments(), 7);
+        assert_eq!(
+            Outlook { ready: 0, ..wide }.segments(),
+            1,
+            "what Nagle lets out is not counted"
+        );
+        assert_eq!(Outlook { offload: false, ..wide }.segments(), 1);
+        let slow = outlook(MSS);
+        assert_eq!(slow.segments(), 2);
+        assert_eq!(Outlook { fewest: 1, ..slow }.segments(), 1);
     }
 
     #[test]

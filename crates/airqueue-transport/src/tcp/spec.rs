@@ -78,6 +78,9 @@ pub struct SenderSpec {
     pub opens_with_data: bool,
     /// Whether and how segments are paced.
     pub pacing: Pacing,
+    /// Segmentation offload: segments are handed over in bursts, of what the pacing rate sends in 1/1024 s, or in the time of
+    /// `small_queue` above a device that says when packets have left it. The last segment of a longer burst has PSH.
+    pub segmentation_offload: bool,
     /// TCP small queues: data for this much time at the pacing rate may wait in a device of the sender's own host that
     /// says when packets have left it ([`Sender::on_queued`](super::Sender::on_queued)); `None`: any amount.
     pub small_queue: Option<Span>,
@@ -168,9 +171,12 @@ pub struct ReceiverSpec {
     /// Segments are acknowledged at once while the receive window grows, as in Linux (`tcp_grow_window`): most of a slow
     /// start's. Needs timestamps, by which the receiver measures round trips.
     pub at_once_growing: bool,
+    /// Beyond a hole the first three selective acknowledgements are sent at once, and later ones together, as in Linux
+    /// (`tcp_comp_sack`).
+    pub compresses: bool,
     /// Segments that arrive at one instant are merged before they are processed, and are counted for an acknowledgement
     /// when all have arrived: generic receive offload (GRO), and an application that reads after the batch, as in
-    /// Linux. Without it each segment is processed as if it had arrived alone.
+    /// Linux. A segment with PSH is acknowledged then. Without it each segment is processed as if it had arrived alone.
     pub batches: bool,
 }
 
@@ -246,6 +252,7 @@ impl TcpSpec {
                 nagle: true,
                 opens_with_data: false,
                 pacing: Pacing::Off,
+                segmentation_offload: false,
                 small_queue: None,
             },
             receiver: ReceiverSpec {
@@ -254,6 +261,7 @@ impl TcpSpec {
                 timer: AckTimer::Segment,
                 at_once_first: 0,
                 at_once_growing: false,
+                compresses: false,
                 batches: false,
             },
         }
@@ -287,6 +295,7 @@ impl TcpSpec {
                 timer: AckTimer::Segment,
                 at_once_first: 1,
                 at_once_growing: false,
+                compresses: false,
                 batches: false,
             },
             ..standard
@@ -309,6 +318,7 @@ impl TcpSpec {
                 growth: Growth::Bytes { segments_per_ack: u32::MAX },
                 rto: RtoSpec::LINUX,
                 loss_detection: LossDetection::Timing,
+                segmentation_offload: true,
                 small_queue: Some(TcpSpec::RADIO_QUEUE),
                 ..standard.sender
             },
@@ -316,6 +326,7 @@ impl TcpSpec {
                 delay: Span::from_millis(40),
                 at_once_first: 16,
                 at_once_growing: true,
+                compresses: true,
                 batches: true,
                 ..standard.receiver
             },

@@ -100,7 +100,29 @@ fn sixteen_merged_segments_at_the_beginning() {
     }
 }
 
-/// Segments are merged if the second continues the first, with the same headers but for FIN.
+/// A segment with PSH is the last that is merged, and none waits with it for another (`ICSK_ACK_PUSHED`).
+#[test]
+fn pushed_segments_do_not_wait() {
+    let pushed = |n| Segment { psh: true, ..data(n) };
+    let mut r = receiver(&settled());
+    assert_eq!(acked(&batch(&mut r, &[pushed(1)], at(0))), [1]);
+    assert_eq!(
+        batch(&mut r, &numbered([2]), at(10)),
+        [],
+        "the one before said nothing of this one"
+    );
+    assert_eq!(acked(&batch(&mut r, &[data(3), pushed(4), data(5)], at(20))), [5]);
+    assert_eq!(r.next_timer(), Time::MAX);
+    // The application reads after the batch, whatever was merged.
+    let mut telling = receiver(&telling());
+    let pieces = batch(&mut telling, &[data(1), pushed(2), data(3), pushed(4), data(5)], at(0));
+    assert_eq!(acked(&pieces), [2, 4, 5]);
+    // A receiver without batches waits for every second segment, as RFC 5681 lets it.
+    let mut plain = receiver(&selective(1));
+    assert_eq!(batch(&mut plain, &[pushed(1)], at(0)), []);
+}
+
+/// Segments are merged if the second continues the first, with the same headers but for FIN and PSH.
 #[test]
 fn equal_headers_are_merged() {
     type Edit = fn(&mut Segment);
@@ -112,7 +134,7 @@ fn equal_headers_are_merged() {
     let same: Edit = |_| {};
     let stamp: Edit = |s| *s = stamped(*s, 6, Some(3));
     let echo: Edit = |s| *s = stamped(*s, 5, Some(4));
-    let cases: [(Edit, Edit, usize); 12] = [
+    let cases: [(Edit, Edit, usize); 14] = [
         (same, same, 1),
         (stamp, stamp, 1),
         (same, stamp, 2),
@@ -126,6 +148,8 @@ fn equal_headers_are_merged() {
         (same, |s| s.cwr = true, 2),
         (|s| s.cwr = true, same, 1),
         (same, |s| s.fin = true, 1),
+        (same, |s| s.psh = true, 1),
+        (|s| s.psh = true, same, 2),
     ];
     for (at_case, (first, second, merged)) in cases.into_iter().enumerate() {
         let spec = TcpSpec { timestamps: Some(Span::from_millis(1)), ecn: true, ..telling() };

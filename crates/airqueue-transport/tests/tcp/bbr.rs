@@ -15,6 +15,7 @@ const PATH: f64 = 40.0;
 
 fn governed_by(congestion: CongestionName) -> TcpSpec {
     let mut spec = TcpSpec::linux(MSS as u32);
+    spec.sender.segmentation_offload = false;
     spec.header = HeaderSize::Fixed(40);
     spec.timestamps = None;
     spec.sender.congestion = congestion;

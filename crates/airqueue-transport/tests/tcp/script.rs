@@ -57,6 +57,7 @@ pub fn bare(seq: u64, ack: Option<u64>) -> Segment {
         ack,
         syn: false,
         fin: false,
+        psh: false,
         ece: false,
         cwr: false,
         ecn: Default::default(),

@@ -290,3 +290,69 @@ fn impossible_connections_are_refused() {
     spec.receiver.acknowledge = dynamic;
     assert_eq!(Sender::new(&spec).unwrap_err(), SpecError::Dynamic([2, 2, 9]));
 }
+
+/// The numbers of the segments with PSH among those sent now.
+fn pushed(script: &mut Script) -> Vec<u64> {
+    let sent = script.segments();
+    sent.iter().filter(|segment| segment.psh).map(|segment| 1 + (segment.seq - 1) / MSS).collect()
+}
+
+/// Bursts of half a window at most, whose last segments have PSH if they have several (`tcp_transmit_skb`); the sender has no
+/// round trip yet, so that nothing else limits them.
+#[test]
+fn bursts_end_with_psh() {
+    let offload = |window, offload| {
+        let mut spec = plain(window);
+        spec.sender.segmentation_offload = offload;
+        spec
+    };
+    assert_eq!(pushed(&mut Script::backlogged(&offload(10, true))), [5, 10]);
+    assert_eq!(pushed(&mut Script::backlogged(&offload(7, true))), [3, 6], "7 is alone");
+    assert_eq!(pushed(&mut Script::backlogged(&offload(10, false))), NONE);
+    // Octets written last are pushed (RFC 9293, section 3.9.1.2), in a burst or not, and a burst ends there.
+    for (bursts, expected) in [(true, vec![3, 4]), (false, vec![4])] {
+        let mut script = Script::new(&offload(10, bursts));
+        script.sender.write(4 * MSS - 1);
+        assert_eq!(
+            pushed(&mut script),
+            if bursts { vec![3] } else { vec![] },
+            "Nagle holds the rest"
+        );
+        script.sender.close();
+        assert_eq!(pushed(&mut script), expected[expected.len() - 1..]);
+    }
+}
+
+/// What the pacing rate sends in 1/1024 s, two segments at least, and the end of a burst, once round trips are known.
+#[test]
+fn bursts_follow_from_the_pacing_rate() {
+    let mut spec = plain(10);
+    spec.sender.segmentation_offload = true;
+    let mut script = Script::backlogged(&spec);
+    script.segments();
+    script.now = at(1000);
+    // 1.2 or 2 windows of ten small segments a second are less than two segments in 1/1024 s.
+    script.sender.on_segment(&ack(10), script.now);
+    let sent = script.segments();
+    let ends: Vec<usize> = (1..=sent.len()).filter(|&n| sent[n - 1].psh).collect();
+    let pairs: Vec<usize> = (1..=sent.len() / 2).map(|n| 2 * n).collect();
+    assert_eq!(ends, pairs);
+}
+
+/// A burst is paced as a whole: its segments leave together, and the next waits for the time of all.
+#[test]
+fn a_burst_is_paced_as_one() {
+    let mut spec = plain(10);
+    spec.sender.pacing = Pacing::Window { slow_start: 1.0, avoidance: 1.0 };
+    spec.sender.segmentation_offload = true;
+    let mut script = Script::backlogged(&spec);
+    script.segments();
+    script.now = at(100);
+    script.sender.on_segment(&ack(10), script.now);
+    let (first, window) = (script.sent(), script.cwnd());
+    assert_eq!(first.len(), 2);
+    let next = script.sender.next_timer() - script.now;
+    // A window of data in 100 ms: two packets, with headers, take as much of it as they are of the window.
+    let expected = 0.1 * 2.0 * 1.04 / window;
+    assert!((next.as_secs_f64() / expected - 1.0).abs() < 0.01, "{next}, not {expected} s");
+}

@@ -12,6 +12,7 @@ const PLAIN_BYTES: u32 = 40;
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
+const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
@@ -86,6 +87,7 @@ fn flags(segment: &Segment) -> u8 {
     let flags = [
         (segment.fin, FIN),
         (segment.syn, SYN),
+        (segment.psh, PSH),
         (segment.ack.is_some(), ACK),
         (segment.ece, ECE),
         (segment.cwr, CWR),

@@ -1,13 +1,20 @@
-//! How much a sender leaves in the network device of its own host, and how its window grows meanwhile.
+//! How many segments a sender hands to the network device of its own host at once, how much it leaves there, and how its
+//! window grows meanwhile.
 
 use super::Sender;
 use crate::tcp::pacing::Pacing;
 use crate::tcp::recovery::{Budget, SegmentKind, SegmentRange};
-use crate::tcp::small_queue::{Outlook, RECENT, SmallQueue, Verdict};
+use crate::tcp::small_queue::{FEWEST_SEGMENTS, Outlook, RECENT, SmallQueue, Verdict};
 use crate::tcp::window_use::WindowUse;
 use airqueue_core::{DataRate, Span, Time};
 
-/// A device that says when packets have left it.
+/// Of how much time at the pacing rate a burst is, if the device does not say when packets have left it: 1/1024 s
+/// (`sk_pacing_shift` 10).
+const OWN_SHARE: Span = Span::from_nanos(1_000_000_000 >> 10);
+/// BBR sends single segments below this rate (`bbr_min_tso_segs`).
+const SLOW_BPS: u64 = 1_200_000;
+
+/// What is handed to a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Device {
     queue: SmallQueue,
@@ -46,7 +53,8 @@ impl Sender {
         now: Time,
     ) -> bool {
         let Some(mut device) = self.device else { return false };
-        let outlook = || self.outlook(budget, now);
+        let tells = device.queue.tells();
+        let outlook = || self.outlook(budget, tells, now);
         let verdict = match piece.kind {
             SegmentKind::New => device.queue.verdict(outlook),
             SegmentKind::AtOnce | SegmentKind::Probe => Verdict::Send,
@@ -64,6 +72,16 @@ impl Sender {
         }
         self.device = Some(device);
         verdict != Verdict::Send
+    }
+
+    /// Whether a new segment is sent with the one before, so that pacing does not hold it.
+    pub(super) fn is_in_burst(&self) -> bool {
+        self.device.is_some_and(|device| device.queue.in_burst())
+    }
+
+    /// Whether the new segment for which [`Self::device_holds`] was false has PSH for its burst.
+    pub(super) fn ends_burst(&self) -> bool {
+        self.device.is_some_and(|device| device.queue.pushes())
     }
 
     /// The windows, the application or pacing allow no other segment.
@@ -84,16 +102,27 @@ impl Sender {
         self.recovery.in_flight() + u64::from(self.spec.mss_bytes) > self.controller.cwnd_bytes()
     }
 
-    fn outlook(&self, budget: &Budget, now: Time) -> Outlook {
+    fn outlook(&self, budget: &Budget, tells: bool, now: Time) -> Outlook {
         let srtt = self.rto.srtt();
         let half = srtt.map_or(Span::ZERO, |srtt| Span::from_nanos(srtt.as_nanos() / 2));
+        let end = &self.spec.sender;
+        let rate = self.reckoned_rate();
+        let slow = self.rates.is_some() && rate.is_some_and(|rate| rate.as_bps() < SLOW_BPS);
         Outlook {
-            share: self.reckoned_rate().zip(self.spec.sender.small_queue),
-            paced: self.spec.sender.pacing != Pacing::Off || self.rates.is_some(),
+            // TCP-AP spreads single segments.
+            offload: end.segmentation_offload && !matches!(end.pacing, Pacing::TcpAp(_)),
+            share: rate.zip(if tells { end.small_queue } else { Some(OWN_SHARE) }),
+            paced: end.pacing != Pacing::Off || self.rates.is_some(),
+            fewest: if slow { 1 } else { FEWEST_SEGMENTS },
             shortest: self.shortest,
             mss_bytes: self.spec.mss_bytes.into(),
             cwnd: budget.cwnd,
             room: budget.cwnd.saturating_sub(self.recovery.in_flight()),
+            ready: budget.ready(
+                self.recovery.una(),
+                self.recovery.high(),
+                self.spec.mss_bytes.into(),
+            ),
             sent: self.recovery.high() - 1,
             recent: self.last_sent.is_some_and(|last| now - last <= RECENT),
             ack_is_near: self.round_trips.oldest().is_some_and(|sent| now - sent >= half),
