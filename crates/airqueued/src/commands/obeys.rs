@@ -297,10 +297,11 @@ impl Eyes {
     }
 }
 
-/// A look at a discipline. What counts to one only is held against its beginning: it will not count again.
+/// A look at a discipline. What counts to one only is held against its beginning: it will not count again. What waits is
+/// then that of the look, so that nothing seems to have come since.
 fn samples(counts: &Counts, at_ns: u64, is_first: bool) -> Vec<Sample> {
     let now = Sample { at_ns, backlog_packets: counts.backlog, overflows: counts.overflows };
-    let begin = Sample { at_ns, backlog_packets: 0, overflows: 0 };
+    let begin = Sample { overflows: 0, ..now };
     let begin = (is_first && counts.once).then_some(begin);
     begin.into_iter().chain([now]).collect()
 }
@@ -389,6 +390,9 @@ mod tests {
             matches!(judge(counts.limit, &all), Obeyed::Yes { overflows: 1, .. })
         };
         assert!(seen(&of(true, 1)) && !seen(&of(true, 0)) && !seen(&of(false, 1)));
+        // What waits above a limit that was lowered just now does not disobey.
+        let lowered = samples(&Counts { backlog: 20, ..of(true, 0) }, 0, true);
+        assert_eq!(judge(9, &lowered), Obeyed::NotFilled { most_packets: 0 });
     }
 
     #[test]
