@@ -123,7 +123,7 @@ fn a_plan_is_called_applied_once_its_queues_were_seen_to_obey() {
     let plan = bed.plan(&[("va", slow(&fifo("limit_packets", 5)))]);
     let apply = ["apply", plan.to_str().unwrap(), "--confirm", "600s", "--look"];
     let look = |rest: &[&str]| bed.run(&[&apply[..], rest].concat());
-    // Nothing fills the 4 MB that cake may have at least.
+    // Nothing fills cake's memory.
     bed.plan(&[(
         "va",
         json!({"shaped": {"rate_bps": 400_000, "by": "htb", "below": {"cake": {}}}}),
