@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint build-rust-tests test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-exact bench-twins bench-peers bench-linux bench-linux-tcp bench-minstrel validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
+.PHONY: help setup endpoint test test-long lint build-rust-tests test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-router bench-exact bench-twins bench-peers bench-linux bench-linux-tcp bench-minstrel validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -153,6 +153,12 @@ bench-emulate-peers: setup  ## emulators side by side: what they carry, and what
 
 bench-kills: system-test  ## plans whose processes are killed at 500 random moments; takes six minutes
 	AIRQUEUE_KILLS=500 cargo test --quiet --locked -p airqueued random_moments -- --nocapture
+
+# Without root in a user namespace.
+bench-router: setup  ## what airqueued costs a router with 500 flows at 100 Mb/s through veth pairs; takes ten minutes
+	prefix=$$($(BIN)/python -c \
+		'from airqueue.linux.privileges import command_prefix; print(*command_prefix())'); \
+	$$prefix $(BIN)/python benches/router_cost.py --airqueued $(BIN)/airqueued
 
 bench-exact: setup  ## the kernel's TCP in exact emulations beside the simulator's, and what these emulations cost
 	$(BIN)/python benches/exact.py

@@ -3,7 +3,8 @@
 The argument is a JSON object: ``receive`` and ``send`` have a table for each transfer, with
 ``name``, ``port`` and ``tos`` (the byte with the DSCP of all packets that this end sends); a sender
 also has the ``address``, ``start_s`` and ``stop_s``. Times are those since this program began. At
-each whole second up to ``until_s`` the bytes that each receiver has so far are noted in ``result``.
+each whole second up to ``until_s`` the bytes that each receiver has so far are noted in ``result``,
+with the time since the machine's start at which this program began.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def send(task: dict[str, Any], zero_s: float) -> None:
 
 def end(connection: socket.socket) -> None:
     """Reset the connection: what it has not sent is not sent."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    with suppress(OSError):  # never connected
+    with suppress(OSError):  # never connected, or ended by its timer
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.shutdown(socket.SHUT_RDWR)
     connection.close()
 
@@ -63,7 +64,7 @@ def end(connection: socket.socket) -> None:
 def main() -> None:
     """Do the task, and write how many bytes each receiver had at each second."""
     task = json.loads(sys.argv[1])
-    zero_s = time.monotonic()
+    zero_s, began_s = time.monotonic(), time.clock_gettime(time.CLOCK_BOOTTIME)
     counts = {each["name"]: 0 for each in task["receive"]}
     for each in task["receive"]:
         threading.Thread(target=receive, args=(each, counts), daemon=True).start()
@@ -73,7 +74,8 @@ def main() -> None:
     for second in range(int(task["until_s"]) + 1):
         time.sleep(max(0.0, zero_s + second - time.monotonic()))
         noted.append(dict(counts))
-    Path(task["result"]).write_text(json.dumps(noted), encoding="ascii")
+    result = json.dumps({"began_s": began_s, "bytes": noted})
+    Path(task["result"]).write_text(result, encoding="ascii")
 
 
 if __name__ == "__main__":

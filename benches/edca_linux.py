@@ -8,8 +8,17 @@ uploads and downloads as stay, then transfers that come and go, where the TXOP f
 follows: a look each second, a change at most every 10 s. Finished runs are kept in a file, a line
 each, and are not repeated.
 
+With `--airqueued PROGRAM` the downloads are counted by `airqueued flows` at the server, by the
+packets that pass there. An exact run cannot be changed while it lasts, so it is run again with the
+changes that the counts ask for, until the counts of a run ask for the changes that it had: the same
+seed makes the same packets, and those are then what the loop would have done. Without it the loop is
+told which transfers there are.
+
     .venv/bin/python benches/edca_linux.py                            # 3 seeds
     .venv/bin/python benches/edca_linux.py --seeds 5 --keep edca.jsonl
+    .venv/bin/python benches/edca_linux.py --all --seeds 1 --congestion cubic \
+        --airqueued target/release/airqueued --keep all.jsonl         # 1 to 6 of each: hours
+    .venv/bin/python benches/edca_linux.py --all --cases 1,1 3,3 6,6 --keep all.jsonl
 """
 
 from __future__ import annotations
@@ -19,7 +28,7 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -43,6 +52,10 @@ WARM_S, COUNTED_S = 12.0, 20.0
 """Of transfers that stay."""
 CHANGING_S = 90.0
 """How long transfers come and go."""
+MOST_ROUNDS = 10
+"""Changes come at most every 10 s of 90."""
+SAME_S = 0.01
+"""Between a change that a run had and the look that asks for it."""
 MOST = 6
 """Stations with uploads that come and go, and as many with downloads."""
 LASTS_S, PAUSES_S = (15.0, 45.0), (2.0, 20.0)
@@ -55,6 +68,10 @@ TXOP_UNIT_US = 32
 TOS = {"be": 0, "vi": 34 << 2}
 """Category -> the byte with a DSCP of this category (RFC 8325)."""
 ACKS_TOS = TOS[ACK_CATEGORY.value]
+
+
+Turn = tuple[float, int]
+"""When the TXOP changes, and for how many packets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +93,13 @@ def staying(uploads: int, downloads: int, seed: int) -> list[Transfer]:
     return [Transfer(name, upload, draw.uniform(0.5, 1.5), ends_s) for name, upload in stations]
 
 
-def changing(seed: int) -> list[Transfer]:
-    """Transfers that come and go, one after the other at each station."""
+def changing(seed: int, uploads: int = MOST, downloads: int = MOST) -> list[Transfer]:
+    """Transfers that come and go, one after the other at each of so many stations."""
     draw = random.Random(seed)
     transfers = []
     for number, upload in product(range(MOST), (True, False)):
+        if number >= (uploads if upload else downloads):
+            continue
         station = f"{'up' if upload else 'down'}{number + 1}"
         now_s = 0.0
         while (start_s := now_s + draw.uniform(*PAUSES_S)) < CHANGING_S - 1:
@@ -98,28 +117,50 @@ def txop_us(downloads: int, sized: EdcaSizing) -> int:
     return -int(-need_us // TXOP_UNIT_US) * TXOP_UNIT_US
 
 
-def followed(transfers: Sequence[Transfer], ends_s: float) -> Iterator[tuple[int, int]]:
-    """Times, and how many downloads the loop counts from then on (`TxopLoop`).
+def turned(counts: Iterable[tuple[float, int]]) -> Iterator[Turn]:
+    """When the loop changes the TXOP, and for how many downloads (`TxopLoop`).
 
-    A download counts as active if it lasted for half of the time between two looks or more.
+    ``counts``: the times of its looks, and how many downloads were active.
     """
-    packets, changed_s = 1, -AT_MOST_EVERY_S
-    for now_s in range(LOOK_S, int(ends_s) + 1, LOOK_S):
-        active = sum(
-            min(now_s, each.stop_s) - max(now_s - LOOK_S, each.start_s) >= LOOK_S / 2
-            for each in transfers
-            if not each.upload
-        )
+    packets, changed_s = 1, -float(AT_MOST_EVERY_S)
+    for now_s, active in counts:
         wanted = max(1, active)
         if wanted != packets and now_s >= changed_s + AT_MOST_EVERY_S:
             packets, changed_s = wanted, now_s
             yield now_s, packets
 
 
+def followed(transfers: Sequence[Transfer], ends_s: float) -> Iterator[Turn]:
+    """What the loop does if it is told which transfers there are.
+
+    A download counts as active if it lasted for half of the time between two looks or more.
+    """
+    for_looks = (
+        (
+            now_s,
+            sum(
+                min(now_s, each.stop_s) - max(now_s - LOOK_S, each.start_s) >= LOOK_S / 2
+                for each in transfers
+                if not each.upload
+            ),
+        )
+        for now_s in range(LOOK_S, int(ends_s) + 1, LOOK_S)
+    )
+    return turned(for_looks)
+
+
+def are_the_same(one: Sequence[Turn], other: Sequence[Turn]) -> bool:
+    """Whether two runs were changed alike, at about the same times."""
+    return len(one) == len(other) and all(
+        mine[1] == its[1] and abs(mine[0] - its[0]) <= SAME_S
+        for mine, its in zip(one, other, strict=True)
+    )
+
+
 def scenario(
     transfers: Sequence[Transfer], settings: str, queue_packets: int, ends_s: float
 ) -> dict[str, Any]:
-    """The cell, without the transfers."""
+    """The cell, without the transfers; the TXOP follows what transfers there are."""
     stations = sorted({each.station for each in transfers})
     described: dict[str, Any] = {
         "duration": f"{ends_s} s",
@@ -142,11 +183,17 @@ def scenario(
     described["mac"]["edca"] = edca(sized.stations)
     own = {category: values for category, (values, _) in sized.access_point.items()}
     described["stations"][0]["mac"] = {"edca": {"role": "access_point", **edca(own)}}
-    described["changes"] = [
-        {"at": f"{at_s} s", "station": "ap", "txop": f"{txop_us(downloads, sized)} us"}
-        for at_s, downloads in followed(transfers, ends_s)
-    ]
+    described["changes"] = changes(list(followed(transfers, ends_s)))
     return described
+
+
+def changes(turns: Sequence[Turn]) -> list[dict[str, str]]:
+    """What a loop does, as entries of a scenario."""
+    sized = size_edca(1, 1, packet_bytes=PACKET_BYTES)
+    return [
+        {"at": f"{at_s} s", "station": "ap", "txop": f"{txop_us(downloads, sized)} us"}
+        for at_s, downloads in turns
+    ]
 
 
 def edca(values: Mapping[Category, Any]) -> dict[str, Any]:
@@ -162,9 +209,42 @@ def edca(values: Mapping[Category, Any]) -> dict[str, Any]:
     }
 
 
-def once(task: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Run an emulation; each transfer, with the bytes that have arrived by each second."""
-    transfers = [Transfer(**each) for each in task["transfers"]]
+def once(task: Mapping[str, Any], airqueued: Path | None = None) -> dict[str, Any]:
+    """Run an emulation: each transfer, with the bytes that have arrived by each second.
+
+    With a program that counts, as often as its counts ask for other changes.
+    """
+    turns: list[Turn] = []
+    for rounds in range(1, MOST_ROUNDS + 1):
+        described = dict(task["scenario"])
+        if rounds > 1:
+            described["changes"] = changes(turns)
+        transfers, looks = emulated(task, described, airqueued)
+        if airqueued is None or task["settings"] != "loop":
+            return {"transfers": transfers}
+        before = turns if rounds > 1 else list(followed(transfers_of(task), task["ends_s"] + 2))
+        turns = list(turned(looks))
+        if are_the_same(before, turns):
+            return {"transfers": transfers, "rounds": rounds, "turns": turns}
+    # Each change that a run gets right stays right in the next one.
+    raise SystemExit(f"{MOST_ROUNDS} runs of {task['case']} still ask for other changes: {turns}")
+
+
+def transfers_of(task: Mapping[str, Any]) -> list[Transfer]:
+    return [Transfer(**each) for each in task["transfers"]]
+
+
+def program(node: str, of: Mapping[str, Any], file: str = "edca_ends.py") -> Program:
+    """What runs at a node."""
+    path = str(Path(__file__).with_name(file))
+    return Program(node, (sys.executable, "-I", "-S", path, json.dumps(of)))
+
+
+def emulated(
+    task: Mapping[str, Any], described: Mapping[str, Any], airqueued: Path | None
+) -> tuple[list[dict[str, Any]], list[tuple[float, int]]]:
+    """Run a network: the transfers with their bytes, and the looks of the program that counts."""
+    transfers = transfers_of(task)
     acks_tos = ACKS_TOS if task["settings"] == "loop" else TOS["be"]
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name).resolve()
@@ -179,17 +259,22 @@ def once(task: Mapping[str, Any]) -> list[dict[str, Any]]:
             ends[receiver]["receive"].append({**end, "tos": acks_tos})
             times = {"start_s": each.start_s, "stop_s": each.stop_s}
             ends[sender]["send"].append({**end, "tos": TOS["be"], "address": receiver, **times})
-        program = str(Path(__file__).with_name("edca_ends.py"))
+        told = scratch / "looks.jsonl"
+        programs = [program(node, of) for node, of in ends.items()]
+        if airqueued is not None:
+            behind: dict[str, Any] = {
+                "ends": ends.pop("server"),
+                "stations": list(ends),
+                "airqueued": str(airqueued),
+                "looks": str(told),
+                "count": int(task["ends_s"]) + 2,
+            }
+            ends["server"] = behind["ends"]
+            programs = [each for each in programs if each.node != "server"]
+            programs.append(program("server", behind, "edca_server.py"))
         done = exact.run(
-            task["scenario"],
-            Order(
-                None,
-                tuple(
-                    Program(node, (sys.executable, "-I", "-S", program, json.dumps(of)))
-                    for node, of in ends.items()
-                ),
-                duration_s=task["ends_s"] + 3,
-            ),
+            described,
+            Order(None, tuple(programs), duration_s=task["ends_s"] + 3),
             seed=task["seed"],
             scratch=scratch,
             tcp={"tcp_congestion_control": task["congestion"]},
@@ -200,13 +285,18 @@ def once(task: Mapping[str, Any]) -> list[dict[str, Any]]:
                 f"{done.stderr.decode(errors='replace')[-500:]}"
             )
         noted = [json.loads(Path(of["result"]).read_text("ascii")) for of in ends.values()]
+        looks = (
+            [json.loads(line) for line in told.read_text("ascii").splitlines()] if airqueued else []
+        )
     received: dict[str, list[int]] = {}
     for of_node in noted:
-        for transfer in of_node[0]:
-            received[transfer] = [second[transfer] for second in of_node]
-    return [
-        {**asdict(each), "bytes": received[str(number)]} for number, each in enumerate(transfers)
-    ]
+        for transfer in of_node["bytes"][0]:
+            received[transfer] = [second[transfer] for second in of_node["bytes"]]
+    began_s = min(of_node["began_s"] for of_node in noted)
+    return (
+        [{**asdict(each), "bytes": received[str(n)]} for n, each in enumerate(transfers)],
+        [(round(look["at_s"] - began_s, 3), look["downloads"]) for look in looks],
+    )
 
 
 def windows(task: Mapping[str, Any]) -> list[tuple[int, int]]:
@@ -259,7 +349,12 @@ def said(row: Mapping[str, Any]) -> str:
     """A run in a line."""
     task = row["task"]
     about = f"{task['congestion']} {task['case']} {task['settings']} {task['seed']}"
-    return f"{about}: {mean(fairness(row)):.3f}, {total_mbps(row):.2f} Mb/s"
+    found = fairness(row)
+    index = (
+        f"{mean(found):.3f}, least {min(found):.3f}" if found else "no window with two transfers"
+    )
+    rounds = f", {row['rounds']} rounds" if "rounds" in row else ""
+    return f"{about}: {index}, {total_mbps(row):.2f} Mb/s{rounds}"
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -286,6 +381,70 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def matrix(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Jain's index with the defaults and with the loop, by the stations that upload and download."""
+    lines = [
+        "| stations that upload | "
+        + " | ".join(f"{n} download" for n in range(1, MOST + 1))
+        + " |",
+        "|---|" + "---|" * MOST,
+    ]
+    for uploads in range(1, MOST + 1):
+        cells = []
+        for downloads in range(1, MOST + 1):
+            mine = [row for row in rows if row["task"]["case"] == [uploads, downloads]]
+            each = (
+                [
+                    mean(found)
+                    for r in mine
+                    if r["task"]["settings"] == of and (found := fairness(r))
+                ]
+                for of in SETTINGS
+            )
+            cells.append(", ".join(words(of, 3) if of else "-" for of in each))
+        lines.append(f"| {uploads} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def of_all(
+    seeds: int,
+    congestion: Sequence[str],
+    queue_packets: int,
+    cases: Sequence[tuple[int, int]],
+    *,
+    counted: bool,
+) -> Iterator[dict[str, Any]]:
+    """Transfers that come and go at so many stations; ``counted``: by the packets that pass."""
+    for seed in range(1, seeds + 1):
+        for controller, case, settings in product(congestion, cases, SETTINGS):
+            yield {
+                **task(controller, settings, seed, queue_packets, changing(seed, *case)),
+                "kind": "changing",
+                "case": list(case),
+                "counted": counted and settings == "loop",
+            }
+
+
+def task(
+    congestion: str,
+    settings: str,
+    seed: int,
+    queue_packets: int,
+    transfers: Sequence[Transfer],
+    *,
+    ends_s: float = CHANGING_S,
+) -> dict[str, Any]:
+    """A run, without its kind and case."""
+    return {
+        "congestion": congestion,
+        "settings": settings,
+        "seed": seed,
+        "ends_s": ends_s,
+        "transfers": [asdict(each) for each in transfers],
+        "scenario": scenario(transfers, settings, queue_packets, ends_s + 2),
+    }
+
+
 def tasks(seeds: int, congestion: Sequence[str], queue_packets: int) -> Iterator[dict[str, Any]]:
     """All runs, so that a part of them has some of each case."""
     cases: list[tuple[int, int] | None] = [None, *CASES]
@@ -293,18 +452,26 @@ def tasks(seeds: int, congestion: Sequence[str], queue_packets: int) -> Iterator
         for controller, counts, settings in product(congestion, cases, SETTINGS):
             stays = counts is not None
             transfers = staying(*counts, seed) if counts is not None else changing(seed)
-            case = list(counts or (f"0 to {MOST}",) * 2)
-            ends_s = WARM_S + COUNTED_S if stays else CHANGING_S
             yield {
                 "kind": "staying" if stays else "changing",
-                "case": case,
-                "congestion": controller,
-                "settings": settings,
-                "seed": seed,
-                "ends_s": ends_s,
-                "transfers": [asdict(each) for each in transfers],
-                "scenario": scenario(transfers, settings, queue_packets, ends_s + 2),
+                "case": list(counts or (f"0 to {MOST}",) * 2),
+                **task(
+                    controller,
+                    settings,
+                    seed,
+                    queue_packets,
+                    transfers,
+                    ends_s=WARM_S + COUNTED_S if stays else CHANGING_S,
+                ),
             }
+
+
+def pair(text: str) -> tuple[int, int]:
+    """Uploads and downloads, as in ``3,3``."""
+    numbers = tuple(int(part) for part in text.split(",") if part.isdecimal())
+    if len(numbers) != 2 or not all(1 <= number <= MOST for number in numbers):
+        raise argparse.ArgumentTypeError(f"{text!r}: give two numbers of 1 to {MOST}, as 3,3")
+    return numbers[0], numbers[1]
 
 
 def main() -> None:
@@ -314,14 +481,26 @@ def main() -> None:
     parser.add_argument("--congestion", nargs="+", default=CONGESTION)
     parser.add_argument("--queue", type=int, default=100, help="packets at each station")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--all", action="store_true", help="1 to 6 of each, that come and go")
+    parser.add_argument("--cases", nargs="+", type=pair, help="of --all: uploads,downloads")
+    parser.add_argument("--airqueued", type=Path, help="counts downloads by packets, for --all")
     given = parser.parse_args()
-    mine = finished.runs(
-        given.keep,
-        tasks(given.seeds, given.congestion, given.queue),
-        lambda task: {"transfers": once(task)},
-        said,
+    if not given.all:
+        wanted = tasks(given.seeds, given.congestion, given.queue)
+        print(f"\n{table(finished.runs(given.keep, wanted, once, said))}")
+        return
+    numbers = range(1, MOST + 1)
+    every = [(uploads, downloads) for uploads in numbers for downloads in numbers]
+    airqueued = given.airqueued and given.airqueued.resolve()
+    counted = airqueued is not None
+    wanted = of_all(
+        given.seeds, given.congestion, given.queue, given.cases or every, counted=counted
     )
-    print(f"\n{table(mine)}")
+    runs = finished.runs(given.keep, wanted, lambda of: once(of, airqueued), said)
+    for congestion in given.congestion:
+        print(
+            f"\n{congestion}\n{matrix([r for r in runs if r['task']['congestion'] == congestion])}"
+        )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,3 +50,94 @@ def test_the_loop_follows_at_its_pace() -> None:
         for steps in [list(edca_linux.followed(edca_linux.changing(seed), 90.0))]
         for earlier, later in pairwise(steps)
     )
+
+
+def every_case() -> list[tuple[int, int]]:
+    numbers = range(1, edca_linux.MOST + 1)
+    return [(uploads, downloads) for uploads in numbers for downloads in numbers]
+
+
+def test_every_number_of_stations_has_a_valid_network_and_transfers() -> None:
+    tasks = list(edca_linux.of_all(1, ["cubic"], 100, every_case(), counted=True))
+    assert len(tasks) == 2 * edca_linux.MOST**2
+    for task in tasks:
+        uploads, downloads = task["case"]
+        ways = {(each["station"], each["upload"]) for each in task["transfers"]}
+        assert sorted(upload for _, upload in ways) == [False] * downloads + [True] * uploads
+        assert task["counted"] is (task["settings"] == "loop")
+        Scenario(task["scenario"])
+
+
+def test_six_of_each_are_the_transfers_that_the_other_table_has() -> None:
+    assert edca_linux.changing(3) == edca_linux.changing(3, edca_linux.MOST, edca_linux.MOST)
+
+
+@pytest.mark.parametrize("text", ["", "3", "3,3,3", "0,1", "1,7", "a,b", "1;2"])
+def test_cases_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="give two numbers of 1 to 6"):
+        edca_linux.pair(text)
+
+
+def test_a_network_runs_again_until_its_counts_ask_for_the_changes_it_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The counts depend on the changes, as they do in a network: they settle in the third run."""
+    (task,) = (
+        task
+        for task in edca_linux.of_all(1, ["cubic"], 100, [(1, 2)], counted=True)
+        if task["settings"] == "loop"
+    )
+    step_us = edca_linux.txop_us(2, size_edca(1, 1, packet_bytes=1500))
+    seen: list[list[dict[str, str]]] = []
+
+    def emulated(
+        _task: object, described: dict[str, Any], _program: object
+    ) -> tuple[list[Any], list[tuple[float, int]]]:
+        seen.append(described["changes"])
+        # With a TXOP from the fifth second on two downloads are active, later than without.
+        with_txop = described["changes"] == [
+            {"at": "5.0 s", "station": "ap", "txop": f"{step_us} us"}
+        ]
+        return [], [(4.0, 0), (5.0, 2), (6.0, 2)] if with_txop or len(seen) == 1 else [(5.0, 2)]
+
+    monkeypatch.setattr(edca_linux, "emulated", emulated)
+    found = edca_linux.once(task, Path("airqueued"))
+    assert found["turns"] == [(5.0, 2)]
+    assert found["rounds"] == len(seen) == 2
+    # Of a run that is told what there is nothing is repeated.
+    assert edca_linux.once(task) == {"transfers": []}
+    assert len(seen) == 3
+
+
+def test_counts_that_never_settle_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = edca_linux.of_all(1, ["cubic"], 100, [(1, 1)], counted=True)
+    task = next(task for task in tasks if task["settings"] == "loop")
+    runs = iter(range(100))
+    monkeypatch.setattr(
+        edca_linux, "emulated", lambda *_: ([], [(float(next(runs)), 2), (200.0, 1)])
+    )
+    with pytest.raises(SystemExit, match="still ask for other changes"):
+        edca_linux.once(task, Path("airqueued"))
+
+
+def test_the_matrix_has_each_index_in_its_place() -> None:
+    def row(case: list[int], settings: str, rates: list[int]) -> dict[str, Any]:
+        transfers = [
+            {
+                "upload": upload,
+                "start_s": 0.0,
+                "stop_s": 90.0,
+                "bytes": [s * rate for s in range(91)],
+            }
+            for upload, rate in zip([True, False], rates, strict=True)
+        ]
+        for each in transfers:
+            each["start_s"] = -1.0
+        task = {"kind": "changing", "case": case, "settings": settings}
+        return {"task": task, "transfers": transfers}
+
+    rows = [row([2, 3], "defaults", [1000, 0]), row([2, 3], "loop", [1000, 1000])]
+    lines = edca_linux.matrix(rows).splitlines()
+    assert len(lines) == 2 + edca_linux.MOST
+    cells = [cell.strip() for cell in lines[3].strip("|").split("|")]
+    assert cells == ["2", "-, -", "-, -", "0.500, 1.000", "-, -", "-, -", "-, -"]

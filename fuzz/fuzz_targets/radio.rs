@@ -3,7 +3,7 @@
 
 use airqueue_control::plan::Category;
 use airqueued::netlink::Message;
-use airqueued::radio::hostapd::configuration;
+use airqueued::radio::hostapd::{About, configuration};
 use airqueued::uci::export;
 use airqueued::radio::{links, mesh_path, station, survey, wiphy};
 use libfuzzer_sys::fuzz_target;
@@ -19,5 +19,7 @@ fuzz_target!(|data: &[u8]| {
     configuration::announced_by(&text, Category::BestEffort);
     configuration::own_by(&text, Category::BestEffort);
     configuration::names(&text, "wlan0");
+    let about = About::read(&text);
+    assert!(about.heard_within().as_secs() < 1 && about.bss_names.len() <= data.len());
     let _ = export::read(&text);
 });

@@ -1,6 +1,8 @@
-//! What cfg80211 has answered, read: messages that `tests/wifi_vm/rerecord.py` recorded (`recorded/README.md`).
+//! What cfg80211 and traffic control have answered, read: recorded messages (`recorded/README.md`).
 
 use airqueued::netlink::Message;
+use airqueued::qdisc::counts::{self, Unit};
+use airqueued::qdisc::{self, rates};
 use airqueued::radio::nl80211::{MacAddress, bodies};
 use airqueued::radio::radar;
 use airqueued::radio::station::{self, Station};
@@ -180,6 +182,54 @@ fn channels_have_their_times() {
     }
 }
 
+/// Numbers of the interfaces in the recorded namespace: `lo`, and those that were made after it.
+const LO: u32 = 1;
+
+fn disciplines() -> Vec<Message> {
+    recorded("tc", "qdiscs")
+}
+
+#[test]
+fn disciplines_have_limits_rates_and_an_mq_above() {
+    let told = disciplines();
+    let roots = rates::at_roots(&told).unwrap();
+    // A tbf at the root of one interface; htb and mq have no rate of their own.
+    assert_eq!(roots.values().collect::<Vec<_>>(), [&2_000_000]);
+    let of = |index: u32| -> Vec<_> {
+        let found = counts::read(&told, index).unwrap();
+        found.into_iter().map(|each| (each.kind, each.limit, each.unit, each.mq)).collect()
+    };
+    assert_eq!(
+        of(LO),
+        [
+            ("pfifo".to_owned(), 20, Unit::Packets, None),
+            ("bfifo".to_owned(), 30_000, Unit::Bytes, None)
+        ]
+    );
+    let below_mq = (LO + 1..20).map(of).find(|found| !found.is_empty()).unwrap();
+    assert_eq!(below_mq, vec![("pfifo".to_owned(), 5, Unit::Packets, Some(0x1_0000)); 2]);
+    let words = qdisc::describe(&told[0]).unwrap();
+    assert!(!words.is_empty());
+}
+
+#[test]
+fn a_filter_of_ours_names_its_class() {
+    let found = qdisc::classified(&recorded("tc", "filters"));
+    assert!(found.iter().any(|(class, filter)| *class == 3 && filter & 0xfff == 3), "{found:?}");
+}
+
+/// Reads as every reader of traffic control does: none of them may panic.
+fn read_all_of_traffic_control(messages: &[Message]) {
+    for message in messages {
+        let _ = qdisc::describe(message);
+    }
+    for index in 0..6 {
+        let _ = counts::read(messages, index);
+    }
+    let _ = rates::at_roots(messages);
+    let _ = qdisc::classified(messages);
+}
+
 /// Reads as every reader does: none of them may panic.
 fn read_everything(body: &[u8]) {
     let message = Message { kind: 16, body: body.to_vec() };
@@ -201,6 +251,37 @@ fn any_recorded() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
+    #[test]
+    fn hostile_disciplines_do_not_panic(bodies in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..5)) {
+        let message = |body: Vec<u8>| Message { kind: 36, body };
+        read_all_of_traffic_control(&bodies.into_iter().map(message).collect::<Vec<_>>());
+    }
+
+    /// Recorded dumps with some bytes, or the ends of messages, changed: also trees that no kernel has.
+    #[test]
+    fn damaged_disciplines_do_not_panic(
+        name in prop::sample::select(vec!["qdiscs", "classes", "filters"]),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..20),
+        cut in prop::option::of((any::<prop::sample::Index>(), any::<prop::sample::Index>())),
+        kinds in prop::sample::select(vec![36_u16, 40, 44]),
+    ) {
+        let mut messages = recorded("tc", name);
+        for (which, at, byte) in changes {
+            let which = which.index(messages.len());
+            let body = &mut messages[which].body;
+            let at = at.index(body.len());
+            body[at] = byte;
+        }
+        if let Some((which, length)) = cut {
+            let which = which.index(messages.len());
+            let body = &mut messages[which].body;
+            let length = length.index(body.len() + 1);
+            body.truncate(length);
+        }
+        messages.iter_mut().for_each(|message| message.kind = kinds);
+        read_all_of_traffic_control(&messages);
+    }
+
     #[test]
     fn hostile_bytes_do_not_panic(command in 0..120_u8, rest in prop::collection::vec(any::<u8>(), 0..300)) {
         read_everything(&rest);

@@ -128,33 +128,32 @@ impl Flows {
             false => (packet.source, packet.destination, packet.source_mac),
         };
         let key = FlowKey { station, far, protocol: packet.protocol };
-        let Some(entry) = self.entry(key, packet.payload_bytes == 0, now) else { return };
-        entry.seen = entry.seen.max(now);
-        // A broadcast is nobody's address.
-        entry.station_mac = mac.filter(|mac| mac[0] & 1 == 0).or(entry.station_mac);
-        entry.bytes[usize::from(!outgoing)] += u64::from(packet.payload_bytes);
-        entry.measure(packet, outgoing, now);
+        let silent = packet.payload_bytes == 0;
+        // Most packets are of a flow that is known, whose place is looked for once.
+        if let Some(entry) = self.flows.get_mut(&key) {
+            if entry.silent && !silent {
+                entry.silent = false;
+                self.silent -= 1;
+            }
+            return entry.on_packet(packet, (outgoing, mac), now);
+        }
+        if !self.has_room(silent) {
+            return;
+        }
+        self.silent += usize::from(silent);
+        let mut entry = Entry { silent, ..Entry::new(now) };
+        entry.on_packet(packet, (outgoing, mac), now);
+        self.flows.insert(key, entry);
     }
 
-    /// The flow's entry, if there is one or room for one.
-    fn entry(&mut self, key: FlowKey, silent: bool, now: Time) -> Option<&mut Entry> {
-        if !self.flows.contains_key(&key) {
-            let crowded = silent && self.silent >= MOST_SILENT;
-            if crowded || (self.flows.len() >= MOST_FLOWS && !self.make_room()) {
-                self.untracked = self.untracked.saturating_add(1);
-                return None;
-            }
+    /// Whether there is room for a new flow; a packet without room is counted.
+    fn has_room(&mut self, silent: bool) -> bool {
+        let crowded = silent && self.silent >= MOST_SILENT;
+        if crowded || (self.flows.len() >= MOST_FLOWS && !self.make_room()) {
+            self.untracked = self.untracked.saturating_add(1);
+            return false;
         }
-        let silents = &mut self.silent;
-        let entry = self.flows.entry(key).or_insert_with(|| {
-            *silents += 1;
-            Entry::new(now)
-        });
-        if entry.silent && !silent {
-            entry.silent = false;
-            *silents -= 1;
-        }
-        Some(entry)
+        true
     }
 
     /// Forgets the flow of the next few that was not seen for longest and moves nothing; whether there was one.
@@ -211,6 +210,15 @@ impl Entry {
             far: RoundTrip::default(),
             streams: Default::default(),
         }
+    }
+
+    /// A packet of the flow passed; `mac`: the station's address in the frame.
+    fn on_packet(&mut self, packet: &Packet, (outgoing, mac): (bool, Option<Mac>), now: Time) {
+        self.seen = self.seen.max(now);
+        // A broadcast is nobody's address.
+        self.station_mac = mac.filter(|mac| mac[0] & 1 == 0).or(self.station_mac);
+        self.bytes[usize::from(!outgoing)] += u64::from(packet.payload_bytes);
+        self.measure(packet, outgoing, now);
     }
 
     fn measure(&mut self, packet: &Packet, outgoing: bool, now: Time) {

@@ -231,9 +231,14 @@ impl Aql {
 }
 
 impl Ring {
+    /// Fewest packets of a ring: with fewer, mesh links of 802.11s break.
+    pub const FEWEST: u32 = 3;
+    /// Most packets of a ring.
+    pub const MOST: u32 = 65_536;
+
     pub(super) fn check(&self, at: &At) -> Result<(), PlanError> {
         at.name("interface", &self.interface)?;
-        at.within("packets", self.packets, 3..=65_536)
+        at.within("packets", self.packets, Self::FEWEST..=Self::MOST)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::flows::Mac;
 use crate::mesh::{DomainsBy, NodePolicy, Policy, Queues, Routes};
 use crate::pace::{Next, Pace, Paced};
 use crate::places::FEWEST_IN_TXQS;
-use crate::plan::{Fifo, Item, Plan, Queue, QueueOf, Set, Txq, mac_address};
+use crate::plan::{Fifo, Item, Plan, Queue, QueueOf, Ring, Set, Txq, mac_address};
 use airqueue_core::quantity::{Duration, Packets, Quantity, Rate};
 use airqueue_core::{Span, Time};
 use serde::Deserialize;
@@ -27,6 +27,8 @@ pub struct MeshConfig {
     pub phy: Option<String>,
     /// The interface whose FIFO's limit follows.
     pub queue: Option<String>,
+    /// The driver's ring of the interface, which is kept at so many packets, and counted.
+    pub ring: Option<Quantity<Packets>>,
     /// The least limit.
     pub least: Option<Quantity<Packets>>,
     /// The safe limit, which no limit exceeds: what the queue holds while too little is known.
@@ -88,6 +90,15 @@ impl MeshConfig {
             within(&key("overhead"), overhead, 10e-6, 0.1)?;
         }
         within(&key("outside"), &self.outside, 0.0, 100.0)?;
+        let ring = self.ring.as_ref().map(|ring| ring.value);
+        if let Some(packets) = ring.filter(|ring| !(Ring::FEWEST..=Ring::MOST).contains(ring)) {
+            let what = format!(
+                "is {packets} packets; give {} to {}: with fewer, links of 802.11s break",
+                Ring::FEWEST,
+                Ring::MOST
+            );
+            return Err(wrong(&key("ring"), what));
+        }
         let (least, most, fewest) = (self.least_packets(), self.most.value, self.fewest());
         if least < fewest || least > most || most > MOST_PACKETS {
             let why = match self.phy {
@@ -138,7 +149,20 @@ impl MeshConfig {
             }
         };
         let why = format!("MESH's router at {} sets the limit", self.interface);
-        missing.map(|knob| Item { why: why.clone(), set: set(knob) }).collect()
+        let limits = missing.map(|knob| Item { why: why.clone(), set: set(knob) });
+        // Before the limits: most drivers take the link down and up for it.
+        self.ring_item(plan).into_iter().chain(limits).collect()
+    }
+
+    /// The ring, unless the plan has one of the interface: that one is kept, and counted.
+    fn ring_item(&self, plan: &Plan) -> Option<Item> {
+        let packets = self.ring.as_ref()?.value;
+        let why = format!(
+            "what waits in the ring of {} waits behind the limit of MESH's router",
+            self.interface
+        );
+        let set = Set::Ring(Ring { interface: self.interface.clone(), packets });
+        ring_of(plan, &self.interface).is_none().then_some(Item { why, set })
     }
 
     /// How the router sees and computes. forwards: whether the interface is a mesh point that forwards frames.
@@ -157,10 +181,11 @@ impl MeshConfig {
         }
     }
 
-    /// How the limit follows, from what it is.
-    pub fn limit(&self, begin: u32, least_interval: Span) -> MeshLimit {
+    /// How the limit follows, from what it is in the whole plan.
+    pub fn limit(&self, begin: u32, plan: &Plan, least_interval: Span) -> MeshLimit {
         let pace = Pace { least_interval, greatest_factor: FACTOR };
         MeshLimit {
+            ring: ring_of(plan, &self.interface).unwrap_or_default(),
             least: self.least_packets(),
             safe: self.most.value,
             limit: Paced::new(pace, begin.into()),
@@ -177,20 +202,33 @@ impl MeshConfig {
 /// Greatest factor of one change.
 const FACTOR: f64 = 2.0;
 
+/// Packets of an interface's ring, if a plan sets the ring.
+fn ring_of(plan: &Plan, of: &str) -> Option<u32> {
+    plan.settings.iter().find_map(|item| match &item.set {
+        Set::Ring(Ring { interface, packets }) if interface == of => Some(*packets),
+        _ => None,
+    })
+}
+
 /// A limit that follows a router.
 #[derive(Clone, Copy, Debug)]
 pub struct MeshLimit {
+    /// Packets of the router's share that wait in the driver's ring, behind the limit.
+    ring: u32,
     least: u32,
     safe: u32,
     limit: Paced,
 }
 
 impl MeshLimit {
-    /// Takes the router's limit, or that there is none. Returns the limit in packets if it is to change now: to the safe one at
+    /// Takes the router's limit, or that there is none. Returns the queue's limit in packets if it is to change now: to the safe one at
     /// once, since a queue that is too small loses packets, and in steps to others.
     pub fn on_limit(&mut self, limit: Option<u32>, now: Time) -> Option<u32> {
         let next = match limit {
-            Some(packets) => self.limit.on_wanted(packets.clamp(self.least, self.safe).into(), now),
+            Some(packets) => {
+                let queue = packets.saturating_sub(self.ring).clamp(self.least, self.safe);
+                self.limit.on_wanted(queue.into(), now)
+            }
             None => self.limit.at_once(self.safe.into(), now),
         };
         match next {
@@ -213,7 +251,9 @@ mod tests {
     #[test]
     fn the_limit_goes_down_in_steps_and_is_safe_at_once() {
         let config = config("queue = \"mesh0\"\nmost = \"100 packets\"\nleast = \"4 packets\"");
-        let mut limit = config.unwrap().mesh[0].limit(60, Span::from_secs(10));
+        let config = config.unwrap();
+        let whole = config.whole(None).unwrap();
+        let mut limit = config.mesh[0].limit(60, &whole, Span::from_secs(10));
         let at = |second| Time::ZERO + Span::from_secs(second);
         assert_eq!(limit.on_limit(None, at(0)), Some(100));
         assert_eq!(limit.on_limit(None, at(0)), None);
@@ -239,10 +279,42 @@ mod tests {
         assert_eq!(config.whole(Some(whole.clone())).unwrap(), whole);
     }
 
+    /// A router may hold 20 packets: 3 in the ring, and 17 in its queue.
+    #[test]
+    fn a_ring_is_set_before_the_limits_and_counted() {
+        let read = |rest: &str| {
+            config(&format!("queue = \"mesh0\"\nleast = \"4 packets\"\n{rest}")).unwrap()
+        };
+        let ringed = read("ring = \"3 packets\"");
+        let whole = ringed.whole(None).unwrap();
+        let points: Vec<_> = whole.settings.iter().map(|item| item.set.point()).collect();
+        assert_eq!(points, ["transmit ring of mesh0", "queue of mesh0"]);
+        let begin = Time::ZERO;
+        let wanted = |config: &Config, plan: &Plan, packets| {
+            let mut limit = config.mesh[0].limit(20, plan, Span::from_secs(10));
+            limit.on_limit(Some(packets), begin + Span::from_secs(60))
+        };
+        assert_eq!(wanted(&ringed, &whole, 20), Some(17));
+        // The queue holds no less than the least limit.
+        assert_eq!(wanted(&ringed, &whole, 14), Some(11));
+        assert_eq!(
+            ringed.mesh[0].limit(4, &whole, Span::from_secs(10)).on_limit(Some(5), begin),
+            None
+        );
+        // A ring of the plan stays, and is what is counted; no ring, nothing to count.
+        let mut other = whole.clone();
+        other.settings[0].set = Set::Ring(Ring { interface: "mesh0".into(), packets: 8 });
+        assert_eq!(ringed.whole(Some(other.clone())).unwrap(), other);
+        assert_eq!(wanted(&ringed, &other, 20), Some(12));
+        let bare = read("");
+        assert_eq!(wanted(&bare, &bare.whole(None).unwrap(), 19), Some(19));
+    }
+
     #[test]
     fn errors_name_the_key_and_what_is_possible() {
         for (rest, expected) in [
             ("", "mesh[0].queue: is missing, and so is phy"),
+            ("queue = \"m\"\nring = \"2 packets\"", "mesh[0].ring: is 2 packets; give 3 to 65536"),
             ("queue = \"m\"\nport = 0", "mesh[0].port: is 0; give 1 to 65535"),
             ("queue = \"m\"\nleast = \"0 packets\"", "mesh[0].least: is 0, and most is 1000"),
             ("phy = \"p\"\nleast = \"20 packets\"", "give 64 to most: mac80211's TXQs hold"),

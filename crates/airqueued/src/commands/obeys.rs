@@ -64,6 +64,8 @@ pub(super) struct Looked {
     queue: Option<(String, String, u32)>,
     limit: u32,
     unit: Unit,
+    /// The mq whose queue it is one of.
+    mq: Option<u32>,
     /// Backlogs are in the unit of the limit.
     samples: Vec<Sample>,
 }
@@ -82,7 +84,7 @@ pub(super) fn verdict(found: &[Looked], is_json: bool) -> Result<(), Stop> {
     let mut codes = Vec::new();
     let mut texts = Vec::new();
     for looked in found {
-        match looked.words() {
+        match looked.words_among(found) {
             (None, _) if is_json => {}
             (None, text) => say(&text),
             (Some(code), text) => {
@@ -121,6 +123,26 @@ impl Looked {
         }
     }
 
+    /// As [`Looked::words`], but of the queues of one mq those that the flows did not go into need not fill.
+    fn words_among(&self, all: &[Looked]) -> (Option<Code>, String) {
+        let kind = |looked: &Looked| looked.queue.as_ref().map(|(kind, ..)| kind.clone());
+        let is_alike = |other: &&Looked| {
+            (&other.place, other.mq, other.limit, kind(other))
+                == (&self.place, self.mq, self.limit, kind(self))
+        };
+        let (code, text) = self.words();
+        let is_filled = |other: &Looked| matches!(other.obeyed(), Obeyed::Yes { .. });
+        let filled = all.iter().filter(is_alike).any(is_filled);
+        if self.mq.is_none() || code != Some(Code::Unknown) || !filled {
+            return (code, text);
+        }
+        let (name, limit, unit) = (self.name(), self.limit, self.unit.name());
+        let text = format!(
+            "{name} stayed within its limit of {limit} {unit}, which another queue of the same mq exceeded."
+        );
+        (None, text)
+    }
+
     /// The exit code of what is not good, and the sentence.
     fn words(&self) -> (Option<Code>, String) {
         let (name, limit, unit) = (self.name(), self.limit, self.unit.name());
@@ -156,7 +178,7 @@ impl Looked {
             Obeyed::NotFilled { most_packets } => ("not_filled", most_packets, 0),
         };
         json!({"interface": self.place.name(), "kind": kind, "handle": handle, "limit": self.limit,
-            "unit": self.unit, "looks": looks, "seen": seen, "most": most, "overflows": overflows})
+            "unit": self.unit, "looks": looks, "mq": self.mq.is_some(), "seen": seen, "most": most, "overflows": overflows})
     }
 }
 
@@ -174,7 +196,7 @@ fn look_at(places: &[Place], time: Span) -> Result<Vec<Looked>, RadioError> {
         let at_ns = passed.as_nanos().unsigned_abs();
         let mut seen = Vec::new();
         for place in places {
-            seen.extend(eyes.see(place, at_ns)?);
+            seen.extend(eyes.see(place, at_ns, found.is_empty())?);
         }
         if found.is_empty() {
             found = seen;
@@ -217,10 +239,16 @@ struct Eyes {
 }
 
 impl Eyes {
-    fn see(&mut self, place: &Place, at_ns: u64) -> Result<Vec<Looked>, RadioError> {
+    /// is_first: whether there was no look before.
+    fn see(
+        &mut self,
+        place: &Place,
+        at_ns: u64,
+        is_first: bool,
+    ) -> Result<Vec<Looked>, RadioError> {
         match place {
             Place::Phy(name) => self.see_phy(name, at_ns).map(|looked| vec![looked]),
-            Place::Interface(name) => self.see_interface(name, at_ns),
+            Place::Interface(name) => self.see_interface(name, at_ns, is_first),
         }
     }
 
@@ -234,10 +262,15 @@ impl Eyes {
         let (limit, backlog_packets, overflows) = told(&phy)?;
         let samples = vec![Sample { at_ns, backlog_packets, overflows }];
         let place = Place::Phy(name.to_owned());
-        Ok(Looked { place, queue: None, limit, unit: Unit::Packets, samples })
+        Ok(Looked { place, queue: None, limit, unit: Unit::Packets, mq: None, samples })
     }
 
-    fn see_interface(&mut self, name: &str, at_ns: u64) -> Result<Vec<Looked>, RadioError> {
+    fn see_interface(
+        &mut self,
+        name: &str,
+        at_ns: u64,
+        is_first: bool,
+    ) -> Result<Vec<Looked>, RadioError> {
         let absent = || RadioError::Absent { kind: "interface", name: name.to_owned() };
         let index = if_nametoindex(name).map_err(|_| absent())?;
         if self.netlink.is_none() {
@@ -254,17 +287,23 @@ impl Eyes {
         }
         let looked = |counts: Counts| Looked {
             place: Place::Interface(name.to_owned()),
-            queue: Some((counts.kind, counts.handle, counts.parent)),
+            queue: Some((counts.kind.clone(), counts.handle.clone(), counts.parent)),
             limit: counts.limit,
             unit: counts.unit,
-            samples: vec![Sample {
-                at_ns,
-                backlog_packets: counts.backlog,
-                overflows: counts.overflows,
-            }],
+            mq: counts.mq,
+            samples: samples(&counts, at_ns, is_first),
         };
         Ok(found.into_iter().map(looked).collect())
     }
+}
+
+/// A look at a discipline. What counts to one only is held against its beginning: it will not count again. What waits is
+/// then that of the look, so that nothing seems to have come since.
+fn samples(counts: &Counts, at_ns: u64, is_first: bool) -> Vec<Sample> {
+    let now = Sample { at_ns, backlog_packets: counts.backlog, overflows: counts.overflows };
+    let begin = Sample { overflows: 0, ..now };
+    let begin = (is_first && counts.once).then_some(begin);
+    begin.into_iter().chain([now]).collect()
 }
 
 /// The limit, and what the phy has counted.
@@ -297,6 +336,7 @@ mod tests {
             queue: Some(("pfifo".to_owned(), format!("{limit:x}:"), 1)),
             limit,
             unit: Unit::Packets,
+            mq: None,
             samples: looks.iter().enumerate().map(sample).collect(),
         }
     }
@@ -315,6 +355,44 @@ mod tests {
         assert_eq!(stop.code, Code::Disobeys);
         assert!(stop.text.contains("the pfifo 2: of va was not seen to obey"), "{}", stop.text);
         assert!(stop.text.contains("the pfifo 3: of va does not obey: 4 packets"), "{}", stop.text);
+    }
+
+    #[test]
+    fn of_an_mqs_queues_one_has_to_fill_and_all_have_to_obey() {
+        let below = |mq, looks: &[(u32, u32)]| Looked { mq: Some(mq), ..looked(3, looks) };
+        let [good, empty, bad] = [&[(3, 0), (3, 5)], &[(0, 0), (1, 0)], &[(0, 0), (4, 0)]];
+        let code = |found: &[Looked]| verdict(found, true).map_err(|stop| stop.code);
+        assert_eq!(code(&[below(1, good), below(1, empty)]), Ok(()));
+        assert_eq!(code(&[below(1, empty), below(1, empty)]), Err(Code::Unknown));
+        assert_eq!(code(&[below(1, good), below(1, empty), below(1, bad)]), Err(Code::Disobeys));
+        // Queues of different trees, or with another limit, say nothing of each other.
+        assert_eq!(code(&[below(1, good), below(2, empty)]), Err(Code::Unknown));
+        assert_eq!(code(&[below(1, good), looked(3, empty)]), Err(Code::Unknown));
+        let other = Looked { limit: 9, ..below(1, empty) };
+        assert_eq!(code(&[below(1, good), other]), Err(Code::Unknown));
+    }
+
+    #[test]
+    fn what_happened_before_the_looks_counts_where_it_counts_once() {
+        let of = |once, overflows| Counts {
+            kind: "cake".to_owned(),
+            handle: "1:".to_owned(),
+            parent: 1,
+            limit: 9,
+            unit: Unit::Bytes,
+            backlog: 2,
+            overflows,
+            once,
+            mq: None,
+        };
+        let seen = |counts: &Counts| {
+            let all = [samples(counts, 0, true), samples(counts, 1, false)].concat();
+            matches!(judge(counts.limit, &all), Obeyed::Yes { overflows: 1, .. })
+        };
+        assert!(seen(&of(true, 1)) && !seen(&of(true, 0)) && !seen(&of(false, 1)));
+        // What waits above a limit that was lowered just now does not disobey.
+        let lowered = samples(&Counts { backlog: 20, ..of(true, 0) }, 0, true);
+        assert_eq!(judge(9, &lowered), Obeyed::NotFilled { most_packets: 0 });
     }
 
     #[test]

@@ -26,5 +26,10 @@ pub fn describe(message: &Message) -> Result<String, NetlinkError> {
     Ok(words::of(&Tree { index: 0, default: None, nodes: vec![node] }))
 }
 
+/// The classes that have filters of ours, with the filters' numbers, in messages of the kernel.
+pub fn classified(messages: &[Message]) -> Vec<(u16, u32)> {
+    filters::ours(messages).collect()
+}
+
 #[cfg(test)]
 mod tests;

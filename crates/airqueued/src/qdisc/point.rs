@@ -86,13 +86,13 @@ impl Queues {
         Ok(build::Interface { index, mtu })
     }
 
-    fn tree(&mut self, interface: &str, index: u32) -> Result<tree::Found, PointError> {
+    fn tree(&mut self, interface: &str, index: u32) -> Result<Tree, PointError> {
         tree::read(&mut self.netlink, index)
             .map_err(|error| refused(interface, "tell its queue", &error))
     }
 
     /// The tree of the interface that had this number. Its name may be another one's by now.
-    fn again(&mut self, interface: &str, index: u32) -> Result<tree::Found, PointError> {
+    fn again(&mut self, interface: &str, index: u32) -> Result<Tree, PointError> {
         if if_indextoname(index).is_err() {
             let what = "was removed since, and its settings with it";
             return Err(PointError::Gone(format!("the interface {interface} {what}")));
@@ -108,7 +108,7 @@ impl ControlPoint for Queues {
             Some(value) => self.again(interface, parsed(value)?.index)?,
             None => self.tree(interface, index(interface)?)?,
         };
-        Ok(value(&found.tree))
+        Ok(value(&found))
     }
 
     fn aim(&mut self, set: &Set, now: &Value, original: &Value) -> Result<Aim, PointError> {
@@ -119,8 +119,11 @@ impl ControlPoint for Queues {
             // What else is there, as filters of ours, stays.
             return Ok(Aim { value: value(&tree), interrupts: None });
         }
-        let lost = self.again(interface, now.index)?.lost.into_iter().next();
-        if let Some(what) = lost.or_else(|| now.refusal()).or_else(|| original.refusal()) {
+        let lost = tree::lost(&mut self.netlink, now.index);
+        let lost = lost.map_err(|error| refused(interface, "tell its queue", &error))?;
+        if let Some(what) =
+            lost.into_iter().next().or_else(|| now.refusal()).or_else(|| original.refusal())
+        {
             let why = "which airqueued could not put back; remove it with tc first";
             return Err(PointError::Refused(format!("{interface} has {what}, {why}")));
         }
@@ -135,7 +138,7 @@ impl ControlPoint for Queues {
     fn put(&mut self, set: &Set, to: &Value) -> Result<(), PointError> {
         let interface = &queue_of(set)?.interface;
         let to = parsed(to)?;
-        let now = self.again(interface, to.index)?.tree;
+        let now = self.again(interface, to.index)?;
         let refusals = self
             .netlink
             .batch(&to.requests(&now))

@@ -214,6 +214,35 @@ proptest! {
         let _ = super::describe(&Message { kind: 36, body });
     }
 
+    /// Of any nodes each is placed once or is a stray, and what is placed comes after what it is below.
+    #[test]
+    fn whatever_the_kernel_tells_is_put_in_order(
+        told in prop::collection::vec((any::<bool>(), 0u32..4, 0u32..3, 0u32..4, 0u32..3), 0..30),
+    ) {
+        let nodes: Vec<Node> = told
+            .into_iter()
+            .map(|(class, major, minor, above, below)| Node {
+                class,
+                handle: (major << 16) | if class { minor } else { 0 },
+                parent: if above == 0 { ROOT } else { (above << 16) | below },
+                ..node("htb", class, None)
+            })
+            .collect();
+        let (placed, strays) = ordered(nodes.clone());
+        let sorted = |mut all: Vec<Node>| {
+            all.sort_by_key(|node| (node.class, node.handle, node.parent));
+            all
+        };
+        prop_assert_eq!(sorted([placed.clone(), strays].concat()), sorted(nodes));
+        for (at, each) in placed.iter().enumerate() {
+            let owner = if each.class { each.handle } else { each.parent } & 0xffff_0000;
+            let is_there = placed[..at].iter().any(|other| !other.class && other.handle == owner);
+            prop_assert!(is_there || (each.parent == ROOT && !each.class));
+            let waits = placed[at..].iter().any(|other| other.class && other.handle == each.parent);
+            prop_assert!(each.parent == ROOT || !waits);
+        }
+    }
+
     #[test]
     fn hostile_options_do_not_panic(
         kind in prop::sample::select(vec!["pfifo", "tbf", "htb", "drr", "fq_codel", "codel", "cake", "sfq", "mq", "x"]),

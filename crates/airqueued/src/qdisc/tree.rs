@@ -8,7 +8,7 @@ use super::message::{
 use crate::netlink::{LONGEST_BATCH, Message, Netlink, NetlinkError, Request};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// `TC_H_MAJ_MASK`: the number of the discipline in the number of a class.
 const MAJOR: u32 = 0xffff_0000;
@@ -43,47 +43,56 @@ pub struct Tree {
     pub nodes: Vec<Node>,
 }
 
-/// A tree, and what of it cannot be put back.
-pub(super) struct Found {
-    pub(super) tree: Tree,
-    /// In words: "a filter (u32) at 1:".
-    pub(super) lost: Vec<String>,
+/// What the kernel tells of an interface.
+struct Below {
+    /// The discipline that the kernel has chosen, if nobody has set another.
+    default: Option<String>,
+    /// What somebody has set, and whether it is a class.
+    made: Vec<(bool, Told)>,
 }
 
-/// Reads the tree of the interface with this number.
-pub(super) fn read(netlink: &mut Netlink, index: u32) -> Result<Found, NetlinkError> {
+fn below(netlink: &mut Netlink, index: u32) -> Result<Below, NetlinkError> {
     let of =
         |all: Vec<Told>| all.into_iter().filter(|told| told.index == index).collect::<Vec<_>>();
     let qdiscs = of(dump(netlink, GET_QDISC, index, 0)?);
-    let root = qdiscs.iter().find(|told| told.parent == ROOT);
+    let root = qdiscs.iter().find(|told| told.parent == ROOT).cloned();
     let made = |told: &Told| told.handle != 0 && told.parent != INGRESS;
     // Number 0 is that of disciplines that the kernel has made by itself (`qdisc_create_dflt`).
-    let Some(root) = root.filter(|root| root.handle != 0) else {
-        let default = Some(root.map_or_else(|| "none".to_owned(), |root| root.kind.clone()));
-        let below = qdiscs.iter().filter(|told| made(told));
-        let lost =
-            below.map(|told| format!("{} {} below the default", told.kind, number(told.handle)));
-        return Ok(Found {
-            tree: Tree { index, default, nodes: Vec::new() },
-            lost: lost.collect(),
-        });
+    let Some(root) = root.clone().filter(|root| root.handle != 0) else {
+        let default = Some(root.map_or_else(|| "none".to_owned(), |root| root.kind));
+        let made = qdiscs.into_iter().filter(made).map(|told| (false, told)).collect();
+        return Ok(Below { default, made });
     };
-    let mut nodes = vec![(false, root.clone())];
-    nodes.extend(
-        qdiscs
-            .iter()
-            .filter(|told| made(told) && told.parent != ROOT)
-            .map(|told| (false, told.clone())),
-    );
+    let rest = qdiscs.into_iter().filter(|told| made(told) && told.parent != ROOT);
     let classes = of(dump(netlink, GET_CLASS, index, 0)?);
-    nodes.extend(
-        classes.into_iter().filter(|told| kinds::has_classes(&told.kind)).map(|told| (true, told)),
-    );
-    let mut lost = lost_with(netlink, index, &nodes)?;
-    let (nodes, strays) = ordered(nodes.into_iter().map(node).collect());
-    let stray = |node: &Node| format!("{} {} below nothing known", node.kind, number(node.handle));
-    lost.extend(strays.iter().map(stray));
-    Ok(Found { tree: Tree { index, default: None, nodes }, lost })
+    let classes = classes.into_iter().filter(|told| kinds::has_classes(&told.kind));
+    let made = [(false, root)].into_iter().chain(rest.map(|told| (false, told)));
+    Ok(Below { default: None, made: made.chain(classes.map(|told| (true, told))).collect() })
+}
+
+/// Reads the tree of the interface with this number.
+pub(super) fn read(netlink: &mut Netlink, index: u32) -> Result<Tree, NetlinkError> {
+    let Below { default, made } = below(netlink, index)?;
+    let nodes = match default {
+        Some(_) => Vec::new(),
+        None => ordered(made.into_iter().map(node).collect()).0,
+    };
+    Ok(Tree { index, default, nodes })
+}
+
+/// What of an interface's queue could not be put back, in words: "a filter (u32) at 1:". The kernel is asked for the filters
+/// of each node.
+pub(super) fn lost(netlink: &mut Netlink, index: u32) -> Result<Vec<String>, NetlinkError> {
+    let Below { default, made } = below(netlink, index)?;
+    let named = |node: &Node, place: &str| format!("{} {} {place}", node.kind, number(node.handle));
+    if default.is_some() {
+        let nodes = made.into_iter().map(node);
+        return Ok(nodes.map(|node| named(&node, "below the default")).collect());
+    }
+    let mut lost = lost_with(netlink, index, &made)?;
+    let (_, strays) = ordered(made.into_iter().map(node).collect());
+    lost.extend(strays.iter().map(|node| named(node, "below nothing known")));
+    Ok(lost)
 }
 
 /// What nodes have beside their options, which would be lost with them.
@@ -129,20 +138,38 @@ pub(super) fn filters(
 /// Parents before children, and what has no known parent. Numbers of classes are those of their discipline, and a
 /// minor number: 1:0 is the discipline, 1:5 a class of it.
 pub(super) fn ordered(mut left: Vec<Node>) -> (Vec<Node>, Vec<Node>) {
-    let is_class =
-        |parent: u32, nodes: &[Node]| nodes.iter().any(|node| node.class && node.handle == parent);
     let mut placed: Vec<Node> = Vec::new();
+    // Numbers of the disciplines that are placed, and how many classes of each number are not.
+    let mut disciplines = BTreeSet::new();
+    let mut waiting: BTreeMap<u32, usize> = BTreeMap::new();
+    for class in left.iter().filter(|node| node.class) {
+        *waiting.entry(class.handle).or_default() += 1;
+    }
     loop {
-        let ready = |node: &Node| {
+        let before = placed.len();
+        let mut later = Vec::new();
+        for node in left {
             let owner = if node.class { node.handle } else { node.parent } & MAJOR;
-            let below = placed.iter().any(|other| !other.class && other.handle == owner);
-            match node.parent {
+            let below = disciplines.contains(&owner);
+            let is_ready = match node.parent {
                 ROOT => !node.class || below,
-                parent => below && !is_class(parent, &left),
+                parent => below && waiting.get(&parent).is_none_or(|&classes| classes == 0),
+            };
+            if !is_ready {
+                later.push(node);
+                continue;
             }
-        };
-        let Some(next) = left.iter().position(ready) else { return (placed, left) };
-        placed.push(left.remove(next));
+            if !node.class {
+                disciplines.insert(node.handle);
+            } else if let Some(classes) = waiting.get_mut(&node.handle) {
+                *classes -= 1;
+            }
+            placed.push(node);
+        }
+        left = later;
+        if placed.len() == before {
+            return (placed, left);
+        }
     }
 }
 
@@ -167,11 +194,14 @@ impl Tree {
     /// Whether both trees have the same nodes at the same places, and something holds for each pair of them. The
     /// kernel tells nodes in any order.
     fn every(&self, now: &Tree, holds: fn(&Node, &Node) -> bool) -> bool {
-        let place = |node: &Node| (node.class, node.kind.clone(), node.handle, node.parent);
-        let alike = |wanted: &Node| {
-            let found = now.nodes.iter().find(|other| place(other) == place(wanted));
-            found.is_some_and(|found| holds(wanted, found))
-        };
+        fn place(node: &Node) -> (bool, &str, u32, u32) {
+            (node.class, &node.kind, node.handle, node.parent)
+        }
+        // The first one of a place, should there be two.
+        let places: BTreeMap<_, _> =
+            now.nodes.iter().rev().map(|node| (place(node), node)).collect();
+        let alike =
+            |wanted: &Node| places.get(&place(wanted)).is_some_and(|found| holds(wanted, found));
         self.nodes.len() == now.nodes.len() && self.nodes.iter().all(alike)
     }
 

@@ -41,12 +41,12 @@ fn inside(tree: &Tree) -> Trial {
 /// Makes the tree. Returns why it is not there.
 fn made(tried: &Tree) -> Result<Option<String>, NetlinkError> {
     let mut netlink = Netlink::open(ROUTE)?;
-    let before = tree::read(&mut netlink, LOOPBACK)?.tree;
+    let before = tree::read(&mut netlink, LOOPBACK)?;
     let requests = [vec![usual_mtu()], tried.requests(&before)].concat();
     if let Some((_, refusal)) = netlink.batch(&requests)?.into_iter().next() {
         return Ok(Some(refusal.to_string()));
     }
-    let now = tree::read(&mut netlink, LOOPBACK)?.tree;
+    let now = tree::read(&mut netlink, LOOPBACK)?;
     Ok((!tried.holds(&now)).then(|| format!("it makes {} of it", super::words::of(&now))))
 }
 

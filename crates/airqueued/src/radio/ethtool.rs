@@ -1,6 +1,7 @@
 //! The ring of a driver, and its name, by ethtool's ioctl.
 
 use crate::radio::error::RadioError;
+use airqueue_control::plan::Ring;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
@@ -11,9 +12,6 @@ use std::os::fd::AsRawFd;
 const GET_DRIVER: u32 = 0x03;
 const GET_RING: u32 = 0x10;
 const SET_RING: u32 = 0x11;
-
-/// Fewest packets that a ring may be asked to hold: with fewer, mesh links of 802.11s break.
-pub const LEAST_RING: u32 = 3;
 
 nix::ioctl_readwrite_bad!(
     /// `SIOCETHTOOL` of `linux/sockios.h`.
@@ -71,12 +69,13 @@ pub fn set_tx_ring(interface: &str, packets: u32) -> Result<(), RadioError> {
 /// Refuses a number of packets that an interface's ring cannot hold.
 pub fn check_tx_ring(interface: &str, packets: u32) -> Result<RingParameters, RadioError> {
     let now = read_parameters(interface)?.ok_or_else(|| no_ring(interface))?;
-    if (LEAST_RING..=now.most_sent).contains(&packets) {
+    let least = Ring::FEWEST;
+    if (least..=now.most_sent).contains(&packets) {
         return Ok(now);
     }
     let most = now.most_sent;
     Err(RadioError::Value(format!(
-        "the ring of {interface} cannot hold {packets} packets; give {LEAST_RING} to {most}"
+        "the ring of {interface} cannot hold {packets} packets; give {least} to {most}"
     )))
 }
 

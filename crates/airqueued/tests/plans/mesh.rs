@@ -203,3 +203,25 @@ fn a_key_that_others_may_read_is_refused() {
     run().ends(3, "may be read or changed by others (mode 644)");
     assert_eq!(bed.status()["state"], "nothing of ours");
 }
+
+/// veth has no ring: the service does not begin, and changes nothing.
+#[test]
+fn a_ring_that_is_too_short_or_that_the_driver_lacks_is_refused() {
+    let Some(bed) = Bed::new() else { return };
+    let [queue, _] = two_queues(20);
+    bed.plan(&[queue]);
+    let before = bed.both();
+    let file = bed.plan_file().with_file_name("airqueued.toml");
+    let key = bed.plan_file().with_file_name("mesh.key");
+    fs::write(&key, KEY).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    for (packets, expected) in [(2, "mesh[0].ring: is 2 packets; give 3"), (3, "ethtool -g")] {
+        let text = format!(
+            "config = 1\nplan = \"plan.json\"\n[[mesh]]\ninterface = \"va\"\nqueue = \"va\"\nkey = \"mesh.key\"\nring = \"{packets} packets\"\n"
+        );
+        fs::write(&file, text).unwrap();
+        bed.run(&["--config", file.to_str().unwrap()]).ends(3, expected);
+        assert_eq!(bed.status()["state"], "nothing of ours");
+        assert_eq!(bed.both(), before);
+    }
+}

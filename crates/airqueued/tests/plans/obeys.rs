@@ -89,13 +89,41 @@ fn a_full_queue_is_seen_to_obey_and_an_empty_one_is_not() {
     }
 }
 
+/// A flow goes into one of an mq's queues: that one has to fill.
+#[test]
+fn one_queue_of_an_mq_that_fills_is_enough() {
+    let Some(bed) = Bed::new() else { return };
+    bed.tc("qdisc add dev va root handle 1: mq");
+    for (queue, shaper, fifo) in [(1, 10, 11), (2, 20, 21)] {
+        let shaped = "tbf rate 400kbit burst 1600 limit 100000";
+        bed.tc(&format!("qdisc add dev va parent 1:{queue} handle {shaper}: {shaped}"));
+        bed.tc(&format!("qdisc add dev va parent {shaper}:1 handle {fifo}: pfifo limit 5"));
+    }
+    let (code, said) = obeys(&bed, &["va", "--for", "1s"]);
+    assert!(code == 8 && said.matches("was not seen to obey").count() == 2, "{said}");
+    let _flood = Flood::through(&bed, "va");
+    bed.until("a queue fills", PATIENCE, || obeys(&bed, &["va", "--for", "1s"]).0 == 0);
+    let (code, said) = obeys(&bed, &["va", "--for", "2s", "--json"]);
+    let told: Value = serde_json::from_str(&said).unwrap();
+    let queues = told["queues"].as_array().unwrap();
+    assert!(
+        code == 0 && queues.len() == 2 && queues.iter().all(|each| each["mq"] == true),
+        "{told}"
+    );
+    let mut seen: Vec<_> = queues.iter().map(|each| each["seen"].as_str().unwrap()).collect();
+    seen.sort();
+    assert_eq!(seen, ["not_filled", "yes"], "{told}");
+    let (_, said) = obeys(&bed, &["va", "--for", "2s"]);
+    assert!(said.contains("which another queue of the same mq exceeded"), "{said}");
+}
+
 #[test]
 fn a_plan_is_called_applied_once_its_queues_were_seen_to_obey() {
     let Some(bed) = Bed::new() else { return };
     let plan = bed.plan(&[("va", slow(&fifo("limit_packets", 5)))]);
     let apply = ["apply", plan.to_str().unwrap(), "--confirm", "600s", "--look"];
     let look = |rest: &[&str]| bed.run(&[&apply[..], rest].concat());
-    // Of what has no limit that is counted, nothing can be seen.
+    // Nothing fills cake's memory.
     bed.plan(&[(
         "va",
         json!({"shaped": {"rate_bps": 400_000, "by": "htb", "below": {"cake": {}}}}),

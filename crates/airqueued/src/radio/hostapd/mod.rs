@@ -85,7 +85,8 @@ pub struct About {
 }
 
 impl About {
-    fn read(status: &str) -> Self {
+    /// Reads the answer to `STATUS`; what is missing has hostapd's default.
+    pub fn read(status: &str) -> Self {
         let mut about = Self { bss_names: Vec::new(), beacon_tu: 100, dtim_period: 2 };
         for (key, value) in status.lines().filter_map(|line| line.split_once('=')) {
             match (key, value.parse()) {

@@ -196,6 +196,26 @@ fn the_configuration_of_an_interface_is_found_in_folders() {
 }
 
 proptest! {
+    /// Whatever hostapd answers, nobody waits long for it; a status that is damaged is read as far as it is whole.
+    #[test]
+    fn no_status_panics_or_makes_anybody_wait(
+        lines in prop::collection::vec("(beacon_int|dtim_period|bss\\[[0-9]{0,3}\\]|.{0,8})=(-?[0-9]{0,12}|.{0,20})", 0..12),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+        random in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let mut damaged = format!("state=ENABLED\nbeacon_int=100\ndtim_period=2\n{}\n", lines.join("\n")).into_bytes();
+        for (index, byte) in changes {
+            let at = index.index(damaged.len());
+            damaged[at] = byte;
+        }
+        for bytes in [damaged, random] {
+            let text = String::from_utf8_lossy(&bytes);
+            let about = About::read(&text);
+            prop_assert!(about.heard_within() < Duration::from_secs(1));
+            prop_assert!(about.bss_names.len() <= text.lines().count());
+        }
+    }
+
     #[test]
     fn no_configuration_panics(text in "(wmm_ac_be_(aifs|cwmin)=[0-9]{0,7}\n|tx_queue_data2_(cwmin|burst)=[-0-9.e]{0,9}\n|.{0,20}\n){0,8}") {
         for category in CATEGORIES {

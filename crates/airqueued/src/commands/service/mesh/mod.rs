@@ -86,7 +86,7 @@ impl MeshRouter {
         let limit = |knob: Knob| {
             let at = super::loops::place(&knob, plan, &format!("mesh[{index}]"))?;
             let begin = knob.value(&plan.settings[at].set).unwrap_or_default();
-            Ok((at, knob, config.limit(begin, place.pace)))
+            Ok((at, knob, config.limit(begin, plan, place.pace)))
         };
         let limits = config.knobs().into_iter().map(limit).collect::<Result<_, Stop>>()?;
         let frames = config.policy(false).frame_bytes();
