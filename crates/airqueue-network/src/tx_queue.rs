@@ -39,6 +39,8 @@ pub struct TxQueue {
     framing: Framing,
     /// What is known of each neighbour, for queues that replace the present one.
     neighbours: Vec<NeighbourFacts>,
+    /// The neighbours that sleep.
+    asleep: Vec<NeighbourId>,
     drops: Drops,
 }
 
@@ -61,6 +63,7 @@ impl TxQueue {
             ring_bytes: 0,
             framing,
             neighbours: Vec::new(),
+            asleep: Vec::new(),
             drops: Drops::new(),
         }
     }
@@ -132,10 +135,15 @@ impl TxQueue {
     }
 
     /// Replaces the queue and the limit of the ring. Packets that wait in the queue stay there, and leave before later
-    /// packets. The hosts of flows are not known to the new queue.
+    /// packets: also those for neighbours that sleep, which would hold up all later ones. The hosts of flows are not known to
+    /// the new queue.
     pub fn replace(&mut self, mut queue: BoxedQueue, ring_limit: usize, now: Time) {
         for (id, &facts) in (0..).map(NeighbourId).zip(&self.neighbours) {
             queue.set_neighbour(id, facts);
+        }
+        for &id in &self.asleep {
+            self.queue.present.set_asleep(id, false);
+            queue.set_asleep(id, true);
         }
         self.queue.replace(queue, now);
         self.ring_limit = ring_limit;
@@ -175,6 +183,20 @@ impl TxQueue {
         if let Some(queue) = self.queue.of_packet(packet) {
             queue.on_taken_up(packet);
         }
+    }
+
+    /// A neighbour falls asleep, or wakes up.
+    pub fn set_asleep(&mut self, neighbour: NeighbourId, asleep: bool) {
+        self.asleep.retain(|&other| other != neighbour);
+        if asleep {
+            self.asleep.push(neighbour);
+        }
+        self.queue.present.set_asleep(neighbour, asleep);
+    }
+
+    /// Number of packets that the queue holds back for a neighbour that sleeps.
+    pub fn held_for(&self, neighbour: NeighbourId) -> usize {
+        self.queue.present.held_for(neighbour)
     }
 
     /// Adds a neighbour, with the next number, for the queue and those that replace it.

@@ -42,16 +42,25 @@ impl<U: UpperLayer> Wlan<U> {
 
     #[inline(always)]
     fn enqueue(&mut self, packet: Packet, now: Time) {
+        if self.power.is_used() && self.waits_before_queue(&packet) {
+            return self.keep_arrival(packet, now);
+        }
         let hop = &mut self.hops[HopId::of(&packet).index()];
         let interface = hop.interface;
         let comes = self.interfaces[interface.index()].backlog.add(&mut hop.presence);
         let packet = Packet { neighbour: hop.neighbour, ..packet };
-        self.count_in_hand(interface);
-        self.interfaces[interface.index()].queue.enqueue(packet, now);
-        self.report_drops(interface);
+        self.enter_queue(interface, packet, now);
         if comes {
             self.extend_txop(HopId::of(&packet));
         }
+    }
+
+    /// A packet that counts in its interface's backlog enters the queue.
+    #[inline(always)]
+    pub(super) fn enter_queue(&mut self, interface: InterfaceId, packet: Packet, now: Time) {
+        self.count_in_hand(interface);
+        self.interfaces[interface.index()].queue.enqueue(packet, now);
+        self.report_drops(interface);
     }
 
     /// Where the limit counts the packets that the MAC holds: leaves the queue the rest of the limit.
