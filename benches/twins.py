@@ -164,6 +164,7 @@ SCENES: Final = {
     "mesh-two-hops": Scene("mesh-two-hops"),
     "sleeping-phone": Scene("sleeping-phone", udp_mbps=4.0),
     "sleeping-call": Scene("sleeping-call", udp_mbps=4.0),
+    "agreed-wake-times": Scene("agreed-wake-times", udp_mbps=4.0),
     "living-room": Scene("living-room", udp_mbps=4.0),
     "scanning-laptop": Scene("scanning-laptop", udp_mbps=4.0),
     "roaming-phone": Scene("roaming-phone", udp_mbps=4.0),

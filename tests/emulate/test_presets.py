@@ -57,6 +57,7 @@ def test_the_list_has_every_preset_with_what_it_is():
     shown = CliRunner().invoke(main, ["emulate", "--list"])
     assert shown.exit_code == 0
     assert catalogue.names() == [
+        "agreed-wake-times",
         "bloated-fifo",
         "conference-hall",
         "evening-with-neighbours",
@@ -182,6 +183,26 @@ def test_packets_to_the_phone_in_a_call_wait_for_its_next_packet(flow, waits):
         assert past_line["delay_max_s"] < 0.002
     # Three short frames in 20 ms, and a beacon in 102.4 ms.
     assert summary["sleep"]["phone"]["asleep_ratio"]["mean"] > 0.95
+
+
+@pytest.mark.parametrize(("flow", "waits"), [(DOWN, True), (UP, False)])
+def test_packets_to_the_phone_wait_for_its_agreed_wake_times(flow, waits):
+    description = read_file(catalogue.path("agreed-wake-times"))
+    sparse = {"source": "cbr", "packet_rate": "1.7 packets/s", "size": "200 B"}
+    description |= {"flows": [{**flow, **sparse}], "duration": "300 s"}
+    summary = Scenario(description).simulate(seed=1, replications=2).summary
+    (delays,) = summary["flows"].values()
+    past_line = {name: of["mean"] - line_s("agreed-wake-times") for name, of in delays.items()}
+    asleep = 102.4e-3 - 8e-3
+    if waits:
+        # (T - D)^2 / 2T, of 1020 packets known to 0.9 ms; the frame takes less than 1 ms.
+        mean = asleep**2 / (2 * 102.4e-3)
+        assert past_line["delay_mean_s"] == pytest.approx(mean, abs=0.003)
+        assert 0.97 * asleep < past_line["delay_max_s"] < asleep + 0.001
+    else:
+        assert past_line["delay_max_s"] < 0.002
+    found = summary["sleep"]["phone"]["asleep_ratio"]["mean"]
+    assert found == pytest.approx(asleep / 102.4e-3, abs=0.002)
 
 
 def test_people_who_walk_through_the_living_room_cost_packets_time():
@@ -314,6 +335,6 @@ def test_what_is_no_preset_and_no_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(EmulationError, match="did you mean home-evening"):
         catalogue.path("home-evenin")
-    with pytest.raises(EmulationError, match="presets are bloated-fifo"):
+    with pytest.raises(EmulationError, match="presets are agreed-wake-times, bloated-fifo"):
         catalogue.path("xyz")
     assert str(catalogue.path("xyz.toml")) == "xyz.toml"
