@@ -73,7 +73,7 @@ fn the_buffers_of_all_stations_have_a_limit() {
         let every = Arrivals::Periodic { every: ms(20), on_off: None };
         for id in 1..=9 {
             let start = cells::at(1) + ms(2 * i64::from(id));
-            let mut flow = packets(&spec, 0, id, every.clone(), start);
+            let mut flow = packets(&spec, 0, id, every, start);
             flow.source.stop = start + ms(20 * 69 + 1);
             spec.flows.push(flow);
         }
