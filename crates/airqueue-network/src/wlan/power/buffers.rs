@@ -66,9 +66,9 @@ impl<U: UpperLayer> Wlan<U> {
         };
         self.make_room(at as usize, now);
         let cell = &mut self.power.cells[at as usize];
-        cell.cleanup.get_or_insert(now + CLEANUP);
         let dropped = match receivers {
             Receivers::Sleeper(at) => {
+                cell.cleanup.get_or_insert(now + CLEANUP);
                 let sleeper = &mut self.power.sleepers[at as usize];
                 let buffer = &mut sleeper.buffers[ac.index()];
                 Kept::put(buffer, kept);
