@@ -23,9 +23,11 @@ class BeaconsTable(TypedDict, total=False):
     first: words.Duration
     group_buffer: words.Packets
     interval: words.Duration
+    kept: words.KeptName
     rate: words.Rate
     size: words.Size
     station: str
+    total_buffer: words.Packets
 
 
 class BuffersTable(TypedDict, total=False):

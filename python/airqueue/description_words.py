@@ -10,6 +10,7 @@ from typing import Literal
 
 Packets = str
 Duration = str
+KeptName = Literal["before-queue", "behind-queue"]
 Rate = str
 Size = str
 BehaviourName = Literal["standard", "ns3", "ns2"]

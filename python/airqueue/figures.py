@@ -298,8 +298,8 @@ class SleepFigures(TypedDict):
     kept_packets: int
     """Packets that the access point kept for the station while it slept."""
     dropped_packets: int
-    """Packets for which that buffer had no room: the oldest ones in it. They are among the
-    packets given up."""
+    """Packets dropped from that buffer, the oldest for want of room and those kept for too long.
+    They are among the packets given up."""
     kept_mean_s: float | None
     """Mean time that the access point kept packets which it then let go."""
     kept_max_s: float | None
@@ -324,8 +324,8 @@ class AbsenceFigures(TypedDict):
     kept_packets: int
     """Packets that the access point kept for the station while it was absent, or slept."""
     dropped_packets: int
-    """Packets for which that buffer had no room: the oldest ones in it. They are among the
-    packets given up."""
+    """Packets dropped from that buffer, the oldest for want of room and those kept for too long.
+    They are among the packets given up."""
 
 
 class AssociationFigures(TypedDict):

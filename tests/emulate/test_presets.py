@@ -57,16 +57,19 @@ def test_the_list_has_every_preset_with_what_it_is():
     shown = CliRunner().invoke(main, ["emulate", "--list"])
     assert shown.exit_code == 0
     assert catalogue.names() == [
+        "agreed-wake-times",
         "bloated-fifo",
         "conference-hall",
         "evening-with-neighbours",
         "far-station",
         "fq-codel",
         "home-evening",
+        "living-room",
         "mesh-two-hops",
         "quiet-flat",
         "roaming-phone",
         "scanning-laptop",
+        "sleeping-call",
         "sleeping-phone",
         "upload-starves-call",
     ]
@@ -160,6 +163,63 @@ def test_sparse_packets_to_the_sleeping_phone_wait_for_its_beacons(flow, waits):
     else:
         assert past_line["delay_max_s"] < 0.002
     assert summary["sleep"]["phone"]["asleep_ratio"]["mean"] > 0.6
+
+
+@pytest.mark.parametrize(("flow", "waits"), [(DOWN, True), (UP, False)])
+def test_packets_to_the_phone_in_a_call_wait_for_its_next_packet(flow, waits):
+    description = read_file(catalogue.path("sleeping-call"))
+    # 1/1.7 s is no multiple of the 20 ms between triggers: packets come at any place in between.
+    sparse = {"source": "cbr", "packet_rate": "1.7 packets/s", "size": "200 B"}
+    description |= {"flows": [{**flow, **sparse}], "duration": "300 s"}
+    summary = Scenario(description).simulate(seed=1, replications=2).summary
+    (delays,) = summary["flows"].values()
+    past_line = {name: of["mean"] - line_s("sleeping-call") for name, of in delays.items()}
+    if waits:
+        # Evenly spread over 20 ms: the mean of 1020 packets is known to 0.18 ms. Trigger, its
+        # answer and the packet take less than 1 ms together.
+        assert past_line["delay_mean_s"] == pytest.approx(0.01, abs=0.0007)
+        assert 0.018 < past_line["delay_p95_s"] < past_line["delay_max_s"] < 0.021
+    else:
+        assert past_line["delay_max_s"] < 0.002
+    # Three short frames in 20 ms, and a beacon in 102.4 ms.
+    assert summary["sleep"]["phone"]["asleep_ratio"]["mean"] > 0.95
+
+
+@pytest.mark.parametrize(("flow", "waits"), [(DOWN, True), (UP, False)])
+def test_packets_to_the_phone_wait_for_its_agreed_wake_times(flow, waits):
+    description = read_file(catalogue.path("agreed-wake-times"))
+    sparse = {"source": "cbr", "packet_rate": "1.7 packets/s", "size": "200 B"}
+    description |= {"flows": [{**flow, **sparse}], "duration": "300 s"}
+    summary = Scenario(description).simulate(seed=1, replications=2).summary
+    (delays,) = summary["flows"].values()
+    past_line = {name: of["mean"] - line_s("agreed-wake-times") for name, of in delays.items()}
+    asleep = 102.4e-3 - 8e-3
+    if waits:
+        # (T - D)^2 / 2T, of 1020 packets known to 0.9 ms; the frame takes less than 1 ms.
+        mean = asleep**2 / (2 * 102.4e-3)
+        assert past_line["delay_mean_s"] == pytest.approx(mean, abs=0.003)
+        assert 0.97 * asleep < past_line["delay_max_s"] < asleep + 0.001
+    else:
+        assert past_line["delay_max_s"] < 0.002
+    found = summary["sleep"]["phone"]["asleep_ratio"]["mean"]
+    assert found == pytest.approx(asleep / 102.4e-3, abs=0.002)
+
+
+def test_people_who_walk_through_the_living_room_cost_packets_time():
+    steady = read_file(catalogue.path("living-room")) | {"links": []}
+    steady["flows"] = [{**DOWN, **PROBE}]
+    (still,) = Scenario(steady).simulate(seed=1, replications=2).summary["flows"].values()
+    walked = simulated("living-room")["flows"]
+    line = line_s("living-room")
+    assert still["delay_max_s"]["mean"] < line + 0.001
+    for probe in ("down", "up"):
+        assert walked[probe]["delay_p50_s"] < line + 0.001
+        assert line + 0.005 < walked[probe]["delay_p99_s"] < line + 0.1
+    # A tenth of the time Rayleigh's fading costs 10 dB and more, and shadows as much as they give.
+    steady["flows"] = [{**DOWN, "source": "tcp", "tcp": {"stack": "linux"}}]
+    (still,) = Scenario(steady).simulate(seed=1, replications=2).summary["flows"].values()
+    faded = simulated("living-room", download=True)["flows"]["down"]["throughput_bps"]
+    assert 0.25 < faded / still["throughput_bps"]["mean"] < 0.75
 
 
 @pytest.mark.parametrize("tells", [True, False])
@@ -275,6 +335,6 @@ def test_what_is_no_preset_and_no_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(EmulationError, match="did you mean home-evening"):
         catalogue.path("home-evenin")
-    with pytest.raises(EmulationError, match="presets are bloated-fifo"):
+    with pytest.raises(EmulationError, match="presets are agreed-wake-times, bloated-fifo"):
         catalogue.path("xyz")
     assert str(catalogue.path("xyz.toml")) == "xyz.toml"

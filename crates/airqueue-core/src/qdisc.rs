@@ -138,6 +138,15 @@ pub trait LinkFeedback {
     /// The link takes such a packet up again, to send it, or to report it.
     fn on_taken_up(&mut self, _packet: &Packet) {}
 
+    /// A neighbour sleeps, or is awake again. A discipline that can hold packets back for one neighbour alone does so while
+    /// the neighbour sleeps, and gives them to [`ByNeighbour::dequeue_for_neighbour`] alone.
+    fn set_asleep(&mut self, _neighbour: NeighbourId, _asleep: bool) {}
+
+    /// Number of packets that the discipline holds back for a neighbour that sleeps.
+    fn held_for(&self, _neighbour: NeighbourId) -> usize {
+        0
+    }
+
     /// Says what the link knows of a neighbour, before the neighbour's first packet. A discipline that does not share
     /// airtime ignores it.
     fn set_neighbour(&mut self, _neighbour: NeighbourId, _facts: NeighbourFacts) {}

@@ -39,6 +39,8 @@ pub struct TxQueue {
     framing: Framing,
     /// What is known of each neighbour, for queues that replace the present one.
     neighbours: Vec<NeighbourFacts>,
+    /// The neighbours that sleep.
+    asleep: Vec<NeighbourId>,
     drops: Drops,
     /// Whether the queue, or one that it has replaced, reads reports.
     reads_reports: bool,
@@ -64,6 +66,7 @@ impl TxQueue {
             ring_bytes: 0,
             framing,
             neighbours: Vec::new(),
+            asleep: Vec::new(),
             drops: Drops::new(),
         }
     }
@@ -151,12 +154,17 @@ impl TxQueue {
     }
 
     /// Replaces the queue and the limit of the ring. Packets that wait in the queue stay there, and leave before later
-    /// packets. The hosts of flows are not known to the new queue.
+    /// packets: also those for neighbours that sleep, which would hold up all later ones. The hosts of flows are not known to
+    /// the new queue.
     pub fn replace(&mut self, mut queue: BoxedQueue, ring_limit: usize, now: Time) {
         for (id, &facts) in (0..).map(NeighbourId).zip(&self.neighbours) {
             queue.set_neighbour(id, facts);
         }
         self.reads_reports |= queue.reads_reports();
+        for &id in &self.asleep {
+            self.queue.present.set_asleep(id, false);
+            queue.set_asleep(id, true);
+        }
         self.queue.replace(queue, now);
         self.ring_limit = ring_limit;
         self.refill_ring(now);
@@ -201,6 +209,20 @@ impl TxQueue {
         if let Some(queue) = self.queue.of_packet(packet) {
             queue.on_taken_up(packet);
         }
+    }
+
+    /// A neighbour falls asleep, or wakes up.
+    pub fn set_asleep(&mut self, neighbour: NeighbourId, asleep: bool) {
+        self.asleep.retain(|&other| other != neighbour);
+        if asleep {
+            self.asleep.push(neighbour);
+        }
+        self.queue.present.set_asleep(neighbour, asleep);
+    }
+
+    /// Number of packets that the queue holds back for a neighbour that sleeps.
+    pub fn held_for(&self, neighbour: NeighbourId) -> usize {
+        self.queue.present.held_for(neighbour)
     }
 
     /// Adds a neighbour, with the next number, for the queue and those that replace it.

@@ -107,6 +107,9 @@ pub struct Facts {
     /// The discipline shares airtime, and holds packets back until the link reports how much airtime other packets
     /// took.
     pub shares_airtime: bool,
+    /// The discipline holds packets back for a neighbour that sleeps
+    /// ([`set_asleep`](airqueue_core::LinkFeedback::set_asleep)).
+    pub holds_for_sleepers: bool,
     /// The discipline holds packets back by a rate of its own, even if the link would take them.
     pub shapes: bool,
     /// The queue may refuse a packet however often the packet is offered.
@@ -129,6 +132,7 @@ impl Default for Facts {
             fifo: false,
             searched: false,
             shares_airtime: false,
+            holds_for_sleepers: false,
             shapes: false,
             refuses_for_ever: false,
             drops_waiting: false,

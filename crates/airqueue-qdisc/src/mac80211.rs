@@ -47,6 +47,9 @@ const SLOW_BPS: u64 = 6_000_000;
 /// rate control. All stations together get `high` for one active station and half of `low` for each further one
 /// (`ieee80211_txq_schedule_airtime_check`); only packets that join a frame of their station go beyond.
 ///
+/// **A station that sleeps** ([`LinkFeedback::set_asleep`]) has no turns. Its packets wait, under the limits of all, until
+/// the station is awake or asks for them.
+///
 /// Each access category has a set of these queues, with airtime counters of its own. Linux has one set of flow queues
 /// for all categories, and one threshold.
 #[derive(Clone, Debug)]
@@ -72,6 +75,10 @@ struct Station {
     own: u32,
     diverted: BTreeMap<u32, u32>,
     active: bool,
+    /// The station sleeps: its packets wait until it is awake, or asks for them.
+    asleep: bool,
+    /// Packets of the station, [`Self::next`] included.
+    waiting: usize,
     /// The packets are for all stations in range.
     is_group: bool,
     /// The packet that leaves next, if `peek` has decided on a packet.
@@ -114,6 +121,8 @@ impl Mac80211 {
                 own,
                 diverted: BTreeMap::new(),
                 active: false,
+                asleep: false,
+                waiting: 0,
                 is_group: false,
                 next: None,
             });
@@ -154,6 +163,7 @@ impl Mac80211 {
     fn unclassify_dropped(&mut self, before: usize, drops: &Drops) {
         for drop in &drops.as_slice()[before..] {
             self.unclassify(&drop.packet);
+            self.stations[drop.packet.neighbour.index()].waiting -= 1;
         }
     }
 
@@ -268,10 +278,24 @@ impl Mac80211 {
         None
     }
 
+    /// A station with packets takes part in the turns (`__ieee80211_schedule_txq`), unless it sleeps.
+    fn activate(&mut self, neighbour: NeighbourId) {
+        let station = &mut self.stations[neighbour.index()];
+        if station.asleep || std::mem::replace(&mut station.active, true) {
+            return;
+        }
+        if self.has_a_packet_in_turn(neighbour.index()) {
+            self.active.push_back(neighbour);
+        } else {
+            self.active.push_front(neighbour);
+        }
+    }
+
     /// A station's decided packet leaves (`ieee80211_return_txq`).
     fn hand_out(&mut self, neighbour: NeighbourId) -> Option<Packet> {
         let at = neighbour.index();
         let packet = self.stations[at].next.take()?;
+        self.stations[at].waiting -= 1;
         let cost = self.queues.cost(&packet);
         self.decided -= 1;
         self.decided_bytes -= cost;
@@ -290,14 +314,8 @@ impl QueueDisc for Mac80211 {
         let at = self.classify(&packet);
         let station = &mut self.stations[packet.neighbour.index()];
         self.queues.push(at, packet.neighbour.0.into(), &mut station.turns, packet, now);
-        if !std::mem::replace(&mut station.active, true) {
-            // `__ieee80211_schedule_txq`
-            if self.has_a_packet_in_turn(packet.neighbour.index()) {
-                self.active.push_back(packet.neighbour);
-            } else {
-                self.active.push_front(packet.neighbour);
-            }
-        }
+        station.waiting += 1;
+        self.activate(packet.neighbour);
         self.make_room(drops);
     }
 
@@ -401,6 +419,26 @@ impl LinkFeedback for Mac80211 {
     fn on_taken_up(&mut self, packet: &Packet) {
         let bytes = self.queues.cost(packet);
         self.airtime.on_handed_out(packet.neighbour.0.into(), bytes);
+    }
+
+    /// A station that falls asleep leaves the turns (`sta_ps_start`), and comes back to their front with what has waited
+    /// (`ieee80211_sta_ps_deliver_wakeup`).
+    fn set_asleep(&mut self, neighbour: NeighbourId, asleep: bool) {
+        self.learn(neighbour);
+        let station = &mut self.stations[neighbour.index()];
+        station.asleep = asleep;
+        if asleep {
+            station.active = false;
+            self.active.retain(|&active| active != neighbour);
+            self.chosen = self.chosen.filter(|&chosen| chosen != neighbour);
+        } else if station.waiting > 0 {
+            self.activate(neighbour);
+        }
+    }
+
+    fn held_for(&self, neighbour: NeighbourId) -> usize {
+        let station = self.stations.get(neighbour.index()).filter(|station| station.asleep);
+        station.map_or(0, |station| station.waiting)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The keys of beacons and of stations that sleep.
 
 use super::error::{Result, error, wrong};
-use super::file::{BeaconsTable, File, PowerSaveTable, TwtTable, WakeUpName};
+use super::file::{BeaconsTable, File, KeptName, PowerSaveTable, TwtTable, WakeUpName};
 use super::links::decodes;
 use super::medium::Medium;
 use super::quantity::{Duration, Packets, Quantity, Rate};
@@ -102,9 +102,23 @@ impl Given<'_> {
                     &table.group_buffer,
                     BeaconSpec::GROUP_BUFFER_PACKETS,
                 ),
+                total_buffer_packets: packets(
+                    &table.total_buffer,
+                    BeaconSpec::TOTAL_BUFFER_PACKETS,
+                ),
+                before_queue: match table.kept {
+                    Some(kept) => kept == KeptName::BeforeQueue,
+                    None => self.holds_for_sleepers(id),
+                },
             });
         }
         Ok(())
+    }
+
+    /// Whether all queues of a station hold packets back for neighbours that sleep.
+    fn holds_for_sleepers(&self, station: usize) -> bool {
+        let queues = &self.stations.specs[station].queues;
+        queues.iter().all(|queue| queue.discipline.facts().holds_for_sleepers)
     }
 
     /// Management frames are sent as voice (10.2.4.2): by the parameters of the highest category.

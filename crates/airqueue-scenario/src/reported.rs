@@ -367,7 +367,8 @@ pub(super) struct SleepFigures {
     pub(super) empty_service_periods: u64,
     /// Packets that the access point kept for the station while it slept.
     pub(super) kept_packets: u64,
-    /// Packets for which that buffer had no room: the oldest ones in it. They are among the packets given up.
+    /// Packets dropped from that buffer, the oldest for want of room and those kept for too long. They are among the
+    /// packets given up.
     pub(super) dropped_packets: u64,
     /// Mean time that the access point kept packets which it then let go.
     pub(super) kept_mean_s: Option<f64>,
@@ -392,7 +393,8 @@ pub(super) struct AbsenceFigures {
     pub(super) skipped: u64,
     /// Packets that the access point kept for the station while it was absent, or slept.
     pub(super) kept_packets: u64,
-    /// Packets for which that buffer had no room: the oldest ones in it. They are among the packets given up.
+    /// Packets dropped from that buffer, the oldest for want of room and those kept for too long. They are among the
+    /// packets given up.
     pub(super) dropped_packets: u64,
 }
 

@@ -158,6 +158,7 @@ impl<U: UpperLayer> Wlan<U> {
             }
             let control = controls.number(hop, &self.listeners.radio.phy, seed);
             let receivers = self.power.receivers(hop.from, hop.to);
+            self.power.set_neighbour(receivers, hop.ac, numbers.0);
             self.hops.push(Hop::new(hop, interface, numbers, control, receivers));
         }
         self.controls = controls.all;

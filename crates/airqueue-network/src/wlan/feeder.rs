@@ -17,23 +17,31 @@ pub(super) struct Feeder<'a, U> {
     controls: &'a mut [Control],
     pub(super) mac: &'a mut Mac,
     upper: &'a mut U,
+    /// Stations sleep: what comes may wait elsewhere, which [`Wlan`] decides.
+    beside_sleepers: bool,
 }
 
 impl<U: UpperLayer> Wlan<U> {
     #[inline(always)]
     pub(super) fn feeder(&mut self, id: InterfaceId) -> Feeder<'_, U> {
+        let beside_sleepers = self.power.is_used();
         let Wlan { interfaces, hops, controls, listeners, upper, .. } = self;
         let interface = &mut interfaces[id.index()];
         let mac = &mut listeners.macs[interface.station.index()];
-        Feeder { id, interface, hops, controls, mac, upper }
+        Feeder { id, interface, hops, controls, mac, upper, beside_sleepers }
     }
 }
 
 impl<U: UpperLayer> Feeder<'_, U> {
-    /// A packet comes to the queue.
+    /// A packet comes to the queue, while `handed` packets are on their way from the queue to the MAC.
     #[inline]
-    pub(super) fn offer(&mut self, packet: Packet, now: Time) {
-        self.enqueue(packet, self.in_hand(), now);
+    pub(super) fn offer(&mut self, packet: Packet, handed: u32, now: Time) {
+        self.enqueue(packet, self.in_hand() + handed, now);
+    }
+
+    /// A packet that counts in the backlog enters the queue.
+    pub(super) fn enter(&mut self, packet: Packet, now: Time) {
+        self.put(packet, self.in_hand(), now);
     }
 
     #[inline(always)]
@@ -41,17 +49,23 @@ impl<U: UpperLayer> Feeder<'_, U> {
         let id = HopId::of(&packet);
         let hop = &mut self.hops[id.index()];
         debug_assert_eq!(hop.interface, self.id, "the packets of a hop wait in one queue");
-        let Interface { queue, backlog, counted, .. } = &mut *self.interface;
-        let comes = backlog.add(&mut hop.presence);
+        let comes = self.interface.backlog.add(&mut hop.presence);
+        let packet = Packet { neighbour: hop.neighbour, ..packet };
+        self.put(packet, in_hand, now);
+        if comes {
+            self.extend_txop(id);
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, packet: Packet, in_hand: u32, now: Time) {
+        let Interface { queue, counted, .. } = &mut *self.interface;
         if let Some(limit) = *counted {
             // The rest of a limit that counts the packets that the MAC holds.
             queue.tx_queue.set_limit(Limit::Packets(limit.saturating_sub(in_hand)));
         }
-        queue.enqueue(Packet { neighbour: hop.neighbour, ..packet }, now);
+        queue.enqueue(packet, now);
         self.report_drops();
-        if comes {
-            self.extend_txop(id);
-        }
     }
 
     /// Number of packets of the queue that the MAC holds, where they count.
@@ -61,9 +75,14 @@ impl<U: UpperLayer> Feeder<'_, U> {
         counted.map_or(0, |_| self.mac.unfinished(ac) as u32)
     }
 
-    /// Whether a limit that counts the packets that the MAC holds is reached.
+    /// Whether a limit that counts the packets that the MAC holds, or gets now, is reached.
     #[inline]
-    fn is_full(&self, in_hand: u32) -> bool {
+    pub(super) fn is_full(&self, handed: u32) -> bool {
+        self.holds_all(self.in_hand() + handed)
+    }
+
+    #[inline]
+    fn holds_all(&self, in_hand: u32) -> bool {
         let packets = self.interface.queue.waiting() + u64::from(in_hand);
         self.interface.counted.is_some_and(|limit| packets >= u64::from(limit))
     }
@@ -82,13 +101,16 @@ impl<U: UpperLayer> Feeder<'_, U> {
     /// MAC.
     #[inline(always)]
     pub(super) fn top_up(&mut self, handed: u32, now: Time) {
+        if self.beside_sleepers {
+            return;
+        }
         let sources = self.upper.begin_top_up(self.id);
         if sources == 0 {
             return;
         }
         let in_hand = self.in_hand() + handed;
         for turn in 0..sources {
-            if self.is_full(in_hand) {
+            if self.holds_all(in_hand) {
                 return;
             }
             if let Some(packet) = self.upper.top_up(self.id, turn, now) {
@@ -116,12 +138,22 @@ impl<U: UpperLayer> Feeder<'_, U> {
 
     /// Packets that wait for a neighbour join the exchange that is being prepared, as far as they fit.
     pub(super) fn join_all(&mut self, neighbour: NeighbourId, joining: &mut Joining, now: Time) {
-        let ac = self.interface.ac;
-        while let Some(packet) = self.take_admitted(neighbour, joining, now) {
-            let msdu = self.on_taken(packet, now);
-            self.mac.join(ac, msdu, now);
-            self.top_up(0, now);
-        }
+        while self.join_next(neighbour, joining, now) {}
+    }
+
+    /// The next packet for a neighbour joins, if there is one and it fits.
+    #[inline(always)]
+    pub(super) fn join_next(
+        &mut self,
+        neighbour: NeighbourId,
+        joining: &mut Joining,
+        now: Time,
+    ) -> bool {
+        let Some(packet) = self.take_admitted(neighbour, joining, now) else { return false };
+        let msdu = self.on_taken(packet, now);
+        self.mac.join(self.interface.ac, msdu, now);
+        self.top_up(0, now);
+        true
     }
 
     /// Dequeues the next packet for a neighbour, out of turn, if the packet may join.

@@ -7,7 +7,7 @@ use super::upper::UpperLayer;
 use crate::event::EventQueue;
 use crate::{HopId, InterfaceId};
 use airqueue_core::{NeighbourId, Packet, Span, Time};
-use airqueue_wifi::mac::Msdu;
+use airqueue_wifi::mac::{Joining, Msdu};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
 
@@ -21,7 +21,7 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn offer(&mut self, packet: Packet, queue: &mut EventQueue<U::Event>) {
         let now = queue.now();
         let interface = self.hops[HopId::of(&packet).index()].interface;
-        self.feeder(interface).offer(packet, now);
+        self.enqueue(packet, 0, now);
         self.feed(interface, now, queue);
         self.conclude(queue);
     }
@@ -38,6 +38,22 @@ impl<U: UpperLayer> Wlan<U> {
     pub fn report_rtt(&mut self, hop: HopId, rtt: Span) {
         self.reports = true;
         self.hops[hop.index()].report = Some(RttReport { base: rtt, smoothed: false });
+    }
+
+    /// A packet comes to its queue, or to a buffer for stations that sleep. `handed`: packets on their way from the queue to the
+    /// MAC.
+    #[inline(always)]
+    fn enqueue(&mut self, packet: Packet, handed: u32, now: Time) {
+        if self.power.is_used() && self.waits_before_queue(&packet) {
+            return self.keep_arrival(packet, now);
+        }
+        let interface = self.hops[HopId::of(&packet).index()].interface;
+        self.feeder(interface).offer(packet, handed, now);
+    }
+
+    /// A packet that counts in its interface's backlog enters the queue.
+    pub(super) fn enter_queue(&mut self, interface: InterfaceId, packet: Packet, now: Time) {
+        self.feeder(interface).enter(packet, now);
     }
 
     /// Reports the drops of a queue to the upper layer. True if there were any.
@@ -77,7 +93,9 @@ impl<U: UpperLayer> Wlan<U> {
     fn take_out_of(&mut self, interface: InterfaceId, now: Time) -> Option<Msdu> {
         let mut feeder = self.feeder(interface);
         let packet = feeder.interface.queue.take(now);
-        feeder.hand_over(packet, now)
+        let msdu = feeder.hand_over(packet, now);
+        self.top_up_beside(interface, u32::from(msdu.is_some()), now);
+        msdu
     }
 
     /// For a MAC that has packets of a queue in hand: dequeues a packet for another neighbour, if it is that
@@ -111,7 +129,9 @@ impl<U: UpperLayer> Wlan<U> {
     ) -> Option<Msdu> {
         let mut feeder = self.feeder(interface);
         let packet = feeder.interface.queue.take_for_neighbour(neighbour, now);
-        feeder.hand_over(packet, now)
+        let msdu = feeder.hand_over(packet, now);
+        self.top_up_beside(interface, u32::from(msdu.is_some()), now);
+        msdu
     }
 
     /// Composes the exchange that a station begins now: packets waiting for the same receiver join it.
@@ -128,16 +148,59 @@ impl<U: UpperLayer> Wlan<U> {
             return;
         }
         if !self.power.is_used() || self.join_released(interface, &first, &mut joining, now) {
-            self.feeder(interface).join_all(first.packet.neighbour, &mut joining, now);
+            self.join_all(interface, first.packet.neighbour, &mut joining, now);
         }
         let mac = &mut self.listeners.macs[station.index()];
         mac.end_joining(ac, &joining, &self.listeners.radio);
+    }
+
+    /// Packets that wait for a neighbour join the exchange that is being prepared, as far as they fit.
+    #[inline]
+    fn join_all(
+        &mut self,
+        interface: InterfaceId,
+        neighbour: NeighbourId,
+        joining: &mut Joining,
+        now: Time,
+    ) {
+        self.feeder(interface).join_all(neighbour, joining, now);
+        if !self.power.is_used() {
+            return;
+        }
+        // New packets come from here, one for each that has joined.
+        loop {
+            self.top_up_beside(interface, 0, now);
+            if !self.feeder(interface).join_next(neighbour, joining, now) {
+                return;
+            }
+        }
     }
 
     /// Lets each saturated source keep one packet waiting.
     #[inline]
     pub(super) fn top_up(&mut self, interface: InterfaceId, now: Time) {
         self.feeder(interface).top_up(0, now);
+        self.top_up_beside(interface, 0, now);
+    }
+
+    /// The same where stations sleep, whose packets may wait elsewhere, while `handed` packets are on their way to the MAC.
+    #[inline(always)]
+    fn top_up_beside(&mut self, interface: InterfaceId, handed: u32, now: Time) {
+        if self.power.is_used() {
+            self.top_up_each(interface, handed, now);
+        }
+    }
+
+    #[inline(never)]
+    fn top_up_each(&mut self, interface: InterfaceId, handed: u32, now: Time) {
+        for turn in 0..self.upper.begin_top_up(interface) {
+            if self.feeder(interface).is_full(handed) {
+                return;
+            }
+            if let Some(packet) = self.upper.top_up(interface, turn, now) {
+                self.enqueue(packet, handed, now);
+            }
+        }
     }
 
     /// Gives the MAC a packet of a queue of which the MAC holds none.

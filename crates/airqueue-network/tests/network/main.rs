@@ -30,6 +30,7 @@ mod wlan_limits;
 mod wlan_mixed;
 mod wlan_pcap;
 mod wlan_power;
+mod wlan_power_buffers;
 mod wlan_power_captures;
 mod wlan_power_networks;
 mod wlan_properties;

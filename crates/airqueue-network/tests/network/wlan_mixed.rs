@@ -5,6 +5,7 @@ use crate::cells::{CellSpec, Flow, cell, dcf, rate, saturated};
 use crate::random_networks::{counts, simulated};
 use crate::wlan_associations::association;
 use crate::wlan_power::{AP, beacons, sleeper};
+use crate::wlan_power_networks::holding;
 use crate::wlan_signals::fading;
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::network::Network;
@@ -160,7 +161,9 @@ fn network(stations: &[Station], fading: Fading) -> CellSpec {
         buffer_packets: 3,
         ..beacons(&spec.radio)
     };
-    spec.beacons = vec![of(0), of(1)];
+    // The second access point keeps packets for sleepers before its queue.
+    spec.beacons = vec![of(0), BeaconSpec { before_queue: true, ..of(1) }];
+    spec.stations[1].queues.fill(holding());
     spec.reach = reach(stations);
     spec.signals = signals(stations, fading);
     for (id, of) in (2..).zip(stations) {

@@ -37,6 +37,8 @@ pub fn beacons(radio: &Radio) -> BeaconSpec {
         access: at_once(radio),
         buffer_packets: BeaconSpec::BUFFER_PACKETS,
         group_buffer_packets: BeaconSpec::GROUP_BUFFER_PACKETS,
+        total_buffer_packets: BeaconSpec::TOTAL_BUFFER_PACKETS,
+        before_queue: false,
     }
 }
 

@@ -10,7 +10,7 @@ use airqueue_network::wlan::tap::Recording;
 use airqueue_network::wlan::{
     AbsenceKind, AbsenceSpec, BeaconSpec, PowerSaveSpec, TwtSpec, UapsdSpec, WakeUp,
 };
-use airqueue_qdisc::QueueSpec;
+use airqueue_qdisc::{Discipline, Mac80211Params, QueueSpec};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
 use airqueue_wifi::medium::StationId;
@@ -139,11 +139,18 @@ fn layer(aggregates: bool, behaviour: Behaviour) -> (Radio, MacConfig, u32) {
     (radio, mac, EDCA_OVERHEAD)
 }
 
+/// Queues that hold back what they have for stations that sleep.
+pub fn holding() -> QueueSpec {
+    let discipline = Discipline::Mac80211(Mac80211Params { flows: 2, ..Mac80211Params::default() });
+    QueueSpec { discipline, ..QueueSpec::new(Limit::Packets(5)) }
+}
+
 fn network(
     stations: &[Station],
     of_ap: Option<AbsenceSpec>,
     to_all: u64,
     (aggregates, behaviour): (bool, Behaviour),
+    before_queue: bool,
 ) -> CellSpec {
     let (radio, mac, overhead_bytes) = layer(aggregates, behaviour);
     let scheme = Mcs {
@@ -168,7 +175,11 @@ fn network(
     }
     let mut sends = beacons(&spec.radio);
     (sends.first, sends.buffer_packets) = (None, 3);
-    sends.group_buffer_packets = 4;
+    (sends.group_buffer_packets, sends.total_buffer_packets) = (4, 7);
+    sends.before_queue = before_queue;
+    if before_queue {
+        spec.stations[0].queues.fill(holding());
+    }
     spec.beacons = vec![sends];
     spec.absences.extend(of_ap);
     let flow = |from: u32, to: u32, kbps: u64, category: usize| {
@@ -243,9 +254,9 @@ proptest! {
     #[test]
     fn power_save_loses_nothing_but_what_its_buffers_drop(
         stations in stations(), ap in scans(), to_all in prop_oneof![Just(0u64), 1u64..60],
-        layer in behaviours(), seed: u64, stop_ms in 1i64..2500,
+        layer in behaviours(), before_queue: bool, seed: u64, stop_ms in 1i64..2500,
     ) {
-        let spec = network(&stations, ap, to_all, layer);
+        let spec = network(&stations, ap, to_all, layer, before_queue);
         let mut sim = spec.start(Seed(seed));
         sim.run_until(Time::ZERO + Span::from_millis(stop_ms));
         for [offered, delivered, dropped, given_up, left] in counts(&sim.model, spec.flows.len()) {
@@ -282,9 +293,10 @@ proptest! {
     /// How many stations are simulated together, and whether a tap listens, changes nothing.
     #[test]
     fn how_stations_are_simulated_changes_nothing(
-        stations in stations(), ap in scans(), to_all in 0u64..60, layer in behaviours(), seed: u64,
+        stations in stations(), ap in scans(), to_all in 0u64..60, layer in behaviours(),
+        before_queue: bool, seed: u64,
     ) {
-        let spec = network(&stations, ap, to_all, layer);
+        let spec = network(&stations, ap, to_all, layer, before_queue);
         let run = |together: usize, tapped: bool| {
             let sim = simulated(&CellSpec { together, ..spec.clone() }, seed, tapped);
             let wlan = sim.model.wlan();
@@ -351,7 +363,7 @@ fn what_was_put_aside_comes_first_in_a_service_period() {
         category: 0,
         absence: Some(absence),
     };
-    let spec = network(&[station], None, 0, (true, Behaviour::Ns3));
+    let spec = network(&[station], None, 0, (true, Behaviour::Ns3), false);
     let mut sim = spec.start(Seed(5973997712418597375));
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
     for ms in 0..8000 {

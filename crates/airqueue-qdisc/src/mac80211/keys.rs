@@ -166,6 +166,7 @@ impl Parameters for Mac80211Params {
             queues: Some(("mac80211.flows", self.flows)),
             searched: true,
             shares_airtime: true,
+            holds_for_sleepers: true,
             drops_waiting: true,
             ..Facts::default()
         }

@@ -58,6 +58,56 @@ fn aql_does_not_count_what_waits_for_a_station_that_sleeps() {
     assert_eq!(q.dequeue(Time::ZERO, &mut drops).map(|packet| packet.neighbour), Some(sleeps));
 }
 
+/// `sta_ps_start`, `ieee80211_sta_ps_get_frames`, `ieee80211_sta_ps_deliver_wakeup`: the packets of a station that sleeps stay,
+/// and hold nobody back; the station gets them by asking, or at the front of the turns once it is awake.
+#[test]
+fn a_station_that_sleeps_has_no_turns() {
+    let mut q = queue(Mac80211Params { aql: None, ..without_codel() });
+    let (sleeps, wakes) = (NeighbourId(0), NeighbourId(1));
+    let mut drops = Drops::new();
+    offer(&mut q, sleeps, 0, 3, ms(0));
+    assert_eq!((q.held_for(sleeps), q.held_for(NeighbourId(7))), (0, 0), "it is awake");
+    // A promise to a station that falls asleep is void, and no packet is lost.
+    assert_eq!(q.peek(ms(0), &mut drops).map(|packet| packet.neighbour), Some(sleeps));
+    q.set_asleep(sleeps, true);
+    assert_eq!(q.peek(ms(0), &mut drops), None);
+    offer(&mut q, sleeps, 0, 1, ms(0));
+    offer(&mut q, wakes, 1, 2, ms(0));
+    assert_eq!((q.held_for(sleeps), q.len_packets()), (4, 6));
+    assert_eq!(q.other_neighbour(&[wakes], ms(0), &mut drops), None);
+    assert_eq!(q.dequeue(ms(1), &mut drops).map(|packet| packet.neighbour), Some(wakes));
+    assert!(q.dequeue_for_neighbour(sleeps, ms(1), &mut drops).is_some());
+    assert_eq!(q.held_for(sleeps), 3);
+    q.set_asleep(sleeps, false);
+    assert_eq!(q.held_for(sleeps), 0);
+    let order: Vec<_> = std::iter::from_fn(|| q.dequeue(ms(2), &mut drops)).collect();
+    let order: Vec<_> = order.iter().map(|packet| packet.neighbour.0).collect();
+    assert_eq!(order, [0, 0, 0, 1]);
+    // A station without packets wakes up to nothing.
+    q.set_asleep(sleeps, true);
+    q.set_asleep(sleeps, false);
+    assert_eq!((q.dequeue(ms(3), &mut drops), q.len_packets()), (None, 0));
+}
+
+/// What a full store drops, and what CoDel drops, no longer waits for the station.
+#[test]
+fn drops_are_not_held_for_a_station_that_sleeps() {
+    let sleeps = NeighbourId(0);
+    let mut q = queue(Mac80211Params { limit: 10, aql: None, ..Mac80211Params::default() });
+    q.set_asleep(sleeps, true);
+    let drops = offer(&mut q, sleeps, 0, 11, ms(0));
+    assert_eq!((drops.as_slice().len(), q.held_for(sleeps)), (5, 6));
+    // CoDel with 20 ms: after 100 ms above that it drops packets of the standing queue when the station asks.
+    let mut drops = Drops::new();
+    let mut asked = 0;
+    for t in [200, 400, 600, 800] {
+        asked += usize::from(q.dequeue_for_neighbour(sleeps, ms(t), &mut drops).is_some());
+    }
+    assert!(!drops.as_slice().is_empty());
+    assert_eq!(q.held_for(sleeps), 6 - asked - drops.as_slice().len());
+    assert_eq!(q.len_packets(), q.held_for(sleeps));
+}
+
 /// A device that sends one packet at a time, each for the airtime of its station, until `until`, with all stations
 /// backlogged; returns the airtime of each station in seconds.
 fn serve(q: &mut Mac80211, times_us: &[i64], until: Time) -> Vec<f64> {

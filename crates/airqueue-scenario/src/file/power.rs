@@ -35,6 +35,23 @@ pub(crate) struct BeaconsTable {
     /// Packets to all stations that the access point keeps for the next DTIM; the oldest is dropped for one more. The default is `128 packets`,
     /// that of Linux's mac80211.
     pub(crate) group_buffer: Option<Quantity<Packets>>,
+    /// Packets that the access point keeps in all, for stations that sleep and for the next DTIM. For one more, each station loses its
+    /// oldest. The default is `512 packets`, that of Linux's mac80211.
+    pub(crate) total_buffer: Option<Quantity<Packets>>,
+    /// Where a packet for a station that sleeps is kept. The default is before-queue if all queues of the access point are
+    /// mac80211, and behind-queue otherwise.
+    pub(crate) kept: Option<KeptName>,
+}
+
+/// Where an access point keeps a packet for a station that sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum KeptName {
+    /// Before the packet enters a queue, as in Linux's mac80211. The discipline mac80211 holds back what it has when the
+    /// station falls asleep.
+    BeforeQueue,
+    /// When the turn of the packet in the queue comes.
+    BehindQueue,
 }
 
 /// A station that sleeps while it has no traffic (IEEE 802.11-2016, 11.2.3).

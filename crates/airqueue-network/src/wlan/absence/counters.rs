@@ -17,7 +17,7 @@ pub struct AbsenceCounters {
     pub skipped: u64,
     /// Packets that the access point kept for the station while it was absent or asleep.
     pub kept: u64,
-    /// Of these, those that the buffer had no room for.
+    /// Of these, those that the buffers had no room for, or that became too old.
     pub dropped: u64,
 }
 

@@ -1,7 +1,7 @@
 //! What an access point does for stations that sleep.
 
 use super::service::Service;
-use super::{Receivers, Sleeper};
+use super::{Kept, Receivers, Sleeper};
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::upper::UpperLayer;
@@ -17,48 +17,9 @@ impl<U: UpperLayer> Wlan<U> {
         (self.first[station.index() + 1].0 - self.first[station.index()].0) as usize
     }
 
-    /// Keeps a packet, which the queue has handed out, for receivers that sleep.
-    pub(super) fn keep(&mut self, packet: Packet, now: Time) {
-        let hop = &self.hops[HopId::of(&packet).index()];
-        let interface = &mut self.interfaces[hop.interface.index()];
-        let ac = interface.ac;
-        interface.queue.tx_queue.on_put_aside(&packet);
-        let dropped = match hop.receivers {
-            Receivers::Awake => unreachable!("packets wait for receivers that sleep"),
-            Receivers::Sleeper(at) => {
-                let sleeper = &mut self.power.sleepers[at as usize];
-                let most = self.power.cells[sleeper.cell as usize].spec.buffer_packets;
-                let buffer = &mut sleeper.buffers[ac.index()];
-                buffer.push_back((packet, now));
-                sleeper.counters.kept += 1;
-                let dropped = if buffer.len() > most { buffer.pop_front() } else { None };
-                let dropped = dropped.map(|(packet, _)| packet);
-                sleeper.counters.dropped += u64::from(dropped.is_some());
-                dropped
-            }
-            Receivers::All(at) => {
-                let cell = &mut self.power.cells[at as usize];
-                cell.group.push_back(packet);
-                cell.counters.group_kept += 1;
-                let full = cell.group.len() > cell.spec.group_buffer_packets;
-                let dropped = if full { cell.group.pop_front() } else { None };
-                cell.burst = cell.burst.saturating_sub(usize::from(full));
-                cell.counters.group_dropped += u64::from(dropped.is_some());
-                dropped
-            }
-        };
-        if let Some(dropped) = dropped {
-            let interface = self.hops[HopId::of(&dropped).index()].interface;
-            self.end_in_queue(interface, &dropped, false, now);
-            self.upper.on_discarded(dropped);
-        }
-    }
-
-    /// A packet that was kept may go, and becomes this in the MAC.
+    /// A packet that was kept, and that the device counts, may go, and becomes this in the MAC.
     pub(super) fn let_go(&mut self, interface: InterfaceId, packet: Packet, content: Content) {
-        let interface = &mut self.interfaces[interface.index()];
-        interface.queue.tx_queue.on_taken_up(&packet);
-        interface.released.push_back((packet, content));
+        self.interfaces[interface.index()].released.push_back((packet, content));
     }
 
     /// A packet that was kept has left the station, without an exchange of its queue's own category.
@@ -85,6 +46,7 @@ impl<U: UpperLayer> Wlan<U> {
         }
         self.power.cells[sleeper.cell as usize].dozing += 1;
         let ap = sleeper.spec.access_point;
+        self.set_asleep(at, true);
         for ac in AccessCategory::first(self.queues_of(ap)) {
             self.take_back(at, self.interface_of(ap, ac), ac, queue.now());
         }
@@ -103,7 +65,7 @@ impl<U: UpperLayer> Wlan<U> {
         while let Some(last) = interface.released.iter().rposition(place) {
             let Some((packet, _)) = interface.released.remove(last) else { break };
             interface.queue.tx_queue.on_put_aside(&packet);
-            buffer.push_front((packet, now));
+            buffer.push_front(Kept { packet, since: now, arrived: false });
         }
     }
 
@@ -132,19 +94,29 @@ impl<U: UpperLayer> Wlan<U> {
             Service { left: 0, sends: false, resumes: false, owes_end: false, ..sleeper.service };
         let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
         self.set_late(at, false);
+        self.set_asleep(at, false);
         for ac in AccessCategory::first(self.queues_of(ap)) {
-            let interface = self.interface_of(ap, ac);
-            while let Some((packet, since)) =
-                self.power.sleepers[at].buffers[ac.index()].pop_front()
-            {
-                self.power.sleepers[at].counters.on_let_go(since, queue.now());
-                self.let_go(interface, packet, Content::Data);
-            }
+            self.empty_buffer(at, ac, queue.now());
             self.listeners.split(ap);
             let mac = &mut self.listeners.macs[ap.index()];
             mac.unpark(ac, station, queue.now(), &self.listeners.radio);
         }
         self.go_on_at(ap, queue);
+    }
+
+    /// All that a buffer holds may go: what a queue has had goes to the MAC, and all else into the queue, behind what the
+    /// queue has held back (`ieee80211_add_pending_skbs`).
+    fn empty_buffer(&mut self, at: usize, ac: AccessCategory, now: Time) {
+        let interface = self.interface_of(self.power.sleepers[at].spec.access_point, ac);
+        while let Some(kept) = self.power.sleepers[at].buffers[ac.index()].pop_front() {
+            self.power.sleepers[at].counters.on_let_go(kept.since, now);
+            if kept.arrived {
+                self.enter_queue(interface, kept.packet, now);
+            } else {
+                self.interfaces[interface.index()].queue.tx_queue.on_taken_up(&kept.packet);
+                self.let_go(interface, kept.packet, Content::Data);
+            }
+        }
     }
 
     /// The access point has received a PS-Poll: the first packet of the highest category that has one may go. A poll is
@@ -157,9 +129,9 @@ impl<U: UpperLayer> Wlan<U> {
             return;
         }
         let announced = |of: &Sleeper<_>, ac| of.is_announced(ac);
-        let Some((ac, packet)) = sleeper.take_kept(queue.now(), announced) else { return };
-        sleeper.answering = true;
-        let more = sleeper.has_kept(announced);
+        let Some((ac, packet)) = self.take_kept(at, queue.now(), announced) else { return };
+        self.power.sleepers[at].answering = true;
+        let more = self.has_kept(at, announced);
         let content = if more { Content::MoreData } else { Content::Data };
         let interface = self.interface_of(ap, ac);
         self.let_go(interface, packet, content);

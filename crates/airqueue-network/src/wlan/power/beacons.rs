@@ -23,6 +23,7 @@ impl<U: UpperLayer> Wlan<U> {
         for at in 0..self.power.sleepers.len() {
             let station = self.power.sleepers[at].spec.station;
             self.listeners.let_sleep(queue.now());
+            self.set_asleep(at, self.power.sleepers[at].dozing);
             self.set_sleeper_timer(at, queue);
             self.reconsider(station, queue.now());
         }
@@ -38,6 +39,7 @@ impl<U: UpperLayer> Wlan<U> {
         cell.next += cell.spec.interval;
         queue.schedule(cell.next, INPUT, Event::Beacon(at as u32).into());
         let dtim = cell.dtim_count() == 0;
+        self.clean_up(at, now);
         for place in 0..self.power.cells[at].members.len() {
             let member = self.power.cells[at].members[place] as usize;
             self.listen(member, dtim, queue);
@@ -95,7 +97,7 @@ impl<U: UpperLayer> Wlan<U> {
         let parked = |ac| mac.has_parked(ac, of.spec.station);
         let queues = self.queues_of(of.spec.access_point);
         of.dozing
-            && (of.has_kept(|of, ac| of.is_announced(ac))
+            && (self.has_kept(sleeper, |of, ac| of.is_announced(ac))
                 || AccessCategory::first(queues).any(parked))
     }
 
@@ -161,8 +163,9 @@ impl<U: UpperLayer> Wlan<U> {
             return self.next_end_of_service(at, now);
         };
         cell.burst = left;
-        let packet = cell.group.pop_front()?;
+        let kept = cell.group.pop_front()?;
         let content = if cell.burst > 0 { Content::MoreData } else { Content::Data };
+        let packet = self.enter(kept, now);
         Some(Msdu { content, ..self.hops[HopId::of(&packet).index()].msdu(packet, None) })
     }
 

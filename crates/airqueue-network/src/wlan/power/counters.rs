@@ -41,7 +41,7 @@ pub struct SleepCounters {
     pub empty_services: u64,
     /// Packets that were kept for the station.
     pub kept: u64,
-    /// Of these, those that the buffer had no room for.
+    /// Of these, those that the buffers had no room for, or that became too old.
     pub dropped: u64,
     /// Of these, those that the access point let go, and how long they had been kept, sum of all.
     pub let_go: u64,

@@ -1,9 +1,8 @@
 //! Beacons, frames to all stations, and stations that sleep (IEEE 802.11-2016, 11.1.3 and 11.2.3).
 //!
-//! An access point ([`Cell`]) sends beacons, which tell sleeping stations ([`Sleeper`]) for whom packets wait. What the
-//! access point takes out of its queues for a station that sleeps waits in a buffer of the station, as in Linux's
-//! mac80211 (`ieee80211_tx_h_unicast_ps_buf`); what its MAC has in hand is put aside. Packets to all stations wait for
-//! the next DTIM as long as any station of the cell sleeps.
+//! An access point ([`Cell`]) sends beacons, which tell sleeping stations ([`Sleeper`]) for whom packets wait. What comes for
+//! a station that sleeps waits in a buffer of the station ([`buffers`]); what the MAC of the access point has in hand is put
+//! aside. Packets to all stations wait for the next DTIM as long as any station of the cell sleeps.
 //!
 //! Beacons, null frames and PS-Polls are packets in an access category of their own of the MAC
 //! ([`Mac::management`](airqueue_wifi::mac::Mac::management)), one at a time. A sleeping station decodes nothing.
@@ -12,6 +11,7 @@
 
 mod access_point;
 mod beacons;
+mod buffers;
 mod counters;
 mod delivery;
 mod service;
@@ -27,7 +27,7 @@ use super::engine::{Event, INPUT};
 use super::hop::Hop;
 use super::spec::WlanSpec;
 use crate::timer::Timer;
-use airqueue_core::{Packet, Seed, Span, Time};
+use airqueue_core::{NeighbourId, Packet, Seed, Span, Time};
 use airqueue_wifi::mac::Content;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -58,6 +58,15 @@ pub(super) enum Receivers {
     All(u32),
 }
 
+/// A packet that waits for a station to wake up, or for a DTIM.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    packet: Packet,
+    since: Time,
+    /// No queue has had the packet yet; above, it counts among those that wait in a queue.
+    arrived: bool,
+}
+
 /// An access point with beacons.
 #[derive(Debug)]
 struct Cell {
@@ -72,9 +81,11 @@ struct Cell {
     /// When the beacon that waits was due.
     due: Option<Time>,
     /// Packets to all stations that wait for a DTIM.
-    group: VecDeque<Packet>,
+    group: VecDeque<Kept>,
     /// How many of them follow the last DTIM.
     burst: usize,
+    /// When packets that have been kept for too long are dropped next; `None`: none are kept.
+    cleanup: Option<Time>,
     /// What the last beacon said: whether it was a DTIM, behind which frames to all stations follow, and for which
     /// members packets wait.
     dtim: bool,
@@ -112,8 +123,10 @@ struct Sleeper<E> {
     dozing: bool,
     /// Whether the access point still has packets for the station in hand, which sleeps.
     late: bool,
-    /// What waits for the station at the access point, by access category, and since when.
-    buffers: [VecDeque<(Packet, Time)>; 4],
+    /// What waits for the station at the access point, by access category.
+    buffers: [VecDeque<Kept>; 4],
+    /// The station's numbers among the neighbours of the access point's queues, by access category.
+    neighbours: [Option<NeighbourId>; 4],
     /// Whether the access point is answering a PS-Poll.
     answering: bool,
     counters: SleepCounters,
@@ -222,11 +235,23 @@ impl<E: Copy + From<Event>> Power<E> {
         !self.heard.is_empty()
     }
 
-    /// Packets that wait for stations to wake up.
+    /// Packets that have left their queues and wait for stations to wake up.
     pub(super) fn kept(&self) -> impl Iterator<Item = &Packet> {
         let buffers = self.sleepers.iter().flat_map(|of| of.buffers.iter().flatten());
-        let buffers = buffers.map(|(packet, _)| packet);
-        buffers.chain(self.cells.iter().flat_map(|cell| &cell.group))
+        let all = buffers.chain(self.cells.iter().flat_map(|cell| &cell.group));
+        all.filter(|kept| !kept.arrived).map(|kept| &kept.packet)
+    }
+
+    /// A hop to these receivers has this neighbour number at the queue of a category.
+    pub(super) fn set_neighbour(
+        &mut self,
+        receivers: Receivers,
+        ac: AccessCategory,
+        neighbour: NeighbourId,
+    ) {
+        if let Receivers::Sleeper(at) = receivers {
+            self.sleepers[at as usize].neighbours[ac.index()] = Some(neighbour);
+        }
     }
 
     /// The counters begin anew.
@@ -279,6 +304,7 @@ impl Cell {
             due: None,
             group: VecDeque::new(),
             burst: 0,
+            cleanup: None,
             dtim: false,
             group_follows: false,
             traffic: Vec::new(),
@@ -313,31 +339,12 @@ impl<E> Sleeper<E> {
             dozing: false,
             late: false,
             buffers: Default::default(),
+            neighbours: [None; 4],
             answering: false,
             counters: SleepCounters::default(),
         };
         sleeper.dozing = sleeper.is_always_dozing();
         sleeper.active = !sleeper.dozing;
         sleeper
-    }
-
-    /// Whether packets of any of these categories are kept.
-    fn has_kept(&self, of: impl Fn(&Sleeper<E>, AccessCategory) -> bool) -> bool {
-        AccessCategory::ALL
-            .into_iter()
-            .any(|ac| of(self, ac) && !self.buffers[ac.index()].is_empty())
-    }
-
-    /// Takes the first packet of the highest of these categories that has one.
-    fn take_kept(
-        &mut self,
-        now: Time,
-        of: impl Fn(&Sleeper<E>, AccessCategory) -> bool,
-    ) -> Option<(AccessCategory, Packet)> {
-        let mut all = AccessCategory::ALL.into_iter().rev();
-        let ac = all.find(|&ac| of(self, ac) && !self.buffers[ac.index()].is_empty())?;
-        let (packet, since) = self.buffers[ac.index()].pop_front()?;
-        self.counters.on_let_go(since, now);
-        Some((ac, packet))
     }
 }

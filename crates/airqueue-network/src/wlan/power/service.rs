@@ -125,21 +125,21 @@ impl<U: UpperLayer> Wlan<U> {
         let last = sleeper.service.left <= 1;
         let next = match sleeper.service.left {
             0 => None,
-            _ => sleeper.take_kept(now, |of, ac| of.enables(ac)),
+            _ => self.take_kept(at, now, |of, ac| of.enables(ac)),
         };
+        let service = &mut self.power.sleepers[at].service;
         let Some((ac, packet)) = next else {
-            (sleeper.service.left, sleeper.service.owes_end) = (0, true);
+            (service.left, service.owes_end) = (0, true);
             return None;
         };
-        sleeper.service.left -= 1;
-        sleeper.service.sends = true;
-        let more = sleeper.has_kept(|of, ac| of.enables(ac));
+        service.left -= 1;
+        service.sends = true;
+        let more = self.has_kept(at, |of, ac| of.enables(ac));
         let content = match last {
             true => Content::LastOfService { more },
             false => Content::MoreData,
         };
-        let ap = sleeper.spec.access_point;
-        let interface = self.interface_of(ap, ac);
+        let interface = self.interface_of(self.power.sleepers[at].spec.access_point, ac);
         self.let_go(interface, packet, content);
         Some(interface)
     }
@@ -175,7 +175,7 @@ impl<U: UpperLayer> Wlan<U> {
         let sleeper = &self.power.sleepers[at];
         let Some(uapsd) = &sleeper.spec.uapsd else { return 0 };
         let enabled = AccessCategory::ALL.into_iter().filter(|&ac| sleeper.enables(ac));
-        let kept: usize = enabled.map(|ac| sleeper.buffers[ac.index()].len()).sum();
+        let kept: usize = enabled.map(|ac| self.kept_in(at, ac)).sum();
         (kept as u32).min(uapsd.most_packets.unwrap_or(u32::MAX))
     }
 

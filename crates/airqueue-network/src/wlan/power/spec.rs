@@ -30,6 +30,12 @@ pub struct BeaconSpec {
     pub buffer_packets: usize,
     /// Packets to all stations that the access point keeps while a station sleeps, likewise.
     pub group_buffer_packets: usize,
+    /// Packets that the access point keeps for all stations together, packets to all stations included. For one more, each
+    /// station's oldest goes.
+    pub total_buffer_packets: usize,
+    /// Packets for a station that sleeps are kept before they enter a queue, and the queues hold back what they have for
+    /// the station, where their disciplines can; otherwise packets are kept when their turn in the queue comes.
+    pub before_queue: bool,
 }
 
 impl BeaconSpec {
@@ -39,6 +45,8 @@ impl BeaconSpec {
     pub const BUFFER_PACKETS: usize = 64;
     /// `AP_MAX_BC_BUFFER` of Linux's mac80211.
     pub const GROUP_BUFFER_PACKETS: usize = 128;
+    /// `TOTAL_MAX_TX_BUFFER` of Linux's mac80211.
+    pub const TOTAL_BUFFER_PACKETS: usize = 512;
 }
 
 /// How a station that sleeps gets the packets that wait at its access point.
