@@ -1,7 +1,7 @@
 //! Properties of every network of stations, wired links and TCP.
 
 use crate::cells;
-use crate::random_networks::{STOP, drained};
+use crate::random_networks::{PATIENCE, STOP, run_out};
 use crate::random_routes::{wired_networks, wired_transfers};
 use airqueue_core::{Payload, RandomStream, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
@@ -191,7 +191,7 @@ fn run(spec: &NetworkSpec, seed: Seed) -> Result<Simulation<Network>, TestCaseEr
         }
         fates.listen(&mut sim.model, spec)?;
     }
-    sim.run_until(drained());
+    run_out(&mut sim, PATIENCE);
     fates.listen(&mut sim.model, spec)?;
     fates.all_met()?;
     prop_assert_eq!(missing(&sim.model, spec), known);

@@ -2,13 +2,14 @@
 
 use crate::cells;
 use crate::cells::{CellSpec, Flow};
-use airqueue_core::{Limit, Payload, Seed, Span, Time};
+use crate::random_networks::{STOP, nothing_is_left, run_out};
+use airqueue_core::{DataRate, Limit, Payload, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{Network, OfferedPacket};
 use airqueue_network::outcome::Outcome;
 use airqueue_network::wlan::tap::{Recording, TracedFrame};
 use airqueue_qdisc::QueueSpec;
-use airqueue_transport::traffic::SourceSpec;
+use airqueue_transport::traffic::{Arrivals, SourceSpec};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::{
     Aggregation, Behaviour, CategoryConfig, FrameKind, MacConfig, Radio, Txop,
@@ -233,6 +234,32 @@ fn a_lifetime_ends_what_no_block_ack_answers() {
             _ => assert!(requests == 0 && several > 100, "{requests} {several}"),
         }
     }
+}
+
+/// A queue of packets that no block ack answers, and of which each frame carries one, takes as many lifetimes as the queue
+/// has packets: far longer than the patience of a test, in which some packets leave.
+#[test]
+fn a_queue_runs_out_however_many_lifetimes_that_takes() {
+    let mut spec = with_txop(Txop::Packets(1), u32::MAX);
+    spec.errors = FrameErrors::PerFrame(1.0);
+    let arrivals = Arrivals::Constant(DataRate::from_bps(5_000_000).unwrap());
+    spec.flows[0].source = SourceSpec { arrivals, stop: STOP, ..spec.flows[0].source };
+    let lifetime = Span::from_millis(100);
+    spec.stations[1].mac.lifetime = lifetime;
+    let mut sim = spec.start(Seed(1));
+    sim.run_until(STOP);
+    let left = sim.model.in_transit()[0];
+    assert!(left > 30, "{left} packets wait when the source stops");
+    // The first of them may have been in hand for some time.
+    let lasts = Span::from_nanos((left as i64 - 1) * lifetime.as_nanos());
+    sim.run_until(STOP + lasts);
+    assert!(sim.model.in_transit()[0] > 0, "a packet is held for its lifetime");
+
+    let mut sim = spec.start(Seed(1));
+    sim.run_until(STOP);
+    run_out(&mut sim, Span::from_secs(1));
+    nothing_is_left(&sim, &spec).unwrap();
+    assert_eq!(sim.model.flow(FlowId(0)).delivered.packets, 0);
 }
 
 fn with_txop(txop: Txop, rts_threshold_bytes: u32) -> CellSpec {

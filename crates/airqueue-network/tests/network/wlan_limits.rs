@@ -2,7 +2,7 @@
 
 use crate::cells;
 use crate::cells::CellSpec;
-use crate::random_networks::{STOP, drained, missing, networks, nothing_is_left, offer};
+use crate::random_networks::{PATIENCE, STOP, missing, networks, nothing_is_left, offer, run_out};
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::network::{self, Network, NetworkSpec, QueueId, TimedChange};
 use airqueue_network::run_loop::Simulation;
@@ -105,11 +105,12 @@ proptest! {
             change(&mut sim, &spec, one)?;
             prop_assert_eq!(missing(&sim.model, spec.flows.len()), none.clone(), "at {}", one.at);
         }
-        sim.run_until(drained());
+        run_out(&mut sim, PATIENCE);
         prop_assert_eq!(missing(&sim.model, spec.flows.len()), none);
         nothing_is_left(&sim, &spec)?;
+        let now = sim.now();
         for (station, category) in queues(&spec) {
-            let counters = sim.model.queue(QueueId::Station(StationId(station as u32), AccessCategory::at(category)), drained());
+            let counters = sim.model.queue(QueueId::Station(StationId(station as u32), AccessCategory::at(category)), now);
             let out = counters.dropped.packets + counters.taken.packets;
             prop_assert_eq!(counters.offered.packets, out);
         }
