@@ -69,6 +69,32 @@ def test_a_law_that_goes_on_from_a_count_has_not_rested(count):
     assert found.interval_s[1] <= 0.3 <= found.interval_s[2]
 
 
+@pytest.mark.parametrize("strays", [1, 3])
+@pytest.mark.parametrize("begin", ["rfc", "cobalt"])
+def test_the_law_may_begin_after_other_drops(begin, strays):
+    """COBALT counts such drops, since it does not begin anew; CoDel does."""
+    earlier = 0.5 - INTERVAL_S * np.array([2.3, 4.1, 4.9])[:strays][::-1]
+    count = strays + 1 if begin == "cobalt" else 0
+    at = 0.3 + np.concatenate((earlier, law(begin, count, 80)))
+    step = before_a_ring(at, 40, np.random.default_rng(strays))
+    found = codel.fit([step], None)
+    assert found is not None
+    assert (found.begin, found.law.passed) == (begin, strays)
+    assert found.interval_s[1] <= INTERVAL_S <= found.interval_s[2]
+    # Which packet was late first is not known.
+    assert found.target_s is None
+
+
+@pytest.mark.parametrize("drops", [12, 20])
+def test_few_drops_tell_how_the_law_began_where_another_step_told_the_law(drops):
+    few = before_a_ring(law("cobalt", 0, drops, 0.12), 40, np.random.default_rng(drops))
+    assert codel._to_departures(few, None) is None
+    known = exact_law.Known((40, 40), (0.119, 0.121))
+    assert codel._to_departures(few, None, known).begin == "cobalt"
+    elsewhere = exact_law.Known((40, 40), (0.15, 0.16))
+    assert codel._to_departures(few, None, elsewhere) is None
+
+
 @pytest.mark.parametrize("longest", [2.0, 1.5])
 def test_drops_at_random_are_not_the_laws(longest):
     """As dense as the law's: gaps even from 2 - ``longest`` to ``longest`` times the law's."""
