@@ -582,6 +582,10 @@ def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
             "one_queue",
         ),
         (dataclasses.replace(floods(0.05, 0.05, (9, 9)), frame_packets=30.0), True, "undecided"),
+        # So few frames wait in a driver's ring, behind whatever queues.
+        (dataclasses.replace(floods(0.08, 0.08), frame_packets=10.0), True, "undecided"),
+        (dataclasses.replace(floods(0.08, 0.08), frame_packets=10.0), False, "one_queue"),
+        (dataclasses.replace(floods(0.12, 0.12), frame_packets=10.0), True, "sparse_first"),
         # The path carried both: nothing waited, whatever the ratio of these waits.
         (floods(-5e-3, -5e-3, (0, 0)), True, "undecided"),
     ],
