@@ -79,10 +79,11 @@ def rest_s(interval_s: float, drops: int) -> float:
     """Return a rest in which CoDel of this interval, and COBALT, forget the steps before.
 
     COBALT counts down as it counted up (net/sched/sch_cake.c, cobalt_should_drop), a drop after
-    another: from as many ``drops`` as it has made at most in 2 I sqrt(drops).
+    another: from as many ``drops`` as steps have seen in 2 I sqrt(drops). It may have counted more
+    before the steps: then as long as a step is the least.
     """
     counts_down = 2 * interval_s * math.sqrt(drops) + interval_s
-    return min(LONGEST_REST_S, 1.25 * max(FORGETS * interval_s, counts_down))
+    return min(LONGEST_REST_S, 1.25 * max(FORGETS * interval_s, counts_down, *LENGTHS_S))
 
 
 def step_plan(
