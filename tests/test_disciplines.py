@@ -218,21 +218,27 @@ def test_the_longer_rest_comes_before_overloads_that_may_fill_the_queue(monkeypa
 
     class Nothing:
         def sessions(self, kind):
-            return [None]
+            return [OfDrops()]
+
+    class OfDrops:
+        drops = range(900)
 
     at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
     assert naming.take_steps(Nothing(), at)
     rests = [meta["phases"]["hold"][0] for meta in taken if meta["kind"] == steps.STEP]
     assert rests == pytest.approx(
-        [steps.REST_S, steps.rest_s(0.1), steps.REST_S, steps.REST_S], rel=1e-3
+        [steps.REST_S, steps.rest_s(0.1, 900), steps.REST_S, steps.REST_S], rel=1e-3
     )
     assert len({meta["index"] for meta in taken if meta["kind"] == steps.STEP}) == len(rests)
 
 
-def test_a_longer_rest_is_16_intervals_and_as_long_as_steps_are():
-    assert steps.rest_s(0.1) > max(steps.LENGTHS_S)
-    assert steps.rest_s(0.5) > 16 * 0.5
-    assert steps.rest_s(5.0) == steps.LONGEST_REST_S
+def test_a_longer_rest_is_16_intervals_and_as_long_as_cobalt_counts_down():
+    assert steps.rest_s(0.1, 0) > max(steps.LENGTHS_S)
+    assert steps.rest_s(0.5, 20) > 16 * 0.5
+    assert steps.rest_s(5.0, 20) == steps.LONGEST_REST_S
+    # COBALT counts down by one after I / sqrt(count), from 1600 drops, and rests for another I.
+    counts_down = 0.1 * (1 + sum(count**-0.5 for count in range(1, 1601)))
+    assert counts_down < steps.rest_s(0.1, 1600) < steps.LONGEST_REST_S
     at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
     _, meta = steps.step_plan(at, 1.1, 5.0, 3, rest=8.0)
     assert meta["phases"]["hold"][0] == 8.0
@@ -576,6 +582,10 @@ def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
             "one_queue",
         ),
         (dataclasses.replace(floods(0.05, 0.05, (9, 9)), frame_packets=30.0), True, "undecided"),
+        # So few frames wait in a driver's ring, behind whatever queues.
+        (dataclasses.replace(floods(0.08, 0.08), frame_packets=10.0), True, "undecided"),
+        (dataclasses.replace(floods(0.08, 0.08), frame_packets=10.0), False, "one_queue"),
+        (dataclasses.replace(floods(0.12, 0.12), frame_packets=10.0), True, "sparse_first"),
         # The path carried both: nothing waited, whatever the ratio of these waits.
         (floods(-5e-3, -5e-3, (0, 0)), True, "undecided"),
     ],

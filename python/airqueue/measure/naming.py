@@ -76,7 +76,9 @@ def _told_by_rest(runner: Runner, layout: steps.Layout, index: int) -> bool:
     found = untold(runner.sessions(steps.STEP))
     if found is None:
         return False
-    rest, overload = steps.rest_s(found.law.interval_s), found.step.offered_pps / layout.rate_pps
+    drops = sum(len(taken.drops) for taken in runner.sessions(steps.STEP))
+    rest = steps.rest_s(found.law.interval_s, drops)
+    overload = found.step.offered_pps / layout.rate_pps
     plan, meta = steps.step_plan(layout, overload, steps.LENGTHS_S[1], index, rest)
     _run(runner, plan, meta, plan.end_s)
     return True

@@ -62,8 +62,11 @@ LIKELY: Final = 1.3
 TOLD: Final = 8.0
 """Least logarithm of the odds, 3000 to 1, by which one begin is likelier than others, where errors of
 rounding hide from single drops which one was meant."""
-COUNTS: Final = range(2, 64)
-"""Counts at the beginning that are tried to the departure, where CoDel has not forgotten its own."""
+COUNTS: Final = range(64)
+"""Counts before the first drop that are tried to the departure."""
+PASSED: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16)
+"""Drops, to the departure, after which the law is taken to begin: where packets are late and in time
+by turns, some drops come by themselves."""
 Begin = Literal["rfc", "linux", "cobalt", "unrested"]
 """How the law begins: with a count after a rest, exactly or in Linux's arithmetic, or in between."""
 RESTED: Final[tuple[Begin, ...]] = ("rfc", "linux", "cobalt")
@@ -87,6 +90,15 @@ class Law:
     """Place of the first drop, where the law was tried to the departure."""
     behind: tuple[int, int] | None = None
     """Packets that a driver and the air hold behind the queue, at least and at most, there."""
+    passed: int = 0
+    """Drops of the step before the first one."""
+
+    @property
+    def known(self) -> exact_law.Known:
+        """What this law, to the departure, tells of the device."""
+        assert self.behind is not None
+        half = self.interval_error_s
+        return exact_law.Known(self.behind, (self.interval_s - half, self.interval_s + half))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +113,18 @@ class CoDel:
     @property
     def begin(self) -> Begin:
         """How the law began, as far as the step tells: unrested CoDel may count as COBALT does."""
-        law = self.law
-        return "unrested" if law.begin == "cobalt" and not _rested(law, self.step) else law.begin
+        return _begin(self.law, self.step)
 
 
 def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     """Return CoDel's parameters if the drops of a step follow the law, else None."""
     found = [(law, step) for step in steps if (law := _longest(step, full)) is not None]
-    found = found or [
-        (law, step) for step in steps if (law := _to_departures(step, full)) is not None
-    ]
+    best = max(found, key=_telling, default=None)
+    if best is None or (best[1].in_bursts and _begin(*best) == "unrested"):
+        found = _all_to_departures(steps, full) or found
     if not found:
         return None
-    # What began after a rest tells which CoDel this is; then what rests on more drops.
-    law, step = max(
-        found, key=lambda pair: (pair[0].begin != "unrested", _rested(*pair), pair[0].drops)
-    )
+    law, step = max(found, key=_telling)
     half = law.interval_error_s + SQUARE_ROOT * law.interval_s
     interval = (law.interval_s, law.interval_s - half, law.interval_s + half)
     if law.behind is None:
@@ -125,11 +133,23 @@ def fit(steps: Sequence[Step], full: float | None) -> CoDel | None:
     return CoDel(law, step, interval, _in_all([target for target in targets if target is not None]))
 
 
+def _begin(law: Law, step: Step) -> Begin:
+    return "unrested" if law.begin == "cobalt" and not _rested(law, step) else law.begin
+
+
+def _telling(pair: tuple[Law, Step]) -> tuple[bool, bool, int]:
+    """What began after a rest tells which CoDel this is; then what rests on more drops."""
+    return pair[0].begin != "unrested", _rested(*pair), pair[0].drops
+
+
 def _before_ring(
     law: Law, step: Step, interval_s: tuple[float, float]
 ) -> tuple[float, float, float] | None:
     """Return the target by the waits in the queue alone, with every ring that the law allows."""
     assert law.behind is not None
+    if law.passed:
+        # Which packet was late first is known of the first drop only.
+        return None
     ends = [
         exact_law.target(ring.through(step, held), law.first, interval_s) for held in law.behind
     ]
@@ -172,25 +192,50 @@ def _first_drops(step: Step, full: float | None) -> Ints:
     return rows[: late[0] if len(late) else len(rows)]
 
 
-def _to_departures(step: Step, full: float | None) -> Law | None:
-    """Fit the law to the departure."""
-    unrested: Begin = "unrested"
-    begins = [*RESTED, *(unrested for _ in COUNTS)]
+def _all_to_departures(steps: Sequence[Step], full: float | None) -> list[tuple[Law, Step]]:
+    """Fit the law to the departures of each step: one device has one ring and one interval."""
+    alone = [(law, step) for step in steps if (law := _to_departures(step, full)) is not None]
+    if not alone:
+        return []
+    known = max(alone, key=lambda pair: pair[0].drops)[0].known
+    every = ((_to_departures(step, full, known), step) for step in steps)
+    return [(law, step) for law, step in every if law is not None]
+
+
+def _to_departures(
+    step: Step, full: float | None, known: exact_law.Known = exact_law.ANY
+) -> Law | None:
+    """Fit the law to the departure, from the earliest drop from which drops follow the law."""
+    rows, early = exact_law.traced(step, _first_drops(step, full))
     most = exact_law.DROPS[-1]
-    gaps = [_gaps(begin, most) for begin in RESTED]
-    gaps += [1 / np.sqrt(np.arange(1, most) + float(count)) for count in COUNTS]
+    gaps = [_gaps("linux", most), *(1 / np.sqrt(np.arange(1, most) + float(c)) for c in COUNTS)]
     shapes = [np.concatenate(([0.0], np.cumsum(each))) for each in gaps]
-    every = exact_law.fit(step, _first_drops(step, full), shapes)
-    # After a rest the count is known.
-    found = [each for each in every if begins[each.shape] != "unrested"] or every
-    if not found:
-        return None
-    begin: Begin = begins[found[0].shape]
-    if len({begins[each.shape] == "cobalt" for each in found}) > 1:
+    for passed in PASSED:
+        found = exact_law.fit(step, rows[passed:], shapes, known=known, searches=len(PASSED))
+        if found:
+            return _of_all(found, early + passed)
+    return None
+
+
+def _of_all(found: Sequence[exact_law.Fitted], passed: int) -> Law:
+    """Put together what all laws say, which the drops of a step follow after so many other drops.
+
+    COBALT's count is that of all drops since the rest, and one. CoDel's is smaller: at most that of
+    all drops, and none at all after a time without late packets.
+    """
+    # The shape in Linux's arithmetic is the first one, with a count of none.
+    counts = [max(0, each.shape - 1) for each in found]
+    known = [each for each, count in zip(found, counts, strict=True) if count in (0, passed + 1)]
+    codels, cobalts = min(counts) <= passed, passed + 1 in counts
+    begin: Begin = "unrested"
+    if cobalts != codels:
+        begin = "cobalt" if cobalts else "linux" if found[0].shape == 0 else "rfc"
+    if begin in ("linux", "rfc") and max(counts) > 0:
         begin = "unrested"
+    found = known or found
+    held = [each.held for each in found]
     least = min(each.interval_s[0] for each in found)
     greatest = max(each.interval_s[1] for each in found)
-    held = [each.held for each in found]
     best = found[len(found) // 2]
     return Law(
         best.first_s,
@@ -203,6 +248,7 @@ def _to_departures(step: Step, full: float | None) -> Law | None:
         best.curved,
         best.first,
         (min(held), max(held)),
+        passed,
     )
 
 

@@ -9,6 +9,7 @@ frame has arrived that carries the packet R places before (`airqueue.measure.dis
 Test: one R, one count at the beginning, one I and one t_1 are searched with which all of a step's
 first drops lie so. Drops at random do this with the chance that each has to come between two
 departures and not elsewhere in its gap, times all that is searched. Evenly spaced drops must not.
+What a step has told of R and I, other steps must agree with: there less is searched.
 
 Target: from an interval before the first drop on all packets had waited for the target or longer, and
 the packet before these had not, unless none was left behind that packet (RFC 8289, section 4.4).
@@ -16,6 +17,7 @@ the packet before these had not, unless none was left behind that packet (RFC 82
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -23,13 +25,19 @@ from typing import Final
 import numpy as np
 
 from airqueue.measure.disciplines.frames import Frames
-from airqueue.measure.disciplines.observed import Floats, Ints, Step
+from airqueue.measure.disciplines.observed import Bools, Floats, Ints, Step
 from airqueue.measure.disciplines.ring import MOST_FRAMES
 
 DROPS: Final = (6, 10, 14, 20, 28, 40, 60, 90, 130, 200)
 """How many of a step's first drops are compared with the law: fewer first, which rule most out."""
 CHANCE: Final = 1e-7
 """Chance that drops at random follow the law of any ring, count and number of drops."""
+AGAIN: Final = 1e-3
+"""The same for another step of a device that follows the law: only how this one began is asked."""
+UNTOLD: Final = 20
+DIM: Final = 40
+"""Drops after which a law is given up that drops at random follow as well, and after which one of all
+that are searched: later gaps are smaller, and tell less."""
 EDGE: Final = 0.5
 """Packet times by which an instant may lie outside, for the jitter of hosts."""
 STRAIGHT: Final = 0.5
@@ -53,9 +61,23 @@ class Between:
         """Return the first drops of some rings."""
         return Between(self.low[rings, :drops], self.high[rings, :drops], self.rows[:drops])
 
-    def one(self, ring: np.int64) -> Between:
-        """Return the drops of one ring."""
-        return Between(self.low[[ring]], self.high[[ring]], self.rows)
+    def some(self, rings: Sequence[int] | Ints) -> Between:
+        """Return the drops of some rings."""
+        return Between(self.low[rings], self.high[rings], self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a device: packets behind the queue and I in seconds, each with both ends."""
+
+    held: tuple[int, int]
+    interval_s: tuple[float, float]
+    chance: float = AGAIN
+    """Greatest chance that drops at random follow the law."""
+
+
+ANY: Final = Known((0, sys.maxsize), (0.0, np.inf), CHANCE)
+"""Nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,40 +100,52 @@ class Fitted:
     """Misses of evenly spaced drops as a multiple of those of the law."""
 
 
-def fit(step: Step, rows: Ints, shapes: Sequence[Floats]) -> list[Fitted]:
+def fit(
+    step: Step, rows: Ints, shapes: Sequence[Floats], *, known: Known = ANY, searches: int = 1
+) -> list[Fitted]:
     """Return the laws that the most of the first drops follow, none if chance might do as well.
 
-    rows: places of the drops. shapes: of each law the instants S_k from the first drop, in
-    intervals, for as many drops as `DROPS` has at most.
+    rows: places of the drops, of those that `traced` returns. shapes: of each law the instants S_k
+    from the first drop, in intervals, for as many drops as `DROPS` has at most. searches: how many
+    like this one are made.
     """
-    if len(rows) < DROPS[0] or not len(step.arrived_s):
+    if len(rows) < DROPS[0]:
         return []
     every = _between(step, rows)
+    rings = np.arange(max(0, known.held[0]), min(len(every.low), known.held[1] + 1))
     law_of, edge = np.array(shapes), EDGE * step.packet_s
-    tried = len(every.low) * len(shapes) * len(DROPS)
-    held = np.repeat(np.arange(len(every.low)), len(shapes))
-    law = np.tile(np.arange(len(shapes)), len(every.low))
+    tried = len(rings) * len(shapes) * len(DROPS) * searches
+    held, law = np.repeat(rings, len(shapes)), np.tile(np.arange(len(shapes)), len(rings))
     found: list[Fitted] = []
     for drops in DROPS:
         if every.low.shape[1] < drops or not len(held):
             break
         least, most = _intervals(every.first(held, drops), law_of[law, :drops], np.array([edge]))
+        least, most = np.maximum(least, known.interval_s[0]), np.minimum(most, known.interval_s[1])
         follows = least <= most
         held, law = held[follows], law[follows]
         least, most = least[follows], most[follows]
         of, shape = every.first(held, drops), law_of[law, :drops]
-        straight = np.arange(drops, dtype=float)[np.newaxis]
-        beside = STRAIGHT * np.median(of.high - of.low, axis=1)
-        evenly = np.less_equal(*_intervals(of, straight, beside))
-        telling = ~evenly & (tried * _chance(of, (least + most) / 2, shape, edge) <= CHANCE)
-        longer = [
-            _fitted(
-                of.one(k), int(held[k]), int(law[k]), (float(least[k]), float(most[k])), shape[k]
-            )
-            for k in np.flatnonzero(telling)
-        ]
-        found = longer or found
+        chance = _chance(of, (least + most) / 2, shape, edge, known)
+        telling = np.flatnonzero(tried * chance <= known.chance)
+        if not np.all(_evenly(of.some(telling), drops)):
+            # Once one law is no chance, all that the drops follow may be the one.
+            found = [
+                _fitted(of.some([k]), int(ring), int(which), (float(low), float(high)), shape[k])
+                for k, (ring, which, low, high) in enumerate(
+                    zip(held, law, least, most, strict=True)
+                )
+            ]
+        likely = chance <= (1 / tried if drops >= DIM else 1.0 if drops >= UNTOLD else np.inf)
+        held, law = held[likely], law[likely]
     return found
+
+
+def _evenly(of: Between, drops: int) -> Bools:
+    """Return of each ring whether evenly spaced drops are in their places, or nearly."""
+    straight = np.arange(drops, dtype=float)[np.newaxis]
+    beside = STRAIGHT * np.median(of.high - of.low, axis=1)
+    return np.less_equal(*_intervals(of, straight, beside))
 
 
 def _fitted(
@@ -137,19 +171,32 @@ def _fitted(
     )
 
 
-def _between(step: Step, rows: Ints) -> Between:
-    """Return between which departures drops were made, for every ring that is tried.
+def traced(step: Step, rows: Ints) -> tuple[Ints, int]:
+    """Return the places of the drops that came between known departures, whatever ring is tried.
 
-    Of drops before the ring's packets have come, none is known: they are left out for all rings.
+    And how many drops were before these: while the longest ring was filled no departures are known.
     """
+    if not len(step.arrived_s):
+        return rows[:0], 0
+    frames = Frames.any_of(step)
+    before = np.cumsum(~step.lost)[rows]
+    early = int(np.count_nonzero(before - _longest_ring(frames) < frames.packets[0]))
+    return rows[early:][before[early:] < frames.carried[-1]], early
+
+
+def _longest_ring(frames: Frames) -> int:
+    """Return how many packets a driver and the air may hold at most."""
+    return round(MOST_FRAMES * float(np.median(frames.packets)))
+
+
+def _between(step: Step, rows: Ints) -> Between:
+    """Return between which departures traced drops were made, for every ring that is tried."""
     frames = Frames.any_of(step)
     ends, carried = frames.arrived_s, frames.carried
-    most = round(MOST_FRAMES * float(np.median(frames.packets)))
-    before = np.cumsum(~step.lost)[rows]
-    known = (before - most >= frames.packets[0]) & (before < carried[-1])
-    places = before[known] - np.arange(most + 1)[:, np.newaxis]
+    held = np.arange(_longest_ring(frames) + 1)[:, np.newaxis]
+    places = np.cumsum(~step.lost)[rows] - held
     frame = np.searchsorted(carried, places, side="right") - 1
-    return Between(ends[frame - 1], ends[frame], rows[known])
+    return Between(ends[frame - 1], ends[frame], rows)
 
 
 def _intervals(of: Between, shape: Floats, edge: Floats) -> tuple[Floats, Floats]:
@@ -181,14 +228,15 @@ def stays(ratio: Floats) -> Floats:
     return np.asarray(np.maximum(few, np.exp(-(np.pi**2) / 6 / (ratio + 0.6) ** 2)))
 
 
-def _chance(of: Between, interval: Floats, shape: Floats, edge: float) -> Floats:
+def _chance(of: Between, interval: Floats, shape: Floats, edge: float, known: Known) -> Floats:
     """Return the chance that drops at random are all in their places.
 
-    I puts one of them there, and is one of as many as can be told apart.
+    I puts one of them there, and is one of as many as can be told apart, of those that are known.
     """
     gaps = np.maximum(interval[:, np.newaxis] * np.diff(shape, axis=1), 1e-12)
     wide = (of.high - of.low)[:, 1:] + 2 * edge
-    told_apart = np.maximum(1.0, gaps.sum(axis=1) / wide.mean(axis=1))
+    unknown = np.minimum(interval, known.interval_s[1] - known.interval_s[0])
+    told_apart = np.maximum(1.0, unknown * shape[:, -1] / wide.mean(axis=1))
     return np.asarray(told_apart * np.prod(np.sort(stays(wide / gaps), axis=1)[:, 1:], axis=1))
 
 

@@ -11,8 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from airqueue.measure.disciplines.frames import packets_of_frames
+from airqueue.measure.disciplines.frames import LEAST_FRAME, packets_of_frames
 from airqueue.measure.disciplines.observed import Floats
+from airqueue.measure.disciplines.ring import MOST_FRAMES
 from airqueue.measure.plan import FLOOD_FLOW
 from airqueue.measure.result import Sharing
 from airqueue.measure.session import Session
@@ -122,7 +123,9 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
         return "undecided"
     if ratio is not None and waited >= LEAST_WAITING:
         if _alike(ratio, max(TOGETHER, 1 - NEAR / waited)):
-            return one
+            # In a driver's FIFO behind queues of their own they wait alike too.
+            in_ring = floods.frame_packets >= LEAST_FRAME and waited <= MOST_FRAMES
+            return "undecided" if sparse_passes and in_ring else one
         if waited >= WAITING:
             # A driver's FIFO behind the queues makes both wait; in one queue both would lose.
             spared = (

@@ -12,6 +12,7 @@ show whether flows share a queue.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -74,13 +75,15 @@ def overloads(at: Layout) -> tuple[float, ...]:
     return tuple(min(x, most) for x in (smallest, *OVERLOADS[1:]))
 
 
-def rest_s(interval_s: float) -> float:
+def rest_s(interval_s: float, drops: int) -> float:
     """Return a rest in which CoDel of this interval, and COBALT, forget the steps before.
 
-    COBALT counts down as it counted up (net/sched/sch_cake.c, cobalt_should_drop): in an idle queue
-    for as long as it dropped before.
+    COBALT counts down as it counted up (net/sched/sch_cake.c, cobalt_should_drop), a drop after
+    another: from as many ``drops`` as steps have seen in 2 I sqrt(drops). It may have counted more
+    before the steps: then as long as a step is the least.
     """
-    return min(LONGEST_REST_S, 1.25 * max(FORGETS * interval_s, *LENGTHS_S))
+    counts_down = 2 * interval_s * math.sqrt(drops) + interval_s
+    return min(LONGEST_REST_S, 1.25 * max(FORGETS * interval_s, counts_down, *LENGTHS_S))
 
 
 def step_plan(
