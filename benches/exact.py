@@ -6,8 +6,8 @@ Each case is a cell with one TCP connection, from its first packet on: once simu
 "linux"``, once with real programs and the kernel of user-mode Linux (docs/emulate.md). The table has
 means over the seeds, and the 95 % interval of the difference relative to the simulation.
 
-Both send bursts of two segments and more as one (segmentation offload); with ``--single`` neither does,
-except where the sender's station holds it back.
+Both send bursts of two segments and more as one (segmentation offload); with ``--single`` neither
+does, except where the sender's station holds it back.
 """
 
 from __future__ import annotations

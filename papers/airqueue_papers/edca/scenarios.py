@@ -108,7 +108,7 @@ def tcp(
             "mss": f"{MSS} B",
             "window": f"{buffer // MSS} packets",
             "ack_every": ack_every,
-            # The test bed has Linux 2.6.8; segmentation offload came with 2.6.18, small queues with 3.6.
+            # The test bed has Linux 2.6.8; bursts came with 2.6.18, small queues with 3.6.
             "segmentation_offload": False,
             "small_queue": False,
         },

@@ -59,7 +59,7 @@ class Path:
     batch: Batch | None = None
     """Without a batch the bottleneck sends packets one after the other."""
     bursts: bool = False
-    """Whether senders hand over several segments at once (segmentation offload), as they usually do."""
+    """Whether senders hand over several segments at once (segmentation offload)."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Record what the kernel tells of queue disciplines, classes and filters: `README.md` says what is there.
+"""Record what the kernel tells of queue disciplines, classes and filters; `README.md` says of which.
 
     unshare --net python3 crates/airqueued/tests/recorded/tc/record.py
 
@@ -51,6 +51,7 @@ def dump(kind: int, parent: int, interface: int) -> bytes:
 
 
 def main() -> None:
+    """Make the disciplines and write the dumps."""
     for program, lines in (("ip", SETUP), ("tc", TREE)):
         for line in lines.strip().splitlines():
             subprocess.run([program, *line.split()], check=True)
