@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from airqueue._native import Server
 from airqueue.linux.netns import Namespace
 from airqueue.measure.stations.method import measure
-from airqueue.measure.stations.verdict import StationsDict
 from airqueue.measure.together import TogetherProber
 
 pytestmark = pytest.mark.bed
@@ -72,8 +70,8 @@ class AccessPoint:
         assert done.returncode == 0, f"{words}: {done.stderr}"
 
 
-def found_behind(truth: str) -> StationsDict:
-    """Measure two stations behind queues of this kind."""
+@pytest.mark.parametrize("truth", sorted(QUEUES))
+def test_the_kernels_queues_are_told_apart(truth):
     with ExitStack() as stack:
         bed = AccessPoint(stack, QUEUES[truth])
         host = Server(None, 0, netns=bed.at["host"].path)
@@ -83,19 +81,7 @@ def found_behind(truth: str) -> StationsDict:
         with TogetherProber(
             "10.98.0.1", ["10.98.3.2"], host.port, netns=bed.at["station"].path
         ) as prober:
-            return measure(prober, ["here", "other"])
-
-
-@pytest.fixture(scope="module")
-def both() -> dict[str, StationsDict]:
-    """What is found behind each kind: both at once, as each measurement mostly waits for packets."""
-    with ThreadPoolExecutor() as pool:
-        return dict(zip(QUEUES, pool.map(found_behind, QUEUES), strict=True))
-
-
-@pytest.mark.parametrize("truth", sorted(QUEUES))
-def test_the_kernels_queues_are_told_apart(both, truth):
-    found = both[truth]
+            found = measure(prober, ["here", "other"])
     rates = [station["alone_bps"] for station in found["stations"]]
     # The kernel's rate counts 14 bytes more of each packet than the IP rate does.
     assert rates == pytest.approx([10e6 * 1500 / 1514] * 2, rel=0.03)
