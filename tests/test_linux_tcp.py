@@ -77,7 +77,7 @@ def test_segments_and_acknowledgements_of_samples():
     times = np.arange(0.0, 61.0)
     columns = [times, 0 * times, 0 * times, 100 * times, 200 * times]
     samples = np.column_stack([*columns, 10 * times, 20 * times, 10 * times, 10 * times])
-    rows = list(results.batches(one, samples, "6.1"))
+    rows = list(results.acknowledged(one, samples, "6.1"))
     assert [row["goodput_bps"] for row in rows] == [800, 1600, 800, 1600]
     assert [row["segments"] for row in rows] == [50, 100, 550, 1100]
     assert [row["acknowledgements"] for row in rows] == [50, 50, 550, 550]
@@ -86,7 +86,7 @@ def test_segments_and_acknowledgements_of_samples():
 def test_the_kernel_acknowledges_a_batch_again_as_is_kept(user_mode_linux):
     one = path("cubic, 10 packets in 5 ms, 43.4 ms, 174")
     samples, _, _ = measure(user_mode_linux, one)
-    again = results.batches(one, samples, user_mode_linux.release)
+    again = results.acknowledged(one, samples, user_mode_linux.release)
     tolerances = {"segments": 0.05, "acknowledgements": 0.05}
     check_as_kept(one, again, results.BATCHES, user_mode_linux.release, tolerances)
 

@@ -147,33 +147,35 @@ def test_packets_to_the_roaming_phone_are_lost_while_it_searches():
     assert down["delay_p95_s"] < line_s("roaming-phone") + 0.001
 
 
-@pytest.mark.parametrize(("flow", "waits"), [(DOWN, True), (UP, False)])
-def test_sparse_packets_to_the_sleeping_phone_wait_for_its_beacons(flow, waits):
-    description = read_file(catalogue.path("sleeping-phone"))
-    # The phone sleeps between two packets, and wakes up 102.4 ms after a beacon at the latest.
-    sparse = {"source": "cbr", "packet_rate": "1.7 packets/s", "size": "200 B"}
-    description |= {"flows": [{**flow, **sparse}], "duration": "300 s"}
+def sparse(name, flow):
+    """Delays beyond the line's of 1020 packets that come far apart, and how long the phone sleeps."""
+    description = read_file(catalogue.path(name))
+    # 1/1.7 s is no multiple of the time between beacons, or of the 20 ms of a call: packets come at
+    # any place in between.
+    packets = {"source": "cbr", "packet_rate": "1.7 packets/s", "size": "200 B"}
+    description |= {"flows": [{**flow, **packets}], "duration": "300 s"}
     summary = Scenario(description).simulate(seed=1, replications=2).summary
     (delays,) = summary["flows"].values()
-    past_line = {name: of["mean"] - line_s("sleeping-phone") for name, of in delays.items()}
+    past_line = {figure: of["mean"] - line_s(name) for figure, of in delays.items()}
+    return past_line, summary["sleep"]["phone"]["asleep_ratio"]["mean"]
+
+
+@pytest.mark.parametrize(("flow", "waits"), [(DOWN, True), (UP, False)])
+def test_sparse_packets_to_the_sleeping_phone_wait_for_its_beacons(flow, waits):
+    # The phone sleeps between two packets, and wakes up 102.4 ms after a beacon at the latest.
+    past_line, asleep_ratio = sparse("sleeping-phone", flow)
     # Beacon, null frame and packet take less than 2 ms together.
     if waits:
         assert past_line["delay_mean_s"] == pytest.approx(0.0512, abs=0.003)
         assert 0.097 < past_line["delay_p95_s"] < past_line["delay_max_s"] < 0.1045
     else:
         assert past_line["delay_max_s"] < 0.002
-    assert summary["sleep"]["phone"]["asleep_ratio"]["mean"] > 0.6
+    assert asleep_ratio > 0.6
 
 
 @pytest.mark.parametrize(("flow", "waits"), [(DOWN, True), (UP, False)])
 def test_packets_to_the_phone_in_a_call_wait_for_its_next_packet(flow, waits):
-    description = read_file(catalogue.path("sleeping-call"))
-    # 1/1.7 s is no multiple of the 20 ms between triggers: packets come at any place in between.
-    sparse = {"source": "cbr", "packet_rate": "1.7 packets/s", "size": "200 B"}
-    description |= {"flows": [{**flow, **sparse}], "duration": "300 s"}
-    summary = Scenario(description).simulate(seed=1, replications=2).summary
-    (delays,) = summary["flows"].values()
-    past_line = {name: of["mean"] - line_s("sleeping-call") for name, of in delays.items()}
+    past_line, asleep_ratio = sparse("sleeping-call", flow)
     if waits:
         # Evenly spread over 20 ms: the mean of 1020 packets is known to 0.18 ms. Trigger, its
         # answer and the packet take less than 1 ms together.
@@ -182,17 +184,12 @@ def test_packets_to_the_phone_in_a_call_wait_for_its_next_packet(flow, waits):
     else:
         assert past_line["delay_max_s"] < 0.002
     # Three short frames in 20 ms, and a beacon in 102.4 ms.
-    assert summary["sleep"]["phone"]["asleep_ratio"]["mean"] > 0.95
+    assert asleep_ratio > 0.95
 
 
 @pytest.mark.parametrize(("flow", "waits"), [(DOWN, True), (UP, False)])
 def test_packets_to_the_phone_wait_for_its_agreed_wake_times(flow, waits):
-    description = read_file(catalogue.path("agreed-wake-times"))
-    sparse = {"source": "cbr", "packet_rate": "1.7 packets/s", "size": "200 B"}
-    description |= {"flows": [{**flow, **sparse}], "duration": "300 s"}
-    summary = Scenario(description).simulate(seed=1, replications=2).summary
-    (delays,) = summary["flows"].values()
-    past_line = {name: of["mean"] - line_s("agreed-wake-times") for name, of in delays.items()}
+    past_line, asleep_ratio = sparse("agreed-wake-times", flow)
     asleep = 102.4e-3 - 8e-3
     if waits:
         # (T - D)^2 / 2T, of 1020 packets known to 0.9 ms; the frame takes less than 1 ms.
@@ -201,8 +198,7 @@ def test_packets_to_the_phone_wait_for_its_agreed_wake_times(flow, waits):
         assert 0.97 * asleep < past_line["delay_max_s"] < asleep + 0.001
     else:
         assert past_line["delay_max_s"] < 0.002
-    found = summary["sleep"]["phone"]["asleep_ratio"]["mean"]
-    assert found == pytest.approx(asleep / 102.4e-3, abs=0.002)
+    assert asleep_ratio == pytest.approx(asleep / 102.4e-3, abs=0.002)
 
 
 def test_people_who_walk_through_the_living_room_cost_packets_time():

@@ -89,8 +89,8 @@ pub trait ByNeighbour: QueueDisc {
         self.dequeue(now, drops)
     }
 
-    /// The same, if the packet is admitted to the frame; otherwise the packet stays in the queue, as after
-    /// [`Self::peek_for_neighbour`]. A discipline that searches its packets finds the packet once.
+    /// Dequeues the next packet for a neighbour if the packet is admitted to the frame; otherwise the packet stays in the
+    /// queue, as after [`Self::peek_for_neighbour`]. A discipline that searches its packets finds the packet once.
     fn dequeue_admitted(
         &mut self,
         neighbour: NeighbourId,

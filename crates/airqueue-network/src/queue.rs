@@ -128,7 +128,7 @@ impl Queue {
         self.on_taken(taken, now)
     }
 
-    /// The same, if the packet is admitted; otherwise the packet stays.
+    /// Dequeues the next packet for a neighbour if the packet is admitted; otherwise the packet stays.
     #[inline(always)]
     pub(crate) fn take_admitted(
         &mut self,

@@ -138,7 +138,8 @@ impl TxQueue {
         Some(packet)
     }
 
-    /// The same, if the packet is admitted; otherwise the packet stays, as after [`Self::peek_for_neighbour`].
+    /// Dequeues the next packet for a neighbour if the packet is admitted; otherwise the packet stays, as after
+    /// [`Self::peek_for_neighbour`].
     #[inline(always)]
     pub fn take_admitted(
         &mut self,

@@ -22,23 +22,18 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         machine = kernel.install(Path(folder))
-        for path in paths.PATHS + paths.BATCHED:
+        for path in paths.PATHS + paths.BATCHED + paths.BURSTS:
             if arguments.only in path.name:
                 print(path.name, flush=True)
                 samples, looks, _ = measure(machine, path)
-                if path.batch is not None:
-                    rows = list(results.batches(path, samples, machine.release))
-                    results.store(results.BATCHES, path, rows)
+                if path.bursts or path.batch is not None:
+                    file = results.BURSTS if path.bursts else results.BATCHES
+                    rows = list(results.acknowledged(path, samples, machine.release))
+                    results.store(file, path, rows)
                     continue
                 rows = list(results.figures(path, samples, machine.release))
                 results.store(results.FIGURES, path, rows)
                 results.store(results.WINDOWS, path, list(results.windows(path, looks)))
-        for path in paths.BURSTS:
-            if arguments.only in path.name:
-                print(path.name, flush=True)
-                samples, _, _ = measure(machine, path)
-                rows = list(results.bursts(path, samples, machine.release))
-                results.store(results.OFFLOAD, path, rows)
         for path in paths.ASYMMETRIC:
             if arguments.only in path.name:
                 print(path.name, flush=True)

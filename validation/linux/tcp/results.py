@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from validation.linux.tcp.paths import ASYMMETRIC, BATCHED, BURSTS, PATHS
+from validation.linux.tcp import paths
 from validation.linux.tcp.paths import Path as Bottleneck
 
 FIGURES = Path(__file__).parent / "figures.csv"
 WINDOWS = Path(__file__).parent / "windows.csv"
 ACKS = Path(__file__).parent / "acks.csv"
 BATCHES = Path(__file__).parent / "batches.csv"
-OFFLOAD = Path(__file__).parent / "bursts.csv"
+BURSTS = Path(__file__).parent / "bursts.csv"
 BEGINNING_S = 5.0
 """End of the beginning, whose slow start has separate figures."""
 
@@ -62,37 +62,13 @@ def acks(
     }
 
 
-def batches(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
-    """Yield the figures of a path with batches, and what the receivers acknowledged."""
-    batch = path.batch
-    if batch is None:
-        return
-    for row in acknowledged(path, samples, kernel):
-        counts = {name: row[name] for name in ("segments", "acknowledgements")}
-        yield {
-            **{name: value for name, value in row.items() if name not in counts},
-            "batch_packets": batch.most_packets,
-            "every_us": round(1e6 * batch.every_s),
-            **counts,
-        }
-
-
-def bursts(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
-    """Yield the rows of a path whose senders have bursts; no batch is one packet in no time."""
-    batch = path.batch
-    for row in acknowledged(path, samples, kernel):
-        yield {
-            **row,
-            "batch_packets": batch.most_packets if batch else 1,
-            "every_us": round(1e6 * batch.every_s) if batch else 0,
-        }
-
-
 def acknowledged(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
-    """Yield the figures of a path, with the segments and acknowledgements of the receivers.
+    """Yield the figures of a path, and what its receivers acknowledged.
 
-    Behind the bytes of the flows the samples have their segments, then their acknowledgements.
+    Behind the bytes of the flows the samples have their segments, then their acknowledgements. A
+    path without batches sends one packet in no time.
     """
+    batch = path.batch
     flows = len(path.flows)
     parts = [(span, flow) for span in _spans(path) for flow in range(flows)]
     for (span, flow), row in zip(parts, figures(path, samples, kernel), strict=True):
@@ -100,6 +76,8 @@ def acknowledged(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]
         gained = inside[-1] - inside[0]
         yield {
             **row,
+            "batch_packets": batch.most_packets if batch else 1,
+            "every_us": round(1e6 * batch.every_s) if batch else 0,
             "segments": int(gained[3 + flows + flow]),
             "acknowledgements": int(gained[3 + 2 * flows + flow]),
         }
@@ -151,7 +129,8 @@ def read(file: Path) -> list[dict[str, str]]:
 
 def store(file: Path, path: Bottleneck, new: Sequence[Row]) -> None:
     """Replace the rows of a bottleneck."""
-    order = [one.name for one in (*PATHS, *ASYMMETRIC, *BATCHED, *BURSTS)]
+    all_paths = (*paths.PATHS, *paths.ASYMMETRIC, *paths.BATCHED, *paths.BURSTS)
+    order = [one.name for one in all_paths]
     rows: list[Row] = [
         row for row in read(file) if row["path"] != path.name and row["path"] in order
     ]

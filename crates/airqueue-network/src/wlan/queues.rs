@@ -183,7 +183,8 @@ impl<U: UpperLayer> Wlan<U> {
         self.top_up_beside(interface, 0, now);
     }
 
-    /// The same where stations sleep, whose packets may wait elsewhere, while `handed` packets are on their way to the MAC.
+    /// Does what [`Feeder::top_up`](super::feeder::Feeder::top_up) leaves to this function: where stations sleep, a packet for
+    /// one of them may wait in a buffer.
     #[inline(always)]
     fn top_up_beside(&mut self, interface: InterfaceId, handed: u32, now: Time) {
         if self.power.is_used() {

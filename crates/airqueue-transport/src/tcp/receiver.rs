@@ -252,10 +252,9 @@ impl Receiver {
             self.pushed |= self.spec.receiver.batches && segment.psh;
             // At once if the segment fills a gap or a part of a gap: RFC 5681, section 4.2. No segment that could
             // share the acknowledgement comes after FIN.
-            let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
             let grows = self.spec.receiver.at_once_growing
                 && self.window.on_data(segment.payload_bytes.into(), self.next);
-            if self.is_finished() || beginning || grows {
+            if self.is_finished() || self.is_beginning() || grows {
                 self.due = true;
             } else if fills {
                 // The hole is another one, or there is none any more.
@@ -269,9 +268,14 @@ impl Receiver {
     /// Segments have arrived beyond a hole, or into it: at once, or with Linux's compression the fourth and later ones together.
     fn acknowledge_hole(&mut self, now: Time) {
         let compresses = self.spec.receiver.compresses && self.spec.sack && !self.ahead.is_empty();
-        let beginning = self.units <= u64::from(self.spec.receiver.at_once_first);
-        self.due |=
-            !compresses || beginning || self.compressed.goes(self.next, self.rtt.least, now);
+        self.due |= !compresses
+            || self.is_beginning()
+            || self.compressed.goes(self.next, self.rtt.least, now);
+    }
+
+    /// Whether each merged segment is acknowledged at once.
+    fn is_beginning(&self) -> bool {
+        self.units <= u64::from(self.spec.receiver.at_once_first)
     }
 
     /// When the acknowledgement of a segment that arrived at `now` is sent at the latest.

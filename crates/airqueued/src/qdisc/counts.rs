@@ -69,7 +69,7 @@ pub fn of(netlink: &mut Netlink, index: u32) -> Result<Vec<Counts>, NetlinkError
     read(&netlink.dump(&request(GET_QDISC, 0, index, 0, 0))?, index)
 }
 
-/// The same, of what the kernel tells.
+/// The disciplines with limits of an interface, among the messages of a dump.
 pub fn read(messages: &[Message], index: u32) -> Result<Vec<Counts>, NetlinkError> {
     let mut ours = Vec::new();
     for message in messages.iter().filter(|message| message.kind == NEW_QDISC) {
