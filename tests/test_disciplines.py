@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from airqueue import _native
 from airqueue.measure import naming
 from airqueue.measure.api import measure
 from airqueue.measure.disciplines import (
@@ -14,7 +15,6 @@ from airqueue.measure.disciplines import (
     frames,
     likelihood,
     management,
-    pie,
     red,
     ring,
     sharing,
@@ -212,7 +212,7 @@ def test_the_longer_rest_comes_before_overloads_that_may_fill_the_queue(monkeypa
     monkeypatch.setattr(
         naming, "_run", lambda runner, plan, meta, left_s: taken.append(meta) or True
     )
-    monkeypatch.setattr(naming, "untold", lambda sessions: in_doubt)
+    monkeypatch.setattr(naming, "last_law", lambda sessions: in_doubt)
     monkeypatch.setattr(naming, "hardly_acted", lambda sessions: False)
     monkeypatch.setattr(naming, "_rate_shown_pps", lambda session, overload: None)
 
@@ -267,10 +267,14 @@ def test_linux_takes_a_step_of_newtons_method_for_each_drop():
     assert gaps[-1] == pytest.approx(39**-0.5, rel=1e-3)
 
 
+DELAYS = np.array([0.02, 0.02])
+
+
 def test_pies_controller_moves_as_the_rfc_says():
     """RFC 8033, 4.2, by hand: at rest, 0.125 (q - 15 ms) + 1.25 (q - q_old), divided by 2048."""
-    led = pie._Led(0.015, np.array([0.02, 0.02]), np.array([0, 1]))
-    probability, spared = led._controlled(np.array([0.015]), np.array([0.0]))
+    probability, spared = _native.pie_probabilities(
+        DELAYS, np.array([0.015]), np.array([0.0]), 0.015
+    )
     first = (0.125 * 0.005 + 1.25 * 0.02) / 2048
     assert probability[0, 0] == pytest.approx(first)
     assert probability[0, 1] == pytest.approx(first + 0.125 * 0.005 / 128)
@@ -279,8 +283,9 @@ def test_pies_controller_moves_as_the_rfc_says():
 
 def test_a_controller_that_had_not_come_to_rest_spares_no_burst():
     """RFC 8033, 4.2 and 4.4, by hand: from 5 %, where auto-tuning divides by 2."""
-    led = pie._Led(0.015, np.array([0.02, 0.02]), np.array([0, 1]))
-    probability, spared = led._controlled(np.array([0.015]), np.array([0.05]))
+    probability, spared = _native.pie_probabilities(
+        DELAYS, np.array([0.015]), np.array([0.05]), 0.015
+    )
     first = 0.05 + (0.125 * 0.005 + 1.25 * 0.02) / 2
     assert probability[0] == pytest.approx([first, first + 0.125 * 0.005 / 2])
     assert not spared.any()

@@ -229,7 +229,7 @@ def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkey
         return True
 
     monkeypatch.setattr(naming, "_run", run)
-    monkeypatch.setattr(naming, "_told_by_rest", lambda runner, layout, index: False)
+    monkeypatch.setattr(naming, "last_law", lambda sessions: None)
     monkeypatch.setattr(naming, "hardly_acted", lambda sessions: False)
     at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
 

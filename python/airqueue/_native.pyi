@@ -168,6 +168,7 @@ def serve(
     """
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
 
 def voice_codecs() -> dict[str, CodecDict]:
@@ -191,6 +192,22 @@ def fisher_greater(table: Sequence[int]) -> float:
 
 def moving_average(values: Floats, weight: float, before: float) -> Floats:
     """y of y[i] = y[i-1] + weight (x[i] - y[i-1]), with y before the first given."""
+
+def pie_probabilities(
+    delays: Floats, targets: Floats, begun: Floats, update: float
+) -> tuple[Floats, Bools]:
+    """PIE's probability of a drop after each update, and whether all are spared then.
+
+    Shapes (targets, updates). ``delays``: seconds, at each update. ``begun``: the probability before
+    the first update, for each target. ``update``: seconds between updates. RFC 8033, section 4.2.
+    """
+
+def law_intervals(low: Floats, high: Floats, shape: Floats, edge: Floats) -> tuple[Floats, Floats]:
+    """The least and the greatest interval with which instants of a law lie between low and high.
+
+    Shapes (rows, instants); ``shape``, the instants in intervals from the first, and ``edge`` have
+    one row for all, or one for each. No interval does where the least is greater.
+    """
 
 class Ieee80211:
     """What IEEE 802.11 fixes for all layers: bytes of frames and of what surrounds packets, limits.

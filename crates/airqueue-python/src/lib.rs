@@ -5,6 +5,7 @@ mod client;
 mod contention;
 mod convert;
 mod dicts;
+mod disciplines;
 mod echo;
 mod echo_dicts;
 mod emulation;
@@ -52,6 +53,8 @@ mod _native {
     use super::contention::PyContention;
     #[pymodule_export]
     use super::dicts::result_schemas;
+    #[pymodule_export]
+    use super::disciplines::{law_intervals, pie_probabilities};
     #[pymodule_export]
     use super::echo::{PyEchoes, first_hops};
     #[pymodule_export]

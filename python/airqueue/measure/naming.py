@@ -50,9 +50,13 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
             return False
         index += 1
         shown = _rate_shown_pps(runner.sessions(steps.STEP)[-1], overload)
-        # At once: a larger overload may fill the queue, after which CAKE drops at random for minutes.
-        if not told and _told_by_rest(runner, layout, index):
-            told, index = True, index + 1
+        if not told and (law := last_law(runner.sessions(steps.STEP))) is not None:
+            told = True
+            if law.begin == "unrested":
+                # At once: a larger overload may fill the queue, after which CAKE drops at random for
+                # minutes.
+                _tell_by_rest(runner, layout, index, law)
+                index += 1
         if shown is None or again == MOST_AGAIN:
             left.pop(0)
         else:
@@ -67,21 +71,16 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
     return True
 
 
-def _told_by_rest(runner: Runner, layout: steps.Layout, index: int) -> bool:
-    """Carry out a step that tells which CoDel this is, where the steps taken tell that this is one.
+def _tell_by_rest(runner: Runner, layout: steps.Layout, index: int, found: CoDel) -> None:
+    """Carry out a step that tells which CoDel this is, of which ``found`` knows the law alone.
 
-    Behind a longer rest the first gaps tell, at an overload that has shown the law already. Returns
-    whether the step was carried out.
+    Behind a longer rest the first gaps tell, at an overload that has shown the law already.
     """
-    found = untold(runner.sessions(steps.STEP))
-    if found is None:
-        return False
     drops = sum(len(taken.drops) for taken in runner.sessions(steps.STEP))
     rest = steps.rest_s(found.law.interval_s, drops)
     overload = found.step.offered_pps / layout.rate_pps
     plan, meta = steps.step_plan(layout, overload, steps.LENGTHS_S[1], index, rest)
     _run(runner, plan, meta, plan.end_s)
-    return True
 
 
 def _rate_shown_pps(step: Session, overload: float) -> float | None:
@@ -126,10 +125,10 @@ def _seen(taken: Sequence[Session]) -> tuple[list[Step], float | None]:
     return seen, full_at(seen) if seen else None
 
 
-def untold(taken: Sequence[Session]) -> CoDel | None:
-    """Return CoDel's law if the steps follow that law, and do not tell which CoDel this is."""
-    found = management.fitted_codel(*_seen(taken))
-    return found if found is not None and found.begin == "unrested" else None
+def last_law(taken: Sequence[Session]) -> CoDel | None:
+    """Return CoDel's law if the last step in which a queue stood follows that law."""
+    seen, full = _seen(taken)
+    return management.fitted_codel(seen[-1:], full)
 
 
 def hardly_acted(taken: Sequence[Session]) -> bool:

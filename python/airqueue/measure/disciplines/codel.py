@@ -207,11 +207,14 @@ def _to_departures(
 ) -> Law | None:
     """Fit the law to the departure, from the earliest drop from which drops follow the law."""
     rows, early = exact_law.traced(step, _first_drops(step, full))
+    if not len(rows):
+        return None
+    every = exact_law.Between.of(step, rows)
     most = exact_law.DROPS[-1]
     gaps = [_gaps("linux", most), *(1 / np.sqrt(np.arange(1, most) + float(c)) for c in COUNTS)]
     shapes = [np.concatenate(([0.0], np.cumsum(each))) for each in gaps]
     for passed in PASSED:
-        found = exact_law.fit(step, rows[passed:], shapes, known=known, searches=len(PASSED))
+        found = exact_law.fit(every.after(passed), shapes, known=known, searches=len(PASSED))
         if found:
             return _of_all(found, early + passed)
     return None
@@ -323,24 +326,29 @@ def _any_count(at: Floats, rounding: float) -> tuple[_Fitted, float]:
     )
     count = math.expm1(log)
     found = fitted(count)
-    others = [fitted(count * scale) for scale in NEAR]
-    likely = [o.interval_s for o in others if o.miss_s <= max(LIKELY * found.miss_s, rounding)]
-    return found, found.error_s + max(
-        abs(i - found.interval_s) for i in [found.interval_s, *likely]
-    )
+    miss, _, interval, _ = _least_squares(at, 1 / np.sqrt(drops + count * NEAR[:, np.newaxis]))
+    likely = interval[miss <= max(LIKELY * found.miss_s, rounding)]
+    away = float(np.max(np.abs(likely - found.interval_s), initial=0.0))
+    return found, found.error_s + away
 
 
 def _fitted(at: Floats, gaps: Floats) -> _Fitted:
     """Fit t_1 and I by least squares."""
-    shape = np.concatenate(([0.0], np.cumsum(gaps)))
-    centred = shape - shape.mean()
-    spread = float(np.sum(centred**2))
-    interval = float(np.sum(centred * at)) / spread
-    first = float(at.mean()) - interval * float(shape.mean())
-    miss = float(np.sqrt(np.mean((at - first - interval * shape) ** 2)))
-    return _Fitted(
-        miss, first, interval, 2 * miss * float(np.sqrt(len(at) / (len(at) - 2) / spread))
-    )
+    return _Fitted(*(float(each[0]) for each in _least_squares(at, gaps[np.newaxis])))
+
+
+def _least_squares(at: Floats, gaps: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Fit t_1 and I for gaps of several laws, shape (laws, drops - 1): what `_Fitted` has of each."""
+    shape = np.zeros((len(gaps), len(at)))
+    np.cumsum(gaps, axis=1, out=shape[:, 1:])
+    mean = shape.mean(axis=1)
+    centred = shape - mean[:, np.newaxis]
+    spread = np.sum(centred**2, axis=1)
+    interval = centred @ at / spread
+    first = at.mean() - interval * mean
+    missed = at - first[:, np.newaxis] - interval[:, np.newaxis] * shape
+    miss = np.sqrt(np.mean(missed**2, axis=1))
+    return miss, first, interval, 2 * miss * np.sqrt(len(at) / (len(at) - 2) / spread)
 
 
 def _holds(law: Law, step: Step) -> bool:

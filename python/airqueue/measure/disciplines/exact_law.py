@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from airqueue import _native
 from airqueue.measure.disciplines.frames import Frames
 from airqueue.measure.disciplines.observed import Bools, Floats, Ints, Step
 from airqueue.measure.disciplines.ring import MOST_FRAMES
@@ -50,20 +51,40 @@ JITTERS: Final = 3.0
 class Between:
     """Instants, in seconds, between which each of K drops fell due, for N rings: shape (N, K).
 
-    ``rows``: places of the drops, shape (K,).
+    ``rows``: places of the drops, shape (K,). ``edge_s``: by how much an instant may lie outside.
     """
 
     low: Floats
     high: Floats
     rows: Ints
+    edge_s: float
+
+    @classmethod
+    def of(cls, step: Step, rows: Ints) -> Between:
+        """Return between which departures drops were made, for every ring that is tried.
+
+        rows: places of the drops, of those that `traced` returns.
+        """
+        frames = Frames.any_of(step)
+        ends, carried = frames.arrived_s, frames.carried
+        held = np.arange(_longest_ring(frames) + 1)[:, np.newaxis]
+        places = np.cumsum(~step.lost)[rows] - held
+        frame = np.searchsorted(carried, places, side="right") - 1
+        return cls(ends[frame - 1], ends[frame], rows, EDGE * step.packet_s)
+
+    def after(self, passed: int) -> Between:
+        """Return the drops that follow so many."""
+        rows = self.rows[passed:]
+        return replace(self, low=self.low[:, passed:], high=self.high[:, passed:], rows=rows)
 
     def first(self, rings: Ints, drops: int) -> Between:
         """Return the first drops of some rings."""
-        return Between(self.low[rings, :drops], self.high[rings, :drops], self.rows[:drops])
+        low, high = self.low[rings, :drops], self.high[rings, :drops]
+        return replace(self, low=low, high=high, rows=self.rows[:drops])
 
-    def some(self, rings: Sequence[int] | Ints) -> Between:
+    def some(self, rings: Sequence[int] | Ints | Bools) -> Between:
         """Return the drops of some rings."""
-        return Between(self.low[rings], self.high[rings], self.rows)
+        return replace(self, low=self.low[rings], high=self.high[rings])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,32 +122,28 @@ class Fitted:
 
 
 def fit(
-    step: Step, rows: Ints, shapes: Sequence[Floats], *, known: Known = ANY, searches: int = 1
+    every: Between, shapes: Sequence[Floats], *, known: Known = ANY, searches: int = 1
 ) -> list[Fitted]:
     """Return the laws that the most of the first drops follow, none if chance might do as well.
 
-    rows: places of the drops, of those that `traced` returns. shapes: of each law the instants S_k
-    from the first drop, in intervals, for as many drops as `DROPS` has at most. searches: how many
-    like this one are made.
+    shapes: of each law the instants S_k from the first drop, in intervals, for as many drops as
+    `DROPS` has at most. searches: how many like this one are made.
     """
-    if len(rows) < DROPS[0]:
-        return []
-    every = _between(step, rows)
     rings = np.arange(max(0, known.held[0]), min(len(every.low), known.held[1] + 1))
-    law_of, edge = np.array(shapes), EDGE * step.packet_s
+    law_of = np.array(shapes)
     tried = len(rings) * len(shapes) * len(DROPS) * searches
     held, law = np.repeat(rings, len(shapes)), np.tile(np.arange(len(shapes)), len(rings))
     found: list[Fitted] = []
     for drops in DROPS:
-        if every.low.shape[1] < drops or not len(held):
+        if len(every.rows) < drops or not len(held):
             break
-        least, most = _intervals(every.first(held, drops), law_of[law, :drops], np.array([edge]))
+        of, shape = every.first(held, drops), law_of[law, :drops]
+        least, most = _intervals(of, shape, every.edge_s)
         least, most = np.maximum(least, known.interval_s[0]), np.minimum(most, known.interval_s[1])
         follows = least <= most
-        held, law = held[follows], law[follows]
-        least, most = least[follows], most[follows]
-        of, shape = every.first(held, drops), law_of[law, :drops]
-        chance = _chance(of, (least + most) / 2, shape, edge, known)
+        held, law, least, most = held[follows], law[follows], least[follows], most[follows]
+        of, shape = of.some(follows), shape[follows]
+        chance = _chance(of, (least + most) / 2, shape, known)
         telling = np.flatnonzero(tried * chance <= known.chance)
         if not np.all(_evenly(of.some(telling), drops)):
             # Once one law is no chance, all that the drops follow may be the one.
@@ -189,31 +206,13 @@ def _longest_ring(frames: Frames) -> int:
     return round(MOST_FRAMES * float(np.median(frames.packets)))
 
 
-def _between(step: Step, rows: Ints) -> Between:
-    """Return between which departures traced drops were made, for every ring that is tried."""
-    frames = Frames.any_of(step)
-    ends, carried = frames.arrived_s, frames.carried
-    held = np.arange(_longest_ring(frames) + 1)[:, np.newaxis]
-    places = np.cumsum(~step.lost)[rows] - held
-    frame = np.searchsorted(carried, places, side="right") - 1
-    return Between(ends[frame - 1], ends[frame], rows)
-
-
-def _intervals(of: Between, shape: Floats, edge: Floats) -> tuple[Floats, Floats]:
+def _intervals(of: Between, shape: Floats, edge_s: float | Floats) -> tuple[Floats, Floats]:
     """Return the least and the greatest I with which some t_1 puts all drops in their places.
 
     Exactly: for each pair of drops the later one may not fall due too late, nor too soon, after the
-    other. No I does if the least is greater than the greatest. ``edge``: one for all, or for each.
+    other. No I does if the least is greater than the greatest. ``edge_s``: one for all, or for each.
     """
-    least, most = np.zeros(len(of.low)), np.full(len(of.low), np.inf)
-    for apart in range(1, shape.shape[1]):
-        gap = shape[:, apart:] - shape[:, :-apart]
-        room = 2 * edge[:, np.newaxis]
-        soonest = (of.low[:, apart:] - of.high[:, :-apart] - room) / gap
-        latest = (of.high[:, apart:] - of.low[:, :-apart] + room) / gap
-        least = np.maximum(least, soonest.max(axis=1))
-        most = np.minimum(most, latest.min(axis=1))
-    return least, most
+    return _native.law_intervals(of.low, of.high, shape, np.atleast_1d(edge_s))
 
 
 def stays(ratio: Floats) -> Floats:
@@ -228,13 +227,13 @@ def stays(ratio: Floats) -> Floats:
     return np.asarray(np.maximum(few, np.exp(-(np.pi**2) / 6 / (ratio + 0.6) ** 2)))
 
 
-def _chance(of: Between, interval: Floats, shape: Floats, edge: float, known: Known) -> Floats:
+def _chance(of: Between, interval: Floats, shape: Floats, known: Known) -> Floats:
     """Return the chance that drops at random are all in their places.
 
     I puts one of them there, and is one of as many as can be told apart, of those that are known.
     """
     gaps = np.maximum(interval[:, np.newaxis] * np.diff(shape, axis=1), 1e-12)
-    wide = (of.high - of.low)[:, 1:] + 2 * edge
+    wide = (of.high - of.low)[:, 1:] + 2 * of.edge_s
     unknown = np.minimum(interval, known.interval_s[1] - known.interval_s[0])
     told_apart = np.maximum(1.0, unknown * shape[:, -1] / wide.mean(axis=1))
     return np.asarray(told_apart * np.prod(np.sort(stays(wide / gaps), axis=1)[:, 1:], axis=1))

@@ -20,6 +20,7 @@ from typing import Final
 
 import numpy as np
 
+from airqueue import _native
 from airqueue.measure.disciplines.likelihood import (
     follows,
     log_likelihood,
@@ -30,13 +31,6 @@ from airqueue.measure.disciplines.observed import Bools, Floats, Ints, Step
 
 UPDATES_S: Final = (0.015, 0.016, 0.02, 0.03)
 """The RFC's interval between updates; Linux's, a tick more, with 1000, 250 and 100 ticks a second."""
-ALPHA: Final = 0.125
-BETA: Final = 1.25
-"""Gains of the RFC, 1/s."""
-MAX_BURST_S: Final = 0.15
-SLOWED_BELOW: Final = np.array([1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
-SLOWED: Final = np.array([2048.0, 512.0, 128.0, 32.0, 8.0, 2.0, 1.0])
-"""Divisors of the gains below these probabilities, and above all of them (section 4.2)."""
 LEAST_ADDED: Final = 0.85
 MOST_ADDED: Final = 8.5
 LEAST_SPARED: Final = 0.2
@@ -202,33 +196,10 @@ class _Led:
 
         ``begun``: the probability before the first update, for each target.
         """
-        probability, spared = self._controlled(targets_s, begun)
+        probability, spared = _native.pie_probabilities(
+            self.delays, targets_s, begun, self.update_s
+        )
         surely = np.clip((probability / LEAST_SPARED - 1) / ABOUT + 0.5, 0.0, 1.0)
         # Section 4.1: what keeps the link busy is not dropped.
         calm = self.delays < targets_s[:, None] / 2
         return np.where(spared, 0.0, np.where(calm, surely * probability, probability))
-
-    def _controlled(self, targets_s: Floats, begun: Floats) -> tuple[Floats, Bools]:
-        """The probability after each update, and whether the burst allowance lasts."""
-        probability = begun
-        # Section 4.4: only a controller at rest spares a burst.
-        allowance = np.where(begun > 0, 0.0, MAX_BURST_S)
-        found = np.zeros((len(targets_s), len(self.delays)))
-        spared = np.zeros(found.shape, dtype=bool)
-        old = 0.0
-        for k, delay in enumerate(self.delays.tolist()):
-            step = ALPHA * (delay - targets_s) + BETA * (delay - old)
-            step /= SLOWED[np.searchsorted(SLOWED_BELOW, probability, side="right")]
-            step = np.where(probability >= 0.1, np.minimum(step, 0.02), step)
-            if delay > 0.25:
-                step += 0.02
-            probability = np.clip(probability + step, 0.0, 1.0)
-            if delay == old == 0.0:
-                probability *= 0.98
-            allowance = np.maximum(0.0, allowance - self.update_s)
-            spared[:, k] = allowance > 0
-            rests = (probability == 0.0) & (max(delay, old) < targets_s / 2)
-            allowance = np.where(rests, MAX_BURST_S, allowance)
-            old = delay
-            found[:, k] = probability
-        return found, spared

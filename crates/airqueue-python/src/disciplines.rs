@@ -1,0 +1,144 @@
+//! The long loops of the tests that name disciplines (`airqueue.measure.disciplines`).
+
+use numpy::ndarray::{Array1, Array2, ArrayView1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Gains of PIE, 1/s (RFC 8033, section 4.2).
+const ALPHA: f64 = 0.125;
+const BETA: f64 = 1.25;
+/// Seconds for which a controller at rest spares all arrivals (section 4.4).
+const MAX_BURST_S: f64 = 0.15;
+/// Divisors of the gains below these probabilities (section 4.2); above all of them it is 1.
+const SLOWED: [(f64, f64); 6] =
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+/// From this probability on a step is at most so much (section 4.2).
+const LARGE: (f64, f64) = (0.1, 0.02);
+/// Beyond this delay in seconds a step is so much more (section 4.2).
+const LONG: (f64, f64) = (0.25, 0.02);
+/// What an idle queue leaves of the probability at each update (section 4.2).
+const DECAY: f64 = 0.98;
+
+/// PIE's probability of a drop after each update, and whether the burst allowance spares all then,
+/// for controllers led by the same delays (seconds, one for each update); shapes (targets, updates).
+/// `begun`: the probability before the first update, for each target.
+#[pyfunction]
+pub(crate) fn pie_probabilities<'py>(
+    py: Python<'py>,
+    delays: PyReadonlyArray1<'py, f64>,
+    targets: PyReadonlyArray1<'py, f64>,
+    begun: PyReadonlyArray1<'py, f64>,
+    update: f64,
+) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<bool>>)> {
+    let (delays, targets, begun) = (delays.as_array(), targets.as_array(), begun.as_array());
+    if targets.len() != begun.len() {
+        return Err(PyValueError::new_err("targets and begun differ in length"));
+    }
+    let shape = (targets.len(), delays.len());
+    let (mut found, mut spared) = (Array2::zeros(shape), Array2::from_elem(shape, false));
+    for (row, (&target, &begun)) in targets.iter().zip(&begun).enumerate() {
+        let mut controller = Controller::new(target, begun);
+        for (k, &delay) in delays.iter().enumerate() {
+            controller.update(delay, update);
+            found[(row, k)] = controller.probability;
+            spared[(row, k)] = controller.spares;
+        }
+    }
+    Ok((found.into_pyarray(py), spared.into_pyarray(py)))
+}
+
+struct Controller {
+    target: f64,
+    probability: f64,
+    allowance: f64,
+    spares: bool,
+    old: f64,
+}
+
+impl Controller {
+    fn new(target: f64, begun: f64) -> Self {
+        Self {
+            target,
+            probability: begun,
+            // Only a controller at rest spares a burst.
+            allowance: if begun > 0.0 { 0.0 } else { MAX_BURST_S },
+            spares: false,
+            old: 0.0,
+        }
+    }
+
+    fn update(&mut self, delay: f64, update: f64) {
+        let mut step = ALPHA * (delay - self.target) + BETA * (delay - self.old);
+        let slowed = SLOWED.iter().find(|(below, _)| self.probability < *below);
+        step /= slowed.map_or(1.0, |(_, divisor)| *divisor);
+        if self.probability >= LARGE.0 {
+            step = step.min(LARGE.1);
+        }
+        if delay > LONG.0 {
+            step += LONG.1;
+        }
+        self.probability = (self.probability + step).clamp(0.0, 1.0);
+        if delay == 0.0 && self.old == 0.0 {
+            self.probability *= DECAY;
+        }
+        self.allowance = (self.allowance - update).max(0.0);
+        self.spares = self.allowance > 0.0;
+        if self.probability == 0.0 && delay.max(self.old) < self.target / 2.0 {
+            self.allowance = MAX_BURST_S;
+        }
+        self.old = delay;
+    }
+}
+
+/// The least and the greatest interval with which some first instant puts all events of a row between
+/// `low` and `high`, shape (rows, events), each with `edge` of room; no interval does where the least
+/// is greater than the greatest, and those are then ends for some pairs of events alone. `shape`: the
+/// instants in intervals. `shape` and `edge` have one row for all, or one for each.
+#[pyfunction]
+pub(crate) fn law_intervals<'py>(
+    py: Python<'py>,
+    low: PyReadonlyArray2<'py, f64>,
+    high: PyReadonlyArray2<'py, f64>,
+    shape: PyReadonlyArray2<'py, f64>,
+    edge: PyReadonlyArray1<'py, f64>,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    let (low, high) = (low.as_array(), high.as_array());
+    let (shape, edge) = (shape.as_array(), edge.as_array());
+    let (rows, events) = low.dim();
+    let fits = high.dim() == low.dim()
+        && shape.ncols() == events
+        && [shape.nrows(), edge.len()].iter().all(|n| [1, rows].contains(n));
+    if !fits {
+        return Err(PyValueError::new_err("the shapes of the arrays do not fit"));
+    }
+    let of = |row: usize| {
+        let one = |n: usize| if n == 1 { 0 } else { row };
+        let room = 2.0 * edge[one(edge.len())];
+        interval(low.row(row), high.row(row), shape.row(one(shape.nrows())), room)
+    };
+    let (least, most): (Vec<f64>, Vec<f64>) = (0..rows).map(of).unzip();
+    Ok((Array1::from(least).into_pyarray(py), Array1::from(most).into_pyarray(py)))
+}
+
+/// For each pair of events the later one may come neither too late nor too soon after the other.
+fn interval(
+    low: ArrayView1<'_, f64>,
+    high: ArrayView1<'_, f64>,
+    shape: ArrayView1<'_, f64>,
+    room: f64,
+) -> (f64, f64) {
+    let (mut least, mut most) = (0.0_f64, f64::INFINITY);
+    for apart in 1..low.len() {
+        for later in apart..low.len() {
+            let earlier = later - apart;
+            let gap = shape[later] - shape[earlier];
+            least = least.max((low[later] - high[earlier] - room) / gap);
+            most = most.min((high[later] - low[earlier] + room) / gap);
+        }
+        if least > most {
+            break;
+        }
+    }
+    (least, most)
+}
