@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint build-rust-tests test-rust test-models test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-router bench-exact bench-twins bench-peers bench-linux bench-linux-tcp bench-minstrel validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
+.PHONY: help setup endpoint test test-long lint lint-rust lint-python build-rust-tests test-rust test-models compile-tests test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-router bench-exact bench-twins bench-peers bench-linux bench-linux-tcp bench-minstrel validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -74,9 +74,13 @@ endpoint: $(VENV)/.dependencies
 test:  ## lint, then the tests of Rust and Python
 	@scripts/test-all.sh
 
-lint: $(VENV)/.installed  ## formatting, clippy, ruff, mypy; changes nothing
+lint: lint-rust lint-python  ## formatting, clippy, ruff, mypy; changes nothing
+
+lint-rust: $(VENV)/.installed
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+
+lint-python: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -93,8 +97,12 @@ test-long: system-test $(VENV)/.installed endpoint  ## tests with the mark `long
 	$(BIN)/python -m pytest --no-header -rs -m long --numprocesses=auto --dist=loadfile \
 		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
+PYTHON_TESTS := test-models compile-tests test-python test-long
 # Tests run beside each other: threads of linear algebra would only wait for each other, and use processors to do so.
-test-models test-python test-long: export OPENBLAS_NUM_THREADS ?= 1
+$(PYTHON_TESTS): export OPENBLAS_NUM_THREADS ?= 1
+# What pytest makes of asserts is kept: without that each process that runs tests needs ten seconds to do so again.
+$(PYTHON_TESTS): export PYTHONPYCACHEPREFIX := $(abspath $(TARGET))/pycache
+$(PYTHON_TESTS): export PYTHONDONTWRITEBYTECODE :=
 
 # The models and the sizing rules, whose every line some test must have run.
 MODEL_TESTS := tests/models tests/sizing python/airqueue/models python/airqueue/sizing
@@ -105,6 +113,9 @@ test-models: $(VENV)/.installed
 		-m pytest --no-header --durations=5 --numprocesses=auto $(MODEL_TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+compile-tests: $(VENV)/.installed
+	$(BIN)/python -m pytest --no-header --collect-only -qq $(addprefix --ignore=,$(MODEL_TESTS)) >/dev/null
 
 # Without root the tests of the bed run in a user namespace; where there is none either they are
 # skipped and say so.

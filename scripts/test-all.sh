@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # `make test`: lint, then the tests of Rust and Python; what fails ends it. Beside this go on
 # - the installation of what the tests need of the system, which waits for the network, while everything is built;
-# - the tests of the models and the build of the small binaries, on what the Rust tests leave free of the processors: many
-#   of these sleep.
+# - the tests of the models, the build of the small binaries, and the compilation of the Python tests, on what the Rust tests
+#   leave free of the processors: many of these sleep.
 #
 #   scripts/test-all.sh
 set -euo pipefail
@@ -24,13 +24,14 @@ trap finish EXIT
 step system-build
 step system-test &
 packages=$!
-step lint
+# mypy has one thread, and so has clippy at its end.
+step --jobs=2 --output-sync lint
 step build-rust-tests
 wait "$packages"
 packages=
 
 # sched(7), SCHED_IDLE: a Rust test that wants a processor takes it from them at once.
-chrt --idle 0 make --no-print-directory test-models endpoint >"$said" 2>&1 &
+chrt --idle 0 make --no-print-directory test-models endpoint compile-tests >"$said" 2>&1 &
 beside=$!
 step test-rust
 code=0
