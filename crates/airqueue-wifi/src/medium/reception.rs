@@ -281,7 +281,8 @@ impl Reception {
             Rule::First { ratio } => ratio * weak.power_w <= strong.power_w,
             Rule::Sinr { ratio, noise_w, .. } => strong.power_w >= ratio * (noise_w + weak.power_w),
         };
-        let stronger = other.power_w.total_cmp(&one.power_w) != Ordering::Greater;
+        // Powers are numbers above zero.
+        let stronger = other.power_w <= one.power_w;
         let decoded = |signal| self.alone(signal).outcome.decoded();
         [
             stronger,

@@ -2,6 +2,7 @@
 
 use super::tables::Alone;
 use crate::wlan::spec::WlanSpec;
+use airqueue_core::Span;
 use airqueue_wifi::mac::{LockstepGroup, Mac};
 use airqueue_wifi::medium::{Capture, Reach, StationId};
 
@@ -172,18 +173,36 @@ impl HearingClasses {
         self.memberships[station.index()] = Membership { class, group: group as u32, place };
     }
 
-    /// A member of one group moves to another group of the class, with the same state.
-    #[inline(always)]
-    pub(super) fn hand_over(&mut self, station: StationId, mac: &mut Mac, to: usize) {
-        let Membership { group, place, .. } = self.memberships[station.index()];
-        let Ok([from, into]) = self.groups.get_disjoint_mut([group as usize, to]) else { return };
-        from.hand_over(place as usize, mac, into);
-        if let Some(&moved) = from.members().get(place as usize) {
-            self.memberships[moved.index()].place = place;
+    /// The members in some places of a group move to an empty group of the class, with the same state.
+    #[inline]
+    pub(super) fn part(&mut self, group: usize, into: usize, leaves: impl Fn(usize) -> bool) {
+        let Ok([from, to]) = self.groups.get_disjoint_mut([group, into]) else { return };
+        from.part(to, leaves);
+        self.number_members(group, 0);
+        self.number_members(into, 0);
+    }
+
+    /// All members of a group move to another group of the class, whose view agrees.
+    pub(super) fn unite(&mut self, group: usize, into: usize, macs: &mut [Mac]) {
+        let Ok([from, to]) = self.groups.get_disjoint_mut([group, into]) else { return };
+        let first = to.members().len();
+        let beyond = to.unite(from);
+        if beyond != Span::ZERO {
+            for station in &to.members()[first..] {
+                macs[station.index()].add_busy_time(beyond);
+            }
         }
-        let place = into.members().len() as u32 - 1;
-        self.memberships[station.index()] =
-            Membership { group: to as u32, place, ..self.memberships[station.index()] };
+        self.number_members(into, first);
+    }
+
+    /// Notes the places of the members of a group, from the one at `first` on.
+    #[inline]
+    fn number_members(&mut self, group: usize, first: usize) {
+        let members = &self.groups[group].members()[first..];
+        for (place, station) in (first as u32..).zip(members) {
+            let membership = &mut self.memberships[station.index()];
+            (membership.group, membership.place) = (group as u32, place);
+        }
     }
 
     /// Removes a group without members from the list.

@@ -1,6 +1,7 @@
 //! Frames begin and end: their effect on their listeners.
 
 use super::Listeners;
+use super::classes::Membership;
 use super::hearing::OnAirNow;
 use super::on_air::FrameOnAir;
 use super::pairs::PairEnd;
@@ -368,21 +369,29 @@ impl Listeners {
         tap: &mut Socket,
     ) {
         let mut rx_ends = std::mem::take(&mut self.rx_ends);
-        self.find_rx_ends::<TAPPED>(group, &ends, &mut rx_ends, ending, tap);
-        let most = RxEnd::of_most(&rx_ends);
-        rx_ends.retain(|(_, rx_end)| !rx_end.is_like(&most));
-        while let Some(&(station, rx_end)) = rx_ends.last() {
-            let alike = rx_ends.iter().filter(|(_, other)| other.is_like(&rx_end));
-            let several = rx_ends.len() > 1 && !rx_end.is_like(&RxEnd::Addressed);
-            let leaving = alike.map(|&(station, _)| station);
-            if several && let Some(other) = self.branch_off(group, class, leaving) {
-                self.react_together(other, alone, rx_end, ending);
-                rx_ends.retain(|(_, other)| !other.is_like(&rx_end));
-            } else {
-                self.split(station);
-                self.react(station, alone, rx_end, ending);
-                rx_ends.pop();
+        rx_ends.clear();
+        match ends {
+            Ends::OfPair(pair) if !TAPPED && ending.mpdus == 1 && !self.examines => {
+                self.find_ends_of_pair(group, &pair, &mut rx_ends, ending, tap);
             }
+            _ => self.find_rx_ends::<TAPPED>(group, &ends, &mut rx_ends, ending, tap),
+        }
+        let count = RxEnd::count(&rx_ends);
+        let most = (0..count.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
+        for kind in (0..count.len()).filter(|&kind| kind != most && count[kind] > 0) {
+            let rx_end = RxEnd::SHARED[kind];
+            let leaves = |place: usize| rx_ends[place].is_like(&rx_end);
+            if let Some(other) = self.branch_off(group, class, leaves) {
+                self.react_together(other, alone, rx_end, ending);
+                rx_ends.retain(|other| !other.is_like(&rx_end));
+            }
+        }
+        let most = RxEnd::SHARED[most];
+        // From the last place on: the last member takes the place of the one that leaves.
+        for place in (0..rx_ends.len()).rev().filter(|&place| !rx_ends[place].is_like(&most)) {
+            let station = self.classes.groups[group].members()[place];
+            self.split(station);
+            self.react(station, alone, rx_ends[place], ending);
         }
         self.rx_ends = rx_ends;
         self.react_together(group, alone, most, ending);
@@ -412,7 +421,29 @@ impl Listeners {
             } else {
                 self.rx_end::<TAPPED>(station, tracker, &end, ending, tap)
             };
-            rx_ends.push((station, rx_end));
+            rx_ends.push(rx_end);
+        }
+    }
+
+    /// As [`Self::find_rx_ends`], for a frame of a pair whose effect on all but the receiver follows from what the other
+    /// frame left ([`Self::is_plain`]).
+    fn find_ends_of_pair(
+        &mut self,
+        group: usize,
+        pair: &PairEnd,
+        rx_ends: &mut RxEnds,
+        ending: &mut Ending,
+        tap: &mut Socket,
+    ) {
+        let members = self.classes.groups[group].members();
+        let to_others = |end: &End| RxEnd::to_others(end, end.outcome.decoded());
+        let of = &self.listeners;
+        self.hearing.end_at_members(pair, members, of, |end| rx_ends.push(to_others(end)));
+        let Membership { group: of_receiver, place, .. } =
+            self.classes.memberships[ending.to.index()];
+        if of_receiver == group as u32 {
+            let end = self.hearing.end_at_member(pair, ending.to, &self.listeners);
+            rx_ends[place as usize] = self.rx_end::<false>(ending.to, ending.to, &end, ending, tap);
         }
     }
 

@@ -261,6 +261,18 @@ impl Hearing {
         self.judge.as_mut().expect("there are groups").at(end, station, of)
     }
 
+    /// The outcome of such a frame at each of these members, in their order.
+    #[inline]
+    pub(super) fn end_at_members(
+        &mut self,
+        end: &PairEnd,
+        members: &[StationId],
+        of: &Tables,
+        add: impl FnMut(&End),
+    ) {
+        self.judge.as_mut().expect("there are groups").at_each(end, members, of, add);
+    }
+
     /// The rest that overlapping frames left of a part of the last ended frame, at a station whose receiver tracks
     /// frames.
     pub(super) fn beside(&self, tracker: StationId, part: Air, signal: Signal) -> Option<f64> {

@@ -111,22 +111,48 @@ impl PairJudge {
     }
 
     /// The outcome of the frame at a member.
-    #[inline]
     pub(super) fn at(&mut self, end: &PairEnd, station: StationId, tables: &Tables) -> End {
+        let mut outcome = End::DEAF;
+        self.at_each(end, &[station], tables, |end| outcome = *end);
+        outcome
+    }
+
+    /// Adds the outcome of the frame at each of these members, in their order.
+    #[inline(always)]
+    pub(super) fn at_each(
+        &mut self,
+        end: &PairEnd,
+        members: &[StationId],
+        tables: &Tables,
+        mut add: impl FnMut(&End),
+    ) {
         if end.pair.ended.is_none() {
-            let [one, other] = end.pair.signals(station, tables);
+            self.compare(&end.pair, members, tables);
+        }
+        for &station in members {
+            let comparison = usize::from(self.compared[station.index()]);
+            if self.known[comparison].is_none() {
+                self.judge(end, end.pair.signals(station, tables), comparison);
+            }
+            if let Some(both) = &self.known[comparison] {
+                add(&both[end.ends]);
+            }
+        }
+    }
+
+    /// Notes how the powers of both frames compare at each member.
+    fn compare(&mut self, pair: &Pair, members: &[StationId], tables: &Tables) {
+        let [one, other] =
+            pair.frames.map(|frame| tables.for_frame(frame.version).reach().hearers(frame.from));
+        for &station in members {
+            let signals = (one.signal(station), other.signal(station));
+            let (Some(one), Some(other)) = signals else { continue };
             self.compared[station.index()] = self.receiver.compare(one, other) as u8;
         }
-        let comparison = usize::from(self.compared[station.index()]);
-        let both = match self.known[comparison] {
-            Some(both) => both,
-            None => self.judge(end, end.pair.signals(station, tables), comparison),
-        };
-        both[end.ends]
     }
 
     #[cold]
-    fn judge(&mut self, end: &PairEnd, signals: [Signal; 2], comparison: usize) -> [End; 2] {
+    fn judge(&mut self, end: &PairEnd, signals: [Signal; 2], comparison: usize) {
         let (receiver, first) = (&mut self.receiver, end.first());
         end.pair.begin(receiver, signals);
         let mut both = [first, 1 - first].map(|at| {
@@ -138,6 +164,5 @@ impl PairJudge {
             both.swap(0, 1);
         }
         self.known[comparison] = Some(both);
-        both
     }
 }
