@@ -2,9 +2,9 @@
 
 use super::Listeners;
 use super::classes::Membership;
+use super::collisions::{Collision, Outcome};
 use super::hearing::OnAirNow;
 use super::on_air::FrameOnAir;
-use super::pairs::PairEnd;
 use super::rx_end::{Ending, RxEnd, RxEnds};
 use super::tables::{Alone, Listener};
 use crate::wlan::tap::Socket;
@@ -20,7 +20,7 @@ enum Ends {
     /// Each member's receiver tracks the frame.
     Tracked,
     /// No receiver tracks the frame.
-    OfPair(PairEnd),
+    OfCollision(Collision),
 }
 
 impl Listeners {
@@ -86,7 +86,7 @@ impl Listeners {
         place: u32,
         now: Time,
     ) {
-        let pairs = self.may_pair(group, class, place);
+        let untracked = self.is_untracked(group, class, place);
         let members = self.classes.groups[group].members();
         let trackers = if self.classes.all[class].uniform { &members[..1] } else { members };
         let on = OnAirNow {
@@ -94,7 +94,7 @@ impl Listeners {
             on_air_frames: &self.on_air_frames,
             varying: self.varying.as_deref(),
         };
-        self.hearing.begin_at_group(group, trackers, pairs, place, &on);
+        self.hearing.begin_at_group(group, trackers, untracked, place, &on);
         if !alone.is_sensed() {
             return;
         }
@@ -105,20 +105,21 @@ impl Listeners {
         self.grants.set(self.grant_of(group), Time::MAX);
     }
 
-    /// Whether the outcomes of a frame that begins at a group, and of the only frame on the air there, are known from
-    /// their powers: A-MPDUs may be received in part, and noise adds to the interference of other frames.
+    /// Whether the outcomes of a frame that begins at a group, and of those on the air there, are known from their
+    /// powers: A-MPDUs may be received in part, and noise adds to the interference of other frames.
     #[inline]
-    fn may_pair(&self, group: usize, class: usize, place: u32) -> bool {
+    fn is_untracked(&self, group: usize, class: usize, place: u32) -> bool {
         let is_single = |place| {
             let from = self.on_air_frames.at(place).from;
             self.macs[from.index()].frame().mpdus == 1
         };
         !self.classes.all[class].uniform
             && !self.examines
-            && self
-                .hearing
-                .lone_at_group(group)
-                .is_some_and(|lone| is_single(lone) && is_single(place))
+            && is_single(place)
+            && match self.hearing.lone_at_group(group) {
+                Some(lone) => is_single(lone),
+                None => self.hearing.takes_more(group),
+            }
     }
 
     /// Handles members that will transmit before they sense a frame that begins.
@@ -322,8 +323,8 @@ impl Listeners {
         } else if self.classes.all[class].uniform {
             self.hearing.end_tracked(tracker, ending.id)
         } else {
-            let pair = self.hearing.end_of_pair(group, ending.id);
-            let ends = pair.map_or(Ends::Tracked, Ends::OfPair);
+            let collision = self.hearing.end_of_collision(group, ending.id);
+            let ends = collision.map_or(Ends::Tracked, Ends::OfCollision);
             return self.end_at_each::<TAPPED>(group, class, alone, ends, ending, tap);
         };
         self.end_at_all::<TAPPED>(group, class, alone, end, ending, tap);
@@ -371,12 +372,34 @@ impl Listeners {
         let mut rx_ends = std::mem::take(&mut self.rx_ends);
         rx_ends.clear();
         match ends {
-            Ends::OfPair(pair) if !TAPPED && ending.mpdus == 1 && !self.examines => {
-                self.find_ends_of_pair(group, &pair, &mut rx_ends, ending, tap);
+            Ends::OfCollision(collision) if !TAPPED => {
+                self.find_ends_of_collision(group, &collision, &mut rx_ends, ending, tap);
             }
             _ => self.find_rx_ends::<TAPPED>(group, &ends, &mut rx_ends, ending, tap),
         }
-        let count = RxEnd::count(&rx_ends);
+        let most = self.part_by(group, class, alone, &mut rx_ends, ending);
+        // From the last place on: the last member takes the place of the one that leaves.
+        for place in (0..rx_ends.len()).rev().filter(|&place| !rx_ends[place].is_like(&most)) {
+            let station = self.classes.groups[group].members()[place];
+            self.split(station);
+            self.react(station, alone, rx_ends[place], ending);
+        }
+        self.rx_ends = rx_ends;
+        self.react_together(group, alone, most, ending);
+    }
+
+    /// Members on which a frame does not have the most frequent effect, which is returned, form other groups as far as
+    /// there may be more. The effects on those that stay are left.
+    #[inline]
+    fn part_by(
+        &mut self,
+        group: usize,
+        class: usize,
+        alone: Alone,
+        rx_ends: &mut RxEnds,
+        ending: &Ending,
+    ) -> RxEnd {
+        let count = RxEnd::count(rx_ends);
         let most = (0..count.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
         for kind in (0..count.len()).filter(|&kind| kind != most && count[kind] > 0) {
             let rx_end = RxEnd::SHARED[kind];
@@ -386,15 +409,10 @@ impl Listeners {
                 rx_ends.retain(|other| !other.is_like(&rx_end));
             }
         }
-        let most = RxEnd::SHARED[most];
-        // From the last place on: the last member takes the place of the one that leaves.
-        for place in (0..rx_ends.len()).rev().filter(|&place| !rx_ends[place].is_like(&most)) {
-            let station = self.classes.groups[group].members()[place];
-            self.split(station);
-            self.react(station, alone, rx_ends[place], ending);
+        if rx_ends.len() == count[most] as usize {
+            rx_ends.clear();
         }
-        self.rx_ends = rx_ends;
-        self.react_together(group, alone, most, ending);
+        RxEnd::SHARED[most]
     }
 
     /// Adds the effect of the end of a frame on each member of a group.
@@ -412,8 +430,8 @@ impl Listeners {
             let (tracker, end) = match ends {
                 Ends::Alike(end) => (first, *end),
                 Ends::Tracked => (station, self.hearing.end_tracked(station, ending.id)),
-                Ends::OfPair(pair) => {
-                    (station, self.hearing.end_at_member(pair, station, &self.listeners))
+                Ends::OfCollision(collision) => {
+                    (station, self.hearing.end_at_member(collision, station, &self.listeners))
                 }
             };
             let rx_end = if !TAPPED && self.is_plain(station, ending) {
@@ -425,25 +443,25 @@ impl Listeners {
         }
     }
 
-    /// As [`Self::find_rx_ends`], for a frame of a pair whose effect on all but the receiver follows from what the other
-    /// frame left ([`Self::is_plain`]).
-    fn find_ends_of_pair(
+    /// As [`Self::find_rx_ends`], for a frame that no receiver tracks. The effect on all but the receiver follows from
+    /// what other frames left ([`Self::is_untracked`]).
+    fn find_ends_of_collision(
         &mut self,
         group: usize,
-        pair: &PairEnd,
+        collision: &Collision,
         rx_ends: &mut RxEnds,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
-        let members = self.classes.groups[group].members();
-        let to_others = |end: &End| RxEnd::to_others(end, end.outcome.decoded());
-        let of = &self.listeners;
-        self.hearing.end_at_members(pair, members, of, |end| rx_ends.push(to_others(end)));
+        let (members, of) = (self.classes.groups[group].members(), &self.listeners);
+        let add = |outcome: &Outcome| rx_ends.push(outcome.to_others);
+        self.hearing.end_at_members(collision, members, of, add);
+        let receiver = ending.to;
         let Membership { group: of_receiver, place, .. } =
-            self.classes.memberships[ending.to.index()];
+            self.classes.memberships[receiver.index()];
         if of_receiver == group as u32 {
-            let end = self.hearing.end_at_member(pair, ending.to, &self.listeners);
-            rx_ends[place as usize] = self.rx_end::<false>(ending.to, ending.to, &end, ending, tap);
+            let end = self.hearing.end_at_member(collision, receiver, &self.listeners);
+            rx_ends[place as usize] = self.rx_end::<false>(receiver, receiver, &end, ending, tap);
         }
     }
 
