@@ -300,8 +300,8 @@ impl Reception {
     /// Number of results of [`Self::compare`].
     pub const COMPARISONS: usize = 1 << 7;
 
-    /// Whether the outcomes of more than two frames, none of which begins after another has ended, follow likewise from how
-    /// each two of them compare, and from the order in which they end: powers do not add up.
+    /// Whether the outcomes of more than two frames, none of which begins after another has ended, follow likewise from
+    /// how each two of them compare, and from the order in which they end: powers do not add up.
     #[inline]
     pub fn compares_in_pairs(&self) -> bool {
         matches!(self.rule, Rule::First { .. })

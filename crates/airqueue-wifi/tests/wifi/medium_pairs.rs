@@ -71,7 +71,7 @@ proptest! {
         }
     }
 
-    /// Powers of few values, so that many draws of four compare alike though they are not equal.
+    /// Other powers that are not far away often compare alike.
     #[test]
     fn equal_comparisons_of_each_two_have_equal_outcomes(
         here in [signal(), signal(), signal(), signal()],

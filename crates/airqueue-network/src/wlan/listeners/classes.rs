@@ -7,7 +7,11 @@ use airqueue_wifi::mac::{LockstepGroup, Mac};
 use airqueue_wifi::medium::{Capture, Reach, StationId};
 
 /// Largest number of groups of one hearing class; stations that fit in none are on their own.
-const MOST_GROUPS: usize = 4;
+const MOST_GROUPS: usize = 8;
+/// Number of groups of a small class, and for how many stations of a larger class there is a group: every group is
+/// visited by every frame, and a frame that a few members hear otherwise costs less if these are on their own.
+const FEW_GROUPS: usize = 4;
+const STATIONS_A_GROUP: usize = 5;
 /// No hearing class, or no group.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -76,7 +80,7 @@ impl HearingClasses {
                     Membership { class, group: NONE, place: place as u32 };
             }
             let like = &macs[stations[0].index()];
-            let most = MOST_GROUPS.min(stations.len());
+            let most = number_of_groups(stations.len());
             groups.extend((0..most).map(|_| LockstepGroup::new(like, stations.len())));
             all.push(HearingClass {
                 equally_strong: true,
@@ -230,6 +234,11 @@ impl HearingClasses {
         let place = apart.len() as u32 - 1;
         self.memberships[station.index()] = Membership { class, group: NONE, place };
     }
+}
+
+/// How many groups a hearing class may have.
+fn number_of_groups(stations: usize) -> usize {
+    (stations / STATIONS_A_GROUP).clamp(FEW_GROUPS, MOST_GROUPS).min(stations)
 }
 
 /// The stations of each hearing class, by rising id: at first all that count alike are together, and each transmitter

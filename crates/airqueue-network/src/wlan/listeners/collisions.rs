@@ -1,8 +1,8 @@
 //! A few frames that overlap at a group whose members hear them with different powers.
 //!
-//! Most collisions are of two to four frames. What a member decodes of them depends only on how their powers compare there, two
-//! by two ([`Reception::compare`]): the members' receivers track the frames only if more frames begin, if one begins after
-//! another has ended, or for a member that leaves the group.
+//! Most collisions are of two to four frames. What a member decodes of them depends only on how their powers compare
+//! there, two by two ([`Reception::compare`]; of three or more only under some rules): the members' receivers track the
+//! frames only if more frames begin, if one begins after another has ended, or for a member that leaves the group.
 
 use super::hearing::OnAirNow;
 use super::on_air::FrameOnAir;
@@ -22,7 +22,8 @@ const PLACE_BITS: u32 = MOST.ilog2();
 const ORDER_BITS: u32 = PLACE_BITS * MOST as u32 + 1;
 
 const _: () = assert!(MOST.is_power_of_two() && Reception::COMPARISONS.is_power_of_two());
-const _: () = assert!(ALL_BITS + ORDER_BITS <= u64::BITS);
+/// The rest of a key is for the number of a timing.
+const TIMINGS: u64 = 1 << (u64::BITS - ALL_BITS - ORDER_BITS);
 
 /// Overlapping frames, none of which began after another had ended.
 #[derive(Clone, Copy, Debug)]
@@ -42,18 +43,20 @@ type Timing = [(Span, usize); MOST];
 /// What becomes of a frame that ends at a member.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
-    /// The order of the ends and the comparison of the powers; 0: not known.
+    /// The number of the timing, the order of the ends and the comparison of the powers; 0: not known.
     key: u64,
     pub(super) end: End,
     /// The effect, if the frame is for another station.
     pub(super) to_others: RxEnd,
 }
 
-/// Outcomes of collisions with equal timing.
+/// Outcomes of collisions of so many frames.
 #[derive(Clone, Debug)]
 struct Known {
+    /// The timing of the last collision, and the number of this timing.
     timing: Timing,
-    outcomes: [Outcome; Known::ROOM],
+    number: u64,
+    outcomes: Vec<Outcome>,
 }
 
 /// Finds the outcomes of collisions. Most begin and end alike: outcomes are kept from one collision to the next.
@@ -136,9 +139,27 @@ impl Collision {
 }
 
 impl Known {
-    /// Number of outcomes: some collisions of four have more, which are found again then.
-    const ROOM: usize = 256;
+    /// Number of outcomes: an outcome that has lost its place to another is found again.
+    const ROOM: usize = 1024;
     const NOTHING: Outcome = Outcome { key: 0, end: End::DEAF, to_others: RxEnd::Nothing };
+
+    fn new() -> Known {
+        let timing = [(Span::ZERO, 0); MOST];
+        Known { timing, number: 0, outcomes: vec![Known::NOTHING; Known::ROOM] }
+    }
+
+    /// What is known of other timings is not found any more.
+    #[inline]
+    fn set_timing(&mut self, timing: Timing) {
+        if timing == self.timing {
+            return;
+        }
+        self.timing = timing;
+        self.number = (self.number + 1) % TIMINGS;
+        if self.number == 0 {
+            self.outcomes.fill(Known::NOTHING);
+        }
+    }
 
     /// Where an outcome is, if it is known.
     #[inline(always)]
@@ -152,8 +173,7 @@ impl Judge {
     /// For networks with these receivers; `None`: there are none.
     pub(super) fn new(receivers: &[Reception]) -> Option<Judge> {
         let receiver = receivers.first()?.clone();
-        let timing = [(Span::ZERO, 0); MOST];
-        let known = vec![Known { timing, outcomes: [Known::NOTHING; Known::ROOM] }; MOST - 1];
+        let known = vec![Known::new(); MOST - 1];
         Some(Judge { receiver, known, compared: vec![0; receivers.len()] })
     }
 
@@ -164,11 +184,7 @@ impl Judge {
 
     /// A frame of a collision has ended: [`Self::at_each`] follows for the members.
     pub(super) fn hear(&mut self, collision: &Collision) {
-        let (timing, known) = (collision.timing(), &mut self.known[collision.count - 2]);
-        if timing != known.timing {
-            known.timing = timing;
-            known.outcomes.fill(Known::NOTHING);
-        }
+        self.known[collision.count - 2].set_timing(collision.timing());
     }
 
     /// The outcome, at a member, of the frame that ended last.
@@ -194,9 +210,10 @@ impl Judge {
                 _ => self.compare::<MOST>(collision, members, tables),
             }
         }
-        let order = collision.order << ALL_BITS;
+        let number = self.known[collision.count - 2].number;
+        let both = (number << ORDER_BITS | collision.order) << ALL_BITS;
         for &station in members {
-            let key = order | self.compared[station.index()];
+            let key = both | self.compared[station.index()];
             if self.known[collision.count - 2].outcomes[Known::place(key)].key != key {
                 self.judge(collision, station, key, tables);
             }

@@ -325,7 +325,7 @@ impl Listeners {
         } else {
             let collision = self.hearing.end_of_collision(group, ending.id);
             let ends = collision.map_or(Ends::Tracked, Ends::OfCollision);
-            return self.end_at_each::<TAPPED>(group, class, alone, ends, ending, tap);
+            return self.end_at_each::<TAPPED>(group, class, alone, &ends, ending, tap);
         };
         self.end_at_all::<TAPPED>(group, class, alone, end, ending, tap);
     }
@@ -344,7 +344,7 @@ impl Listeners {
         let (receiver, tracker) = (ending.to, self.classes.groups[group].members()[0]);
         // The tap needs the outcome at each member, or noise may affect members differently.
         if TAPPED || self.is_partial(tracker, &end, ending) {
-            return self.end_at_each::<TAPPED>(group, class, alone, Ends::Alike(end), ending, tap);
+            return self.end_at_each::<TAPPED>(group, class, alone, &Ends::Alike(end), ending, tap);
         }
         let to_others = RxEnd::to_others(&end, self.is_found(tracker, &end, ending));
         if self.classes.group_of(receiver) == Some(group) {
@@ -365,7 +365,7 @@ impl Listeners {
         group: usize,
         class: usize,
         alone: Alone,
-        ends: Ends,
+        ends: &Ends,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
@@ -373,9 +373,9 @@ impl Listeners {
         rx_ends.clear();
         match ends {
             Ends::OfCollision(collision) if !TAPPED => {
-                self.find_ends_of_collision(group, &collision, &mut rx_ends, ending, tap);
+                self.find_ends_of_collision(group, collision, &mut rx_ends, ending, tap);
             }
-            _ => self.find_rx_ends::<TAPPED>(group, &ends, &mut rx_ends, ending, tap),
+            _ => self.find_rx_ends::<TAPPED>(group, ends, &mut rx_ends, ending, tap),
         }
         let most = self.part_by(group, class, alone, &mut rx_ends, ending);
         // From the last place on: the last member takes the place of the one that leaves.

@@ -151,8 +151,9 @@ impl Hearing {
         self.track(station, place, on);
     }
 
-    /// A frame begins at a group; `trackers`: the members whose receivers track frames. `untracked`: whether the receivers
-    /// need not track those that are on the air now ([`Self::takes_more`]).
+    /// A frame begins at a group; `trackers`: the members whose receivers track frames. `untracked`: whether
+    /// the receivers need not track what is on the air now: this frame and either the only one so far, or a collision that
+    /// [`Self::takes_more`].
     #[inline]
     pub(super) fn begin_at_group(
         &mut self,
@@ -257,7 +258,8 @@ impl Hearing {
         both.is_some_and(|(collision, judge)| collision.takes_more(judge.receiver()))
     }
 
-    /// A frame ends at a group. `None`: receivers track the frame; otherwise its collision, for [`Self::end_at_members`].
+    /// A frame ends at a group. `None`: receivers track the frame; otherwise its collision, for
+    /// [`Self::end_at_members`].
     pub(super) fn end_of_collision(&mut self, group: usize, id: FrameId) -> Option<Collision> {
         let collision = self.collisions[group].as_mut()?;
         collision.end(id);
