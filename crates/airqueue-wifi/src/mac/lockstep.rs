@@ -89,11 +89,22 @@ impl BackoffCounters {
         backoff.slots = self.left(end);
     }
 
-    #[inline]
-    fn hand_over(&mut self, seat: usize, to: &mut BackoffCounters) {
-        let end = self.pick(seat);
-        let left = u64::from(self.left(end));
-        to.put(end & NOT_READY | (to.passed + left));
+    /// The counters of some seats go on in an empty list, as they are.
+    fn part(&mut self, to: &mut BackoffCounters, leaves: &impl Fn(usize) -> bool) {
+        to.passed = self.passed;
+        move_seats(&mut self.ends, &mut to.ends, leaves);
+        for counters in [self, to] {
+            (counters.least, counters.second) = (None, None);
+        }
+    }
+
+    /// Adds all counters of another list, which is empty afterwards.
+    fn unite(&mut self, other: &mut BackoffCounters) {
+        for &end in &other.ends {
+            self.put(end & NOT_READY | (self.passed + u64::from(other.left(end))));
+        }
+        other.ends.clear();
+        (other.least, other.second) = (Some(u64::MAX), Some(u64::MAX));
     }
 
     /// The smallest entry of `ends`, searched for if unknown.
@@ -128,6 +139,22 @@ impl BackoffCounters {
     fn freeze(&mut self, base: Time, now: Time, slot: Span) {
         self.passed += u64::from(self.rule.passed(base + self.aifs, now, slot));
     }
+}
+
+/// Moves the entries of those seats that leave to the end of another list. Those that stay keep their order.
+#[inline(always)]
+fn move_seats<T: Copy>(from: &mut Vec<T>, to: &mut Vec<T>, leaves: &impl Fn(usize) -> bool) {
+    let mut stay = 0;
+    for seat in 0..from.len() {
+        let entry = from[seat];
+        if leaves(seat) {
+            to.push(entry);
+        } else {
+            from[stay] = entry;
+            stay += 1;
+        }
+    }
+    from.truncate(stay);
 }
 
 impl LockstepGroup {
@@ -178,22 +205,29 @@ impl LockstepGroup {
         self.view.grant = Time::MAX;
     }
 
-    /// Copies the view of another group, which [`Self::hand_over`]s members to this empty group.
-    pub fn branch_off(&mut self, other: &LockstepGroup) {
-        debug_assert!(self.members.is_empty(), "members have a view already");
-        self.view = other.view;
-        self.view.grant = Time::MAX;
+    /// The members in the seats for which `leaves` is true move to an empty group and continue there with the same view.
+    /// In both groups the members keep their order. [`Self::recount`] is due for both groups.
+    #[inline]
+    pub fn part(&mut self, to: &mut LockstepGroup, leaves: impl Fn(usize) -> bool) {
+        debug_assert!(to.members.is_empty(), "members have a view already");
+        to.view = self.view;
+        to.view.grant = Time::MAX;
+        move_seats(&mut self.members, &mut to.members, &leaves);
+        for (from, to) in self.counters.iter_mut().zip(&mut to.counters) {
+            from.part(to, &leaves);
+        }
     }
 
-    /// Moves a member to the last seat of another group with the same view; the last member of this group takes the
-    /// free seat. [`Self::recount`] is due for both groups.
+    /// All members of another group with an agreeing view move to the last seats of this group. Returns for how much
+    /// longer the other group was busy: [`Mac::add_busy_time`] is due for each of them unless the difference is zero,
+    /// and [`Self::recount`] for this group.
     #[inline]
-    pub fn hand_over(&mut self, seat: usize, mac: &mut Mac, to: &mut LockstepGroup) {
-        to.members.push(self.members.swap_remove(seat));
-        for (from, to) in self.counters.iter_mut().zip(&mut to.counters) {
-            from.hand_over(seat, to);
+    pub fn unite(&mut self, other: &mut LockstepGroup) -> Span {
+        self.members.append(&mut other.members);
+        for (counters, others) in self.counters.iter_mut().zip(&mut other.counters) {
+            counters.unite(others);
         }
-        mac.view.busy_time = mac.view.busy_time + self.view.busy_time - to.view.busy_time;
+        other.view.busy_time - self.view.busy_time
     }
 
     /// Brings [`Self::next_grant`] up to date after members have joined or left, and after the end of a frame.
@@ -310,6 +344,11 @@ impl LockstepGroup {
 }
 
 impl Mac {
+    /// The group of this member has changed, and the former group was busy for so much longer.
+    pub fn add_busy_time(&mut self, beyond: Span) {
+        self.view.busy_time = self.view.busy_time + beyond;
+    }
+
     /// Whether the station only counts down from `now` on, as the medium allows.
     #[inline]
     pub fn may_join(&self, now: Time) -> bool {

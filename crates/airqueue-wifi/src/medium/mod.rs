@@ -63,7 +63,7 @@ pub use error::MediumError;
 pub use fading::{Fading, FadingLink, FastFading, Shadowing, coherence_of_speed};
 pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise_w};
 pub use propagation::{PathLoss, Propagation, Thresholds};
-pub use reach::{Level, Link, Place, Reach, ReachEntry, Signal};
+pub use reach::{Hearers, Level, Link, Place, Reach, ReachEntry, Signal};
 pub use reception::Reception;
 pub use steps::Steps;
 

@@ -110,6 +110,13 @@ pub struct Reach {
     pub(super) delays: Option<Arc<Vec<Span>>>,
 }
 
+/// How others hear one transmitter.
+#[derive(Clone, Copy, Debug)]
+pub struct Hearers<'a> {
+    from: StationId,
+    listeners_of: &'a [ReachEntry],
+}
+
 #[derive(Debug, PartialEq)]
 struct Table {
     /// Where the listeners of each station begin in `listeners_of`, and the end of the last.
@@ -234,18 +241,13 @@ impl Reach {
     /// How `to` hears `from`; `None`: not at all. Panics if the station `from` does not exist.
     #[inline]
     pub fn signal(&self, from: StationId, to: StationId) -> Option<Signal> {
-        let listeners_of = self.listeners_of(from);
-        // Where neighbours have consecutive ids, the entry is here: the ids of the listeners are consecutive, except
-        // for `from`.
-        let first = listeners_of.first()?.station;
-        let between = u32::from(first < from && from < to);
-        let guess = to.0.wrapping_sub(first.0 + between) as usize;
-        if let Some(hearer) = listeners_of.get(guess)
-            && hearer.station == to
-        {
-            return Some(hearer.signal());
-        }
-        search(listeners_of, to)
+        self.hearers(from).signal(to)
+    }
+
+    /// How others hear `from`, for many of them. Panics if the station `from` does not exist.
+    #[inline]
+    pub fn hearers(&self, from: StationId) -> Hearers<'_> {
+        Hearers { from, listeners_of: self.listeners_of(from) }
     }
 
     /// False if the description contained no powers, so that all are [`Signal::NOMINAL_W`].
@@ -294,6 +296,25 @@ impl Table {
         if let Some(signal) = propagation.signal(from.transmit_w, distance_m) {
             self.listeners_of.push(ReachEntry::new(to.id, signal));
         }
+    }
+}
+
+impl Hearers<'_> {
+    /// How a station hears the transmitter; `None`: not at all.
+    #[inline(always)]
+    pub fn signal(&self, to: StationId) -> Option<Signal> {
+        let Hearers { from, listeners_of } = *self;
+        // Where neighbours have consecutive ids, the entry is here: the ids of the listeners are consecutive, except
+        // for `from`.
+        let first = listeners_of.first()?.station;
+        let between = u32::from(first < from && from < to);
+        let guess = to.0.wrapping_sub(first.0 + between) as usize;
+        if let Some(hearer) = listeners_of.get(guess)
+            && hearer.station == to
+        {
+            return Some(hearer.signal());
+        }
+        search(listeners_of, to)
     }
 }
 

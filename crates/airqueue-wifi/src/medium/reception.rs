@@ -281,7 +281,8 @@ impl Reception {
             Rule::First { ratio } => ratio * weak.power_w <= strong.power_w,
             Rule::Sinr { ratio, noise_w, .. } => strong.power_w >= ratio * (noise_w + weak.power_w),
         };
-        let stronger = other.power_w.total_cmp(&one.power_w) != Ordering::Greater;
+        // Powers are numbers above zero.
+        let stronger = other.power_w <= one.power_w;
         let decoded = |signal| self.alone(signal).outcome.decoded();
         [
             stronger,
@@ -298,6 +299,13 @@ impl Reception {
 
     /// Number of results of [`Self::compare`].
     pub const COMPARISONS: usize = 1 << 7;
+
+    /// Whether the outcomes of more than two frames, none of which begins after another has ended, follow likewise from
+    /// how each two of them compare, and from the order in which they end: powers do not add up.
+    #[inline]
+    pub fn compares_in_pairs(&self) -> bool {
+        matches!(self.rule, Rule::First { .. })
+    }
 
     /// True if at `now` the receiver is with a frame that it may still decode. It then stays with this frame, or with
     /// another frame that collides with it, to the end, if the station does not transmit.

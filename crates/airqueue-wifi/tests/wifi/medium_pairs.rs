@@ -29,12 +29,26 @@ fn found(end: End) -> End {
     End { interference_w: 0.0, ..end }
 }
 
-fn signals() -> impl Strategy<Value = [Signal; 2]> {
+/// All frames, each of which begins no earlier than the one before, in the order in which they end.
+fn ends_of_all(rule: Capture, airs: &[Air], signals: &[Signal]) -> Vec<End> {
+    let mut reception = Reception::new(rule).expect("valid");
+    for (at, (&air, &signal)) in airs.iter().zip(signals).enumerate() {
+        reception.on_begin(FrameId(at as u64), air, signal);
+    }
+    let mut order: Vec<usize> = (0..airs.len()).collect();
+    order.sort_by_key(|&at| airs[at].ends);
+    order.iter().map(|&at| reception.on_end(FrameId(at as u64)).expect("it began")).collect()
+}
+
+fn signal() -> impl Strategy<Value = Signal> {
     let powers = vec![1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 100.0, 1000.0, 5000.0];
     let power = prop::sample::select(powers);
     let level = prop::sample::select(vec![Level::Interference, Level::Sensed, Level::Decodable]);
-    let signal = (power, level).prop_map(|(power_w, level)| Signal { power_w, level });
-    [signal.clone(), signal]
+    (power, level).prop_map(|(power_w, level)| Signal { power_w, level })
+}
+
+fn signals() -> impl Strategy<Value = [Signal; 2]> {
+    [signal(), signal()]
 }
 
 proptest! {
@@ -53,6 +67,35 @@ proptest! {
             if compared(here) == compared(there) {
                 let [one, other] = [here, there].map(|of| ends(rule, airs, of).map(found));
                 prop_assert_eq!(one, other, "{:?}", rule);
+            }
+        }
+    }
+
+    /// Other powers that are not far away often compare alike.
+    #[test]
+    fn equal_comparisons_of_each_two_have_equal_outcomes(
+        here in [signal(), signal(), signal(), signal()],
+        scale in [0.5f64..2.0, 0.5f64..2.0, 0.5f64..2.0, 0.5f64..2.0],
+        later in [0i64..3, 0i64..3, 0i64..3], lasts in [12i64..15, 12i64..15, 12i64..15, 12i64..15],
+        frames in 3usize..5,
+    ) {
+        let begins = later.iter().scan(0, |at, later| { *at += later; Some(*at) });
+        let begins = std::iter::once(0).chain(begins);
+        let airs: Vec<Air> = begins.zip(lasts).map(|(at, lasts)| air(at, lasts)).take(frames).collect();
+        let near = |(signal, scale): (Signal, f64)| {
+            Signal { power_w: signal.power_w * scale, ..signal }
+        };
+        let there: Vec<Signal> = here.into_iter().zip(scale).map(near).take(frames).collect();
+        let here = &here[..frames];
+        for rule in [Capture::None, Capture::NS2] {
+            let receiver = Reception::new(rule).expect("valid");
+            prop_assert!(receiver.compares_in_pairs());
+            let mut pairs = (1..frames).flat_map(|later| (0..later).map(move |one| (one, later)));
+            let compared = |of: &[Signal], (one, later): (usize, usize)| {
+                receiver.compare(of[one], of[later])
+            };
+            if pairs.all(|pair| compared(here, pair) == compared(&there, pair)) {
+                prop_assert_eq!(ends_of_all(rule, &airs, here), ends_of_all(rule, &airs, &there));
             }
         }
     }

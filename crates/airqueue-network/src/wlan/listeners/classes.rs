@@ -2,11 +2,16 @@
 
 use super::tables::Alone;
 use crate::wlan::spec::WlanSpec;
+use airqueue_core::Span;
 use airqueue_wifi::mac::{LockstepGroup, Mac};
 use airqueue_wifi::medium::{Capture, Reach, StationId};
 
 /// Largest number of groups of one hearing class; stations that fit in none are on their own.
-const MOST_GROUPS: usize = 4;
+const MOST_GROUPS: usize = 8;
+/// Number of groups of a small class, and for how many stations of a larger class there is a group: every group is
+/// visited by every frame, and a frame that a few members hear otherwise costs less if these are on their own.
+const FEW_GROUPS: usize = 4;
+const STATIONS_A_GROUP: usize = 5;
 /// No hearing class, or no group.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -75,7 +80,7 @@ impl HearingClasses {
                     Membership { class, group: NONE, place: place as u32 };
             }
             let like = &macs[stations[0].index()];
-            let most = MOST_GROUPS.min(stations.len());
+            let most = number_of_groups(stations.len());
             groups.extend((0..most).map(|_| LockstepGroup::new(like, stations.len())));
             all.push(HearingClass {
                 equally_strong: true,
@@ -172,18 +177,36 @@ impl HearingClasses {
         self.memberships[station.index()] = Membership { class, group: group as u32, place };
     }
 
-    /// A member of one group moves to another group of the class, with the same state.
-    #[inline(always)]
-    pub(super) fn hand_over(&mut self, station: StationId, mac: &mut Mac, to: usize) {
-        let Membership { group, place, .. } = self.memberships[station.index()];
-        let Ok([from, into]) = self.groups.get_disjoint_mut([group as usize, to]) else { return };
-        from.hand_over(place as usize, mac, into);
-        if let Some(&moved) = from.members().get(place as usize) {
-            self.memberships[moved.index()].place = place;
+    /// The members in some places of a group move to an empty group of the class, with the same state.
+    #[inline]
+    pub(super) fn part(&mut self, group: usize, into: usize, leaves: impl Fn(usize) -> bool) {
+        let Ok([from, to]) = self.groups.get_disjoint_mut([group, into]) else { return };
+        from.part(to, leaves);
+        self.number_members(group, 0);
+        self.number_members(into, 0);
+    }
+
+    /// All members of a group move to another group of the class, whose view agrees.
+    pub(super) fn unite(&mut self, group: usize, into: usize, macs: &mut [Mac]) {
+        let Ok([from, to]) = self.groups.get_disjoint_mut([group, into]) else { return };
+        let first = to.members().len();
+        let beyond = to.unite(from);
+        if beyond != Span::ZERO {
+            for station in &to.members()[first..] {
+                macs[station.index()].add_busy_time(beyond);
+            }
         }
-        let place = into.members().len() as u32 - 1;
-        self.memberships[station.index()] =
-            Membership { group: to as u32, place, ..self.memberships[station.index()] };
+        self.number_members(into, first);
+    }
+
+    /// Notes the places of the members of a group, from the one at `first` on.
+    #[inline]
+    fn number_members(&mut self, group: usize, first: usize) {
+        let members = &self.groups[group].members()[first..];
+        for (place, station) in (first as u32..).zip(members) {
+            let membership = &mut self.memberships[station.index()];
+            (membership.group, membership.place) = (group as u32, place);
+        }
     }
 
     /// Removes a group without members from the list.
@@ -211,6 +234,11 @@ impl HearingClasses {
         let place = apart.len() as u32 - 1;
         self.memberships[station.index()] = Membership { class, group: NONE, place };
     }
+}
+
+/// How many groups a hearing class may have.
+fn number_of_groups(stations: usize) -> usize {
+    (stations / STATIONS_A_GROUP).clamp(FEW_GROUPS, MOST_GROUPS).min(stations)
 }
 
 /// The stations of each hearing class, by rising id: at first all that count alike are together, and each transmitter

@@ -1,9 +1,10 @@
 //! Frames begin and end: their effect on their listeners.
 
 use super::Listeners;
+use super::classes::Membership;
+use super::collisions::{Collision, Outcome};
 use super::hearing::OnAirNow;
 use super::on_air::FrameOnAir;
-use super::pairs::PairEnd;
 use super::rx_end::{Ending, RxEnd, RxEnds};
 use super::tables::{Alone, Listener};
 use crate::wlan::tap::Socket;
@@ -19,7 +20,7 @@ enum Ends {
     /// Each member's receiver tracks the frame.
     Tracked,
     /// No receiver tracks the frame.
-    OfPair(PairEnd),
+    OfCollision(Collision),
 }
 
 impl Listeners {
@@ -85,7 +86,7 @@ impl Listeners {
         place: u32,
         now: Time,
     ) {
-        let pairs = self.may_pair(group, class, place);
+        let untracked = self.is_untracked(group, class, place);
         let members = self.classes.groups[group].members();
         let trackers = if self.classes.all[class].uniform { &members[..1] } else { members };
         let on = OnAirNow {
@@ -93,7 +94,7 @@ impl Listeners {
             on_air_frames: &self.on_air_frames,
             varying: self.varying.as_deref(),
         };
-        self.hearing.begin_at_group(group, trackers, pairs, place, &on);
+        self.hearing.begin_at_group(group, trackers, untracked, place, &on);
         if !alone.is_sensed() {
             return;
         }
@@ -104,20 +105,21 @@ impl Listeners {
         self.grants.set(self.grant_of(group), Time::MAX);
     }
 
-    /// Whether the outcomes of a frame that begins at a group, and of the only frame on the air there, are known from
-    /// their powers: A-MPDUs may be received in part, and noise adds to the interference of other frames.
+    /// Whether the outcomes of a frame that begins at a group, and of those on the air there, are known from their
+    /// powers: A-MPDUs may be received in part, and noise adds to the interference of other frames.
     #[inline]
-    fn may_pair(&self, group: usize, class: usize, place: u32) -> bool {
+    fn is_untracked(&self, group: usize, class: usize, place: u32) -> bool {
         let is_single = |place| {
             let from = self.on_air_frames.at(place).from;
             self.macs[from.index()].frame().mpdus == 1
         };
         !self.classes.all[class].uniform
             && !self.examines
-            && self
-                .hearing
-                .lone_at_group(group)
-                .is_some_and(|lone| is_single(lone) && is_single(place))
+            && is_single(place)
+            && match self.hearing.lone_at_group(group) {
+                Some(lone) => is_single(lone),
+                None => self.hearing.takes_more(group),
+            }
     }
 
     /// Handles members that will transmit before they sense a frame that begins.
@@ -321,9 +323,9 @@ impl Listeners {
         } else if self.classes.all[class].uniform {
             self.hearing.end_tracked(tracker, ending.id)
         } else {
-            let pair = self.hearing.end_of_pair(group, ending.id);
-            let ends = pair.map_or(Ends::Tracked, Ends::OfPair);
-            return self.end_at_each::<TAPPED>(group, class, alone, ends, ending, tap);
+            let collision = self.hearing.end_of_collision(group, ending.id);
+            let ends = collision.map_or(Ends::Tracked, Ends::OfCollision);
+            return self.end_at_each::<TAPPED>(group, class, alone, &ends, ending, tap);
         };
         self.end_at_all::<TAPPED>(group, class, alone, end, ending, tap);
     }
@@ -342,7 +344,7 @@ impl Listeners {
         let (receiver, tracker) = (ending.to, self.classes.groups[group].members()[0]);
         // The tap needs the outcome at each member, or noise may affect members differently.
         if TAPPED || self.is_partial(tracker, &end, ending) {
-            return self.end_at_each::<TAPPED>(group, class, alone, Ends::Alike(end), ending, tap);
+            return self.end_at_each::<TAPPED>(group, class, alone, &Ends::Alike(end), ending, tap);
         }
         let to_others = RxEnd::to_others(&end, self.is_found(tracker, &end, ending));
         if self.classes.group_of(receiver) == Some(group) {
@@ -363,29 +365,54 @@ impl Listeners {
         group: usize,
         class: usize,
         alone: Alone,
-        ends: Ends,
+        ends: &Ends,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
         let mut rx_ends = std::mem::take(&mut self.rx_ends);
-        self.find_rx_ends::<TAPPED>(group, &ends, &mut rx_ends, ending, tap);
-        let most = RxEnd::of_most(&rx_ends);
-        rx_ends.retain(|(_, rx_end)| !rx_end.is_like(&most));
-        while let Some(&(station, rx_end)) = rx_ends.last() {
-            let alike = rx_ends.iter().filter(|(_, other)| other.is_like(&rx_end));
-            let several = rx_ends.len() > 1 && !rx_end.is_like(&RxEnd::Addressed);
-            let leaving = alike.map(|&(station, _)| station);
-            if several && let Some(other) = self.branch_off(group, class, leaving) {
-                self.react_together(other, alone, rx_end, ending);
-                rx_ends.retain(|(_, other)| !other.is_like(&rx_end));
-            } else {
-                self.split(station);
-                self.react(station, alone, rx_end, ending);
-                rx_ends.pop();
+        rx_ends.clear();
+        match ends {
+            Ends::OfCollision(collision) if !TAPPED => {
+                self.find_ends_of_collision(group, collision, &mut rx_ends, ending, tap);
             }
+            _ => self.find_rx_ends::<TAPPED>(group, ends, &mut rx_ends, ending, tap),
+        }
+        let most = self.part_by(group, class, alone, &mut rx_ends, ending);
+        // From the last place on: the last member takes the place of the one that leaves.
+        for place in (0..rx_ends.len()).rev().filter(|&place| !rx_ends[place].is_like(&most)) {
+            let station = self.classes.groups[group].members()[place];
+            self.split(station);
+            self.react(station, alone, rx_ends[place], ending);
         }
         self.rx_ends = rx_ends;
         self.react_together(group, alone, most, ending);
+    }
+
+    /// Members on which a frame does not have the most frequent effect, which is returned, form other groups as far as
+    /// there may be more. The effects on those that stay are left.
+    #[inline]
+    fn part_by(
+        &mut self,
+        group: usize,
+        class: usize,
+        alone: Alone,
+        rx_ends: &mut RxEnds,
+        ending: &Ending,
+    ) -> RxEnd {
+        let count = RxEnd::count(rx_ends);
+        let most = (0..count.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
+        for kind in (0..count.len()).filter(|&kind| kind != most && count[kind] > 0) {
+            let rx_end = RxEnd::SHARED[kind];
+            let leaves = |place: usize| rx_ends[place].is_like(&rx_end);
+            if let Some(other) = self.branch_off(group, class, leaves) {
+                self.react_together(other, alone, rx_end, ending);
+                rx_ends.retain(|other| !other.is_like(&rx_end));
+            }
+        }
+        if rx_ends.len() == count[most] as usize {
+            rx_ends.clear();
+        }
+        RxEnd::SHARED[most]
     }
 
     /// Adds the effect of the end of a frame on each member of a group.
@@ -403,8 +430,8 @@ impl Listeners {
             let (tracker, end) = match ends {
                 Ends::Alike(end) => (first, *end),
                 Ends::Tracked => (station, self.hearing.end_tracked(station, ending.id)),
-                Ends::OfPair(pair) => {
-                    (station, self.hearing.end_at_member(pair, station, &self.listeners))
+                Ends::OfCollision(collision) => {
+                    (station, self.hearing.end_at_member(collision, station, &self.listeners))
                 }
             };
             let rx_end = if !TAPPED && self.is_plain(station, ending) {
@@ -412,7 +439,29 @@ impl Listeners {
             } else {
                 self.rx_end::<TAPPED>(station, tracker, &end, ending, tap)
             };
-            rx_ends.push((station, rx_end));
+            rx_ends.push(rx_end);
+        }
+    }
+
+    /// As [`Self::find_rx_ends`], for a frame that no receiver tracks. The effect on all but the receiver follows from
+    /// what other frames left ([`Self::is_untracked`]).
+    fn find_ends_of_collision(
+        &mut self,
+        group: usize,
+        collision: &Collision,
+        rx_ends: &mut RxEnds,
+        ending: &mut Ending,
+        tap: &mut Socket,
+    ) {
+        let (members, of) = (self.classes.groups[group].members(), &self.listeners);
+        let add = |outcome: &Outcome| rx_ends.push(outcome.to_others);
+        self.hearing.end_at_members(collision, members, of, add);
+        let receiver = ending.to;
+        let Membership { group: of_receiver, place, .. } =
+            self.classes.memberships[receiver.index()];
+        if of_receiver == group as u32 {
+            let end = self.hearing.end_at_member(collision, receiver, &self.listeners);
+            rx_ends[place as usize] = self.rx_end::<false>(receiver, receiver, &end, ending, tap);
         }
     }
 

@@ -5,8 +5,8 @@
 //! station or the station itself transmits.
 
 use super::classes::NONE;
+use super::collisions::{Collision, Judge, Outcome};
 use super::on_air::FramesOnAir;
-use super::pairs::{Pair, PairEnd, PairJudge};
 use super::tables::{Alone, Tables};
 use super::varying::Varying;
 use airqueue_core::{Span, Time};
@@ -60,9 +60,9 @@ pub(super) struct Hearing {
     receivers: Vec<ReceiverState>,
     /// The receivers of groups.
     groups: Vec<ReceiverState>,
-    /// For each group, the two frames that it hears and that no receiver tracks.
-    pairs: Vec<Option<Pair>>,
-    judge: Option<PairJudge>,
+    /// For each group, the overlapping frames that it hears and that no receiver tracks.
+    collisions: Vec<Option<Collision>>,
+    judge: Option<Judge>,
     /// If overlapping frames have the same outcome at all members of a group, only the first member tracks frames.
     receptions: Vec<Reception>,
     /// Whether a frame that begins and ends during a station's own transmission is not tracked there, because it leaves no
@@ -85,9 +85,9 @@ impl Hearing {
     pub(super) fn new(receptions: Vec<Reception>, groups: usize, errors_count: bool) -> Hearing {
         let passes_over_deaf = !errors_count && receptions.iter().all(Reception::forgets_deaf);
         let receivers = vec![ReceiverState::SILENT; receptions.len()];
-        let judge = if groups > 0 { PairJudge::new(&receptions) } else { None };
-        let (pairs, groups) = (vec![None; groups], vec![ReceiverState::SILENT; groups]);
-        Hearing { receivers, groups, pairs, judge, receptions, passes_over_deaf }
+        let judge = if groups > 0 { Judge::new(&receptions) } else { None };
+        let (collisions, groups) = (vec![None; groups], vec![ReceiverState::SILENT; groups]);
+        Hearing { receivers, groups, collisions, judge, receptions, passes_over_deaf }
     }
 
     /// The receivers of all stations.
@@ -151,14 +151,15 @@ impl Hearing {
         self.track(station, place, on);
     }
 
-    /// A frame begins at a group; `trackers`: the members whose receivers track frames. `pairs`: whether the receivers
-    /// need not track the first two.
+    /// A frame begins at a group; `trackers`: the members whose receivers track frames. `untracked`: whether
+    /// the receivers need not track what is on the air now: this frame and either the only one so far, or a collision that
+    /// [`Self::takes_more`].
     #[inline]
     pub(super) fn begin_at_group(
         &mut self,
         group: usize,
         trackers: &[StationId],
-        pairs: bool,
+        untracked: bool,
         place: u32,
         on: &OnAirNow,
     ) {
@@ -170,13 +171,16 @@ impl Hearing {
         }
         // The frame that was the only one until now, and the frame that begins.
         let lone = std::mem::replace(&mut receiver.lone, NONE);
-        if pairs && lone != NONE {
-            self.pairs[group] = Some(Pair::new(lone, place, on));
+        if untracked {
+            match &mut self.collisions[group] {
+                Some(collision) => collision.add(place, on),
+                none => *none = Some(Collision::new(lone, place, on)),
+            }
             return;
         }
-        if let Some(pair) = self.pairs[group].take() {
+        if let Some(collision) = self.collisions[group].take() {
             for &member in trackers {
-                pair.track(member, &mut self.receptions[member.index()], on.listeners);
+                collision.track(member, &mut self.receptions[member.index()], on.listeners);
             }
         }
         for of in [lone, place].into_iter().filter(|&of| of != NONE) {
@@ -247,18 +251,47 @@ impl Hearing {
         alone
     }
 
-    /// A frame ends at a group whose receivers do not track it: its outcomes at the members.
-    pub(super) fn end_of_pair(&mut self, group: usize, id: FrameId) -> Option<PairEnd> {
-        let (end, left) = self.pairs[group]?.end(id);
-        self.pairs[group] = left;
-        self.judge.as_mut()?.hear(&end);
-        Some(end)
+    /// Whether the receivers of a group that hears several frames need not track one more that begins.
+    pub(super) fn takes_more(&self, group: usize) -> bool {
+        let (collision, judge) = (&self.collisions[group], &self.judge);
+        let both = collision.as_ref().zip(judge.as_ref());
+        both.is_some_and(|(collision, judge)| collision.takes_more(judge.receiver()))
+    }
+
+    /// A frame ends at a group. `None`: receivers track the frame; otherwise its collision, for
+    /// [`Self::end_at_members`].
+    pub(super) fn end_of_collision(&mut self, group: usize, id: FrameId) -> Option<Collision> {
+        let collision = self.collisions[group].as_mut()?;
+        collision.end(id);
+        let ends = *collision;
+        if ends.is_over() {
+            self.collisions[group] = None;
+        }
+        self.judge.as_mut()?.hear(&ends);
+        Some(ends)
     }
 
     /// The outcome of such a frame at a member.
     #[inline]
-    pub(super) fn end_at_member(&mut self, end: &PairEnd, station: StationId, of: &Tables) -> End {
-        self.judge.as_mut().expect("there are groups").at(end, station, of)
+    pub(super) fn end_at_member(
+        &mut self,
+        collision: &Collision,
+        station: StationId,
+        of: &Tables,
+    ) -> End {
+        self.judge.as_mut().expect("there are groups").at(collision, station, of)
+    }
+
+    /// The outcome of such a frame at each of these members, in their order.
+    #[inline]
+    pub(super) fn end_at_members(
+        &mut self,
+        collision: &Collision,
+        members: &[StationId],
+        of: &Tables,
+        add: impl FnMut(&Outcome),
+    ) {
+        self.judge.as_mut().expect("there are groups").at_each(collision, members, of, add);
     }
 
     /// The rest that overlapping frames left of a part of the last ended frame, at a station whose receiver tracks
@@ -270,13 +303,13 @@ impl Hearing {
     /// An empty group gets members, who hear nothing.
     pub(super) fn found_group(&mut self, group: usize) {
         self.groups[group] = ReceiverState::SILENT;
-        self.pairs[group] = None;
+        self.collisions[group] = None;
     }
 
     /// An empty group gets members of another group, who hear what that group hears.
     pub(super) fn branch_off(&mut self, group: usize, other: usize) {
         self.groups[group] = self.groups[other];
-        self.pairs[group] = self.pairs[other];
+        self.collisions[group] = self.collisions[other];
     }
 
     /// Whether receivers of a group track the frames on the air there.
@@ -307,8 +340,8 @@ impl Hearing {
         let ReceiverState { lone, frames, .. } = self.groups[group];
         let receiver = &mut self.receivers[station.index()];
         (receiver.lone, receiver.frames) = (lone, frames);
-        if let Some(pair) = &self.pairs[group] {
-            return pair.track(station, &mut self.receptions[station.index()], tables);
+        if let Some(collision) = &self.collisions[group] {
+            return collision.track(station, &mut self.receptions[station.index()], tables);
         }
         let Some((first, heir)) = uniform.filter(|_| self.groups[group].is_tracking()) else {
             return;

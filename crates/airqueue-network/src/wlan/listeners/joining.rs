@@ -93,20 +93,18 @@ impl Listeners {
         }
         let Some(&into) = groups[..at].iter().find(agrees) else { return };
         let into = into as usize;
-        while let Some(&station) = self.classes.groups[group].members().last() {
-            self.classes.hand_over(station, &mut self.macs[station.index()], into);
-        }
+        self.classes.unite(group, into, &mut self.macs);
         self.classes.dissolve(class, group);
         self.grants.set(self.grant_of(group), Time::MAX);
     }
 
-    /// Members of a group on which a frame has an effect that differs from the rest form another group, which is
-    /// returned, if there may be one more. [`Self::gather`] is due.
+    /// Members of a group, in places for which `leaves` is true, on which a frame has an effect that differs from the
+    /// rest form another group, which is returned, if there may be one more. [`Self::gather`] is due.
     pub(super) fn branch_off(
         &mut self,
         group: usize,
         class: usize,
-        leaving: impl Iterator<Item = StationId>,
+        leaves: impl Fn(usize) -> bool,
     ) -> Option<usize> {
         if self.classes.all[class].uniform && self.hearing.is_tracking_at_group(group) {
             // One receiver stands for all members, and cannot be in both groups.
@@ -114,12 +112,7 @@ impl Listeners {
         }
         let into = self.classes.found(class)?;
         self.hearing.branch_off(into, group);
-        if let Ok([new, old]) = self.classes.groups.get_disjoint_mut([into, group]) {
-            new.branch_off(old);
-        }
-        for station in leaving {
-            self.classes.hand_over(station, &mut self.macs[station.index()], into);
-        }
+        self.classes.part(group, into, leaves);
         Some(into)
     }
 

@@ -15,6 +15,7 @@
 
 mod bit_errors;
 mod classes;
+mod collisions;
 mod delayed;
 mod ends;
 mod energy;
@@ -22,7 +23,6 @@ pub mod grants;
 mod hearing;
 mod joining;
 mod on_air;
-mod pairs;
 mod parts;
 mod pass;
 mod rx_end;

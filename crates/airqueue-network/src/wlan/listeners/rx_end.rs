@@ -80,8 +80,8 @@ pub(super) enum RxEnd {
     Nothing,
 }
 
-/// The effects of the end of a frame on those members of a group that do not hear alike.
-pub(super) type RxEnds = Vec<(StationId, RxEnd)>;
+/// The effects of the end of a frame on the members of a group, by their places.
+pub(super) type RxEnds = Vec<RxEnd>;
 
 impl RxEnd {
     #[inline]
@@ -97,25 +97,29 @@ impl RxEnd {
         }
     }
 
+    #[inline]
     pub(super) fn is_like(&self, other: &RxEnd) -> bool {
         discriminant(self) == discriminant(other)
     }
 
-    /// The most frequent effect.
-    pub(super) fn of_most(rx_ends: &RxEnds) -> RxEnd {
-        let kinds = [RxEnd::Overheard, RxEnd::Errored(RxOutcome::Collided), RxEnd::Ignored];
-        let mut count = [0u32; 3];
-        for (_, rx_end) in rx_ends {
+    /// The effects that a frame may have on several members of a group. No member transmits, so that the outcome of an
+    /// error does not matter to them.
+    pub(super) const SHARED: [RxEnd; 4] =
+        [RxEnd::Overheard, RxEnd::Errored(RxOutcome::Collided), RxEnd::Ignored, RxEnd::Nothing];
+
+    /// How often there is each of [`Self::SHARED`].
+    pub(super) fn count(rx_ends: &RxEnds) -> [u32; RxEnd::SHARED.len()] {
+        let mut count = [0; RxEnd::SHARED.len()];
+        for rx_end in rx_ends {
             match rx_end {
                 RxEnd::Overheard => count[0] += 1,
                 RxEnd::Errored(_) => count[1] += 1,
                 RxEnd::Ignored => count[2] += 1,
-                RxEnd::Addressed | RxEnd::Nothing => {}
+                RxEnd::Nothing => count[3] += 1,
+                RxEnd::Addressed => {}
             }
         }
-        let most = (0..kinds.len()).max_by_key(|&kind| count[kind]).unwrap_or(0);
-        let others = rx_ends.len() as u32 - count.iter().sum::<u32>();
-        if count[most] >= others { kinds[most] } else { RxEnd::Nothing }
+        count
     }
 }
 
