@@ -7,7 +7,7 @@ use crate::commands::{Code, Stop};
 use crate::radio::nl80211::Nl80211;
 use crate::state::State;
 use airqueue_control::plan::{Plan, Set};
-use airqueue_control::steer::{AdaptiveLoop, Config, Knob, TxopLoop};
+use airqueue_control::steer::{Access, AccessLoop, AdaptiveLoop, Config, EdcaConfig, Knob};
 use airqueue_control::watch::Alarm;
 use airqueue_core::{Span, Time};
 use std::path::Path;
@@ -48,8 +48,7 @@ pub(super) struct Loops {
 
 struct Edca {
     at: usize,
-    knob: Knob,
-    txop: TxopLoop,
+    access: AccessLoop,
     interface: String,
 }
 
@@ -59,6 +58,31 @@ struct Adaptive {
     limit: AdaptiveLoop,
     interface: String,
     uplink: Option<String>,
+}
+
+impl Edca {
+    fn new(index: usize, config: &EdcaConfig, plan: &Plan, pace: Span) -> Result<Edca, Stop> {
+        let who = format!("edca[{index}]");
+        let at = place(&config.knob(), plan, &who)?;
+        let set = &plan.settings[at].set;
+        let begin = Access::of(set).unwrap_or_default();
+        let access = AccessLoop::new(config.policy(), config.access.clone(), pace, begin);
+        // The kernel would refuse such a row in the middle of the service.
+        let possible = access.check(set).map_err(|what| format!("{who}.access: {what}"));
+        possible.map_err(|what| Stop::new(Code::Refused, what))?;
+        Ok(Edca { at, access, interface: config.interface.clone() })
+    }
+
+    fn look(&mut self, ears: &Ears, sets: &[Set], now: Time) -> Option<Turn> {
+        let downloads = number(ears.downloads(&self.interface));
+        let uploads = number(ears.uploads(&self.interface));
+        let access = self.access.on_flows(downloads, uploads, now)?;
+        let mut why = counted(downloads, "active download");
+        if self.access.counts_uploads() {
+            why = format!("{why}, {}", counted(uploads, "upload"));
+        }
+        Some(Turn { at: self.at, set: access.within(&sets[self.at]), why, moves: None })
+    }
 }
 
 impl Loops {
@@ -74,11 +98,9 @@ impl Loops {
         let pace = config.at_most_every.value;
         let mut edca = Vec::new();
         for (index, each) in config.edca.iter().enumerate() {
-            let knob = each.knob();
-            let at = place(&knob, plan, &format!("edca[{index}]"))?;
-            let interface = each.interface.clone();
-            ears.listen(&interface, Side::Stations, now)?;
-            edca.push(Edca { at, knob, txop: TxopLoop::new(each.policy(pace)), interface });
+            let following = Edca::new(index, each, plan, pace)?;
+            ears.listen(&following.interface, Side::Stations, now)?;
+            edca.push(following);
         }
         let mut adaptive = Vec::new();
         for (index, each) in config.adaptive.iter().enumerate() {
@@ -125,18 +147,7 @@ impl Loops {
     pub(super) fn look(&mut self, sets: &[Set], now: Time) -> Vec<Turn> {
         self.ears.look(now);
         let (ears, mut turns) = (&self.ears, Vec::new());
-        for Edca { at, knob, txop, interface } in &mut self.edca {
-            let downloads = number(ears.downloads(interface));
-            if let Some(txop_us) = txop.on_downloads(downloads, now) {
-                let why = counted(downloads, "active download");
-                turns.push(Turn {
-                    at: *at,
-                    set: knob.turned(&sets[*at], txop_us),
-                    why,
-                    moves: None,
-                });
-            }
-        }
+        turns.extend(self.edca.iter_mut().filter_map(|edca| edca.look(ears, sets, now)));
         for Adaptive { at, knob, limit, interface, uplink } in &mut self.adaptive {
             let flows = number(ears.active(interface, Side::Stations));
             let rtt = uplink.as_ref().and_then(|uplink| ears.median_rtt(interface, uplink));
