@@ -212,3 +212,31 @@ pub(super) fn place(knob: &Knob, plan: &Plan, who: &str) -> Result<usize, Stop> 
         Stop::new(Code::Refused, what)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"{"plan": 1, "made_by": "a test", "settings": [{"why": "a test", "set": {"own_edca":
+        {"interface": "wlan0", "access_category": "best_effort", "aifsn": 6, "cw_min": 31, "cw_max": 63, "txop_us": 0}}}]}"#;
+
+    fn edca(cw_min: u32) -> Result<Edca, Stop> {
+        let text = format!(
+            "config = 1\nplan = \"p\"\n[[edca]]\ninterface = \"wlan0\"\npacket = \"1.27 ms\"\nmost_packets = 2\naccess = \
+             [{{ uploads = 1, downloads = 4, aifsn = 4, cw_min = {cw_min}, packets = 2 }}]"
+        );
+        let (config, plan) = (Config::read(&text).unwrap(), Plan::read(PLAN).unwrap());
+        Edca::new(0, &config.edca[0], &plan, Span::from_secs(10))
+    }
+
+    /// No packet was heard: the setting stays, and a window that the kernel would refuse later is refused at the start.
+    #[test]
+    fn rows_of_channel_access_fit_the_plan() {
+        let sets = [Plan::read(PLAN).unwrap().settings[0].set.clone()];
+        let mut quiet = edca(15).ok().unwrap();
+        assert!(quiet.look(&Ears::default(), &sets, Time::ZERO).is_none());
+        let Err(stop) = edca(127) else { panic!("CWmin above CWmax is taken") };
+        assert_eq!(stop.code, Code::Refused);
+        assert!(stop.text.contains("edca[0].access: a cw_min is 127"), "{}", stop.text);
+    }
+}
