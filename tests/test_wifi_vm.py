@@ -101,7 +101,10 @@ begins() { [ $1 = apply ] || change; [ $1 != restore ] || of_plan confirm; }
 argued() { [ $1 = apply ] && echo apply readable.json --confirm 1000s || echo $1; }
 settled() {
     airqueued ap status --json --state /run/kills >now.status
-    grep -Eq '"state":"(nothing of ours|confirmed|waits to be confirmed)"' now.status && whole
+    whole || return 1
+    grep -Eq '"state":"(nothing of ours|confirmed|waits to be confirmed)"' now.status && return
+    # Killed before it had called a guard, it has touched nothing: the next command forgets its plan.
+    grep -q '"guarded":false.*"state":"applying"' now.status && cmp -s now.state old.state
 }
 # kills COUNT: kills the program at different moments of an apply, a confirm and a restore, each in
 # five seconds whole again
