@@ -193,8 +193,8 @@ within ap $PWD/airqueued --config service.toml --state /run/service --json \
 waits 60 grep -q set service.out
 within ap PYTHON downloads.py 10.9.0.2 3 6
 # What the station sends are uploads.
-within sta PYTHON downloads.py 10.9.0.1 2 6 &
-within ap PYTHON downloads.py 10.9.0.2 5 6
+within sta PYTHON downloads.py 10.9.0.1 2 10 &
+within ap PYTHON downloads.py 10.9.0.2 5 8
 # The next look finds them gone.
 sleep 2.5
 within ap PYTHON downloads.py 10.9.0.2 1 1
