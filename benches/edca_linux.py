@@ -118,7 +118,7 @@ def txop_us(downloads: int, sized: EdcaSizing) -> int:
 
 
 def turned(counts: Iterable[tuple[float, int]]) -> Iterator[Turn]:
-    """When the loop changes the TXOP, and for how many downloads (`TxopLoop`).
+    """When the loop changes the TXOP, and for how many downloads (`AccessLoop` of airqueue-control).
 
     ``counts``: the times of its looks, and how many downloads were active.
     """

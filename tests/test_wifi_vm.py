@@ -61,6 +61,8 @@ at_most_every = "1 s"
 [[edca]]
 interface = "wlan0"
 packet = "1.27 ms"
+most_packets = 3
+access = [{ uploads = 2, downloads = 5, aifsn = 4, cw_min = 15, packets = 3 }]
 """
 
 WATCHING = """
@@ -99,7 +101,10 @@ begins() { [ $1 = apply ] || change; [ $1 != restore ] || of_plan confirm; }
 argued() { [ $1 = apply ] && echo apply readable.json --confirm 1000s || echo $1; }
 settled() {
     airqueued ap status --json --state /run/kills >now.status
-    grep -Eq '"state":"(nothing of ours|confirmed|waits to be confirmed)"' now.status && whole
+    whole || return 1
+    grep -Eq '"state":"(nothing of ours|confirmed|waits to be confirmed)"' now.status && return
+    # Killed before it had called a guard, it has touched nothing: the next command forgets its plan.
+    grep -q '"guarded":false.*"state":"applying"' now.status && cmp -s now.state old.state
 }
 # kills COUNT: kills the program at different moments of an apply, a confirm and a restore, each in
 # five seconds whole again
@@ -187,6 +192,9 @@ within ap $PWD/airqueued --config service.toml --state /run/service --json \
     >service.out 2>service.err &
 waits 60 grep -q set service.out
 within ap PYTHON downloads.py 10.9.0.2 3 6
+# What the station sends are uploads.
+within sta PYTHON downloads.py 10.9.0.1 2 10 &
+within ap PYTHON downloads.py 10.9.0.2 5 8
 # The next look finds them gone.
 sleep 2.5
 within ap PYTHON downloads.py 10.9.0.2 1 1
@@ -316,18 +324,21 @@ def test_stations_hear_what_is_announced_and_stay(ran):
     assert times == sorted(set(times)), "the station did not connect anew"
 
 
-def test_the_txop_follows_the_downloads(ran):
+def test_channel_access_follows_the_flows(ran):
     assert ran.text("service.err") == ""
     events = [json.loads(line) for line in ran.text("service.out").splitlines()]
     assert [event["event"] for event in events[:1]] == ["set"]
     changes = [(event["what"], event["why"]) for event in events if event["event"] == "changed"]
     assert all(what.startswith("own best effort of wlan0") for what, _ in changes)
+    to = [(what.split(" to ")[1], why) for what, why in changes]
     # Three packets of 1.27 ms less a SIFS of 10 us, in units of 32 us.
-    same = "to AIFSN 6, CWmin 31, CWmax 1023, TXOP"
-    to = [re.search(rf"{same} (\d+) us", what)[1] for what, _ in changes]
-    assert "3808" in to and changes[to.index("3808")][1] == "3 active downloads"
+    plain, three_packets = "AIFSN 6, CWmin 31, CWmax 1023, TXOP", "3808 us"
+    assert (f"{plain} {three_packets}", "3 active downloads, 0 uploads") in to
+    # Two more than a TXOP may have packets for.
+    row = f"AIFSN 4, CWmin 15, CWmax 1023, TXOP {three_packets}"
+    assert (row, "5 active downloads, 2 uploads") in to
     # Without downloads, and with one, it is one packet.
-    assert to[-1] == "0", changes
+    assert to[-1][0] == f"{plain} 0 us", changes
     assert ran.json("service-status")["state"] == "nothing of ours"
 
 

@@ -30,6 +30,7 @@ OTHERS = {
     "voice": {"aifsn": 3, "cw_min": 7, "cw_max": 15, "txop_us": 1024},
 }
 OWN = {"aifsn": 2, "cw_min": 7, "cw_max": 31, "txop_us": 1024}
+OWN_SECOND = {"aifsn": 6, "cw_min": 31, "cw_max": 127, "txop_us": 2048}
 # The first BSS has what hostapd's configuration says, the second what mac80211 begins with.
 OWN_BEFORE = {
     FIRST: {"aifsn": 5, "cw_min": 15, "cw_max": 63, "txop_us": 0},
@@ -52,6 +53,16 @@ PLANS = {
     ],
     "own-first": [set_of("own_edca", FIRST, "best_effort", OWN)],
     "own-second": [set_of("own_edca", SECOND, "best_effort", OWN)],
+    # One category: what one BSS announces for both, and the own queues of either.
+    "together": [
+        set_of("edca", FIRST, "best_effort", ANNOUNCED),
+        set_of("own_edca", SECOND, "best_effort", OWN_SECOND),
+        set_of("own_edca", FIRST, "best_effort", OWN),
+    ],
+    "crossed": [
+        set_of("own_edca", FIRST, "best_effort", OWN),
+        set_of("edca", SECOND, "best_effort", ANNOUNCED),
+    ],
 }
 SCRIPT = """
 mount -t tracefs tracing /sys/kernel/tracing
@@ -142,8 +153,8 @@ def test_every_bss_announces_what_is_set_at_one_and_as_before_again(ran, number)
     heard = [json.loads(line) for line in (ran / f"listen{number}.log").read_text().splitlines()]
     assert "deauthentication" not in heard
     assert (heard[0], heard[-1]) == (CONFIGURED, CONFIGURED)
-    # Three plans name best effort, at either of the two.
-    assert heard.count(ANNOUNCED) == 3
+    # Five plans name best effort, at either of the two.
+    assert heard.count(ANNOUNCED) == 5
 
 
 @pytest.mark.parametrize("interface", [FIRST, SECOND])
@@ -175,6 +186,29 @@ def test_own_parameters_go_back_to_what_the_bss_had(ran, interface, plan):
     said = (ran / f"{plan}.out").read_text("utf-8")
     source = "from /run/hostapd-ap.conf" if interface == FIRST else "mac80211's default"
     assert f"({source}" in said
+
+
+@pytest.mark.parametrize(
+    ("plan", "before", "own"),
+    [
+        ("together", "own-second-restored", {FIRST: OWN, SECOND: OWN_SECOND}),
+        ("crossed", "together-restored", {FIRST: OWN}),
+    ],
+)
+@pytest.mark.parametrize("interface", [FIRST, SECOND])
+def test_what_is_announced_and_own_queues_do_not_change_each_other(
+    ran, interface, plan, before, own
+):
+    """hostapd gives the driver nothing of its own queues when the beacon of a BSS changes."""
+    after = f"{plan}-restored"
+    station = STATIONS[interface]
+    assert row(ANNOUNCED) in newly(ran, before, plan, station)
+    assert row(CONFIGURED) in newly(ran, plan, after, station)
+    found = [newly(ran, before, plan, interface), newly(ran, plan, after, interface)]
+    if interface in own:
+        assert found == [{row(own[interface])}, {row(OWN_BEFORE[interface])}]
+    else:
+        assert found == [set(), set()]
 
 
 def test_hostapd_gives_its_own_parameters_to_the_first_bss_alone(ran):

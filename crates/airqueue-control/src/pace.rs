@@ -14,6 +14,16 @@ pub struct Pace {
     pub greatest_factor: f64,
 }
 
+impl Pace {
+    /// How near one change of a value may come to the wanted one.
+    pub fn toward(&self, value: u64, wanted: u64) -> u64 {
+        let (from, factor) = (value as f64, self.greatest_factor);
+        let highest = ((from * factor) as u64).max(value.saturating_add(1));
+        let lowest = ((from / factor).ceil() as u64).min(value.saturating_sub(1));
+        wanted.clamp(lowest, highest)
+    }
+}
+
 /// What may be done now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -57,10 +67,7 @@ impl Paced {
         if let Some(due) = due.filter(|due| now < *due) {
             return Next::Wait(due);
         }
-        let (value, factor) = (self.value as f64, self.pace.greatest_factor);
-        let highest = ((value * factor) as u64).max(self.value.saturating_add(1));
-        let lowest = ((value / factor).ceil() as u64).min(self.value.saturating_sub(1));
-        self.value = wanted.clamp(lowest, highest);
+        self.value = self.pace.toward(self.value, wanted);
         self.changed = Some(now);
         Next::Set(self.value)
     }

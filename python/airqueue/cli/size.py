@@ -41,6 +41,7 @@ from airqueue.sizing.ap_advice import ap_advice
 from airqueue.sizing.ap_parts import Asked
 from airqueue.sizing.edca import MAX_FLOWS, size_edca
 from airqueue.sizing.edca_advice import ACK_BYTES, edca_advice
+from airqueue.sizing.edca_follow import MOST_PACKETS
 from airqueue.sizing.measured import RTT_S, measured_air, measured_plan
 from airqueue.sizing.measured_advice import measured_advice
 from airqueue.sizing.mesh import RULES, size_mesh
@@ -339,7 +340,14 @@ def mesh(
 )
 @device_option
 @device_named("--radio", "radio", "radio0", "Section of the radio in OpenWrt's settings.")
-@for_targets(*TARGETS, "scenario")
+@click.option(
+    "--most-packets",
+    type=Whole(1, MOST_PACKETS),
+    metavar="N",
+    help="Of --for airqueued: the most packets of a TXOP; beyond them AIFS and CWmin follow. "
+    f"Default: {MOST_PACKETS}, at 5 GHz what European rules allow.",
+)
+@for_targets(*TARGETS, "scenario", "airqueued")
 @plan_option
 @access_option
 @consent_option
@@ -355,6 +363,7 @@ def edca(
     ack_bytes: int,
     device: str,
     radio: str,
+    most_packets: int | None,
     targets: tuple[str, ...],
     plan_path: str | None,
     sets: str | None,
@@ -372,10 +381,18 @@ def edca(
       airqueue size edca --uploads 6 --downloads 6 --phy g --rate 54mbit --for hostapd
       airqueue size edca --uploads 3 --downloads 9 --for openwrt --mark priority
       airqueue size edca --uploads 3 --downloads 9 --for scenario
+      airqueue size edca --uploads 6 --downloads 6 --most-packets 3 --for airqueued
       airqueue size edca --uploads 6 --downloads 6 --plan edca.json --plan-sets uci --drops-stations
     """
     sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
-    advice = edca_advice(sized, device=device, radio=radio, mark=mark, ack_bytes=ack_bytes)
+    advice = edca_advice(
+        sized,
+        device=device,
+        radio=radio,
+        mark=mark,
+        ack_bytes=ack_bytes,
+        longest_packets=most_packets,
+    )
     planned = PlanFile(plan_path, sets, drops_stations=drops_stations)
     finish(advice, targets, json_path, planned)
 

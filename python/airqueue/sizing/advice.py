@@ -67,7 +67,7 @@ class Settings:
     """Lines for one program on one machine, and what `airqueue apply` sets in their place."""
 
     target: str
-    """hostapd, openwrt, tc, or scenario, which is for `airqueue simulate`."""
+    """hostapd, openwrt, tc, scenario (for `airqueue simulate`), or airqueued (for its loops)."""
     place: str
     """The machine, and the file or the shell that the lines are for."""
     lines: tuple[str, ...]

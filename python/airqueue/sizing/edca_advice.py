@@ -10,6 +10,7 @@ from airqueue.models.edca_fairness import AccessClass, Fairness, acks_pass_freel
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Table, Value
 from airqueue.sizing.cell import ACK_EVERY
 from airqueue.sizing.edca import ACK_CATEGORY, EdcaSizing
+from airqueue.sizing.edca_follow import access_rows, most_packets
 from airqueue.sizing.edca_values import (
     DURATION_LIMIT_S,
     ETSI_AP_VIDEO_CW_MIN,
@@ -17,7 +18,7 @@ from airqueue.sizing.edca_values import (
     TXOP_UNIT_S,
     EdcaValues,
 )
-from airqueue.sizing.settings import hostapd, linux, openwrt, scenario
+from airqueue.sizing.settings import airqueued, hostapd, linux, openwrt, scenario
 from airqueue.sizing.settings.acks import Mark
 from airqueue.sizing.settings.hostapd import Category
 from airqueue.text import percent, plural, rate, seconds
@@ -41,12 +42,16 @@ def edca_advice(
     radio: str,
     mark: Mark,
     ack_bytes: int = ACK_BYTES,
+    longest_packets: int | None = None,
 ) -> Advice:
     """Return the advice for settings that `airqueue.sizing.edca.size_edca` chose.
 
     device: of access point and stations in the rules. radio: UCI section of the access point's radio.
-    mark: how rules mark acknowledgements. ack_bytes: what counts as one.
+    mark: how rules mark acknowledgements. ack_bytes: what counts as one. longest_packets: the most
+    packets of a TXOP in the configuration of `airqueued`; not given: what the band allows.
     """
+    longest = most_packets(sized) if longest_packets is None else longest_packets
+    rows = access_rows(sized.uploads, sized.downloads, longest, int(sized.cell.phy.cw_max))
     return Advice(
         what="edca",
         inputs={
@@ -68,6 +73,7 @@ def edca_advice(
             openwrt.edca(radio, sized.stations, sized.access_point),
             openwrt.ack_rules(device, ack_bytes, mark),
             *linux.ack_rules(device, ack_bytes, mark),
+            airqueued.edca(device, sized, longest, rows),
             scenario.edca(ACK_CATEGORY, sized.stations, sized.access_point),
         ),
     )

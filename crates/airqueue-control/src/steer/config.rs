@@ -1,7 +1,8 @@
 //! The configuration of `airqueued` as a service.
 
 use super::{
-    AdaptivePolicy, Knob, MeshConfig, RdqmLoop, RdqmPolicy, TXOP_UNIT_US, TxopPolicy, WatchConfig,
+    AccessRow, AdaptivePolicy, Knob, MeshConfig, RdqmLoop, RdqmPolicy, TXOP_UNIT_US, TxopPolicy,
+    WatchConfig,
 };
 use crate::plan::{Category, Item, Plan, Queue, QueueOf, Set};
 use airqueue_core::quantity::{Duration, Packets, Quantity, Rate};
@@ -25,7 +26,7 @@ pub struct Config {
     /// Shortest time between two changes of one setting.
     #[serde(default = "ten_seconds")]
     pub at_most_every: Quantity<Duration>,
-    /// Access points whose TXOP follows the number of downloads.
+    /// Access points whose channel access follows the number of downloads.
     #[serde(default)]
     pub edca: Vec<EdcaConfig>,
     /// FIFOs whose limit follows the number of flows and their round trip.
@@ -58,6 +59,9 @@ pub struct EdcaConfig {
     /// The most packets of a TXOP.
     #[serde(default = "most_packets")]
     pub most_packets: u32,
+    /// AIFSN and CWmin where a TXOP of `most_packets` is too short for the downloads; without rows they stay the plan's.
+    #[serde(default)]
+    pub access: Vec<AccessRow>,
 }
 
 /// APQ's adaptive queue at one interface.
@@ -259,14 +263,19 @@ impl EdcaConfig {
         within(&format!("{at}.sifs"), &self.sifs, 1e-6, 50e-6)?;
         let longest_us = f64::from(u16::MAX) * f64::from(TXOP_UNIT_US);
         let most = (longest_us / 1e6 / self.packet.value.as_secs_f64()) as u32;
-        if (1..=most).contains(&self.most_packets) {
-            return Ok(());
+        if !(1..=most).contains(&self.most_packets) {
+            let what = format!(
+                "is {}; give 1 to {most}: a TXOP ends at 2.097 s, the standard's field has no more",
+                self.most_packets
+            );
+            return Err(wrong(&format!("{at}.most_packets"), what));
         }
-        let what = format!(
-            "is {}; give 1 to {most}: a TXOP ends at 2.097 s, the standard's field has no more",
-            self.most_packets
-        );
-        Err(wrong(&format!("{at}.most_packets"), what))
+        let mut rows = self.access.iter().enumerate();
+        rows.try_for_each(|(row, access)| {
+            access
+                .check(self.most_packets)
+                .map_err(|(key, what)| wrong(&format!("{at}.access[{row}].{key}"), what))
+        })
     }
 
     /// Where the loop acts.
@@ -275,12 +284,11 @@ impl EdcaConfig {
     }
 
     /// How the TXOP follows.
-    pub fn policy(&self, least_interval: Span) -> TxopPolicy {
+    pub fn policy(&self) -> TxopPolicy {
         TxopPolicy {
             packet: self.packet.value,
             sifs: self.sifs.value,
             most_packets: self.most_packets,
-            least_interval,
         }
     }
 }
@@ -413,8 +421,8 @@ mod tests {
         "#;
         let config = Config::read(text).unwrap();
         assert_eq!(config.sample_interval.value, Span::from_secs(1));
-        let policy = config.edca[0].policy(config.at_most_every.value);
-        assert_eq!((policy.txop_us(6), policy.least_interval), (7616, Span::from_secs(10)));
+        assert_eq!(config.at_most_every.value, Span::from_secs(10));
+        assert_eq!((config.edca[0].policy().txop_us(6), config.edca[0].access.len()), (7616, 0));
         assert_eq!(config.adaptive[0].policy(Span::ZERO).limit(1, None), 331);
         let rate = config.rdqm[0].rate_of("10.0.0.7".parse().unwrap());
         assert_eq!(rate, DataRate::from_bps(11_000_000));
@@ -433,6 +441,10 @@ mod tests {
     #[test]
     fn errors_name_the_key_and_what_is_possible() {
         let edca = "config = 1\nplan = \"p\"\n[[edca]]\ninterface = \"w\"\n";
+        let row = |values: &str| {
+            let flows = "uploads = 1, downloads = 3";
+            format!("{edca}packet = \"1.3 ms\"\naccess = [{{ {flows}, {values} }}]")
+        };
         let rdqm =
             "config = 1\n[[rdqm]]\ninterface = \"e\"\nuplink = \"u\"\nbuffer = \"100 p\"\nrate = ";
         for (text, expected) in [
@@ -445,6 +457,20 @@ mod tests {
             ("config = 1\nplan = \"p\"\nsample_interval = 3".to_owned(), "a length of time"),
             (format!("{edca}packet = \"1 s\""), "edca[0].packet: is 1 s; give a time"),
             (format!("{edca}packet = \"40 ms\"\nmost_packets = 90"), "give 1 to 52"),
+            (
+                row("aifsn = 1, cw_min = 15, packets = 2"),
+                "edca[0].access[0].aifsn: is 1; give 2 to 15",
+            ),
+            (
+                row("aifsn = 2, cw_min = 16, packets = 2"),
+                "edca[0].access[0].cw_min: is 16; give one",
+            ),
+            (row("aifsn = 2, cw_min = 0, packets = 2"), "edca[0].access[0].cw_min: is 0; give one"),
+            (
+                row("aifsn = 2, cw_min = 15, packets = 31"),
+                "edca[0].access[0].packets: is 31; give 1 to",
+            ),
+            (row("aifsn = 2, cw_min = 15"), "missing field `packets`"),
             (format!("{rdqm}\"1 Mb/s\""), "rdqm[0].rate: is 1 Mb/s; give 2640 kb/s at least"),
             (
                 format!("{rdqm}\"9 Mb/s\"\nclasses = 100"),

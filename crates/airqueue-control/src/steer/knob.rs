@@ -15,7 +15,7 @@ pub enum Knob {
         /// The phy.
         phy: String,
     },
-    /// The TXOP limit in µs of an access point's own queue.
+    /// The TXOP limit in µs of an access point's own queue; AIFSN and CWmin go with it ([`super::Access`]).
     OwnTxop {
         /// The interface.
         interface: String,

@@ -1,11 +1,10 @@
-//! EDCA's loop: the access point's TXOP for data follows the number of active downloads n_d (EDCA paper, Table 2).
+//! The access point's TXOP for data by the number of active downloads n_d (EDCA paper, Table 2).
 //!
 //! With the same AIFS and CWmin as the stations' data, the access point wins 1/(n_u + 1) of the opportunities among n_u
 //! uploads; with n_d packets each time every flow gets 1/(n_u + n_d). A TXOP admits N = max(1, ⌊(TXOP + SIFS)/T⌋)
 //! packets, T being one packet with its acknowledgement and the SIFS before each of the two; so n_d T - SIFS admits n_d.
 
-use crate::pace::{Next, Pace, Paced};
-use airqueue_core::{Span, Time};
+use airqueue_core::Span;
 
 /// The unit of TXOP limits (802.11-2016, 9.4.2.29).
 pub const TXOP_UNIT_US: u32 = 32;
@@ -19,15 +18,6 @@ pub struct TxopPolicy {
     pub sifs: Span,
     /// The most packets of a TXOP, however many downloads there are.
     pub most_packets: u32,
-    /// Shortest time between two changes.
-    pub least_interval: Span,
-}
-
-/// The TXOP of an access point as downloads come and go.
-#[derive(Clone, Copy, Debug)]
-pub struct TxopLoop {
-    policy: TxopPolicy,
-    packets: Paced,
 }
 
 impl TxopPolicy {
@@ -44,33 +34,6 @@ impl TxopPolicy {
     }
 }
 
-impl TxopLoop {
-    /// A loop that begins with one packet.
-    pub fn new(policy: TxopPolicy) -> TxopLoop {
-        // Downloads come and go one by one or all at once; the number of packets is bounded by itself.
-        let pace = Pace {
-            least_interval: policy.least_interval,
-            greatest_factor: f64::from(policy.most_packets.max(2)),
-        };
-        TxopLoop { policy, packets: Paced::new(pace, 1) }
-    }
-
-    /// The TXOP limit in µs.
-    pub fn txop_us(&self) -> u32 {
-        self.policy.txop_us(u32::try_from(self.packets.value()).unwrap_or(u32::MAX))
-    }
-
-    /// Takes the number of active downloads, at a time. Returns the TXOP limit in µs if it is to change now.
-    pub fn on_downloads(&mut self, downloads: u32, now: Time) -> Option<u32> {
-        let before = self.txop_us();
-        let wanted = u64::from(downloads.clamp(1, self.policy.most_packets.max(1)));
-        match self.packets.on_wanted(wanted, now) {
-            Next::Set(_) => Some(self.txop_us()).filter(|&txop| txop != before),
-            Next::Stay | Next::Wait(_) => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,7 +44,6 @@ mod tests {
             packet: Span::from_micros(packet_us),
             sifs: Span::from_micros(10),
             most_packets: 30,
-            least_interval: Span::from_secs(5),
         }
     }
 
@@ -91,10 +53,6 @@ mod tests {
         u32::try_from(time_ns / policy.packet.as_nanos().max(1)).unwrap_or(u32::MAX).max(1)
     }
 
-    fn at(second: i64) -> Time {
-        Time::ZERO + Span::from_secs(second)
-    }
-
     #[test]
     fn one_packet_for_each_download() {
         // The paper's packet at 11 Mb/s takes some 1270 µs: six take 7620 - 10 µs.
@@ -102,17 +60,6 @@ mod tests {
         assert_eq!(policy.txop_us(6), 7616);
         assert_eq!(admitted(&policy, 7616), 6);
         assert_eq!((policy.txop_us(0), policy.txop_us(1), admitted(&policy, 0)), (0, 0, 1));
-    }
-
-    #[test]
-    fn it_follows_downloads_at_its_pace() {
-        let mut txop = TxopLoop::new(policy(1270));
-        assert_eq!(txop.on_downloads(0, at(0)), None);
-        assert_eq!(txop.on_downloads(4, at(1)), Some(policy(1270).txop_us(4)));
-        assert_eq!(txop.on_downloads(1, at(3)), None);
-        assert_eq!(txop.on_downloads(1, at(6)), Some(0));
-        assert_eq!(txop.on_downloads(1, at(60)), None);
-        assert_eq!(txop.on_downloads(1000, at(70)), Some(policy(1270).txop_us(30)));
     }
 
     proptest! {

@@ -70,8 +70,17 @@ impl Ears {
 
     /// The active downloads of an interface at the last look.
     pub(super) fn downloads(&self, interface: &str) -> impl Iterator<Item = &Flow> {
+        self.towards(interface, Direction::Download)
+    }
+
+    /// The active uploads of an interface at the last look.
+    pub(super) fn uploads(&self, interface: &str) -> impl Iterator<Item = &Flow> {
+        self.towards(interface, Direction::Upload)
+    }
+
+    fn towards(&self, interface: &str, direction: Direction) -> impl Iterator<Item = &Flow> {
         let seen = self.seen(interface, Side::Stations).into_iter();
-        seen.flat_map(|seen| seen.active(Direction::Download))
+        seen.flat_map(move |seen| seen.active(direction))
     }
 
     /// A flow's round trip from an uplink to its far end; the queue towards the stations is not in it.

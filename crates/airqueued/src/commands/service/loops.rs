@@ -7,7 +7,7 @@ use crate::commands::{Code, Stop};
 use crate::radio::nl80211::Nl80211;
 use crate::state::State;
 use airqueue_control::plan::{Plan, Set};
-use airqueue_control::steer::{AdaptiveLoop, Config, Knob, TxopLoop};
+use airqueue_control::steer::{Access, AccessLoop, AdaptiveLoop, Config, EdcaConfig, Knob};
 use airqueue_control::watch::Alarm;
 use airqueue_core::{Span, Time};
 use std::path::Path;
@@ -48,8 +48,7 @@ pub(super) struct Loops {
 
 struct Edca {
     at: usize,
-    knob: Knob,
-    txop: TxopLoop,
+    access: AccessLoop,
     interface: String,
 }
 
@@ -59,6 +58,31 @@ struct Adaptive {
     limit: AdaptiveLoop,
     interface: String,
     uplink: Option<String>,
+}
+
+impl Edca {
+    fn new(index: usize, config: &EdcaConfig, plan: &Plan, pace: Span) -> Result<Edca, Stop> {
+        let who = format!("edca[{index}]");
+        let at = place(&config.knob(), plan, &who)?;
+        let set = &plan.settings[at].set;
+        let begin = Access::of(set).unwrap_or_default();
+        let access = AccessLoop::new(config.policy(), config.access.clone(), pace, begin);
+        // The kernel would refuse such a row in the middle of the service.
+        let possible = access.check(set).map_err(|what| format!("{who}.access: {what}"));
+        possible.map_err(|what| Stop::new(Code::Refused, what))?;
+        Ok(Edca { at, access, interface: config.interface.clone() })
+    }
+
+    fn look(&mut self, ears: &Ears, sets: &[Set], now: Time) -> Option<Turn> {
+        let downloads = number(ears.downloads(&self.interface));
+        let uploads = number(ears.uploads(&self.interface));
+        let access = self.access.on_flows(downloads, uploads, now)?;
+        let mut why = counted(downloads, "active download");
+        if self.access.counts_uploads() {
+            why = format!("{why}, {}", counted(uploads, "upload"));
+        }
+        Some(Turn { at: self.at, set: access.within(&sets[self.at]), why, moves: None })
+    }
 }
 
 impl Loops {
@@ -74,11 +98,9 @@ impl Loops {
         let pace = config.at_most_every.value;
         let mut edca = Vec::new();
         for (index, each) in config.edca.iter().enumerate() {
-            let knob = each.knob();
-            let at = place(&knob, plan, &format!("edca[{index}]"))?;
-            let interface = each.interface.clone();
-            ears.listen(&interface, Side::Stations, now)?;
-            edca.push(Edca { at, knob, txop: TxopLoop::new(each.policy(pace)), interface });
+            let following = Edca::new(index, each, plan, pace)?;
+            ears.listen(&following.interface, Side::Stations, now)?;
+            edca.push(following);
         }
         let mut adaptive = Vec::new();
         for (index, each) in config.adaptive.iter().enumerate() {
@@ -125,18 +147,7 @@ impl Loops {
     pub(super) fn look(&mut self, sets: &[Set], now: Time) -> Vec<Turn> {
         self.ears.look(now);
         let (ears, mut turns) = (&self.ears, Vec::new());
-        for Edca { at, knob, txop, interface } in &mut self.edca {
-            let downloads = number(ears.downloads(interface));
-            if let Some(txop_us) = txop.on_downloads(downloads, now) {
-                let why = counted(downloads, "active download");
-                turns.push(Turn {
-                    at: *at,
-                    set: knob.turned(&sets[*at], txop_us),
-                    why,
-                    moves: None,
-                });
-            }
-        }
+        turns.extend(self.edca.iter_mut().filter_map(|edca| edca.look(ears, sets, now)));
         for Adaptive { at, knob, limit, interface, uplink } in &mut self.adaptive {
             let flows = number(ears.active(interface, Side::Stations));
             let rtt = uplink.as_ref().and_then(|uplink| ears.median_rtt(interface, uplink));
@@ -200,4 +211,32 @@ pub(super) fn place(knob: &Knob, plan: &Plan, who: &str) -> Result<usize, Stop> 
             format!("{who}: the plan has no setting for this loop; it needs {}", knob.wanted());
         Stop::new(Code::Refused, what)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"{"plan": 1, "made_by": "a test", "settings": [{"why": "a test", "set": {"own_edca":
+        {"interface": "wlan0", "access_category": "best_effort", "aifsn": 6, "cw_min": 31, "cw_max": 63, "txop_us": 0}}}]}"#;
+
+    fn edca(cw_min: u32) -> Result<Edca, Stop> {
+        let text = format!(
+            "config = 1\nplan = \"p\"\n[[edca]]\ninterface = \"wlan0\"\npacket = \"1.27 ms\"\nmost_packets = 2\naccess = \
+             [{{ uploads = 1, downloads = 4, aifsn = 4, cw_min = {cw_min}, packets = 2 }}]"
+        );
+        let (config, plan) = (Config::read(&text).unwrap(), Plan::read(PLAN).unwrap());
+        Edca::new(0, &config.edca[0], &plan, Span::from_secs(10))
+    }
+
+    /// No packet was heard: the setting stays, and a window that the kernel would refuse later is refused at the start.
+    #[test]
+    fn rows_of_channel_access_fit_the_plan() {
+        let sets = [Plan::read(PLAN).unwrap().settings[0].set.clone()];
+        let mut quiet = edca(15).ok().unwrap();
+        assert!(quiet.look(&Ears::default(), &sets, Time::ZERO).is_none());
+        let Err(stop) = edca(127) else { panic!("CWmin above CWmax is taken") };
+        assert_eq!(stop.code, Code::Refused);
+        assert!(stop.text.contains("edca[0].access: a cw_min is 127"), "{}", stop.text);
+    }
 }
