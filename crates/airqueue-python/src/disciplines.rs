@@ -5,6 +5,9 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2}
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+/// Two arrays of Python.
+type Both<'py, A, B> = PyResult<(Bound<'py, A>, Bound<'py, B>)>;
+
 /// Gains of PIE, 1/s (RFC 8033, section 4.2).
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
@@ -30,7 +33,7 @@ pub(crate) fn pie_probabilities<'py>(
     targets: PyReadonlyArray1<'py, f64>,
     begun: PyReadonlyArray1<'py, f64>,
     update: f64,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<bool>>)> {
+) -> Both<'py, PyArray2<f64>, PyArray2<bool>> {
     let (delays, targets, begun) = (delays.as_array(), targets.as_array(), begun.as_array());
     if targets.len() != begun.len() {
         return Err(PyValueError::new_err("targets and begun differ in length"));
@@ -102,7 +105,7 @@ pub(crate) fn law_intervals<'py>(
     high: PyReadonlyArray2<'py, f64>,
     shape: PyReadonlyArray2<'py, f64>,
     edge: PyReadonlyArray1<'py, f64>,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+) -> Both<'py, PyArray1<f64>, PyArray1<f64>> {
     let (low, high) = (low.as_array(), high.as_array());
     let (shape, edge) = (shape.as_array(), edge.as_array());
     let (rows, events) = low.dim();
