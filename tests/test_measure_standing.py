@@ -42,6 +42,24 @@ def test_a_managed_queue_at_its_limit_is_no_fifo(managed):
     assert result.capacity is None
 
 
+@pytest.mark.parametrize(
+    ("uploaders", "rate", "limit", "times", "seed"),
+    [
+        (2, "HT-MCS7", 568, {"target": "9 ms", "interval": "129 ms"}, 82),
+        (3, "HT-MCS3", 487, {"target": "59 ms", "interval": "413 ms"}, 122),
+    ],
+)
+def test_a_codel_that_drops_as_little_as_the_air_loses_is_no_fifo(
+    uploaders, rate, limit, times, seed
+):
+    """Beside uploads one packet of 150 is lost by the air, and CoDel drops no more for seconds."""
+    queue = {"discipline": "codel", "limit": f"{limit} packets", "codel": times}
+    path = verdicts.beside_uploads(queue, uploaders, rate)
+    result = measure(SimulatedProber(path, seed=seed))
+    assert result.capacity is None
+    assert result.discipline.name in ("codel", "managed", "undecided", None)
+
+
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
 def test_steady_packets_of_others_in_the_queue_leave_no_number(share):
     pps = share * 7e6 / 8 / 1014

@@ -223,7 +223,8 @@ def layout_of(state: SizeState) -> Layout:
 def keep_standing(runner: Runner, states: Sequence[SizeState]) -> bool:
     """Let the queue of what looks like one FIFO stand, until its losses decide the kind.
 
-    Returns False if no run shows its losses, as where the path is never quiet before a run.
+    Returns False if no run tells: where the path is never quiet before a run, and where packets were
+    lost while the queue had room. The air may have lost these, or a controller among the air's.
     """
     judged = judge(runner.sessions("session"))
     finding = find(judged)
@@ -246,7 +247,7 @@ def keep_standing(runner: Runner, states: Sequence[SizeState]) -> bool:
         seen = standing_total(judged, stood)
         if seen is not None and not EARLY_CHANCE < chance(seen) <= UNSURE_CHANCE:
             break
-    return seen is not None
+    return seen is not None and seen.early[0] == 0
 
 
 def prepare(
