@@ -88,6 +88,8 @@ MIN_HELD = 8.0
 """Sessions are laid out for at least this many packets in the queue."""
 MOST_STANDING = 3
 """Runs with a standing queue while the losses in it leave a doubt."""
+SEVERAL = 2.0
+"""Packets of a burst, median, beyond which these are of a frame that carries several."""
 UNSURE_CHANCE = 0.2
 """Less likely losses in a standing queue are worth another run."""
 
@@ -224,7 +226,8 @@ def keep_standing(runner: Runner, states: Sequence[SizeState]) -> bool:
     """Let the queue of what looks like one FIFO stand, until its losses decide the kind.
 
     Returns False if no run tells: where the path is never quiet before a run, and where packets were
-    lost while the queue had room. The air may have lost these, or a controller among the air's.
+    lost with room behind frames of several. Frames empty a queue unevenly, so that a controller rests
+    and may drop as little as the air loses.
     """
     judged = judge(runner.sessions("session"))
     finding = find(judged)
@@ -247,7 +250,7 @@ def keep_standing(runner: Runner, states: Sequence[SizeState]) -> bool:
         seen = standing_total(judged, stood)
         if seen is not None and not EARLY_CHANCE < chance(seen) <= UNSURE_CHANCE:
             break
-    return seen is not None and seen.early[0] == 0
+    return seen is not None and (seen.early[0] == 0 or finding.burst <= SEVERAL)
 
 
 def prepare(
