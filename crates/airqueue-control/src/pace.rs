@@ -15,6 +15,12 @@ pub struct Pace {
 }
 
 impl Pace {
+    /// From when on another change is possible after one at `changed`; `None`: it is possible at once.
+    pub fn wait(&self, changed: Option<Time>, now: Time) -> Option<Time> {
+        let due = changed.map(|changed| changed.saturating_add(self.least_interval));
+        due.filter(|due| now < *due)
+    }
+
     /// How near one change of a value may come to the wanted one.
     pub fn toward(&self, value: u64, wanted: u64) -> u64 {
         let (from, factor) = (value as f64, self.greatest_factor);
@@ -63,8 +69,7 @@ impl Paced {
         if wanted == self.value {
             return Next::Stay;
         }
-        let due = self.changed.map(|changed| changed.saturating_add(self.pace.least_interval));
-        if let Some(due) = due.filter(|due| now < *due) {
+        if let Some(due) = self.pace.wait(self.changed, now) {
             return Next::Wait(due);
         }
         self.value = self.pace.toward(self.value, wanted);

@@ -1,4 +1,7 @@
 //! The long loops of the tests that name disciplines (`airqueue.measure.disciplines`).
+//!
+//! PIE's controller here is written from the RFC and led by delays that were measured. It is not that of `airqueue-qdisc`,
+//! which the tests are tried with: a mistake in one of the two shows.
 
 use numpy::ndarray::{Array1, Array2, ArrayView1};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};

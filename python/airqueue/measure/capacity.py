@@ -10,7 +10,7 @@ import numpy as np
 from airqueue.measure.evidence import lost_quietly
 from airqueue.measure.gates import LOUD, Judged
 from airqueue.measure.result import Evidence, Measurement
-from airqueue.measure.session import Session
+from airqueue.measure.session import SEVERAL, Session
 from airqueue.measure.verdicts import Finding, count_unit, explained, idle_loss
 from airqueue.stats import Interval, t_interval
 
@@ -90,7 +90,7 @@ def decide_capacity(
 
 def _resolution(burst: float) -> tuple[float, str]:
     """Packets by which any count may be off, and why."""
-    if burst > 2:
+    if burst > SEVERAL:
         return RESOLUTION_PACKETS + burst / 2, f"packets arrive in bursts of {burst:.0f}"
     return RESOLUTION_PACKETS, "whole packets are counted"
 

@@ -32,7 +32,7 @@ from airqueue.measure.plan import FLOOD_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
 from airqueue.measure.quiet import PROBE_FLOWS, baseline, farewell, quiet_length_s
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
-from airqueue.measure.session import Session
+from airqueue.measure.session import SEVERAL, Session
 from airqueue.measure.standing import KIND as STANDING
 from airqueue.measure.standing import Layout as StandingLayout
 from airqueue.measure.standing import chance, standing_plan
@@ -88,8 +88,6 @@ MIN_HELD = 8.0
 """Sessions are laid out for at least this many packets in the queue."""
 MOST_STANDING = 3
 """Runs with a standing queue while the losses in it leave a doubt."""
-SEVERAL = 2.0
-"""Packets of a burst, median, beyond which these are of a frame that carries several."""
 UNSURE_CHANCE = 0.2
 """Less likely losses in a standing queue are worth another run."""
 

@@ -29,6 +29,8 @@ LINK_OVERHEAD_BYTES = 14
 
 CLUSTER_GAP = 0.25
 """Packets closer than this share of the mean gap came in one burst."""
+SEVERAL = 2.0
+"""Packets of the median burst beyond which packets arrive in bursts, as those of a frame do."""
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -166,7 +168,7 @@ class Session:
         releases what was waiting. From outside they look the same: the counts cannot tell which, so
         estimators take the middle and the resolution says so. Zero for packets sent one by one.
         """
-        return self.burst if self.burst > 2 else 0.0
+        return self.burst if self.burst > SEVERAL else 0.0
 
     @cached_property
     def last_delivered_before(self) -> Ints:
@@ -214,7 +216,7 @@ class Session:
         and that far from the next packet's leaving. Bursts have a resolution of their own.
         """
         quiet = self.quiet_delay
-        if quiet is None or quiet.packet_s <= 0 or self.burst > 2:
+        if quiet is None or quiet.packet_s <= 0 or self.burst > SEVERAL:
             return 0.0
         return max(0.0, self.late_ns * 1e-9 / quiet.packet_s - 0.5)
 

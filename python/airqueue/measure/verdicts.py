@@ -16,7 +16,7 @@ from airqueue.measure.document import SearchStep
 from airqueue.measure.evidence import SessionEvidence
 from airqueue.measure.gates import Judged
 from airqueue.measure.result import CountedIn, Discipline, Evidence, Verdict
-from airqueue.measure.session import Session
+from airqueue.measure.session import SEVERAL, Session
 from airqueue.measure.standing import Standing, chance, observe_standing, total
 from airqueue.stats import Interval, fisher_exact, t_interval
 
@@ -66,7 +66,7 @@ class Finding:
 
 def explained(held: float, seen: SessionEvidence, lost: float) -> float:
     """Packets by which counts in one FIFO without packets of others scatter: burst, pacing, loss."""
-    burst = seen.burst if seen.burst > 2 else 0.0
+    burst = seen.burst if seen.burst > SEVERAL else 0.0
     return burst + seen.pacing + lost_inside(held, lost)
 
 
@@ -135,7 +135,7 @@ def find(
         evidence.append(isolated)
         return Finding("undecided", evidence, None, burst, allowed)
     stood = standing_total(accepted, standing)
-    verdict, said = with_room(stood, blurred=burst > 2, lossy=lost > LOSSY)
+    verdict, said = with_room(stood, blurred=burst > SEVERAL, lossy=lost > LOSSY)
     if verdict == "not_flat":
         return Finding("not_flat", [said], burst=burst)
     return Finding(verdict, [*evidence, said], "tail", burst, allowed, stood)

@@ -44,7 +44,7 @@ pub struct AccessLoop {
     policy: TxopPolicy,
     /// By downloads, then uploads.
     rows: Vec<AccessRow>,
-    least_interval: Span,
+    pace: Pace,
     /// AIFSN and CWmin where no row holds.
     plain: Access,
     now: Access,
@@ -106,7 +106,9 @@ impl AccessLoop {
         begin: Access,
     ) -> AccessLoop {
         rows.sort_by_key(|row| (row.downloads, row.uploads));
-        AccessLoop { policy, rows, least_interval, plain: begin, now: begin, changed: None }
+        // The number of packets is bounded by itself.
+        let pace = Pace { least_interval, greatest_factor: GREATEST_FACTOR };
+        AccessLoop { policy, rows, pace, plain: begin, now: begin, changed: None }
     }
 
     /// Refuses rows with windows that begin above the end of the plan's.
@@ -129,13 +131,10 @@ impl AccessLoop {
     /// Takes the numbers of active flows, at a time. Returns the channel access if it is to change now.
     pub fn on_flows(&mut self, downloads: u32, uploads: u32, now: Time) -> Option<Access> {
         let wanted = self.wanted(downloads, uploads);
-        let due = self.changed.map(|changed| changed.saturating_add(self.least_interval));
-        if wanted == self.now || due.is_some_and(|due| now < due) {
+        if wanted == self.now || self.pace.wait(self.changed, now).is_some() {
             return None;
         }
-        // The number of packets is bounded by itself.
-        let pace = Pace { least_interval: self.least_interval, greatest_factor: GREATEST_FACTOR };
-        let step = |from: u32, to: u32| pace.toward(from.into(), to.into()) as u32;
+        let step = |from: u32, to: u32| self.pace.toward(from.into(), to.into()) as u32;
         self.now = Access {
             aifsn: step(self.now.aifsn, wanted.aifsn),
             cw_min: step(self.now.cw_min + 1, wanted.cw_min + 1) - 1,

@@ -15,7 +15,7 @@ pub enum Knob {
         /// The phy.
         phy: String,
     },
-    /// The TXOP limit in µs of an access point's own queue; AIFSN and CWmin go with it ([`super::Access`]).
+    /// The TXOP limit in µs of an access point's own queue; AIFSN and CWmin change with the limit ([`super::Access`]).
     OwnTxop {
         /// The interface.
         interface: String,

@@ -19,6 +19,7 @@ behind the queue.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -210,14 +211,24 @@ def _to_departures(
     if not len(rows):
         return None
     every = exact_law.Between.of(step, rows)
-    most = exact_law.DROPS[-1]
-    gaps = [_gaps("linux", most), *(1 / np.sqrt(np.arange(1, most) + float(c)) for c in COUNTS)]
-    shapes = [np.concatenate(([0.0], np.cumsum(each))) for each in gaps]
     for passed in PASSED:
-        found = exact_law.fit(every.after(passed), shapes, known=known, searches=len(PASSED))
+        found = exact_law.fit(every.after(passed), _shapes(), known=known, searches=len(PASSED))
         if found:
             return _of_all(found, early + passed)
     return None
+
+
+@functools.cache
+def _shapes() -> Floats:
+    """Return the instants of each law that is tried to the departure, as `exact_law.fit` takes them.
+
+    In Linux's arithmetic with a count of none comes first, then exactly by `COUNTS`.
+    """
+    most = exact_law.DROPS[-1]
+    gaps = [_gaps("linux", most), *(1 / np.sqrt(np.arange(1, most) + float(c)) for c in COUNTS)]
+    shapes = np.zeros((len(gaps), most))
+    np.cumsum(gaps, axis=1, out=shapes[:, 1:])
+    return shapes
 
 
 def _of_all(found: Sequence[exact_law.Fitted], passed: int) -> Law:

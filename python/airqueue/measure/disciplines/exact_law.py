@@ -121,23 +121,20 @@ class Fitted:
     """Misses of evenly spaced drops as a multiple of those of the law."""
 
 
-def fit(
-    every: Between, shapes: Sequence[Floats], *, known: Known = ANY, searches: int = 1
-) -> list[Fitted]:
+def fit(every: Between, shapes: Floats, *, known: Known = ANY, searches: int = 1) -> list[Fitted]:
     """Return the laws that the most of the first drops follow, none if chance might do as well.
 
     shapes: of each law the instants S_k from the first drop, in intervals, for as many drops as
-    `DROPS` has at most. searches: how many like this one are made.
+    `DROPS` has at most; shape (laws, drops). searches: how many like this one are made.
     """
     rings = np.arange(max(0, known.held[0]), min(len(every.low), known.held[1] + 1))
-    law_of = np.array(shapes)
     tried = len(rings) * len(shapes) * len(DROPS) * searches
     held, law = np.repeat(rings, len(shapes)), np.tile(np.arange(len(shapes)), len(rings))
     found: list[Fitted] = []
     for drops in DROPS:
         if len(every.rows) < drops or not len(held):
             break
-        of, shape = every.first(held, drops), law_of[law, :drops]
+        of, shape = every.first(held, drops), shapes[law, :drops]
         least, most = _intervals(of, shape, every.edge_s)
         least, most = np.maximum(least, known.interval_s[0]), np.minimum(most, known.interval_s[1])
         follows = least <= most
