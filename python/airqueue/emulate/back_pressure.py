@@ -11,6 +11,7 @@ the device, where captures and counters see the packet, and the emulator ignores
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Final
 
 from airqueue import _native
@@ -21,6 +22,11 @@ from airqueue.linux.netns import Namespace
 _RULE: Final = ("-t", "mangle", "-A", "POSTROUTING", "-o", DEVICE, "-j", "NFQUEUE", "--queue-num")
 _VARIANTS: Final = ("", "-legacy")
 """Of iptables: the default one, and the one for kernels without nf_tables."""
+_LEGACY_NAMES: Final = {
+    "iptables": Path("/proc/thread-self/net/ip_tables_names"),
+    "ip6tables": Path("/proc/thread-self/net/ip6_tables_names"),
+}
+"""Files of the kernel's part of the second variant, where the kernel has this part already."""
 
 # mac80211 lets TCP keep 8 ms below itself (sk_pacing_shift 7), and other devices 1 ms. Programs
 # cannot set this shift; they can make TCP reckon with a higher pacing rate, from which the limit
@@ -54,7 +60,8 @@ def begin(namespace: Namespace, packets: int, *, ipv6: bool) -> tuple[int | None
 def _add_rule(namespace: Namespace, program: str, number: int) -> str:
     """Send packets to the queue; return why this failed, or nothing."""
     failures = []
-    for variant in _VARIANTS:
+    legacy = namespace.call(_LEGACY_NAMES[program].exists)
+    for variant in sorted(_VARIANTS, reverse=legacy):
         argv = (program + variant, *_RULE, str(number))
         try:
             done = namespace.run(argv)

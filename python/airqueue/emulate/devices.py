@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, get_args
 
 from airqueue import _native
 from airqueue.emulate.errors import EmulationError
-from airqueue.emulate.nodes import Host
+from airqueue.emulate.nodes import Host, ip
 from airqueue.emulate.plan import DEVICE, MTU_BYTES
 from airqueue.linux.netns import Namespace
 
 Device = Literal["tun", "veth"]
 _TUN: Final = Path("/dev/net/tun")
-_QUIET: Final = ("arp", "off", "multicast", "off")
+_QUIET: Final = "arp off multicast off"
 
 
 def why_no_tun() -> str:
@@ -75,24 +74,17 @@ class Devices:
         self._made += 1
         end, node = f"node{self._made}", host.namespace
         try:
-            pair = ("type", "veth", "peer", "name", end, "netns", self._ends.path)
-            _ip(node, "link", "add", "name", DEVICE, *pair, pass_fds=(self._ends.fd,))
+            pair = f"type veth peer name {end} netns {self._ends.path}"
+            ip(node, f"link add name {DEVICE} {pair}", pass_fds=(self._ends.fd,))
         except EmulationError as error:
             reason = why_no_tun() or "a TUN device may be made"
             raise EmulationError(f"{error}: there may be no module 'veth'; {reason}") from error
-        _ip(node, "link", "set", "dev", DEVICE, *_QUIET)
+        ip(node, f"link set dev {DEVICE} {_QUIET}")
         # Up first: a packet socket of an interface that is down has failed.
-        _ip(self._ends, "link", "set", "dev", end, *_QUIET, "mtu", str(MTU_BYTES), "up")
+        ip(self._ends, f"link set dev {end} {_QUIET} mtu {MTU_BYTES} up")
         return _native.open_veth(node.path, DEVICE, (self._ends.path, end))
 
     def close(self) -> None:
         """Give up the emulator's ends; the devices are gone when the engine has closed them too."""
         if self._ends is not None:
             self._ends.close()
-
-
-def _ip(namespace: Namespace, *arguments: str, pass_fds: Sequence[int] = ()) -> None:
-    done = namespace.run(("ip", *arguments), pass_fds=pass_fds)
-    if done.returncode != 0:
-        reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise EmulationError(f"'ip {' '.join(arguments)}' failed at {namespace.name} ({reason})")

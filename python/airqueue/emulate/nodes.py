@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,9 +13,10 @@ from typing import Any, Final
 
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.plan import DEVICE, Node, Plan
+from airqueue.linux import mounts
 from airqueue.linux.netns import Namespace
 
-TOOLS: Final = ("ip", "unshare", "mount")
+TOOLS: Final = ("ip",)
 """Programs that an emulation needs."""
 RING_PACKETS: Final = 20_000
 """Packets that the kernel holds for the emulator while the emulator is not running."""
@@ -29,25 +29,8 @@ _SETTINGS6: Final = {
     "net.ipv6.conf.default.autoconf": "0",
     "net.ipv6.conf.default.router_solicitations": "0",
 }
-# $1 is the text of /etc/hosts; $2 that of /etc/resolv.conf where programs reach networks outside, and
-# then no service of the machine answers for names. The files live in a file system of the program's
-# own mount namespace, so that nothing is left behind; /proc and /sys show the program's own processes
-# and devices where the kernel lets a user mount them.
-_ENTER: Final = """
-mount -t tmpfs -o mode=755 airqueue /tmp && printf %s "$1" > /tmp/hosts &&
-mount --bind /tmp/hosts /etc/hosts &&
-if [ -n "$2" ]; then
-    printf %s "$2" > /tmp/resolv.conf && mount --bind /tmp/resolv.conf /etc/resolv.conf &&
-    for each in /run/nscd/socket /run/systemd/resolve/io.systemd.Resolve; do
-        [ ! -S "$each" ] || mount --bind /dev/null "$each" || exit 125
-    done
-fi &&
-umount /tmp || exit 125
-shift 2
-mount -t proc proc /proc 2>/dev/null
-mount -t sysfs sysfs /sys 2>/dev/null
-exec "$@"
-"""
+# Services of the machine that answer for names where the machine itself would be asked.
+_NAME_SERVICES: Final = ("/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve")
 
 _LOOK_S: Final = 0.01
 """How often it is looked whether killed processes are gone."""
@@ -62,6 +45,25 @@ def _not_kept() -> int:
         return 0
     # Number, port, packets, copy mode and range, then drops of the queue and of the socket.
     return sum(int(count) for line in lines for count in line.split()[5:7])
+
+
+def _not_sent() -> int:
+    """Return how many packets the device of this thread's namespace dropped."""
+    for line in Path("/proc/thread-self/net/dev").read_text("ascii").splitlines():
+        name, _, counts = line.partition(":")
+        if name.strip() == DEVICE:
+            # Eight numbers of packets that came; then bytes, packets, errors and drops of those sent.
+            return int(counts.split()[11])
+    return 0
+
+
+def ip(namespace: Namespace, *commands: str, pass_fds: Sequence[int] = ()) -> None:
+    """Have one program carry out commands of ip(8). Raises EmulationError with one sentence."""
+    done = namespace.run(("ip", "-batch", "-"), stdin="\n".join(commands), pass_fds=pass_fds)
+    if done.returncode != 0:
+        reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        asked = "; ".join(commands)
+        raise EmulationError(f"'ip' could not do '{asked}' at {namespace.name} ({reason})")
 
 
 class Host:
@@ -90,41 +92,33 @@ class Host:
         if self.node.address6 is not None:
             for key, value in _SETTINGS6.items():
                 self.namespace.set_sysctl(key, value)
-        self._ip("link", "set", "dev", "lo", "up")
 
     def configure(self) -> None:
-        """Give the device its addresses, and take it up."""
-        self._ip(
-            *("link", "set", "dev", DEVICE, "mtu", str(self.node.mtu_bytes)),
-            *("txqueuelen", str(RING_PACKETS), "up"),
+        """Give the device its addresses, and take it up, with the loopback."""
+        length = f"mtu {self.node.mtu_bytes} txqueuelen {RING_PACKETS}"
+        addresses = (
+            f"address add {each} dev {DEVICE}{' nodad' if ':' in each else ''}"
+            for each in self.node.interfaces
         )
-        for interface in self.node.interfaces:
-            extra = ("nodad",) if ":" in interface else ()
-            self._ip("address", "add", interface, "dev", DEVICE, *extra)
+        up = ("link set dev lo up", f"link set dev {DEVICE} {length} up")
+        ip(self.namespace, *up, *addresses)
 
     def try_program(self) -> None:
         """Raise EmulationError with one sentence if no program can be started inside."""
-        done = self.run(["true"], capture_output=True, text=True)
-        if done.returncode != 0:
-            reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-            raise EmulationError(
-                f"programs cannot have an /etc/hosts of their own here ({reason}): "
-                "run as root, or where mount namespaces are allowed"
-            )
+        self.namespace.call(self._show_own_files)
 
     def popen(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a program at the node; ``options`` are those of `subprocess.Popen`.
 
         The program's exit code is 127 where there is no such program. What still runs at the node
-        when the emulation ends is killed.
+        when the emulation ends is killed. Raises EmulationError where there can be no mounts.
         """
         env = {**(options.pop("env", None) or os.environ), **self.environment}
-        command = (
-            *("unshare", "--mount", "--propagation", "private"),
-            *("sh", "-c", _ENTER, "airqueue", self._hosts, self.resolver, *argv),
-        )
+        # The shell has exit codes for what cannot be started, and runs scripts that name no program.
+        command = ("sh", "-c", 'exec "$@"', "airqueue", *argv)
 
         def start() -> subprocess.Popen[Any]:
+            self._show_own_files()
             return subprocess.Popen(command, env=env, **options)
 
         process = self.namespace.call(start)
@@ -180,10 +174,7 @@ class Host:
 
     def dropped_packets(self) -> int:
         """Return how many packets the kernel dropped before the emulator could read them."""
-        shown = self._ip("-s", "-j", "link", "show", "dev", DEVICE)
-        return int(json.loads(shown)[0]["stats64"]["tx"]["dropped"]) + self.namespace.call(
-            _not_kept
-        )
+        return self.namespace.call(lambda: _not_sent() + _not_kept())
 
     def kill_programs(self) -> None:
         """Kill what `popen` started and has not ended, and what these programs have started."""
@@ -217,9 +208,35 @@ class Host:
         """Give up the namespace."""
         self.namespace.close()
 
-    def _ip(self, *arguments: str) -> str:
-        done = self.namespace.run(("ip", *arguments))
-        if done.returncode != 0:
-            reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-            raise EmulationError(f"'ip {' '.join(arguments)}' failed at {self.name} ({reason})")
-        return done.stdout
+    def _show_own_files(self) -> None:
+        """Show the calling thread, and programs that it starts, the node's own files.
+
+        The texts of ``/etc/hosts``, and of ``/etc/resolv.conf`` where programs reach networks outside,
+        live in a file system of the thread's own mount namespace, so that nothing is left behind.
+        ``/proc`` and ``/sys`` have the program's own processes and devices where the kernel lets a
+        user mount them.
+        """
+        try:
+            mounts.keep_to_this_thread()
+            mounts.mount("tmpfs", "/tmp", "mode=755")
+            _show(self._hosts, "/etc/hosts")
+            if self.resolver:
+                _show(self.resolver, "/etc/resolv.conf")
+                for service in filter(os.path.exists, _NAME_SERVICES):
+                    mounts.bind("/dev/null", service)
+            mounts.unmount("/tmp")
+        except OSError as error:
+            raise EmulationError(
+                f"programs cannot have an /etc/hosts of their own here ({error.strerror}): "
+                "run as root, or where mount namespaces are allowed"
+            ) from error
+        for kind, where in (("proc", "/proc"), ("sysfs", "/sys")):
+            with suppress(OSError):
+                mounts.mount(kind, where)
+
+
+def _show(text: str, where: str) -> None:
+    """Show a text in the place of a file, from the file system at ``/tmp``."""
+    file = Path("/tmp", Path(where).name)
+    file.write_text(text, "utf-8")
+    mounts.bind(str(file), where)

@@ -19,7 +19,7 @@ from typing import Final
 from airqueue.emulate import resolver
 from airqueue.emulate.devices import why_no_tun
 from airqueue.emulate.errors import EmulationError
-from airqueue.emulate.nodes import Host
+from airqueue.emulate.nodes import Host, ip
 from airqueue.emulate.plan import DEVICE, MTU_BYTES
 from airqueue.linux.privileges import missing_tools
 
@@ -172,11 +172,7 @@ class Outside:
 
     @staticmethod
     def _route(host: Host, gateway: str) -> None:
-        route = ("ip", "route", "add", "default", "via", gateway, "dev", DEVICE)
-        done = host.namespace.run(route)
-        if done.returncode != 0:
-            reason = " ".join(done.stderr.split())
-            raise EmulationError(f"'{' '.join(route)}' failed at {host.name} ({reason})")
+        ip(host.namespace, f"route add default via {gateway} dev {DEVICE}")
 
     @property
     def runs(self) -> bool:

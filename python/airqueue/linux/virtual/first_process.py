@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from airqueue.linux.mounts import mount
 
 FOLDER = Path("/run/airqueue")
 """Mount point of the host's folder, for results."""
@@ -82,19 +85,11 @@ def _mount_folder() -> None:
     mount("hostfs", str(FOLDER), os.environ["AIRQUEUE_FOLDER"])
 
 
-def mount(kind: str, where: str, options: str = "") -> None:
-    """Mount a file system that needs no device."""
-    if LIBC.mount(b"none", where.encode(), kind.encode(), 0, options.encode()) != 0:
-        raise OSError(ctypes.get_errno(), f"mount {kind} on {where}")
-
-
 def insert(name: str) -> None:
     """Insert a module of the kernel, named by its path without the ending, and what it needs."""
     modules = Path(os.environ["AIRQUEUE_MODULES"])
     path = f"kernel/{name}.ko"
-    needed = dict(
-        line.split(":", 1) for line in (modules / "modules.dep").read_text("ascii").splitlines()
-    )
+    needed = _dependencies(modules)
     if path not in needed:
         raise FileNotFoundError(f"this kernel has no module {name}")
     for each in (*reversed(needed[path].split()), path):
@@ -102,3 +97,10 @@ def insert(name: str) -> None:
             done = LIBC.syscall(_FINIT_MODULE, file.fileno(), b"", 0)
         if done != 0 and ctypes.get_errno() != _ALREADY_THERE:
             raise OSError(ctypes.get_errno(), f"insert {each}")
+
+
+@functools.cache
+def _dependencies(modules: Path) -> dict[str, str]:
+    """Return for each module those that it needs."""
+    lines = (modules / "modules.dep").read_text("ascii").splitlines()
+    return dict(line.split(":", 1) for line in lines)
