@@ -29,7 +29,7 @@ _SETTINGS6: Final = {
     "net.ipv6.conf.default.autoconf": "0",
     "net.ipv6.conf.default.router_solicitations": "0",
 }
-# Services of the machine that answer for names where the machine itself would be asked.
+# The C library asks these services of the machine before it looks into the file.
 _NAME_SERVICES: Final = ("/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve")
 
 _LOOK_S: Final = 0.01
@@ -211,8 +211,8 @@ class Host:
     def _show_own_files(self) -> None:
         """Show the calling thread, and programs that it starts, the node's own files.
 
-        The texts of ``/etc/hosts``, and of ``/etc/resolv.conf`` where programs reach networks outside,
-        live in a file system of the thread's own mount namespace, so that nothing is left behind.
+        The texts of ``/etc/hosts``, and of ``/etc/resolv.conf`` where programs reach networks
+        outside, live in a file system of the thread's own, so that nothing is left behind.
         ``/proc`` and ``/sys`` have the program's own processes and devices where the kernel lets a
         user mount them.
         """
