@@ -195,3 +195,31 @@ def test_where_packets_are_lost_without_load_a_standing_queue_must_lose_clearly_
     stood, verdict
 ):
     assert with_room(stood, blurred=False, lossy=True)[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("stood", "verdict"),
+    [
+        # The empty queue's losses die away, and those of the standing queue do not: a slow average.
+        (Standing((250, 6600), (120, 2850), (66, 950), (13, 950)), "not_flat"),
+        # So do those of interference that has ended: afterwards a standing queue loses as little.
+        (Standing((90, 6600), (120, 2850), (66, 950), (13, 950)), "fifo"),
+        # The path loses as many to the end.
+        (Standing((250, 6600), (120, 2850), (41, 950), (39, 950)), "fifo"),
+        # Fewer at the end, as it happens.
+        (Standing((250, 6600), (120, 2850), (50, 950), (30, 950)), "fifo"),
+    ],
+)
+@pytest.mark.parametrize("lossy", [True, False])
+def test_losses_of_the_empty_queue_that_die_away_are_those_of_a_slow_average(stood, verdict, lossy):
+    assert with_room(stood, blurred=False, lossy=lossy)[0] == verdict
+
+
+def test_a_red_that_remembers_the_floods_for_seconds_is_no_fifo():
+    """Its average halves in 2800 packets, so that packets are lost when nothing else waits."""
+    number = 3
+    case = verdicts.drawn(20_261_403, number)
+    assert case.kind == "red"
+    answer = verdicts.answered(case, number)
+    assert answer.capacity is None
+    assert "died away" in " ".join(answer.evidence)

@@ -15,6 +15,9 @@ a short burst fills it again and shows the full queue once more.
 A drop-tail FIFO loses no larger share in ``stand`` while there was room than in ``control``. CoDel,
 PIE and RED drop exactly there. So does a FIFO that others' packets share: the slower ours come, the
 larger is the others' share of the queue, and the fewer of ours wait when one is refused.
+
+A slow average of RED remembers the floods before for seconds, and drops packets in the control, too:
+fewer and fewer, where a path would lose an equal share to the end.
 """
 
 from __future__ import annotations
@@ -45,6 +48,9 @@ BELOW = 0.03
 """Share of the path's rate by which the queue drains while it stands."""
 CONTROL = 0.9
 """Share of the path's rate in the control: no queue stands, and the path is as busy."""
+THIRDS = 3
+"""Of the control, of which the first and the last are compared: drops die away in a slow average's
+time, which the control is meant to be a good part of."""
 GIVEN_UP, MOST_GIVEN_UP = 0.3, 0.7
 """Share of the queue that drains before a burst fills it again; more where counts are blurred."""
 FILL = 3.0
@@ -128,10 +134,15 @@ def _moved(segment: Segment, by_s: float) -> Segment:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Packets lost, and sent, while the queue had room, in the standing part and in the control."""
+    """Packets lost, and sent, while the queue had room, in the standing part and in the control.
+
+    ``begun`` and ``ended``: in the first third of the control, and in the last.
+    """
 
     early: tuple[int, int]
     control: tuple[int, int]
+    begun: tuple[int, int] = (0, 0)
+    ended: tuple[int, int] = (0, 0)
 
 
 def observe_standing(session: Session, held: float, allowed: float) -> Standing | None:
@@ -143,18 +154,21 @@ def observe_standing(session: Session, held: float, allowed: float) -> Standing 
     if waiting is None or session.run.end != "complete":
         return None
     room = (waiting < held - allowed) & session.flood & session.run.sent
-    parts = [room & session.during(phase) for phase in ("stand", "control")]
-    early, control = (
-        (int(np.count_nonzero(part & session.run.lost)), int(np.count_nonzero(part)))
-        for part in parts
-    )
-    return Standing(early, control)
+    control = np.flatnonzero(room & session.during("control"))
+    thirds = np.array_split(control, THIRDS)
+    parts = (np.flatnonzero(room & session.during("stand")), control, thirds[0], thirds[-1])
+    lost = session.run.lost
+    return Standing(*((int(np.count_nonzero(lost[part])), len(part)) for part in parts))
 
 
 def total(seen: Sequence[Standing]) -> Standing:
-    """All runs together."""
-    sums = [sum(getattr(s, part)[k] for s in seen) for part in ("early", "control") for k in (0, 1)]
-    return Standing((sums[0], sums[1]), (sums[2], sums[3]))
+    """All runs together, one at least."""
+
+    def both(part: str) -> tuple[int, int]:
+        lost, sent = zip(*(getattr(each, part) for each in seen), strict=True)
+        return sum(lost), sum(sent)
+
+    return Standing(*map(both, ("early", "control", "begun", "ended")))
 
 
 def chance(seen: Standing) -> float:
@@ -166,3 +180,16 @@ def chance(seen: Standing) -> float:
     if not standing or not control:
         return 1.0
     return stats.fisher_exact((early, standing), (idle, control))
+
+
+def dying_away(seen: Standing) -> float:
+    """Chance that the losses in the control die away like this if they are the path's.
+
+    Fisher's exact test of the first third beside the last, one-sided.
+    """
+    return stats.fisher_exact(seen.begun, seen.ended) if seen.ended[1] else 1.0
+
+
+def after_memory(seen: Standing) -> float:
+    """Chance of so many losses in the standing queue if it loses as the end of the control does."""
+    return stats.fisher_exact(seen.early, seen.ended) if seen.ended[1] else 1.0

@@ -17,7 +17,14 @@ from airqueue.measure.evidence import SessionEvidence
 from airqueue.measure.gates import Judged
 from airqueue.measure.result import CountedIn, Discipline, Evidence, Verdict
 from airqueue.measure.session import SEVERAL, Session
-from airqueue.measure.standing import Standing, chance, observe_standing, total
+from airqueue.measure.standing import (
+    Standing,
+    after_memory,
+    chance,
+    dying_away,
+    observe_standing,
+    total,
+)
 from airqueue.stats import Interval, fisher_exact, t_interval
 
 POLICER_PACKETS = 2.5
@@ -214,6 +221,15 @@ def with_room(
         f"lost; while it was empty, {idle} of {control} at nearly the same rate."
     )
     found = Evidence("lost_with_room", says, early / standing)
+    if dying_away(stood) <= LOSSY_CHANCE and after_memory(stood) <= EARLY_CHANCE:
+        (begun, of_first), (ended, of_last) = stood.begun, stood.ended
+        return "not_flat", Evidence(
+            "lost_with_room",
+            f"{says} The losses of the empty queue died away, from {begun} of {of_first} packets to "
+            f"{ended} of {of_last}: a queue that drops by a slow average of its length, which the "
+            "floods before had raised, loses packets so.",
+            early / standing,
+        )
     if lossy:
         more = early * control > LOSSY_RATIO * idle * standing
         return ("not_flat" if more and p <= LOSSY_CHANCE else "fifo"), found
