@@ -95,10 +95,11 @@ def fit(step: Step, full: float | None, idle: float) -> Pie | None:
     assert best is not None
     value, target, variant, added = best
     near = [t for v, t in likely if v >= value - LIKELY]
-    # A delay is known to the packet that leaves; bursts on their way are counted as waiting.
+    # A delay is known to the packet that leaves; bursts on their way are counted as waiting. So is a
+    # packet that has left the queue and waits for its tokens.
     vague = UNCERTAIN * target + step.packet_s / 2
-    low = 0.0 if step.in_bursts else max(0.0, min(*near, target - vague))
-    high = max(*near, target + vague)
+    low = 0.0 if step.in_bursts else max(0.0, min(*near, target - vague) - step.packet_s)
+    high, target = max(*near, target + vague), max(0.0, target - step.packet_s / 2)
     # The controller follows the distance from the target: beside long delays a short target is vague.
     short = max(SHORT_PACKETS * step.packet_s, SHORT * float(np.median(step.sojourn_s[step.lost])))
     if target < short:
