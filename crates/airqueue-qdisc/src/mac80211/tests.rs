@@ -24,7 +24,7 @@ fn offer(q: &mut Mac80211, neighbour: NeighbourId, flow: u32, packets: usize, no
 }
 
 fn report(q: &mut Mac80211, packet: Packet, airtime: Span, now: Time) {
-    q.on_sent(&Sent { packet, acknowledged: true, airtime, feedback: None }, now);
+    q.on_sent(&Sent { packet, acknowledged: true, airtime, rate: None, feedback: None }, now);
 }
 
 /// What waits for a station that sleeps is not in the device: the station's limit does not count it, and holds nothing back.

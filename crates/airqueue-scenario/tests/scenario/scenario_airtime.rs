@@ -164,6 +164,10 @@ fn a_later_queue_knows_the_weights() {
     );
 }
 
+/// What Linux expects a packet of 1500 bytes to take at 54 Mb/s, in units of 4 µs: 36 µs and 1552 bytes
+/// (`ieee80211_calc_legacy_rate_duration`).
+const EXPECTED_US: f64 = 264.0;
+
 /// A packet of the call waits behind the packets in the device only, since its flow is new: those whose expected airtime
 /// reaches the limit, of one station.
 #[test]
@@ -187,13 +191,47 @@ fn the_device_holds_as_much_airtime_as_the_limit_says() {
             let symbols = (22 + 8 * (ip_bytes + 38)).div_ceil(216);
             f64::from(20 + 4 * symbols + 6 + 10 + 28 + 6) / 1e6
         };
-        let held = (limit_ms / 1e3 / airtime(1500)).ceil();
+        let held = (limit_ms * 1e3 / EXPECTED_US).ceil();
         // When the call's packet enters the device, on average half of a packet's time after its arrival, all packets
         // held but one are before it.
         let own = cycle - airtime(1500) + airtime(200);
         let expected = (held - 0.5) * cycle + own;
         let delay = figure(&results, "flows", "call", "delay_mean_s");
         assert!((delay - expected).abs() < cycle, "{delay} {expected} {cycle}");
+    }
+}
+
+/// Two categories flood the device. By Little's law the packets in the device are the sum, over the categories, of the delay
+/// of a call (whose flow is new, and passes the queue) times the packet rate. They are as many as reach the threshold, which
+/// one category may exceed up to its low limit of four packets. A packet of a call waits for its entrance, up to a packet's time
+/// in each category: two packets in all.
+#[test]
+fn the_device_holds_as_much_airtime_of_all_categories_as_the_threshold_says() {
+    for threshold_ms in [12.0_f64, 24.0] {
+        let aql = json!({"aql_low": "1 ms", "aql_high": "1 s", "aql_threshold": format!("{threshold_ms} ms"),
+                         "target": "1000 s"});
+        let mut scenario =
+            single(json!({"discipline": "mac80211", "ring": "1000 packets", "mac80211": aql}));
+        scenario["duration"] = json!("30 s");
+        scenario["stations"] = json!([{"name": "ap"}, {"name": "fast", "rate": "54 Mb/s"}]);
+        let flows = ["be", "vi"].map(|category| {
+            json!([
+                {"name": format!("bulk-{category}"), "from": "ap", "to": "fast", "category": category,
+                 "source": "poisson", "rate": "60 Mb/s"},
+                {"name": format!("call-{category}"), "from": "ap", "to": "fast", "category": category,
+                 "source": "cbr", "packet_rate": "20 packets/s", "size": "200 B"},
+            ])
+        });
+        scenario["flows"] = flows.iter().flat_map(|of| of.as_array().unwrap().clone()).collect();
+        let results = results(&scenario, 1);
+        let in_device = ["be", "vi"].map(|category| {
+            let of =
+                |name: &str, key| figure(&results, "flows", &format!("{name}-{category}"), key);
+            of("call", "delay_mean_s") * (of("bulk", "throughput_bps") / 12_000.0 + 20.0)
+        });
+        let [held, beyond] = [threshold_ms * 1e3, 1e3].map(|us| (us / EXPECTED_US).ceil());
+        let all = in_device[0] + in_device[1];
+        assert!(held - 2.0 < all && all < held + beyond + 2.0, "{held} {in_device:?}");
     }
 }
 
