@@ -16,7 +16,7 @@ use super::upper::UpperLayer;
 use crate::InterfaceId;
 use crate::event::{EventQueue, Phase};
 use crate::timer::Timer;
-use airqueue_core::{NeighbourId, Seed, Time};
+use airqueue_core::{Device, NeighbourId, Seed, Time};
 use airqueue_wifi::mac::{Delivery, Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
