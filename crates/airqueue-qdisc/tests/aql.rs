@@ -157,7 +157,7 @@ impl Both {
         let device = Device { slowest: RATES[SLOWEST].of_ours(), ..Device::default() };
         let queue = |category| {
             let mut queue = Mac80211::new(
-                Mac80211Params { aql, ..Mac80211Params::default() },
+                Mac80211Params { aql, flows: 4, ..Mac80211Params::default() },
                 &mut Seed(1).stream("hash"),
             );
             let airtime = device.airtime.share();
