@@ -157,6 +157,11 @@ pub trait LinkFeedback {
     /// ignores it.
     fn set_device(&mut self, _device: &Device) {}
 
+    /// The expected airtime of a neighbour's packets in the device; zero with a discipline that does not limit it.
+    fn expected_airtime(&self, _neighbour: NeighbourId) -> Span {
+        Span::ZERO
+    }
+
     /// Sets the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts ignores them.
     fn set_flow_hosts(&mut self, _flow: FlowKey, _hosts: Hosts) {}
 

@@ -3,7 +3,7 @@
 use crate::succession::Succession;
 use airqueue_core::{
     BoxedQueue, ByNeighbour, Device, Drops, FlowKey, Hosts, Limit, LinkFeedback, NeighbourFacts,
-    NeighbourId, Packet, QueueDisc, Sent, TcpHeader, Time,
+    NeighbourId, Packet, QueueDisc, Sent, Span, TcpHeader, Time,
 };
 use std::collections::VecDeque;
 use std::fmt;
@@ -243,6 +243,12 @@ impl TxQueue {
     pub fn set_device(&mut self, device: Device) {
         self.queue.present.set_device(&device);
         self.device = Some(Box::new(device));
+    }
+
+    /// The expected airtime of each neighbour's packets in the device, where the queue limits it.
+    pub fn expected_airtimes(&self) -> impl Iterator<Item = Span> {
+        let ids = (0..self.neighbours.len() as u16).map(NeighbourId);
+        ids.map(|id| self.queue.present.expected_airtime(id))
     }
 
     /// Sets the ends of a flow, for the queue.

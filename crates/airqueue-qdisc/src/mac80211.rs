@@ -398,6 +398,11 @@ impl LinkFeedback for Mac80211 {
         self.airtime.set_device(device);
     }
 
+    fn expected_airtime(&self, neighbour: NeighbourId) -> Span {
+        let is_known = neighbour.index() < self.stations.len();
+        if is_known { self.airtime.pending(neighbour.index()) } else { Span::ZERO }
+    }
+
     fn set_neighbour(&mut self, neighbour: NeighbourId, facts: NeighbourFacts) {
         self.learn(neighbour);
         let at = neighbour.index();
