@@ -2,11 +2,14 @@
 
 use airqueue_core::{AirRate, DataRate};
 use airqueue_wifi::phy::{
-    Band, Conventions, Format, GuardInterval, Mcs, Preamble, Slot, Width, dsss, erp,
+    Conventions, Format, GuardInterval, Mcs, Preamble, Slot, Width, dsss, erp,
 };
 
+/// An index, and the bits in a symbol.
+type Bits = (u8, u64);
+
 /// Bits in a symbol of one stream as the kernel's tables have them: of the slowest scheme, and of schemes by index.
-const TABLES: [(Format, Width, u64, &[(u8, u64)]); 6] = [
+const TABLES: [(Format, Width, u64, &[Bits]); 6] = [
     (Format::Ht, Width::MHZ_20, 26, &[(0, 26), (3, 104), (7, 260)]),
     (Format::Ht, Width::MHZ_40, 54, &[(0, 54), (7, 540)]),
     (Format::Vht, Width::MHZ_20, 26, &[(2, 78), (8, 312), (9, 346)]),
