@@ -4,6 +4,7 @@
 
 pub mod buffers;
 pub mod bytes;
+mod device;
 mod ids;
 pub mod keys;
 pub mod packet;
@@ -15,6 +16,7 @@ pub mod rng;
 mod tcp_header;
 pub mod time;
 
+pub use device::{AirRate, Device, DeviceAirtime};
 pub use packet::{Ecn, FlowKey, Hosts, NeighbourId, Packet, PacketCount, Payload};
 pub use qdisc::{
     BoxedQueue, ByNeighbour, DropReason, Dropped, Drops, Feedback, Limit, LinkFeedback, LinkQueue,

@@ -4,7 +4,9 @@
 //! sends several packets to one neighbour together, [`LinkFeedback`] for a link that reports the fate of packets. Every
 //! discipline implements both, most of them with the defaults; all three together are a [`LinkQueue`].
 
-use crate::{DataRate, Ecn, FlowKey, Hosts, NeighbourId, Packet, Span, TcpHeader, Time};
+use crate::{
+    AirRate, DataRate, Device, Ecn, FlowKey, Hosts, NeighbourId, Packet, Span, TcpHeader, Time,
+};
 use auto_impl::auto_impl;
 
 /// Decides which packets wait, in which order they leave, and which are dropped.
@@ -151,6 +153,15 @@ pub trait LinkFeedback {
     /// airtime ignores it.
     fn set_neighbour(&mut self, _neighbour: NeighbourId, _facts: NeighbourFacts) {}
 
+    /// Says what is known of the device, before the first packet. A discipline that does not limit the airtime in the device
+    /// ignores it.
+    fn set_device(&mut self, _device: &Device) {}
+
+    /// The expected airtime of a neighbour's packets in the device; zero with a discipline that does not limit it.
+    fn expected_airtime(&self, _neighbour: NeighbourId) -> Span {
+        Span::ZERO
+    }
+
     /// Sets the ends of a flow, before its first packet or later. A discipline that does not distinguish hosts ignores them.
     fn set_flow_hosts(&mut self, _flow: FlowKey, _hosts: Hosts) {}
 
@@ -189,6 +200,8 @@ pub struct Sent {
     /// The time that all its transmissions took, with their responses and the gaps before these; of
     /// transmissions together with others its share by bytes.
     pub airtime: Span,
+    /// The rate of its frame, if the packet had one.
+    pub rate: Option<AirRate>,
     /// What the receiver reported in the acknowledgement, if anything.
     pub feedback: Option<Feedback>,
 }

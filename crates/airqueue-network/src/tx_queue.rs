@@ -2,8 +2,8 @@
 
 use crate::succession::Succession;
 use airqueue_core::{
-    BoxedQueue, ByNeighbour, Drops, FlowKey, Hosts, Limit, LinkFeedback, NeighbourFacts,
-    NeighbourId, Packet, QueueDisc, Sent, TcpHeader, Time,
+    BoxedQueue, ByNeighbour, Device, Drops, FlowKey, Hosts, Limit, LinkFeedback, NeighbourFacts,
+    NeighbourId, Packet, QueueDisc, Sent, Span, TcpHeader, Time,
 };
 use std::collections::VecDeque;
 use std::fmt;
@@ -41,6 +41,8 @@ pub struct TxQueue {
     neighbours: Vec<NeighbourFacts>,
     /// The neighbours that sleep.
     asleep: Vec<NeighbourId>,
+    /// What is known of the device, for queues that replace the present one.
+    device: Option<Box<Device>>,
     drops: Drops,
     /// Whether the queue, or one that it has replaced, reads reports.
     reads_reports: bool,
@@ -67,6 +69,7 @@ impl TxQueue {
             framing,
             neighbours: Vec::new(),
             asleep: Vec::new(),
+            device: None,
             drops: Drops::new(),
         }
     }
@@ -161,6 +164,9 @@ impl TxQueue {
         for (id, &facts) in (0..).map(NeighbourId).zip(&self.neighbours) {
             queue.set_neighbour(id, facts);
         }
+        if let Some(device) = &self.device {
+            queue.set_device(device);
+        }
         self.reads_reports |= queue.reads_reports();
         for &id in &self.asleep {
             self.queue.present.set_asleep(id, false);
@@ -231,6 +237,18 @@ impl TxQueue {
         let id = NeighbourId(self.neighbours.len() as u16);
         self.neighbours.push(facts);
         self.queue.present.set_neighbour(id, facts);
+    }
+
+    /// Says what is known of the device, for the queue and those that replace it.
+    pub fn set_device(&mut self, device: Device) {
+        self.queue.present.set_device(&device);
+        self.device = Some(Box::new(device));
+    }
+
+    /// The expected airtime of each neighbour's packets in the device, where the queue limits it.
+    pub fn expected_airtimes(&self) -> impl Iterator<Item = Span> {
+        let ids = (0..self.neighbours.len() as u16).map(NeighbourId);
+        ids.map(|id| self.queue.present.expected_airtime(id))
     }
 
     /// Sets the ends of a flow, for the queue.

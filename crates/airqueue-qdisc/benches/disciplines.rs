@@ -68,7 +68,7 @@ fn overload(
 fn acknowledged(packet: Packet, rate: DataRate) -> Sent {
     let feedback = Feedback { rtt: Span::from_micros(i64::from(packet.flow.0) + 1), rate };
     let airtime = Span::from_micros(100);
-    Sent { packet, acknowledged: true, airtime, feedback: Some(feedback) }
+    Sent { packet, acknowledged: true, airtime, rate: None, feedback: Some(feedback) }
 }
 
 fn rng() -> RandomStream {

@@ -7,8 +7,8 @@ use crate::codel::CodelParams;
 use crate::flow_hash::FlowHash;
 use crate::flow_queues::{FlowQueues, Turns};
 use airqueue_core::{
-    ByNeighbour, Drops, Limit, LinkFeedback, NeighbourFacts, NeighbourId, Packet, QueueDisc,
-    RandomStream, Sent, Span, Time,
+    ByNeighbour, Device, Drops, Limit, LinkFeedback, NeighbourFacts, NeighbourId, Packet,
+    QueueDisc, RandomStream, Sent, Span, Time,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -43,15 +43,16 @@ const SLOW_BPS: u64 = 6_000_000;
 ///
 /// **AQL**: a station whose packets in the device have too much expected airtime gets no more packets for now
 /// (`ieee80211_txq_airtime_check`): [`QueueDisc::dequeue`] may return `None` although packets wait. AQL requires a link
-/// that reports every packet. The expected airtime follows the recent airtime per byte of the station; Linux asks the
-/// rate control. All stations together get `high` for one active station and half of `low` for each further one
+/// that reports every packet. What a packet is expected to take is decided when it is handed out, by the rate of the
+/// station's last report ([`AirRate::expected_us`](airqueue_core::AirRate::expected_us)), and counts until the packet is
+/// reported. All stations together get `high` for one active station and half of `low` for each further one
 /// (`ieee80211_txq_schedule_airtime_check`); only packets that join a frame of their station go beyond.
 ///
 /// **A station that sleeps** ([`LinkFeedback::set_asleep`]) has no turns. Its packets wait, under the limits of all, until
 /// the station is awake or asks for them.
 ///
-/// Each access category has a set of these queues, with airtime counters of its own. Linux has one set of flow queues
-/// for all categories, and one threshold.
+/// Each access category has a set of these queues, with turns and limits of its own. The threshold is for the device: for the
+/// packets of all categories ([`LinkFeedback::set_device`]). Linux has one set of flow queues for all categories.
 #[derive(Clone, Debug)]
 pub struct Mac80211 {
     params: Mac80211Params,
@@ -99,7 +100,7 @@ impl Mac80211 {
             hash: FlowHash::new(rng),
             queues: FlowQueues::new(params.quantum, params.flows as usize),
             stations: Vec::new(),
-            airtime: Airtime::default(),
+            airtime: Airtime::new(params.aql.is_some()),
             active: VecDeque::new(),
             chosen: None,
             decided: 0,
@@ -194,7 +195,7 @@ impl Mac80211 {
         if self.stations[at].is_group {
             return pending < aql.multicast;
         }
-        pending < aql.low || pending < aql.high && self.airtime.pending_of_all() < aql.threshold
+        pending < aql.low || pending < aql.high && self.airtime.pending_in_device() < aql.threshold
     }
 
     /// Whether any station may have a turn (`ieee80211_txq_schedule_airtime_check`).
@@ -299,7 +300,7 @@ impl Mac80211 {
         let cost = self.queues.cost(&packet);
         self.decided -= 1;
         self.decided_bytes -= cost;
-        self.airtime.on_handed_out(at, cost);
+        self.airtime.on_handed_out(at, &packet);
         if self.stations[at].turns.bytes() == 0 && self.active.front() == Some(&neighbour) {
             self.active.pop_front();
             self.stations[at].active = false;
@@ -393,6 +394,15 @@ impl LinkFeedback for Mac80211 {
         true
     }
 
+    fn set_device(&mut self, device: &Device) {
+        self.airtime.set_device(device);
+    }
+
+    fn expected_airtime(&self, neighbour: NeighbourId) -> Span {
+        let is_known = neighbour.index() < self.stations.len();
+        if is_known { self.airtime.pending(neighbour.index()) } else { Span::ZERO }
+    }
+
     fn set_neighbour(&mut self, neighbour: NeighbourId, facts: NeighbourFacts) {
         self.learn(neighbour);
         let at = neighbour.index();
@@ -401,24 +411,22 @@ impl LinkFeedback for Mac80211 {
         let weight = i128::from(facts.airtime_weight.max(1));
         let turn = i128::from(usual) * weight / i128::from(NeighbourFacts::USUAL_WEIGHT);
         let turn = Span::from_nanos(i64::try_from(turn).unwrap_or(i64::MAX / 4));
-        self.airtime.set_station(at, turn, !facts.is_group);
+        self.airtime.set_station(at, turn, facts.is_group);
     }
 
     fn on_sent(&mut self, sent: &Sent, _now: Time) {
         let bytes = self.queues.cost(&sent.packet);
-        self.airtime.on_report(sent.packet.neighbour.0.into(), bytes, sent.airtime);
+        self.airtime.on_report(sent, bytes);
     }
 
     /// Linux buffers the packets of stations that sleep before its queues (`ieee80211_tx_h_unicast_ps_buf`), and AQL counts
     /// what leaves these (`ieee80211_tx_dequeue`).
     fn on_put_aside(&mut self, packet: &Packet) {
-        let bytes = self.queues.cost(packet);
-        self.airtime.on_put_aside(packet.neighbour.0.into(), bytes);
+        self.airtime.on_put_aside(packet);
     }
 
     fn on_taken_up(&mut self, packet: &Packet) {
-        let bytes = self.queues.cost(packet);
-        self.airtime.on_handed_out(packet.neighbour.0.into(), bytes);
+        self.airtime.on_handed_out(packet.neighbour.0.into(), packet);
     }
 
     /// A station that falls asleep leaves the turns (`sta_ps_start`), and comes back to their front with what has waited

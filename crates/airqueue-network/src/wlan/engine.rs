@@ -16,7 +16,7 @@ use super::upper::UpperLayer;
 use crate::InterfaceId;
 use crate::event::{EventQueue, Phase};
 use crate::timer::Timer;
-use airqueue_core::{NeighbourId, Seed, Time};
+use airqueue_core::{Device, NeighbourId, Seed, Time};
 use airqueue_wifi::mac::{Delivery, Frame, FrameKind};
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -110,10 +110,13 @@ impl<U: UpperLayer> Wlan<U> {
         let listeners = Listeners::new(spec, seed)?;
         let power = Power::new(spec, listeners.radio.phy.slot(), seed);
         let pifs = listeners.radio.phy.aifs(1);
+        let slowest = listeners.radio.phy.air_rate(listeners.radio.phy.slowest_basic());
         let (mut interfaces, mut first) = (Vec::new(), vec![InterfaceId(0)]);
         for (id, station) in (0..).map(StationId).zip(&spec.stations) {
             let categories = AccessCategory::first(station.queues.len());
-            interfaces.extend(categories.map(|ac| Interface::new(station, id, ac, seed)));
+            let device = Device { slowest, ..Device::default() };
+            let interface = |ac| Interface::new(station, (id, ac), &device, seed);
+            interfaces.extend(categories.map(interface));
             first.push(InterfaceId::at(interfaces.len()));
         }
         let (stations, queues) = (spec.stations.len(), interfaces.len());

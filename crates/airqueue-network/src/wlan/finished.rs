@@ -5,8 +5,9 @@ use super::hop::Hop;
 use super::interface::Interface;
 use super::upper::UpperLayer;
 use crate::{HopId, InterfaceId};
-use airqueue_core::{DataRate, Sent, Span, Time};
+use airqueue_core::{Sent, Span, Time};
 use airqueue_wifi::mac::{Msdu, TxReport, TxStatus, rdqm_field};
+use airqueue_wifi::phy::{Phy, RateIndex};
 use std::iter::once;
 
 impl Interface {
@@ -18,18 +19,20 @@ impl Interface {
         packets: impl Iterator<Item = (&'a Msdu, Span, u16)> + Clone,
         acknowledged: bool,
         hop: (HopId, &mut Hop),
-        rate: DataRate,
+        (index, phy): (RateIndex, &Phy),
         upper: &mut U,
         now: Time,
     ) -> usize {
         let (mut number, mut airtime) = (0, Span::ZERO);
+        let rate = phy.rate(index);
         let reports = self.queue.tx_queue.reads_reports();
+        let air_rate = reports.then(|| phy.air_rate(index));
         for (msdu, took, field) in packets.clone() {
             number += 1;
             airtime = airtime + took;
             if reports {
                 let (packet, feedback) = (msdu.packet, rdqm_field::decode(field, rate));
-                let sent = Sent { packet, acknowledged, airtime: took, feedback };
+                let sent = Sent { packet, acknowledged, airtime: took, rate: air_rate, feedback };
                 self.queue.tx_queue.on_sent(&sent, now);
             }
         }
@@ -65,7 +68,7 @@ impl<U: UpperLayer> Wlan<U> {
         loop {
             let alike = mac.acknowledged_alike(ac);
             let Some((first, ..)) = alike.clone().next() else { return };
-            let (id, rate) = (HopId::of(&first.packet), listeners.radio.phy.rate(first.rate));
+            let (id, rate) = (HopId::of(&first.packet), (first.rate, &listeners.radio.phy));
             let hop = (id, &mut hops[id.index()]);
             let number = interface.on_finished(alike, true, hop, rate, upper, now);
             mac.remove_finished(ac, number);
@@ -90,7 +93,7 @@ impl<U: UpperLayer> Wlan<U> {
         if !acknowledged && let Some(control) = hop.control {
             self.controls[control].in_vain = 0;
         }
-        let rate = self.listeners.radio.phy.rate(rate);
+        let rate = (rate, &self.listeners.radio.phy);
         let (interface, upper) = (&mut self.interfaces[interface.index()], &mut self.upper);
         let packets = once((&msdu, airtime, field));
         interface.on_finished(packets, acknowledged, (id, hop), rate, upper, now);

@@ -5,7 +5,7 @@ use super::power::Released;
 use super::spec::StationSpec;
 use crate::InterfaceId;
 use crate::queue::Queue;
-use airqueue_core::{Limit, NeighbourId, Seed};
+use airqueue_core::{Device, Limit, NeighbourId, Seed};
 use airqueue_qdisc::QueueSpec;
 use airqueue_wifi::mac::{Mac, Txop};
 use airqueue_wifi::medium::StationId;
@@ -60,19 +60,24 @@ impl Neighbours {
 }
 
 impl Interface {
-    /// The interface of a station's access category, with its own random stream of `seed`.
+    /// The interface of a station's access category before the station's device, with its own random stream of `seed`.
     pub(super) fn new(
         spec: &StationSpec,
-        station: StationId,
-        ac: AccessCategory,
+        (station, ac): (StationId, AccessCategory),
+        device: &Device,
         seed: Seed,
     ) -> Interface {
         let by_flows = spec.mac.categories[ac.index()].txop == Txop::Flows;
         let rng = seed.stream(&format!("queue/{}/{}", station.0, ac.index()));
+        let mut queue = Queue::new(&spec.queues[ac.index()], rng);
+        // Linux assumes that all but voice is aggregated.
+        let aggregates = ac != AccessCategory::VOICE;
+        let airtime = device.airtime.share();
+        queue.tx_queue.set_device(Device { airtime, aggregates, ..*device });
         Interface {
             station,
             ac,
-            queue: Queue::new(&spec.queues[ac.index()], rng),
+            queue,
             backlog: Backlog::new(by_flows),
             counted: counted(&spec.queues[ac.index()]),
             control: None,

@@ -88,6 +88,17 @@ impl<U: UpperLayer> Wlan<U> {
         self.interfaces[self.interface_of(station, ac).index()].queue.tx_queue.waiting()
     }
 
+    /// What the packets of a station's queue in the device are expected to take, in the order of the first hops' receivers;
+    /// zero where the queue does not limit it.
+    pub fn expected_airtimes(
+        &self,
+        station: StationId,
+        ac: AccessCategory,
+    ) -> impl Iterator<Item = Span> {
+        let interface = &self.interfaces[self.interface_of(station, ac).index()];
+        interface.queue.tx_queue.expected_airtimes()
+    }
+
     /// The counters of a station.
     pub fn station(&self, station: StationId) -> &StationCounters {
         &self.stations[station.index()]

@@ -43,9 +43,9 @@ pub const LEAST_TURN: Span = Span::from_micros(50);
 pub struct AqlParams {
     /// A station always gets another packet while the expected airtime of its packets is less than `low`,
     pub low: Span,
-    /// or less than `high` while the expected airtime of all stations' packets is less than `threshold`.
+    /// or less than `high` while the expected airtime of all packets in the device is less than `threshold`.
     pub high: Span,
-    /// The threshold for all stations together.
+    /// The threshold for all stations and access categories together.
     pub threshold: Span,
     /// Further packets for all stations in range wait while the expected airtime of such packets is this much.
     pub multicast: Span,
@@ -104,7 +104,7 @@ pub struct Mac80211Table {
     /// The limit instead of `aql_low` while the expected airtime of all stations' packets is less than the threshold.
     /// The default is `12 ms`.
     pub aql_high: Option<Quantity<Duration>>,
-    /// The threshold for all stations together. The default is `24 ms`.
+    /// The threshold for all stations and access categories together. The default is `24 ms`.
     pub aql_threshold: Option<Quantity<Duration>>,
     /// The limit of packets for all stations in range (`to = "*"`), in expected airtime. They count towards no other
     /// limit. The default is `50 ms`.

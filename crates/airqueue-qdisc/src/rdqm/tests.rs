@@ -15,7 +15,7 @@ fn feedback(rtt_ms: i64, kbps: u64) -> Feedback {
 
 fn acknowledge(q: &mut Rdqm, flow: u32, feedback: Option<Feedback>, now: Time) {
     let packet = Packet::new(0, FlowKey(flow), 1500, now);
-    q.on_sent(&Sent { packet, acknowledged: true, airtime: Span::ZERO, feedback }, now);
+    q.on_sent(&Sent { packet, acknowledged: true, airtime: Span::ZERO, rate: None, feedback }, now);
 }
 
 /// Whether a packet is accepted.
@@ -163,8 +163,13 @@ fn reports_need_a_known_flow_and_an_acknowledgement() {
     assert_eq!((q.flows(), q.sums.reporting), (0, 0));
     offer(&mut q, 3, ms(0));
     let packet = Packet::new(0, FlowKey(3), 1500, ms(0));
-    let given_up =
-        Sent { packet, acknowledged: false, airtime: Span::ZERO, feedback: Some(feedback(1, 1)) };
+    let given_up = Sent {
+        packet,
+        acknowledged: false,
+        airtime: Span::ZERO,
+        rate: None,
+        feedback: Some(feedback(1, 1)),
+    };
     q.on_sent(&given_up, ms(1));
     assert_eq!(q.sums.reporting, 0);
     // An acknowledgement without feedback removes no report.

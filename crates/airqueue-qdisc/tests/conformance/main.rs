@@ -2,6 +2,7 @@
 //! every registered discipline, with random tables of its keys; the cases here are configurations that tables cannot
 //! describe, or that act often within some milliseconds.
 
+mod aql;
 mod registered;
 mod trial;
 

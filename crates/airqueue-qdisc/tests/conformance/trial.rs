@@ -173,7 +173,7 @@ impl<Q: LinkQueue> Trial<Q> {
             Call::Along { neighbour, .. } => self.peek_then_dequeue_along(neighbour),
             Call::Sent { acknowledged, airtime, feedback, .. } => {
                 if let Some(packet) = self.handed_out.pop_front() {
-                    let sent = Sent { packet, acknowledged, airtime, feedback };
+                    let sent = Sent { packet, acknowledged, airtime, rate: None, feedback };
                     self.queue.on_sent(&sent, self.now);
                 }
             }
@@ -322,7 +322,7 @@ impl<Q: LinkQueue> Trial<Q> {
                 // Nothing is held back.
             } else if let Some(packet) = self.handed_out.pop_front() {
                 let airtime = Span::from_micros(100);
-                let sent = Sent { packet, acknowledged: true, airtime, feedback: None };
+                let sent = Sent { packet, acknowledged: true, airtime, rate: None, feedback: None };
                 self.queue.on_sent(&sent, self.now);
             } else {
                 let wake = self.queue.next_wakeup(self.now);

@@ -17,6 +17,7 @@ mod pcap_records;
 mod rdqm_field;
 mod scenario_absences;
 mod scenario_airtime;
+mod scenario_airtime_limits;
 mod scenario_associations;
 mod scenario_batches;
 mod scenario_behaviours;

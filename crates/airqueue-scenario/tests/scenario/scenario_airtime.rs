@@ -164,6 +164,12 @@ fn a_later_queue_knows_the_weights() {
     );
 }
 
+/// What Linux expects a packet of 1500 bytes to take at 54 Mb/s, in units of 4 µs: 36 µs and 1552 bytes
+/// (`ieee80211_calc_legacy_rate_duration`).
+const EXPECTED_US: f64 = 264.0;
+/// As [`EXPECTED_US`], for the 252 bytes of a call's packet.
+const CALL_EXPECTED_US: f64 = 72.0;
+
 /// A packet of the call waits behind the packets in the device only, since its flow is new: those whose expected airtime
 /// reaches the limit, of one station.
 #[test]
@@ -187,13 +193,49 @@ fn the_device_holds_as_much_airtime_as_the_limit_says() {
             let symbols = (22 + 8 * (ip_bytes + 38)).div_ceil(216);
             f64::from(20 + 4 * symbols + 6 + 10 + 28 + 6) / 1e6
         };
-        let held = (limit_ms / 1e3 / airtime(1500)).ceil();
+        let held = (limit_ms * 1e3 / EXPECTED_US).ceil();
         // When the call's packet enters the device, on average half of a packet's time after its arrival, all packets
         // held but one are before it.
         let own = cycle - airtime(1500) + airtime(200);
         let expected = (held - 0.5) * cycle + own;
         let delay = figure(&results, "flows", "call", "delay_mean_s");
         assert!((delay - expected).abs() < cycle, "{delay} {expected} {cycle}");
+    }
+}
+
+/// Two categories flood the device. By Little's law the expected airtime in the device is the sum, over the categories, of the
+/// delay of a call (whose flow is new, and passes the queue) times the expected airtime that enters in a second. It is what
+/// reaches the threshold, which one category may exceed up to its low limit. A packet of a call waits for its entrance, up to a
+/// packet's time in each category: two packets in all.
+#[test]
+fn the_device_holds_as_much_airtime_of_all_categories_as_the_threshold_says() {
+    let (low_us, calls) = (1000.0, 20.0);
+    for threshold_us in [12_000.0_f64, 24_000.0] {
+        let aql = json!({"aql_low": format!("{low_us} us"), "aql_high": "1 s", "aql_threshold": format!("{threshold_us} us"),
+                         "target": "1000 s"});
+        let mut scenario =
+            single(json!({"discipline": "mac80211", "ring": "1000 packets", "mac80211": aql}));
+        scenario["duration"] = json!("30 s");
+        scenario["stations"] = json!([{"name": "ap"}, {"name": "fast", "rate": "54 Mb/s"}]);
+        let flows = ["be", "vi"].map(|category| {
+            json!([
+                {"name": format!("bulk-{category}"), "from": "ap", "to": "fast", "category": category,
+                 "source": "poisson", "rate": "60 Mb/s"},
+                {"name": format!("call-{category}"), "from": "ap", "to": "fast", "category": category,
+                 "source": "cbr", "packet_rate": format!("{calls} packets/s"), "size": "200 B"},
+            ])
+        });
+        scenario["flows"] = flows.iter().flat_map(|of| of.as_array().unwrap().clone()).collect();
+        let results = results(&scenario, 1);
+        let in_device = ["be", "vi"].map(|category| {
+            let of =
+                |name: &str, key| figure(&results, "flows", &format!("{name}-{category}"), key);
+            let bulk = of("bulk", "throughput_bps") / 12_000.0;
+            of("call", "delay_mean_s") * (bulk * EXPECTED_US + calls * CALL_EXPECTED_US)
+        });
+        let (all, margin) = (in_device[0] + in_device[1], 2.0 * EXPECTED_US);
+        assert!(all > threshold_us - margin, "{threshold_us} {in_device:?}");
+        assert!(all < threshold_us + low_us + margin, "{threshold_us} {in_device:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::error::PhyError;
 use super::format::Scheme;
 use super::{Format, Phy, RateIndex};
 use crate::medium::{CodeRate, Modulation};
-use airqueue_core::{DataRate, Span};
+use airqueue_core::{AirRate, DataRate, Span};
 use std::fmt;
 
 /// Width of the channel that a frame occupies: 20 MHz, doubled some times.
@@ -257,6 +257,30 @@ impl Mcs {
     pub fn bits_per_second(self) -> f64 {
         let (bits, time) = self.rate_ratio();
         bits as f64 / time as f64
+    }
+
+    /// The scheme, as far as the airtime that Linux expects depends on it.
+    pub fn air_rate(self) -> AirRate {
+        let Mcs { streams, format, .. } = self;
+        AirRate::Scheme { kilobyte: self.kilobyte(), streams, is_he: format == Format::He }
+    }
+
+    /// The time of 1024 bytes in 1/1024 µs, with the roundings of Linux (`MCS_DURATION_S`, `HE_DURATION_S` in
+    /// `net/mac80211/airtime.c`): the bits that a symbol has for each stream, and as many leading bits of the time as 16
+    /// have for the slowest scheme of its kind.
+    fn kilobyte(self) -> u32 {
+        let slowest = Mcs { index: 0, ..self }.exact_kilobyte();
+        let shift = 16_u32.saturating_sub(slowest.leading_zeros());
+        self.exact_kilobyte() >> shift << shift
+    }
+
+    fn exact_kilobyte(self) -> u32 {
+        let of_stream = Mcs { streams: 1, ..self }.data_bits();
+        let bits = u64::from(of_stream) * u64::from(self.streams);
+        // Symbols of 1/1024, and their time.
+        let symbols = (8 * 1024 * 1024_u64).div_ceil(bits);
+        let time = symbols * self.symbol().as_nanos() as u64 / 1000;
+        u32::try_from(time).unwrap_or(u32::MAX)
     }
 
     /// The data rate as a ratio of integers.

@@ -82,7 +82,7 @@ pub use vht::vht;
 pub use words::alternatives;
 
 use crate::medium::Modulation;
-use airqueue_core::{DataRate, Span};
+use airqueue_core::{AirRate, DataRate, Span};
 use error::rates_text;
 use frames::MAX_NON_HT_PSDU_BYTES;
 use layer::{Control, Layer, Timing};
@@ -261,6 +261,19 @@ impl Phy {
     /// The rate at an index.
     pub fn rate(&self, index: RateIndex) -> DataRate {
         self.mode(index).rate
+    }
+
+    /// The rate at an index, as far as the airtime that a sender expects depends on it.
+    pub fn air_rate(&self, index: RateIndex) -> AirRate {
+        if let Some(mcs) = self.mcs(index) {
+            return mcs.air_rate();
+        }
+        let overhead_us = match self.class(index) {
+            // Preamble and PHY header, and what Linux takes for SIFS.
+            ModulationClass::Dsss => (self.preamble(index).as_nanos() / 1000) as u32 + 10,
+            _ => AirRate::OFDM_OVERHEAD_US,
+        };
+        AirRate::Legacy { rate: self.rate(index), overhead_us }
     }
 
     /// The modulation class at an index.

@@ -17,6 +17,7 @@ mod medium_frame_errors;
 mod medium_pairs;
 mod medium_reach;
 mod minstrel_kernel;
+mod phy_air_rate;
 mod phy_ampdu;
 mod phy_facts;
 mod phy_mcs;

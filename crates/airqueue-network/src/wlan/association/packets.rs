@@ -23,7 +23,8 @@ impl<U: UpperLayer> Wlan<U> {
     pub(in crate::wlan) fn discard(&mut self, packet: Packet, now: Time) {
         let hop = &mut self.hops[HopId::of(&packet).index()];
         let interface = &mut self.interfaces[hop.interface.index()];
-        let sent = Sent { packet, acknowledged: false, airtime: Span::ZERO, feedback: None };
+        let sent =
+            Sent { packet, acknowledged: false, airtime: Span::ZERO, rate: None, feedback: None };
         interface.queue.tx_queue.on_sent(&sent, now);
         interface.backlog.remove(&mut hop.presence, 1);
         let (from, to) = (interface.station, hop.to);

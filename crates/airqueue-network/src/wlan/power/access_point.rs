@@ -30,7 +30,8 @@ impl<U: UpperLayer> Wlan<U> {
         acknowledged: bool,
         now: Time,
     ) {
-        let sent = Sent { packet: *packet, acknowledged, airtime: Span::ZERO, feedback: None };
+        let sent =
+            Sent { packet: *packet, acknowledged, airtime: Span::ZERO, rate: None, feedback: None };
         let presence = &mut self.hops[HopId::of(packet).index()].presence;
         let interface = &mut self.interfaces[interface.index()];
         interface.queue.tx_queue.on_taken_up(packet);
