@@ -49,6 +49,8 @@ LOSSY_CHANCE = 1e-6
 """Significance level on such paths, where the load itself may change what the air loses."""
 LOSSY_RATIO = 1.5
 """And the least ratio of the losses in a standing queue to those of the empty one."""
+DOUBT_RATIO = 2.0
+"""The ratio that leaves the kind undecided there, at the usual significance."""
 MIN_SESSIONS = 2
 """Fewer accepted sessions than this give no verdict, except for a single long session."""
 LONG_SESSION_DROPS = 500
@@ -231,8 +233,10 @@ def with_room(
             early / standing,
         )
     if lossy:
-        more = early * control > LOSSY_RATIO * idle * standing
-        return ("not_flat" if more and p <= LOSSY_CHANCE else "fifo"), found
+        ratio = early * control / (idle * standing) if idle else np.inf
+        if ratio > LOSSY_RATIO and p <= LOSSY_CHANCE:
+            return "not_flat", found
+        return ("undecided" if ratio > DOUBT_RATIO and p <= EARLY_CHANCE else "fifo"), found
     if p <= EARLY_CHANCE:
         return "not_flat", found
     return ("undecided" if p <= DOUBT_CHANCE else "fifo"), found
