@@ -25,6 +25,7 @@ from airqueue.measure.disciplines.sharing import Flood, Floods
 from airqueue.measure.records import Run
 from airqueue.measure.result import Evidence
 from airqueue.measure.schema import check
+from airqueue.measure.session import Session
 from airqueue.measure.simulated import SimulatedProber
 from airqueue.measure.words import describe
 from benches.verdicts import beside_uploads, over_air, over_wire
@@ -405,6 +406,20 @@ def test_red_is_named_of_uneven_drops_and_of_odds_that_its_parameters_do_not_mak
     laws = [management._Laws(None, dropped_at_gaps(uneven), 0.0, gain)]
     found = management._like_red(laws, Evidence("lost_with_room", "60 packets"), None)
     assert (found.kind, found.evidence[-1].name) == (kind, why)
+
+
+def test_a_red_that_drops_packets_of_the_idle_path_is_red():
+    """Under the kernel's tbf RED never forgets the floods before: 9 of 144 were lost without load."""
+    device, name, _ = MANAGED["red"]
+    runs: list[Run] = []
+    measure(SimulatedProber(over_wire(20e6, device), seed=4), on_run=runs.append)
+    taken = [Session(run) for run in runs if run.meta["kind"] == steps.STEP]
+    seen = [step for each in taken if (step := Step.of(each)) is not None]
+    assert management.judge(seen, (9, 144)).kind == name
+    # What a path loses whatever waits is not RED's.
+    for step in seen:
+        step.lost[:] |= np.random.default_rng(5).random(len(step.lost)) < 0.06
+    assert management._as_red(seen[1], None, 0.06) == red.fit(seen[1], None, 0.06)
 
 
 def test_what_a_parameter_is_worth_grows_with_the_drops():

@@ -24,7 +24,8 @@ from airqueue.models.errors import ModelError, ParameterError
 
 PATIENCE_S = 10
 MEMORY_BYTES = 4 << 30
-"""What one evaluation may take at most: a model must not go on or allocate by a hostile number."""
+"""What one evaluation may take at most, of a processor and of memory: a model must not go on or
+allocate by a hostile number."""
 
 HOSTILE = (0.0, -1.0, math.nan, math.inf, -math.inf, 1e300, 1e-300, 1e9, 0.5)
 # fmt: off
@@ -47,8 +48,8 @@ def watched() -> Iterator[None]:
         pytest.fail(f"no answer within {PATIENCE_S} s")
 
     used, hard = _address_space(), resource.getrlimit(resource.RLIMIT_AS)
-    before = signal.signal(signal.SIGALRM, too_slow)
-    signal.alarm(PATIENCE_S)
+    before = signal.signal(signal.SIGPROF, too_slow)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE_S)
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_BYTES, hard[1]))
     try:
         with warnings.catch_warnings():
@@ -56,8 +57,8 @@ def watched() -> Iterator[None]:
             yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, hard)
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _address_space() -> int:

@@ -280,7 +280,7 @@ def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     """
     if tail_drop.early([step], full)[0] < FEW_EARLY:
         return None
-    as_pie, as_red = pie.fit(step, full, idle), red.fit(step, full, idle)
+    as_pie, as_red = pie.fit(step, full, idle), _as_red(step, full, idle)
     if as_pie is None or as_red is None:
         return None
     rival = best_rival(step, full)
@@ -290,6 +290,20 @@ def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     clear = hidden <= BLURRED * float(np.median(step.waiting[step.lost]))
     is_red = as_red.follows and as_red.drops >= FEW_EARLY and clear
     return _Laws(as_pie, as_red, pie_gain if as_pie.follows else 0.0, red_gain if is_red else 0.0)
+
+
+def _as_red(step: Step, full: float | None, idle: float) -> red.Red | None:
+    """RED on a path that loses what the idle path lost, or on one that loses nothing.
+
+    Under a shaper that does not call an empty queue RED never forgets the floods before, and drops
+    packets of the idle path, too.
+    """
+    found = (red.fit(step, full, share) for share in dict.fromkeys((idle, 0.0)))
+    return max(
+        (each for each in found if each is not None),
+        key=lambda each: each.log_likelihood,
+        default=None,
+    )
 
 
 def _target_of_pie(laws: Sequence[_Laws]) -> Parameter:
