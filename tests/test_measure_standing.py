@@ -188,10 +188,8 @@ def test_a_campaign_judges_by_what_is_known_beforehand():
         (Standing((74, 3000), (30, 1250)), "fifo"),  # the air's losses, as without a queue
         (Standing((110, 3000), (30, 1250)), "fifo"),  # a few more: the queue touched its limit
         (Standing((480, 7400), (95, 2900)), "not_flat"),  # twice as many: a slow RED
-        (
-            Standing((108, 801), (10, 193)),
-            "undecided",
-        ),  # as many, of fewer packets: a RED at 1 Mb/s
+        # Twice as many, of fewer packets: a RED at 1 Mb/s.
+        (Standing((108, 801), (10, 193)), "undecided"),
         (Standing((9, 200), (1, 100)), "fifo"),  # many times as many, but chance does that
     ],
 )

@@ -26,7 +26,7 @@ _LEGACY_NAMES: Final = {
     "iptables": Path("/proc/thread-self/net/ip_tables_names"),
     "ip6tables": Path("/proc/thread-self/net/ip6_tables_names"),
 }
-"""Files of the kernel's part of the second variant, where the kernel has this part already."""
+"""Files that exist where the kernel has loaded its part of the second variant."""
 
 # mac80211 lets TCP keep 8 ms below itself (sk_pacing_shift 7), and other devices 1 ms. Programs
 # cannot set this shift; they can make TCP reckon with a higher pacing rate, from which the limit
@@ -61,7 +61,7 @@ def _add_rule(namespace: Namespace, program: str, number: int) -> str:
     """Send packets to the queue; return why this failed, or nothing."""
     failures = []
     legacy = namespace.call(_LEGACY_NAMES[program].exists)
-    for variant in sorted(_VARIANTS, reverse=legacy):
+    for variant in _VARIANTS[::-1] if legacy else _VARIANTS:
         argv = (program + variant, *_RULE, str(number))
         try:
             done = namespace.run(argv)

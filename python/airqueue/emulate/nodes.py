@@ -29,7 +29,7 @@ _SETTINGS6: Final = {
     "net.ipv6.conf.default.autoconf": "0",
     "net.ipv6.conf.default.router_solicitations": "0",
 }
-# The C library asks these services of the machine before it looks into the file.
+# Services of the machine that the C library asks before it reads /etc/resolv.conf.
 _NAME_SERVICES: Final = ("/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve")
 
 _LOOK_S: Final = 0.01

@@ -72,7 +72,7 @@ _LOOK_S: Final = 0.02
 
 def check() -> None:
     """Raise EmulationError with one sentence if there cannot be a way out."""
-    problem = missing_tools(("pasta", "nft")) or why_no_tun()
+    problem = missing_tools(("pasta", "nft")) or missing_tools(("unshare", "mount")) or why_no_tun()
     if not problem and not _versions():
         problem = "this machine has no default route"
     if problem:

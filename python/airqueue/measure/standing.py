@@ -16,7 +16,7 @@ A drop-tail FIFO loses no larger share in ``stand`` while there was room than in
 PIE and RED drop exactly there. So does a FIFO that others' packets share: the slower ours come, the
 larger is the others' share of the queue, and the fewer of ours wait when one is refused.
 
-A slow average of RED remembers the floods before for seconds, and drops packets in the control, too:
+RED with a slow average remembers earlier floods for seconds, and drops packets in the control, too:
 fewer and fewer, where a path would lose an equal share to the end.
 """
 
@@ -176,10 +176,7 @@ def chance(seen: Standing) -> float:
 
     Fisher's exact test, one-sided.
     """
-    (early, standing), (idle, control) = seen.early, seen.control
-    if not standing or not control:
-        return 1.0
-    return stats.fisher_exact((early, standing), (idle, control))
+    return _by_chance(seen.early, seen.control)
 
 
 def dying_away(seen: Standing) -> float:
@@ -187,9 +184,13 @@ def dying_away(seen: Standing) -> float:
 
     Fisher's exact test of the first third beside the last, one-sided.
     """
-    return stats.fisher_exact(seen.begun, seen.ended) if seen.ended[1] else 1.0
+    return _by_chance(seen.begun, seen.ended)
 
 
-def after_memory(seen: Standing) -> float:
-    """Chance of so many losses in the standing queue if it loses as the end of the control does."""
-    return stats.fisher_exact(seen.early, seen.ended) if seen.ended[1] else 1.0
+def chance_after_control(seen: Standing) -> float:
+    """As `chance`, if the standing queue loses as the last third of the control does."""
+    return _by_chance(seen.early, seen.ended)
+
+
+def _by_chance(more: tuple[int, int], fewer: tuple[int, int]) -> float:
+    return stats.fisher_exact(more, fewer) if more[1] and fewer[1] else 1.0

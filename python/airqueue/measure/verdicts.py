@@ -19,8 +19,8 @@ from airqueue.measure.result import CountedIn, Discipline, Evidence, Verdict
 from airqueue.measure.session import SEVERAL, Session
 from airqueue.measure.standing import (
     Standing,
-    after_memory,
     chance,
+    chance_after_control,
     dying_away,
     observe_standing,
     total,
@@ -223,13 +223,13 @@ def with_room(
         f"lost; while it was empty, {idle} of {control} at nearly the same rate."
     )
     found = Evidence("lost_with_room", says, early / standing)
-    if dying_away(stood) <= LOSSY_CHANCE and after_memory(stood) <= EARLY_CHANCE:
+    if dying_away(stood) <= LOSSY_CHANCE and chance_after_control(stood) <= EARLY_CHANCE:
         (begun, of_first), (ended, of_last) = stood.begun, stood.ended
         return "not_flat", Evidence(
             "lost_with_room",
             f"{says} The losses of the empty queue died away, from {begun} of {of_first} packets to "
-            f"{ended} of {of_last}: a queue that drops by a slow average of its length, which the "
-            "floods before had raised, loses packets so.",
+            f"{ended} of {of_last}, as those of RED do with a slow average, which earlier floods had "
+            "raised.",
             early / standing,
         )
     if lossy:
