@@ -14,7 +14,16 @@ from airqueue.measure.records import Run
 from airqueue.measure.result import Measurement
 from airqueue.measure.session import Session
 from airqueue.measure.simulated import SimulatedProber
-from airqueue.measure.standing import BELOW, KIND, Layout, Standing, chance, standing_plan, total
+from airqueue.measure.standing import (
+    BELOW,
+    KIND,
+    Layout,
+    Standing,
+    chance,
+    observe_filling,
+    standing_plan,
+    total,
+)
 from airqueue.measure.verdicts import with_room
 from benches import verdicts
 from devices import CoDel, Cross, DevicesProber, Link, Loss, Pie
@@ -123,6 +132,39 @@ def test_a_standing_run_that_was_cut_short_says_nothing():
 )
 def test_what_a_standing_queue_decides(stood, blurred, verdict):
     assert with_room(stood, blurred=blurred)[0] == verdict
+
+
+def test_the_floods_that_fill_the_queue_say_what_the_path_loses_too():
+    """4 of 936 packets beside 0 of 327 may be chance; beside 0 of 2300 they hardly are."""
+    few = Standing((4, 936), (0, 327))
+    assert with_room(few, blurred=False)[0] == "fifo"
+    more = replace(few, filling=(0, 2000))
+    assert chance(more) == pytest.approx(
+        stats.fisher_exact([[4, 932], [0, 2327]], alternative="greater")[1]
+    )
+    assert with_room(more, blurred=False)[0] == "undecided"
+    # A path that loses as many then is no controller.
+    assert with_room(replace(few, filling=(8, 2000)), blurred=False)[0] == "fifo"
+
+
+def test_a_filling_queue_shows_what_a_path_loses():
+    """Packets that come before the queue is half full, lost ones and others."""
+    runs: list[Run] = []
+    measure(DevicesProber([Link(200), Loss(0.02)], seed=3), on_run=runs.append)
+    taken = [Session(run) for run in runs if run.meta["kind"] == "session"]
+    counts = [observe_filling(session, 200.0) for session in taken]
+    lost, sent = (sum(count[k] for count in counts) for k in (0, 1))
+    # At three times the rate two of three packets stay: 150 come until 100 wait.
+    assert sent == pytest.approx(150 * len(taken), rel=0.15)
+    assert stats.binomtest(lost, sent, 0.02).pvalue > 0.001
+
+
+def test_a_slow_red_that_drops_four_packets_of_a_thousand_is_no_fifo():
+    """The floods lose nothing until the queue is half full: the path loses none of the four."""
+    number = 102
+    case = verdicts.drawn(20_261_501, number)
+    assert case.kind == "red"
+    assert verdicts.answered(case, number).capacity is None
 
 
 def test_the_queue_stands_and_never_runs_empty():

@@ -18,6 +18,7 @@ from airqueue.measure.disciplines import classes, management, steps
 from airqueue.measure.disciplines.codel import CoDel
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Step, full_at
+from airqueue.measure.evidence import lost_quietly
 from airqueue.measure.plan import Plan
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session
@@ -64,11 +65,38 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
     plan, meta = steps.two_floods_plan(layout)
     if not _run(runner, plan, meta, plan.end_s):
         return False
-    if hardly_acted(runner.sessions(steps.STEP)):
-        middle = steps.overloads(layout)[1]
-        plan, meta = steps.step_plan(layout, middle, steps.LONG_S, index)
+    if _more_would_tell(runner):
+        plan, meta = steps.long_plan(layout, index)
         _run(runner, plan, meta, plan.end_s)
     return True
+
+
+def _more_would_tell(runner: Runner) -> bool:
+    """Whether one more step may name what dropped packets in the steps, and was not named by them."""
+    taken = runner.sessions(steps.STEP)
+    if hardly_acted(taken):
+        return True
+    seen, _ = _seen(taken)
+    if not any(len(step.drops) for step in seen):
+        return False
+    idle = lost_quietly(runner.sessions("session"))
+    return management.judge(seen, idle).kind in ("unknown", "undecided")
+
+
+def fill_the_queue(runner: Runner, layout: steps.Layout) -> None:
+    """Take a step that fills the queue, if no step of those before has lost a packet.
+
+    Queues of 1000 packets for each flow are not filled by the other steps on a slow path. ``layout``:
+    with the length of the queue that the sessions have found.
+    """
+    seen, _ = _seen(runner.sessions(steps.STEP))
+    if not seen or any(len(step.drops) for step in seen):
+        return
+    overload, length_s = steps.filling_step(layout)
+    if length_s <= steps.LONGEST_S:
+        index = len(runner.sessions(steps.STEP))
+        plan, meta = steps.step_plan(layout, overload, length_s, index)
+        _run(runner, plan, meta, plan.end_s)
 
 
 def _tell_by_rest(runner: Runner, layout: steps.Layout, index: int, found: CoDel) -> None:

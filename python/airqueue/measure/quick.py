@@ -27,7 +27,7 @@ from airqueue.measure.disciplines import verdict
 from airqueue.measure.disciplines.steps import STEP, TWO_FLOODS, Layout
 from airqueue.measure.evidence import lost_quietly, observe
 from airqueue.measure.gates import SENDER_SHORTFALL, Judged, judge
-from airqueue.measure.naming import take_classes, take_steps
+from airqueue.measure.naming import fill_the_queue, take_classes, take_steps
 from airqueue.measure.plan import FLOOD_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
 from airqueue.measure.quiet import PROBE_FLOWS, baseline, farewell, quiet_length_s
 from airqueue.measure.records import Run
@@ -150,7 +150,9 @@ def measure_quick(runner: Runner, sizes: Sequence[int]) -> dict[str, Any]:
     if not name_or_count(runner, states):
         return {"warnings": [*warnings, "The time limit ended the measurement."]}
     if states[0].counts:
-        take_classes(runner, layout_of(states[0]))
+        layout = layout_of(states[0])
+        fill_the_queue(runner, layout)
+        take_classes(runner, layout)
     return {"warnings": warnings}
 
 

@@ -12,9 +12,10 @@ a short burst fills it again and shows the full queue once more.
 ``stand``    a little below T, with bursts at 3 T;
 ``drain``, ``after``  as in a session.
 
-A drop-tail FIFO loses no larger share in ``stand`` while there was room than in ``control``. CoDel,
-PIE and RED drop exactly there. So does a FIFO that others' packets share: the slower ours come, the
-larger is the others' share of the queue, and the fewer of ours wait when one is refused.
+A drop-tail FIFO loses no larger share in ``stand`` while there was room than in ``control``, or than
+the sessions' floods lose until the queue is half full. CoDel, PIE and RED drop exactly there. So does
+a FIFO that others' packets share: the slower ours come, the larger is the others' share of the queue,
+and the fewer of ours wait when one is refused.
 
 RED with a slow average remembers earlier floods for seconds, and drops packets in the control, too:
 fewer and fewer, where a path would lose an equal share to the end.
@@ -23,7 +24,7 @@ fewer and fewer, where a path would lose an equal share to the end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -136,13 +137,20 @@ def _moved(segment: Segment, by_s: float) -> Segment:
 class Standing:
     """Packets lost, and sent, while the queue had room, in the standing part and in the control.
 
-    ``begun`` and ``ended``: in the first third of the control, and in the last.
+    ``begun`` and ``ended``: in the first third of the control, and in the last. ``filling``: in the
+    sessions' floods, before the queue was half full.
     """
 
     early: tuple[int, int]
     control: tuple[int, int]
     begun: tuple[int, int] = (0, 0)
     ended: tuple[int, int] = (0, 0)
+    filling: tuple[int, int] = (0, 0)
+
+    @property
+    def emptier(self) -> tuple[int, int]:
+        """In the control and in the sessions' floods together."""
+        return self.control[0] + self.filling[0], self.control[1] + self.filling[1]
 
 
 def observe_standing(session: Session, held: float, allowed: float) -> Standing | None:
@@ -161,6 +169,15 @@ def observe_standing(session: Session, held: float, allowed: float) -> Standing 
     return Standing(*((int(np.count_nonzero(lost[part])), len(part)) for part in parts))
 
 
+def observe_filling(session: Session, held: float) -> tuple[int, int]:
+    """Count the flood's packets lost, and sent, in a session while the queue was not half full."""
+    waiting = session.waiting_at_each
+    if waiting is None:
+        return 0, 0
+    room = (waiting < held / 2) & session.flood & session.run.sent
+    return int(np.count_nonzero(room & session.run.lost)), int(np.count_nonzero(room))
+
+
 def total(seen: Sequence[Standing]) -> Standing:
     """All runs together, one at least."""
 
@@ -168,15 +185,15 @@ def total(seen: Sequence[Standing]) -> Standing:
         lost, sent = zip(*(getattr(each, part) for each in seen), strict=True)
         return sum(lost), sum(sent)
 
-    return Standing(*map(both, ("early", "control", "begun", "ended")))
+    return Standing(*(both(part.name) for part in fields(Standing)))
 
 
 def chance(seen: Standing) -> float:
-    """Chance of so many losses in the standing queue if it loses as the control does.
+    """Chance of so many losses in the standing queue if it loses as the emptier one does.
 
     Fisher's exact test, one-sided.
     """
-    return _by_chance(seen.early, seen.control)
+    return _by_chance(seen.early, seen.emptier)
 
 
 def dying_away(seen: Standing) -> float:

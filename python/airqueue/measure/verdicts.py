@@ -8,7 +8,7 @@ capacity. Only what passes all of these is one FIFO.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from airqueue.measure.standing import (
     chance,
     chance_after_control,
     dying_away,
+    observe_filling,
     observe_standing,
     total,
 )
@@ -180,6 +181,7 @@ def _other_traffic(sessions: Sequence[Judged]) -> Evidence | None:
 def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> Standing | None:
     """What all standing runs lost with room in the queue; None if none of them is usable."""
     found = []
+    filling: dict[int, tuple[int, int]] = {}
     accepted = [s for s in sessions if s.refused is None]
     for run in standing:
         same = [s for s in accepted if s.session.size_bytes == run.size_bytes]
@@ -192,7 +194,17 @@ def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> S
         observed = observe_standing(run, float(np.median(held)), float(np.median(allowed)))
         if observed is not None:
             found.append(observed)
-    return total(found) if found else None
+            filling[run.size_bytes] = _filling(same, held)
+    if not found:
+        return None
+    lost_then, sent_then = zip(*filling.values(), strict=True)
+    return replace(total(found), filling=(sum(lost_then), sum(sent_then)))
+
+
+def _filling(same: Sequence[Judged], held: Sequence[float]) -> tuple[int, int]:
+    """Packets lost and sent while the sessions' floods filled half of the queue."""
+    pairs = [observe_filling(s.session, h) for s, h in zip(same, held, strict=True)]
+    return sum(lost for lost, _ in pairs), sum(sent for _, sent in pairs)
 
 
 def with_room(
@@ -216,11 +228,11 @@ def with_room(
             "traffic of others cannot be excluded."
         )
         return "fifo", Evidence("lost_with_room", says)
-    (early, standing), (idle, control) = stood.early, stood.control
+    (early, standing), (idle, control) = stood.early, stood.emptier
     p = chance(stood)
     says = (
         f"While the queue stood for seconds with room for more, {early} of {standing} packets were "
-        f"lost; while it was empty, {idle} of {control} at nearly the same rate."
+        f"lost; while it was empty, or filled up to a half, {idle} of {control}."
     )
     found = Evidence("lost_with_room", says, early / standing)
     if dying_away(stood) <= LOSSY_CHANCE and chance_after_control(stood) <= EARLY_CHANCE:

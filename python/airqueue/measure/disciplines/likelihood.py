@@ -23,6 +23,8 @@ NEARLY = 0.04
 """Part of a length by which a queue may be shorter and full: for others' packets, and time."""
 BINS = 20
 """Of a rival, for its free function of length, and for each second of time."""
+LEAST_IN_BIN = 50
+"""Packets of a rival's bin of time, on average: fewer tell which of them were lost, and no share."""
 CLOSE = 0.25
 """Greatest distance, of Kolmogorov and Smirnov, between the accumulated hazards and the law, beyond
 the sampling error: the law is followed with a filling that is an estimate."""
@@ -63,7 +65,8 @@ def best_rival(step: Step, full: float | None) -> float:
         return 0.0
     edges = np.unique(np.quantile(length, np.linspace(0, 1, BINS + 1)))
     by_length = _free(np.searchsorted(edges, length, side="right"), lost)
-    by_time = _free((step.came_s[room] * BINS).astype(np.int64), lost)
+    bins_per_s = min(BINS, step.offered_pps / LEAST_IN_BIN)
+    by_time = _free((step.came_s[room] * bins_per_s).astype(np.int64), lost)
     return max(by_length, by_time)
 
 

@@ -47,11 +47,13 @@ WEIGHTS: Final = tuple(2.0**-k for k in range(1, 15))
 """tc's weights are powers of two; others are near one."""
 FIRST: Final = (0.0, 0.3, 0.7)
 """Averages before a step, over the greatest length, of the first search."""
+TRIED: Final = 4
+"""Weights with which the second search begins."""
 EDGES: Final = 160
 """Of averages in the first search, whose likelihoods are those of bins."""
 PROBABILITIES: Final = np.array([0.01, 0.02, 0.035, 0.06, 0.1, 0.17, 0.3, 0.5, 0.8])
 EVALUATIONS: Final = 250
-"""Of the second search, from the best point of the first one."""
+"""Of each second search, from a weight's best point of the first one."""
 BLURRED: Final = 0.02
 """Share of the upper threshold by which an average, an estimate, may be wrong."""
 NEAR_FORCED: Final = 0.9
@@ -99,17 +101,12 @@ def fit(step: Step, full: float | None, idle: float) -> Red | None:
     room = with_room(step, full)
     if not np.any(step.lost & room):
         return None
-    weight, start = _first_search(step, room)
-
-    def followed(point: Floats) -> _Followed:
-        return _Followed.by(step, weight, np.clip(point, -20, 20))
-
-    def cost(point: Floats) -> float:
-        return -log_likelihood(followed(point).hazard, step.lost, room, idle)
-
-    simplex = np.vstack([start, start + np.diag([0.1, 0.1, 0.2, 0.5])])
-    point, least = nelder_mead(cost, simplex, within=1e-3, cost_within=0.1, evaluations=EVALUATIONS)
-    best = followed(point)
+    searched = [
+        (*_second_search(step, room, idle, weight, start), weight)
+        for weight, start in _first_search(step, room)
+    ]
+    point, least, weight = min(searched, key=lambda found: found[1])
+    best = _followed(step, weight, point)
     early = step.lost & room & (best.average < NEAR_FORCED * best.high)
     sums = best.added[early]
     return Red(
@@ -137,13 +134,33 @@ def _spread(sums: Floats, chance: Floats) -> float:
     return math.log(max(seen, LEAST) / max(law, LEAST))
 
 
-def _first_search(step: Step, room: Bools) -> tuple[float, Floats]:
-    """Weight, and where the second search begins: no drop depends on the one before it here."""
+def _second_search(
+    step: Step, room: Bools, idle: float, weight: float, start: Floats
+) -> tuple[Floats, float]:
+    """Return where the likelihood is greatest near a point, and the negative log-likelihood."""
+
+    def cost(point: Floats) -> float:
+        return -log_likelihood(_followed(step, weight, point).hazard, step.lost, room, idle)
+
+    simplex = np.vstack([start, start + np.diag([0.1, 0.1, 0.2, 0.5])])
+    return nelder_mead(cost, simplex, within=1e-3, cost_within=0.1, evaluations=EVALUATIONS)
+
+
+def _followed(step: Step, weight: float, point: Floats) -> _Followed:
+    return _Followed.by(step, weight, np.clip(point, -20, 20))
+
+
+def _first_search(step: Step, room: Bools) -> list[tuple[float, Floats]]:
+    """Return the likeliest weights, and where the second search begins with each of them.
+
+    No drop depends on the one before it here, so that the likeliest weight need not be the best.
+    """
     top = float(step.waiting.max())
     edges = np.linspace(0.0, 1.0, EDGES + 1)
     candidates = _Candidates.all()
-    found = []
+    likeliest = []
     for weight in WEIGHTS:
+        found = []
         for first in FIRST:
             average = _averages(step, weight, first * top) / top
             lost, passed = (
@@ -151,8 +168,12 @@ def _first_search(step: Step, room: Bools) -> tuple[float, Floats]:
                 for which in (step.lost, ~step.lost)
             )
             found.append((*candidates.best(lost, passed), weight, first))
-    _, point, weight, first = max(found, key=lambda candidate: candidate[0])
-    return weight, np.log([*(point * [top, top, 1.0]), 1.0 + first * top])
+        likeliest.append(max(found, key=lambda candidate: candidate[0]))
+    likeliest.sort(key=lambda candidate: -candidate[0])
+    return [
+        (weight, np.log([*(point * [top, top, 1.0]), 1.0 + first * top]))
+        for _, point, weight, first in likeliest[:TRIED]
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ show whether flows share a queue.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,9 +34,24 @@ LONGEST_REST_S: Final = 20.0
 OVERLOADS: Final = (1.03, 1.1, 1.35)
 LENGTHS_S: Final = (5.0, 5.0, 4.0)
 LONG_S: Final = 10.0
-"""Length of one more step at the middle overload, for controllers that have hardly acted."""
+"""Length of one more step at the middle overload, for controllers that the others did not tell."""
+LONG_PACKETS: Final = 2500
+LONGEST_S: Final = 30.0
+"""Of that step on slow paths: after the queue has filled, more than 100 packets are too many."""
+SWINGS: Final = (0.5, 0.25, 0.4, 0.15, 0.45, 0.3, 0.2)
+"""Shares of that step's rate by which its parts exceed, and then fall below, that rate."""
+SWING: Final = 0.25
+LEAST_SWING: Final = 4.0
+"""Share of the queue, and packets, by which the queue's length swings at most."""
+MOST_PARTS: Final = 400
+"""Of that step: endpoints agree to 1024 segments."""
+FILLING: Final = 2.0
+REFUSED: Final = 60
+"""Overload of a step that fills the queue, and packets that the full queue then refuses."""
 MOST_PACKETS: Final = 100_000
 """Of a flood; faster paths have shorter steps."""
+FILLS: Final = 1.1
+"""Lengths of the queue, as far as it is known, that fill it."""
 FILLED: Final = 0.8
 """Share of the queue, as far as it is known, that the smallest overload may fill."""
 LEAST_OVERLOAD: Final = 1.01
@@ -93,12 +109,65 @@ def step_plan(
     start = max(rest, at.quiet_s)
     rate = overload * at.rate_pps
     end = start + min(length_s, MOST_PACKETS / rate)
+    flood = [cbr(FLOOD_FLOW, start, end, rate, at.size_bytes)]
+    says = f"{length_s:.0f} s at {overload:.2f} times the rate"
+    return _step(at, flood, (start, end), overload, {"index": index, "says": says})
+
+
+def long_plan(at: Layout, index: int) -> tuple[Plan, dict[str, Any]]:
+    """Lay out one more step, longer than the others, at the middle overload and more or less.
+
+    Evenly spaced arrivals make a queue longer until the next drop, so that its length tells the time
+    since the last one: a law of times then looks like one of lengths.
+    """
+    overload, length_s = overloads(at)[1], long_s(at)
+    start = max(REST_S, at.quiet_s)
+    end = start + min(length_s, MOST_PACKETS / (overload * at.rate_pps))
+    flood = _swinging(at, overload, start, end)
+    says = f"{length_s:.0f} s at {overload:.2f} times the rate, unevenly"
+    return _step(at, flood, (start, end), overload, {"index": index, "says": says})
+
+
+def _step(
+    at: Layout,
+    flood: list[Segment],
+    hold: tuple[float, float],
+    overload: float,
+    about: dict[str, Any],
+) -> tuple[Plan, dict[str, Any]]:
+    """Put a step's flood between its rest and the time in which the queue drains."""
+    start, end = hold
     # What waits at the end: what came too much, and perhaps what waited when all of this was planned.
     drained = end + 1.2 * (overload - 1) * (end - start) + at.drains_s
-    flood = cbr(FLOOD_FLOW, start, end, rate, at.size_bytes)
     phases = {"quiet": [0.0, start], "hold": [start, end], "drain": [end, drained]}
-    says = f"{length_s:.0f} s at {overload:.2f} times the rate"
-    return framed(at, [flood], phases, {"kind": STEP, "index": index, "says": says})
+    return framed(at, flood, phases, {"kind": STEP, **about})
+
+
+def _swinging(at: Layout, overload: float, start_s: float, end_s: float) -> list[Segment]:
+    """Return a flood of more and of less than its mean by turns, by which the queue swings."""
+    mean_pps, length_s = overload * at.rate_pps, end_s - start_s
+    steepest = min(max(SWINGS), max(0.0, at.ceiling_pps / mean_pps - 1))
+    most = max(LEAST_SWING, SWING * at.held)
+    part_s = max(most / (max(SWINGS) * mean_pps), length_s / MOST_PARTS)
+    parts = 2 * max(1, round(length_s / (2 * part_s)))
+    edges = np.linspace(start_s, end_s, parts + 1).tolist()
+    segments = []
+    for k, (begin, end) in enumerate(itertools.pairwise(edges)):
+        by = min(SWINGS[k // 2 % len(SWINGS)], steepest) * (1 if k % 2 == 0 else -1)
+        segments.append(cbr(FLOOD_FLOW, begin, end, (1 + by) * mean_pps, at.size_bytes))
+    return segments
+
+
+def long_s(at: Layout) -> float:
+    """Return the length of one more step at the middle overload."""
+    return max(LONG_S, min(LONGEST_S, LONG_PACKETS / at.rate_pps))
+
+
+def filling_step(at: Layout) -> tuple[float, float]:
+    """Return overload and length of a step that fills the queue, as far as its length is known."""
+    overload = max(LEAST_OVERLOAD, min(FILLING, at.ceiling_pps / at.rate_pps))
+    missing = FILLS * at.held + REFUSED
+    return overload, missing / ((overload - 1) * at.rate_pps)
 
 
 def two_floods_plan(at: Layout) -> tuple[Plan, dict[str, Any]]:
