@@ -56,6 +56,8 @@ else:
             time.sleep(max(0.0, due - time.monotonic()))
 """
 _WAIT_S = 20.0
+LONGEST_S = 120
+"""Of a run in which the guest of the home still goes from one access point to the other."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +126,25 @@ class Case:
 
 
 def _home(cell: dict[str, Any]) -> dict[str, Any]:
-    """A cell with beacons, a sleeper, a scanner, neighbours, interference and signals that change."""
-    asleep = {"name": "phone", "power_save": {}}
-    scans = {"name": "laptop", "scans": {"period": "2 s", "first": "500 ms"}}
+    """A cell with beacons, sleepers of each kind, a scanner, one who goes from access point to access
+    point, neighbours, interference and signals that change."""
+    at_ap = {"access_point": "ap"}
+    asleep = {"name": "phone", "power_save": at_ap}
+    all_categories = ["vo", "vi", "be", "bk"]
+    triggers = {**at_ap, "wake_up": "ps-poll", "uapsd": all_categories, "trigger_interval": "20 ms"}
+    talks = {"name": "handset", "power_save": triggers}
+    twt = {"interval": "102.4 ms", "duration": "8 ms"}
+    agrees = {"name": "tablet", "power_save": {**at_ap, "twt": twt}}
+    goes = [
+        {"at": f"{at} s", "to": "attic" if at % 4 == 2 else "ap"} for at in range(2, LONGEST_S, 2)
+    ]
+    guest = {"name": "guest", "association": {"access_point": "ap", "roams": goes}}
+    scans = {"name": "laptop", "scans": {**at_ap, "period": "2 s", "first": "500 ms"}}
     fades = {"shadowing": {"deviation": "3 dB", "coherence": "2 s"}, "fading": {"speed": "1 m/s"}}
     return {
         **cell,
-        "stations": [*cell["stations"], asleep, scans],
-        "beacons": [{"station": "ap"}],
+        "stations": [*cell["stations"], {"name": "attic"}, asleep, talks, agrees, scans, guest],
+        "beacons": [{"station": "ap"}, {"station": "attic"}],
         "medium": {"snr": "45 dB", "errors": "snr"},
         "links": [{"between": ["ap", "sta"], **fades}],
         "interference": [{"name": "headset", "bluetooth": {"load": 0.1}, "received": "-80 dBm"}],
@@ -140,14 +153,19 @@ def _home(cell: dict[str, Any]) -> dict[str, Any]:
             {"name": "downstairs", "load": 0.05, "heard_by": ["sta"]},
         ],
         "flows": [
-            {
-                "name": "news",
-                "from": "ap",
-                "to": "phone",
-                "source": "poisson",
-                "packet_rate": "20 packets/s",
-            },
+            *(
+                {
+                    "name": f"news-{to}",
+                    "from": "ap",
+                    "to": to,
+                    "source": "poisson",
+                    "packet_rate": "20 packets/s",
+                }
+                for to in ("phone", "tablet", "guest")
+            ),
             {"name": "call", "from": "ap", "to": "laptop", "source": "voice"},
+            {"name": "talk", "from": "ap", "to": "handset", "source": "voice"},
+            {"name": "answer", "from": "handset", "to": "ap", "source": "voice"},
         ],
     }
 
