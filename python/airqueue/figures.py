@@ -1,7 +1,7 @@
 """The figures of simulated networks: names, types, units and meaning.
 
-Written by scripts/native_types.py from crates/airqueue-scenario/src/reported.rs: change that, then
-``make types``. The unit is in the name: ``_bps`` bits per second, ``_s`` seconds, ``_packets``
+Written by scripts/native_types.py from reported.rs and reported/ of crates/airqueue-scenario:
+change those, then ``make types``. The unit is in the name: ``_bps`` bits per second, ``_s`` seconds, ``_packets``
 packets, ``_ratio`` a share from 0 to 1; what has none is a count. None where there is nothing to
 divide by.
 """
@@ -265,8 +265,16 @@ class BeaconFigures(TypedDict):
     other channels."""
     delay_mean_s: float | None
     """Time from the moment when a beacon is due to its beginning: mean."""
+    delay_sd_s: float | None
+    """Standard deviation of that time."""
+    delay_p50_s: float | None
+    """Median of that time."""
+    delay_p95_s: float | None
+    """95th percentile of that time."""
+    delay_p99_s: float | None
+    """99th percentile of that time."""
     delay_max_s: float | None
-    """Longest such time."""
+    """Maximum of that time."""
     airtime_ratio: float | None
     """Share of the time in which the access point sends beacons."""
     group_packets: int
@@ -302,8 +310,16 @@ class SleepFigures(TypedDict):
     They are among the packets given up."""
     kept_mean_s: float | None
     """Mean time that the access point kept packets which it then let go."""
+    kept_sd_s: float | None
+    """Standard deviation of that time."""
+    kept_p50_s: float | None
+    """Median of that time."""
+    kept_p95_s: float | None
+    """95th percentile of that time."""
+    kept_p99_s: float | None
+    """99th percentile of that time."""
     kept_max_s: float | None
-    """The longest such time."""
+    """Maximum of that time."""
     group_packets: int
     """Packets to all stations that the station received."""
 
@@ -315,6 +331,16 @@ class AbsenceFigures(TypedDict):
     """How often the station left: several times in a scan, if it is back in between."""
     absent_ratio: float | None
     """Share of the time in which the station was absent."""
+    absence_mean_s: float | None
+    """How long the absences that have ended lasted: mean."""
+    absence_sd_s: float | None
+    """Standard deviation of that time."""
+    absence_p50_s: float | None
+    """Median of that time."""
+    absence_p95_s: float | None
+    """95th percentile of that time."""
+    absence_p99_s: float | None
+    """99th percentile of that time."""
     longest_s: float | None
     """The longest absence that has ended."""
     unheard: int
@@ -326,6 +352,18 @@ class AbsenceFigures(TypedDict):
     dropped_packets: int
     """Packets dropped from that buffer, the oldest for want of room and those kept for too long.
     They are among the packets given up."""
+    kept_mean_s: float | None
+    """Mean time that the access point kept packets which it then let go."""
+    kept_sd_s: float | None
+    """Standard deviation of that time."""
+    kept_p50_s: float | None
+    """Median of that time."""
+    kept_p95_s: float | None
+    """95th percentile of that time."""
+    kept_p99_s: float | None
+    """99th percentile of that time."""
+    kept_max_s: float | None
+    """Maximum of that time."""
 
 
 class AssociationFigures(TypedDict):
@@ -343,8 +381,16 @@ class AssociationFigures(TypedDict):
     """Mean time without service, from the moment at which the station went out of reach, left
     its access point or began, to the acknowledgement of the last frame of the association; of
     those times that have ended."""
+    gap_sd_s: float | None
+    """Standard deviation of that time."""
+    gap_p50_s: float | None
+    """Median of that time."""
+    gap_p95_s: float | None
+    """95th percentile of that time."""
+    gap_p99_s: float | None
+    """99th percentile of that time."""
     gap_max_s: float | None
-    """The longest such time."""
+    """Maximum of that time."""
     lost_packets: int
     """Packets that access points discarded because they did not serve the station. Those packets
     are among the packets given up."""
@@ -451,6 +497,10 @@ class MediumFigures(TypedDict):
     """Median duration of those transfers."""
     session_p95_s: float | None
     """95th percentile of the duration of those transfers."""
+    session_p99_s: float | None
+    """99th percentile of the duration of those transfers."""
+    session_max_s: float | None
+    """The longest of those transfers."""
 
 
 class Figures(TypedDict):
@@ -643,6 +693,10 @@ BeaconFigure = Literal[
     "delayed",
     "skipped",
     "delay_mean_s",
+    "delay_sd_s",
+    "delay_p50_s",
+    "delay_p95_s",
+    "delay_p99_s",
     "delay_max_s",
     "airtime_ratio",
     "group_packets",
@@ -662,6 +716,10 @@ SleepFigure = Literal[
     "kept_packets",
     "dropped_packets",
     "kept_mean_s",
+    "kept_sd_s",
+    "kept_p50_s",
+    "kept_p95_s",
+    "kept_p99_s",
     "kept_max_s",
     "group_packets",
 ]
@@ -670,11 +728,22 @@ SleepFigure = Literal[
 AbsenceFigure = Literal[
     "absences",
     "absent_ratio",
+    "absence_mean_s",
+    "absence_sd_s",
+    "absence_p50_s",
+    "absence_p95_s",
+    "absence_p99_s",
     "longest_s",
     "unheard",
     "skipped",
     "kept_packets",
     "dropped_packets",
+    "kept_mean_s",
+    "kept_sd_s",
+    "kept_p50_s",
+    "kept_p95_s",
+    "kept_p99_s",
+    "kept_max_s",
 ]
 
 
@@ -684,6 +753,10 @@ AssociationFigure = Literal[
     "timeouts",
     "unserved_ratio",
     "gap_mean_s",
+    "gap_sd_s",
+    "gap_p50_s",
+    "gap_p95_s",
+    "gap_p99_s",
     "gap_max_s",
     "lost_packets",
     "lost_own_packets",
@@ -740,6 +813,8 @@ MediumFigure = Literal[
     "session_sd_s",
     "session_p50_s",
     "session_p95_s",
+    "session_p99_s",
+    "session_max_s",
 ]
 
 
@@ -912,6 +987,10 @@ class BeaconSummary(TypedDict):
     delayed: Summary
     skipped: Summary
     delay_mean_s: Summary
+    delay_sd_s: Summary
+    delay_p50_s: Summary
+    delay_p95_s: Summary
+    delay_p99_s: Summary
     delay_max_s: Summary
     airtime_ratio: Summary
     group_packets: Summary
@@ -932,6 +1011,10 @@ class SleepSummary(TypedDict):
     kept_packets: Summary
     dropped_packets: Summary
     kept_mean_s: Summary
+    kept_sd_s: Summary
+    kept_p50_s: Summary
+    kept_p95_s: Summary
+    kept_p99_s: Summary
     kept_max_s: Summary
     group_packets: Summary
 
@@ -941,11 +1024,22 @@ class AbsenceSummary(TypedDict):
 
     absences: Summary
     absent_ratio: Summary
+    absence_mean_s: Summary
+    absence_sd_s: Summary
+    absence_p50_s: Summary
+    absence_p95_s: Summary
+    absence_p99_s: Summary
     longest_s: Summary
     unheard: Summary
     skipped: Summary
     kept_packets: Summary
     dropped_packets: Summary
+    kept_mean_s: Summary
+    kept_sd_s: Summary
+    kept_p50_s: Summary
+    kept_p95_s: Summary
+    kept_p99_s: Summary
+    kept_max_s: Summary
 
 
 class AssociationSummary(TypedDict):
@@ -956,6 +1050,10 @@ class AssociationSummary(TypedDict):
     timeouts: Summary
     unserved_ratio: Summary
     gap_mean_s: Summary
+    gap_sd_s: Summary
+    gap_p50_s: Summary
+    gap_p95_s: Summary
+    gap_p99_s: Summary
     gap_max_s: Summary
     lost_packets: Summary
     lost_own_packets: Summary
@@ -1016,6 +1114,8 @@ class MediumSummary(TypedDict):
     session_sd_s: Summary
     session_p50_s: Summary
     session_p95_s: Summary
+    session_p99_s: Summary
+    session_max_s: Summary
 
 
 class Summaries(TypedDict):

@@ -87,9 +87,21 @@ impl Timings {
         self.times.merge(&other.times);
     }
 
+    /// Forgets all durations, and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.took = Durations::default();
+        self.times.clear();
+    }
+
     /// A quantile in seconds; `None` without any duration.
     pub fn quantile_s(&self, q: f64) -> Option<f64> {
         self.took.quantile_s(&self.times, q)
+    }
+
+    /// Mean, standard deviation, median, 95th and 99th percentile, and maximum in seconds; `None` without any duration.
+    pub fn figures_s(&self) -> [Option<f64>; 6] {
+        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|q| self.quantile_s(q));
+        [self.took.mean_s(), self.took.sd_s(), p50, p95, p99, self.took.greatest_s()]
     }
 }
 

@@ -4,9 +4,8 @@ use super::Scenario;
 use super::error::{ScenarioError, error};
 use super::messages::Messages;
 use super::reported::{
-    AbsenceFigures, AssociationFigures, BeaconFigures, CallFigures, ConnectionFigures, DropFigures,
-    Figures, FlowFigures, FrameFigures, MediumFigures, Named, PingFigures, QueueFigures,
-    SleepFigures, StationFigures, VideoFigures,
+    CallFigures, ConnectionFigures, DropFigures, Figures, FlowFigures, FrameFigures, MediumFigures,
+    Named, PingFigures, QueueFigures, VideoFigures,
 };
 use airqueue_core::{PacketCount, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
@@ -299,7 +298,16 @@ impl Count<'_> {
     }
 
     fn connection(&self, counters: &TcpCounters, acks: &HopCounters) -> ConnectionFigures {
-        let (sessions, round_trips) = (&counters.sessions, &counters.round_trips);
+        let [rtt_mean_s, rtt_sd_s, rtt_p50_s, rtt_p95_s, rtt_p99_s, rtt_max_s] =
+            counters.round_trips.figures_s();
+        let [
+            session_mean_s,
+            session_sd_s,
+            session_p50_s,
+            session_p95_s,
+            session_p99_s,
+            session_max_s,
+        ] = counters.sessions.figures_s();
         ConnectionFigures {
             goodput_bps: ratio(8.0 * counters.delivered_bytes as f64, self.seconds),
             segments: counters.segments,
@@ -307,59 +315,29 @@ impl Count<'_> {
             retransmitted_ratio: ratio(counters.retransmitted as f64, counters.segments as f64),
             fast_recoveries: counters.fast_recoveries,
             timeouts: counters.timeouts,
-            rtt_mean_s: round_trips.took.mean_s(),
-            rtt_sd_s: round_trips.took.sd_s(),
-            rtt_p50_s: round_trips.quantile_s(0.5),
-            rtt_p95_s: round_trips.quantile_s(0.95),
-            rtt_p99_s: round_trips.quantile_s(0.99),
-            rtt_max_s: round_trips.took.greatest_s(),
+            rtt_mean_s,
+            rtt_sd_s,
+            rtt_p50_s,
+            rtt_p95_s,
+            rtt_p99_s,
+            rtt_max_s,
             ack_packets: acks.offered.packets,
             lost_ack_packets: acks.dropped.packets + acks.given_up.packets,
-            sessions: sessions.took.count,
-            session_mean_s: sessions.took.mean_s(),
-            session_sd_s: sessions.took.sd_s(),
-            session_p50_s: sessions.quantile_s(0.5),
-            session_p95_s: sessions.quantile_s(0.95),
-            session_p99_s: sessions.quantile_s(0.99),
-            session_max_s: sessions.took.greatest_s(),
+            sessions: counters.sessions.took.count,
+            session_mean_s,
+            session_sd_s,
+            session_p50_s,
+            session_p95_s,
+            session_p99_s,
+            session_max_s,
         }
     }
 
-    fn access(&self, station: StationId) -> CategoryCounters {
+    pub(super) fn access(&self, station: StationId) -> CategoryCounters {
         AccessCategory::ALL
             .map(|ac| self.network.wlan().access(station, ac))
             .iter()
             .fold(CategoryCounters::default(), |sum, of| sum.plus(of))
-    }
-
-    fn station(&self, id: StationId) -> StationFigures {
-        let access = self.access(id);
-        let counters = self.network.wlan().station(id);
-        let attempts = access.attempts as f64;
-        let airtime = |kind| self.share(counters.sent_of(kind).time);
-        let data = counters.sent_of(FrameKind::Data);
-        let acks =
-            counters.sent_of(FrameKind::Ack).time + counters.sent_of(FrameKind::BlockAck).time;
-        let all = counters.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
-        StationFigures {
-            attempts: access.attempts,
-            collided_ratio: ratio(counters.collided as f64, attempts),
-            failed_ratio: ratio(access.failures as f64, attempts),
-            acknowledged_packets: access.acknowledged,
-            given_up_packets: access.given_up,
-            internal_collisions: access.internal_collisions,
-            airtime_ratio: self.share(all),
-            rts_airtime_ratio: airtime(FrameKind::Rts),
-            cts_airtime_ratio: airtime(FrameKind::Cts),
-            data_airtime_ratio: airtime(FrameKind::Data),
-            ack_airtime_ratio: self.share(acks),
-            mpdus_per_frame: ratio(access.mpdus as f64, (data.frames - counters.to_all) as f64),
-            busy_ratio: self.share(self.network.wlan().busy(id, self.now)),
-            processor_busy_ratio: self
-                .network
-                .processor_busy(id, self.now)
-                .and_then(|busy| self.share(busy)),
-        }
     }
 
     /// The figures of the stations that have them, by name.
@@ -372,69 +350,6 @@ impl Count<'_> {
         let found =
             stations.filter_map(|(id, name)| Some((Cow::from(&**name), figures(self, id)?)));
         Named(found.collect())
-    }
-
-    fn beacons(&self, id: StationId) -> Option<BeaconFigures> {
-        let wlan = self.network.wlan();
-        let (of, station) = (wlan.beacons(id)?, wlan.station(id));
-        Some(BeaconFigures {
-            sent: of.sent,
-            delayed: of.delayed,
-            skipped: of.skipped,
-            delay_mean_s: ratio(of.delay.as_secs_f64(), of.sent as f64),
-            delay_max_s: (of.sent > 0).then(|| of.longest_delay.as_secs_f64()),
-            airtime_ratio: self.share(station.sent_of(FrameKind::Beacon).time),
-            group_packets: station.to_all,
-            group_kept_packets: of.group_kept,
-            group_dropped_packets: of.group_dropped,
-        })
-    }
-
-    fn sleep(&self, id: StationId) -> Option<SleepFigures> {
-        let wlan = self.network.wlan();
-        let (of, station) = (wlan.sleep(id, self.now)?, wlan.station(id));
-        Some(SleepFigures {
-            asleep_ratio: self.share(of.asleep),
-            wake_ups: of.wake_ups,
-            beacons_missed: of.beacons_missed,
-            polls: of.polls,
-            triggers: of.triggers,
-            service_periods: of.service_periods,
-            empty_service_periods: of.empty_services,
-            kept_packets: of.kept,
-            dropped_packets: of.dropped,
-            kept_mean_s: ratio(of.wait.as_secs_f64(), of.let_go as f64),
-            kept_max_s: (of.let_go > 0).then(|| of.longest_wait.as_secs_f64()),
-            group_packets: station.from_all,
-        })
-    }
-
-    fn absences(&self, id: StationId) -> Option<AbsenceFigures> {
-        let of = self.network.wlan().absence(id, self.now)?;
-        Some(AbsenceFigures {
-            absences: of.times,
-            absent_ratio: self.share(of.absent),
-            longest_s: (of.longest > Span::ZERO).then(|| of.longest.as_secs_f64()),
-            unheard: of.unheard,
-            skipped: of.skipped,
-            kept_packets: of.kept,
-            dropped_packets: of.dropped,
-        })
-    }
-
-    fn associations(&self, id: StationId) -> Option<AssociationFigures> {
-        let of = self.network.wlan().association(id, self.now)?;
-        let (ended, gaps) = (of.associations, of.gaps.as_secs_f64());
-        Some(AssociationFigures {
-            associations: of.associations,
-            roams: of.roams,
-            timeouts: of.timeouts,
-            unserved_ratio: self.share(of.unserved),
-            gap_mean_s: ratio(gaps, ended as f64),
-            gap_max_s: (ended > 0).then(|| of.longest.as_secs_f64()),
-            lost_packets: of.lost_down,
-            lost_own_packets: of.lost_up,
-        })
     }
 
     fn queue(&mut self, queue: QueueId) -> QueueFigures {
@@ -486,6 +401,14 @@ impl Count<'_> {
             flows.iter().filter_map(|(_, flow)| flow.throughput_bps).collect();
         let sum: f64 = throughputs.iter().sum();
         let squares: f64 = throughputs.iter().map(|x| x * x).sum();
+        let [
+            session_mean_s,
+            session_sd_s,
+            session_p50_s,
+            session_p95_s,
+            session_p99_s,
+            session_max_s,
+        ] = tcp.sessions.figures_s();
         MediumFigures {
             throughput_bps: (self.seconds > 0.0).then_some(sum),
             collided_ratio: ratio(collided as f64, attempts as f64),
@@ -496,10 +419,12 @@ impl Count<'_> {
             throughput_jain_index: ratio(sum * sum, throughputs.len() as f64 * squares),
             goodput_bps: ratio(8.0 * tcp.delivered_bytes as f64, self.seconds),
             sessions: tcp.sessions.took.count,
-            session_mean_s: tcp.sessions.took.mean_s(),
-            session_sd_s: tcp.sessions.took.sd_s(),
-            session_p50_s: tcp.sessions.took.quantile_s(&tcp.sessions.times, 0.5),
-            session_p95_s: tcp.sessions.took.quantile_s(&tcp.sessions.times, 0.95),
+            session_mean_s,
+            session_sd_s,
+            session_p50_s,
+            session_p95_s,
+            session_p99_s,
+            session_max_s,
         }
     }
 }

@@ -53,6 +53,7 @@ mod shaped;
 mod signal_figures;
 mod signals;
 mod source;
+mod station_figures;
 mod stations;
 mod tcp;
 

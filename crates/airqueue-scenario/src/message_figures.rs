@@ -13,17 +13,25 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 impl PingFigures {
     /// The figures of requests and their answers.
     pub(super) fn of(messages: &MessageCounters) -> PingFigures {
-        let took = &messages.complete.took;
+        let answered = messages.complete.took.count;
+        let [
+            round_trip_mean_s,
+            round_trip_sd_s,
+            round_trip_p50_s,
+            round_trip_p95_s,
+            round_trip_p99_s,
+            round_trip_max_s,
+        ] = messages.complete.figures_s();
         PingFigures {
             requests: messages.sent,
-            answered: took.count,
-            loss_ratio: share(messages.lost, messages.lost + took.count),
-            round_trip_mean_s: took.mean_s(),
-            round_trip_sd_s: took.sd_s(),
-            round_trip_p50_s: messages.complete.quantile_s(0.5),
-            round_trip_p95_s: messages.complete.quantile_s(0.95),
-            round_trip_p99_s: messages.complete.quantile_s(0.99),
-            round_trip_max_s: took.greatest_s(),
+            answered,
+            loss_ratio: share(messages.lost, messages.lost + answered),
+            round_trip_mean_s,
+            round_trip_sd_s,
+            round_trip_p50_s,
+            round_trip_p95_s,
+            round_trip_p99_s,
+            round_trip_max_s,
         }
     }
 }
@@ -31,20 +39,28 @@ impl PingFigures {
 impl FrameFigures {
     /// The figures of pictures that are late after `deadline`.
     pub(super) fn of(messages: &MessageCounters, deadline: Span) -> FrameFigures {
-        let took = &messages.complete.took;
-        let known = messages.lost + took.count;
+        let complete_frames = messages.complete.took.count;
+        let known = messages.lost + complete_frames;
+        let [
+            frame_delay_mean_s,
+            frame_delay_sd_s,
+            frame_delay_p50_s,
+            frame_delay_p95_s,
+            frame_delay_p99_s,
+            frame_delay_max_s,
+        ] = messages.complete.figures_s();
         FrameFigures {
             frames: messages.sent,
-            complete_frames: took.count,
+            complete_frames,
             deadline_s: deadline.as_secs_f64(),
             late_ratio: share(messages.late + messages.lost, known),
             loss_ratio: share(messages.lost, known),
-            frame_delay_mean_s: took.mean_s(),
-            frame_delay_sd_s: took.sd_s(),
-            frame_delay_p50_s: messages.complete.quantile_s(0.5),
-            frame_delay_p95_s: messages.complete.quantile_s(0.95),
-            frame_delay_p99_s: messages.complete.quantile_s(0.99),
-            frame_delay_max_s: took.greatest_s(),
+            frame_delay_mean_s,
+            frame_delay_sd_s,
+            frame_delay_p50_s,
+            frame_delay_p95_s,
+            frame_delay_p99_s,
+            frame_delay_max_s,
         }
     }
 }

@@ -5,6 +5,13 @@
 //! packets, `_ratio` a share from 0 to 1; a name without a unit is a count. All figures cover the time after the
 //! warm-up, and a figure is `null` where its divisor is zero.
 
+mod stations;
+
+pub(super) use stations::{
+    AbsenceFigures, AssociationFigures, BeaconFigures, InterferenceFigures, SignalFigures,
+    SleepFigures, StationFigures,
+};
+
 use airqueue_network::counters::HopCounters;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
@@ -290,164 +297,6 @@ impl DropFigures {
     }
 }
 
-/// Transmissions of a station.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct StationFigures {
-    /// First frames of exchanges: RTS, or data without RTS; frames to all stations and management frames are none.
-    pub(super) attempts: u64,
-    /// Share of attempts that were lost at the receiver to other frames, or because the receiver was receiving another
-    /// frame or transmitting.
-    pub(super) collided_ratio: Option<f64>,
-    /// Share of attempts without a complete response, for any reason.
-    pub(super) failed_ratio: Option<f64>,
-    /// Packets acknowledged to the MAC.
-    pub(super) acknowledged_packets: u64,
-    /// Packets that the MAC gave up.
-    pub(super) given_up_packets: u64,
-    /// Internal collisions: grants of a queue that coincided with a grant of a higher priority.
-    pub(super) internal_collisions: u64,
-    /// Share of the time in which the station transmits.
-    pub(super) airtime_ratio: Option<f64>,
-    /// Share of the time in which the station transmits RTS.
-    pub(super) rts_airtime_ratio: Option<f64>,
-    /// Share of the time in which the station transmits CTS.
-    pub(super) cts_airtime_ratio: Option<f64>,
-    /// Share of the time in which the station transmits data.
-    pub(super) data_airtime_ratio: Option<f64>,
-    /// Share of the time in which the station transmits ACK and block ack.
-    pub(super) ack_airtime_ratio: Option<f64>,
-    /// Mean number of packets in a data frame to one station, retransmitted ones included.
-    pub(super) mpdus_per_frame: Option<f64>,
-    /// Share of the time in which the station senses frames or interference, or transmits, on its channel.
-    pub(super) busy_ratio: Option<f64>,
-    /// Share of the time in which the station's processor works; `null` without `processing_rate`.
-    pub(super) processor_busy_ratio: Option<f64>,
-}
-
-/// The beacons of an access point.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct BeaconFigures {
-    /// Beacons sent.
-    pub(super) sent: u64,
-    /// Beacons that began more than a slot after they were due.
-    pub(super) delayed: u64,
-    /// Beacons that were not sent because an earlier one still waited, or the access point was on other channels.
-    pub(super) skipped: u64,
-    /// Time from the moment when a beacon is due to its beginning: mean.
-    pub(super) delay_mean_s: Option<f64>,
-    /// Longest such time.
-    pub(super) delay_max_s: Option<f64>,
-    /// Share of the time in which the access point sends beacons.
-    pub(super) airtime_ratio: Option<f64>,
-    /// Packets to all stations that went on the air, at once or behind a DTIM.
-    pub(super) group_packets: u64,
-    /// Packets to all stations that were kept for a DTIM because a station slept.
-    pub(super) group_kept_packets: u64,
-    /// Packets to all stations for which that buffer had no room: the oldest ones in it.
-    pub(super) group_dropped_packets: u64,
-}
-
-/// The sleep of a station.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct SleepFigures {
-    /// Share of the time in which the station sleeps.
-    pub(super) asleep_ratio: Option<f64>,
-    /// How often the station woke up.
-    pub(super) wake_ups: u64,
-    /// Beacons for which the station woke up in vain: too late, collided, or skipped.
-    pub(super) beacons_missed: u64,
-    /// PS-Polls that reached the access point.
-    pub(super) polls: u64,
-    /// Frames of the station that reached the access point and ask for packets: triggers of U-APSD, and those that announce a
-    /// wake time of TWT.
-    pub(super) triggers: u64,
-    /// Service periods of the station: those of U-APSD, or those of TWT.
-    pub(super) service_periods: u64,
-    /// Service periods of U-APSD without a packet.
-    pub(super) empty_service_periods: u64,
-    /// Packets that the access point kept for the station while it slept.
-    pub(super) kept_packets: u64,
-    /// Packets dropped from that buffer, the oldest for want of room and those kept for too long. They are among the
-    /// packets given up.
-    pub(super) dropped_packets: u64,
-    /// Mean time that the access point kept packets which it then let go.
-    pub(super) kept_mean_s: Option<f64>,
-    /// The longest such time.
-    pub(super) kept_max_s: Option<f64>,
-    /// Packets to all stations that the station received.
-    pub(super) group_packets: u64,
-}
-
-/// The absences of a station from its channel.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct AbsenceFigures {
-    /// How often the station left: several times in a scan, if it is back in between.
-    pub(super) absences: u64,
-    /// Share of the time in which the station was absent.
-    pub(super) absent_ratio: Option<f64>,
-    /// The longest absence that has ended.
-    pub(super) longest_s: Option<f64>,
-    /// How often the station left although its access point had not acknowledged its null frame.
-    pub(super) unheard: u64,
-    /// Scans that did not begin because the one before had not ended.
-    pub(super) skipped: u64,
-    /// Packets that the access point kept for the station while it was absent, or slept.
-    pub(super) kept_packets: u64,
-    /// Packets dropped from that buffer, the oldest for want of room and those kept for too long. They are among the
-    /// packets given up.
-    pub(super) dropped_packets: u64,
-}
-
-/// How a station gets from one association with an access point to the next.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct AssociationFigures {
-    /// How often the station associated.
-    pub(super) associations: u64,
-    /// How often with another access point than the last time.
-    pub(super) roams: u64,
-    /// How often the station began anew because the next frame of the access point did not come.
-    pub(super) timeouts: u64,
-    /// Share of the time in which no access point served the station.
-    pub(super) unserved_ratio: Option<f64>,
-    /// Mean time without service, from the moment at which the station went out of reach, left its access point or began, to the
-    /// acknowledgement of the last frame of the association; of those times that have ended.
-    pub(super) gap_mean_s: Option<f64>,
-    /// The longest such time.
-    pub(super) gap_max_s: Option<f64>,
-    /// Packets that access points discarded because they did not serve the station. Those packets are among the packets given
-    /// up.
-    pub(super) lost_packets: u64,
-    /// Packets that the station discarded because they were for an access point that no longer served the station. Those
-    /// packets are among the packets given up.
-    pub(super) lost_own_packets: u64,
-}
-
-/// The bursts of a source of interference.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct InterferenceFigures {
-    /// Bursts that began.
-    pub(super) bursts: u64,
-    /// Share of the time in which it radiates.
-    pub(super) on_ratio: Option<f64>,
-    /// Frames that a burst overlapped at the station to which they were addressed, and where it arrives.
-    pub(super) hit_frames: u64,
-    /// Share of these frames that this station did not decode, for whatever reason.
-    pub(super) hit_lost_ratio: Option<f64>,
-}
-
-/// The signal of a link in one direction, as its data frames found it.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct SignalFigures {
-    /// Data frames sent.
-    pub(super) frames: u64,
-    /// Share of these frames of which the receiver decoded nothing, for whatever reason.
-    pub(super) lost_ratio: Option<f64>,
-    /// Signal-to-noise ratio over 20 MHz, without interference: mean over the frames, of the values in dB.
-    pub(super) snr_mean_db: Option<f64>,
-    /// Standard deviation of these values.
-    pub(super) snr_sd_db: Option<f64>,
-}
-
 /// The figures of a queue.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct QueueFigures {
@@ -517,4 +366,8 @@ pub(super) struct MediumFigures {
     pub(super) session_p50_s: Option<f64>,
     /// 95th percentile of the duration of those transfers.
     pub(super) session_p95_s: Option<f64>,
+    /// 99th percentile of the duration of those transfers.
+    pub(super) session_p99_s: Option<f64>,
+    /// The longest of those transfers.
+    pub(super) session_max_s: Option<f64>,
 }

@@ -5,7 +5,7 @@ use super::power::{BeaconCounters, SleepCounters};
 use super::record::StationCounters;
 use super::signals::LinkCounters;
 use super::upper::UpperLayer;
-use crate::counters::Occupancy;
+use crate::counters::{Occupancy, Timings};
 use crate::event::EventQueue;
 use crate::histogram::Histogram;
 use airqueue_core::{Packet, Span, Time};
@@ -158,6 +158,17 @@ impl<U: UpperLayer> Wlan<U> {
     /// The counters of a station's beacons, if the station sends beacons.
     pub fn beacons(&self, station: StationId) -> Option<BeaconCounters> {
         self.power.beacons(station)
+    }
+
+    /// From the TBTT to the beginning of each beacon of a station, if the station sends beacons.
+    pub fn beacon_delays(&self, station: StationId) -> Option<&Timings> {
+        self.power.beacon_delays(station)
+    }
+
+    /// How long its access point had kept packets for a station when the access point let them go; `None` if nothing is ever
+    /// kept for the station.
+    pub fn kept_times(&self, station: StationId) -> Option<&Timings> {
+        self.power.waits_for(station)
     }
 
     /// The counters of a station's sleep up to `now`, if the station sleeps at times.

@@ -2,7 +2,7 @@
 
 use crate::cells;
 use crate::cells::{CellSpec, Flow, rate};
-use crate::estimates::{agree, exactly};
+use crate::estimates::{RESOLUTION, agree, agree_on_all, exactly};
 use crate::wlan_power::{
     AP, INTERVAL, PACKET, PHONE, packets, quiet, run, seconds, sleeper, without_backoff,
 };
@@ -91,7 +91,13 @@ fn scans_take_their_share_of_the_time() {
         let counters = wlan.absence(PHONE, sim.now()).unwrap();
         assert_eq!((counters.times, counters.skipped, counters.unheard), (1000 * times, 0, 0));
         assert_eq!(counters.absent, Span::from_secs(150));
-        assert_eq!(counters.longest, Span::from_millis(50 * i64::from(at_once)));
+        // Of three channels two at once, half of the absences take one channel and half two.
+        let lasted = match at_once {
+            2 => [0.075, 0.025, 0.05, 0.1, 0.1, 0.1],
+            _ => [1.0, 0.0, 1.0, 1.0, 1.0, 1.0].map(|share| share * 0.05 * f64::from(at_once)),
+        };
+        agree_on_all("absences", wlan.absence_times(PHONE).unwrap().figures_s(), lasted, 1e-9);
+        assert_eq!((wlan.absence_times(AP), wlan.kept_times(PHONE)), (None, None));
         assert_eq!(wlan.absence(AP, sim.now()), None);
         // The beacons of an interval that is no divisor of the period come at any time of a scan alike.
         let sent = wlan.station(AP).sent_of(FrameKind::Beacon).time;
@@ -126,6 +132,15 @@ fn packets_wait_for_a_station_that_has_told() {
     let absence = sim.model.wlan().absence(PHONE, sim.now()).unwrap();
     assert_eq!((absence.unheard, absence.dropped), (0, 0));
     agree("packets kept", exactly(absence.kept as f64), exactly(10_000.0 * waits / period), 0.01);
+    // Those that come up to the end of the second null frame are kept until then, in the same order.
+    let kept = sim.model.wlan().kept_times(PHONE).unwrap();
+    assert_eq!(kept.took.count, absence.kept);
+    let even = answer + seconds(DWELL) + difs + null;
+    for (q, got) in
+        [(0.5, kept.quantile_s(0.5)), (0.95, kept.quantile_s(0.95)), (1.0, kept.took.greatest_s())]
+    {
+        agree(&format!("quantile {q} of the time kept"), delay(got), exactly(q * even), RESOLUTION);
+    }
 }
 
 /// An access point that knows nothing of an absence repeats a packet seven times. The packet is lost if the seventh begins
@@ -342,7 +357,8 @@ fn the_queue_of_a_departed_station_fills() {
     let sim = run(&spec, 1, 100);
     let counters = sim.model.flow(FlowId(0));
     let absent = sim.model.wlan().absence(PHONE, sim.now()).unwrap();
-    assert_eq!((absent.times, absent.longest), (10, lasts));
+    let longest = sim.model.wlan().absence_times(PHONE).unwrap().took.greatest;
+    assert_eq!((absent.times, longest), (10, lasts));
     // 1000 packets in four seconds; 50 fit, and the MAC gives up one.
     let lost = counters.dropped.packets + counters.given_up.packets;
     agree("packets lost", exactly(lost as f64), exactly(10.0 * (1000.0 - 50.0)), 0.002);

@@ -2,7 +2,7 @@
 
 use crate::cells;
 use crate::cells::{CellSpec, Flow, cell, dcf, rate, saturated};
-use crate::estimates::{agree, exactly};
+use crate::estimates::{agree, agree_on_all, exactly, figures_of};
 use crate::pcap_records::{Record, records};
 use crate::random_networks::{counts, simulated};
 use crate::wlan_power::{AP, PHONE, beacons, packets, quiet, run, seconds, without_backoff};
@@ -90,8 +90,13 @@ fn the_gap_of_an_association_is_that_of_its_frames() {
         assert_eq!((of.associations, of.roams, of.timeouts), (1, 0, 0));
         // Back on its channel, the station waits for DIFS as behind any frame.
         let waits = if search > 0 { spec.radio.phy.difs() } else { Span::ZERO };
-        assert_eq!(of.longest, Span::from_millis(search) + waits + handshake(&spec, count));
-        assert_eq!((of.gaps, of.unserved), (of.longest, of.longest));
+        let gap = Span::from_millis(search) + waits + handshake(&spec, count);
+        assert_eq!(of.unserved, gap);
+        let gaps = sim.model.wlan().association_gaps(PHONE).unwrap();
+        let alone = [1.0, 0.0, 1.0, 1.0, 1.0, 1.0].map(|share| share * seconds(gap));
+        agree_on_all("the gap", gaps.figures_s(), alone, 1e-9);
+        assert_eq!(gaps.took.greatest, gap);
+        assert_eq!(sim.model.wlan().association_gaps(AP), None);
         assert_eq!(sim.model.wlan().serving(PHONE), Some(AP));
     }
 }
@@ -147,10 +152,12 @@ fn the_mean_gap_has_the_backoffs_of_the_standard() {
     let sim = run(&spec, 1, 1000);
     let of = sim.model.wlan().association(PHONE, sim.now()).unwrap();
     assert_eq!((of.associations, of.timeouts), (2000, 0));
+    let gaps = sim.model.wlan().association_gaps(PHONE).unwrap();
+    assert_eq!(gaps.took.count, 2000);
     let slots = backoff_slots(32) * seconds(spec.radio.phy.slot());
     // All but the first time the station is out of reach before.
     let gone = 0.1 * 1999.0 / 2000.0;
-    let mean = exactly(seconds(of.gaps) / 2000.0 - gone);
+    let mean = exactly(gaps.took.mean_s().unwrap() - gone);
     agree("the mean gap", mean, exactly(seconds(handshake(&spec, 8)) + slots), 0.01);
 }
 
@@ -162,7 +169,8 @@ fn many_stations_join_at_once() {
     for id in 1..=20 {
         let of = sim.model.wlan().association(StationId(id), sim.now()).unwrap();
         assert_eq!(of.associations, 1, "station {id}: {of:?}");
-        assert!(of.longest >= handshake(&spec, 8), "station {id}: {of:?}");
+        let longest = sim.model.wlan().association_gaps(StationId(id)).unwrap().took.greatest;
+        assert!(longest >= handshake(&spec, 8), "station {id}: {longest:?}");
     }
 }
 
@@ -177,6 +185,31 @@ fn recorded(
     sim.run_until(until);
     let tap: Recording = sim.model.wlan_mut().unplug().unwrap();
     (sim.model, tap.frames)
+}
+
+/// The gaps are those of the frames on the air: a phone is out of reach for 5, 10, ... 200 ms, one time in each half second,
+/// and each gap ends with the acknowledgement of the last frame of an association.
+#[test]
+fn gaps_end_with_the_last_acknowledgement_on_the_air() {
+    let spec = joining(1);
+    let change = |ms, away| TimedChange {
+        at: Time::ZERO + Span::from_millis(ms),
+        change: Change::Away { station: PHONE, away },
+    };
+    let away = |n: i64| [change(500 * n, true), change(505 * n, false)];
+    let (model, frames) = recorded(&spec, (1..=40).flat_map(away).collect(), cells::at(21));
+    let mut begins = (0..=40).map(|n| if n == 0 { 0.005 } else { 0.5 * f64::from(n) });
+    let (mut last, mut gaps_s) = (false, Vec::new());
+    for of in frames.iter().filter(|of| of.at_receiver().is_some_and(|at| at.decoded())) {
+        if of.frame.kind == FrameKind::Ack && last {
+            gaps_s.push(seconds(of.ends - Time::ZERO) - begins.next().unwrap());
+        }
+        last = of.frame.kind == FrameKind::Handshake(Handshake::Key4);
+    }
+    assert_eq!(gaps_s.len(), 41);
+    let gaps = model.wlan().association_gaps(PHONE).unwrap();
+    assert_eq!(gaps.took.count, 41);
+    agree_on_all("gaps on the air", gaps.figures_s(), figures_of(gaps_s), 1e-9);
 }
 
 /// What a network loses and gains while a station is out of reach for 60 ms from 0.5 s on.

@@ -2,7 +2,7 @@
 
 use crate::cells;
 use crate::cells::{CellSpec, EDCA_OVERHEAD, Flow, b, cell, dcf, edca, rate, saturated};
-use crate::estimates::{agree, exactly, to_within};
+use crate::estimates::{RESOLUTION, agree, agree_on_all, exactly, to_within};
 use airqueue_core::{DataRate, Limit, Seed, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::Network;
@@ -147,7 +147,8 @@ fn beacons_come_on_time_and_take_their_share_of_the_air() {
     let wlan = sim.model.wlan();
     let counters = wlan.beacons(AP).unwrap();
     assert_eq!((counters.sent, counters.delayed, counters.skipped), (10_000, 0, 0));
-    assert_eq!(counters.longest_delay, Span::ZERO);
+    assert_eq!(wlan.beacon_delays(AP).unwrap().figures_s(), [Some(0.0); 6]);
+    assert_eq!(wlan.beacon_delays(PHONE), None);
     let sent = wlan.station(AP).sent_of(FrameKind::Beacon);
     assert_eq!(sent.frames, 10_000);
     assert_eq!(sent.time.as_nanos(), 10_000 * beacon_time(&spec).as_nanos());
@@ -177,7 +178,8 @@ fn the_first_beacon_comes_at_any_time_of_an_interval() {
 
 /// A saturated station sends in cycles of `busy`, a frame and its acknowledgement, DIFS and its backoff. A beacon due
 /// within `busy` + PIFS begins at the end of that, and any other beacon at once: with TBTTs spread evenly over cycles the
-/// mean delay is (busy + PIFS)^2 / (2 E[cycle]). The longest is busy + PIFS.
+/// mean delay is (busy + PIFS)^2 / (2 E[cycle]). The longest is busy + PIFS. A delay exceeds x for (busy + PIFS - x) of a
+/// cycle, which gives the quantiles; the mean square is (busy + PIFS)^3 / (3 E[cycle]).
 #[test]
 fn a_busy_medium_delays_beacons() {
     let mut spec = quiet(1);
@@ -186,12 +188,32 @@ fn a_busy_medium_delays_beacons() {
     let held = seconds(exchange(&spec) + phy.aifs(1));
     let backoff = f64::from(phy.w_min() - 1) / 2.0 * seconds(phy.slot());
     let cycle = seconds(exchange(&spec) + phy.difs()) + backoff;
-    let mean = to_within(0.01, |seed| {
-        let counters = run(&spec, seed, 300).model.wlan().beacons(AP).unwrap();
-        assert!(counters.longest_delay <= exchange(&spec) + phy.aifs(1));
-        seconds(counters.delay) / counters.sent as f64
-    });
-    agree("the delay of beacons", mean, exactly(held * held / (2.0 * cycle)), 0.01);
+    let runs: Vec<[f64; 6]> = (0..20)
+        .map(|seed| {
+            let sim = run(&spec, seed, 300);
+            let delays = sim.model.wlan().beacon_delays(AP).unwrap();
+            assert_eq!(delays.took.count, sim.model.wlan().beacons(AP).unwrap().sent);
+            assert!(delays.took.greatest <= exchange(&spec) + phy.aifs(1));
+            delays.figures_s().map(Option::unwrap)
+        })
+        .collect();
+    let found =
+        |place: usize| crate::estimates::of(&runs.iter().map(|of| of[place]).collect::<Vec<_>>());
+    let mean = held * held / (2.0 * cycle);
+    let square = held.powi(3) / (3.0 * cycle);
+    let sd = (square - mean * mean).sqrt();
+    agree("the mean delay of beacons", found(0), exactly(mean), 0.01);
+    agree("its standard deviation", found(1), exactly(sd), 0.01);
+    for (place, q) in [(2, 0.5), (3, 0.95), (4, 0.99)] {
+        agree(
+            &format!("quantile {q}"),
+            found(place),
+            exactly(held - (1.0 - q) * cycle),
+            RESOLUTION,
+        );
+    }
+    // The greatest of 2930 delays is within 1 / 2930 of a cycle of the end, or a few times that.
+    agree("the longest delay", found(5), exactly(held), 0.002);
 }
 
 /// Beacons take from a saturated cell their airtime and, where they wait, no more than DIFS: with PIFS and without
@@ -230,8 +252,9 @@ fn beacons_contend_by_their_own_parameters() {
     let phy = spec.radio.phy.clone();
     let access = CategoryConfig { aifsn: 9, w_min: 1, w_max: 1, ..CategoryConfig::dcf(&phy) };
     spec.beacons[0].access = access;
-    let idle = run(&spec, 1, 100).model.wlan().beacons(AP).unwrap();
-    assert_eq!(idle.longest_delay, Span::ZERO, "the medium had been idle for AIFS");
+    let idle = run(&spec, 1, 100).model;
+    let longest = idle.wlan().beacon_delays(AP).unwrap().took.greatest_s();
+    assert_eq!(longest, Some(0.0), "the medium had been idle for AIFS");
     spec.flows = vec![packets(&spec, 1, 0, Arrivals::Saturated, Time::ZERO)];
     // The station waits for DIFS and 0 slots: AIFS of 9 slots never ends before.
     without_backoff(&mut spec);
@@ -335,7 +358,18 @@ fn packets_to_a_sleeping_station_wait_for_its_next_beacon() {
         let most = between + behind;
         assert!((0.995 * most..=most).contains(&longest), "{what}: {longest}, not {most}");
         let slept = sim.model.wlan().sleep(PHONE, sim.now()).unwrap();
-        assert_eq!(slept.dropped, 0);
+        let kept = sim.model.wlan().kept_times(PHONE).unwrap();
+        assert_eq!((slept.dropped, slept.kept - kept.took.count), (0, 0));
+        // The access point lets a packet go at the end of the PS-Poll or null frame.
+        let from = seconds(beacon_time(&spec) + phy.difs() + phy.airtime(slow, asks));
+        let even = |q: f64| from + q * between;
+        let expected =
+            [even(0.5), between / 12f64.sqrt(), even(0.5), even(0.95), even(0.99), even(1.0)];
+        let longest = kept.took.greatest_s().unwrap();
+        assert!((0.995 * expected[5]..=expected[5]).contains(&longest), "{what}: {longest}");
+        let found = kept.figures_s();
+        let expected = [&expected[..5], &[longest]].concat().try_into().unwrap();
+        agree_on_all(&what, found, expected, 0.01);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cells;
 use crate::cells::{CellSpec, Flow};
-use crate::estimates::{agree, exactly};
+use crate::estimates::{RESOLUTION, agree, exactly};
 use crate::wlan_power::{AP, INTERVAL, PHONE, edca_cell, edca_frame, edca_packets, run, seconds};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::FlowId;
@@ -82,7 +82,8 @@ fn a_packet_of_a_call_waits_for_the_next_trigger() {
     let sent = sim.model.flow(FlowId(0)).delivered.packets;
     let came = counters.delivered.packets;
     assert_eq!((slept.triggers, slept.service_periods, slept.polls), (sent, sent, 0));
-    assert_eq!((slept.empty_services, slept.kept, slept.let_go), (sent - came, came, came));
+    let kept = sim.model.wlan().kept_times(PHONE).unwrap();
+    assert_eq!((slept.empty_services, slept.kept, kept.took.count), (sent - came, came, came));
     // The trigger and its service period: with a packet, or with a QoS null frame after the PIFS of beacons.
     let up = seconds(edca_frame(&spec) + acknowledged(&spec));
     let full = up + seconds(phy.difs() + edca_frame(&spec) + acknowledged(&spec));
@@ -93,8 +94,12 @@ fn a_packet_of_a_call_waits_for_the_next_trigger() {
         + heard * seconds(phy.airtime(phy.slowest_basic(), 300));
     // Stated before: beacons that coincide with service periods.
     agree("time awake", exactly(402.0 - seconds(slept.asleep)), exactly(awake), 0.01);
-    let wait = seconds(slept.wait) / slept.let_go as f64;
-    agree("the time kept", exactly(wait), exactly(period / 2.0), 0.01);
+    let wait = exactly(kept.took.mean_s().unwrap());
+    agree("the time kept", wait, exactly(period / 2.0), 0.01);
+    for q in [0.5, 0.95, 0.99] {
+        let wait = exactly(kept.quantile_s(q).unwrap());
+        agree(&format!("quantile {q}"), wait, exactly(q * period), RESOLUTION + 0.01);
+    }
 }
 
 /// Without uplink a station sends QoS null frames: packets wait for half of the interval between them, and then for the
@@ -157,7 +162,8 @@ fn what_a_trigger_delivers_nothing_else_does() {
     assert_eq!((delivered(0), delivered(1)), (0, 10));
     assert_eq!(sim.model.in_transit()[0], 10);
     let slept = sim.model.wlan().sleep(PHONE, sim.now()).unwrap();
-    assert_eq!((slept.polls, slept.triggers, slept.let_go), (10, 0, 10));
+    let let_go = sim.model.wlan().kept_times(PHONE).unwrap().took.count;
+    assert_eq!((slept.polls, slept.triggers, let_go), (10, 0, 10));
 }
 
 /// Five packets wait, and a service period has two: three triggers get them, and a fourth finds nothing. More Data says

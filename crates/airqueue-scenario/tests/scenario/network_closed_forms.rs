@@ -247,6 +247,9 @@ fn a_file_takes_the_rounds_of_slow_start() {
         let whole = sessions * f64::from(segments);
         assert!((delivered - whole).abs() <= f64::from(segments), "{delivered} {whole}");
         assert_eq!(number(&figures, "/medium/sessions"), sessions);
+        for name in ["session_p95_s", "session_p99_s", "session_max_s"] {
+            assert_eq!(number(&figures, &format!("/medium/{name}")), figure(name));
+        }
     }
 }
 

@@ -33,6 +33,21 @@ fn figures_say_how_absences_go() {
     let ratio = number(&phone["absent_ratio"]);
     assert!((0.9 * 0.024..=1.1 * 0.024 + 1e-9).contains(&ratio), "{phone}");
     assert_eq!(number(&phone["longest_s"]), 0.12);
+    assert!((number(&phone["absence_mean_s"]) - 0.12).abs() < 1e-12, "{phone}");
+    assert!(number(&phone["absence_sd_s"]) < 1e-6, "{phone}");
+    for name in ["p50", "p95", "p99"] {
+        let lasted = number(&phone[format!("absence_{name}_s")]);
+        assert!((lasted / 0.12 - 1.0).abs() <= 1.0 / 64.0, "{phone}");
+    }
+    // Some 300 packets come at all times of an absence alike, and are kept until its end: five standard errors.
+    for (name, q) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
+        let kept = number(&phone[format!("kept_{name}_s")]) / 0.12;
+        let most = q / 64.0 + 5.0 * (q * (1.0 - q) / 300.0f64).sqrt();
+        assert!((kept - q).abs() < most, "{name}: {phone}");
+    }
+    assert!((0.115..0.125).contains(&number(&phone["kept_max_s"])), "{phone}");
+    assert!((number(&phone["kept_mean_s"]) / 0.06 - 1.0).abs() < 0.2, "{phone}");
+    assert!((number(&phone["kept_sd_s"]) * 12f64.sqrt() / 0.12 - 1.0).abs() < 0.2, "{phone}");
     assert_eq!((phone["unheard"].clone(), phone["dropped_packets"].clone()), (json!(0), json!(0)));
     // 21.3 packets a second for as long as the phone is absent.
     let kept = 21.3 * ratio * 600.0;

@@ -39,6 +39,16 @@ fn flows_follow_a_phone_that_roams() {
     assert!((0.24..0.44).contains(&longest), "{phone}");
     let ratio = number(&phone["unserved_ratio"]);
     assert!((ratio * 60.0 / (5.0 * number(&phone["gap_mean_s"])) - 1.0).abs() < 0.01, "{phone}");
+    // Of five gaps the longest is both percentiles.
+    for name in ["gap_p95_s", "gap_p99_s"] {
+        let found = number(&phone[name]) / longest;
+        assert!((1.0 - 1.0 / 64.0..=1.0).contains(&found), "{name}: {phone}");
+    }
+    let [median, mean] = ["gap_p50_s", "gap_mean_s"].map(|name| number(&phone[name]));
+    assert!(0.24 * (1.0 - 1.0 / 64.0) < median && median <= longest, "{phone}");
+    // No sample of five is further from the mean than twice the deviation: √(n - 1) times.
+    let sd = number(&phone["gap_sd_s"]);
+    assert!(sd > 0.0 && longest - mean <= 2.0 * sd * (1.0 + 1e-9), "{phone}");
     // What comes in five times without service is lost, and hardly more: with the routes of one access point all that
     // comes while the phone is at the other one would be.
     let down = &all["flows"]["down"];

@@ -38,6 +38,14 @@ fn figures_say_how_beacons_and_sleep_go() {
     assert!((0.5..1.0).contains(&number(&sleep["asleep_ratio"])), "{sleep}");
     assert_eq!(sleep["dropped_packets"], 0);
     assert!(number(&sleep["kept_packets"]) > 300.0, "{sleep}");
+    // Packets come at all times of a beacon interval alike; then follow the beacon, perhaps a packet to all, and the
+    // phone's request. Quantiles are within a 64th.
+    for (name, share) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0)] {
+        let (kept, even) = (number(&sleep[format!("kept_{name}_s")]), share * 0.1024);
+        let range = even * (1.0 - 1.0 / 64.0) - 1e-3..even * (1.0 + 1.0 / 64.0) + 3e-3;
+        assert!(range.contains(&kept), "{name}: {sleep}");
+    }
+    assert!((number(&sleep["kept_sd_s"]) * 12f64.sqrt() / 0.1024 - 1.0).abs() < 0.02, "{sleep}");
     let delay = number(&all["flows"]["down"]["delay_mean_s"]);
     assert!((0.03..0.06).contains(&delay), "half a beacon interval: {delay}");
     let to_all = &all["flows"]["all"];
@@ -45,6 +53,36 @@ fn figures_say_how_beacons_and_sleep_go() {
     assert_eq!(to_all["given_up_packets"], 0);
     assert_eq!(all["beacons"].as_object().unwrap().len(), 1);
     assert_eq!(all["sleep"].as_object().unwrap().len(), 1);
+}
+
+/// Beside a saturated laptop: a beacon that is due in the frame, its ACK and PIFS of a cycle begins at the end of that, and
+/// any other at once. 9766 beacons: four standard errors of a quantile q are 4 √(q (1 - q) / 9766) of a cycle.
+#[test]
+fn figures_say_how_late_beacons_are() {
+    let scenario = json!({
+        "duration": "1000 s",
+        "phy": {"standard": "802.11b", "rate": "11 Mb/s", "control_rate": "2 Mb/s"},
+        "beacons": [{"station": "ap", "aifsn": 1, "cw": 0}],
+        "stations": [{"name": "ap"}, {"name": "laptop"}],
+        "flows": [{"from": "laptop", "to": "ap"}]
+    });
+    let beacons = results(&scenario, 1)["beacons"]["ap"].clone();
+    // Data, SIFS, ACK; PIFS; DIFS and the mean backoff.
+    let exchange = (192.0 + (1536.0f64 * 8.0 / 11.0).ceil() + 10.0 + 192.0 + 56.0) * 1e-6;
+    let (held, cycle) = (exchange + 30e-6, exchange + 50e-6 + 15.5 * 20e-6);
+    for (name, q) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
+        let (found, expected) =
+            (number(&beacons[format!("delay_{name}_s")]), held - (1.0 - q) * cycle);
+        let chance = 4.0 * (q * (1.0 - q) / 9766.0f64).sqrt() * cycle;
+        assert!((found - expected).abs() < expected / 64.0 + chance, "{name}: {beacons}");
+    }
+    let longest = number(&beacons["delay_max_s"]);
+    assert!((0.995 * held..=held + 1e-9).contains(&longest), "{beacons}");
+    let mean = held * held / (2.0 * cycle);
+    let sd = (held.powi(3) / (3.0 * cycle) - mean * mean).sqrt();
+    // The standard error of a mean is at most a hundredth of the deviation, which has about half of that.
+    assert!((number(&beacons["delay_mean_s"]) - mean).abs() < 0.04 * sd, "{beacons}");
+    assert!((number(&beacons["delay_sd_s"]) - sd).abs() < 0.04 * sd, "{beacons}");
 }
 
 /// What nobody asks for is not there.

@@ -9,8 +9,6 @@ pub struct AbsenceCounters {
     pub times: u64,
     /// How long it was absent.
     pub absent: Span,
-    /// The longest absence that has ended.
-    pub longest: Span,
     /// How often the station left although its access point had not acknowledged its null frame.
     pub unheard: u64,
     /// Scans that did not begin because the one before had not ended.
@@ -56,10 +54,9 @@ impl Absent {
         self.ever + ongoing
     }
 
-    pub(super) fn end(&mut self, counters: &mut AbsenceCounters, now: Time) {
+    /// Returns how long the absence has lasted.
+    pub(super) fn end(&mut self, counters: &mut AbsenceCounters, now: Time) -> Option<Span> {
         self.count(counters, now);
-        if let Some(since) = self.since.take() {
-            counters.longest = counters.longest.max(now - since);
-        }
+        self.since.take().map(|since| now - since)
     }
 }

@@ -1,6 +1,7 @@
 //! Stations leave and come back.
 
 use super::{AbsenceCounters, AbsenceKind, AbsenceSpec, Whereabouts};
+use crate::counters::Timings;
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::listeners::Away;
@@ -87,7 +88,9 @@ impl<U: UpperLayer> Wlan<U> {
         let of = &mut self.absences.all[at];
         let station = of.spec.station;
         of.whereabouts = Whereabouts::Present;
-        of.absent.end(&mut of.counters, now);
+        if let Some(lasted) = of.absent.end(&mut of.counters, now) {
+            of.ended.add(lasted);
+        }
         let next = of.next(now);
         of.timer.set(Some(next), queue);
         let told = std::mem::take(&mut of.told);
@@ -116,6 +119,11 @@ impl<U: UpperLayer> Wlan<U> {
             of.told = true;
             of.counters.unheard += u64::from(!acknowledged);
         }
+    }
+
+    /// How long the absences of a station that have ended lasted; `None` if the station is never absent.
+    pub fn absence_times(&self, station: StationId) -> Option<&Timings> {
+        self.absences.of(station).map(|at| &self.absences.all[at].ended)
     }
 
     /// The counters of a station's absences up to `now`, if it is absent now and then.

@@ -14,6 +14,7 @@ pub use spec::{AbsenceKind, AbsenceSpec};
 
 use super::engine::{Event, INPUT};
 use super::spec::WlanSpec;
+use crate::counters::Timings;
 use crate::timer::Timer;
 use airqueue_core::{RandomStream, Seed, Span, Time};
 use airqueue_wifi::medium::StationId;
@@ -44,6 +45,8 @@ struct Absentee<E> {
     told: bool,
     absent: Absent,
     counters: AbsenceCounters,
+    /// The absences that have ended.
+    ended: Timings,
     timer: Timer<E>,
 }
 
@@ -92,6 +95,7 @@ impl<E: Copy + From<Event>> Absences<E> {
         for of in &mut self.all {
             of.absent.count(&mut of.counters, now);
             of.counters = AbsenceCounters::default();
+            of.ended.clear();
         }
     }
 
@@ -123,6 +127,7 @@ impl<E> Absentee<E> {
             told: false,
             absent: Absent::PRESENT,
             counters: AbsenceCounters::default(),
+            ended: Timings::default(),
             timer,
         }
     }

@@ -11,11 +11,6 @@ pub struct AssociationCounters {
     pub roams: u64,
     /// How often the station began anew since the frame that it waited for did not come.
     pub timeouts: u64,
-    /// Times without service, from the loss of the access point, or the beginning, to the last acknowledgement: the time
-    /// of those that have ended, and the longest of them.
-    pub gaps: Span,
-    /// The longest of them.
-    pub longest: Span,
     /// Time without service since counting began.
     pub unserved: Span,
     /// Packets that access points discarded for the station.
@@ -31,9 +26,6 @@ impl AssociationCounters {
     pub(super) fn on_associated(&mut self, since: Time, roamed: bool, now: Time) {
         self.associations += 1;
         self.roams += u64::from(roamed);
-        let gap = now - since;
-        self.gaps = self.gaps + gap;
-        self.longest = self.longest.max(gap);
         self.count(since, now);
     }
 

@@ -2,6 +2,7 @@
 
 use super::frames::{ends, from_station};
 use super::{AssociationCounters, Phase};
+use crate::counters::Timings;
 use crate::event::EventQueue;
 use crate::wlan::engine::Wlan;
 use crate::wlan::listeners::Away;
@@ -271,6 +272,7 @@ impl<U: UpperLayer> Wlan<U> {
         let (station, ap) = (of.spec.station, of.access_point);
         let roamed = of.comes_from_another();
         of.counters.on_associated(of.since, roamed, now);
+        of.gaps.add(now - of.since);
         (of.phase, of.deadline, of.last) = (Phase::Served, Time::MAX, Some(ap));
         let before = of.served_by.replace(ap);
         self.upper.on_associated(station, ap);
@@ -297,6 +299,12 @@ impl<U: UpperLayer> Wlan<U> {
     /// Whether packets may go from one station to another, as far as associations are concerned.
     pub fn is_open(&self, from: StationId, to: StationId) -> bool {
         self.associations.is_open(from, to)
+    }
+
+    /// Times without service of a station that have ended, from the loss of the access point, or the beginning, to the last
+    /// acknowledgement; `None` if the station does not associate.
+    pub fn association_gaps(&self, station: StationId) -> Option<&Timings> {
+        self.associations.of(station).map(|at| &self.associations.all[at].gaps)
     }
 
     /// The counters of a station's associations up to `now`, if the station associates.

@@ -23,6 +23,7 @@ pub use spec::{AssociationSpec, Roam};
 
 use super::engine::{Event, INPUT};
 use super::spec::WlanSpec;
+use crate::counters::Timings;
 use crate::timer::Timer;
 use airqueue_core::{Span, Time};
 use airqueue_wifi::mac::{Msdu, TxReport};
@@ -69,6 +70,9 @@ struct Associate<E> {
     /// When it went to other channels last.
     left: Time,
     counters: AssociationCounters,
+    /// Times without service that have ended, from the loss of the access point, or the beginning, to the last
+    /// acknowledgement.
+    gaps: Timings,
 }
 
 /// The associations of a network.
@@ -130,6 +134,7 @@ impl<E: Copy + From<Event>> Associations<E> {
     pub(super) fn start_counting(&mut self, now: Time) {
         for of in &mut self.all {
             of.counters = AssociationCounters { counted: now, ..Default::default() };
+            of.gaps.clear();
         }
     }
 
@@ -154,6 +159,7 @@ impl<E> Associate<E> {
             searched: Span::ZERO,
             left: Time::ZERO,
             counters: AssociationCounters::default(),
+            gaps: Timings::default(),
             spec,
         }
     }

@@ -110,7 +110,7 @@ impl<U: UpperLayer> Wlan<U> {
     fn empty_buffer(&mut self, at: usize, ac: AccessCategory, now: Time) {
         let interface = self.interface_of(self.power.sleepers[at].spec.access_point, ac);
         while let Some(kept) = self.power.sleepers[at].buffers[ac.index()].pop_front() {
-            self.power.sleepers[at].counters.on_let_go(kept.since, now);
+            self.power.sleepers[at].waits.add(now - kept.since);
             if kept.arrived {
                 self.enter_queue(interface, kept.packet, now);
             } else {

@@ -219,7 +219,7 @@ impl<U: UpperLayer> Wlan<U> {
             }
             let sleeper = &mut self.power.sleepers[at];
             let Some(kept) = sleeper.buffers[ac.index()].pop_front() else { continue };
-            sleeper.counters.on_let_go(kept.since, now);
+            sleeper.waits.add(now - kept.since);
             let packet = self.enter(kept, now);
             let interface = self.hops[HopId::of(&packet).index()].interface;
             self.interfaces[interface.index()].queue.tx_queue.on_taken_up(&packet);

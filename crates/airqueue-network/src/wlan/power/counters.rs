@@ -12,10 +12,6 @@ pub struct BeaconCounters {
     /// Beacons that were not sent because at their TBTT an earlier beacon still waited, or the access point was on other
     /// channels.
     pub skipped: u64,
-    /// Time from the TBTT to the beginning of the beacon, sum of all.
-    pub delay: Span,
-    /// The longest such time.
-    pub longest_delay: Span,
     /// Packets to all stations that were kept for the next DTIM.
     pub group_kept: u64,
     /// Of these, those that the buffer had no room for.
@@ -43,30 +39,12 @@ pub struct SleepCounters {
     pub kept: u64,
     /// Of these, those that the buffers had no room for, or that became too old.
     pub dropped: u64,
-    /// Of these, those that the access point let go, and how long they had been kept, sum of all.
-    pub let_go: u64,
-    /// See [`Self::let_go`].
-    pub wait: Span,
-    /// The longest such time.
-    pub longest_wait: Span,
-}
-
-impl SleepCounters {
-    /// A packet that was kept since `since` may go.
-    pub(super) fn on_let_go(&mut self, since: Time, now: Time) {
-        let wait = now - since;
-        self.let_go += 1;
-        self.wait = self.wait + wait;
-        self.longest_wait = self.longest_wait.max(wait);
-    }
 }
 
 impl BeaconCounters {
     pub(super) fn on_sent(&mut self, delay: Span, slot: Span) {
         self.sent += 1;
         self.delayed += u64::from(delay > slot);
-        self.delay = self.delay + delay;
-        self.longest_delay = self.longest_delay.max(delay);
     }
 }
 

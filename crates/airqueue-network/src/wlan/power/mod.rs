@@ -26,6 +26,7 @@ pub use spec::{BeaconSpec, PowerSaveSpec, TwtSpec, UapsdSpec, WakeUp};
 use super::engine::{Event, INPUT};
 use super::hop::Hop;
 use super::spec::WlanSpec;
+use crate::counters::Timings;
 use crate::timer::Timer;
 use airqueue_core::{NeighbourId, Packet, Seed, Span, Time};
 use airqueue_wifi::mac::Content;
@@ -92,6 +93,8 @@ struct Cell {
     group_follows: bool,
     traffic: Vec<u32>,
     counters: BeaconCounters,
+    /// From the TBTT to the beginning of each beacon.
+    delays: Timings,
 }
 
 /// A station that sleeps.
@@ -130,6 +133,8 @@ struct Sleeper<E> {
     /// Whether the access point is answering a PS-Poll.
     answering: bool,
     counters: SleepCounters,
+    /// How long the packets that the access point let go had been kept for the station.
+    waits: Timings,
 }
 
 /// The beacons and the sleep of a network.
@@ -258,16 +263,28 @@ impl<E: Copy + From<Event>> Power<E> {
     pub(super) fn start_counting(&mut self, now: Time) {
         for cell in &mut self.cells {
             cell.counters = BeaconCounters::default();
+            cell.delays.clear();
         }
         for sleeper in &mut self.sleepers {
             sleeper.wakefulness.count(&mut sleeper.counters, now);
             sleeper.counters = SleepCounters::default();
+            sleeper.waits.clear();
         }
     }
 
     /// The counters of a station's beacons, if the station sends beacons.
     pub(super) fn beacons(&self, station: StationId) -> Option<BeaconCounters> {
         self.cell_of(station).map(|cell| self.cells[cell].counters)
+    }
+
+    /// From the TBTT to the beginning of each beacon of a station, if the station sends beacons.
+    pub(super) fn beacon_delays(&self, station: StationId) -> Option<&Timings> {
+        self.cell_of(station).map(|cell| &self.cells[cell].delays)
+    }
+
+    /// How long packets that were let go had been kept for a station, if packets are kept for the station at times.
+    pub(super) fn waits_for(&self, station: StationId) -> Option<&Timings> {
+        self.sleeper_of(station).map(|at| &self.sleepers[at].waits)
     }
 
     /// Packets that were kept for a station, and those among them that the buffer had no room for.
@@ -309,6 +326,7 @@ impl Cell {
             group_follows: false,
             traffic: Vec::new(),
             counters: BeaconCounters::default(),
+            delays: Timings::default(),
         }
     }
 
@@ -342,6 +360,7 @@ impl<E> Sleeper<E> {
             neighbours: [None; 4],
             answering: false,
             counters: SleepCounters::default(),
+            waits: Timings::default(),
         };
         sleeper.dozing = sleeper.is_always_dozing();
         sleeper.active = !sleeper.dozing;

@@ -269,6 +269,7 @@ impl<U: UpperLayer> Wlan<U> {
                     let (slot, cell) = (self.power.slot, &mut self.power.cells[at]);
                     let due = cell.due.unwrap_or(begins).min(begins);
                     cell.counters.on_sent(begins - due, slot);
+                    cell.delays.add(begins - due);
                 }
             }
             FrameKind::Data => self.on_data_to_all(from, &heard, now),
