@@ -1,9 +1,9 @@
 """The figures of simulated networks: names, types, units and meaning.
 
 Written by scripts/native_types.py from reported.rs and reported/ of crates/airqueue-scenario:
-change those, then ``make types``. The unit is in the name: ``_bps`` bits per second, ``_s`` seconds, ``_packets``
-packets, ``_ratio`` a share from 0 to 1; what has none is a count. None where there is nothing to
-divide by.
+change those, then ``make types``. The unit is in the name: ``_bps`` bits per second, ``_s``
+seconds, ``_packets`` packets, ``_ratio`` a share from 0 to 1; what has none is a count. None where
+there is nothing to divide by.
 """
 
 from __future__ import annotations

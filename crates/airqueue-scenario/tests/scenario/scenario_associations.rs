@@ -65,6 +65,18 @@ fn flows_follow_a_phone_that_roams() {
     assert_eq!(results(&without(&house()), 1)["associations"], json!({}));
 }
 
+/// The gaps of the warm-up count in no figure.
+#[test]
+fn gaps_of_the_warm_up_are_in_no_figure() {
+    let mut scenario = house();
+    (scenario["warm_up"], scenario["duration"]) = (json!("50 s"), json!("10 s"));
+    let phone = &results(&scenario, 1)["associations"]["phone"];
+    assert_eq!(phone["associations"], 0);
+    for name in ["mean", "sd", "p50", "p95", "p99", "max"] {
+        assert_eq!(phone[format!("gap_{name}_s")], Value::Null, "{phone}");
+    }
+}
+
 /// The same without associations.
 fn without(house: &Value) -> Value {
     let mut plain = house.clone();

@@ -85,6 +85,30 @@ fn figures_say_how_late_beacons_are() {
     assert!((number(&beacons["delay_sd_s"]) - sd).abs() < 0.04 * sd, "{beacons}");
 }
 
+/// In the warm-up a saturated laptop delays beacons, packets wait for the phone, and the laptop leaves; then nobody sends
+/// but the access point its beacons.
+#[test]
+fn delays_of_the_warm_up_are_in_no_figure() {
+    let mut scenario = home();
+    (scenario["warm_up"], scenario["duration"]) = (json!("60 s"), json!("20 s"));
+    scenario["stations"][2]["departures"] =
+        json!({"first": "40 s", "period": "100 s", "lasts": "5 s"});
+    scenario["flows"] = json!([
+        {"name": "down", "from": "ap", "to": "phone", "source": "cbr",
+         "packet_rate": "1.7 packets/s", "size": "200 B", "stop": "50 s"},
+        {"name": "up", "from": "laptop", "to": "ap", "stop": "30 s"}
+    ]);
+    let all = results(&scenario, 1);
+    let (beacons, sleep) = (&all["beacons"]["ap"], &all["sleep"]["phone"]);
+    let absences = &all["absences"]["laptop"];
+    for name in ["mean", "sd", "p50", "p95", "p99", "max"] {
+        // In an idle channel a beacon begins with the next slot of 9 µs.
+        assert!(number(&beacons[format!("delay_{name}_s")]) < 9e-6, "{beacons}");
+        assert_eq!(sleep[format!("kept_{name}_s")], Value::Null, "{sleep}");
+    }
+    assert_eq!((&absences["absence_p50_s"], &absences["longest_s"]), (&Value::Null, &Value::Null));
+}
+
 /// What nobody asks for is not there.
 #[test]
 fn a_scenario_without_beacons_has_none() {
