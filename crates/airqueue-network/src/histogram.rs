@@ -110,8 +110,12 @@ impl<const BITS: u32> Histogram<BITS> {
 
     /// Clears all counts.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
-        self.total = 0;
+        // Networks clear the histograms of all their queues and hops at the end of the warm-up; most are empty, in memory that
+        // nothing has touched yet.
+        if self.total > 0 {
+            self.counts.fill(0);
+            self.total = 0;
+        }
     }
 
     /// The buckets that are not empty, lowest first: upper end in seconds, and count.

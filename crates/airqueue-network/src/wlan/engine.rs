@@ -73,7 +73,7 @@ pub struct Wlan<U: UpperLayer> {
     pub(super) first: Vec<InterfaceId>,
     pub(super) hops: Vec<Hop>,
     pub(super) controls: Vec<Control>,
-    timers: Vec<Timer<U::Event>>,
+    pub(super) timers: Vec<Timer<U::Event>>,
     pub(super) wakeups: Vec<Timer<U::Event>>,
     /// Stations whose frames begin after all other events of this instant.
     beginning: Vec<StationId>,
@@ -184,49 +184,6 @@ impl<U: UpperLayer> Wlan<U> {
     #[inline]
     pub fn report_segment(&mut self, sent: impl FnOnce() -> SegmentSent) {
         self.tap.report_segment(sent);
-    }
-
-    /// Handles the consequences of a change of a station's own state.
-    pub(super) fn follow_up(
-        &mut self,
-        station: StationId,
-        now: Time,
-        queue: &mut EventQueue<U::Event>,
-    ) {
-        self.report_rate(station, now);
-        if self.listeners.macs[station.index()].is_done() {
-            self.go_on(station, now, queue);
-        }
-        self.park_late(station);
-        self.feed_others(station, queue);
-        self.listeners.settle(station, now);
-        let at = self.listeners.macs[station.index()].next_timer();
-        self.timers[station.index()].set(Some(at), queue);
-        if self.power.is_used() {
-            self.reconsider(station, now);
-            self.leave_if_due(station, queue);
-            self.part_if_due(station, queue);
-        }
-    }
-
-    /// The queues of a station continue with their next packets.
-    #[inline(never)]
-    fn go_on(&mut self, station: StationId, now: Time, queue: &mut EventQueue<U::Event>) {
-        while let Some(ac) = self.listeners.macs[station.index()].poll_done() {
-            if self.listeners.macs[station.index()].is_management(ac) {
-                self.go_on_management(station, ac, queue);
-                continue;
-            }
-            let interface = self.interface_of(station, ac);
-            self.account_all_finished(interface, now);
-            let next = if self.listeners.macs[station.index()].is_empty(ac) {
-                self.take(interface, now, queue)
-            } else {
-                self.take_turns(interface, now)
-            };
-            self.choose_rate(station, ac);
-            self.listeners.macs[station.index()].on_next(ac, next, now, &self.listeners.radio);
-        }
     }
 
     pub(super) fn on_grants(&mut self, now: Time, queue: &mut EventQueue<U::Event>) {

@@ -13,22 +13,35 @@ impl<U: UpperLayer> Wlan<U> {
     /// The frame that a station has composed begins now, as the only frame of this instant. If nothing can happen before
     /// its end, the frame and possibly its answer are over on return, and the time is that of their end; otherwise
     /// returns false, and nothing has changed.
+    #[inline(always)]
     pub(super) fn run_alone(&mut self, from: StationId, queue: &mut EventQueue<U::Event>) -> bool {
+        // Among many arrivals most frames are not alone: this is asked without a call.
+        let Some(ends) = self.end_alone(from, queue) else { return false };
+        self.run_to_end(from, ends, queue);
+        true
+    }
+
+    /// When the frame ends; `None` if something may happen before.
+    #[inline(always)]
+    fn end_alone(&mut self, from: StationId, queue: &mut EventQueue<U::Event>) -> Option<Time> {
         if !self.listeners.is_silent() {
-            return false;
+            return None;
         }
         // Taps and sleepers want to know who hears a frame, signals and interferers change while it is on the air, frames with
         // delays end at their listeners one by one; the upper layer deals with packets at the time that they came.
         let watched = self.tap.is_used() || self.power.is_used() || self.upper.watches_frames();
         let watched = watched || self.listeners.are_delayed();
         if watched || self.examines_signals || !self.upper.is_at_rest() {
-            return false;
+            return None;
         }
         let now = queue.now();
         let ends = now + self.lasts(from);
-        if !queue.is_free_until(ends) || !self.listeners.meets_none(from, now, ends) {
-            return false;
-        }
+        (queue.is_free_until(ends) && self.listeners.meets_none(from, now, ends)).then_some(ends)
+    }
+
+    #[inline(never)]
+    fn run_to_end(&mut self, from: StationId, ends: Time, queue: &mut EventQueue<U::Event>) {
+        let now = queue.now();
         let to = self.listeners.macs[from.index()].frame().to;
         let rested = self.listeners.macs[to.index()].is_uninvolved();
         let ending = self.pass(from, now, ends, queue);
@@ -42,7 +55,6 @@ impl<U: UpperLayer> Wlan<U> {
         } else {
             self.react(from, ends, queue);
         }
-        true
     }
 
     /// The answer of a station to the frame of `asker` that ends now, if the answer follows in the same step.

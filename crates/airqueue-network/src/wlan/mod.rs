@@ -31,6 +31,7 @@ mod engine;
 mod exchange;
 mod feeder;
 mod finished;
+mod follow_up;
 mod hop;
 mod interface;
 mod listeners;

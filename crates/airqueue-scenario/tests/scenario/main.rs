@@ -5,7 +5,9 @@ mod cell_path;
 mod cells;
 #[path = "../../../airqueue-network/tests/network/counting/mod.rs"]
 mod counting;
+mod drawn_networks;
 mod figures;
+mod lossy_networks;
 mod marked_path;
 mod measured_path;
 mod network_allocations;
@@ -14,6 +16,9 @@ mod network_pcap;
 mod path_config;
 #[path = "../../../airqueue-network/tests/network/pcap_records/mod.rs"]
 mod pcap_records;
+#[allow(dead_code, reason = "properties of the engine use the other parts")]
+#[path = "../../../airqueue-network/tests/network/random_networks/mod.rs"]
+mod random_networks;
 mod rdqm_field;
 mod scenario_absences;
 mod scenario_airtime;
@@ -51,3 +56,5 @@ mod scenario_wires;
 mod scenarios;
 mod sessions;
 mod shaped_queue;
+#[path = "../../benches/drawn/words.rs"]
+mod words;

@@ -5,7 +5,7 @@ use super::conventions::{Conventions, DurationField, EifsAck, ResponseTimeout};
 use super::error::{PhyError, rates_text};
 use super::frames::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
 use super::mode::{Airtime, Mode};
-use airqueue_core::{DataRate, Span};
+use airqueue_core::{AirRate, DataRate, Span};
 
 /// Propagation delay in ns-2, counted twice in each time-out.
 const NS2_PROPAGATION: Span = Span::from_micros(2);
@@ -46,6 +46,7 @@ pub(super) struct Timing {
     pub(super) response: RateIndex,
     pub(super) response_timeout: Span,
     pub(super) data_nav: Span,
+    pub(super) air_rate: AirRate,
 }
 
 impl Layer {
@@ -90,6 +91,7 @@ impl Layer {
             response,
             response_timeout,
             data_nav: self.nav(self.sifs + ack),
+            air_rate: mode.air_rate(),
         }
     }
 

@@ -265,15 +265,7 @@ impl Phy {
 
     /// The rate at an index, as far as the airtime that a sender expects depends on it.
     pub fn air_rate(&self, index: RateIndex) -> AirRate {
-        if let Some(mcs) = self.mcs(index) {
-            return mcs.air_rate();
-        }
-        let overhead_us = match self.class(index) {
-            // Preamble and PHY header, and what Linux takes for SIFS.
-            ModulationClass::Dsss => (self.preamble(index).as_nanos() / 1000) as u32 + 10,
-            _ => AirRate::OFDM_OVERHEAD_US,
-        };
-        AirRate::Legacy { rate: self.rate(index), overhead_us }
+        self.timing(index).air_rate
     }
 
     /// The modulation class at an index.

@@ -4,7 +4,7 @@ use super::Format;
 use super::error::mbps;
 use super::frames::DELIMITER_BYTES;
 use super::mcs::Mcs;
-use airqueue_core::{DataRate, Span};
+use airqueue_core::{AirRate, DataRate, Span};
 
 /// Families of modulation (IEEE 802.11-2016, table 10-9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +129,19 @@ impl Mode {
     /// The data rate, which from 802.11n on is not a whole number of bits per second.
     pub(super) fn bits_per_second(&self) -> f64 {
         self.mcs().map_or(self.rate.as_bps() as f64, Mcs::bits_per_second)
+    }
+
+    /// The rate, as far as the airtime that a sender expects depends on it.
+    pub(super) fn air_rate(&self) -> AirRate {
+        if let Some(mcs) = self.mcs() {
+            return mcs.air_rate();
+        }
+        let overhead_us = match self.class {
+            // Preamble and PHY header, and what Linux takes for SIFS.
+            ModulationClass::Dsss => (self.preamble.as_nanos() / 1000) as u32 + 10,
+            _ => AirRate::OFDM_OVERHEAD_US,
+        };
+        AirRate::Legacy { rate: self.rate, overhead_us }
     }
 
     pub(super) fn airtime(&self) -> Airtime {
