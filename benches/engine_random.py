@@ -1,10 +1,10 @@
-"""Random networks simulated by two engines: instructions, CPU time, and whether figures agree.
+"""Random networks simulated by two engines: instructions, time, and whether figures agree.
 
 The networks are those of the property tests, written as scenarios (`cargo bench -p
 airqueue-scenario --bench drawn`); seed and number name a draw. Draws that no file can describe,
 or that the earlier engine refuses, are drawn again. Valgrind counts the instructions between the
-network that is built and the end of its run, which has the warm-up in it. The CPU time is that of
-the fastest of many runs, which says something on an idle machine only.
+network that is built and the end of its run, which has the warm-up in it. The time is that of the
+fastest of many runs by the wall clock, which says something on an idle machine only.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class BenchError(RuntimeError):
 
 @dataclass(frozen=True)
 class Row:
-    """A network with both engines. `instructions` and `cpu_s`: the earlier engine's, and ours."""
+    """A network with both engines. `instructions` and `time_s`: the earlier engine's, and ours."""
 
     seed: int
     draw: int
     kind: str
     about: str
     instructions: tuple[int, int]
-    cpu_s: tuple[float, float]
+    time_s: tuple[float, float]
     differ: tuple[str, ...]
     """Kinds of figures that differ."""
 
@@ -113,7 +113,7 @@ def refusal(program: Path, file: Path) -> str:
 
 
 def timed(program: Path, file: Path, span_s: float, runs: int) -> tuple[float, dict[str, Any]]:
-    """CPU seconds of the fastest run, and the figures."""
+    """Seconds of the fastest run, and the figures."""
     command = [program, file, f"{span_s:g}", "1", str(runs)]
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(run.stdout)
@@ -179,7 +179,7 @@ def compared(programs: Sequence[Path], drawn: Mapping[str, Any], seed: int) -> R
         kind=drawn["kind"],
         about=about(scenario),
         instructions=(counts[0], counts[1]),
-        cpu_s=(times[0][0], times[1][0]),
+        time_s=(times[0][0], times[1][0]),
         differ=tuple(differ),
     )
 
@@ -237,9 +237,9 @@ def quantile(ratios: Sequence[float], share: float) -> float:
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
-    """Of instructions and CPU time: geometric mean, quantiles, and how many are slower."""
+    """Of instructions and time: geometric mean, quantiles, and how many are slower."""
     figures: dict[str, Any] = {"networks": len(rows)}
-    for figure in ("instructions", "cpu_s"):
+    for figure in ("instructions", "time_s"):
         ratios = [row.ratio(figure) for row in rows]
         figures[figure] = {
             "geometric_mean": geometric_mean(ratios),
@@ -266,7 +266,7 @@ def table(rows: Sequence[Row], refused: Counter[str]) -> list[str]:
             lines.append(f"{line}; {of['slower']} below {LEAST:g}")
     lines.append(f"the {WORST} worst by instructions:")
     for row in sorted(rows, key=lambda row: row.ratio("instructions"))[:WORST]:
-        line = f"  draw {row.draw}: x{row.ratio('instructions'):.2f}, CPU x{row.ratio('cpu_s'):.2f}"
+        line = f"  draw {row.draw}: x{row.ratio('instructions'):.2f}, time x{row.ratio('time_s'):.2f}"
         lines.append(f"{line}, {row.instructions[1] / 1e6:.1f} M instructions; {row.about}")
     differ = Counter(kind for row in rows for kind in row.differ)
     different = sum(bool(row.differ) for row in rows)
