@@ -27,6 +27,10 @@ def row_for(rows, uploads, downloads):
     return max(fit, key=lambda row: (row.downloads, row.uploads))
 
 
+ROUNDING = 1e-12
+"""Of floating-point numbers: a chain of ratio 1 changes nothing, to this."""
+
+
 @pytest.mark.parametrize("packets", [1, 2, 3, 5])
 def test_rows_come_nearer_to_equal_flows_than_the_txop_alone(packets):
     rows = access_rows(8, 12, packets, 1023)
@@ -38,7 +42,7 @@ def test_rows_come_nearer_to_equal_flows_than_the_txop_alone(packets):
             wins = hold_chain([1, uploads], [row.aifsn - 2, 4], [row.cw_min, 31], 1023).ratio(0, 1)
             share, alone = float(wins) * packets / downloads, packets / downloads
             # No step from pair to pair is longer than that from a window to its half, 2.4.
-            assert max(share, 1 / share) <= min(2.4**0.5, 1 / alone)
+            assert max(share, 1 / share) <= min(2.4**0.5, 1 / alone) * (1 + ROUNDING)
             if row.uploads == uploads:
                 assert row.download_over_upload == pytest.approx(share)
 
