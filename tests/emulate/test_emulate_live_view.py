@@ -148,8 +148,9 @@ def test_figures_and_programs_share_a_terminal():
     assert "last" in shown
     assert "air time" in shown
     assert "phone → server" in shown
-    # The summary comes after the last of the figures.
-    assert "Delays of this run" in shown.rpartition("air time")[2]
+    # The summary comes after the last of the figures; a busy machine may have spoilt the delays.
+    summary = " ".join(shown.rpartition("air time")[2].lower().split())
+    assert "delays of this run" in summary
 
 
 @pytest.mark.emulation
