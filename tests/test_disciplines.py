@@ -214,7 +214,7 @@ def test_the_longer_rest_comes_before_overloads_that_may_fill_the_queue(monkeypa
         naming, "_run", lambda runner, plan, meta, left_s: taken.append(meta) or True
     )
     monkeypatch.setattr(naming, "last_law", lambda sessions: in_doubt)
-    monkeypatch.setattr(naming, "hardly_acted", lambda sessions: False)
+    monkeypatch.setattr(naming, "_more_would_tell", lambda runner: False)
     monkeypatch.setattr(naming, "_rate_shown_pps", lambda session, overload: None)
 
     class Nothing:

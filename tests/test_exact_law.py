@@ -230,7 +230,7 @@ def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkey
 
     monkeypatch.setattr(naming, "_run", run)
     monkeypatch.setattr(naming, "last_law", lambda sessions: None)
-    monkeypatch.setattr(naming, "hardly_acted", lambda sessions: False)
+    monkeypatch.setattr(naming, "_more_would_tell", lambda runner: False)
     at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
 
     # The path carries 600 packets/s for seconds, whatever a train saw.
