@@ -266,7 +266,9 @@ def table(rows: Sequence[Row], refused: Counter[str]) -> list[str]:
             lines.append(f"{line}; {of['slower']} below {LEAST:g}")
     lines.append(f"the {WORST} worst by instructions:")
     for row in sorted(rows, key=lambda row: row.ratio("instructions"))[:WORST]:
-        line = f"  draw {row.draw}: x{row.ratio('instructions'):.2f}, time x{row.ratio('time_s'):.2f}"
+        line = (
+            f"  draw {row.draw}: x{row.ratio('instructions'):.2f}, time x{row.ratio('time_s'):.2f}"
+        )
         lines.append(f"{line}, {row.instructions[1] / 1e6:.1f} M instructions; {row.about}")
     differ = Counter(kind for row in rows for kind in row.differ)
     different = sum(bool(row.differ) for row in rows)

@@ -69,7 +69,7 @@ def test_one_more_step_is_for_drops_that_have_no_name(monkeypatch, kind, drops, 
 
     judged = Judged()
     judged.kind = kind
-    monkeypatch.setattr(naming, "hardly_acted", lambda sessions: False)
+    monkeypatch.setattr(naming, "_hardly_acted", lambda seen, full: False)
     monkeypatch.setattr(naming, "_seen", lambda sessions: ([Taken()], None))
     monkeypatch.setattr(naming.management, "judge", lambda seen, idle: judged)
     assert naming._more_would_tell(Runner()) is more

@@ -141,7 +141,7 @@ def _others(accepted: Sequence[Judged], finding: Finding) -> tuple[float, str]:
     lost = idle_loss(seen)
     noise = float(np.median([e.noise for e in seen]))
     spreads = [
-        e.spread - 2 * e.noise - explained(j.estimates["counting"] or 0.0, e, lost)
+        e.spread - 2 * e.noise - explained(j.counted, e, lost)
         for j, e in zip(accepted, seen, strict=True)
         if e.spread is not None
     ]
@@ -156,9 +156,7 @@ def _others(accepted: Sequence[Judged], finding: Finding) -> tuple[float, str]:
     apart = (
         _apart(accepted)
         - 2 * noise
-        - float(
-            np.median([explained(j.estimates["counting"] or 0.0, j.seen, lost) for j in accepted])
-        )
+        - float(np.median([explained(j.counted, j.seen, lost) for j in accepted]))
     )
     if apart > SESSIONS_ROUNDED:
         return SCATTERED * apart, f"The counts of sessions differed by {apart:.0f} packets"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,8 +90,12 @@ def _lost_before_half_full(session: Session) -> tuple[int, int]:
 
 def lost_quietly(sessions: Iterable[Session]) -> tuple[int, int]:
     """Packets lost and sent on the path before the floods, all sessions together."""
-    pairs = [lost_in(session, "quiet") for session in sessions]
-    return sum(lost for lost, _ in pairs), sum(sent for _, sent in pairs)
+    return added([lost_in(session, "quiet") for session in sessions])
+
+
+def added(counts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Packets lost and sent, all counts together."""
+    return sum(lost for lost, _ in counts), sum(sent for _, sent in counts)
 
 
 def lost_in(session: Session, *phases: str) -> tuple[int, int]:

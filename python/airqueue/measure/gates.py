@@ -88,6 +88,11 @@ class Judged:
             values.update(dict.fromkeys(STEADY_RATE_ONLY))
         return values
 
+    @property
+    def counted(self) -> float:
+        """Packets in the queue by counting; 0 where nothing was refused."""
+        return self.estimates["counting"] or 0.0
+
     @cached_property
     def steady(self) -> bool:
         """Whether the hold phase saw one rate and a queue that was full from end to end.

@@ -73,12 +73,11 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
 
 def _more_would_tell(runner: Runner) -> bool:
     """Whether one more step may name what dropped packets in the steps, and was not named by them."""
-    taken = runner.sessions(steps.STEP)
-    if hardly_acted(taken):
-        return True
-    seen, _ = _seen(taken)
-    if not any(len(step.drops) for step in seen):
+    seen, full = _seen(runner.sessions(steps.STEP))
+    if not _dropped(seen):
         return False
+    if _hardly_acted(seen, full):
+        return True
     idle = lost_quietly(runner.sessions("session"))
     return management.judge(seen, idle).kind in ("unknown", "undecided")
 
@@ -89,13 +88,13 @@ def fill_the_queue(runner: Runner, layout: steps.Layout) -> None:
     Queues of 1000 packets for each flow are not filled by the other steps on a slow path. ``layout``:
     with the length of the queue that the sessions have found.
     """
-    seen, _ = _seen(runner.sessions(steps.STEP))
-    if not seen or any(len(step.drops) for step in seen):
+    taken = runner.sessions(steps.STEP)
+    seen, _ = _seen(taken)
+    if not seen or _dropped(seen):
         return
     overload, length_s = steps.filling_step(layout)
     if length_s <= steps.LONGEST_S:
-        index = len(runner.sessions(steps.STEP))
-        plan, meta = steps.step_plan(layout, overload, length_s, index)
+        plan, meta = steps.step_plan(layout, overload, length_s, len(taken))
         _run(runner, plan, meta, plan.end_s)
 
 
@@ -159,8 +158,12 @@ def last_law(taken: Sequence[Session]) -> CoDel | None:
     return management.fitted_codel(seen[-1:], full)
 
 
-def hardly_acted(taken: Sequence[Session]) -> bool:
+def _dropped(seen: Sequence[Step]) -> bool:
+    """Whether a packet was lost in any of the steps."""
+    return any(len(step.drops) for step in seen)
+
+
+def _hardly_acted(seen: Sequence[Step], full: float | None) -> bool:
     """Whether a few packets were lost with room in the queue, in no step more than that."""
-    seen, full = _seen(taken)
     early = [int((step.lost & with_room(step, full)).sum()) for step in seen]
-    return bool(early) and 0 < max(early) < FEW_DROPS
+    return 0 < max(early) < FEW_DROPS

@@ -474,7 +474,7 @@ def one_session(runner: Runner, state: SizeState, states: Sequence[SizeState]) -
     state.tried += 1
     if judged.refused is None:
         state.refused_in_a_row = 0
-        held = judged.estimates["counting"] or 0.0
+        held = judged.counted
         state.counts.append(held)
         drained = judged.estimates["fill_drain"]
         if drained is not None:

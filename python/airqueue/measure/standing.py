@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from airqueue import stats
+from airqueue.measure.evidence import added
 from airqueue.measure.plan import FLOOD_FLOW, PROBE_FLOW, Plan, Segment, cbr
 from airqueue.measure.session import Session
 
@@ -150,7 +151,7 @@ class Standing:
     @property
     def emptier(self) -> tuple[int, int]:
         """In the control and in the sessions' floods together."""
-        return self.control[0] + self.filling[0], self.control[1] + self.filling[1]
+        return added([self.control, self.filling])
 
 
 def observe_standing(session: Session, held: float, allowed: float) -> Standing | None:
@@ -170,7 +171,11 @@ def observe_standing(session: Session, held: float, allowed: float) -> Standing 
 
 
 def observe_filling(session: Session, held: float) -> tuple[int, int]:
-    """Count the flood's packets lost, and sent, in a session while the queue was not half full."""
+    """Count the flood's packets lost, and sent, in a session while the queue was not half full.
+
+    Each by the length that the packet found: `SessionEvidence.early` ends before a loss, so that its
+    share of losses is less than the path's.
+    """
     waiting = session.waiting_at_each
     if waiting is None:
         return 0, 0
@@ -180,12 +185,9 @@ def observe_filling(session: Session, held: float) -> tuple[int, int]:
 
 def total(seen: Sequence[Standing]) -> Standing:
     """All runs together, one at least."""
-
-    def both(part: str) -> tuple[int, int]:
-        lost, sent = zip(*(getattr(each, part) for each in seen), strict=True)
-        return sum(lost), sum(sent)
-
-    return Standing(*(both(part.name) for part in fields(Standing)))
+    return Standing(
+        *(added([getattr(each, part.name) for each in seen]) for part in fields(Standing))
+    )
 
 
 def chance(seen: Standing) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from airqueue.measure.document import SearchStep
-from airqueue.measure.evidence import SessionEvidence
+from airqueue.measure.evidence import SessionEvidence, added
 from airqueue.measure.gates import Judged
 from airqueue.measure.result import CountedIn, Discipline, Evidence, Verdict
 from airqueue.measure.session import SEVERAL, Session
@@ -96,7 +96,7 @@ def tolerance(held: float, seen: SessionEvidence, lost: float) -> float:
 
 def idle_loss(seen: Sequence[SessionEvidence]) -> float:
     """Share of the packets lost on the path before the floods, all sessions together."""
-    lost, sent = (sum(e.quiet[k] for e in seen) for k in (0, 1))
+    lost, sent = added([e.quiet for e in seen])
     return lost / sent if sent else 0.0
 
 
@@ -118,7 +118,7 @@ def find(
     if len(accepted) < MIN_SESSIONS and not _one_long(accepted, sessions):
         return _without_sessions(sessions, search, search_ended)
     seen = [s.seen for s in accepted]
-    held = [s.estimates["counting"] or 0.0 for s in accepted]
+    held = [s.counted for s in accepted]
     burst = float(np.median([e.burst for e in seen]))
     lost = idle_loss(seen)
     allowed = float(np.median([tolerance(h, e, lost) for h, e in zip(held, seen, strict=True)]))
@@ -181,30 +181,25 @@ def _other_traffic(sessions: Sequence[Judged]) -> Evidence | None:
 def standing_total(sessions: Sequence[Judged], standing: Sequence[Session]) -> Standing | None:
     """What all standing runs lost with room in the queue; None if none of them is usable."""
     found = []
-    filling: dict[int, tuple[int, int]] = {}
+    sizes = set()
     accepted = [s for s in sessions if s.refused is None]
     for run in standing:
         same = [s for s in accepted if s.session.size_bytes == run.size_bytes]
         if not same or Judged(run).refused not in (None, "not_saturated"):
             continue
         seen = [s.seen for s in same]
-        held = [s.estimates["counting"] or 0.0 for s in same]
+        held = [s.counted for s in same]
         lost = idle_loss(seen)
         allowed = [tolerance(h, e, lost) for h, e in zip(held, seen, strict=True)]
         observed = observe_standing(run, float(np.median(held)), float(np.median(allowed)))
         if observed is not None:
             found.append(observed)
-            filling[run.size_bytes] = _filling(same, held)
+            sizes.add(run.size_bytes)
     if not found:
         return None
-    lost_then, sent_then = zip(*filling.values(), strict=True)
-    return replace(total(found), filling=(sum(lost_then), sum(sent_then)))
-
-
-def _filling(same: Sequence[Judged], held: Sequence[float]) -> tuple[int, int]:
-    """Packets lost and sent while the sessions' floods filled half of the queue."""
-    pairs = [observe_filling(s.session, h) for s, h in zip(same, held, strict=True)]
-    return sum(lost for lost, _ in pairs), sum(sent for _, sent in pairs)
+    before = [s for s in accepted if s.session.size_bytes in sizes]
+    filling = added([observe_filling(s.session, s.counted) for s in before])
+    return replace(total(found), filling=filling)
 
 
 def with_room(
@@ -228,11 +223,11 @@ def with_room(
             "traffic of others cannot be excluded."
         )
         return "fifo", Evidence("lost_with_room", says)
-    (early, standing), (idle, control) = stood.early, stood.emptier
+    (early, standing), (idle, emptier) = stood.early, stood.emptier
     p = chance(stood)
     says = (
         f"While the queue stood for seconds with room for more, {early} of {standing} packets were "
-        f"lost; while it was empty, or filled up to a half, {idle} of {control}."
+        f"lost; while the queue was at most half full, {idle} of {emptier}."
     )
     found = Evidence("lost_with_room", says, early / standing)
     if dying_away(stood) <= LOSSY_CHANCE and chance_after_control(stood) <= EARLY_CHANCE:
@@ -245,7 +240,7 @@ def with_room(
             early / standing,
         )
     if lossy:
-        ratio = early * control / (idle * standing) if idle else np.inf
+        ratio = early * emptier / (idle * standing) if idle else np.inf
         if ratio > LOSSY_RATIO and p <= LOSSY_CHANCE:
             return "not_flat", found
         return ("undecided" if ratio > DOUBT_RATIO and p <= EARLY_CHANCE else "fifo"), found

@@ -3,7 +3,8 @@
 A *step* is a rest, in which a controller forgets what was before, then a flood at one overload into
 the empty queue. Small overloads let a controller act long before the queue is full; a larger one
 shows where its limit is. *Two floods* at once, one above and one below an equal share of the path,
-show whether flows share a queue.
+show whether flows share a queue. Where the steps name nothing a *longer step* follows; where they
+lose nothing, one that *fills* the queue.
 
 ``quiet``, ``drain``, ``after``  as in a session;
 ``hold``  the flood of a step;
@@ -36,8 +37,9 @@ LENGTHS_S: Final = (5.0, 5.0, 4.0)
 LONG_S: Final = 10.0
 """Length of one more step at the middle overload, for controllers that the others did not tell."""
 LONG_PACKETS: Final = 2500
+"""The path's packets in that step on slow paths: 250 more come, most of which are dropped."""
 LONGEST_S: Final = 30.0
-"""Of that step on slow paths: after the queue has filled, more than 100 packets are too many."""
+"""Length of that step, and of one that fills the queue, at most."""
 SWINGS: Final = (0.5, 0.25, 0.4, 0.15, 0.45, 0.3, 0.2)
 """Shares of that step's rate by which its parts exceed, and then fall below, that rate."""
 SWING: Final = 0.25
@@ -46,12 +48,13 @@ LEAST_SWING: Final = 4.0
 MOST_PARTS: Final = 400
 """Of that step: endpoints agree to 1024 segments."""
 FILLING: Final = 2.0
+"""Overload of a step that fills the queue."""
+FILLS: Final = 1.1
+"""Lengths of the queue, as far as the length is known, that come too much in such a step."""
 REFUSED: Final = 60
-"""Overload of a step that fills the queue, and packets that the full queue then refuses."""
+"""Packets that the full queue then refuses."""
 MOST_PACKETS: Final = 100_000
 """Of a flood; faster paths have shorter steps."""
-FILLS: Final = 1.1
-"""Lengths of the queue, as far as it is known, that fill it."""
 FILLED: Final = 0.8
 """Share of the queue, as far as it is known, that the smallest overload may fill."""
 LEAST_OVERLOAD: Final = 1.01
@@ -103,15 +106,25 @@ def rest_s(interval_s: float, drops: int) -> float:
 
 
 def step_plan(
-    at: Layout, overload: float, length_s: float, index: int, rest: float = REST_S
+    at: Layout,
+    overload: float,
+    length_s: float,
+    index: int,
+    rest: float = REST_S,
+    *,
+    swinging: bool = False,
 ) -> tuple[Plan, dict[str, Any]]:
-    """Lay out one step after a rest, in seconds."""
+    """Lay out one step after a rest, in seconds: of evenly spaced packets, or ``swinging``."""
     start = max(rest, at.quiet_s)
     rate = overload * at.rate_pps
     end = start + min(length_s, MOST_PACKETS / rate)
-    flood = [cbr(FLOOD_FLOW, start, end, rate, at.size_bytes)]
-    says = f"{length_s:.0f} s at {overload:.2f} times the rate"
-    return _step(at, flood, (start, end), overload, {"index": index, "says": says})
+    # What waits at the end: what came too much, and perhaps what waited when all of this was planned.
+    drained = end + 1.2 * (overload - 1) * (end - start) + at.drains_s
+    even = [cbr(FLOOD_FLOW, start, end, rate, at.size_bytes)]
+    flood = _swinging(at, rate, start, end) if swinging else even
+    phases = {"quiet": [0.0, start], "hold": [start, end], "drain": [end, drained]}
+    says = f"{length_s:.0f} s at {overload:.2f} times the rate{', unevenly' * swinging}"
+    return framed(at, flood, phases, {"kind": STEP, "index": index, "says": says})
 
 
 def long_plan(at: Layout, index: int) -> tuple[Plan, dict[str, Any]]:
@@ -120,32 +133,12 @@ def long_plan(at: Layout, index: int) -> tuple[Plan, dict[str, Any]]:
     Evenly spaced arrivals make a queue longer until the next drop, so that its length tells the time
     since the last one: a law of times then looks like one of lengths.
     """
-    overload, length_s = overloads(at)[1], long_s(at)
-    start = max(REST_S, at.quiet_s)
-    end = start + min(length_s, MOST_PACKETS / (overload * at.rate_pps))
-    flood = _swinging(at, overload, start, end)
-    says = f"{length_s:.0f} s at {overload:.2f} times the rate, unevenly"
-    return _step(at, flood, (start, end), overload, {"index": index, "says": says})
+    return step_plan(at, overloads(at)[1], long_s(at), index, swinging=True)
 
 
-def _step(
-    at: Layout,
-    flood: list[Segment],
-    hold: tuple[float, float],
-    overload: float,
-    about: dict[str, Any],
-) -> tuple[Plan, dict[str, Any]]:
-    """Put a step's flood between its rest and the time in which the queue drains."""
-    start, end = hold
-    # What waits at the end: what came too much, and perhaps what waited when all of this was planned.
-    drained = end + 1.2 * (overload - 1) * (end - start) + at.drains_s
-    phases = {"quiet": [0.0, start], "hold": [start, end], "drain": [end, drained]}
-    return framed(at, flood, phases, {"kind": STEP, **about})
-
-
-def _swinging(at: Layout, overload: float, start_s: float, end_s: float) -> list[Segment]:
+def _swinging(at: Layout, mean_pps: float, start_s: float, end_s: float) -> list[Segment]:
     """Return a flood of more and of less than its mean by turns, by which the queue swings."""
-    mean_pps, length_s = overload * at.rate_pps, end_s - start_s
+    length_s = end_s - start_s
     steepest = min(max(SWINGS), max(0.0, at.ceiling_pps / mean_pps - 1))
     most = max(LEAST_SWING, SWING * at.held)
     part_s = max(most / (max(SWINGS) * mean_pps), length_s / MOST_PARTS)
