@@ -7,7 +7,12 @@
 #   scripts/test-all.sh
 set -euo pipefail
 
-step() { make --no-print-directory "$@"; }
+# What `make` is called with, and how long that took: whoever makes the tests slower sees where.
+step() {
+    local began=$SECONDS
+    make --no-print-directory "$@"
+    echo "airqueue: $((SECONDS - began)) s for make $*"
+}
 
 said=$(mktemp)
 packages=

@@ -302,12 +302,6 @@ def test_losses_of_the_air_are_no_law():
     assert found.kind in ("unknown", "undecided")
 
 
-def test_hazards_add_up_since_the_last_drop():
-    lost = np.array([False, True, False, False, True, False])
-    added = likelihood.since_last_drop(np.ones(6), lost)
-    assert added.tolist() == [1, 2, 1, 2, 3, 1]
-
-
 def full_queue(limit, length_s=4.0, overload=1.35, rng=None):
     """A FIFO of so many packets in front of a steady service, or one that varies."""
     came = np.arange(0, length_s, 1 / (overload * RATE_PPS))

@@ -193,6 +193,36 @@ def fisher_greater(table: Sequence[int]) -> float:
 def moving_average(values: Floats, weight: float, before: float) -> Floats:
     """y of y[i] = y[i-1] + weight (x[i] - y[i-1]), with y before the first given."""
 
+def since_last_drop(hazard: Floats, lost: Bools) -> Floats:
+    """The hazard accumulated since the last drop, each packet's own included."""
+
+def log_likelihood(
+    hazard: Floats, lost: Bools, known: Bools, losses: tuple[float, float, float]
+) -> float:
+    """The log-likelihood of the losses of the known packets, each with its hazard.
+
+    ``losses``: part of the packets that is lost with the share of all, share that the path loses by
+    itself, least probability.
+    """
+
+def red_log_likelihood(
+    waiting: Floats,
+    lost: Bools,
+    known: Bools,
+    law: tuple[float, float, float, float, float, float],
+    losses: tuple[float, float, float],
+) -> float:
+    """As `log_likelihood`, with the hazards of `red_hazards`."""
+
+def red_hazards(
+    waiting: Floats, lost: Bools, law: tuple[float, float, float, float, float, float]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """RED's average, probability and hazard of each packet, and the sum since the last drop.
+
+    ``law``: weight, average before the first packet, lower threshold, distance of the upper one,
+    greatest probability, share of the upper threshold by which an average may be wrong.
+    """
+
 def pie_probabilities(
     delays: Floats, targets: Floats, begun: Floats, update: float
 ) -> tuple[Floats, Bools]:

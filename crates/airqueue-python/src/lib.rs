@@ -10,6 +10,7 @@ mod echo;
 mod echo_dicts;
 mod emulation;
 mod grammar;
+mod hazards;
 mod live;
 mod live_dicts;
 mod load;
@@ -64,6 +65,8 @@ mod _native {
         PyRange, measure, parse_limit, parse_lists, parse_quantity, parse_queue, parse_values,
         write_quantity,
     };
+    #[pymodule_export]
+    use super::hazards::{log_likelihood, red_hazards, red_log_likelihood, since_last_drop};
     #[pymodule_export]
     use super::live::PyMoment;
     #[pymodule_export]

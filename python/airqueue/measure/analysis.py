@@ -32,7 +32,9 @@ AGREEMENT = (1.5, 0.03)
 """Packets or share by which estimators may differ without a warning."""
 
 
-def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
+def analyze(
+    runs: Sequence[Run], header: Mapping[str, Any], known: Sequence[Session] = ()
+) -> Measurement:
     """Evaluate every estimator and the verdict over stored or fresh runs.
 
     Parameters
@@ -42,13 +44,16 @@ def analyze(runs: Sequence[Run], header: Mapping[str, Any]) -> Measurement:
     header : dict
         May carry ``profile``, ``direction``, ``target``, ``created``, ``elapsed_s``, ``interrupted``,
         ``warnings`` and ``link_overhead_bytes``.
+    known : sequence of Session, optional
+        Of these runs: what was computed of them before is not computed again.
 
     Returns
     -------
     Measurement
     """
     overhead = int(header.get("link_overhead_bytes", LINK_OVERHEAD_BYTES))
-    sessions = [Session(run, overhead) for run in runs]
+    before = {id(each.run): each for each in known if each.link_overhead_bytes == overhead}
+    sessions = [before.get(id(run)) or Session(run, overhead) for run in runs]
 
     def of_kind(kind: str) -> list[Session]:
         return [each for each in sessions if each.run.meta.get("kind") == kind]

@@ -76,7 +76,7 @@ def measure(
     wanted = sorted(set(sizes), reverse=True)
     findings = PROFILES[profile](runner, fitting_sizes(runner, wanted, profile))
     about = {"profile": profile, "direction": prober.direction, "elapsed_s": runner.elapsed_s()}
-    return analyze(runner.runs, {**about, **(header or {}), **findings})
+    return analyze(runner.runs, {**about, **(header or {}), **findings}, runner.sessions())
 
 
 __all__ = ["PROFILES", "SIZES", "analyze", "measure"]

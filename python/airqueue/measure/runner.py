@@ -53,9 +53,10 @@ class Runner:
         return str(self._stored[0].meta.get("kind")) if self._stored else None
 
     def sessions(self, *kinds: str) -> list[Session]:
-        """Return the runs of some kinds, each with what was computed of it before."""
+        """Return the runs of some kinds, or all, each with what was computed of it before."""
         self._sessions += [Session(run) for run in self.runs[len(self._sessions) :]]
-        return [each for each in self._sessions if each.run.meta.get("kind") in kinds]
+        found = self._sessions
+        return [each for each in found if not kinds or each.run.meta.get("kind") in kinds]
 
     def elapsed_s(self) -> float:
         """Time spent measuring, that of stored runs included."""

@@ -47,7 +47,7 @@ MIN_DROPS = 10
 """Fewer refused packets than this do not show a full queue."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """A run of kind ``session``; quantities that several estimators use are computed once, on demand.
 

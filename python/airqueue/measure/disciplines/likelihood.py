@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from airqueue import _native
 from airqueue.measure.disciplines.observed import Bools, Floats, Step
 
 UNFORESEEN = 1e-4
@@ -30,24 +31,17 @@ CLOSE = 0.25
 the sampling error: the law is followed with a filling that is an estimate."""
 
 
-def since_last_drop(hazard: Floats, lost: Bools) -> Floats:
-    """Return the hazard accumulated since the last drop, each packet's own included; shape (n,)."""
-    total = np.cumsum(hazard)
-    last = np.maximum.accumulate(np.where(lost, np.arange(len(lost)), -1))
-    before = np.concatenate(([-1], last[:-1]))
-    return np.asarray(total - np.where(before >= 0, total[np.maximum(before, 0)], 0.0))
-
-
 def log_likelihood(hazard: Floats, lost: Bools, known: Bools, idle: float) -> float:
     """Return the log-likelihood of the losses of the known packets.
 
     ``idle``: share of the packets that the path loses by itself.
     """
-    if not np.any(known):
-        return 0.0
-    p = (1 - MIXED) * hazard[known] + MIXED * float(np.mean(lost[known]))
-    p = np.clip(idle + (1 - idle) * p, UNFORESEEN, 1 - UNFORESEEN)
-    return float(np.sum(np.log(np.where(lost[known], p, 1 - p))))
+    return _native.log_likelihood(hazard, lost, known, beside(idle))
+
+
+def beside(idle: float) -> tuple[float, float, float]:
+    """Return what is lost beside any law, as the core takes it; ``idle`` as in `log_likelihood`."""
+    return MIXED, idle, UNFORESEEN
 
 
 def with_room(step: Step, full: float | None) -> Bools:

@@ -19,6 +19,7 @@ from airqueue import text
 from airqueue.measure.disciplines import codel, frames, pie, red, ring, tail_drop
 from airqueue.measure.disciplines.likelihood import best_rival
 from airqueue.measure.disciplines.observed import Step, full_at, hard_limit
+from airqueue.measure.remembered import remembered
 from airqueue.measure.result import Evidence, Parameter
 from airqueue.measure.result import Management as Kind
 
@@ -57,6 +58,7 @@ class Managed:
     hard_limit: float | None
 
 
+@remembered
 def judge(steps: Sequence[Step], idle: tuple[int, int]) -> Managed:
     """Judge the steps. ``idle``: packets lost and sent on the idle path."""
     usable = _standing(steps)
@@ -271,6 +273,7 @@ class _Laws:
     red_gain: float
 
 
+@remembered
 def _laws(step: Step, full: float | None, idle: float) -> _Laws | None:
     """Compare the laws in one step.
 

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from airqueue.measure.remembered import remembered
 from airqueue.measure.session import Session
 from airqueue.measure.verdicts import lost_inside
 from airqueue.numeric import window_minimum
@@ -47,7 +48,7 @@ FULL_SHARE = 0.9
 """Share of the packets that find a full queue that are lost, at least: the instants are estimates."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """The flood of one step: arrays of equal length n, in the order of sending.
 
@@ -70,8 +71,9 @@ class Step:
     arrived_s: Floats = field(default_factory=lambda: np.zeros(0))
     """Arrivals of the packets that were not lost, the empty path's delay taken off."""
 
-    @classmethod
-    def of(cls, session: Session) -> Step | None:
+    @staticmethod
+    @remembered
+    def of(session: Session) -> Step | None:
         """Return the flood of a session; None if the path was never quiet or the flood was short."""
         run, due = session.run, session.arrival_if_empty_ns
         rows = np.flatnonzero(session.flood & run.sent)
@@ -85,7 +87,7 @@ class Step:
         left = np.full(len(rows), np.nan)
         left[got] = came[got] + (run.received_ns[rows[got]] - due[rows[got]]) * 1e-9
         arrived = np.maximum.accumulate(left[got])
-        seen = cls(came, filled(left), ~got, 0.0, rest_s=end - start, arrived_s=arrived)
+        seen = Step(came, filled(left), ~got, 0.0, rest_s=end - start, arrived_s=arrived)
         if seen.rate_pps <= 0:
             return seen
         quiet = session.quiet_delay

@@ -24,7 +24,6 @@ from airqueue import _native
 from airqueue.measure.disciplines.likelihood import (
     follows,
     log_likelihood,
-    since_last_drop,
     with_room,
 )
 from airqueue.measure.disciplines.observed import Bools, Floats, Ints, Step
@@ -118,7 +117,7 @@ def fit(step: Step, full: float | None, idle: float) -> Pie | None:
 def _of_packets(probability: Floats, step: Step, variant: Variant) -> tuple[Floats, Floats]:
     """Hazard of each packet, and the probabilities added up since the last drop."""
     hazard = np.where(step.waiting < 2, 0.0, probability)
-    added = since_last_drop(hazard, step.lost)
+    added = _native.since_last_drop(hazard, step.lost)
     if variant.derandomised:
         hazard = np.where(added < LEAST_ADDED, 0.0, np.where(added >= MOST_ADDED, 1.0, hazard))
     return hazard, added

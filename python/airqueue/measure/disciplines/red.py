@@ -35,9 +35,8 @@ import numpy as np
 from airqueue import _native
 from airqueue.measure.disciplines.likelihood import (
     UNFORESEEN,
+    beside,
     follows,
-    log_likelihood,
-    since_last_drop,
     with_room,
 )
 from airqueue.measure.disciplines.observed import Bools, Floats, Step
@@ -106,7 +105,7 @@ def fit(step: Step, full: float | None, idle: float) -> Red | None:
         for weight, start in _first_search(step, room)
     ]
     point, least, weight = min(searched, key=lambda found: found[1])
-    best = _followed(step, weight, point)
+    best = _Followed.by(step, weight, point)
     early = step.lost & room & (best.average < NEAR_FORCED * best.high)
     sums = best.added[early]
     return Red(
@@ -139,15 +138,24 @@ def _second_search(
 ) -> tuple[Floats, float]:
     """Return where the likelihood is greatest near a point, and the negative log-likelihood."""
 
+    losses = beside(idle)
+
     def cost(point: Floats) -> float:
-        return -log_likelihood(_followed(step, weight, point).hazard, step.lost, room, idle)
+        law = _law(weight, point)
+        return -_native.red_log_likelihood(step.waiting, step.lost, room, law, losses)
 
     simplex = np.vstack([start, start + np.diag([0.1, 0.1, 0.2, 0.5])])
     return nelder_mead(cost, simplex, within=1e-3, cost_within=0.1, evaluations=EVALUATIONS)
 
 
-def _followed(step: Step, weight: float, point: Floats) -> _Followed:
-    return _Followed.by(step, weight, np.clip(point, -20, 20))
+def _law(weight: float, point: Floats) -> tuple[float, float, float, float, float, float]:
+    """Return RED's parameters as the core takes them.
+
+    ``point``: logarithms of lower threshold, distance of the upper one, greatest probability, and of
+    the average before the step, plus one.
+    """
+    low, apart, probability, before = (float(x) for x in np.exp(np.clip(point, -20, 20)))
+    return weight, max(0.0, before - 1.0), low, apart, min(1.0, probability), BLURRED
 
 
 def _first_search(step: Step, room: Bools) -> list[tuple[float, Floats]]:
@@ -233,13 +241,8 @@ class _Followed:
 
     @classmethod
     def by(cls, step: Step, weight: float, point: Floats) -> _Followed:
-        """``point``: logarithms of lower threshold, distance of the upper one, greatest probability,
-        and of the average before the step, plus one."""
-        low, apart, probability = (float(x) for x in np.exp(point[:3]))
-        high, probability = low + apart, min(1.0, probability)
-        average = _averages(step, weight, max(0.0, float(np.expm1(point[3]))))
-        p = probability * np.clip((average - low) / apart, 0.0, 1.0)
-        beyond = np.clip((average / high - 1) / BLURRED + 0.5, 0.0, 1.0)
-        added = since_last_drop(p, step.lost)
-        hazard = np.maximum(beyond, np.minimum(1.0, p / (1 - np.minimum(added - p, 0.999))))
-        return cls(low, high, probability, average, p, hazard, added)
+        """``point`` as in `_law`."""
+        law = _law(weight, point)
+        _, _, low, apart, probability, _ = law
+        average, chance, hazard, added = _native.red_hazards(step.waiting, step.lost, law)
+        return cls(low, low + apart, probability, average, chance, hazard, added)
