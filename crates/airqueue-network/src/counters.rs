@@ -230,7 +230,23 @@ impl HopCounters {
     /// Counters of a hop that is not the last of a route. Quantiles of the delay up to this hop are never reported, and
     /// the histograms of many hops would fill the caches.
     pub(crate) fn without_delays() -> HopCounters {
-        HopCounters { delays: Histogram::without_buckets(), ..HopCounters::default() }
+        HopCounters {
+            delays: Histogram::without_buckets(),
+            offered: PacketCount::default(),
+            dropped: PacketCount::default(),
+            dropped_early: PacketCount::default(),
+            filtered_acks: 0,
+            unprocessed: 0,
+            taken: PacketCount::default(),
+            waited: Durations::default(),
+            given_up: PacketCount::default(),
+            delivered: PacketCount::default(),
+            marked: 0,
+            rates: DataRates::default(),
+            airtime: Span::ZERO,
+            delay: Durations::default(),
+            jitter: Jitter::default(),
+        }
     }
 
     #[inline]
@@ -300,10 +316,11 @@ impl HopCounters {
 
     /// Restarts counting.
     pub(crate) fn clear(&mut self) {
-        let mut delays = std::mem::take(&mut self.delays);
+        // Nothing is allocated: there may be thousands of hops.
+        let mut delays = std::mem::replace(&mut self.delays, Histogram::without_buckets());
         delays.clear();
         let jitter = self.jitter.restarted();
-        *self = HopCounters { delays, jitter, ..HopCounters::default() };
+        *self = HopCounters { delays, jitter, ..HopCounters::without_delays() };
     }
 }
 

@@ -157,6 +157,7 @@ impl<E> EventQueue<E> {
     }
 
     /// Cancels an event and returns it; `None` if the event is no longer pending.
+    #[inline(never)]
     pub fn cancel(&mut self, id: EventId) -> Option<E> {
         if !self.is_pending(id) {
             return None;

@@ -59,13 +59,18 @@ impl<K: Copy + Ord> EventList<K> {
 
     #[inline(always)]
     fn insert_near(&mut self, entry: Entry<K>) {
-        let mut place = self.near.len();
         self.near.push(entry);
-        while place > 0 && self.near[place - 1].key < entry.key {
-            self.near[place] = self.near[place - 1];
-            place -= 1;
+        let mut rest = &mut self.near[..];
+        while let [.., before, last] = rest
+            && before.key < entry.key
+        {
+            *last = *before;
+            let place = rest.len() - 1;
+            rest = &mut rest[..place];
         }
-        self.near[place] = entry;
+        if let [.., last] = rest {
+            *last = entry;
+        }
     }
 
     #[inline(never)]

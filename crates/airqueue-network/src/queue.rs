@@ -53,7 +53,7 @@ impl Queue {
     }
 
     #[inline(always)]
-    fn has_drops(&mut self) -> bool {
+    pub(crate) fn has_drops(&mut self) -> bool {
         !self.tx_queue.drops().as_slice().is_empty()
     }
 

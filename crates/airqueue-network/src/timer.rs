@@ -25,20 +25,28 @@ impl<E: Copy> Timer<E> {
     pub fn set(&mut self, at: Option<Time>, queue: &mut EventQueue<E>) {
         let at = at.unwrap_or(Time::MAX);
         // An event still in the future cannot have happened: this needs no look at the queue.
-        if at != self.at || at <= queue.now() {
+        if at == Time::MAX {
+            self.stop(queue);
+        } else if at != self.at || at <= queue.now() {
             self.change(at, queue);
+        }
+    }
+
+    /// The event does not happen any more.
+    #[inline(always)]
+    fn stop(&mut self, queue: &mut EventQueue<E>) {
+        self.at = Time::MAX;
+        // Most timers that stop have expired.
+        if let Some(id) = self.pending.take()
+            && queue.is_pending(id)
+        {
+            queue.cancel(id);
         }
     }
 
     #[inline(never)]
     fn change(&mut self, at: Time, queue: &mut EventQueue<E>) {
         let was = std::mem::replace(&mut self.at, at.max(queue.now()));
-        if at == Time::MAX {
-            if let Some(id) = self.pending.take() {
-                queue.cancel(id);
-            }
-            return;
-        }
         let kept = self.pending.is_some_and(|id| {
             let stays = was == self.at;
             if stays { queue.is_pending(id) } else { queue.reschedule(id, self.at, self.phase) }

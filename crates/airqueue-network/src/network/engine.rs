@@ -505,6 +505,13 @@ impl Network {
     /// Processes the drops of a wire's queue.
     #[inline(always)]
     fn collect_drops(&mut self, wire: WireId) {
+        if self.wires[wire.index()].has_drops() {
+            self.process_drops(wire);
+        }
+    }
+
+    #[inline(never)]
+    fn process_drops(&mut self, wire: WireId) {
         let mut drops = std::mem::take(&mut self.drops);
         self.wires[wire.index()].take_drops(&mut drops);
         for dropped in drops.drain(..) {

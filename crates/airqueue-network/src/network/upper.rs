@@ -100,19 +100,22 @@ impl UpperLayer for Upper {
     }
 
     #[inline]
-    fn on_delivered<'a>(&mut self, packets: impl Iterator<Item = &'a Packet>, now: Time) -> usize {
-        let mut packets = packets.peekable();
+    fn on_delivered<'a>(
+        &mut self,
+        mut packets: impl Iterator<Item = &'a Packet>,
+        now: Time,
+    ) -> usize {
         let mut all = 0;
-        while let Some(first) = packets.next() {
+        let mut next = packets.next();
+        while let Some(first) = next {
             let leads_on = self.hops.state(first).leads_on;
             let mut number = 0;
-            let mut next = Some(first);
-            while let Some(packet) = next {
+            while let Some(packet) = next.filter(|next| is_alike(next, first)) {
                 number += 1;
                 if leads_on {
                     self.outcomes.push(Outcome::Delivered(*packet));
                 }
-                next = packets.next_if(|next| is_alike(next, first));
+                next = packets.next();
             }
             self.on_delivered_alike(first, number, now);
             all += number as usize;

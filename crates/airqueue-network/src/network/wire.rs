@@ -151,6 +151,12 @@ impl Wire {
         self.loss = loss;
     }
 
+    /// Whether the queue has dropped packets that [`Self::take_drops`] has not returned yet.
+    #[inline(always)]
+    pub(super) fn has_drops(&mut self) -> bool {
+        self.gate.as_mut().is_some_and(|gate| gate.queue.has_drops())
+    }
+
     /// Moves the drops of the queue into a list.
     pub(super) fn take_drops(&mut self, into: &mut Vec<Dropped>) {
         if let Some(gate) = &mut self.gate {

@@ -18,7 +18,7 @@ use crate::event::{EventQueue, Phase};
 use crate::timer::Timer;
 use airqueue_core::{Device, NeighbourId, Seed, Time};
 use airqueue_wifi::mac::{Delivery, Frame, FrameKind};
-use airqueue_wifi::medium::StationId;
+use airqueue_wifi::medium::{Air, StationId};
 use airqueue_wifi::phy::AccessCategory;
 
 /// Frames end. Phase 0 is reserved for events outside the radio, which come first in an instant.
@@ -285,10 +285,13 @@ impl<U: UpperLayer> Wlan<U> {
         queue.set_closing(self.listeners.next_grant(), Event::Grant.into());
         let now = queue.now();
         if !self.beginning.is_empty() && queue.next_at() != Some(now) {
-            if let [from] = self.beginning[..]
-                && self.run_alone(from, queue)
-            {
+            if let [from] = self.beginning[..] {
                 self.beginning.clear();
+                let air = Air { begins: now, ends: now + self.lasts(from) };
+                if !self.run_alone(from, air, queue) {
+                    let place = self.listeners.transmit(from, air);
+                    self.begin(place, now, queue);
+                }
             } else {
                 self.begin_all(now, queue);
             }
@@ -299,19 +302,24 @@ impl<U: UpperLayer> Wlan<U> {
     fn begin_all(&mut self, now: Time, queue: &mut EventQueue<U::Event>) {
         // A frame that begins never makes another frame begin.
         for &from in &self.beginning {
-            self.begun.push(self.listeners.transmit(from, now));
+            let air = Air { begins: now, ends: now + self.lasts(from) };
+            self.begun.push(self.listeners.transmit(from, air));
         }
         for at in 0..self.begun.len() {
-            let place = self.begun[at];
-            let ends = self.listeners.begin(place, now);
-            if self.listeners.are_delayed() {
-                self.set_off(place, ends, queue);
-            } else {
-                queue.schedule(ends, END, Event::End(place).into());
-            }
+            self.begin(self.begun[at], now, queue);
         }
         self.beginning.clear();
         self.begun.clear();
+    }
+
+    /// A frame that its sender transmits begins at the other stations.
+    fn begin(&mut self, place: u32, now: Time, queue: &mut EventQueue<U::Event>) {
+        let ends = self.listeners.begin(place, now);
+        if self.listeners.are_delayed() {
+            self.set_off(place, ends, queue);
+        } else {
+            queue.schedule(ends, END, Event::End(place).into());
+        }
     }
 
     /// A frame ends. `TAPPED`: the fate of the frame is reported to the tap.

@@ -14,29 +14,32 @@ impl<U: UpperLayer> Wlan<U> {
     /// its end, the frame and possibly its answer are over on return, and the time is that of their end; otherwise
     /// returns false, and nothing has changed.
     #[inline(always)]
-    pub(super) fn run_alone(&mut self, from: StationId, queue: &mut EventQueue<U::Event>) -> bool {
+    pub(super) fn run_alone(
+        &mut self,
+        from: StationId,
+        air: Air,
+        queue: &mut EventQueue<U::Event>,
+    ) -> bool {
         // Among many arrivals most frames are not alone: this is asked without a call.
-        let Some(ends) = self.end_alone(from, queue) else { return false };
-        self.run_to_end(from, ends, queue);
-        true
+        let alone = self.is_alone(from, air, queue);
+        if alone {
+            self.run_to_end(from, air.ends, queue);
+        }
+        alone
     }
 
-    /// When the frame ends; `None` if something may happen before.
+    /// Whether nothing can happen before the end of the frame.
     #[inline(always)]
-    fn end_alone(&mut self, from: StationId, queue: &mut EventQueue<U::Event>) -> Option<Time> {
-        if !self.listeners.is_silent() {
-            return None;
+    fn is_alone(&mut self, from: StationId, air: Air, queue: &EventQueue<U::Event>) -> bool {
+        let Air { begins, ends } = air;
+        if !self.listeners.is_silent() || !queue.is_free_until(ends) {
+            return false;
         }
         // Taps and sleepers want to know who hears a frame, signals and interferers change while it is on the air, frames with
         // delays end at their listeners one by one; the upper layer deals with packets at the time that they came.
         let watched = self.tap.is_used() || self.power.is_used() || self.upper.watches_frames();
-        let watched = watched || self.listeners.are_delayed();
-        if watched || self.examines_signals || !self.upper.is_at_rest() {
-            return None;
-        }
-        let now = queue.now();
-        let ends = now + self.lasts(from);
-        (queue.is_free_until(ends) && self.listeners.meets_none(from, now, ends)).then_some(ends)
+        let watched = watched || self.listeners.are_delayed() || self.examines_signals;
+        !watched && self.upper.is_at_rest() && self.listeners.meets_none(from, begins, ends)
     }
 
     #[inline(never)]
@@ -80,7 +83,7 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// Airtime of the frame that a station has composed.
     #[inline]
-    fn lasts(&self, from: StationId) -> Span {
+    pub(super) fn lasts(&self, from: StationId) -> Span {
         let frame = self.listeners.macs[from.index()].frame();
         self.listeners.radio.phy.airtime(frame.rate, frame.bytes)
     }

@@ -137,7 +137,7 @@ impl<U: UpperLayer> Wlan<U> {
     /// Reports the fate of a station's data frame to the rate control, once the fate is known.
     #[inline]
     pub(super) fn report_rate(&mut self, station: StationId, now: Time) {
-        if !self.controls.is_empty() {
+        if !self.controls.is_empty() && self.listeners.macs[station.index()].has_transmission() {
             self.report_rate_of(station, now);
         }
     }

@@ -127,6 +127,12 @@ impl Mac {
         }
     }
 
+    /// Whether [`Self::poll_transmission`] has something to return.
+    #[inline]
+    pub fn has_transmission(&self) -> bool {
+        self.transmission.is_some()
+    }
+
     /// The data frame whose outcome has become known since the last call.
     #[inline]
     pub fn poll_transmission(&mut self) -> Option<Transmission> {

@@ -119,20 +119,26 @@ impl Mac {
     }
 
     /// A frame that makes the medium busy begins. True if the frame has changed [`Self::next_grant`].
-    #[inline]
+    #[inline(always)]
     pub fn on_sensed_begin(&mut self, now: Time, radio: &Radio) -> bool {
         let stops = self.view.begin_sensing(now, radio);
         if stops {
-            self.freeze(self.view.noticed, radio);
+            self.freeze_when_noticed(radio);
         }
         stops
+    }
+
+    /// The counters stop when the station notices the frame that has just begun.
+    #[inline(never)]
+    fn freeze_when_noticed(&mut self, radio: &Radio) {
+        self.freeze(self.view.noticed, radio);
     }
 
     /// Energy that is no frame makes the medium busy from now on, as [`Self::on_sensed_begin`]; it ends as a frame does.
     pub fn on_energy_begin(&mut self, now: Time, radio: &Radio) -> bool {
         let stops = self.view.begin_energy(now, radio);
         if stops {
-            self.freeze(self.view.noticed, radio);
+            self.freeze_when_noticed(radio);
         }
         stops
     }
@@ -315,7 +321,7 @@ impl Mac {
         if self.view.transmitting || self.in_exchange() {
             self.freeze(now, radio);
         } else if self.view.grant > self.view.noticed {
-            self.freeze(self.view.noticed, radio);
+            self.freeze_when_noticed(radio);
         }
     }
 

@@ -36,9 +36,16 @@ impl Reach {
     }
 
     /// How long a frame of `from` is on its way to `to`. Panics if the station `from` does not exist.
-    #[inline]
+    #[inline(always)]
     pub fn delay(&self, from: StationId, to: StationId) -> Span {
-        let Some(delays) = &self.delays else { return Span::ZERO };
+        match &self.delays {
+            Some(delays) => self.delay_of(delays, from, to),
+            None => Span::ZERO,
+        }
+    }
+
+    #[inline(never)]
+    fn delay_of(&self, delays: &[Span], from: StationId, to: StationId) -> Span {
         let listeners = self.listeners_of(from);
         let found = listeners.binary_search_by_key(&to, |listener| listener.station);
         found.map_or(Span::ZERO, |at| delays[self.links_of(from)][at])

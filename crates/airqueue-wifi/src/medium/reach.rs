@@ -244,6 +244,12 @@ impl Reach {
         self.hearers(from).signal(to)
     }
 
+    /// How the listener of a link hears the link's transmitter. Links are numbered by transmitter, then by listener.
+    #[inline(always)]
+    pub fn signal_over(&self, link: usize) -> Signal {
+        self.table.listeners_of[link].signal()
+    }
+
     /// How others hear `from`, for many of them. Panics if the station `from` does not exist.
     #[inline]
     pub fn hearers(&self, from: StationId) -> Hearers<'_> {

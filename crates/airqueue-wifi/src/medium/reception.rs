@@ -117,6 +117,8 @@ pub struct Reception {
     /// Frames have begun at `since` or soon after it that are not judged yet: frames that begin together are judged
     /// once, however many.
     unjudged: bool,
+    /// Whether [`Self::hold`] and the overlaps are still those before `since`: nothing has been judged since.
+    untouched: bool,
 }
 
 impl Reception {
@@ -155,6 +157,7 @@ impl Reception {
             overlaps,
             overlaps_before,
             unjudged: false,
+            untouched: false,
         })
     }
 
@@ -254,7 +257,7 @@ impl Reception {
         self.overlaps.extend_from_slice(&other.overlaps);
         self.overlaps_before = other.overlaps_before;
         (self.hold, self.before, self.since) = (other.hold, other.before, other.since);
-        self.unjudged = other.unjudged;
+        (self.unjudged, self.untouched) = (other.unjudged, other.untouched);
     }
 
     /// The outcome of a frame that no other frame overlaps and during which the station does not transmit: such a
@@ -377,6 +380,7 @@ impl Reception {
             self.since = new.air.begins;
             self.before = self.hold;
             self.overlaps_before = self.overlaps.len();
+            self.untouched = true;
         }
         self.incoming.push(new);
         (self.sorted, self.unjudged) = (false, true);
@@ -395,8 +399,10 @@ impl Reception {
         if self.ended > 0 {
             self.sweep();
         }
-        self.hold = self.before;
-        self.overlaps.truncate(self.overlaps_before);
+        if !std::mem::replace(&mut self.untouched, false) {
+            self.hold = self.before;
+            self.overlaps.truncate(self.overlaps_before);
+        }
         let since = self.since;
         let together = self.incoming.iter().rev().take_while(|a| a.air.begins >= since).count();
         let group = self.incoming.len() - together;

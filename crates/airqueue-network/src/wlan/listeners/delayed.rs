@@ -171,7 +171,8 @@ impl Listeners {
             flight.begun += 1;
             let version = self.on_air_frames.at(place).version;
             let listener = self.listeners.for_frame(version).at(at as usize);
-            self.begin_at(listener.station(), self.alone(listener, place), place, now);
+            let listener = listener.heard_as(self.alone(listener, place));
+            self.begin_at(listener, place, now);
         }
     }
 
@@ -196,8 +197,8 @@ impl Listeners {
             let (_, at) = flight.listeners[flight.ended];
             flight.ended += 1;
             let listener = self.listeners.for_frame(ending.version).at(at as usize);
-            let alone = self.alone(listener, place);
-            self.end_at::<TAPPED>(listener.station(), alone, &mut ending, tap);
+            let listener = listener.heard_as(self.alone(listener, place));
+            self.end_at::<TAPPED>(listener, &mut ending, tap);
         }
         if TAPPED {
             tap.move_receptions(&mut self.flight_mut(place).receptions);

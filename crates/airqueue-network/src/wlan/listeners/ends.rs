@@ -10,7 +10,7 @@ use super::tables::{Alone, Listener};
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
 use airqueue_wifi::mac::{FrameKind, Reaction, Scoreboard};
-use airqueue_wifi::medium::{Air, End, StationId};
+use airqueue_wifi::medium::{End, StationId};
 use std::ops::Range;
 
 /// The outcomes of a frame at the members of a group.
@@ -30,50 +30,6 @@ impl Listeners {
         match &self.varying {
             Some(varying) => varying.heard(place, listener.station()).alone,
             None => listener.alone,
-        }
-    }
-
-    /// A frame begins at the listeners that are on their own.
-    #[inline]
-    pub(super) fn begin_at_apart(&mut self, from: StationId, place: u32, now: Time) {
-        if self.varying.is_some() {
-            return self.begin_varied(from, place, now);
-        }
-        let (single, many) = self.listeners.now().of(from);
-        for at in single {
-            let listener = self.listeners.now().at(at);
-            self.begin_at(listener.station(), listener.alone, place, now);
-        }
-        for at in many {
-            let listener = self.listeners.now().at(at);
-            for member in 0..self.classes.all[listener.class()].apart.len() {
-                let station = self.classes.all[listener.class()].apart[member];
-                if station != from {
-                    self.begin_at(station, listener.alone, place, now);
-                }
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn begin_varied(&mut self, from: StationId, place: u32, now: Time) {
-        for at in self.listeners.now().of(from).0 {
-            let listener = self.listeners.now().at(at);
-            self.begin_at(listener.station(), self.alone(listener, place), place, now);
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn begin_at(&mut self, station: StationId, alone: Alone, place: u32, now: Time) {
-        let on = OnAirNow {
-            listeners: &self.listeners,
-            on_air_frames: &self.on_air_frames,
-            varying: self.varying.as_deref(),
-        };
-        self.hearing.begin(station, place, now, &on);
-        let mac = &mut self.macs[station.index()];
-        if alone.is_sensed() && mac.on_sensed_begin(now, &self.radio) {
-            self.grants.set(station.index(), mac.next_grant());
         }
     }
 
@@ -155,20 +111,11 @@ impl Listeners {
         if self.varying.is_some() {
             self.end_varied::<TAPPED>(single, &mut ending, tap);
         } else {
-            for at in single {
-                let listener = self.listeners.for_frame(version).at(at);
-                self.end_at::<TAPPED>(listener.station(), listener.alone, &mut ending, tap);
-            }
+            self.end_at_apart::<TAPPED>(single, &mut ending, tap);
         }
-        for listener in self
-            .listeners
-            .for_frame(version)
-            .watchers(from)
-            .map(|at| self.listeners.for_frame(version).at(at))
-        {
-            if self.alone(listener, place).is_sensed() {
-                self.macs[listener.station().index()].watch_end(now);
-            }
+        let watchers = self.listeners.for_frame(version).watchers(from);
+        if !watchers.is_empty() {
+            self.watch_end(watchers, &ending);
         }
         for at in classes {
             self.end_at_class::<TAPPED>(at, &mut ending, tap);
@@ -178,8 +125,19 @@ impl Listeners {
         ending
     }
 
+    /// A frame ends at listeners that only keep the time in which they sense frames.
+    #[inline(never)]
+    fn watch_end(&mut self, watchers: Range<usize>, ending: &Ending) {
+        for at in watchers {
+            let listener = self.listeners.for_frame(ending.version).at(at);
+            if self.alone(listener, ending.place).is_sensed() {
+                self.macs[listener.station().index()].watch_end(ending.now);
+            }
+        }
+    }
+
     /// The sender of a frame, which is or was on the air at `place`, is done with the frame now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn conclude(&mut self, on_air: FrameOnAir, place: u32, now: Time) -> Ending {
         let sender = &mut self.macs[on_air.from.index()];
         sender.on_transmitted(now, &self.radio);
@@ -195,8 +153,8 @@ impl Listeners {
     ) {
         for at in single {
             let listener = self.listeners.for_frame(ending.version).at(at);
-            let alone = self.alone(listener, ending.place);
-            self.end_at::<TAPPED>(listener.station(), alone, ending, tap);
+            let listener = listener.heard_as(self.alone(listener, ending.place));
+            self.end_at::<TAPPED>(listener, ending, tap);
         }
     }
 
@@ -210,7 +168,7 @@ impl Listeners {
         for member in 0..self.classes.all[listener.class()].apart.len() {
             let station = self.classes.all[listener.class()].apart[member];
             if station != ending.from {
-                self.end_at::<TAPPED>(station, listener.alone, ending, tap);
+                self.end_at::<TAPPED>(listener.member(station), ending, tap);
             }
         }
         for group in (0..self.classes.all[listener.class()].groups().len()).rev() {
@@ -219,26 +177,38 @@ impl Listeners {
         }
     }
 
-    /// A frame ends at a station on its own. Most frames are for another station and met no other frame here: nothing
-    /// has to be computed then, unless there is a tap or noise may have destroyed the frame.
+    /// A frame ends at the listeners on their own outside classes. Most frames are for another station and met no other
+    /// frame here: nothing has to be computed then, unless there is a tap or noise may have destroyed the frame.
     #[inline(always)]
-    pub(super) fn end_at<const TAPPED: bool>(
+    fn end_at_apart<const TAPPED: bool>(
         &mut self,
-        station: StationId,
-        alone: Alone,
+        mut single: Range<usize>,
         ending: &mut Ending,
         tap: &mut Socket,
     ) {
+        let plain = !TAPPED && !self.examines;
+        loop {
+            if plain {
+                single = self.end_at_plain(single, ending);
+            }
+            let Some(at) = single.next() else { return };
+            let listener = self.listeners.for_frame(ending.version).at(at);
+            self.end_in_full::<TAPPED>(listener.station(), listener.alone, ending, tap);
+        }
+    }
+
+    /// A frame ends at a station on its own.
+    #[inline(always)]
+    pub(super) fn end_at<const TAPPED: bool>(
+        &mut self,
+        listener: Listener,
+        ending: &mut Ending,
+        tap: &mut Socket,
+    ) {
+        let station = listener.station();
         let plain = !TAPPED && station != ending.to && !self.examines;
-        if plain && self.hearing.end_alone(station, ending.place) {
-            let end = alone.end();
-            self.react(station, alone, RxEnd::to_others(&end, end.outcome.decoded()), ending);
-        } else if plain
-            && self.hearing.end_deaf(station, Air { begins: ending.begins, ends: ending.now })
-        {
-            self.react(station, alone, RxEnd::Nothing, ending);
-        } else {
-            self.end_in_full::<TAPPED>(station, alone, ending, tap);
+        if !plain || !self.ears().end_plainly(listener, ending) {
+            self.end_in_full::<TAPPED>(station, listener.alone, ending, tap);
         }
     }
 
@@ -273,25 +243,12 @@ impl Listeners {
         rx_end: RxEnd,
         ending: &Ending,
     ) {
-        let now = ending.now;
-        let idle = alone.is_sensed() && self.macs[station.index()].on_sensed_end(now);
-        let (mac, radio) = (&mut self.macs[station.index()], &self.radio);
-        let reaction = match rx_end {
-            RxEnd::Addressed => self.receive(station, ending),
-            RxEnd::Overheard => mac.overhear(ending.overheard, now, radio),
-            RxEnd::Errored(outcome) => mac.on_error(outcome, now, radio),
-            RxEnd::Ignored => {
-                mac.on_ignored(ending.begins, now, radio);
-                Reaction::Overheard
-            }
-            RxEnd::Nothing => Reaction::Overheard,
+        let RxEnd::Addressed = rx_end else {
+            return self.ears().react(station, alone, rx_end, ending);
         };
-        if reaction == Reaction::Mine {
-            self.touched.push(station);
-        } else if idle {
-            self.macs[station.index()].settle(now, &self.radio);
-            self.grants.set(station.index(), self.macs[station.index()].next_grant());
-        }
+        let idle = alone.is_sensed() && self.macs[station.index()].on_sensed_end(ending.now);
+        let reaction = self.receive(station, ending);
+        self.ears().conclude(station, reaction, idle, ending.now);
     }
 
     /// A station receives a frame addressed to it.

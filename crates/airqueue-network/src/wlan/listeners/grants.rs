@@ -1,10 +1,11 @@
 //! The next transmission time of each station on its own and of each group, and the earliest of all.
 
 use airqueue_core::Time;
-use std::ops::BitOr;
 
-/// Children of a node. The first of so many is found without a branch.
+/// Children of a node.
 const FANOUT: usize = 16;
+/// The first of so many children is found without a branch.
+const FOUR: usize = 4;
 
 /// The times at which many actors would act. Most actors have nothing to do, and some change their time often.
 ///
@@ -17,6 +18,8 @@ pub struct Grants {
     tree: Vec<Time>,
     /// Where the actors' own times begin.
     leaves: usize,
+    /// How many children of a node are looked at, in fours: fewer than all where there are few actors.
+    width: usize,
     /// Nodes whose first child has become later.
     left: Vec<u32>,
 }
@@ -29,7 +32,8 @@ impl Grants {
             (leaves, room) = (leaves * FANOUT + 1, room * FANOUT);
         }
         let tree = vec![Time::MAX; leaves + actors.next_multiple_of(FANOUT)];
-        Grants { tree, leaves, left: Vec::with_capacity(actors) }
+        let width = actors.next_multiple_of(FOUR).clamp(FOUR, FANOUT);
+        Grants { tree, leaves, width, left: Vec::with_capacity(actors) }
     }
 
     /// From now on `actor` acts at `at`; [`Time::MAX`]: never.
@@ -64,10 +68,21 @@ impl Grants {
     /// The earliest time.
     #[inline]
     pub fn first(&mut self) -> Time {
+        if !self.left.is_empty() {
+            self.look_for_first();
+        }
+        self.tree[0]
+    }
+
+    fn look_for_first(&mut self) {
+        if self.leaves == 1 {
+            // All that have left had one node, the root.
+            self.left.clear();
+            self.tree[0] = self.first_below(0);
+        }
         while let Some(node) = self.left.pop() {
             self.look_again(node as usize);
         }
-        self.tree[0]
     }
 
     /// Searches the first child of a node again, and of the nodes above whose first the node was.
@@ -85,14 +100,17 @@ impl Grants {
         }
     }
 
+    #[inline(always)]
+    fn children(&self, node: usize) -> &[Time] {
+        &self.tree[node * FANOUT + 1..][..self.width]
+    }
+
     #[inline]
     fn first_below(&self, node: usize) -> Time {
-        let children = self.tree[node * FANOUT + 1..].first_chunk::<FANOUT>();
-        let children = children.expect("all children of a node");
-        // In pairs: the comparisons of a round are independent of each other.
-        let eight: [Time; 8] = std::array::from_fn(|at| children[at].min(children[at + 8]));
-        let four: [Time; 4] = std::array::from_fn(|at| eight[at].min(eight[at + 4]));
-        four[0].min(four[2]).min(four[1].min(four[3]))
+        let (fours, _) = self.children(node).as_chunks::<FOUR>();
+        // In pairs: these comparisons are independent of each other.
+        let firsts = fours.iter().map(|&[a, b, c, d]| a.min(b).min(c.min(d)));
+        firsts.fold(Time::MAX, Time::min)
     }
 
     /// Adds the actors that act at `now`, by rising number; there may be none. `now` is not after [`Self::first`],
@@ -105,10 +123,14 @@ impl Grants {
 
     fn due_below(&self, node: usize, now: Time, actors: &mut Vec<u32>) {
         let begin = node * FANOUT + 1;
-        let is_due = |(child, &at): (usize, &Time)| u32::from(at <= now) << child;
         // As a mask: one or two of many match, and a branch could not be predicted.
-        let children = self.tree[begin..][..FANOUT].iter().enumerate();
-        let mut due = children.map(is_due).fold(0, u32::bitor);
+        let (fours, _) = self.children(node).as_chunks::<FOUR>();
+        let are_due = |four: &[Time; FOUR]| {
+            let is_due = |child: usize| u32::from(four[child] <= now) << child;
+            is_due(0) | is_due(1) | is_due(2) | is_due(3)
+        };
+        // The last four come first.
+        let mut due = fours.iter().rev().fold(0, |due, four| due << FOUR | are_due(four));
         while due != 0 {
             let place = begin + due.trailing_zeros() as usize;
             match place.checked_sub(self.leaves) {
@@ -129,15 +151,17 @@ mod tests {
         /// Times only move into the future here, as the times of stations do.
         #[test]
         fn all_act_when_they_said_last(
+            actors in prop::sample::select(vec![1usize, 3, 5, 16, 17, 700]),
             sets in prop::collection::vec(
                 (0usize..700, 1i64..50, any::<bool>(), any::<bool>()),
                 1..200,
             ),
         ) {
-            let mut grants = Grants::new(700);
-            let mut plain = vec![Time::MAX; 700];
+            let mut grants = Grants::new(actors);
+            let mut plain = vec![Time::MAX; actors];
             let mut now = 0;
             for (station, ahead, never, acts) in sets {
+                let station = station % actors;
                 let at = if never { Time::MAX } else { Time::from_nanos(now + ahead) };
                 grants.set(station, at);
                 plain[station] = at;
@@ -147,7 +171,8 @@ mod tests {
                     now = first.as_nanos();
                     let mut due = Vec::new();
                     grants.due(Time::from_nanos(now), &mut due);
-                    let all = (0..700).filter(|&s| plain[s as usize] == Time::from_nanos(now));
+                    let acts_now = |s: &u32| plain[*s as usize] == Time::from_nanos(now);
+                    let all = (0..actors as u32).filter(acts_now);
                     prop_assert_eq!(&due, &all.collect::<Vec<u32>>());
                     for station in due {
                         grants.set(station as usize, Time::MAX);

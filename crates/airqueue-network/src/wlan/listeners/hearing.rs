@@ -6,8 +6,8 @@
 
 use super::classes::NONE;
 use super::collisions::{Collision, Judge, Outcome};
-use super::on_air::FramesOnAir;
-use super::tables::{Alone, Tables};
+use super::on_air::{FrameOnAir, FramesOnAir};
+use super::tables::{Alone, Listener, Tables};
 use super::varying::Varying;
 use airqueue_core::{Span, Time};
 use airqueue_wifi::medium::{Air, End, FrameId, Reception, Signal, StationId};
@@ -17,6 +17,8 @@ use airqueue_wifi::medium::{Air, End, FrameId, Reception, Signal, StationId};
 struct ReceiverState {
     /// The place of the only frame on the air here, if this frame began on a silent medium.
     lone: u32,
+    /// The link over which this frame comes ([`Listener::link`]).
+    lone_link: u32,
     /// Number of frames on the air here.
     frames: u32,
     /// The station's own last transmission. Frames on the air that began before `deaf_from` may be tracked.
@@ -33,23 +35,18 @@ pub(super) struct OnAirNow<'a> {
 }
 
 impl OnAirNow<'_> {
-    /// When a frame on the air is at a listener.
-    fn air(&self, place: u32, station: StationId) -> Air {
+    /// When a frame on the air is at a listener, and how the listener hears the frame over a link of [`Listener::link`].
+    #[inline(always)]
+    fn received(&self, place: u32, station: StationId, link: u32) -> (&FrameOnAir, Air, Signal) {
         let on_air = self.on_air_frames.at(place);
-        let Air { begins, ends } = on_air.air;
-        let delay = self.listeners.for_frame(on_air.version).reach().delay(on_air.from, station);
-        Air { begins: begins + delay, ends: ends + delay }
-    }
-
-    /// How a listener hears a frame on the air.
-    fn signal(&self, place: u32, station: StationId) -> Signal {
-        match self.varying {
+        let table = self.listeners.for_frame(on_air.version);
+        let signal = match self.varying {
             Some(varying) => varying.heard(place, station).signal,
-            None => {
-                let on_air = self.on_air_frames.at(place);
-                self.listeners.for_frame(on_air.version).signal(on_air.from, station)
-            }
-        }
+            None => table.signal_over(link, on_air.from, station),
+        };
+        let Air { begins, ends } = on_air.air;
+        let delay = table.reach().delay(on_air.from, station);
+        (on_air, Air { begins: begins + delay, ends: ends + delay }, signal)
     }
 }
 
@@ -71,8 +68,13 @@ pub(super) struct Hearing {
 }
 
 impl ReceiverState {
-    const SILENT: ReceiverState =
-        ReceiverState { lone: NONE, frames: 0, deaf_from: Time::ZERO, deaf_until: Time::ZERO };
+    const SILENT: ReceiverState = ReceiverState {
+        lone: NONE,
+        lone_link: NONE,
+        frames: 0,
+        deaf_from: Time::ZERO,
+        deaf_until: Time::ZERO,
+    };
 
     /// Whether the receivers here track the frames on the air.
     fn is_tracking(&self) -> bool {
@@ -95,20 +97,16 @@ impl Hearing {
         &self.receptions
     }
 
-    /// A station begins to transmit.
-    pub(super) fn transmit(&mut self, from: StationId, air: Air, on: &OnAirNow) {
-        self.track_lone(from, on);
-        self.set_deaf(from, air);
-    }
-
-    /// A station transmits a frame that meets no other frame anywhere.
-    #[inline]
-    pub(super) fn transmit_alone(&mut self, from: StationId, air: Air) {
-        self.set_deaf(from, air);
-    }
-
+    /// Whether a station hears a frame that its receiver does not track: [`Self::track_lone`] is due before the station
+    /// transmits.
     #[inline(always)]
-    fn set_deaf(&mut self, from: StationId, air: Air) {
+    pub(super) fn hears_lone(&self, station: StationId) -> bool {
+        self.receivers[station.index()].lone != NONE
+    }
+
+    /// A station begins to transmit.
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, from: StationId, air: Air) {
         let receiver = &mut self.receivers[from.index()];
         // Frames that have begun at this instant are tracked.
         let before = if receiver.frames > 0 { Span::from_nanos(1) } else { Span::ZERO };
@@ -117,38 +115,41 @@ impl Hearing {
     }
 
     /// Hands the frame that was the only one so far to a station's receiver.
-    fn track_lone(&mut self, station: StationId, on: &OnAirNow) {
-        let lone = std::mem::replace(&mut self.receivers[station.index()].lone, NONE);
+    #[inline(always)]
+    pub(super) fn track_lone(&mut self, station: StationId, on: &OnAirNow) {
+        let receiver = &mut self.receivers[station.index()];
+        let lone = std::mem::replace(&mut receiver.lone, NONE);
         if lone != NONE {
-            self.track(station, lone, on);
+            let link = receiver.lone_link;
+            self.track(station, lone, link, on);
         }
     }
 
-    #[inline(always)]
-    fn track(&mut self, station: StationId, place: u32, on: &OnAirNow) {
-        let id = on.on_air_frames.at(place).id;
-        let signal = on.signal(place, station);
-        self.receptions[station.index()].on_begin(id, on.air(place, station), signal);
+    #[inline(never)]
+    fn track(&mut self, station: StationId, place: u32, link: u32, on: &OnAirNow) {
+        let (on_air, air, signal) = on.received(place, station, link);
+        self.receptions[station.index()].on_begin(on_air.id, air, signal);
     }
 
     /// A frame begins at a station on its own.
     #[inline(always)]
-    pub(super) fn begin(&mut self, station: StationId, place: u32, now: Time, on: &OnAirNow) {
+    pub(super) fn begin(&mut self, listener: Listener, place: u32, now: Time, on: &OnAirNow) {
+        let station = listener.station();
         let receiver = &mut self.receivers[station.index()];
         receiver.frames += 1;
         if receiver.frames == 1 && now >= receiver.deaf_until {
-            receiver.lone = place;
+            (receiver.lone, receiver.lone_link) = (place, listener.link());
         } else if !self.passes_over_deaf
             || on.on_air_frames.at(place).air.ends > receiver.deaf_until
         {
-            self.begin_among_others(station, place, on);
+            self.begin_among_others(station, place, listener.link(), on);
         }
     }
 
     #[cold]
-    fn begin_among_others(&mut self, station: StationId, place: u32, on: &OnAirNow) {
+    fn begin_among_others(&mut self, station: StationId, place: u32, link: u32, on: &OnAirNow) {
         self.track_lone(station, on);
-        self.track(station, place, on);
+        self.track(station, place, link, on);
     }
 
     /// A frame begins at a group; `trackers`: the members whose receivers track frames. `untracked`: whether
@@ -185,7 +186,7 @@ impl Hearing {
         }
         for of in [lone, place].into_iter().filter(|&of| of != NONE) {
             for &member in trackers {
-                self.track(member, of, on);
+                self.track(member, of, NONE, on);
             }
         }
     }
@@ -339,7 +340,7 @@ impl Hearing {
     ) {
         let ReceiverState { lone, frames, .. } = self.groups[group];
         let receiver = &mut self.receivers[station.index()];
-        (receiver.lone, receiver.frames) = (lone, frames);
+        (receiver.lone, receiver.lone_link, receiver.frames) = (lone, NONE, frames);
         if let Some(collision) = &self.collisions[group] {
             return collision.track(station, &mut self.receptions[station.index()], tables);
         }
@@ -388,12 +389,15 @@ impl Hearing {
 
     /// Whether the receiver of a station on its own is at `now` busy with a frame that the receiver may still decode.
     pub(super) fn receiving(&mut self, station: StationId, now: Time, on: &OnAirNow) -> bool {
+        let ReceiverState { lone, lone_link, frames, .. } = self.receivers[station.index()];
+        if frames == 0 {
+            return false;
+        }
         let reception = &mut self.receptions[station.index()];
-        if self.receivers[station.index()].lone == NONE {
+        if lone == NONE {
             return reception.receiving(now);
         }
-        let lone = self.receivers[station.index()].lone;
-        let begins = on.air(lone, station).begins;
-        reception.may_decode(begins, on.signal(lone, station), now)
+        let (_, air, signal) = on.received(lone, station, lone_link);
+        reception.may_decode(air.begins, signal, now)
     }
 }

@@ -13,6 +13,7 @@
 //! For stations that no hop leads from or to, only the time in which they sense frames is counted, unless there is a
 //! tap. [`grants::Grants`] finds the next end of a backoff.
 
+mod apart;
 mod bit_errors;
 mod classes;
 mod collisions;
@@ -46,6 +47,7 @@ use grants::Grants;
 use hearing::{Hearing, OnAirNow};
 use on_air::{FrameOnAir, FramesOnAir};
 use rx_end::RxEnds;
+use std::ops::Range;
 use tables::{Alone, ListenerTable, Tables};
 use varying::Varying;
 
@@ -192,7 +194,7 @@ impl Listeners {
                 let version = self.on_air_frames.at(place).version;
                 for listener in watchers.map(|at| self.listeners.for_frame(version).at(at)) {
                     self.hearing.begin(
-                        listener.station(),
+                        listener,
                         place,
                         self.on_air_frames.at(place).air.begins,
                         &on,
@@ -253,6 +255,9 @@ impl Listeners {
     /// All consequences of the end of a station's frame have been handled: stations with agreeing state join again.
     #[inline]
     pub(super) fn regroup(&mut self, sender: StationId, now: Time) {
+        if !self.together {
+            return;
+        }
         for at in self.listeners.now().of(sender).1 {
             self.gather(self.listeners.now().at(at).class(), now);
         }
@@ -261,17 +266,17 @@ impl Listeners {
     /// The frame that a station on its own has composed begins. Returns the frame's number. [`Self::begin`] is due, when all
     /// frames of this instant have one: no station notices another's frame before its own.
     #[inline]
-    pub(super) fn transmit(&mut self, from: StationId, now: Time) -> u32 {
-        let frame = self.macs[from.index()].frame();
-        let lasts = self.radio.phy.airtime(frame.rate, frame.bytes);
-        let air = Air { begins: now, ends: now + lasts };
+    pub(super) fn transmit(&mut self, from: StationId, air: Air) -> u32 {
         let place = self.on_air_frames.begin(from, air, self.listeners.version());
-        let on = OnAirNow {
-            listeners: &self.listeners,
-            on_air_frames: &self.on_air_frames,
-            varying: self.varying.as_deref(),
-        };
-        self.hearing.transmit(from, air, &on);
+        if self.hearing.hears_lone(from) {
+            let on = OnAirNow {
+                listeners: &self.listeners,
+                on_air_frames: &self.on_air_frames,
+                varying: self.varying.as_deref(),
+            };
+            self.hearing.track_lone(from, &on);
+        }
+        self.hearing.transmit(from, air);
         place
     }
 
@@ -295,10 +300,12 @@ impl Listeners {
             return air.ends;
         }
         self.begin_at_apart(from, place, now);
-        for listener in self.listeners.now().watchers(from).map(|at| self.listeners.now().at(at)) {
-            if self.alone(listener, place).is_sensed() {
-                self.macs[listener.station().index()].watch_begin(now);
-            }
+        let watchers = self.listeners.now().watchers(from);
+        if !watchers.is_empty() {
+            self.watch_begin(watchers, place, now);
+        }
+        if !self.together {
+            return air.ends;
         }
         for at in self.listeners.now().of(from).1 {
             let listener = self.listeners.now().at(at);
@@ -308,6 +315,17 @@ impl Listeners {
             }
         }
         air.ends
+    }
+
+    /// A frame begins at listeners that only keep the time in which they sense frames.
+    #[inline(never)]
+    fn watch_begin(&mut self, watchers: Range<usize>, place: u32, now: Time) {
+        for at in watchers {
+            let listener = self.listeners.now().at(at);
+            if self.alone(listener, place).is_sensed() {
+                self.macs[listener.station().index()].watch_begin(now);
+            }
+        }
     }
 
     /// A station has another position from now on. Frames on the air are heard as they began. Stations are simulated one

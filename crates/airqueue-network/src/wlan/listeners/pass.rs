@@ -84,7 +84,7 @@ impl Listeners {
         tap: &mut Socket,
     ) -> Ending {
         let air = Air { begins, ends };
-        self.hearing.transmit_alone(from, air);
+        self.hearing.transmit(from, air);
         self.macs[from.index()].on_transmit(begins);
         self.settle(from, begins);
         // On the air with nobody to look for it.

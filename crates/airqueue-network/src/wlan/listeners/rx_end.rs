@@ -191,13 +191,13 @@ impl Listeners {
 
     /// Whether noise destroys a frame of one MPDU at a station.
     pub(super) fn is_lost(&mut self, station: StationId, end: &End, ending: &Ending) -> bool {
-        let frame = *self.frame_of(ending);
+        let &Frame { rate, bytes, .. } = self.frame_of(ending);
         let (table, varying) = (self.listeners.for_frame(ending.version), &self.varying);
         let signal = || match varying {
             Some(varying) => varying.heard(ending.place, station).signal,
-            None => table.signal(frame.from, station),
+            None => table.signal(ending.from, station),
         };
-        let loss = self.errors.loss(frame.rate, frame.bytes, end.interference_w, signal);
+        let loss = self.errors.loss(rate, bytes, end.interference_w, signal);
         self.errors.strikes(station, loss)
     }
 

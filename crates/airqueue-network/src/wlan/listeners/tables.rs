@@ -1,6 +1,7 @@
 //! Which station hears which, and how it hears a frame that meets no other.
 
 use super::classes::{HearingClasses, NONE};
+use super::rx_end::RxEnd;
 use airqueue_wifi::medium::{End, Reach, Reception, RxOutcome, Signal, StationId};
 use std::ops::Range;
 
@@ -13,6 +14,8 @@ pub(super) struct Alone(u8);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listener {
     to: u32,
+    /// The place of the link from the transmitter in the reach; [`NONE`]: to be looked up.
+    link: u32,
     pub(super) alone: Alone,
 }
 
@@ -75,6 +78,13 @@ impl Alone {
         alone
     }
 
+    /// The effect of the end of the frame on a station that is not addressed.
+    #[inline(always)]
+    pub(super) fn to_others(self) -> RxEnd {
+        let end = self.end();
+        RxEnd::to_others(&end, end.outcome.decoded())
+    }
+
     pub(super) fn bits(self) -> u8 {
         self.0
     }
@@ -99,6 +109,24 @@ impl Listener {
     #[inline]
     pub(super) fn station(&self) -> StationId {
         StationId(self.to)
+    }
+
+    /// The place of the link from the transmitter in the reach; [`NONE`]: to be looked up.
+    #[inline]
+    pub(super) fn link(&self) -> u32 {
+        self.link
+    }
+
+    /// The same listener, where the signal of this frame differs from others.
+    #[inline]
+    pub(super) fn heard_as(&self, alone: Alone) -> Listener {
+        Listener { alone, ..*self }
+    }
+
+    /// A member, for an entry that is a class.
+    #[inline]
+    pub(super) fn member(&self, station: StationId) -> Listener {
+        Listener { to: station.0, ..*self }
     }
 
     /// The place of the hearing class, for an entry that is a class.
@@ -171,22 +199,23 @@ impl ListenerTable {
         let (mut listeners, mut begins) = (Vec::new(), Vec::with_capacity(reach.stations() + 1));
         let (mut watchers, mut many) = (Vec::new(), Vec::new());
         let mut last = vec![NONE; classes.all.len()];
-        let mut links = alone.iter();
+        let mut links = (0..).zip(alone);
         let contenders = takes_part.iter().filter(|&&part| part).count();
         let mut silences_all = Vec::with_capacity(reach.stations());
         for from in 0..reach.stations() as u32 {
             let single = listeners.len() as u32;
             let mut silenced = usize::from(takes_part[from as usize]);
-            for (hearer, &alone) in reach.listeners_of(StationId(from)).iter().zip(links.by_ref()) {
+            let hearers = reach.listeners_of(StationId(from)).iter();
+            for (hearer, (link, &alone)) in hearers.zip(links.by_ref()) {
                 let contends = takes_part[hearer.station.index()];
                 silenced += usize::from(contends && alone.is_sensed());
                 let class = classes.memberships[hearer.station.index()].class;
                 if class == NONE && takes_part[hearer.station.index()] {
-                    listeners.push(Listener { to: hearer.station.0, alone });
+                    listeners.push(Listener { to: hearer.station.0, link, alone });
                 } else if class == NONE {
-                    watchers.push(Listener { to: hearer.station.0, alone });
+                    watchers.push(Listener { to: hearer.station.0, link, alone });
                 } else if std::mem::replace(&mut last[class as usize], from) != from {
-                    many.push(Listener { to: class, alone });
+                    many.push(Listener { to: class, link: NONE, alone });
                 }
             }
             silences_all.push(silenced == contenders);
@@ -237,6 +266,22 @@ impl ListenerTable {
     #[inline]
     pub(super) fn at(&self, at: usize) -> Listener {
         self.listeners[at]
+    }
+
+    /// Entries of the list.
+    #[inline]
+    pub(super) fn all(&self, range: Range<usize>) -> &[Listener] {
+        &self.listeners[range]
+    }
+
+    /// The signal of a transmitter at one of its listeners, over a link of [`Listener::link`].
+    #[inline(always)]
+    pub(super) fn signal_over(&self, link: u32, from: StationId, station: StationId) -> Signal {
+        if link == NONE {
+            self.signal(from, station)
+        } else {
+            self.reach.signal_over(link as usize)
+        }
     }
 
     /// The signal of a transmitter at one of its listeners.
