@@ -14,6 +14,6 @@ NETWORK = {
     "interference": [{"name": "oven", "microwave": {}, "level": "sense"}],
     "flows": [
         {"name": source, "from": "ap", "to": "sta", "source": source}
-        for source in ("tcp", "voice", "ping", "frames", "video")
+        for source in ("tcp", "voice", "ping", "frames", "page", "video")
     ],
 }

@@ -251,6 +251,23 @@ JitterName = JitterNameUniform | JitterNameExponential
 """The law by which each packet of a source is late."""
 
 
+class PageTable(TypedDict, total=False):
+    """A user of the web whose browser loads pages: the document over one connection, then the
+    page's objects over several."""
+
+    connections: int
+    distribution: words.SizeDistributionName
+    document_size: words.Bytes
+    object_size: words.Bytes
+    objects: int
+    parse_time: words.Duration
+    shape: float
+    think_distribution: words.ThinkDistributionName
+    think_shape: float
+    think_sigma: float
+    think_time: words.Duration
+
+
 class PingTable(TypedDict, total=False):
     """Requests and their answers."""
 
@@ -328,6 +345,7 @@ FlowTable = TypedDict(
         "jitter": JitterName,
         "name": str,
         "packet_rate": words.PacketRate,
+        "page": PageTable,
         "phy_rate": words.FrameRate,
         "ping": PingTable,
         "rate": words.Rate,

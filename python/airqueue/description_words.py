@@ -61,11 +61,23 @@ Dscp = str | int
 FrameDistributionName = Literal["constant", "lognormal"]
 Bytes = str
 PacketRate = str
+SizeDistributionName = Literal["constant", "exponential", "pareto"]
+ThinkDistributionName = Literal["constant", "exponential", "pareto", "lognormal"]
 PingDistributionName = Literal["constant", "exponential"]
 RateControlName = Literal["fixed", "arf", "aarf", "minstrel"]
 RttName = Literal["base", "smoothed"]
 SourceName = Literal[
-    "saturated", "cbr", "poisson", "voice", "frames", "ping", "tcp", "web", "video", "external"
+    "saturated",
+    "cbr",
+    "poisson",
+    "voice",
+    "frames",
+    "ping",
+    "tcp",
+    "web",
+    "page",
+    "video",
+    "external",
 ]
 Delays = Duration | list[Duration]
 AckScheme = Literal["dynamic"]
@@ -78,8 +90,6 @@ SmallQueueValue = bool | Duration
 TcpName = Literal["standard", "linux", "ns2"]
 VideoChoiceName = Literal["throughput", "buffer"]
 CodecName = Literal["g711-plc", "g729", "g729a-vad"]
-SizeDistributionName = Literal["constant", "exponential", "pareto"]
-ThinkDistributionName = Literal["constant", "exponential", "pareto", "lognormal"]
 EnergyLevelName = Literal["sense", "interfere"]
 SpanLawName = Literal["exponential", "constant", "pareto"]
 Power = str

@@ -177,6 +177,40 @@ class FrameFigures(TypedDict):
     """The longest time."""
 
 
+class PageFigures(TypedDict):
+    """The pages of a user of the web."""
+
+    pages: int
+    """Pages that were loaded: the document and all objects arrived."""
+    objects: int
+    """Objects that arrived, documents excluded."""
+    load_time_mean_s: float | None
+    """Time of a page, from the request of its document to the arrival of its last object, round
+    trips and handshakes included: mean."""
+    load_time_sd_s: float | None
+    """Standard deviation of that time."""
+    load_time_p50_s: float | None
+    """Median of that time."""
+    load_time_p95_s: float | None
+    """95th percentile of that time."""
+    load_time_p99_s: float | None
+    """99th percentile of that time."""
+    load_time_max_s: float | None
+    """The longest time of a page."""
+    document_time_mean_s: float | None
+    """Time of a document, from its request to its arrival: mean."""
+    document_time_sd_s: float | None
+    """Standard deviation of that time."""
+    document_time_p50_s: float | None
+    """Median of that time."""
+    document_time_p95_s: float | None
+    """95th percentile of that time."""
+    document_time_p99_s: float | None
+    """99th percentile of that time."""
+    document_time_max_s: float | None
+    """The longest time of a document."""
+
+
 class VideoFigures(TypedDict):
     """A video, as its viewer sees it."""
 
@@ -518,6 +552,8 @@ class Figures(TypedDict):
     """The round trips of each flow of requests."""
     frames: dict[str, FrameFigures]
     """The pictures of each flow of frames."""
+    pages: dict[str, PageFigures]
+    """The pages that each browser loaded."""
     videos: dict[str, VideoFigures]
     """What the player of each video showed."""
     drops: dict[str, DropFigures]
@@ -551,6 +587,7 @@ Kind = Literal[
     "calls",
     "pings",
     "frames",
+    "pages",
     "videos",
     "drops",
     "stations",
@@ -645,6 +682,24 @@ FrameFigure = Literal[
     "frame_delay_p95_s",
     "frame_delay_p99_s",
     "frame_delay_max_s",
+]
+
+
+PageFigure = Literal[
+    "pages",
+    "objects",
+    "load_time_mean_s",
+    "load_time_sd_s",
+    "load_time_p50_s",
+    "load_time_p95_s",
+    "load_time_p99_s",
+    "load_time_max_s",
+    "document_time_mean_s",
+    "document_time_sd_s",
+    "document_time_p50_s",
+    "document_time_p95_s",
+    "document_time_p99_s",
+    "document_time_max_s",
 ]
 
 
@@ -824,6 +879,7 @@ FigureOf = (
     | tuple[Literal["calls"], CallFigure]
     | tuple[Literal["pings"], PingFigure]
     | tuple[Literal["frames"], FrameFigure]
+    | tuple[Literal["pages"], PageFigure]
     | tuple[Literal["videos"], VideoFigure]
     | tuple[Literal["drops"], DropFigure]
     | tuple[Literal["stations"], StationFigure]
@@ -935,6 +991,25 @@ class FrameSummary(TypedDict):
     frame_delay_p95_s: Summary
     frame_delay_p99_s: Summary
     frame_delay_max_s: Summary
+
+
+class PageSummary(TypedDict):
+    """`PageFigures` over several replications."""
+
+    pages: Summary
+    objects: Summary
+    load_time_mean_s: Summary
+    load_time_sd_s: Summary
+    load_time_p50_s: Summary
+    load_time_p95_s: Summary
+    load_time_p99_s: Summary
+    load_time_max_s: Summary
+    document_time_mean_s: Summary
+    document_time_sd_s: Summary
+    document_time_p50_s: Summary
+    document_time_p95_s: Summary
+    document_time_p99_s: Summary
+    document_time_max_s: Summary
 
 
 class VideoSummary(TypedDict):
@@ -1126,6 +1201,7 @@ class Summaries(TypedDict):
     calls: dict[str, CallSummary]
     pings: dict[str, PingSummary]
     frames: dict[str, FrameSummary]
+    pages: dict[str, PageSummary]
     videos: dict[str, VideoSummary]
     drops: dict[str, DropSummary]
     stations: dict[str, StationSummary]

@@ -176,6 +176,7 @@ def made_up(scenario, seen):
         "pings": {},
         "frames": {},
         "drops": {},
+        "pages": {},
         "videos": {},
         "beacons": {},
         "sleep": {},

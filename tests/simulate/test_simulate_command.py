@@ -82,7 +82,7 @@ def test_json_is_what_the_schema_says_and_the_library_gives(invoke):
 
 def test_the_schema_takes_files_of_the_same_version_without_what_was_added_since(invoke):
     shown = json.loads(invoke("cell.toml", "--replications", "1", "--json", "-").stdout)
-    kinds = ("videos", "absences", "associations", "interference", "signals")
+    kinds = ("pages", "videos", "absences", "associations", "interference", "signals")
     added = ("warnings", "queues_in_force", *kinds)
     jsonschema.validate({key: of for key, of in shown.items() if key not in added}, RESULT)
     with pytest.raises(jsonschema.ValidationError, match="'medium' is a required property"):
@@ -124,6 +124,7 @@ def test_files_have_the_same_figures(invoke, tmp_path):
         "interference.csv",
         "limits.csv",
         "medium.csv",
+        "pages.csv",
         "pings.csv",
         "queues.csv",
         "signals.csv",

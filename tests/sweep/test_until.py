@@ -51,8 +51,8 @@ def test_the_medium_has_no_names():
         ("flows..delay_s", "no figure"),
         (
             "phy.x.y",
-            "of flows, connections, calls, pings, frames, videos, drops, stations, beacons, sleep, "
-            "absences, associations, interference, signals, queues or medium",
+            "of flows, connections, calls, pings, frames, pages, videos, drops, stations, beacons, "
+            "sleep, absences, associations, interference, signals, queues or medium",
         ),
         ("medium", "medium: no figure"),
     ],

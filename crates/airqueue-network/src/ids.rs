@@ -14,10 +14,13 @@ airqueue_core::ids! {
     WireId(u32);
     /// The queue of one access category of a station, numbered over all stations, station by station.
     InterfaceId(u32);
-    /// One direction of a flow.
+    /// One direction of a flow, or of one of its lanes.
     PathId(u32);
-    /// The connections of a flow that TCP governs: the flow's place among all flows that TCP governs.
+    /// The successive connections of a flow that TCP governs, or of several side by side one lane: the place among those
+    /// of all flows, flow by flow.
     ConnectionId(u32);
+    /// A browser: the flow's place among all flows of pages.
+    BrowserId(u32);
     /// A source of packets that TCP does not govern.
     SourceId(u32);
     /// The messages of a flow: pictures, or answers to requests.

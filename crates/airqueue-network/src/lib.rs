@@ -23,5 +23,6 @@ pub mod tx_queue;
 pub mod wlan;
 
 pub use ids::{
-    ConnectionId, FlowId, HopId, InterfaceId, MessagesId, PathId, RouteId, SourceId, WireId,
+    BrowserId, ConnectionId, FlowId, HopId, InterfaceId, MessagesId, PathId, RouteId, SourceId,
+    WireId,
 };

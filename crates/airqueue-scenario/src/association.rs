@@ -142,7 +142,5 @@ fn add_route(flows: &Flows<'_>, built: &mut BuiltFlows, flow: usize, legs: &[Leg
     }
     let table = &flows.radio_hops.file.flows[table];
     let draft = FlowDraft { key, table, via: None, flow_rates, name, from, to };
-    let other = flows.alternate_route(&draft, legs, flow, built)?;
-    built.flows[flow].others.push(other);
-    Ok(())
+    flows.add_route(&draft, legs, flow, built)
 }

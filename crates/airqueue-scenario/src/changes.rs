@@ -269,8 +269,12 @@ impl Changes<'_> {
         }
         let sends = |hop: &HopId| self.built.hops[hop.index()].from.index() == station;
         // All of the flow's routes through the station.
-        let hops: Vec<HopId> =
-            found.routes().flatten().filter_map(|hop| hop.over_air()).filter(sends).collect();
+        let hops: Vec<HopId> = found
+            .routes_of_lanes()
+            .flatten()
+            .filter_map(|hop| hop.over_air())
+            .filter(sends)
+            .collect();
         let first = hops.first().ok_or_else(|| {
             error(&key, format_args!("{name:?} does not send the packets of {flow:?}"))
         })?;

@@ -5,7 +5,7 @@ use super::error::{ScenarioError, error};
 use super::messages::Messages;
 use super::reported::{
     CallFigures, ConnectionFigures, DropFigures, Figures, FlowFigures, FrameFigures, MediumFigures,
-    Named, PingFigures, QueueFigures, VideoFigures,
+    Named, PageFigures, PingFigures, QueueFigures, VideoFigures,
 };
 use airqueue_core::{PacketCount, Seed, Span, Time};
 use airqueue_network::counters::{HopCounters, QueueCounters};
@@ -189,6 +189,11 @@ impl Count<'_> {
                 Err(_) => pings.push((Cow::from(&**name), PingFigures::of(messages))),
             }
         }
+        let pages = (0..).map(FlowId).zip(&names.flows).filter_map(|(flow, name)| {
+            let pages = self.network.pages(flow)?;
+            Some((Cow::from(&**name), PageFigures::of(pages)))
+        });
+        let pages = Named(pages.collect());
         let videos = (0..).map(FlowId).zip(&names.flows).filter_map(|(flow, name)| {
             let video = self.network.video(flow, self.now)?;
             Some((Cow::from(&**name), VideoFigures::of(&video)))
@@ -202,6 +207,7 @@ impl Count<'_> {
             calls: Named(calls),
             pings: Named(pings),
             frames: Named(frames),
+            pages,
             videos,
             drops: Named(self.drops(names)),
             stations: Named(stations),

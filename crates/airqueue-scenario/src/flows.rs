@@ -342,6 +342,10 @@ impl<'a> Flows<'a> {
         let there = self.legs(draft)?;
         let (route, back) = self.there_and_back(draft, &there, &tcp.tcp, built)?;
         tcp.back = back;
+        for _ in 1..tcp.lane_count() {
+            let (route, back) = self.there_and_back(draft, &there, &tcp.tcp, built)?;
+            tcp.lanes.push(vec![AlternateRoute { route, back }]);
+        }
         if let Some(spread) = adaptive_pacing(&layers(key, table, self.radio_hops.file)) {
             let spec = tcp_ap(key, &route, &built.hops, self.radio_hops.phy, spread)?;
             tcp.tcp.sender.pacing = Pacing::TcpAp(spec);

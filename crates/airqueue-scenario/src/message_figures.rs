@@ -1,9 +1,10 @@
-//! The figures of messages that consist of several packets: pictures, answers to requests, and segments of a video.
+//! The figures of messages that consist of several packets: pictures, answers to requests, web pages, and segments of a
+//! video.
 
 use super::figures::ratio;
-use super::reported::{FrameFigures, PingFigures, VideoFigures};
+use super::reported::{FrameFigures, PageFigures, PingFigures, VideoFigures};
 use airqueue_core::Span;
-use airqueue_network::network::MessageCounters;
+use airqueue_network::network::{MessageCounters, PageCounters};
 use airqueue_transport::traffic::VideoCounters;
 
 fn share(part: u64, whole: u64) -> Option<f64> {
@@ -61,6 +62,44 @@ impl FrameFigures {
             frame_delay_p95_s,
             frame_delay_p99_s,
             frame_delay_max_s,
+        }
+    }
+}
+
+impl PageFigures {
+    /// The figures of a browser.
+    pub(super) fn of(counters: &PageCounters) -> PageFigures {
+        let [
+            load_time_mean_s,
+            load_time_sd_s,
+            load_time_p50_s,
+            load_time_p95_s,
+            load_time_p99_s,
+            load_time_max_s,
+        ] = counters.pages.figures_s();
+        let [
+            document_time_mean_s,
+            document_time_sd_s,
+            document_time_p50_s,
+            document_time_p95_s,
+            document_time_p99_s,
+            document_time_max_s,
+        ] = counters.documents.figures_s();
+        PageFigures {
+            pages: counters.pages.took.count,
+            objects: counters.objects,
+            load_time_mean_s,
+            load_time_sd_s,
+            load_time_p50_s,
+            load_time_p95_s,
+            load_time_p99_s,
+            load_time_max_s,
+            document_time_mean_s,
+            document_time_sd_s,
+            document_time_p50_s,
+            document_time_p95_s,
+            document_time_p99_s,
+            document_time_max_s,
         }
     }
 }

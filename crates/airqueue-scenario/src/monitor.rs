@@ -55,8 +55,10 @@ struct MonitoredFlow {
     id: FlowId,
     name: String,
     packet_bytes: u32,
-    /// All routes of the flow.
+    /// All routes of the flow, of its first lane.
     routes: Vec<MonitoredRoute>,
+    /// All routes of its further lanes.
+    lanes: Vec<MonitoredRoute>,
 }
 
 /// A route with a hop over the air.
@@ -201,7 +203,13 @@ fn monitored(spec: &NetworkSpec, id: FlowId) -> Option<MonitoredFlow> {
         flow.others.iter().map(|monitored_route| (&*monitored_route.route, &*monitored_route.back));
     let routes = once((&*flow.route, back)).chain(others);
     let routes = routes.map(|(route, back)| monitored_route(spec, route, back)).collect();
-    Some(MonitoredFlow { id, name: flow.name.clone(), packet_bytes, routes })
+    let lanes = match &flow.traffic {
+        Traffic::Tcp(tcp) => &*tcp.lanes,
+        _ => &[],
+    };
+    let lanes = lanes.iter().flatten();
+    let lanes = lanes.map(|of| monitored_route(spec, &of.route, &of.back)).collect();
+    Some(MonitoredFlow { id, name: flow.name.clone(), packet_bytes, routes, lanes })
 }
 
 fn monitored_route(spec: &NetworkSpec, route: &[Hop], back: &[Hop]) -> MonitoredRoute {
@@ -369,9 +377,10 @@ impl Monitor {
             error("", format_args!("the flow {flow:?} {problem} at {station:?}"))
         };
         let place = self.by_name.get(flow).ok_or_else(|| nothing("is not on the air"))?;
-        let mut passed = self.flows[*place]
-            .routes
+        let MonitoredFlow { routes, lanes, .. } = &self.flows[*place];
+        let mut passed = routes
             .iter()
+            .chain(lanes)
             .filter_map(|monitored_route| monitored_route.at(station))
             .peekable();
         if passed.peek().is_none() {

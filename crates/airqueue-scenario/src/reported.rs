@@ -61,6 +61,8 @@ pub(super) struct Figures<'a> {
     pub(super) pings: Named<'a, PingFigures>,
     /// The pictures of each flow of frames.
     pub(super) frames: Named<'a, FrameFigures>,
+    /// The pages that each browser loaded.
+    pub(super) pages: Named<'a, PageFigures>,
     /// What the player of each video showed.
     pub(super) videos: Named<'a, VideoFigures>,
     /// What was lost of each flow at each place on its way: `up at ap`, at a station, or `up at server->ap`, in a wired link; and of
@@ -244,6 +246,40 @@ pub(super) struct FrameFigures {
     pub(super) frame_delay_p99_s: Option<f64>,
     /// The longest time.
     pub(super) frame_delay_max_s: Option<f64>,
+}
+
+/// The pages of a user of the web.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PageFigures {
+    /// Pages that were loaded: the document and all objects arrived.
+    pub(super) pages: u64,
+    /// Objects that arrived, documents excluded.
+    pub(super) objects: u64,
+    /// Time of a page, from the request of its document to the arrival of its last object, round trips and handshakes
+    /// included: mean.
+    pub(super) load_time_mean_s: Option<f64>,
+    /// Standard deviation of that time.
+    pub(super) load_time_sd_s: Option<f64>,
+    /// Median of that time.
+    pub(super) load_time_p50_s: Option<f64>,
+    /// 95th percentile of that time.
+    pub(super) load_time_p95_s: Option<f64>,
+    /// 99th percentile of that time.
+    pub(super) load_time_p99_s: Option<f64>,
+    /// The longest time of a page.
+    pub(super) load_time_max_s: Option<f64>,
+    /// Time of a document, from its request to its arrival: mean.
+    pub(super) document_time_mean_s: Option<f64>,
+    /// Standard deviation of that time.
+    pub(super) document_time_sd_s: Option<f64>,
+    /// Median of that time.
+    pub(super) document_time_p50_s: Option<f64>,
+    /// 95th percentile of that time.
+    pub(super) document_time_p95_s: Option<f64>,
+    /// 99th percentile of that time.
+    pub(super) document_time_p99_s: Option<f64>,
+    /// The longest time of a document.
+    pub(super) document_time_max_s: Option<f64>,
 }
 
 /// A video, as its viewer sees it.

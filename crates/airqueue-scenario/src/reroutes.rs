@@ -67,16 +67,38 @@ impl Flows<'_> {
         let place = match known {
             Some(place) => place,
             None => {
-                let other = self.alternate_route(&draft, &legs, flow, built)?;
-                built.flows[flow].others.push(other);
+                self.add_route(&draft, &legs, flow, built)?;
                 built.flows[flow].others.len()
             }
         };
         Ok(Some(Change::Route { flow: FlowId::at(flow), route: RouteId::at(place) }))
     }
 
-    /// An alternative route of a flow that does not have this route yet.
-    pub(super) fn alternate_route(
+    /// Gives a flow an alternative route that it does not have yet.
+    pub(super) fn add_route(
+        &self,
+        draft: &FlowDraft<'_>,
+        legs: &[Leg],
+        flow: usize,
+        built: &mut BuiltFlows,
+    ) -> Result<()> {
+        let other = self.alternate_route(draft, legs, flow, built)?;
+        built.flows[flow].others.push(other);
+        let lanes = match &built.flows[flow].traffic {
+            Traffic::Tcp(tcp) => tcp.lanes.len(),
+            _ => 0,
+        };
+        for lane in 0..lanes {
+            let other = self.alternate_route(draft, legs, flow, built)?;
+            if let Traffic::Tcp(tcp) = &mut built.flows[flow].traffic {
+                tcp.lanes[lane].push(other);
+            }
+        }
+        Ok(())
+    }
+
+    /// The hops of an alternative route of a flow; of a flow with several lanes, for one of them.
+    fn alternate_route(
         &self,
         draft: &FlowDraft<'_>,
         legs: &[Leg],

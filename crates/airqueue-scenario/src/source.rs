@@ -31,6 +31,7 @@ pub(super) fn carried(key: &str, table: &FlowTable) -> Result<Carried> {
         jitter: table.jitter.as_ref(),
         tables: SourceTables {
             web: table.web.as_deref(),
+            page: table.page.as_deref(),
             video: table.video.as_deref(),
             voice: table.voice.as_deref(),
             frames: table.frames.as_deref(),

@@ -15,7 +15,7 @@ use airqueue_network::network::{RttKind, TcpFlowSpec, Work};
 use airqueue_transport::tcp::{
     AckEvery, AckTimer, CongestionName, InitialWindow, Opening, Pacing, TcpSpec, Unmet,
 };
-use airqueue_transport::traffic::{FilesSpec, Load, PACKET_BYTES};
+use airqueue_transport::traffic::{FilesSpec, Load, PACKET_BYTES, PageSpec};
 
 /// The resolution of timestamps.
 const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
@@ -80,7 +80,7 @@ pub(super) fn tcp_flow(
     let stack = layers.find("stack", |table| table.stack.as_ref()).map(|given| *given.value);
     let stack = stack.unwrap_or(file.behaviour.profile().tcp).profile();
     let mut tcp = spec(key, table, &layers, stack)?;
-    if matches!(load, Load::Video(_))
+    if matches!(load, Load::Video(_) | Load::Pages(_))
         && layers.find("nagle", |table| table.nagle.as_ref()).is_none()
     {
         // Web servers send the end of a segment at once (TCP_NODELAY).
@@ -90,6 +90,10 @@ pub(super) fn tcp_flow(
     let work = match load {
         Load::Transfer(bytes) => Work::Transfer(bytes),
         Load::Video(video) => Work::Video(video),
+        Load::Pages(pages) => {
+            let unit_bytes = if stack.whole_segments { tcp.mss_bytes } else { 1 };
+            Work::Pages(PageSpec { sizes: FilesSpec { unit_bytes, ..pages.sizes }, ..pages })
+        }
         Load::Files { files, whole_segments } => {
             let whole = whole_segments.unwrap_or(stack.whole_segments);
             Work::Files(FilesSpec { unit_bytes: if whole { tcp.mss_bytes } else { 1 }, ..files })
@@ -100,6 +104,7 @@ pub(super) fn tcp_flow(
         reports: reports(key, table, &tcp)?,
         tcp,
         back: Vec::new(),
+        lanes: Vec::new(),
         work,
         start,
         stop,

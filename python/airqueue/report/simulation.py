@@ -27,6 +27,7 @@ _TITLES: Final[dict[Kind, str]] = {
     "drops": "Losses by place",
     "queues": "Queues",
     "stations": "Stations",
+    "pages": "Pages",
     "videos": "Videos",
     "beacons": "Beacons",
     "sleep": "Sleep",

@@ -25,6 +25,7 @@ from airqueue.figures import (
     FrameFigures,
     InterferenceFigures,
     Kind,
+    PageFigures,
     PingFigures,
     QueueFigures,
     SignalFigures,
@@ -42,6 +43,7 @@ KINDS: Final[Mapping[Kind, str]] = {
     "calls": "flow",
     "pings": "flow",
     "frames": "flow",
+    "pages": "flow",
     "videos": "flow",
     "drops": "flow and place",
     "stations": "station",
@@ -61,6 +63,7 @@ Named = (
     | CallFigures
     | PingFigures
     | FrameFigures
+    | PageFigures
     | VideoFigures
     | DropFigures
     | StationFigures

@@ -101,6 +101,11 @@ class Results:
         return self.frame("frames")
 
     @functools.cached_property
+    def pages(self) -> pd.DataFrame:
+        """The pages that each browser loaded, and how long they took."""
+        return self.frame("pages")
+
+    @functools.cached_property
     def videos(self) -> pd.DataFrame:
         """What the player of each video showed."""
         return self.frame("videos")
@@ -170,8 +175,8 @@ class Results:
         Parameters
         ----------
         kind : str
-            ``flows``, ``connections``, ``calls``, ``pings``, ``frames``, ``videos``, ``drops``,
-            ``stations``, ``beacons``, ``sleep``, ``absences``,
+            ``flows``, ``connections``, ``calls``, ``pings``, ``frames``, ``pages``, ``videos``,
+            ``drops``, ``stations``, ``beacons``, ``sleep``, ``absences``,
             ``associations``, ``interference``, ``signals``,
             ``queues``, ``medium`` or ``limits``.
 

@@ -18,6 +18,7 @@ from airqueue.figures import (
     FrameFigure,
     InterferenceFigure,
     MediumFigure,
+    PageFigure,
     PingFigure,
     QueueFigure,
     SignalFigure,
@@ -35,6 +36,7 @@ class _Shown(TypedDict):
     calls: tuple[CallFigure, ...]
     pings: tuple[PingFigure, ...]
     frames: tuple[FrameFigure, ...]
+    pages: tuple[PageFigure, ...]
     videos: tuple[VideoFigure, ...]
     drops: tuple[DropFigure, ...]
     queues: tuple[QueueFigure, ...]
@@ -66,6 +68,13 @@ SHOWN: Final[_Shown] = {
         "loss_ratio",
     ),
     "frames": ("late_ratio", "loss_ratio", "frame_delay_p50_s", "frame_delay_p99_s"),
+    "pages": (
+        "pages",
+        "load_time_mean_s",
+        "load_time_p50_s",
+        "load_time_p95_s",
+        "document_time_mean_s",
+    ),
     "videos": ("rate_mean_bps", "rate_changes", "start_up_s", "stalls", "stalled_ratio"),
     "drops": (
         "full_packets",

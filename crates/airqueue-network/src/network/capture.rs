@@ -27,10 +27,12 @@ impl NetworkSpec {
             };
             let direction = |back| tcp.map(|tcp| TcpDirection { spec: tcp.tcp, back });
             let there = Origin { flow, from, to, tcp: direction(false) };
-            of.routes().for_each(|route| set_origins(&mut pcap, route, there));
+            of.routes_of_lanes().for_each(|route| set_origins(&mut pcap, route, there));
             let back = Origin { flow, from: to, to: from, tcp: direction(true) };
             let routes = tcp.map(|tcp| &*tcp.back).or(answers).into_iter();
             let routes = routes.chain(of.others.iter().map(|other| &*other.back));
+            let lanes = tcp.into_iter().flat_map(|tcp| tcp.lanes.iter().flatten());
+            let routes = routes.chain(lanes.map(|lane| &*lane.back));
             routes.for_each(|route| set_origins(&mut pcap, route, back));
         }
         Ok(pcap)

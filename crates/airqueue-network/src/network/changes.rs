@@ -232,11 +232,12 @@ impl Network {
                 assert!(apart, "the packets of the hop have no queue for themselves");
             }
             Change::Route { flow, route } => {
-                let path = self.flows[flow.index()];
-                let hops = &mut self.wlan.upper.hops;
-                hops.take_route(path, route);
-                if let End::Receiver(_) | End::Server(_) = hops.paths[path.index()].end {
-                    hops.take_route(path.back(), route);
+                for path in self.paths_of(flow) {
+                    let hops = &mut self.wlan.upper.hops;
+                    hops.take_route(path, route);
+                    if let End::Receiver(_) | End::Server(_) = hops.paths[path.index()].end {
+                        hops.take_route(path.back(), route);
+                    }
                 }
                 self.update_connection_paths();
             }

@@ -18,13 +18,20 @@ pub(super) struct Connection {
     receiver: Receiver,
     /// Number of the present connection within the flow. Segments of other connections are ignored.
     number: u32,
+    /// Number of connections of the flow side by side: the distance to the number of the next connection.
+    lanes: u32,
     state: State,
     /// Ends with new input since they last had nothing to send.
     stirred: Stirred,
     files: Option<Files>,
     player: Option<Box<Player>>,
-    /// When the player requests its next segment, if none is under way.
+    /// When the player requests its next segment, if none is under way; [`Time::MAX`]: when the browser does.
     request_at: Option<Time>,
+    /// Bytes after which the browser's next request may follow: the data of all its requests so far; [`u64::MAX`] without
+    /// a browser.
+    answered_from: u64,
+    /// What the browser requested has arrived, and the browser does not know yet.
+    pub(super) fetched: bool,
     timer: Timer<Event>,
     /// When the timer is set to expire.
     armed: Time,
@@ -90,6 +97,17 @@ pub struct TcpCounters {
 }
 
 impl TcpCounters {
+    /// Adds what other connections did.
+    pub fn merge(&mut self, other: &TcpCounters) {
+        self.delivered_bytes += other.delivered_bytes;
+        self.segments += other.segments;
+        self.retransmitted += other.retransmitted;
+        self.fast_recoveries += other.fast_recoveries;
+        self.timeouts += other.timeouts;
+        self.round_trips.merge(&other.round_trips);
+        self.sessions.merge(&other.sessions);
+    }
+
     fn add(&mut self, after: &EndCounters, before: &EndCounters) {
         self.delivered_bytes += after.delivered_bytes - before.delivered_bytes;
         self.segments += after.segments - before.segments;
@@ -100,11 +118,12 @@ impl TcpCounters {
 }
 
 impl Connection {
-    /// The connections of flow `name`. File sizes come from the random stream `files/NUMBER`, random decisions of
-    /// congestion control from `tcp/NUMBER`.
+    /// The connections of flow `name`, on one of its lanes. File sizes come from the random stream `files/NUMBER`, random
+    /// decisions of congestion control from `tcp/NUMBER`.
     pub(super) fn new(
         name: &str,
         id: ConnectionId,
+        lane: u32,
         spec: &TcpFlowSpec,
         seed: Seed,
     ) -> Result<Connection, NetworkError> {
@@ -112,7 +131,7 @@ impl Connection {
         let draws = seed.stream(&format!("tcp/{}", id.0));
         let (mut files, mut player) = (None, None);
         match spec.work {
-            Work::Transfer(_) => {}
+            Work::Transfer(_) | Work::Pages(_) => {}
             Work::Files(of) => {
                 let of = Files::new(of, seed.stream(&format!("files/{}", id.0)));
                 let wrong = |error| NetworkError::Files { flow: name.to_owned(), error };
@@ -127,19 +146,29 @@ impl Connection {
             sender: Sender::with_draws(&spec.tcp, draws).map_err(wrong)?,
             receiver: Receiver::new(&spec.tcp).map_err(wrong)?,
             spec: spec.clone(),
-            number: 0,
-            state: State::Waiting(spec.start),
+            number: lane,
+            lanes: spec.lane_count(),
+            state: State::Waiting(Time::MAX),
             stirred: Stirred { sender: true, receiver: true },
             files,
             player,
             request_at: None,
+            answered_from: u64::MAX,
+            fetched: false,
             timer: Timer::new(Event::Connection(id), OUTSIDE),
             armed: Time::MAX,
             counters: TcpCounters::default(),
             before: EndCounters::default(),
         };
-        connection.pause(spec.start);
+        if !connection.is_lane() {
+            connection.pause(spec.start);
+        }
         Ok(connection)
+    }
+
+    /// Whether a browser requests what the connection carries.
+    fn is_lane(&self) -> bool {
+        matches!(self.spec.work, Work::Pages(_))
     }
 
     /// Waits before the next transfer: a user first looks at the previous one.
@@ -186,6 +215,38 @@ impl Connection {
         self.stirred.sender = true;
     }
 
+    /// The browser requests so many bytes over this connection, which is opened if it is not open. The request itself is no
+    /// packet: it comes with the acknowledgement of what came before, or with the handshake.
+    pub(super) fn fetch(&mut self, bytes: u64, now: Time) {
+        if let State::Waiting(_) = self.state {
+            self.receiver.open();
+            self.answered_from = 0;
+        }
+        self.state = State::Open(now);
+        self.request_at = None;
+        self.answered_from += bytes;
+        self.sender.write(bytes);
+        self.stirred = Stirred { sender: true, receiver: true };
+    }
+
+    /// The page has been loaded; its connection is not used again.
+    pub(super) fn leave(&mut self) {
+        if let State::Open(_) = self.state {
+            self.account();
+            self.renew();
+            self.state = State::Waiting(Time::MAX);
+        }
+    }
+
+    /// Whether the receiver sends the next request, or could, since all of the data requested so far have arrived. The
+    /// acknowledgement goes with the request, and does not wait for further segments.
+    #[inline]
+    fn answer(&mut self) {
+        if self.receiver.delivered_bytes() >= self.answered_from {
+            self.receiver.acknowledge();
+        }
+    }
+
     fn begin(&mut self, now: Time) {
         self.receiver.open();
         if self.player.is_some() {
@@ -194,7 +255,7 @@ impl Connection {
         let size = match (&mut self.files, self.spec.work) {
             (Some(files), _) => Some(files.next_bytes()),
             (None, Work::Transfer(bytes)) => bytes,
-            (None, Work::Files(_) | Work::Video(_)) => None,
+            (None, Work::Files(_) | Work::Pages(_) | Work::Video(_)) => None,
         };
         self.state = State::Open(now);
         self.sender.write(size.unwrap_or(u64::MAX / 2));
@@ -219,6 +280,7 @@ impl Connection {
             Direction::Data => {
                 self.receiver.on_batched(segment, now);
                 self.stirred.receiver = true;
+                self.answer();
             }
             Direction::Acks => {
                 if let Some(round_trip) = self.sender.on_segment(segment, now) {
@@ -238,6 +300,7 @@ impl Connection {
     pub(super) fn end_batch(&mut self, now: Time) {
         self.receiver.end_batch(now);
         self.stirred.receiver = true;
+        self.answer();
     }
 
     /// The next segment to send; `None` if there is none for now. A transfer that is then complete ends.
@@ -257,7 +320,10 @@ impl Connection {
         }
         if self.request_at.is_none() && self.is_complete() {
             self.counters.sessions.add(now - began);
-            if self.player.is_none() {
+            if self.is_lane() {
+                self.request_at = Some(Time::MAX);
+                self.fetched = true;
+            } else if self.player.is_none() {
                 self.end(now);
             } else if self.has_segment(now) {
                 return self.poll_transmit(now);
@@ -291,7 +357,7 @@ impl Connection {
     }
 
     fn is_complete(&self) -> bool {
-        if self.spec.closes && self.player.is_none() {
+        if self.spec.closes && self.player.is_none() && !self.is_lane() {
             self.sender.is_finished()
         } else {
             self.sender.backlog_bytes() == 0
@@ -305,10 +371,15 @@ impl Connection {
             self.state = State::Over;
             return;
         }
-        self.number = self.number.wrapping_add(1);
+        self.renew();
+        self.pause(now);
+    }
+
+    /// Both ends are those of the next connection.
+    fn renew(&mut self) {
+        self.number = self.number.wrapping_add(self.lanes);
         self.sender.restart();
         self.receiver.restart();
-        self.pause(now);
     }
 
     /// Adds the counts of the present connection, which ends.

@@ -1,6 +1,7 @@
 //! The engine of a network: its state, its events, and how each event is handled.
 
 use super::assembly::Assembly;
+use super::browsers::Loading;
 use super::changes::TimedChange;
 use super::connection::{Connection, Direction};
 use super::hops::{End, Hops, Path, RouteHop};
@@ -20,7 +21,9 @@ use crate::outcome::Outcome;
 use crate::run_loop::{Clock, Model, Simulation, VirtualClock};
 use crate::timer::Timer;
 use crate::wlan::{self, Wlan};
-use crate::{ConnectionId, FlowId, HopId, InterfaceId, MessagesId, PathId, SourceId, WireId};
+use crate::{
+    BrowserId, ConnectionId, FlowId, HopId, InterfaceId, MessagesId, PathId, SourceId, WireId,
+};
 use airqueue_core::{Dropped, Ecn, FlowKey, Packet, Payload, Seed, Span, Time};
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::medium::StationId;
@@ -50,6 +53,8 @@ pub enum Event {
     Saturates(InterfaceId),
     /// A timer of a TCP connection expires.
     Connection(ConnectionId),
+    /// A browser may have something to request.
+    Browser(BrowserId),
     /// A change takes effect, by its number.
     Changed(u32),
     /// Counting restarts: outside the radio before all other events of the instant, on the air after all of them.
@@ -80,6 +85,8 @@ pub struct Network {
     inside: Option<DelayLine>,
     queued: Timer<Event>,
     pub(super) connections: Vec<Connection>,
+    /// The browsers of flows of pages.
+    pub(super) browsers: Vec<Loading>,
     /// The messages of flows that have any: pictures, and answers to requests.
     pub(super) messages: Vec<Assembly>,
     /// For each of them: the answers that the last node sends, and their path.
@@ -164,6 +171,7 @@ impl Network {
                 .then(|| DelayLine::new(None, spec.station_delay)),
             queued: Timer::new(Event::Queued, OUTSIDE),
             connections: Vec::new(),
+            browsers: Vec::new(),
             messages: Vec::new(),
             answers: Vec::new(),
             processors: Processors::default(),
@@ -266,13 +274,19 @@ impl Network {
                     path = path.back();
                 }
                 Traffic::Tcp(tcp) => {
-                    let id = ConnectionId::at(self.connections.len());
-                    let mut connection = Connection::new(&flow.name, id, tcp, seed)?;
-                    connection.arm(queue);
-                    self.connections.push(connection);
-                    self.batch.waiting.reserve(self.connections.len());
-                    self.paths.push([path, path.back()]);
-                    path = path.back();
+                    self.add_browser(&flow.name, tcp, seed, queue)?;
+                    for lane in 0..tcp.lane_count() {
+                        if lane > 0 {
+                            path = PathId(path.0 + 1);
+                        }
+                        let id = ConnectionId::at(self.connections.len());
+                        let mut connection = Connection::new(&flow.name, id, lane, tcp, seed)?;
+                        connection.arm(queue);
+                        self.connections.push(connection);
+                        self.batch.waiting.reserve(self.connections.len());
+                        self.paths.push([path, path.back()]);
+                        path = path.back();
+                    }
                 }
                 Traffic::Offered { .. } => {}
             }
@@ -433,6 +447,7 @@ impl Network {
         for connection in &mut self.connections {
             connection.start_counting(queue.now());
         }
+        self.browsers.iter_mut().for_each(Loading::start_counting);
         self.messages.iter_mut().for_each(Assembly::start_counting);
         self.processors.start_counting(queue.now());
     }
@@ -652,6 +667,7 @@ impl Model for Network {
                 self.connections[id.index()].on_timer(queue.now());
                 self.pump(id, queue);
             }
+            Event::Browser(id) => self.on_browser(id, queue),
             Event::Changed(at) => self.change(self.changes[at as usize].change, queue),
             Event::WarmedUp { on_air } => self.start_counting(on_air, queue),
         }

@@ -131,6 +131,15 @@ impl Hops {
                     let back = flow.others.iter().map(|other| &*other.back);
                     let back = once(&*tcp.back).chain(back);
                     hops.add(spec, flow, back, End::Sender(connection), Ecn::NotEct)?;
+                    for lane in &tcp.lanes {
+                        let connection = connections.next().expect("numbers without end");
+                        let (receiver, sender) =
+                            (End::Receiver(connection), End::Sender(connection));
+                        let there = lane.iter().map(|of| &*of.route);
+                        hops.add(spec, flow, there, receiver, Ecn::NotEct)?;
+                        let back = lane.iter().map(|of| &*of.back);
+                        hops.add(spec, flow, back, sender, Ecn::NotEct)?;
+                    }
                 }
                 &Traffic::Source { ecn, source } => {
                     let end = match source.arrivals {

@@ -6,7 +6,8 @@
 //!
 //! # How packets travel
 //!
-//! A flow has one path, or two if acknowledgements return. A path has one or more routes; a route is a sequence of
+//! A flow has one path, or two if acknowledgements return; a flow of pages has two for each of its lanes, the connections
+//! that a browser has side by side. A path has one or more routes; a route is a sequence of
 //! hops, each over the air or through a wire. Queues see a hop as a flow, so that a discipline that separates flows
 //! does so at each hop. A packet that leaves a hop enters the next hop in the same instant. At the end of the route the
 //! packet's content is handed to an end of a TCP connection, or to whoever offers packets from outside.
@@ -17,6 +18,7 @@
 //! of queues are sums of these.
 
 mod assembly;
+mod browsers;
 mod capture;
 mod changes;
 mod connection;
@@ -36,6 +38,7 @@ mod upper;
 mod wire;
 
 pub use assembly::MessageCounters;
+pub use browsers::PageCounters;
 pub use changes::{Change, TimedChange};
 pub use connection::TcpCounters;
 pub use engine::{Event, Network, OfferedPacket};

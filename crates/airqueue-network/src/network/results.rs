@@ -1,13 +1,14 @@
 //! The counters of a network.
 
 use super::assembly::MessageCounters;
+use super::browsers::{Loading, PageCounters};
 use super::connection::TcpCounters;
 use super::engine::Network;
 use super::hops::End;
 use super::spec::{Hop, QueueId};
 use crate::counters::{Delivered, HopCounters, QueueCounters};
 use crate::histogram::Histogram;
-use crate::{FlowId, HopId, PathId, RouteId, WireId};
+use crate::{ConnectionId, FlowId, HopId, PathId, RouteId, WireId};
 use airqueue_core::{DataRate, Span, Time};
 use airqueue_transport::tcp::Sender;
 use airqueue_transport::traffic::VideoCounters;
@@ -16,22 +17,35 @@ use airqueue_wifi::medium::StationId;
 impl Network {
     /// The counters of a flow from end to end, summed over all routes of the flow.
     pub fn flow(&self, flow: FlowId) -> HopCounters {
-        self.path(self.flows[flow.index()])
+        self.sum(self.paths_of(flow))
     }
 
     /// The counters of the returning acknowledgements, for a flow that TCP governs.
     pub fn acknowledgements(&self, flow: FlowId) -> Option<HopCounters> {
-        self.connection_of(flow).map(|_| self.path(self.flows[flow.index()].back()))
+        self.connection_of(flow).map(|_| self.sum(self.paths_of(flow).map(PathId::back)))
     }
 
-    /// The sender of a flow's present TCP connection; `None` without one.
+    /// The sender of a flow's present TCP connection, of several that on the first lane; `None` without one.
     pub fn sender(&self, flow: FlowId) -> Option<&Sender> {
         self.connection_of(flow).and_then(|at| self.connections[at].sender())
     }
 
-    /// The TCP counters of a flow that TCP governs.
+    /// The TCP counters of a flow that TCP governs, of all its connections.
     pub fn tcp(&self, flow: FlowId) -> Option<TcpCounters> {
-        self.connection_of(flow).map(|at| self.connections[at].counters())
+        let first = self.connection_of(flow)?;
+        let mut all = self.connections[first].counters();
+        let lanes = self.paths_of(flow).count();
+        for lane in &self.connections[first + 1..first + lanes] {
+            all.merge(&lane.counters());
+        }
+        Some(all)
+    }
+
+    /// What the browser of a flow loaded, if the flow is of pages.
+    pub fn pages(&self, flow: FlowId) -> Option<&PageCounters> {
+        let first = ConnectionId::at(self.connection_of(flow)?);
+        let browser = self.browsers.binary_search_by_key(&first, Loading::first_lane).ok()?;
+        Some(self.browsers[browser].counters())
     }
 
     /// What the player of a flow did until `now`, if the flow is a video.
@@ -43,10 +57,11 @@ impl Network {
     /// answers. Empty where nothing goes back.
     pub fn hops(&self, flow: FlowId, back: bool) -> impl Iterator<Item = (Hop, &HopCounters)> {
         let hops = &self.wlan.upper.hops;
-        let path = self.flows[flow.index()];
-        let two = matches!(hops.paths[path.index()].end, End::Receiver(_) | End::Server(_));
-        let path = if back { two.then(|| path.back()) } else { Some(path) };
-        let all = path.into_iter().flat_map(|path| hops.routes(path)).flatten();
+        let paths = self.paths_of(flow).filter_map(move |path| {
+            let two = matches!(hops.paths[path.index()].end, End::Receiver(_) | End::Server(_));
+            if back { two.then(|| path.back()) } else { Some(path) }
+        });
+        let all = paths.flat_map(|path| hops.routes(path)).flatten();
         all.map(|hop| (hops.all[hop.index()].over, &hops.states[hop.index()].counters))
     }
 
@@ -66,7 +81,7 @@ impl Network {
     /// What has reached a flow's destination since time zero, regardless of when counting began.
     pub fn delivered_ever(&self, flow: FlowId) -> Delivered {
         let hops = &self.wlan.upper.hops;
-        let routes = hops.routes(self.flows[flow.index()]);
+        let routes = self.paths_of(flow).flat_map(|path| hops.routes(path));
         routes.fold(Delivered::default(), |sum, route| sum.with(&hops.delivered_ever(route)))
     }
 
@@ -129,16 +144,18 @@ impl Network {
     /// Packets in transit of each flow, acknowledgements excluded.
     pub fn in_transit(&self) -> Vec<u64> {
         let packets = self.in_transit_on_paths();
-        self.flows.iter().map(|&path| packets[path.index()]).collect()
+        let of = |flow| self.paths_of(flow).map(|path| packets[path.index()]).sum();
+        (0..self.flows.len()).map(FlowId::at).map(of).collect()
     }
 
     /// Acknowledgements in transit of each flow; zero for flows that TCP does not govern.
     pub fn acknowledgements_in_transit(&self) -> Vec<u64> {
         let packets = self.in_transit_on_paths();
-        let back = |(flow, path): (FlowId, &PathId)| {
-            self.connection_of(flow).map_or(0, |_| packets[path.back().index()])
+        let back = |flow| {
+            let paths = || self.paths_of(flow).map(|path| packets[path.back().index()]);
+            self.connection_of(flow).map_or(0, |_| paths().sum())
         };
-        (0..).map(FlowId).zip(&self.flows).map(back).collect()
+        (0..self.flows.len()).map(FlowId::at).map(back).collect()
     }
 
     /// Packets held by the MACs or inside stations are counted one by one; the hops have the number of all others.
@@ -158,6 +175,23 @@ impl Network {
 
     fn connection_of(&self, flow: FlowId) -> Option<usize> {
         self.paths.binary_search_by_key(&self.flows[flow.index()], |&[data, _]| data).ok()
+    }
+
+    /// The path of the packets of each lane of a flow; of a flow without lanes its only one, acknowledgements and answers
+    /// excluded.
+    pub(super) fn paths_of(&self, flow: FlowId) -> impl Iterator<Item = PathId> + use<> {
+        let first = self.flows[flow.index()];
+        let next = self.flows.get(flow.index() + 1).copied();
+        let end = next.unwrap_or(PathId::at(self.wlan.upper.hops.paths.len()));
+        (first.0..end.0).step_by(2).map(PathId)
+    }
+
+    /// The counters of paths, summed.
+    fn sum(&self, paths: impl Iterator<Item = PathId>) -> HopCounters {
+        let mut paths = paths.map(|path| self.path(path));
+        let mut whole = paths.next().unwrap_or_default();
+        paths.for_each(|path| whole.merge(&path));
+        whole
     }
 
     /// The counters of a path, summed over its routes.

@@ -87,7 +87,11 @@ impl Network {
         {
             self.send(id, direction, Stored { segment, connection }, queue);
         }
-        self.connections[id.index()].arm(queue);
+        let connection = &mut self.connections[id.index()];
+        connection.arm(queue);
+        if connection.fetched {
+            self.on_fetched(id, queue);
+        }
     }
 
     fn send(

@@ -1,14 +1,15 @@
 //! The description of a network, and the checks before it runs.
 
+use super::browsers::Loading;
 use super::changes::TimedChange;
 use super::connection::Connection;
 use crate::wlan::{HopSpec, WlanError, WlanSpec};
-use crate::{ConnectionId, FlowId, HopId, WireId};
+use crate::{BrowserId, ConnectionId, FlowId, HopId, WireId};
 use airqueue_core::{DataRate, Ecn, Seed, Span, Time};
 use airqueue_qdisc::QueueSpec;
 use airqueue_transport::tcp::{SpecError, TcpSpec};
 use airqueue_transport::traffic::{
-    FilesError, FilesSpec, SourceError, SourceSpec, VideoError, VideoSpec,
+    FilesError, FilesSpec, PageError, PageSpec, SourceError, SourceSpec, VideoError, VideoSpec,
 };
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;
@@ -67,6 +68,8 @@ pub enum Work {
     Transfer(Option<u64>),
     /// Files, each over its own connection, with pauses between them.
     Files(FilesSpec),
+    /// Pages of several objects, each page over its own connections side by side.
+    Pages(PageSpec),
     /// The segments of a video, over one connection.
     Video(VideoSpec),
 }
@@ -78,6 +81,9 @@ pub struct TcpFlowSpec {
     pub tcp: TcpSpec,
     /// The route of the acknowledgements.
     pub back: Vec<Hop>,
+    /// The hops of each further lane of pages. Lanes have hops of their own, so that queues tell their connections apart; a
+    /// lane has as many routes as the flow, between the same nodes, in the same order.
+    pub lanes: Vec<Vec<AlternateRoute>>,
     /// The data to carry.
     pub work: Work,
     /// Whether a connection closes with FIN.
@@ -225,6 +231,15 @@ impl FlowSpec {
         once(&*self.route).chain(self.others.iter().map(|other| &*other.route))
     }
 
+    /// The routes of the flow's packets, acknowledgements excluded, over all lanes.
+    pub fn routes_of_lanes(&self) -> impl Iterator<Item = &[Hop]> {
+        let lanes = match &self.traffic {
+            Traffic::Tcp(tcp) => &*tcp.lanes,
+            _ => &[],
+        };
+        self.routes().chain(lanes.iter().flatten().map(|of| &*of.route))
+    }
+
     /// Whether TCP governs the flow, and a part of its route is over the air.
     pub fn is_tcp_on_air(&self) -> bool {
         let on_air = self.route.iter().any(|hop| hop.over_air().is_some());
@@ -265,6 +280,10 @@ pub enum NetworkError {
     #[error("flow {flow}: {error}")]
     Video { flow: String, error: VideoError },
     #[error("flow {flow}: {error}")]
+    Pages { flow: String, error: PageError },
+    #[error("flow {flow} has {found} lanes, expected {expected}, each with {routes} routes")]
+    Lanes { flow: String, found: usize, expected: usize, routes: usize },
+    #[error("flow {flow}: {error}")]
     Source { flow: String, error: SourceError },
     #[error("flow {flow} has a route without hops")]
     NoRoute { flow: String },
@@ -285,12 +304,33 @@ pub enum NetworkError {
 impl TcpFlowSpec {
     /// Checks both ends and their data.
     pub fn check(&self) -> Result<(), String> {
-        Connection::new("", ConnectionId(0), self, Seed(0)).map(drop).map_err(|error| match error {
+        let connection = Connection::new("", ConnectionId(0), 0, self, Seed(0)).map(drop);
+        let browser = Loading::new("", (BrowserId(0), ConnectionId(0)), self, Seed(0)).map(drop);
+        connection.and(browser).map_err(|error| match error {
             NetworkError::Tcp { error, .. } => error.to_string(),
             NetworkError::Files { error, .. } => error.to_string(),
+            NetworkError::Pages { error, .. } => error.to_string(),
             NetworkError::Video { error, .. } => error.to_string(),
             other => other.to_string(),
         })
+    }
+
+    /// Number of lanes: connections side by side.
+    pub fn lane_count(&self) -> u32 {
+        match self.work {
+            Work::Pages(pages) => pages.connections,
+            Work::Transfer(_) | Work::Files(_) | Work::Video(_) => 1,
+        }
+    }
+
+    /// Checks that each lane beside the first has its routes.
+    fn check_lanes(&self, flow: &FlowSpec) -> Result<(), NetworkError> {
+        let (expected, routes) = (self.lane_count() as usize, 1 + flow.others.len());
+        let found = 1 + self.lanes.len();
+        if found == expected && self.lanes.iter().all(|lane| lane.len() == routes) {
+            return Ok(());
+        }
+        Err(NetworkError::Lanes { flow: flow.name.clone(), found, expected, routes })
     }
 }
 
@@ -416,6 +456,9 @@ impl NetworkSpec {
         for flow in &self.flows {
             if flow.traffic.is_saturated() {
                 self.check_saturated(flow)?;
+            }
+            if let Traffic::Tcp(tcp) = &flow.traffic {
+                tcp.check_lanes(flow)?;
             }
         }
         self.changes.iter().try_for_each(|change| change.check(self))

@@ -50,6 +50,7 @@ fn transfer(name: &str, there: WireId, back: WireId, bytes: Option<u64>) -> Flow
     let tcp = TcpFlowSpec {
         tcp: TcpSpec::linux(1448),
         back: vec![Hop::Wire(back)],
+        lanes: Vec::new(),
         work: Work::Transfer(bytes),
         closes: bytes.is_some(),
         start: Time::ZERO,

@@ -143,6 +143,7 @@ fn download(pair: &Pair, segments: u16) -> Vec<i64> {
         traffic: Traffic::Tcp(Box::new(TcpFlowSpec {
             tcp,
             back: vec![Hop::Air(HopId(1))],
+            lanes: Vec::new(),
             work: Work::Files(files),
             closes: false,
             start: Time::ZERO,

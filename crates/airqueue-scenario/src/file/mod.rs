@@ -37,7 +37,7 @@ use super::quantity::{
 use airqueue_core::keys::Table;
 use airqueue_qdisc::QueueGiven;
 use airqueue_transport::traffic::{
-    FramesTable, JitterName, PingTable, SourceName, VideoTable, VoiceTable, WebTable,
+    FramesTable, JitterName, PageTable, PingTable, SourceName, VideoTable, VoiceTable, WebTable,
 };
 use airqueue_wifi::phy::AccessCategory;
 use airqueue_wifi::rate_control::RateControlName;
@@ -234,7 +234,7 @@ pub(super) struct FlowTable {
     pub(super) via: Option<Vec<String>>,
     /// The access category of the flow's packets at stations with EDCA. The default is be.
     pub(super) category: Option<CategoryName>,
-    /// The access category of acknowledgements, of tcp and web. The default is category.
+    /// The access category of acknowledgements, of tcp, web, page and video. The default is category.
     pub(super) ack_category: Option<CategoryName>,
     /// The source of packets. The default is saturated.
     #[serde(default)]
@@ -255,6 +255,8 @@ pub(super) struct FlowTable {
     pub(super) tcp: Option<Table<TcpTable>>,
     /// The requests of a user of the web.
     pub(super) web: Option<Table<WebTable>>,
+    /// The pages of a user of the web whose browser loads them.
+    pub(super) page: Option<Table<PageTable>>,
     /// The segments of a video, and its player.
     pub(super) video: Option<Table<VideoTable>>,
     /// The packets of a call, and its playout.

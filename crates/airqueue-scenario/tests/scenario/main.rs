@@ -41,6 +41,7 @@ mod scenario_meshes;
 mod scenario_monitor;
 mod scenario_neighbours;
 mod scenario_network_errors;
+mod scenario_page;
 mod scenario_places;
 mod scenario_power;
 mod scenario_queue_changes;

@@ -126,3 +126,25 @@ fn files_of_any_size() {
         assert!(allocated <= 4 * (sessions + 3), "{allocated} for {sessions} connections");
     }
 }
+
+/// A new connection allocates, the same number of times for every size and number of objects.
+#[test]
+fn pages_of_any_size() {
+    for (objects, size) in [(4, "5 kB"), (4, "200 kB"), (40, "5 kB")] {
+        let page = json!({"objects": objects, "object_size": size, "connections": 2,
+                          "think_time": "100 ms"});
+        let flows = json!([{"from": "server", "to": "down", "source": "page", "page": page}]);
+        let queue = json!({"limit": "200 packets"});
+        let mut network = network("standard", queue, json!({"window": "30 packets"}), flows);
+        network.run_until(at(20));
+        let loaded = |network: &Network| -> u64 {
+            let pages = (0..3).filter_map(|flow| network.pages(FlowId::at(flow)));
+            pages.map(|of| of.pages.took.count).sum()
+        };
+        let before = loaded(&network.model);
+        let (allocated, segments) = between(&mut network, 20, 40, 3);
+        let pages = loaded(&network.model) - before;
+        assert!(pages > 20 && segments > 20 * pages, "{pages} pages, {segments} segments");
+        assert!(allocated <= 4 * 2 * (pages + 3), "{allocated} for {pages} pages");
+    }
+}

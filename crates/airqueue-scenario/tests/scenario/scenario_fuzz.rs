@@ -6,7 +6,7 @@ use airqueue_scenario::Scenario;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-const WORDS: [&str; 77] = [
+const WORDS: [&str; 78] = [
     "",
     " ",
     "0",
@@ -63,6 +63,7 @@ const WORDS: [&str; 77] = [
     "poisson",
     "tcp",
     "web",
+    "page",
     "external",
     "server",
     "far2",

@@ -196,6 +196,7 @@ fn keys_of_tcp_are_for_tcp() {
     for (key, value) in [
         ("tcp", json!({})),
         ("web", json!({})),
+        ("page", json!({})),
         ("transfer_size", json!("1 MB")),
         ("ack_category", json!("vi")),
         ("rdqm", json!(true)),

@@ -290,6 +290,12 @@ impl Receiver {
         }
     }
 
+    /// The application sends data, which carry the acknowledgement of all that has arrived: the acknowledgement does not
+    /// wait. Without anything to acknowledge nothing is sent.
+    pub fn acknowledge(&mut self) {
+        self.due |= self.held > 0;
+    }
+
     /// Number of segments for which the next acknowledgement is sent.
     fn segments_per_ack(&self) -> u32 {
         match self.spec.receiver.acknowledge {

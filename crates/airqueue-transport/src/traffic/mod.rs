@@ -2,7 +2,7 @@
 //!
 //! A source with a schedule reports the time of its next packet ([`Source::next_emission`]); the caller then calls
 //! [`Source::on_emission`] at this time. A saturated source has no schedule: a packet is always available when its
-//! queue asks for one. [`Files`] and [`Player`] are the requests of TCP users.
+//! queue asks for one. [`Files`], [`Browser`] and [`Player`] are the requests of TCP users.
 //!
 //! A kind of source, as named in scenarios, is one file and one line of `registry`.
 
@@ -11,6 +11,7 @@ mod external;
 mod frames;
 mod jitter;
 mod law;
+mod page;
 mod periodic;
 mod ping;
 mod poisson;
@@ -24,6 +25,7 @@ mod web;
 pub use frames::{FrameDistributionName, Frames, FramesTable, Part};
 pub use jitter::{Jitter, JitterName};
 pub use law::Law;
+pub use page::{Browser, PageError, PageProgress, PageRequest, PageSpec, PageTable};
 pub use periodic::OnOff;
 pub use ping::{PingDistributionName, PingTable};
 pub use registry::{Asked, Carried, Load, NOT_TCP, PACKET_BYTES, SourceName, SourceTables};

@@ -1,6 +1,7 @@
 //! The list of traffic sources, one line each. Each source is defined in its own file.
 
 use super::jitter::JitterName;
+use super::page::PageSpec;
 use super::video::VideoSpec;
 use super::voice::Call;
 use super::web::FilesSpec;
@@ -109,6 +110,7 @@ sources! {
     ping: Ping, super::ping::PingTable;
     tcp: Tcp;
     web: Web, super::web::WebTable;
+    page: Pages, super::page::PageTable;
     video: Video, super::video::VideoTable;
     external: External;
 }
@@ -158,6 +160,8 @@ pub enum Load {
         /// Whether files are whole segments; `None`: the default of the flow's TCP.
         whole_segments: Option<bool>,
     },
+    /// Pages of several objects, over several connections side by side.
+    Pages(PageSpec),
     /// A video, over one connection.
     Video(VideoSpec),
 }
@@ -259,7 +263,9 @@ impl Asked<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::{FramesTable, PingTable, Source, VideoTable, VoiceTable, WebTable};
+    use crate::traffic::{
+        FramesTable, PageTable, PingTable, Source, VideoTable, VoiceTable, WebTable,
+    };
     use airqueue_core::Seed;
 
     fn asked() -> Asked<'static> {
@@ -302,9 +308,11 @@ mod tests {
         let (web, voice) = (WebTable::default(), VoiceTable::default());
         let (frames, ping) = (FramesTable::default(), PingTable::default());
         let (none, video) = (SourceTables::default(), VideoTable::default());
+        let page = PageTable::default();
         let given = [
             ("video", SourceTables { video: Some(&video), ..none }),
             ("web", SourceTables { web: Some(&web), ..none }),
+            ("page", SourceTables { page: Some(&page), ..none }),
             ("voice", SourceTables { voice: Some(&voice), ..none }),
             ("frames", SourceTables { frames: Some(&frames), ..none }),
             ("ping", SourceTables { ping: Some(&ping), ..none }),

@@ -64,11 +64,12 @@ pub enum ThinkDistributionName {
     Lognormal,
 }
 
-/// A distribution of file sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+/// A distribution of the sizes of files or objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeDistributionName {
     /// All files have the mean size.
+    #[default]
     Constant,
     /// The exponential distribution.
     Exponential,
@@ -89,72 +90,75 @@ impl Kind for Web {
         asked.refuse(&["transfer_size"], why)?;
         let none = WebTable::default();
         let web = asked.tables.web.unwrap_or(&none);
+        let key = &format!("{}.web", asked.key);
+        let sizes = web.distribution.unwrap_or(SizeDistributionName::Exponential);
+        let think = (web.think_distribution, web.think_shape, web.think_sigma);
         let files = FilesSpec {
             mean_bytes: web.file_size.as_ref().map_or(FILE_BYTES, |size| size.value),
-            law: web.law(asked.key)?,
+            law: size_law(key, sizes, web.shape)?,
             unit_bytes: 1,
             think: web.think_time.as_ref().map_or(THINK, |think| think.value),
-            think_law: web.think_law(asked.key)?,
+            think_law: think_law(key, think)?,
         };
         Ok(Carried::Tcp(Load::Files { files, whole_segments: web.whole_segments }))
     }
 }
 
-impl WebTable {
-    fn think_law(&self, key: &str) -> keys::Result<Law> {
-        let name = self.think_distribution.unwrap_or_default();
-        let law = match name {
-            ThinkDistributionName::Constant => Law::Constant,
-            ThinkDistributionName::Exponential => Law::Exponential,
-            ThinkDistributionName::Pareto => Law::Pareto(self.think_shape.unwrap_or(PARETO_SHAPE)),
-            ThinkDistributionName::Lognormal => Law::Lognormal(self.think_sigma.unwrap_or(SIGMA)),
-        };
-        match (self.think_shape, law) {
-            (Some(shape), Law::Pareto(_)) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => wrong(
-                format_args!("{key}.web.think_shape"),
-                format_args!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}"),
+/// The law of pauses, from the keys `think_distribution`, `think_shape` and `think_sigma` of the table `key`.
+pub(super) fn think_law(
+    key: &str,
+    (name, shape, sigma): (Option<ThinkDistributionName>, Option<f64>, Option<f64>),
+) -> keys::Result<Law> {
+    let law = match name.unwrap_or_default() {
+        ThinkDistributionName::Constant => Law::Constant,
+        ThinkDistributionName::Exponential => Law::Exponential,
+        ThinkDistributionName::Pareto => Law::Pareto(shape.unwrap_or(PARETO_SHAPE)),
+        ThinkDistributionName::Lognormal => Law::Lognormal(sigma.unwrap_or(SIGMA)),
+    };
+    match (shape, law) {
+        (Some(shape), Law::Pareto(_)) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => wrong(
+            format_args!("{key}.think_shape"),
+            format_args!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}"),
+        ),
+        (Some(_), Law::Constant | Law::Exponential | Law::Lognormal(_) | Law::Uniform) => wrong(
+            format_args!("{key}.think_shape"),
+            "only think_distribution = \"pareto\" has a shape; leave it out",
+        ),
+        _ => match (sigma, law) {
+            (Some(sigma), Law::Lognormal(_)) if !(0.0..=MOST_SIGMA).contains(&sigma) => wrong(
+                format_args!("{key}.think_sigma"),
+                format_args!("found {sigma}, expected 0 to {MOST_SIGMA}"),
             ),
-            (Some(_), Law::Constant | Law::Exponential | Law::Lognormal(_) | Law::Uniform) => {
-                wrong(
-                    format_args!("{key}.web.think_shape"),
-                    "only think_distribution = \"pareto\" has a shape; leave it out",
-                )
-            }
-            _ => match (self.think_sigma, law) {
-                (Some(sigma), Law::Lognormal(_)) if !(0.0..=MOST_SIGMA).contains(&sigma) => wrong(
-                    format_args!("{key}.web.think_sigma"),
-                    format_args!("found {sigma}, expected 0 to {MOST_SIGMA}"),
-                ),
-                (Some(_), Law::Constant | Law::Exponential | Law::Pareto(_) | Law::Uniform) => {
-                    wrong(
-                        format_args!("{key}.web.think_sigma"),
-                        "only think_distribution = \"lognormal\" has it; leave it out",
-                    )
-                }
-                _ => Ok(law),
-            },
-        }
+            (Some(_), Law::Constant | Law::Exponential | Law::Pareto(_) | Law::Uniform) => wrong(
+                format_args!("{key}.think_sigma"),
+                "only think_distribution = \"lognormal\" has it; leave it out",
+            ),
+            _ => Ok(law),
+        },
     }
+}
 
-    fn law(&self, key: &str) -> keys::Result<SizeDistribution> {
-        let law = match self.distribution.unwrap_or(SizeDistributionName::Exponential) {
-            SizeDistributionName::Constant => SizeDistribution::Constant,
-            SizeDistributionName::Exponential => SizeDistribution::Exponential,
-            SizeDistributionName::Pareto => {
-                SizeDistribution::Pareto(self.shape.unwrap_or(PARETO_SHAPE))
-            }
-        };
-        let problem = match (self.shape, law) {
-            (Some(_), SizeDistribution::Constant | SizeDistribution::Exponential) => {
-                "only distribution = \"pareto\" has a shape; leave it out".to_owned()
-            }
-            (Some(shape), _) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => {
-                format!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}")
-            }
-            _ => return Ok(law),
-        };
-        wrong(format_args!("{key}.web.shape"), problem)
-    }
+/// The law of sizes, from the keys `distribution` and `shape` of the table `key`.
+pub(super) fn size_law(
+    key: &str,
+    name: SizeDistributionName,
+    shape: Option<f64>,
+) -> keys::Result<SizeDistribution> {
+    let law = match name {
+        SizeDistributionName::Constant => SizeDistribution::Constant,
+        SizeDistributionName::Exponential => SizeDistribution::Exponential,
+        SizeDistributionName::Pareto => SizeDistribution::Pareto(shape.unwrap_or(PARETO_SHAPE)),
+    };
+    let problem = match (shape, law) {
+        (Some(_), SizeDistribution::Constant | SizeDistribution::Exponential) => {
+            "only distribution = \"pareto\" has a shape; leave it out".to_owned()
+        }
+        (Some(shape), _) if !(LEAST_SHAPE..=MOST_SHAPE).contains(&shape) => {
+            format!("found {shape}, expected {LEAST_SHAPE} to {MOST_SHAPE}")
+        }
+        _ => return Ok(law),
+    };
+    wrong(format_args!("{key}.shape"), problem)
 }
 
 /// A distribution of file sizes.
@@ -205,13 +209,13 @@ pub struct Files {
     rng: RandomStream,
 }
 
-/// No file is longer.
-const MOST_BYTES: f64 = 1e15;
-
 impl Files {
+    /// No file is longer.
+    pub(super) const MOST_BYTES: u64 = 1_000_000_000_000_000;
+
     /// A user whose draws come from `rng`.
     pub fn new(spec: FilesSpec, rng: RandomStream) -> Result<Files, FilesError> {
-        if !(1..=MOST_BYTES as u64).contains(&spec.mean_bytes) {
+        if !(1..=Files::MOST_BYTES).contains(&spec.mean_bytes) {
             return Err(FilesError::Mean(spec.mean_bytes));
         }
         if spec.unit_bytes == 0 {
@@ -239,7 +243,7 @@ impl Files {
                 smallest * libm::pow(1.0 - self.rng.unit(), -1.0 / shape)
             }
         };
-        let bytes = bytes.clamp(1.0, MOST_BYTES).ceil() as u64;
+        let bytes = bytes.clamp(1.0, Files::MOST_BYTES as f64).ceil() as u64;
         bytes.next_multiple_of(u64::from(self.spec.unit_bytes))
     }
 

@@ -271,6 +271,7 @@ fn tcp() -> impl Strategy<Value = TcpFlowSpec> {
         TcpFlowSpec {
             tcp,
             back: Vec::new(),
+            lanes: Vec::new(),
             work,
             closes: closes && opening != Opening::Open,
             start: Time::ZERO + Span::from_millis(start_ms),
