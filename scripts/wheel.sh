@@ -30,7 +30,8 @@ if [ -x "$(rustc --print sysroot)/lib/rustlib/$host/bin/llvm-profdata" ]; then
 else
     echo "airqueue: no profile guides the compiler, as llvm-profdata is missing: rustup component add llvm-tools" >&2
 fi
-maturin build --quiet --release --locked --strip "${profiled[@]}" --out "$out"
+# Optimised over all crates, unlike what `make setup` builds.
+CARGO_PROFILE_RELEASE_LTO=thin maturin build --quiet --release --locked --strip "${profiled[@]}" --out "$out"
 wheel=$(ls -t "$out"/airqueue-*.whl | head -n 1)
 echo "airqueue: $wheel, $(($(stat -c %s "$wheel") / 1000)) kB"
 "$here/try-wheel.sh" "$wheel"

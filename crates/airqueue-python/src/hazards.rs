@@ -68,7 +68,6 @@ pub(crate) fn red_log_likelihood(
 /// RED led by the lengths that were seen: for each packet the average, the probability, the hazard, and the sum of the
 /// probabilities since the last drop.
 #[pyfunction]
-#[expect(clippy::type_complexity, reason = "four arrays")]
 pub(crate) fn red_hazards<'py>(
     py: Python<'py>,
     waiting: PyReadonlyArray1<'py, f64>,
