@@ -147,6 +147,7 @@ def test_a_step_needs_an_episode_and_flows_that_are_observed_stay():
         varied.reset(seed=1)
 
 
+@pytest.mark.long
 def test_an_agent_beats_every_fixed_window():
     env = airqueue.gym.windows_env(windows=train.WINDOWS)
     table, curve = train.learn(env, 600)

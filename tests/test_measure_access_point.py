@@ -116,7 +116,7 @@ def test_others_packets_in_the_access_point_s_queue_take_slots():
 @pytest.mark.parametrize(
     ("standard", "packets"),
     [
-        ("802.11g", 1000),
+        pytest.param("802.11g", 1000, marks=pytest.mark.long),
         pytest.param("802.11g", 200, marks=pytest.mark.long),
         ("802.11b", 100),
     ],

@@ -155,7 +155,7 @@ _LESS = {"ef": "less", "nqb": "less", "cs1": "less"}
 @pytest.mark.parametrize(
     ("queue", "ecn", "l4s", "waits", "washed"),
     [
-        ("fq_codel noecn", "drops", "alike", _ALIKE, False),
+        pytest.param("fq_codel noecn", "drops", "alike", _ALIKE, False, marks=pytest.mark.long),
         (
             "fq_codel ce_threshold 1ms ce_threshold_selector 0x1/0x3",
             "marks",
@@ -163,12 +163,13 @@ _LESS = {"ef": "less", "nqb": "less", "cs1": "less"}
             _ALIKE,
             False,
         ),
-        (
+        pytest.param(
             "prio bands 3 priomap 1 2 2 2 0 2 0 0 1 1 1 1 1 1 1 1",
             "undecided",
             "alike",
             {**_LESS, "cs1": "alike"},
             False,
+            marks=pytest.mark.long,
         ),
         ("cake diffserv4 wash", "marks", "alike", {**_LESS, "nqb": "alike"}, True),
     ],
