@@ -77,10 +77,10 @@ def connect(path: Path) -> socket.socket:
 
 
 def read_all(client: socket.socket) -> bytes:
-    found = b""
+    found = bytearray()
     while data := client.recv(65_536):
         found += data
-    return found
+    return bytes(found)
 
 
 def answers(data: bytes) -> list[dict[str, Any]]:

@@ -354,6 +354,7 @@ TINY = compare.linux(
 )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("user_mode_linux")
 def test_a_tiny_item_from_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setattr(compare, "CONGESTION", compare.CONGESTION[1:2])
