@@ -54,7 +54,7 @@ $(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
 	rm -f python/airqueue/_native.cpython-*.so  # of before the stable ABI: Python would prefer such a file
 	touch $@
 
-# The core in the virtual environment, by the quick profile of Cargo.toml. `make setup` builds in its place what is fully
+# The core in the virtual environment, by the quick profile of Cargo.toml. `make setup` builds in its place what is
 # optimised.
 $(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | system-demo
 	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv $(VENV)
