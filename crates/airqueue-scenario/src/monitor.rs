@@ -203,11 +203,7 @@ fn monitored(spec: &NetworkSpec, id: FlowId) -> Option<MonitoredFlow> {
         flow.others.iter().map(|monitored_route| (&*monitored_route.route, &*monitored_route.back));
     let routes = once((&*flow.route, back)).chain(others);
     let routes = routes.map(|(route, back)| monitored_route(spec, route, back)).collect();
-    let lanes = match &flow.traffic {
-        Traffic::Tcp(tcp) => &*tcp.lanes,
-        _ => &[],
-    };
-    let lanes = lanes.iter().flatten();
+    let lanes = flow.lanes().iter().flatten();
     let lanes = lanes.map(|of| monitored_route(spec, &of.route, &of.back)).collect();
     Some(MonitoredFlow { id, name: flow.name.clone(), packet_bytes, routes, lanes })
 }

@@ -84,11 +84,7 @@ impl Flows<'_> {
     ) -> Result<()> {
         let other = self.alternate_route(draft, legs, flow, built)?;
         built.flows[flow].others.push(other);
-        let lanes = match &built.flows[flow].traffic {
-            Traffic::Tcp(tcp) => tcp.lanes.len(),
-            _ => 0,
-        };
-        for lane in 0..lanes {
+        for lane in 0..built.flows[flow].lanes().len() {
             let other = self.alternate_route(draft, legs, flow, built)?;
             if let Traffic::Tcp(tcp) = &mut built.flows[flow].traffic {
                 tcp.lanes[lane].push(other);

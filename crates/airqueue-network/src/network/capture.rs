@@ -31,8 +31,7 @@ impl NetworkSpec {
             let back = Origin { flow, from: to, to: from, tcp: direction(true) };
             let routes = tcp.map(|tcp| &*tcp.back).or(answers).into_iter();
             let routes = routes.chain(of.others.iter().map(|other| &*other.back));
-            let lanes = tcp.into_iter().flat_map(|tcp| tcp.lanes.iter().flatten());
-            let routes = routes.chain(lanes.map(|lane| &*lane.back));
+            let routes = routes.chain(of.lanes().iter().flatten().map(|lane| &*lane.back));
             routes.for_each(|route| set_origins(&mut pcap, route, back));
         }
         Ok(pcap)

@@ -242,6 +242,7 @@ impl Connection {
     /// acknowledgement goes with the request, and does not wait for further segments.
     #[inline]
     fn answer(&mut self) {
+        // Most connections have no browser: this is asked first.
         if self.answered_from != u64::MAX && self.receiver.delivered_bytes() >= self.answered_from {
             self.receiver.acknowledge();
         }

@@ -231,13 +231,17 @@ impl FlowSpec {
         once(&*self.route).chain(self.others.iter().map(|other| &*other.route))
     }
 
+    /// The routes of each lane beside the first; none if the flow has no lanes.
+    pub fn lanes(&self) -> &[Vec<AlternateRoute>] {
+        match &self.traffic {
+            Traffic::Tcp(tcp) => &tcp.lanes,
+            _ => &[],
+        }
+    }
+
     /// The routes of the flow's packets, acknowledgements excluded, over all lanes.
     pub fn routes_of_lanes(&self) -> impl Iterator<Item = &[Hop]> {
-        let lanes = match &self.traffic {
-            Traffic::Tcp(tcp) => &*tcp.lanes,
-            _ => &[],
-        };
-        self.routes().chain(lanes.iter().flatten().map(|of| &*of.route))
+        self.routes().chain(self.lanes().iter().flatten().map(|of| &*of.route))
     }
 
     /// Whether TCP governs the flow, and a part of its route is over the air.

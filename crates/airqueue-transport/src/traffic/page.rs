@@ -3,7 +3,8 @@
 use super::registry::{Asked, Carried, Kind, Load};
 use super::tcp::NO_RATE;
 use super::web::{
-    Files, FilesError, FilesSpec, SizeDistributionName, ThinkDistributionName, size_law, think_law,
+    Files, FilesError, FilesSpec, SizeDistributionName, THINK, ThinkDistributionName, size_law,
+    think_law,
 };
 use airqueue_core::keys::{self, wrong};
 use airqueue_core::quantity::{Bytes, Duration, Quantity};
@@ -23,8 +24,6 @@ const OBJECT_BYTES: u64 = 20_000;
 const CONNECTIONS: u32 = 6;
 const MOST_CONNECTIONS: u32 = 32;
 const MOST_OBJECTS: u32 = 100_000;
-/// Default mean of the pauses.
-const THINK: Span = Span::from_secs(10);
 
 /// A user of the web whose browser loads pages: the document over one connection, then the page's objects over several.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -194,7 +193,7 @@ impl Browser {
     ///
     /// # Errors
     ///
-    /// If the pages cannot be.
+    /// If a size, a number or a time of the pages is out of range.
     pub fn new(spec: PageSpec, start: Time, rng: RandomStream) -> Result<Browser, PageError> {
         if !(1..=Files::MOST_BYTES).contains(&spec.document_bytes) {
             return Err(PageError::Document(spec.document_bytes));

@@ -22,7 +22,7 @@ pub(super) const MOST_SIGMA: f64 = 5.0;
 /// Default mean size of the files.
 const FILE_BYTES: u64 = 30_000;
 /// Default mean of the pauses.
-const THINK: Span = Span::from_secs(10);
+pub(super) const THINK: Span = Span::from_secs(10);
 
 /// A user of the web: files, each over a connection of its own, with pauses between them.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

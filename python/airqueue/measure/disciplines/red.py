@@ -105,18 +105,20 @@ def fit(step: Step, full: float | None, idle: float) -> Red | None:
         for weight, start in _first_search(step, room)
     ]
     point, least, weight = min(searched, key=lambda found: found[1])
-    best = _Followed.by(step, weight, point)
-    early = step.lost & room & (best.average < NEAR_FORCED * best.high)
-    sums = best.added[early]
+    law = _law(weight, point)
+    _, _, low, apart, probability, _ = law
+    average, chance, _, added = _native.red_hazards(step.waiting, step.lost, law)
+    early = step.lost & room & (average < NEAR_FORCED * (low + apart))
+    sums = added[early]
     return Red(
         -least,
         weight,
-        best.low,
-        best.high,
-        best.probability,
+        low,
+        low + apart,
+        probability,
         len(sums),
         follows(sums, lambda sums: np.clip(sums, 0.0, 1.0)),
-        _spread(sums, best.chance[early]),
+        _spread(sums, chance[early]),
     )
 
 
@@ -224,25 +226,3 @@ class _Candidates:
 def _averages(step: Step, weight: float, first: float) -> Floats:
     """Average that each arrival finds, from the one before the step; shape (n,)."""
     return _native.moving_average(step.waiting, weight, first)
-
-
-@dataclass(frozen=True, slots=True)
-class _Followed:
-    """RED led by the lengths that were seen: average, probability and hazard of each packet, and the
-    sum of the probabilities since the last drop."""
-
-    low: float
-    high: float
-    probability: float
-    average: Floats
-    chance: Floats
-    hazard: Floats
-    added: Floats
-
-    @classmethod
-    def by(cls, step: Step, weight: float, point: Floats) -> _Followed:
-        """``point`` as in `_law`."""
-        law = _law(weight, point)
-        _, _, low, apart, probability, _ = law
-        average, chance, hazard, added = _native.red_hazards(step.waiting, step.lost, law)
-        return cls(low, low + apart, probability, average, chance, hazard, added)

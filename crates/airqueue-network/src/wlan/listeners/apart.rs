@@ -1,6 +1,7 @@
 //! What a frame does to the stations that are on their own.
 
 use super::Listeners;
+use super::classes::HearingClasses;
 use super::grants::Grants;
 use super::hearing::{Hearing, OnAirNow};
 use super::rx_end::{Ending, RxEnd};
@@ -12,12 +13,13 @@ use std::ops::Range;
 
 /// What a frame changes at stations on their own: borrowed once for all listeners of the frame.
 pub(super) struct Ears<'a> {
-    hearing: &'a mut Hearing,
+    pub(super) hearing: &'a mut Hearing,
     macs: &'a mut [Mac],
     grants: &'a mut Grants,
     touched: &'a mut Vec<StationId>,
     radio: &'a Radio,
-    on: OnAirNow<'a>,
+    pub(super) classes: &'a HearingClasses,
+    pub(super) on: OnAirNow<'a>,
 }
 
 impl Ears<'_> {
@@ -91,15 +93,16 @@ impl Ears<'_> {
 }
 
 impl Listeners {
+    /// All parts that listeners share, each borrowed by itself.
     #[inline(always)]
     pub(super) fn ears(&mut self) -> Ears<'_> {
-        let Listeners { hearing, macs, grants, touched, radio, .. } = self;
+        let Listeners { hearing, macs, grants, touched, radio, classes, .. } = self;
         let on = OnAirNow {
             listeners: &self.listeners,
             on_air_frames: &self.on_air_frames,
             varying: self.varying.as_deref(),
         };
-        Ears { hearing, macs, grants, touched, radio, on }
+        Ears { hearing, macs, grants, touched, radio, classes, on }
     }
 
     /// A frame begins at a listener that is on its own.
@@ -114,15 +117,8 @@ impl Listeners {
         if self.varying.is_some() {
             return self.begin_varied(from, place, now);
         }
-        let classes = &self.classes;
-        let Listeners { hearing, macs, grants, touched, radio, .. } = self;
-        let on = OnAirNow {
-            listeners: &self.listeners,
-            on_air_frames: &self.on_air_frames,
-            varying: None,
-        };
-        let table = on.listeners.now();
-        let mut ears = Ears { hearing, macs, grants, touched, radio, on };
+        let mut ears = self.ears();
+        let (table, classes) = (ears.on.listeners.now(), ears.classes);
         let (single, many) = table.of(from);
         for &listener in table.all(single) {
             ears.begin_at(listener, place, now);

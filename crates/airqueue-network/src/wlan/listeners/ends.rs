@@ -1,9 +1,9 @@
 //! Frames begin and end: their effect on their listeners.
 
 use super::Listeners;
+use super::apart::Ears;
 use super::classes::Membership;
 use super::collisions::{Collision, Outcome};
-use super::hearing::OnAirNow;
 use super::on_air::FrameOnAir;
 use super::rx_end::{Ending, RxEnd, RxEnds};
 use super::tables::{Alone, Listener};
@@ -43,14 +43,10 @@ impl Listeners {
         now: Time,
     ) {
         let untracked = self.is_untracked(group, class, place);
-        let members = self.classes.groups[group].members();
-        let trackers = if self.classes.all[class].uniform { &members[..1] } else { members };
-        let on = OnAirNow {
-            listeners: &self.listeners,
-            on_air_frames: &self.on_air_frames,
-            varying: self.varying.as_deref(),
-        };
-        self.hearing.begin_at_group(group, trackers, untracked, place, &on);
+        let Ears { hearing, classes, on, .. } = self.ears();
+        let members = classes.groups[group].members();
+        let trackers = if classes.all[class].uniform { &members[..1] } else { members };
+        hearing.begin_at_group(group, trackers, untracked, place, &on);
         if !alone.is_sensed() {
             return;
         }

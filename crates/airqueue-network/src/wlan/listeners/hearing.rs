@@ -97,13 +97,6 @@ impl Hearing {
         &self.receptions
     }
 
-    /// Whether a station hears a frame that its receiver does not track: [`Self::track_lone`] is due before the station
-    /// transmits.
-    #[inline(always)]
-    pub(super) fn hears_lone(&self, station: StationId) -> bool {
-        self.receivers[station.index()].lone != NONE
-    }
-
     /// A station begins to transmit.
     #[inline(always)]
     pub(super) fn transmit(&mut self, from: StationId, air: Air) {

@@ -39,12 +39,13 @@ use airqueue_core::{Seed, Span, Time};
 use airqueue_wifi::mac::{Mac, Radio};
 use airqueue_wifi::medium::{Air, FrameErrors, Reach, Reception, StationId};
 use airqueue_wifi::phy::AccessCategory;
+use apart::Ears;
 use bit_errors::BitErrors;
 use classes::HearingClasses;
 use delayed::Flights;
 use energy::EnergyOnAir;
 use grants::Grants;
-use hearing::{Hearing, OnAirNow};
+use hearing::Hearing;
 use on_air::{FrameOnAir, FramesOnAir};
 use rx_end::RxEnds;
 use std::ops::Range;
@@ -185,20 +186,11 @@ impl Listeners {
         let on_air = self.on_air_frames.all().into_iter();
         let watched_frames: Vec<_> = on_air.map(|place| (place, watched(self, place))).collect();
         if self.listeners.let_all_listen() {
-            let on = OnAirNow {
-                listeners: &self.listeners,
-                on_air_frames: &self.on_air_frames,
-                varying: self.varying.as_deref(),
-            };
+            let Ears { hearing, on, .. } = self.ears();
             for (place, watchers) in watched_frames {
-                let version = self.on_air_frames.at(place).version;
-                for listener in watchers.map(|at| self.listeners.for_frame(version).at(at)) {
-                    self.hearing.begin(
-                        listener,
-                        place,
-                        self.on_air_frames.at(place).air.begins,
-                        &on,
-                    );
+                let &FrameOnAir { version, air, .. } = on.on_air_frames.at(place);
+                for &listener in on.listeners.for_frame(version).all(watchers) {
+                    hearing.begin(listener, place, air.begins, &on);
                 }
             }
         }
@@ -237,12 +229,8 @@ impl Listeners {
     /// Whether the receiver of a station on its own is busy with a frame that the receiver may still decode.
     #[inline]
     pub(super) fn is_receiving(&mut self, station: StationId, now: Time) -> bool {
-        let on = OnAirNow {
-            listeners: &self.listeners,
-            on_air_frames: &self.on_air_frames,
-            varying: self.varying.as_deref(),
-        };
-        self.hearing.receiving(station, now, &on)
+        let Ears { hearing, on, .. } = self.ears();
+        hearing.receiving(station, now, &on)
     }
 
     /// The next station, by falling number, in which the frame that ended last has changed more than the view of the
@@ -268,15 +256,9 @@ impl Listeners {
     #[inline]
     pub(super) fn transmit(&mut self, from: StationId, air: Air) -> u32 {
         let place = self.on_air_frames.begin(from, air, self.listeners.version());
-        if self.hearing.hears_lone(from) {
-            let on = OnAirNow {
-                listeners: &self.listeners,
-                on_air_frames: &self.on_air_frames,
-                varying: self.varying.as_deref(),
-            };
-            self.hearing.track_lone(from, &on);
-        }
-        self.hearing.transmit(from, air);
+        let Ears { hearing, on, .. } = self.ears();
+        hearing.track_lone(from, &on);
+        hearing.transmit(from, air);
         place
     }
 
