@@ -77,8 +77,14 @@ pub struct Timings {
 impl Timings {
     /// Adds one duration.
     pub(crate) fn add(&mut self, took: Span) {
-        self.took.add(took);
-        self.times.add(took);
+        self.add_alike(took, 1);
+    }
+
+    /// Adds a number of equal durations, one at least.
+    #[inline]
+    pub(crate) fn add_alike(&mut self, took: Span, number: u64) {
+        self.took.add_alike(took, number);
+        self.times.add_alike(took, number);
     }
 
     /// Adds other durations.

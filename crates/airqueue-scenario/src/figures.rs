@@ -8,7 +8,7 @@ use super::reported::{
     Named, PageFigures, PingFigures, QueueFigures, VideoFigures,
 };
 use airqueue_core::{PacketCount, Seed, Span, Time};
-use airqueue_network::counters::{HopCounters, QueueCounters};
+use airqueue_network::counters::{HopCounters, QueueCounters, Timings};
 use airqueue_network::network::series::Series;
 use airqueue_network::network::{Hop, Network, NetworkSpec, QueueId, TcpCounters};
 use airqueue_network::run_loop::Simulation;
@@ -195,8 +195,8 @@ impl Count<'_> {
         });
         let pages = Named(pages.collect());
         let videos = (0..).map(FlowId).zip(&names.flows).filter_map(|(flow, name)| {
-            let video = self.network.video(flow, self.now)?;
-            Some((Cow::from(&**name), VideoFigures::of(&video)))
+            let (video, stalls) = self.network.video(flow, self.now)?;
+            Some((Cow::from(&**name), VideoFigures::of(&video, stalls)))
         });
         let videos = Named(videos.collect());
         let medium = self.medium(names.stations.len(), &flows, &all);
@@ -365,6 +365,14 @@ impl Count<'_> {
         let unprocessed = counters.unprocessed;
         let sojourns = self.network.sojourns(queue);
         let sojourn = |q| waited.quantile_s(sojourns?, q);
+        let [
+            access_delay_mean_s,
+            access_delay_sd_s,
+            access_delay_p50_s,
+            access_delay_p95_s,
+            access_delay_p99_s,
+            access_delay_max_s,
+        ] = self.network.access_delays(queue).map_or([None; 6], Timings::figures_s);
         QueueFigures {
             offered_packets: counters.offered.packets,
             dropped_packets: counters.dropped.packets,
@@ -382,6 +390,12 @@ impl Count<'_> {
             sojourn_p95_s: sojourn(0.95),
             sojourn_p99_s: sojourn(0.99),
             sojourn_max_s: waited.greatest_s(),
+            access_delay_mean_s,
+            access_delay_sd_s,
+            access_delay_p50_s,
+            access_delay_p95_s,
+            access_delay_p99_s,
+            access_delay_max_s,
         }
     }
 

@@ -4,6 +4,7 @@
 use super::figures::ratio;
 use super::reported::{FrameFigures, PageFigures, PingFigures, VideoFigures};
 use airqueue_core::Span;
+use airqueue_network::counters::Timings;
 use airqueue_network::network::{MessageCounters, PageCounters};
 use airqueue_transport::traffic::VideoCounters;
 
@@ -106,7 +107,9 @@ impl PageFigures {
 
 impl VideoFigures {
     /// The figures of a video.
-    pub(super) fn of(video: &VideoCounters) -> VideoFigures {
+    pub(super) fn of(video: &VideoCounters, stalls: &Timings) -> VideoFigures {
+        let [stall_mean_s, stall_sd_s, stall_p50_s, stall_p95_s, stall_p99_s, stall_max_s] =
+            stalls.figures_s();
         let (played_s, stalled_s) = (video.played.as_secs_f64(), video.stalled.as_secs_f64());
         VideoFigures {
             segments: video.segments,
@@ -117,6 +120,12 @@ impl VideoFigures {
             stalls: video.stalls,
             stalls_per_hour: ratio(3600.0 * video.stalls as f64, played_s + stalled_s),
             stalled_ratio: ratio(stalled_s, played_s + stalled_s),
+            stall_mean_s,
+            stall_sd_s,
+            stall_p50_s,
+            stall_p95_s,
+            stall_p99_s,
+            stall_max_s,
         }
     }
 }

@@ -301,6 +301,18 @@ pub(super) struct VideoFigures {
     pub(super) stalls_per_hour: Option<f64>,
     /// Share of the time in which the player stalled, from the first picture on.
     pub(super) stalled_ratio: Option<f64>,
+    /// How long the stalls that were over lasted: mean.
+    pub(super) stall_mean_s: Option<f64>,
+    /// Standard deviation of that time.
+    pub(super) stall_sd_s: Option<f64>,
+    /// Median of that time.
+    pub(super) stall_p50_s: Option<f64>,
+    /// 95th percentile of that time.
+    pub(super) stall_p95_s: Option<f64>,
+    /// 99th percentile of that time.
+    pub(super) stall_p99_s: Option<f64>,
+    /// The longest stall that was over.
+    pub(super) stall_max_s: Option<f64>,
 }
 
 /// What was lost of a flow at a place, by kind.
@@ -368,6 +380,19 @@ pub(super) struct QueueFigures {
     pub(super) sojourn_p99_s: Option<f64>,
     /// Longest sojourn time in the queue.
     pub(super) sojourn_max_s: Option<f64>,
+    /// Medium access delay: time from a packet's dequeue by the MAC to its acknowledgement, mean over the acknowledged packets.
+    /// `null` for a wired link.
+    pub(super) access_delay_mean_s: Option<f64>,
+    /// Standard deviation of the medium access delay.
+    pub(super) access_delay_sd_s: Option<f64>,
+    /// Median of the medium access delay.
+    pub(super) access_delay_p50_s: Option<f64>,
+    /// 95th percentile of the medium access delay.
+    pub(super) access_delay_p95_s: Option<f64>,
+    /// 99th percentile of the medium access delay.
+    pub(super) access_delay_p99_s: Option<f64>,
+    /// Maximum of the medium access delay.
+    pub(super) access_delay_max_s: Option<f64>,
 }
 
 /// Totals of all stations, and the use of the time.

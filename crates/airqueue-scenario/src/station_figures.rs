@@ -45,6 +45,14 @@ impl Count<'_> {
         let (of, station) = (wlan.beacons(id)?, wlan.station(id));
         let [delay_mean_s, delay_sd_s, delay_p50_s, delay_p95_s, delay_p99_s, delay_max_s] =
             wlan.beacon_delays(id)?.figures_s();
+        let [
+            group_kept_mean_s,
+            group_kept_sd_s,
+            group_kept_p50_s,
+            group_kept_p95_s,
+            group_kept_p99_s,
+            group_kept_max_s,
+        ] = wlan.group_kept_times(id)?.figures_s();
         Some(BeaconFigures {
             sent: of.sent,
             delayed: of.delayed,
@@ -59,6 +67,12 @@ impl Count<'_> {
             group_packets: station.to_all,
             group_kept_packets: of.group_kept,
             group_dropped_packets: of.group_dropped,
+            group_kept_mean_s,
+            group_kept_sd_s,
+            group_kept_p50_s,
+            group_kept_p95_s,
+            group_kept_p99_s,
+            group_kept_max_s,
         })
     }
 

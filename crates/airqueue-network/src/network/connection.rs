@@ -1,6 +1,7 @@
 //! The successive TCP connections of a flow, and their data.
 
 use super::engine::{Event, OUTSIDE};
+use super::film::Film;
 use super::spec::{NetworkError, RttKind, TcpFlowSpec, Work};
 use crate::ConnectionId;
 use crate::counters::Timings;
@@ -24,7 +25,7 @@ pub(super) struct Connection {
     /// Ends with new input since they last had nothing to send.
     stirred: Stirred,
     files: Option<Files>,
-    player: Option<Box<Player>>,
+    film: Option<Box<Film>>,
     /// When the player requests its next segment, if none is under way; [`Time::MAX`]: when the browser does.
     request_at: Option<Time>,
     /// Bytes after which the browser's next request may follow: the data of all its requests so far; [`u64::MAX`] without
@@ -129,7 +130,7 @@ impl Connection {
     ) -> Result<Connection, NetworkError> {
         let wrong = |error| NetworkError::Tcp { flow: name.to_owned(), error };
         let draws = seed.stream(&format!("tcp/{}", id.0));
-        let (mut files, mut player) = (None, None);
+        let (mut files, mut film) = (None, None);
         match spec.work {
             Work::Transfer(_) | Work::Pages(_) => {}
             Work::Files(of) => {
@@ -139,7 +140,7 @@ impl Connection {
             }
             Work::Video(video) => {
                 let wrong = |error| NetworkError::Video { flow: name.to_owned(), error };
-                player = Some(Box::new(Player::new(video).map_err(wrong)?));
+                film = Some(Box::new(Film::new(Player::new(video).map_err(wrong)?)));
             }
         }
         let mut connection = Connection {
@@ -151,7 +152,7 @@ impl Connection {
             state: State::Waiting(Time::MAX),
             stirred: Stirred { sender: true, receiver: true },
             files,
-            player,
+            film,
             request_at: None,
             answered_from: u64::MAX,
             fetched: false,
@@ -201,17 +202,17 @@ impl Connection {
 
     fn over(&mut self, now: Time) {
         self.state = State::Over;
-        if let Some(player) = &mut self.player {
-            player.end(now);
+        if let Some(film) = &mut self.film {
+            film.end(now);
         }
     }
 
     /// The player requests its next segment, over the connection that is open.
     fn request(&mut self, now: Time) {
-        let Some(player) = &mut self.player else { return };
+        let Some(film) = &mut self.film else { return };
         self.request_at = None;
         self.state = State::Open(now);
-        self.sender.write(player.request(now));
+        self.sender.write(film.request(now));
         self.stirred.sender = true;
     }
 
@@ -250,7 +251,7 @@ impl Connection {
 
     fn begin(&mut self, now: Time) {
         self.receiver.open();
-        if self.player.is_some() {
+        if self.film.is_some() {
             return self.request(now);
         }
         let size = match (&mut self.files, self.spec.work) {
@@ -324,7 +325,7 @@ impl Connection {
             if self.is_lane() {
                 self.request_at = Some(Time::MAX);
                 self.fetched = true;
-            } else if self.player.is_none() {
+            } else if self.film.is_none() {
                 self.end(now);
             } else if self.has_segment(now) {
                 return self.poll_transmit(now);
@@ -336,8 +337,8 @@ impl Connection {
     /// A segment of a video has come whole. Whether the next is requested at once: the request comes with the
     /// acknowledgement.
     fn has_segment(&mut self, now: Time) -> bool {
-        let Some(player) = &mut self.player else { return false };
-        let next = player.on_segment(now);
+        let Some(film) = &mut self.film else { return false };
+        let next = film.on_segment(now);
         if next > now {
             self.request_at = Some(next);
             return false;
@@ -358,7 +359,7 @@ impl Connection {
     }
 
     fn is_complete(&self) -> bool {
-        if self.spec.closes && self.player.is_none() && !self.is_lane() {
+        if self.spec.closes && self.film.is_none() && !self.is_lane() {
             self.sender.is_finished()
         } else {
             self.sender.backlog_bytes() == 0
@@ -425,15 +426,16 @@ impl Connection {
         }
     }
 
-    /// What the player did until now since counting began, if the flow is a video.
-    pub(super) fn video(&self, now: Time) -> Option<VideoCounters> {
-        self.player.as_ref().map(|player| player.counters(now))
+    /// What the player did until now since counting began, and the stalls that ended in this time; `None` if the flow is no
+    /// video.
+    pub(super) fn video(&self, now: Time) -> Option<(VideoCounters, &Timings)> {
+        self.film.as_ref().map(|film| film.counters(now))
     }
 
     /// Restarts counting.
     pub(super) fn start_counting(&mut self, now: Time) {
-        if let Some(player) = &mut self.player {
-            player.start_counting(now);
+        if let Some(film) = &mut self.film {
+            film.start_counting(now);
         }
         self.counters = TcpCounters::default();
         self.before = self.end_counters();

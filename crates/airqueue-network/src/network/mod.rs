@@ -23,6 +23,7 @@ mod capture;
 mod changes;
 mod connection;
 mod engine;
+mod film;
 mod hops;
 mod opportunities;
 mod processor;

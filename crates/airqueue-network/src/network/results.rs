@@ -6,7 +6,7 @@ use super::connection::TcpCounters;
 use super::engine::Network;
 use super::hops::End;
 use super::spec::{Hop, QueueId};
-use crate::counters::{Delivered, HopCounters, QueueCounters};
+use crate::counters::{Delivered, HopCounters, QueueCounters, Timings};
 use crate::histogram::Histogram;
 use crate::{ConnectionId, FlowId, HopId, PathId, RouteId, WireId};
 use airqueue_core::{DataRate, Span, Time};
@@ -48,8 +48,8 @@ impl Network {
         Some(self.browsers[browser].counters())
     }
 
-    /// What the player of a flow did until `now`, if the flow is a video.
-    pub fn video(&self, flow: FlowId, now: Time) -> Option<VideoCounters> {
+    /// What the player of a flow did until `now`, and the stalls that are over; `None` if the flow is no video.
+    pub fn video(&self, flow: FlowId, now: Time) -> Option<(VideoCounters, &Timings)> {
         self.connection_of(flow).and_then(|at| self.connections[at].video(now))
     }
 
@@ -116,6 +116,14 @@ impl Network {
         match queue {
             QueueId::Station(station, ac) => Some(self.wlan.sojourns(station, ac)),
             QueueId::Wire(wire) => self.wires[wire.index()].sojourns(),
+        }
+    }
+
+    /// Medium access delays of a queue's packets ([`Wlan::access_delays`](crate::wlan::Wlan::access_delays)); `None` for a wire.
+    pub fn access_delays(&self, queue: QueueId) -> Option<&Timings> {
+        match queue {
+            QueueId::Station(station, ac) => Some(self.wlan.access_delays(station, ac)),
+            QueueId::Wire(_) => None,
         }
     }
 

@@ -6,17 +6,16 @@ use super::interface::Interface;
 use super::upper::UpperLayer;
 use crate::{HopId, InterfaceId};
 use airqueue_core::{Sent, Span, Time};
-use airqueue_wifi::mac::{Msdu, TxReport, TxStatus, rdqm_field};
+use airqueue_wifi::mac::{Acknowledged, Msdu, TxReport, TxStatus, rdqm_field};
 use airqueue_wifi::phy::{Phy, RateIndex};
 use std::iter::once;
 
 impl Interface {
-    /// The MAC is done with packets of a hop, one at least, sent at one rate: each with the airtime of its transmissions
-    /// and with what the receiver told about it ([`TxReport`]). Returns the number of packets.
+    /// The MAC is done with packets of a hop, one at least, sent at one rate. Returns the number of packets.
     #[inline(always)]
     fn on_finished<'a, U: UpperLayer>(
         &mut self,
-        packets: impl Iterator<Item = (&'a Msdu, Span, u16)> + Clone,
+        packets: impl Iterator<Item = Acknowledged<'a>> + Clone,
         acknowledged: bool,
         hop: (HopId, &mut Hop),
         (index, phy): (RateIndex, &Phy),
@@ -27,20 +26,39 @@ impl Interface {
         let rate = phy.rate(index);
         let reports = self.queue.tx_queue.reads_reports();
         let air_rate = reports.then(|| phy.air_rate(index));
-        for (msdu, took, field) in packets.clone() {
+        for of in packets.clone() {
             number += 1;
-            airtime = airtime + took;
+            airtime = airtime + of.airtime;
             if reports {
-                let (packet, feedback) = (msdu.packet, rdqm_field::decode(field, rate));
-                let sent = Sent { packet, acknowledged, airtime: took, rate: air_rate, feedback };
+                let (packet, feedback) = (of.msdu.packet, rdqm_field::decode(of.field, rate));
+                let sent =
+                    Sent { packet, acknowledged, airtime: of.airtime, rate: air_rate, feedback };
                 self.queue.tx_queue.on_sent(&sent, now);
             }
         }
+        if acknowledged {
+            self.count_access_delays(packets.clone().map(|of| of.took));
+        }
         let (id, hop) = hop;
         self.backlog.remove(&mut hop.presence, number as u64);
-        let packets = packets.map(|(msdu, ..)| &msdu.packet);
+        let packets = packets.map(|of| &of.msdu.packet);
         upper.on_finished(id, (number as u64, packets), rate, airtime);
         number
+    }
+
+    /// Counts the medium access delays of acknowledged packets: those that joined an A-MPDU together have the same.
+    #[inline(always)]
+    fn count_access_delays(&mut self, mut delays: impl Iterator<Item = Span>) {
+        let Some(mut of) = delays.next() else { return };
+        let mut number = 1;
+        for delay in delays {
+            if delay != of {
+                self.access_delays.add_alike(of, number);
+                (of, number) = (delay, 0);
+            }
+            number += 1;
+        }
+        self.access_delays.add_alike(of, number);
     }
 }
 
@@ -67,7 +85,7 @@ impl<U: UpperLayer> Wlan<U> {
         let (mac, ac) = (&mut listeners.macs[interface.station.index()], interface.ac);
         loop {
             let alike = mac.acknowledged_alike(ac);
-            let Some((first, ..)) = alike.clone().next() else { return };
+            let Some(Acknowledged { msdu: first, .. }) = alike.clone().next() else { return };
             let (id, rate) = (HopId::of(&first.packet), (first.rate, &listeners.radio.phy));
             let hop = (id, &mut hops[id.index()]);
             let number = interface.on_finished(alike, true, hop, rate, upper, now);
@@ -82,7 +100,7 @@ impl<U: UpperLayer> Wlan<U> {
         interface: InterfaceId,
         now: Time,
     ) {
-        let TxReport { msdu, sequence, status, airtime, field } = *finished;
+        let TxReport { msdu, sequence, status, airtime, took, field } = *finished;
         let Msdu { packet, to, recipient, rate, .. } = msdu;
         let acknowledged = status == TxStatus::Acknowledged;
         let id = HopId::of(&packet);
@@ -95,7 +113,7 @@ impl<U: UpperLayer> Wlan<U> {
         }
         let rate = (rate, &self.listeners.radio.phy);
         let (interface, upper) = (&mut self.interfaces[interface.index()], &mut self.upper);
-        let packets = once((&msdu, airtime, field));
+        let packets = once(Acknowledged { msdu: &msdu, airtime, took, field });
         interface.on_finished(packets, acknowledged, (id, hop), rate, upper, now);
         let peer = &mut self.listeners.macs[to.index()];
         if status == TxStatus::GivenUp && !peer.has_received(recipient, sequence) {

@@ -4,6 +4,7 @@ use super::backlog::Backlog;
 use super::power::Released;
 use super::spec::StationSpec;
 use crate::InterfaceId;
+use crate::counters::Timings;
 use crate::queue::Queue;
 use airqueue_core::{Device, Limit, NeighbourId, Seed};
 use airqueue_qdisc::QueueSpec;
@@ -20,6 +21,8 @@ pub(super) struct Interface {
     /// The access category of its packets.
     pub(super) ac: AccessCategory,
     pub(super) queue: Queue,
+    /// Medium access delays of the acknowledged packets.
+    pub(super) access_delays: Timings,
     pub(super) backlog: Backlog,
     /// The limit of all packets at the interface, where the packets that the MAC holds count.
     pub(super) counted: Option<u32>,
@@ -78,6 +81,7 @@ impl Interface {
             station,
             ac,
             queue,
+            access_delays: Timings::default(),
             backlog: Backlog::new(by_flows),
             counted: counted(&spec.queues[ac.index()]),
             control: None,

@@ -45,6 +45,7 @@ impl<U: UpperLayer> Wlan<U> {
     fn forget(&mut self, now: Time) {
         for (at, interface) in self.interfaces.iter_mut().enumerate() {
             self.warm.packet_time[at] += interface.queue.start_counting(now).packet_time;
+            interface.access_delays.clear();
         }
         self.stations.fill(StationCounters::default());
         self.power.start_counting(now);
@@ -73,6 +74,12 @@ impl<U: UpperLayer> Wlan<U> {
     /// Sojourn times of the packets dequeued from a station's queue.
     pub fn sojourns(&self, station: StationId, ac: AccessCategory) -> &Histogram {
         self.interfaces[self.interface_of(station, ac).index()].queue.sojourns()
+    }
+
+    /// Medium access delays of a queue's packets: from when the MAC took a packet to its acknowledgement, waits in the MAC for a
+    /// receiver that sleeps included. Packets that were given up and packets to all stations are not counted.
+    pub fn access_delays(&self, station: StationId, ac: AccessCategory) -> &Timings {
+        &self.interfaces[self.interface_of(station, ac).index()].access_delays
     }
 
     /// Number of packets waiting in a station's queue, integrated over time from time zero to `now`, in
@@ -163,6 +170,11 @@ impl<U: UpperLayer> Wlan<U> {
     /// From the TBTT to the beginning of each beacon of a station, if the station sends beacons.
     pub fn beacon_delays(&self, station: StationId) -> Option<&Timings> {
         self.power.beacon_delays(station)
+    }
+
+    /// How long packets to all stations had been kept when they followed a DTIM of a station, if the station sends beacons.
+    pub fn group_kept_times(&self, station: StationId) -> Option<&Timings> {
+        self.power.group_waits(station)
     }
 
     /// How long its access point had kept packets for a station when the access point let them go; `None` if nothing is ever

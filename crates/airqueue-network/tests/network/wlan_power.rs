@@ -301,6 +301,12 @@ fn packets_to_all_stations_wait_for_a_dtim() {
     assert_eq!(wlan.station(PHONE).from_all, counters.delivered.packets, "it wakes up for them");
     assert_eq!(wlan.station(StationId(2)).from_all, counters.delivered.packets);
     assert_eq!(wlan.beacons(AP).unwrap().group_kept, 1536);
+    let kept = wlan.group_kept_times(AP).unwrap().took;
+    assert_eq!(kept.count, 1536);
+    let until_taken = period / 2.0 + seconds(beacon_time(&spec));
+    agree("the wait for a DTIM", exactly(kept.mean_s().unwrap()), exactly(until_taken), 0.001_3);
+    assert!(kept.greatest_s().unwrap() <= period + seconds(beacon_time(&spec)));
+    assert_eq!(awake.model.wlan().group_kept_times(AP).unwrap().took.count, 0);
     assert_eq!(wlan.station(AP).sent_of(FrameKind::Ack).frames, 0);
     assert_eq!(wlan.station(PHONE).sent_of(FrameKind::Ack).frames, 0);
 }

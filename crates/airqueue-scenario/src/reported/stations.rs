@@ -66,6 +66,18 @@ pub(crate) struct BeaconFigures {
     pub(crate) group_kept_packets: u64,
     /// Packets to all stations for which that buffer had no room: the oldest ones in it.
     pub(crate) group_dropped_packets: u64,
+    /// Mean time that packets to all stations were kept which then followed a DTIM.
+    pub(crate) group_kept_mean_s: Option<f64>,
+    /// Standard deviation of that time.
+    pub(crate) group_kept_sd_s: Option<f64>,
+    /// Median of that time.
+    pub(crate) group_kept_p50_s: Option<f64>,
+    /// 95th percentile of that time.
+    pub(crate) group_kept_p95_s: Option<f64>,
+    /// 99th percentile of that time.
+    pub(crate) group_kept_p99_s: Option<f64>,
+    /// Maximum of that time.
+    pub(crate) group_kept_max_s: Option<f64>,
 }
 
 /// The sleep of a station.

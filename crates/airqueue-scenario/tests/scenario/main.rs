@@ -21,6 +21,7 @@ mod pcap_records;
 mod random_networks;
 mod rdqm_field;
 mod scenario_absences;
+mod scenario_access_delays;
 mod scenario_airtime;
 mod scenario_airtime_limits;
 mod scenario_associations;

@@ -223,6 +223,8 @@ pub struct Player {
     began: Option<Time>,
     /// Throughput of the last segments in bits per second.
     past_bps: VecDeque<f64>,
+    /// How long the present stall has lasted, or the last one that was over and nobody has asked for.
+    stall: Span,
     counters: VideoCounters,
 }
 
@@ -251,6 +253,7 @@ impl Player {
             rate: 0,
             began: None,
             past_bps: VecDeque::with_capacity(PAST),
+            stall: Span::ZERO,
             counters: VideoCounters::default(),
         };
         match (player.bytes(0), player.bytes(rates.len() - 1)) {
@@ -339,7 +342,7 @@ impl Player {
         self.now = now;
         match self.state {
             State::Begins | State::Ended => {}
-            State::Stalled => self.counters.stalled = self.counters.stalled + passed,
+            State::Stalled => self.stall_for(passed),
             State::Plays => {
                 let played = passed.min(self.buffered);
                 self.buffered = self.buffered - played;
@@ -347,10 +350,22 @@ impl Player {
                 if passed > played {
                     self.state = State::Stalled;
                     self.counters.stalls += 1;
-                    self.counters.stalled = self.counters.stalled + (passed - played);
+                    self.stall = Span::ZERO;
+                    self.stall_for(passed - played);
                 }
             }
         }
+    }
+
+    fn stall_for(&mut self, passed: Span) {
+        self.stall = self.stall + passed;
+        self.counters.stalled = self.counters.stalled + passed;
+    }
+
+    /// How long the last stall lasted, if it is over and was not asked for before.
+    pub fn take_stall(&mut self) -> Option<Span> {
+        let over = self.state == State::Plays && self.stall > Span::ZERO;
+        over.then(|| std::mem::replace(&mut self.stall, Span::ZERO))
     }
 
     /// The flow ends: the player shows nothing more.

@@ -1,7 +1,7 @@
 //! The packets that the MAC holds for one receiver on behalf of an access category: how they are sent, and what the
 //! originator (IEEE 802.11-2016, 10.24) knows of each packet.
 
-use super::exchange::{TxReport, TxStatus};
+use super::exchange::{Acknowledged, TxReport, TxStatus};
 use super::frame::Msdu;
 use super::recipient::Scoreboard;
 use crate::medium::StationId;
@@ -20,6 +20,8 @@ struct Slot {
     /// Airtime of its transmissions, with responses and the SIFS between; a packet of an A-MPDU has a share in
     /// proportion to its bytes.
     airtime: Span,
+    /// From `since` to the acknowledgement.
+    took: Span,
     /// What the receiver told about the packet; 0: nothing.
     field: u16,
     /// Set once the sender is done with this packet; packets before it may still be outstanding.
@@ -200,6 +202,7 @@ impl Batch {
             since: now,
             sent: false,
             airtime: Span::ZERO,
+            took: Span::ZERO,
             field: 0,
             status: None,
         });
@@ -306,11 +309,13 @@ impl Batch {
         response: Response,
         scoreboard: &Scoreboard,
         field: u16,
+        now: Time,
     ) -> u64 {
         let mut count = 0;
         let first = self.first_sequence();
         let mut acknowledge = |slot: &mut Slot| {
             slot.status = Some(TxStatus::Acknowledged);
+            slot.took = now - slot.since;
             slot.field = if count == 0 { field } else { 0 };
             count += 1;
         };
@@ -362,21 +367,25 @@ impl Batch {
     #[inline]
     pub(super) fn pop_finished(&mut self) -> Option<TxReport> {
         let (status, sequence) = (self.slots.front()?.status?, self.first_sequence());
-        let Slot { msdu, airtime, field, .. } = self.slots.pop_front()?;
-        Some(TxReport { msdu, sequence, status, airtime, field })
+        let Slot { msdu, airtime, took, field, .. } = self.slots.pop_front()?;
+        Some(TxReport { msdu, sequence, status, airtime, took, field })
     }
 
-    /// The first packets in hand that were acknowledged, as far as they are of one flow and were sent at one rate: each
-    /// with its airtime and with what the receiver told about it.
+    /// The first packets in hand that were acknowledged, as far as they are of one flow and were sent at one rate.
     #[inline]
-    pub(super) fn acknowledged_alike(&self) -> impl Iterator<Item = (&Msdu, Span, u16)> + Clone {
+    pub(super) fn acknowledged_alike(&self) -> impl Iterator<Item = Acknowledged<'_>> + Clone {
         let of = |msdu: &Msdu| (msdu.packet.flow, msdu.rate);
         let first = self.slots.front().map(|first| of(&first.msdu));
         let is_alike = move |slot: &&Slot| {
             slot.status == Some(TxStatus::Acknowledged) && Some(of(&slot.msdu)) == first
         };
         let alike = self.slots.iter().take_while(is_alike);
-        alike.map(|slot| (&slot.msdu, slot.airtime, slot.field))
+        alike.map(|slot| Acknowledged {
+            msdu: &slot.msdu,
+            airtime: slot.airtime,
+            took: slot.took,
+            field: slot.field,
+        })
     }
 
     /// Removes the first packets, with which the sender is done.
@@ -426,7 +435,44 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mac::frame::Content;
+    use crate::mac::recipient::Recipient;
+    use crate::phy::{Conventions, ofdm};
+    use airqueue_core::{FlowKey, Packet};
     use proptest::prelude::*;
+
+    fn msdu() -> Msdu {
+        Msdu {
+            packet: Packet::new(0, FlowKey(0), 1500, Time::ZERO),
+            content: Content::Data,
+            to: StationId(1),
+            recipient: 0,
+            rate: ofdm(Conventions::STANDARD).slowest_basic(),
+            mpdu_bytes: 1536,
+        }
+    }
+
+    /// A packet behind a gap is reported once the gap is closed; its medium access delay ends with its acknowledgement.
+    #[test]
+    fn a_packet_behind_a_gap_has_the_delay_of_its_own_acknowledgement() {
+        let at = |us| Time::ZERO + Span::from_micros(us);
+        let mut batch = Batch::new();
+        batch.push(msdu(), at(10));
+        batch.push(msdu(), at(30));
+        batch.ppdu = Ppdu { mpdus: 2, bytes: 3072, window: 64 };
+        batch.on_sent();
+        let mut recipient = Recipient::new();
+        recipient.receive(1, &msdu().packet);
+        let scoreboard = recipient.scoreboard();
+        assert_eq!(batch.on_acknowledged(Response::BlockAck, &scoreboard, 0, at(100)), 1);
+        assert!(batch.pop_finished().is_none());
+        batch.ppdu.mpdus = 1;
+        assert_eq!(batch.on_acknowledged(Response::Ack, &scoreboard, 0, at(400)), 1);
+        let took = batch.acknowledged_alike().map(|of| of.took).collect::<Vec<_>>();
+        assert_eq!(took, [Span::from_micros(390), Span::from_micros(70)]);
+        let reports = std::iter::from_fn(|| batch.pop_finished()).map(|of| of.took);
+        assert_eq!(reports.collect::<Vec<_>>(), took);
+    }
 
     proptest! {
         /// The parts of the first bytes are the rounded share of these bytes, and all parts together are the time.

@@ -33,7 +33,22 @@ pub struct TxReport {
     /// A-MPDU has a share in proportion to its bytes. The time reserved for a response counts whether or not the
     /// response arrived.
     pub airtime: Span,
+    /// The medium access delay: from when the MAC took the packet to its acknowledgement; zero if there was none.
+    pub took: Span,
     /// What the receiver told about the packet in the response's Duration/ID field ([`super::rdqm_field`]); 0: nothing.
+    pub field: u16,
+}
+
+/// A packet that was acknowledged, as in its [`TxReport`].
+#[derive(Clone, Copy, Debug)]
+pub struct Acknowledged<'a> {
+    /// The packet.
+    pub msdu: &'a Msdu,
+    /// Airtime of its transmissions.
+    pub airtime: Span,
+    /// The medium access delay.
+    pub took: Span,
+    /// What the receiver told about the packet.
     pub field: u16,
 }
 
@@ -175,7 +190,7 @@ impl Mac {
         let category = &mut self.categories[ac.index()];
         category.batch.asks = false;
         category.counters.acknowledged +=
-            category.batch.on_acknowledged(response, scoreboard, field);
+            category.batch.on_acknowledged(response, scoreboard, field, now);
         if category.batch.ppdu.is_agreed() {
             category.counters.given_up += category.batch.give_up_expired(lifetime, now);
         }
@@ -217,13 +232,12 @@ impl Mac {
     }
 
     /// The first packets that the MAC is done with as far as they were acknowledged, are of one flow and were sent at one
-    /// rate: each with the airtime of its transmissions, and with what the receiver told about it ([`TxReport`]).
-    /// [`Self::remove_finished`] is due.
+    /// rate. [`Self::remove_finished`] is due.
     #[inline]
     pub fn acknowledged_alike(
         &self,
         ac: AccessCategory,
-    ) -> impl Iterator<Item = (&Msdu, Span, u16)> + Clone {
+    ) -> impl Iterator<Item = Acknowledged<'_>> + Clone {
         self.categories[ac.index()].batch.acknowledged_alike()
     }
 

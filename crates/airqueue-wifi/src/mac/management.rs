@@ -69,10 +69,10 @@ impl Mac {
 
     /// The station's frame to all stations has ended, if the last frame was one: nobody answers.
     #[cold]
-    pub fn end_unanswered(&mut self) {
+    pub fn end_unanswered(&mut self, now: Time) {
         let State::Sent { ac } = self.state else { return };
         let category = &mut self.categories[ac.index()];
-        category.batch.on_acknowledged(Response::Ack, &Scoreboard::default(), 0);
+        category.batch.on_acknowledged(Response::Ack, &Scoreboard::default(), 0, now);
         category.succeed();
         self.state = State::Served { ac };
         self.timer = Time::MAX;

@@ -33,7 +33,7 @@ pub use batch::Joining;
 pub use behaviour::{Arrival, BackoffDraw, Behaviour, Delivery, ErrorWait, Rules};
 pub use category::CategoryCounters;
 pub use config::{Aggregation, CategoryConfig, MacConfig, MacError, Txop};
-pub use exchange::{TxReport, TxStatus};
+pub use exchange::{Acknowledged, TxReport, TxStatus};
 pub use frame::{Content, Frame, FrameKind, Handshake, Msdu, Transmission};
 pub use lockstep::LockstepGroup;
 pub use recipient::Scoreboard;

@@ -164,6 +164,7 @@ impl<U: UpperLayer> Wlan<U> {
         };
         cell.burst = left;
         let kept = cell.group.pop_front()?;
+        cell.group_waits.add(now - kept.since);
         let content = if cell.burst > 0 { Content::MoreData } else { Content::Data };
         let packet = self.enter(kept, now);
         Some(Msdu { content, ..self.hops[HopId::of(&packet).index()].msdu(packet, None) })

@@ -95,6 +95,8 @@ struct Cell {
     counters: BeaconCounters,
     /// From the TBTT to the beginning of each beacon.
     delays: Timings,
+    /// How long the packets of `group` that were let go had been kept.
+    group_waits: Timings,
 }
 
 /// A station that sleeps.
@@ -264,6 +266,7 @@ impl<E: Copy + From<Event>> Power<E> {
         for cell in &mut self.cells {
             cell.counters = BeaconCounters::default();
             cell.delays.clear();
+            cell.group_waits.clear();
         }
         for sleeper in &mut self.sleepers {
             sleeper.wakefulness.count(&mut sleeper.counters, now);
@@ -280,6 +283,11 @@ impl<E: Copy + From<Event>> Power<E> {
     /// From the TBTT to the beginning of each beacon of a station, if the station sends beacons.
     pub(super) fn beacon_delays(&self, station: StationId) -> Option<&Timings> {
         self.cell_of(station).map(|cell| &self.cells[cell].delays)
+    }
+
+    /// How long packets to all stations that follow a DTIM of a station had been kept, if the station sends beacons.
+    pub(super) fn group_waits(&self, station: StationId) -> Option<&Timings> {
+        self.cell_of(station).map(|cell| &self.cells[cell].group_waits)
     }
 
     /// How long packets that were let go had been kept for a station, if packets are kept for the station at times.
@@ -327,6 +335,7 @@ impl Cell {
             traffic: Vec::new(),
             counters: BeaconCounters::default(),
             delays: Timings::default(),
+            group_waits: Timings::default(),
         }
     }
 

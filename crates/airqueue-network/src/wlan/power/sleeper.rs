@@ -303,7 +303,7 @@ impl<U: UpperLayer> Wlan<U> {
     ) {
         let frame = *self.listeners.macs[ending.from.index()].frame();
         if ending.to == ending.from {
-            self.listeners.macs[ending.from.index()].end_unanswered();
+            self.listeners.macs[ending.from.index()].end_unanswered(now);
         }
         self.react(ending.from, now, queue);
         self.after_frame(ending, &frame, queue);
