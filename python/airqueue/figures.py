@@ -231,6 +231,18 @@ class VideoFigures(TypedDict):
     """Stalls in an hour of playing and stalling."""
     stalled_ratio: float | None
     """Share of the time in which the player stalled, from the first picture on."""
+    stall_mean_s: float | None
+    """How long the stalls that were over lasted: mean."""
+    stall_sd_s: float | None
+    """Standard deviation of that time."""
+    stall_p50_s: float | None
+    """Median of that time."""
+    stall_p95_s: float | None
+    """95th percentile of that time."""
+    stall_p99_s: float | None
+    """99th percentile of that time."""
+    stall_max_s: float | None
+    """The longest stall that was over."""
 
 
 class DropFigures(TypedDict):
@@ -317,6 +329,18 @@ class BeaconFigures(TypedDict):
     """Packets to all stations that were kept for a DTIM because a station slept."""
     group_dropped_packets: int
     """Packets to all stations for which that buffer had no room: the oldest ones in it."""
+    group_kept_mean_s: float | None
+    """Mean time that packets to all stations were kept which then followed a DTIM."""
+    group_kept_sd_s: float | None
+    """Standard deviation of that time."""
+    group_kept_p50_s: float | None
+    """Median of that time."""
+    group_kept_p95_s: float | None
+    """95th percentile of that time."""
+    group_kept_p99_s: float | None
+    """99th percentile of that time."""
+    group_kept_max_s: float | None
+    """Maximum of that time."""
 
 
 class SleepFigures(TypedDict):
@@ -498,6 +522,19 @@ class QueueFigures(TypedDict):
     """99th percentile of the sojourn time."""
     sojourn_max_s: float | None
     """Longest sojourn time in the queue."""
+    access_delay_mean_s: float | None
+    """Medium access delay: time from a packet's dequeue by the MAC to its acknowledgement, mean
+    over the acknowledged packets. `null` for a wired link."""
+    access_delay_sd_s: float | None
+    """Standard deviation of the medium access delay."""
+    access_delay_p50_s: float | None
+    """Median of the medium access delay."""
+    access_delay_p95_s: float | None
+    """95th percentile of the medium access delay."""
+    access_delay_p99_s: float | None
+    """99th percentile of the medium access delay."""
+    access_delay_max_s: float | None
+    """Maximum of the medium access delay."""
 
 
 class MediumFigures(TypedDict):
@@ -712,6 +749,12 @@ VideoFigure = Literal[
     "stalls",
     "stalls_per_hour",
     "stalled_ratio",
+    "stall_mean_s",
+    "stall_sd_s",
+    "stall_p50_s",
+    "stall_p95_s",
+    "stall_p99_s",
+    "stall_max_s",
 ]
 
 
@@ -757,6 +800,12 @@ BeaconFigure = Literal[
     "group_packets",
     "group_kept_packets",
     "group_dropped_packets",
+    "group_kept_mean_s",
+    "group_kept_sd_s",
+    "group_kept_p50_s",
+    "group_kept_p95_s",
+    "group_kept_p99_s",
+    "group_kept_max_s",
 ]
 
 
@@ -851,6 +900,12 @@ QueueFigure = Literal[
     "sojourn_p95_s",
     "sojourn_p99_s",
     "sojourn_max_s",
+    "access_delay_mean_s",
+    "access_delay_sd_s",
+    "access_delay_p50_s",
+    "access_delay_p95_s",
+    "access_delay_p99_s",
+    "access_delay_max_s",
 ]
 
 
@@ -1023,6 +1078,12 @@ class VideoSummary(TypedDict):
     stalls: Summary
     stalls_per_hour: Summary
     stalled_ratio: Summary
+    stall_mean_s: Summary
+    stall_sd_s: Summary
+    stall_p50_s: Summary
+    stall_p95_s: Summary
+    stall_p99_s: Summary
+    stall_max_s: Summary
 
 
 class DropSummary(TypedDict):
@@ -1071,6 +1132,12 @@ class BeaconSummary(TypedDict):
     group_packets: Summary
     group_kept_packets: Summary
     group_dropped_packets: Summary
+    group_kept_mean_s: Summary
+    group_kept_sd_s: Summary
+    group_kept_p50_s: Summary
+    group_kept_p95_s: Summary
+    group_kept_p99_s: Summary
+    group_kept_max_s: Summary
 
 
 class SleepSummary(TypedDict):
@@ -1171,6 +1238,12 @@ class QueueSummary(TypedDict):
     sojourn_p95_s: Summary
     sojourn_p99_s: Summary
     sojourn_max_s: Summary
+    access_delay_mean_s: Summary
+    access_delay_sd_s: Summary
+    access_delay_p50_s: Summary
+    access_delay_p95_s: Summary
+    access_delay_p99_s: Summary
+    access_delay_max_s: Summary
 
 
 class MediumSummary(TypedDict):

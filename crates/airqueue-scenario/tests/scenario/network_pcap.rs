@@ -32,6 +32,8 @@ fn chain() -> Value {
              "tcp": {"window": "100 packets"}},
             {"name": "web", "from": "server", "to": "sta", "via": ["relay"], "source": "web",
              "web": {"file_size": "50 kB", "think_time": "10 ms"}},
+            {"name": "pages", "from": "server", "to": "sta", "via": ["relay"], "source": "page",
+             "page": {"objects": 8, "object_size": "3 kB", "connections": 4, "think_time": "10 ms"}},
         ],
     })
 }
@@ -260,6 +262,9 @@ fn headers_say_what_segments_are() {
     }
     let all_connections: HashSet<_> = connections.values().collect();
     assert_eq!(all_connections.len(), connections.len(), "no two have the same ports");
+    let of_pages = connections.values().filter(|&&(flow, _)| flow == 49_155);
+    let lanes: HashSet<_> = of_pages.map(|&(_, number)| number % 4).collect();
+    assert_eq!(lanes.len(), 4, "each of a browser's connections has a port of its own");
     let found = [connections.len(), marked, sacked, answered];
     assert!(
         found.iter().all(|&of| of > 5),

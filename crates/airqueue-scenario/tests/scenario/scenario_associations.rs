@@ -65,6 +65,35 @@ fn flows_follow_a_phone_that_roams() {
     assert_eq!(results(&without(&house()), 1)["associations"], json!({}));
 }
 
+/// All connections of a browser follow the phone: pages go on behind each access point, slower only by the gaps, and packets
+/// balance.
+#[test]
+fn pages_follow_a_phone_that_roams() {
+    let pages = json!([{"name": "user", "from": "server", "to": "phone", "source": "page",
+                        "page": {"objects": 12, "object_size": "20 kB", "connections": 6,
+                                 "think_time": "100 ms", "think_distribution": "constant"}}]);
+    let mut scenario = house();
+    scenario["flows"] = pages;
+    let roaming = results(&scenario, 1);
+    scenario["stations"][2]["association"]["roams"] = json!([]);
+    let staying = results(&scenario, 1);
+    let of = |all: &Value, kind: &str, of: &str, name: &str| number(&all[kind][of][name]);
+    // The attic serves the phone for a third of the time.
+    let packets = |all: &Value, station: &str| of(all, "stations", station, "acknowledged_packets");
+    assert_eq!(packets(&staying, "attic"), 0.0);
+    let share =
+        packets(&roaming, "attic") / (packets(&roaming, "attic") + packets(&roaming, "hall"));
+    assert!((share - 1.0 / 3.0).abs() < 0.05, "{share}");
+    // A gap of some 0.3 s and the timeouts behind it, up to a second each, four times in a minute.
+    let loaded = |all: &Value| of(all, "pages", "user", "pages");
+    assert!(loaded(&roaming) > loaded(&staying) * (1.0 - 4.0 * 1.5 / 60.0));
+    assert!(of(&roaming, "pages", "user", "load_time_max_s") > 0.24);
+    let flow = |name: &str| of(&roaming, "flows", "user", name);
+    let gone =
+        ["delivered_packets", "queue_dropped_packets", "given_up_packets", "in_transit_packets"];
+    assert_eq!(flow("offered_packets"), gone.into_iter().map(flow).sum::<f64>());
+}
+
 /// The gaps of the warm-up count in no figure.
 #[test]
 fn gaps_of_the_warm_up_are_in_no_figure() {

@@ -205,6 +205,31 @@ fn all_connections_take_another_route() {
     assert!(sent(&set(scenario, "changes", json!([]))) > 1000.0);
 }
 
+/// A limit of the flow's own queues is one of each connection's: with 3 packets for each of four connections no more than 12
+/// wait, and more than the 3 of one.
+#[test]
+fn a_flows_own_limit_holds_for_each_connection() {
+    let page = json!({"document_size": "1 kB", "objects": 4, "object_size": "500 kB", "connections": 4,
+                      "think_time": "100 ms"});
+    let scenario = json!({
+        "duration": "30 s",
+        "warm_up": "2 s",
+        "phy": {"standard": "802.11b"},
+        "queue": {"discipline": "drr", "limit": "40 packets"},
+        "stations": [{"name": "ap"}, {"name": "laptop"}],
+        "hosts": [{"name": "server", "link": "ap", "delay": "5 ms"}],
+        "flows": [{"name": "user", "from": "server", "to": "laptop", "source": "page", "page": page}],
+        "changes": [{"at": "1 s", "station": "ap", "flow": "user", "queue_limit": "3 packets"}]
+    });
+    let longest = |scenario: &Value| {
+        let found = results(scenario, 1);
+        assert!(figure(&found, "pages", "user", "pages") > 3.0);
+        figure(&found, "queues", "ap", "length_max_packets")
+    };
+    assert!((4.0..=12.0).contains(&longest(&scenario)), "{}", longest(&scenario));
+    assert!(longest(&set(scenario, "changes", json!([]))) > 30.0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
