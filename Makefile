@@ -38,10 +38,13 @@ help:  ## list the targets
 
 setup: system-build $(VENV)/.installed endpoint  ## .venv with airqueue and airqueue-papers in it, and the small binaries
 
+# Whatever builds the bindings asks this interpreter.
+$(BIN)/python: | system-build
+	"$(PYTHON)" -m venv $(VENV)
+
 # The virtual environment with every Python dependency, airqueue itself, and the papers above airqueue
 # (editable: edits of Python files need no rebuild). Maturin builds airqueue, in release mode.
-$(VENV)/.dependencies: pyproject.toml papers/pyproject.toml | system-build
-	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv $(VENV)
+$(VENV)/.dependencies: pyproject.toml papers/pyproject.toml | $(BIN)/python
 	$(BIN)/python scripts/build_requirements.py > $(VENV)/build-requirements.txt
 	$(PIP_INSTALL) --requirement $(VENV)/build-requirements.txt
 	$(PIP_INSTALL) --no-build-isolation --editable '.[dev]' --editable papers
@@ -56,8 +59,7 @@ $(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
 
 # The core in the virtual environment, by the quick profile of Cargo.toml. `make setup` builds in its place what is
 # optimised.
-$(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | system-demo
-	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv $(VENV)
+$(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | system-demo $(BIN)/python
 	$(BIN)/python scripts/build_requirements.py > $(VENV)/build-requirements.txt
 	$(PIP_INSTALL) --requirement $(VENV)/build-requirements.txt
 	MATURIN_PEP517_ARGS="--profile demo" $(PIP_INSTALL) --no-build-isolation --editable .
@@ -76,7 +78,7 @@ test:  ## lint, then the tests of Rust and Python
 
 lint: lint-rust lint-python  ## formatting, clippy, ruff, mypy; changes nothing
 
-lint-rust: $(VENV)/.installed
+lint-rust: | $(BIN)/python
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
 
@@ -90,7 +92,7 @@ test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: system-build $(VENV)/.installed
 	scripts/test-rust.sh
 
-build-rust-tests: system-build $(VENV)/.installed
+build-rust-tests: | $(BIN)/python
 	cargo test --workspace --locked --no-run
 
 test-long: system-test $(VENV)/.installed endpoint  ## tests with the mark `long`, which make test leaves out; takes ten minutes

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # `make test`: lint, then the tests of Rust and Python; what fails ends it. Beside this go on
-# - the installation of what the tests need of the system, which waits for the network, while everything is built;
-# - the tests of the models, the build of the small binaries, and the compilation of the Python tests, on what the Rust tests
-#   leave free of the processors: many of these sleep.
+# - the installation of what the tests need of the system, and of Python's packages, which wait for the network; then the build of
+#   the bindings, while the Rust tests are built;
+# - the tests of the models, on what all other tests leave free of the processors: many of these sleep.
 #
 #   scripts/test-all.sh
 set -euo pipefail
@@ -14,14 +14,18 @@ step() {
     echo "airqueue: $((SECONDS - began)) s for make $*"
 }
 
-said=$(mktemp)
+said=$(mktemp --directory)
 packages=
-beside=
+python=
+models=
 finish() {
-    [ -z "$beside" ] || kill "$beside" 2>/dev/null || true
+    # Groups of their own, with all that they have started.
+    for group in $python $models; do
+        kill -- "-$group" 2>/dev/null || true
+    done
     # An installation that is killed has to be mended by hand.
     [ -z "$packages" ] || wait "$packages" || true
-    rm -f "$said"
+    rm -rf "$said"
 }
 trap finish EXIT
 
@@ -29,20 +33,31 @@ trap finish EXIT
 step system-build
 step system-test &
 packages=$!
-# mypy has one thread, and so has clippy at its end.
-step --jobs=2 --output-sync lint
+make --no-print-directory .venv/bin/python
+
+set -m
+(step setup; step lint-python) >"$said/python" 2>&1 </dev/null &
+python=$!
+set +m
+step lint-rust
 step build-rust-tests
+code=0
+wait "$python" || code=$?
+python=
+cat "$said/python"
+[ "$code" -eq 0 ] || exit "$code"
 wait "$packages"
 packages=
 
-# sched(7), SCHED_IDLE: a Rust test that wants a processor takes it from them at once.
-chrt --idle 0 make --no-print-directory test-models endpoint compile-tests >"$said" 2>&1 &
-beside=$!
+# sched(7), SCHED_IDLE: a test that wants a processor takes it from them at once. What pytest makes of the tests comes first, since
+# the Python tests wait for that.
+set -m
+(chrt --idle --pid 0 $BASHPID; step compile-tests; step test-models) >"$said/models" 2>&1 </dev/null &
+models=$!
+set +m
 step test-rust
-code=0
-wait "$beside" || code=$?
-beside=
-cat "$said"
-[ "$code" -eq 0 ] || exit "$code"
-
 step test-python
+wait "$models" || code=$?
+models=
+cat "$said/models"
+exit "$code"

@@ -76,7 +76,7 @@ def test_a_head_drop_queue_keeps_the_newest():
 
 
 @pytest.mark.parametrize("shaper", SHAPERS)
-@pytest.mark.parametrize("ipv6", [False, True])
+@pytest.mark.parametrize("ipv6", [pytest.param(False, marks=pytest.mark.long), True])
 def test_every_packet_is_accounted_for_and_nothing_strays(shaper, ipv6):
     with bed_of("pfifo:50", shaper=shaper, ipv6=ipv6) as bed, Flow(bed) as flow:
         # The host stack's own packets (listener reports, solicitations) come in the first seconds.
@@ -164,7 +164,7 @@ def test_the_limit_can_be_changed_and_comes_back(shaper):
 
 
 @pytest.mark.parametrize("shaper", SHAPERS)
-@pytest.mark.parametrize("size_bytes", [1500, 750])
+@pytest.mark.parametrize("size_bytes", [1500, pytest.param(750, marks=pytest.mark.long)])
 @judged_when_punctual
 def test_a_stall_under_load_stops_service_for_its_length(shaper, size_bytes):
     load_pps = 1.3 * 7e6 / 8 / (size_bytes + 14)
@@ -242,7 +242,7 @@ def conforming(sent_at_s: Sequence[float], rate_pps: float, bucket: float) -> in
     return passed
 
 
-@pytest.mark.parametrize("ipv6", [False, True])
+@pytest.mark.parametrize("ipv6", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize("policer", ["nft", "nft-packets"])
 def test_the_policer_drops_and_never_queues(policer, ipv6):
     rate_pps = 7_000_000 / 8 / 1500

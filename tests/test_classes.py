@@ -231,6 +231,7 @@ def test_a_queue_of_its_own_for_ect_1_is_l4s_too():
     assert "ECT(1), which L4S uses, is treated apart" in " ".join(describe_classes(found))
 
 
+@pytest.mark.long
 def test_shuffled_classes_are_alike():
     """The marks stay where they are, and the blocks get each other's classes."""
     run = by_hand(marked=marks_l4s)

@@ -245,6 +245,7 @@ def test_a_longer_rest_is_16_intervals_and_as_long_as_cobalt_counts_down():
     assert meta["phases"]["hold"][0] == 8.0
 
 
+@pytest.mark.long
 def test_drops_as_dense_as_the_law_but_at_random_are_not_codels():
     """None of 200 such steps passes, with as many drops at each time, in the mean, as by the law."""
     rng = np.random.default_rng(3)
@@ -402,6 +403,7 @@ def test_red_is_named_of_uneven_drops_and_of_odds_that_its_parameters_do_not_mak
     assert (found.kind, found.evidence[-1].name) == (kind, why)
 
 
+@pytest.mark.long
 def test_a_red_that_drops_packets_of_the_idle_path_is_red():
     """Under the kernel's tbf RED never forgets the floods before: 9 of 144 were lost without load."""
     device, name, _ = MANAGED["red"]
@@ -439,6 +441,7 @@ def test_a_codel_behind_frames_and_beside_uploads_is_no_red_and_a_red_is_one(dev
     assert found.discipline.name in names
 
 
+@pytest.mark.long
 def test_a_codel_whose_standing_queue_could_not_be_seen_is_no_fifo():
     """Beside uploads the path was not quiet before the queue stood: the queue stands once more."""
     device = queue("codel", {"target": "9 ms", "interval": "145 ms"}, 358)
@@ -511,8 +514,8 @@ def test_a_full_queue_is_seen_where_others_use_the_air(limit, packets, seed):
     assert [evidence.name for evidence in found.evidence] == ["refilled"]
 
 
-@pytest.mark.parametrize("packets", [9, 11, 28])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("packets", [9, 11, pytest.param(28, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2))])
 def test_counts_of_drops_at_random_are_not_those_of_frames(packets, seed):
     """A queue that drops evenly, or at random, takes in what frames carry by chance alone."""
     for refuses in (lambda n, rng: rng.random() < (n - 40) / 50, lambda n, rng: rng.random() < 0.5):
@@ -549,7 +552,8 @@ def test_departures_before_a_ring_are_those_of_the_queue(held):
 
 
 @pytest.mark.parametrize(
-    ("target_ms", "limit", "uploaders", "seed"), [(19, 946, 0, 84), (15, 623, 1, 60)]
+    ("target_ms", "limit", "uploaders", "seed"),
+    [pytest.param(19, 946, 0, 84, marks=pytest.mark.long), (15, 623, 1, 60)],
 )
 def test_pie_is_named_before_a_drivers_ring(target_ms, limit, uploaders, seed):
     """What waits in the ring, for as long as others take the air, is not PIE's to see."""

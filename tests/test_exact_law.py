@@ -181,7 +181,11 @@ def test_the_target_is_what_packets_had_waited_in_the_queue_alone():
 
 @pytest.mark.parametrize(
     ("target_ms", "interval_ms", "limit", "uploaders", "seed"),
-    [(6, 131, 617, 2, 170), (20, 150, 700, 1, 3), (5, 100, 1000, 3, 7)],
+    [
+        (6, 131, 617, 2, 170),
+        pytest.param(20, 150, 700, 1, 3, marks=pytest.mark.long),
+        pytest.param(5, 100, 1000, 3, 7, marks=pytest.mark.long),
+    ],
 )
 def test_a_codel_beside_uploads_is_named_with_its_drivers_ring(
     target_ms, interval_ms, limit, uploaders, seed
@@ -200,7 +204,9 @@ def test_a_codel_beside_uploads_is_named_with_its_drivers_ring(
     assert behind == [65]
 
 
-@pytest.mark.parametrize(("rtt_ms", "seed"), [(63, 1), (209, 4)])
+@pytest.mark.parametrize(
+    ("rtt_ms", "seed"), [(63, 1), pytest.param(209, 4, marks=pytest.mark.long)]
+)
 def test_a_cake_beside_uploads_is_named(rtt_ms, seed):
     """Its first drops come while packets are late and in time by turns."""
     device = {"discipline": "cake", "cake": {"rtt": f"{rtt_ms} ms"}}

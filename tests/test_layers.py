@@ -2,6 +2,7 @@
 the imports of the Python files, and from the strings in them that name modules."""
 
 import ast
+import functools
 import json
 import re
 import shutil
@@ -163,6 +164,7 @@ SHOWING = ("site", "drawing", "figure_work", "command", "command_tables")
 """Modules of the papers that show what the others found."""
 
 
+@functools.cache
 def imports(path: Path) -> set[str]:
     """Names of all modules that a file imports; of ``from a.b import x`` the name is that of x."""
     names: set[str] = set()
@@ -180,6 +182,7 @@ def imported(path: Path) -> set[str]:
     return {name.removeprefix("airqueue.") for name in found if name.startswith("airqueue.")}
 
 
+@functools.cache
 def strings(path: Path) -> list[str]:
     """All strings of a file but docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

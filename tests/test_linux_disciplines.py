@@ -131,6 +131,7 @@ def test_lots_differ_from_run_to_run():
     assert Counter(tuple(run) for run in runs).most_common(1)[0][1] == 1
 
 
+@pytest.mark.long
 def test_the_kernel_does_again_what_is_kept(user_mode_linux):
     """On a virtual clock it does so to the packet; another kernel may differ by a little.
 

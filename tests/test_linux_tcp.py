@@ -91,6 +91,7 @@ def test_the_kernel_acknowledges_a_batch_again_as_is_kept(user_mode_linux):
     check_as_kept(one, again, results.BATCHES, user_mode_linux.release, tolerances)
 
 
+@pytest.mark.long
 def test_the_kernel_does_again_what_is_kept(user_mode_linux):
     """On a virtual clock it does so to the byte; another kernel may differ by a little."""
     one = path("cubic, 5 Mb/s, 10 ms, 20")

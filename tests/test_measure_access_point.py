@@ -118,7 +118,7 @@ def test_others_packets_in_the_access_point_s_queue_take_slots():
     [
         pytest.param("802.11g", 1000, marks=pytest.mark.long),
         pytest.param("802.11g", 200, marks=pytest.mark.long),
-        ("802.11b", 100),
+        pytest.param("802.11b", 100, marks=pytest.mark.long),
     ],
 )
 def test_a_download_of_others_is_neither_a_clock_step_nor_left_out_of_the_interval(
@@ -149,8 +149,7 @@ POISSON = {"source": "poisson", "rate": "0.5 Mb/s"}
         (200, CBR),
         # By chance more of theirs are often in so short a queue, and several seeds have no number.
         pytest.param(200, POISSON, marks=pytest.mark.long),
-        (1000, VOICE),
-        (1000, CBR),
+        *(pytest.param(1000, of, marks=pytest.mark.long) for of in (VOICE, CBR)),
         (1000, POISSON),
     ],
 )

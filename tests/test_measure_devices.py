@@ -30,9 +30,9 @@ from devices import (
         CoDel(1000),
         CoDel(1000, rate_bps=1e6),
         Pie(500),
-        Pie(1000, rate_bps=50e6),
+        pytest.param(Pie(1000, rate_bps=50e6), marks=pytest.mark.long),
         Hysteresis(20),
-        Hysteresis(100),
+        pytest.param(Hysteresis(100), marks=pytest.mark.long),
         RandomDropInside(100),
     ],
     ids=lambda link: f"{type(link).__name__}-{link.capacity}-{link.rate_bps:.0f}",
@@ -137,7 +137,8 @@ def test_a_few_packets_out_of_order(capacity):
 
 
 @pytest.mark.parametrize(
-    ("capacity", "rate_bps"), [(3, 0.2e6), (100, 0.2e6), (4000, 20e6), (1000, 500e6)]
+    ("capacity", "rate_bps"),
+    [(3, 0.2e6), (100, 0.2e6), (4000, 20e6), pytest.param(1000, 500e6, marks=pytest.mark.long)],
 )
 def test_slow_and_fast_behind_a_satellite(capacity, rate_bps):
     link = Link(capacity, rate_bps=rate_bps)
@@ -146,7 +147,8 @@ def test_slow_and_fast_behind_a_satellite(capacity, rate_bps):
     assert result.capacity == pytest.approx(capacity, abs=0.5)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3))
 def test_jitter_above_the_queue_is_never_a_confident_number(seed):
     """3 ms of it are up to 12 packet times of a queue of 20: the counts mean nothing."""
     stages = [Link(20, rate_bps=54e6), Delay(lambda rng: rng.exponential(0.003))]
@@ -166,7 +168,7 @@ def test_a_slow_path_whose_rate_changes_is_not_taken_for_a_clock_step(rate_bps, 
     assert "clock_step" not in result.discard_reasons
 
 
-@pytest.mark.parametrize("share", [0.01, 0.02])
+@pytest.mark.parametrize("share", [pytest.param(0.01, marks=pytest.mark.long), 0.02])
 def test_a_radio_with_uneven_service_and_loss_has_a_capacity(share):
     """Service times as uneven as an exponential's, and what the air loses is missing at random."""
 

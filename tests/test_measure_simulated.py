@@ -26,10 +26,8 @@ def test_a_driver_ring_adds_up(queue):
     assert result.ci95[0] <= queue + 40 <= result.ci95[1]
 
 
-@pytest.mark.parametrize(
-    "capacity",
-    [pytest.param(30, marks=pytest.mark.long), 100, pytest.param(1000, marks=pytest.mark.long)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("capacity", [30, 100, 1000])
 def test_the_paper_as_published(capacity):
     """Both sizes, 30 sessions of 120 s each after Algorithm 1, in seconds."""
     result = measured(profile="paper", queue=f"pfifo:{capacity}")

@@ -55,7 +55,10 @@ def test_a_managed_queue_at_its_limit_is_no_fifo(managed):
     ("uploaders", "rate", "limit", "times", "seed"),
     [
         (2, "HT-MCS7", 568, {"target": "9 ms", "interval": "129 ms"}, 82),
-        (3, "HT-MCS3", 487, {"target": "59 ms", "interval": "413 ms"}, 122),
+        pytest.param(
+            *(3, "HT-MCS3", 487, {"target": "59 ms", "interval": "413 ms"}, 122),
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_codel_that_drops_as_little_as_the_air_loses_is_no_fifo(
@@ -94,6 +97,7 @@ def test_a_short_queue_before_a_fast_link_is_measured_within_what_endpoints_agre
         assert len(standing_plan(layout, (), 0.4, 0)[0].segments) <= 1024 - 2 * 12
 
 
+@pytest.mark.long
 def test_what_the_air_loses_it_loses_without_a_queue_too():
     """One of a hundred such paths may lose so much more by chance that the kind is left undecided."""
     results = [measure(DevicesProber([Link(120), Loss(0.008)], seed=seed)) for seed in range(8)]
@@ -193,8 +197,8 @@ def test_the_chance_is_fishers():
 @pytest.mark.parametrize(
     "kind",
     [
-        *("plain", "bytes", "lossy", "codel", "red"),
-        *(pytest.param(kind, marks=pytest.mark.long) for kind in ("shared", "pie")),
+        *("plain", "bytes", "lossy"),
+        *(pytest.param(kind, marks=pytest.mark.long) for kind in ("codel", "red", "shared", "pie")),
     ],
 )
 def test_a_sample_of_the_campaign(kind):

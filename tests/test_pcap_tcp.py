@@ -166,7 +166,7 @@ def test_a_lossless_transfer_is_a_conversation_without_surprises(tmp_path: Path)
     assert all(all(row) for row in tshark(path, options, "tcp.flags.syn == 1"))
 
 
-@pytest.mark.parametrize("standard", ["802.11g", "802.11n"])
+@pytest.mark.parametrize("standard", [pytest.param("802.11g", marks=pytest.mark.long), "802.11n"])
 def test_first_frames_alone_tell_what_tcp_did(standard: str, tmp_path: Path) -> None:
     """Frames are lost on the air; the link mends that, and TCP has nothing to do."""
     path, first = tmp_path / "air.pcap", tmp_path / "first.pcap"

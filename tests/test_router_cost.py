@@ -14,7 +14,13 @@ FLOWS = 20
 
 
 @pytest.mark.bed
-@pytest.mark.parametrize("name", router_cost.CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] if name == "rdqm-steady" else [])
+        for name in router_cost.CASES
+    ],
+)
 def test_a_run_counts_what_passed_and_what_the_service_took(name: str) -> None:
     case = router_cost.CASES[name]
     found = router_cost.once(case, newest("airqueued"), FLOWS, seconds=2.0, settle_s=0.0)

@@ -93,6 +93,7 @@ def test_bytes_are_found_behind_long_wires(tmp_path):
     assert found["truth"]["delay_s"] == 0.01
 
 
+@pytest.mark.long
 @boots
 def test_flow_queues_are_told_from_a_fifo(tmp_path):
     report = tmp_path / "report.html"
@@ -127,7 +128,11 @@ def test_any_function_of_the_project_runs_in_the_bed(tmp_path):
 
 @boots
 @pytest.mark.parametrize(
-    ("queue", "direction", "ipv6"), [("fq_codel", "down", False), ("fq_codel noecn", "up", True)]
+    ("queue", "direction", "ipv6"),
+    [
+        ("fq_codel", "down", False),
+        pytest.param("fq_codel noecn", "up", True, marks=pytest.mark.long),
+    ],
 )
 def test_the_kernels_marks_are_recorded(queue, direction, ipv6):
     classes = [traffic_class(ecn=ECT_0), traffic_class(), traffic_class(46, ECT_1)]
@@ -171,7 +176,10 @@ _LESS = {"ef": "less", "nqb": "less", "cs1": "less"}
             False,
             marks=pytest.mark.long,
         ),
-        ("cake diffserv4 wash", "marks", "alike", {**_LESS, "nqb": "alike"}, True),
+        pytest.param(
+            *("cake diffserv4 wash", "marks", "alike", {**_LESS, "nqb": "alike"}, True),
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_the_kernels_treatment_of_classes_is_told(queue, ecn, l4s, waits, washed):

@@ -71,6 +71,7 @@ def test_a_load_that_fills_nothing_says_so():
     assert judge(records, idle).place == "not_loaded"
 
 
+@pytest.mark.long
 def test_random_paths_are_not_confidently_wrong():
     draw = np.random.default_rng(20261125)
     right = 0

@@ -94,7 +94,7 @@ def outside_now() -> str:
     return "".join(shown)
 
 
-@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("which", [0, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2))])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_no_process_and_no_namespace_outlives_the_command(which, how):
     mark = uuid.uuid4().hex

@@ -150,6 +150,7 @@ def test_a_capture_has_all_packets_and_other_tools_read_it(tmp_path):
         assert f"Number of packets:   {len(phone)}".encode() in shown.stdout
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("user_mode_linux")
 def test_exact_captures_are_the_same_to_the_byte(tmp_path):
     order = Order(Program("phone", tuple(PING)))

@@ -198,7 +198,9 @@ while True:
 """
 
 
-@pytest.mark.parametrize("loop", [WAIT_FOR_TIME, WAIT_FOR_PACKET])
+@pytest.mark.parametrize(
+    "loop", [WAIT_FOR_TIME, pytest.param(WAIT_FOR_PACKET, marks=pytest.mark.long)]
+)
 def test_a_loop_that_waits_without_sleeping_ends(loop):
     assert exact.run("quiet-flat", phone(*python(loop))).exit_code == 0
 
@@ -219,6 +221,7 @@ def test_what_fails_inside_is_one_sentence():
         exact.run("quiet-flat", phone("true"), changes={"phy.rate": "HT-MCS99"})
 
 
+@pytest.mark.long
 def test_tcp_has_the_settings_that_are_given():
     show = ("cat", "/proc/sys/net/ipv4/tcp_congestion_control", "/proc/sys/net/ipv4/tcp_rmem")
     default = exact.run("quiet-flat", phone(*show)).stdout.decode().splitlines()

@@ -62,6 +62,7 @@ def test_a_run_outside_the_scatter_is_found(results):
         twins.compare(results, others[:2])
 
 
+@pytest.mark.long
 def test_twins_have_the_seeds_that_follow(user_mode_linux):
     order = Order(Program("phone", ("ping", "-c", "2", "peer")))
     watched: list[int] = []

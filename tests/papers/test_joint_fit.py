@@ -97,6 +97,7 @@ def made_up(monkeypatch, held_out_seed):
     return hidden, Search(PLAN, Store("unused"), Local(1), lambda _: None).run()
 
 
+@pytest.mark.long
 def test_the_search_finds_what_the_fitted_cells_ask_for_whatever_the_held_out_ones_are(monkeypatch):
     hidden, one = made_up(monkeypatch, 1)
     _, other = made_up(monkeypatch, 2)

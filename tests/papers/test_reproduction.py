@@ -103,6 +103,7 @@ def test_a_cluster_excludes_what_is_for_this_machine(arguments, says):
     assert says in refused.output
 
 
+@pytest.mark.long
 def test_a_cluster_gives_the_same_claims(tmp_path):
     names = ["apq.fig6", "http.fig13"]
     here = run(*names, "--out", str(tmp_path / "here"), "--json", "-", "--workers", "1")

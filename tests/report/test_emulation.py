@@ -209,6 +209,7 @@ def test_a_long_run_has_few_intervals_and_loses_nothing(ticks):
     assert found["queues"] == {}
 
 
+@pytest.mark.long
 def test_exact_runs_give_the_same_page(user_mode_linux):
     order = Order(Program("phone", ("ping", "-c", "6", "-i", "0.3", "peer")))
     first, second = (exact.run("home-evening", order, seed=3) for _ in range(2))

@@ -118,7 +118,10 @@ def usual_and_sized(
         yield scenario.simulate(seed=3, replications=4)
 
 
-@pytest.mark.parametrize(("shape", "shared"), [(mesh.parking_lot, APART), (mesh.cross, TOGETHER)])
+@pytest.mark.parametrize(
+    ("shape", "shared"),
+    [(mesh.parking_lot, APART), pytest.param(mesh.cross, TOGETHER, marks=pytest.mark.long)],
+)
 def test_many_flows_wait_a_fifth_for_a_tenth_of_the_goodput(
     shape: Callable[..., Scenario], shared: dict[str, str]
 ) -> None:
@@ -128,7 +131,9 @@ def test_many_flows_wait_a_fifth_for_a_tenth_of_the_goodput(
     assert of_connections(usual, "rtt_mean_s") >= 5 * of_connections(sized, "rtt_mean_s")
 
 
-@pytest.mark.parametrize("shape", [mesh.parking_lot, mesh.cross])
+@pytest.mark.parametrize(
+    "shape", [mesh.parking_lot, pytest.param(mesh.cross, marks=pytest.mark.long)]
+)
 def test_calls_beside_files_wait_no_longer_than_people_bear(shape: Callable[..., Scenario]) -> None:
     """Tables 7 and 9: less than 150 ms; and what does not slow down for losses loses nothing."""
     usual, sized = usual_and_sized(shape, APART, calls=True)

@@ -70,7 +70,7 @@ class AccessPoint:
         assert done.returncode == 0, f"{words}: {done.stderr}"
 
 
-@pytest.mark.parametrize("truth", sorted(QUEUES))
+@pytest.mark.parametrize("truth", ["by_station", pytest.param("one_queue", marks=pytest.mark.long)])
 def test_the_kernels_queues_are_told_apart(truth):
     with ExitStack() as stack:
         bed = AccessPoint(stack, QUEUES[truth])

@@ -160,7 +160,7 @@ def measuring(prober):
         thread.join()
 
 
-@pytest.mark.parametrize("busy", [HOST, STATIONS[1]])
+@pytest.mark.parametrize("busy", [pytest.param(HOST, marks=pytest.mark.long), STATIONS[1]])
 @pytest.mark.parametrize("begun", [False, True])
 def test_runs_of_others_are_waited_for(busy, begun):
     seen = []

@@ -43,7 +43,7 @@ def found(tables=None, stations=2, categories=("bk",), settings=None, **about):
 
 
 @pytest.mark.parametrize("category", ["bk", "vi", "vo"])
-@pytest.mark.parametrize("stations", [2, 3])
+@pytest.mark.parametrize("stations", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_stations_that_obey_are_said_to(category, stations):
     result, _ = found(stations=stations, categories=(category,))
     [of] = result["categories"]
@@ -178,6 +178,7 @@ def test_bursts_beside_the_limit(sent, limit_s, said):
     assert of_vi["obedience"] == "obeyed", "AIFS and windows are judged by accesses"
 
 
+@pytest.mark.long
 def test_single_packets_are_no_bursts_whatever_the_windows():
     for tables in (DEFAULTS, ALIKE, {**DEFAULTS, "vo": (2, 1, 1)}):
         _, prober = found(tables, categories=("vo",))
