@@ -30,8 +30,8 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def written(out):
-    """Measurements, simulations and formulas of the APQ paper, and some of the HTTP paper."""
-    arguments = ["apq", "http.fig5", "--out", out, "--json", "-"]
+    """A measurement, formulas of the APQ paper, and simulations of the HTTP paper."""
+    arguments = [*("apq.fig9", "apq.discussion", "http.fig5"), "--out", out, "--json", "-"]
     done = CliRunner().invoke(reproduce_command, arguments, catch_exceptions=False)
     return json.loads(done.stdout)
 

@@ -53,14 +53,14 @@ def test_the_gallery_s_numbers_are_those_of_its_claims(stored):
         assert words == gallery.counted(of_item), f"{paper}.{item}"
 
 
-SAMPLE = ["apq.fig6", "http.fig5", "http.fig13", "mesh.paced"]
-"""Items that take seconds with any budget: simulations, a measurement, formulas."""
+SAMPLE = ["apq.fig9", "http.fig5", "http.fig13", "mesh.paced"]
+"""Items that take seconds with any budget: a measurement, formulas, simulations."""
 
 
 def test_a_sample_of_the_gallery_s_claims_is_what_the_program_finds(stored, tmp_path):
     by_claim = {each["id"]: each for each in stored["claims"]}
     done = reproduce(choose(SAMPLE), Budget(stored["budget"]), Store(tmp_path), Local(1))
     found = [record for each in done for record in each.records]
-    assert len(found) > 5
+    assert len(found) >= len(SAMPLE)
     for record in found:
         assert json.loads(json.dumps(record.to_json())) == by_claim[record.claim.id]
