@@ -38,8 +38,15 @@ HEADERS: Final = (
     "sta_info.h",
 )
 """What the kernel's file includes; here each is `shim.h`."""
-LINKS: Final = (*(f"{snr}:10" for snr in (6, 10, 14, 18, 22, 26, 32)), "32:10 10:10 32:10")
-"""Signal-to-noise ratios in dB, and for how many seconds."""
+LINKS: Final = (
+    *(f"{snr}:10" for snr in (6, 10, 14, 18, 22, 26, 32)),
+    "32:10 10:10 32:10",
+    "26:10 14:10 26:10",
+    "18:6 30:6",
+    *(f"a {snr}:10" for snr in (6, 12, 18)),
+    "a 26:10 8:10 26:10",
+)
+"""Signal-to-noise ratios in dB, and for how many seconds; `a`: of 802.11a instead of 802.11n."""
 SEEDS: Final = 20
 
 

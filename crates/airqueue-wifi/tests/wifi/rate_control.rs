@@ -1,6 +1,6 @@
 //! Rate control on synthetic channels.
 
-use crate::rate_channels::{Channel, MPDU_BYTES, Shares, by_snr, rates, span_db};
+use crate::rate_channels::{Channel, Shares, by_snr, rates, span_db};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_wifi::phy::{
     Band, Capability, Conventions, Phy, Preamble, RateIndex, Slot, Width, dsss, erp, he, ht, ofdm,
@@ -16,7 +16,7 @@ fn arf(phy: &Phy, rules: ArfRules) -> RateControl {
 
 fn minstrel(phy: &Phy, seed: u64) -> RateControl {
     let rng = Seed(seed).stream("rate_control");
-    RateControl::Minstrel(Box::new(Minstrel::new(phy, &rates(phy), MPDU_BYTES, rng)))
+    RateControl::Minstrel(Box::new(Minstrel::new(phy, &rates(phy), rng)))
 }
 
 fn n(streams: u8) -> Phy {
@@ -220,7 +220,7 @@ fn minstrel_ignores_rates_that_it_has_not() {
     let phy = ofdm(STANDARD);
     let all = rates(&phy);
     let rng = Seed(1).stream("rate_control");
-    let minstrel = Minstrel::new(&phy, &all[..2], MPDU_BYTES, rng);
+    let minstrel = Minstrel::new(&phy, &all[..2], rng);
     let mut control = RateControl::Minstrel(Box::new(minstrel));
     for ms in 0..500 {
         let now = Time::ZERO + Span::from_millis(ms);

@@ -48,7 +48,8 @@ impl Channel {
             let rate = control.choose(attempt);
             assert_eq!(control.choose(attempt), rate, "the answer stays until the next report");
             self.samples += u64::from(attempt == 0 && rate != control.rate());
-            let mpdus = mpdus(&self.phy, rate, self.window);
+            let window = if control.sends_one() { 1 } else { self.window };
+            let mpdus = mpdus(&self.phy, rate, window);
             let window = (u64::from(self.phy.w_min()) << attempt).min(self.phy.w_max().into());
             let backoff = self.rng.below(window) as i64 * self.phy.slot().as_nanos();
             self.now = self.now + Span::from_nanos(backoff) + exchange(&self.phy, rate, mpdus);
