@@ -45,8 +45,10 @@ LINKS: Final = (
     "18:6 30:6",
     *(f"a {snr}:10" for snr in (6, 12, 18)),
     "a 26:10 8:10 26:10",
+    *(f"b {snr}:10" for snr in (3, 8)),
+    "b 14:10 3:10 14:10",
 )
-"""Signal-to-noise ratios in dB, and for how many seconds; `a`: of 802.11a instead of 802.11n."""
+"""Signal-to-noise ratios in dB, and for how many seconds; `a`, `b`: of 802.11a, 802.11b instead of 802.11n."""
 SEEDS: Final = 20
 
 

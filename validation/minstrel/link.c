@@ -1,18 +1,25 @@
-/* A saturated link of 20 MHz under the kernel's Minstrel-HT, of 802.11n with two streams or of 802.11a: link SEED [a]
- * SNR_DB[:SECONDS]... Prints the goodput in each second, in Mb/s. The link is that of
+/* A saturated link of 20 MHz under the kernel's Minstrel-HT, of 802.11n with two streams, of 802.11a or of 802.11b: link SEED
+ * [a|b] SNR_DB[:SECONDS]... Prints the goodput in each second, in Mb/s. The link is that of
  * crates/airqueue-wifi/tests/wifi/minstrel_kernel.rs. */
 #include "shim.h"
 #include <math.h>
 #include <stdio.h>
 
-enum { RATES = 16, MPDUS = 16, MPDU_BITS = 1536 * 8 };
-static const double RATE_MBPS[RATES] = { 6.5, 13, 19.5, 26, 39, 52, 58.5, 65, 13, 26, 39, 52, 78, 104, 117, 130 };
-/* The signal at which half of the MPDUs arrive. */
-static const double HALF_DB[RATES] = { 5, 8, 11, 14, 18, 22, 24, 26, 8, 11, 14, 17, 21, 25, 27, 29 };
-/* As both above, of 802.11a. */
-static const double RATE_MBPS_OF_A[] = { 6, 9, 12, 18, 24, 36, 48, 54 };
-static const double HALF_DB_OF_A[] = { 3, 5, 6, 9, 12, 16, 20, 22 };
-static bool of_a;
+enum { MPDU_BITS = 1536 * 8 };
+
+/* Rates in Mb/s, the signal in dB at which half of the MPDUs arrive at each of them, and the MPDUs of a frame. */
+struct layer {
+	double mbps[16], half_db[16];
+	int mpdus;
+};
+static const struct layer N = {
+	{ 6.5, 13, 19.5, 26, 39, 52, 58.5, 65, 13, 26, 39, 52, 78, 104, 117, 130 },
+	{ 5, 8, 11, 14, 18, 22, 24, 26, 8, 11, 14, 17, 21, 25, 27, 29 },
+	16,
+};
+static const struct layer A = { { 6, 9, 12, 18, 24, 36, 48, 54 }, { 3, 5, 6, 9, 12, 16, 20, 22 }, 1 };
+static const struct layer B = { { 1, 2, 5.5, 11 }, { 1, 3, 6, 9 }, 1 };
+static const struct layer *layer = &N;
 
 unsigned long jiffies = 1000;
 static const struct rate_control_ops *minstrel;
@@ -44,36 +51,42 @@ void ieee80211_rate_control_unregister(const struct rate_control_ops *ops) {}
 /* A try: the time in us, and how many of the MPDUs arrive. */
 static double try(int rate, int mpdus, double snr_db, int *arrived)
 {
-	double p = 1 / (1 + exp((of_a ? HALF_DB_OF_A : HALF_DB)[rate] - snr_db));
+	double p = 1 / (1 + exp(layer->half_db[rate] - snr_db));
 	*arrived = 0;
 	for (int i = 0; i < mpdus; i++)
 		*arrived += uniform() < p;
-	return 200 + mpdus * MPDU_BITS / (of_a ? RATE_MBPS_OF_A : RATE_MBPS)[rate];
+	return 200 + mpdus * MPDU_BITS / layer->mbps[rate];
 }
 
 int main(int count, char **words)
 {
 	state = strtoull(words[1], NULL, 10);
-	of_a = count > 2 && !strcmp(words[2], "a");
-	/* 5 GHz, with the rates of OFDM. */
-	static struct ieee80211_rate bitrates[] = { { 0, 60 }, { 0, 90 }, { 0, 120 }, { 0, 180 }, { 0, 240 }, { 0, 360 },
-						    { 0, 480 }, { 0, 540 } };
-	static struct ieee80211_supported_band band = { NL80211_BAND_5GHZ, bitrates, 8 };
-	static struct wiphy wiphy = { { NULL, &band } };
+	int step = 2;
+	if (count > 2 && (*words[2] == 'a' || *words[2] == 'b'))
+		layer = *words[step++] == 'a' ? &A : &B;
+	bool aggregates = layer->mpdus > 1;
+	/* 5 GHz with the rates of OFDM, or 2.4 GHz with those of 802.11b. */
+	static struct ieee80211_rate ofdm[] = { { 0, 60 }, { 0, 90 }, { 0, 120 }, { 0, 180 }, { 0, 240 }, { 0, 360 }, { 0, 480 },
+						{ 0, 540 } };
+	static struct ieee80211_rate dsss[] = { { 0, 10 }, { 0, 20 }, { 0, 55 }, { 0, 110 } };
+	static struct ieee80211_supported_band bands[] = { { NL80211_BAND_2GHZ, dsss, 4 }, { NL80211_BAND_5GHZ, ofdm, 8 } };
+	struct ieee80211_supported_band *band = &bands[layer != &B];
+	static struct wiphy wiphy;
+	wiphy.bands[band->band] = band;
 	static struct ieee80211_hw hw = { .wiphy = &wiphy, .max_rates = 4, .max_rate_tries = 7 };
 	static struct sta_info info;
 	struct ieee80211_sta *sta = &info.sta;
-	sta->deflink.ht_cap.ht_supported = !of_a;
-	if (!of_a)
+	sta->deflink.ht_cap.ht_supported = aggregates;
+	if (aggregates)
 		sta->deflink.ht_cap.mcs.rx_mask[0] = sta->deflink.ht_cap.mcs.rx_mask[1] = 0xff;
 	rc80211_minstrel_init();
 	void *priv = minstrel->alloc(&hw);
 	void *station = minstrel->alloc_sta(priv, sta, 0);
-	minstrel->rate_init(priv, &band, &hw.conf.chandef, sta, station);
+	minstrel->rate_init(priv, band, &hw.conf.chandef, sta, station);
 
 	double now_us = 0, ends_us = 0, second_ends_us = 1e6;
 	long delivered = 0;
-	for (int step = of_a ? 3 : 2; step < count; step++) {
+	for (; step < count; step++) {
 		double snr_db = atof(words[step]);
 		const char *seconds = strchr(words[step], ':');
 		ends_us += 1e6 * (seconds ? atof(seconds + 1) : 1);
@@ -85,7 +98,7 @@ int main(int count, char **words)
 			minstrel->get_rate(priv, sta, station, &asked);
 			/* A probe is a single MPDU, as in the kernel's drivers: one try, then the fallback rates. */
 			bool probe = skb.info.flags & IEEE80211_TX_CTL_RATE_CTRL_PROBE;
-			int mpdus = probe || of_a ? 1 : MPDUS, arrived = 0, used = 0;
+			int mpdus = probe ? 1 : layer->mpdus, arrived = 0, used = 0;
 			struct ieee80211_tx_rate *tried = skb.info.status.rates;
 			for (int stage = 0; stage < IEEE80211_TX_MAX_RATES && !arrived; stage++) {
 				if (!probe || stage > 0) {
@@ -106,13 +119,13 @@ int main(int count, char **words)
 			if (used < IEEE80211_TX_MAX_RATES)
 				tried[used].idx = -1;
 			delivered += arrived;
-			skb.info.flags |= (probe || of_a ? 0 : IEEE80211_TX_CTL_AMPDU | IEEE80211_TX_STAT_AMPDU) |
+			skb.info.flags |= (probe || !aggregates ? 0 : IEEE80211_TX_CTL_AMPDU | IEEE80211_TX_STAT_AMPDU) |
 					  (arrived ? IEEE80211_TX_STAT_ACK : 0);
 			skb.info.status.ampdu_len = mpdus;
 			skb.info.status.ampdu_ack_len = arrived;
 			jiffies = 1000 + (unsigned long)(now_us / 1000);
 			struct ieee80211_tx_status status = { .info = &skb.info };
-			minstrel->tx_status_ext(priv, &band, station, &status);
+			minstrel->tx_status_ext(priv, band, station, &status);
 			while (now_us >= second_ends_us) {
 				printf("%.3f\n", delivered * (double)MPDU_BITS / 1e6);
 				delivered = 0;

@@ -7,7 +7,7 @@
 
 use airqueue_core::{RandomStream, Seed, Span, Time};
 use airqueue_wifi::phy::{
-    Band, Capability, Conventions, GuardInterval, Phy, RateIndex, Width, ht, ofdm,
+    Band, Capability, Conventions, GuardInterval, Phy, Preamble, RateIndex, Width, dsss, ht, ofdm,
 };
 use airqueue_wifi::rate_control::{Minstrel, RateControl};
 
@@ -15,14 +15,13 @@ const KERNEL: &str = include_str!("../data/minstrel_kernel.csv");
 const MPDU_BYTES: u32 = 1536;
 const RUNS: u64 = 20;
 const STEADY: [u32; 7] = [6, 10, 14, 18, 22, 26, 32];
-/// The MPDUs of an A-MPDU, and the signal at which half of them arrive, in dB, by streams and scheme: of 802.11n, and of
-/// 802.11a, whose links begin with `a` and whose frames have one MPDU.
-const MPDUS: u32 = 16;
+/// The signal at which half of the MPDUs arrive, in dB: of 802.11n by streams and scheme, of 802.11a and 802.11b by rate.
 const HALF_DB: [[f64; 8]; 2] = [
     [5.0, 8.0, 11.0, 14.0, 18.0, 22.0, 24.0, 26.0],
     [8.0, 11.0, 14.0, 17.0, 21.0, 25.0, 27.0, 29.0],
 ];
 const HALF_DB_OF_A: [f64; 8] = [3.0, 5.0, 6.0, 9.0, 12.0, 16.0, 20.0, 22.0];
+const HALF_DB_OF_B: [f64; 4] = [1.0, 3.0, 6.0, 9.0];
 
 /// A mean in Mb/s, and its standard error.
 #[derive(Clone, Copy)]
@@ -42,43 +41,45 @@ fn kernel(link: &str) -> Vec<Goodput> {
     of_link.map(goodput).collect()
 }
 
+/// A saturated link, of 802.11n, or of 802.11a or 802.11b if its name begins so.
 struct Link {
     phy: Phy,
+    /// Each rate with the signal at which half of the MPDUs arrive.
+    rates: Vec<(RateIndex, f64)>,
+    /// MPDUs of a frame.
     mpdus: u32,
     control: RateControl,
     rng: RandomStream,
     now: Time,
 }
 
+/// The layer of a link, the signal for half of the MPDUs at each of its rates, and the MPDUs of a frame.
+fn layer(link: &str) -> (Phy, Vec<f64>, u32) {
+    let most = Capability { width: Width::MHZ_20, streams: 2 };
+    match &link[..1] {
+        "a" => (ofdm(Conventions::STANDARD), HALF_DB_OF_A.to_vec(), 1),
+        "b" => (dsss(Preamble::Long, Conventions::STANDARD), HALF_DB_OF_B.to_vec(), 1),
+        _ => (ht(Band::Ghz5, most, Conventions::STANDARD).unwrap(), HALF_DB.concat(), 16),
+    }
+}
+
 impl Link {
-    fn new(aggregates: bool, seed: u64) -> Link {
-        let most = Capability { width: Width::MHZ_20, streams: 2 };
-        let phy = match aggregates {
-            true => ht(Band::Ghz5, most, Conventions::STANDARD).unwrap(),
-            false => ofdm(Conventions::STANDARD),
-        };
+    fn new(name: &str, seed: u64) -> Link {
+        let (phy, half_db, mpdus) = layer(name);
         let chosen = |&rate: &RateIndex| match phy.mcs(rate) {
             Some(mcs) => mcs.guard == GuardInterval::Ns800,
-            None => !aggregates,
+            None => phy.newest_format().is_none(),
         };
         let rates: Vec<_> = phy.rates().map(|(rate, _)| rate).filter(chosen).collect();
-        assert_eq!(rates.len(), if aggregates { 16 } else { 8 });
+        assert_eq!(rates.len(), half_db.len());
         let minstrel = Minstrel::new(&phy, &rates, Seed(seed).stream("rate"));
         Link {
             phy,
-            mpdus: if aggregates { MPDUS } else { 1 },
+            rates: rates.into_iter().zip(half_db).collect(),
+            mpdus,
             control: RateControl::Minstrel(Box::new(minstrel)),
             rng: Seed(seed).stream("link"),
             now: Time::ZERO,
-        }
-    }
-
-    fn half_db(&self, rate: RateIndex) -> f64 {
-        match self.phy.mcs(rate) {
-            Some(mcs) => HALF_DB[usize::from(mcs.streams) - 1][usize::from(mcs.index)],
-            None => {
-                HALF_DB_OF_A[self.phy.rates().position(|(of_layer, _)| of_layer == rate).unwrap()]
-            }
         }
     }
 
@@ -88,7 +89,8 @@ impl Link {
         let (mut arrived, mut attempt) = (0, 0);
         while self.now < ends {
             let rate = self.control.choose(attempt);
-            let share = 1.0 / (1.0 + (self.half_db(rate) - snr_db).exp());
+            let (_, half_db) = self.rates.iter().find(|(of_link, _)| *of_link == rate).unwrap();
+            let share = 1.0 / (1.0 + (half_db - snr_db).exp());
             let mpdus = if self.control.sends_one() { 1 } else { self.mpdus };
             let acknowledged = (0..mpdus).filter(|_| self.rng.bernoulli(share)).count() as u32;
             let bits = f64::from(mpdus * MPDU_BYTES * 8);
@@ -102,17 +104,15 @@ impl Link {
     }
 }
 
-/// Our goodput in each second of a link such as `32:10 10:10`.
-fn ours(link: &str) -> Vec<Goodput> {
-    let of_a = link.strip_prefix("a ");
-    let steps = of_a.unwrap_or(link).split(' ').flat_map(|step| {
-        let (snr_db, seconds) = step.split_once(':').unwrap();
-        let snr_db: f64 = snr_db.parse().unwrap();
-        std::iter::repeat_n(snr_db, seconds.parse().unwrap())
+/// Our goodput in each second of a link such as `32:10 10:10` or `a 26:10`.
+fn ours(name: &str) -> Vec<Goodput> {
+    let steps = name.split(' ').filter_map(|step| step.split_once(':')).flat_map(|step| {
+        let (snr_db, seconds) = (step.0.parse().unwrap(), step.1.parse().unwrap());
+        std::iter::repeat_n(snr_db, seconds)
     });
     let steps: Vec<f64> = steps.collect();
     let run = |seed| -> Vec<f64> {
-        let mut link = Link::new(of_a.is_none(), seed);
+        let mut link = Link::new(name, seed);
         steps.iter().map(|&snr_db| link.second(snr_db)).collect()
     };
     let runs: Vec<_> = (1..=RUNS).map(run).collect();
@@ -178,9 +178,17 @@ fn changes_by_12_db_are_followed_as_by_the_kernels() {
 }
 
 #[test]
-fn a_link_of_802_11a_has_the_goodput_of_the_kernels() {
+fn links_of_802_11a_have_the_goodput_of_the_kernels() {
     for snr_db in [6, 12, 18] {
         assert_steady(&format!("a {snr_db}:10"));
     }
     assert_follows("a 26:10 8:10 26:10", 10);
+}
+
+#[test]
+fn links_of_802_11b_have_the_goodput_of_the_kernels() {
+    for snr_db in [3, 8] {
+        assert_steady(&format!("b {snr_db}:10"));
+    }
+    assert_follows("b 14:10 3:10 14:10", 10);
 }
