@@ -83,7 +83,9 @@ mod tests {
         let mut average = Average::default();
         assert_eq!(average.assume(0.8), 0.8);
         assert_eq!(average.assume(0.3), 0.8);
-        average.add(0.1);
+        for _ in 0..20 {
+            average.add(0.1);
+        }
         let measured = average.share();
         assert_eq!(average.assume(0.9), 0.9);
         assert_eq!(average.share(), measured);
