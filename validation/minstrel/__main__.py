@@ -48,7 +48,7 @@ LINKS: Final = (
     *(f"b {snr}:10" for snr in (3, 8)),
     "b 14:10 3:10 14:10",
 )
-"""Signal-to-noise ratios in dB, and for how many seconds; `a`, `b`: of 802.11a, 802.11b instead of 802.11n."""
+"""Signal-to-noise ratios in dB, and for how many seconds; after `a` or `b` of 802.11a or b."""
 SEEDS: Final = 20
 
 
