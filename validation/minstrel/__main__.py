@@ -47,8 +47,10 @@ LINKS: Final = (
     "a 26:10 8:10 26:10",
     *(f"b {snr}:10" for snr in (3, 8)),
     "b 14:10 3:10 14:10",
+    *(f"{high}:0.03 {low}:0.03 x166" for high, low in ((26, 16), (32, 10))),
+    *(f"s {snr}:10" for snr in (10, 22)),
 )
-"""Signal-to-noise ratios in dB, and for how many seconds; after `a` or `b` of 802.11a or b."""
+"""Signal-to-noise ratios in dB, and for how many seconds; `x`: repeated. `a`, `b`, `s`: see link.c."""
 SEEDS: Final = 20
 
 
@@ -87,11 +89,17 @@ def build(folder: Path) -> Path:
     return program
 
 
+def words(link: str) -> Sequence[str]:
+    """Return the arguments of the program for a link, with repetitions written out."""
+    steps, _, times = link.partition(" x")
+    return steps.split() * int(times or 1)
+
+
 def rows(program: Path, kernel: str) -> Iterator[Mapping[str, object]]:
     """Yield the goodput in each second of each link: mean over the seeds, and standard error."""
     for link in LINKS:
         runs: Sequence[Sequence[float]] = [
-            [float(line) for line in run(program, seed, *link.split()).split()]
+            [float(line) for line in run(program, seed, *words(link)).split()]
             for seed in range(1, SEEDS + 1)
         ]
         for second, goodputs in enumerate(zip(*runs, strict=False), 1):
