@@ -75,3 +75,17 @@ pub(super) fn packet_ns(phy: &Phy, rate: RateIndex) -> f64 {
     }
     (phy.sifs() + phy.airtime(rate, PACKET_BYTES + FCS_BYTES)).as_nanos() as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_count_between_a_tenth_and_nine_tenths() {
+        let overhead = Overhead { ns: 1e5, protection_ns: 0.0 };
+        let throughput = |share| overhead.throughput(1e5, share, 1.0);
+        assert_eq!(throughput(0.09), 0.0);
+        assert!(throughput(0.5) < throughput(0.9));
+        assert_eq!(throughput(0.9), throughput(1.0));
+    }
+}
