@@ -38,8 +38,19 @@ HEADERS: Final = (
     "sta_info.h",
 )
 """What the kernel's file includes; here each is `shim.h`."""
-LINKS: Final = (*(f"{snr}:10" for snr in (6, 10, 14, 18, 22, 26, 32)), "32:10 10:10 32:10")
-"""Signal-to-noise ratios in dB, and for how many seconds."""
+LINKS: Final = (
+    *(f"{snr}:10" for snr in (6, 10, 14, 18, 22, 26, 32)),
+    "32:10 10:10 32:10",
+    "26:10 14:10 26:10",
+    "18:6 30:6",
+    *(f"a {snr}:10" for snr in (6, 12, 18)),
+    "a 26:10 8:10 26:10",
+    *(f"b {snr}:10" for snr in (3, 8)),
+    "b 14:10 3:10 14:10",
+    *(f"{high}:0.03 {low}:0.03 x166" for high, low in ((26, 16), (32, 10))),
+    *(f"s {snr}:10" for snr in (10, 22)),
+)
+"""Signal-to-noise ratios in dB, and for how many seconds; `x`: repeated. `a`, `b`, `s`: see link.c."""
 SEEDS: Final = 20
 
 
@@ -78,11 +89,17 @@ def build(folder: Path) -> Path:
     return program
 
 
+def words(link: str) -> Sequence[str]:
+    """Return the arguments of the program for a link, with repetitions written out."""
+    steps, _, times = link.partition(" x")
+    return steps.split() * int(times or 1)
+
+
 def rows(program: Path, kernel: str) -> Iterator[Mapping[str, object]]:
     """Yield the goodput in each second of each link: mean over the seeds, and standard error."""
     for link in LINKS:
         runs: Sequence[Sequence[float]] = [
-            [float(line) for line in run(program, seed, *link.split()).split()]
+            [float(line) for line in run(program, seed, *words(link)).split()]
             for seed in range(1, SEEDS + 1)
         ]
         for second, goodputs in enumerate(zip(*runs, strict=False), 1):

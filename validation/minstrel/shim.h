@@ -152,9 +152,12 @@ void ieee80211_rate_control_unregister(const struct rate_control_ops *ops);
 int rc80211_minstrel_init(void);
 void rc80211_minstrel_exit(void);
 
-/* Of an OFDM frame: SIFS, preamble and SIGNAL of 20 us, symbols of 4 us with service and tail bits. `rate` in 100 kb/s. */
+/* With SIFS. Of an OFDM frame: preamble and SIGNAL of 20 us, symbols of 4 us with service and tail bits; of a DSSS frame: a
+ * preamble of 96 or 192 us. `rate` in 100 kb/s. */
 static inline int ieee80211_frame_duration(int band, size_t bytes, int rate, int erp, int short_preamble, int shift)
 {
+	if (band == NL80211_BAND_2GHZ && !erp)
+		return 10 + (short_preamble ? 96 : 192) + DIV_ROUND_UP(80 * ((int)bytes + 4), rate);
 	return 16 + 20 + 4 * DIV_ROUND_UP((16 + 8 * ((int)bytes + 4) + 6) * 10, 4 * rate);
 }
 

@@ -136,7 +136,9 @@ impl<U: UpperLayer> Wlan<U> {
 
     /// Composes the exchange that a station begins now: packets waiting for the same receiver join it.
     pub(super) fn compose(&mut self, station: StationId, ac: AccessCategory, now: Time) {
-        self.choose_rate(station, ac);
+        if self.choose_rate(station, ac) {
+            return;
+        }
         let mac = &mut self.listeners.macs[station.index()];
         let Some(mut joining) = mac.compose(ac, now, &self.listeners.radio) else { return };
         if self.is_away(station) {

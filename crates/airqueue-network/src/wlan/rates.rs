@@ -35,6 +35,12 @@ impl Control {
     pub(super) fn choose(&mut self) -> RateIndex {
         self.rates.choose(self.in_vain)
     }
+
+    /// Whether the next frame has a single MPDU.
+    #[inline]
+    pub(super) fn sends_one(&self) -> bool {
+        self.rates.sends_one()
+    }
 }
 
 /// Rate controls while a network is built. Hops between the same two stations with equal rate controls share one.
@@ -54,7 +60,6 @@ impl Controls {
             let rates = algorithm.begin(Beginning {
                 phy,
                 rates,
-                mpdu_bytes: hop.size_bytes + hop.overhead_bytes,
                 rng: seed.stream(&format!("rate/{}/{}", hop.from.0, hop.to.0)),
             });
             self.all.push(Control { rates, in_vain: 0 });
@@ -113,25 +118,24 @@ impl<U: UpperLayer> Wlan<U> {
         Some(self.controls[control].choose())
     }
 
-    /// Chooses the rate of a queue's next exchange, if the exchange has a rate control.
+    /// Chooses the rate of a queue's next exchange, if the exchange has a rate control. True if the exchange is to carry
+    /// its first packet alone.
     #[inline]
-    pub(super) fn choose_rate(&mut self, station: StationId, ac: AccessCategory) {
-        if !self.controls.is_empty() {
-            self.choose_rate_of(station, ac);
-        }
+    pub(super) fn choose_rate(&mut self, station: StationId, ac: AccessCategory) -> bool {
+        !self.controls.is_empty() && self.choose_rate_of(station, ac)
     }
 
-    fn choose_rate_of(&mut self, station: StationId, ac: AccessCategory) {
+    fn choose_rate_of(&mut self, station: StationId, ac: AccessCategory) -> bool {
         let Some(&Msdu { packet, .. }) = self.listeners.macs[station.index()].held(ac) else {
-            return;
+            return false;
         };
         let interface = self.interface_of(station, ac);
         let interface = &mut self.interfaces[interface.index()];
         interface.control = self.hops[HopId::of(&packet).index()].control;
-        if let Some(control) = interface.control {
-            let rate = self.controls[control].choose();
-            self.listeners.macs[station.index()].set_rate(ac, rate, &self.listeners.radio);
-        }
+        let Some(control) = interface.control else { return false };
+        let rate = self.controls[control].choose();
+        self.listeners.macs[station.index()].set_rate(ac, rate, &self.listeners.radio);
+        self.controls[control].sends_one()
     }
 
     /// Reports the fate of a station's data frame to the rate control, once the fate is known.

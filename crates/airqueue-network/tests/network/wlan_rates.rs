@@ -5,9 +5,10 @@ use crate::cells::{CellSpec, Flow, at, dcf, edca, saturated};
 use airqueue_core::{DataRate, Seed};
 use airqueue_network::FlowId;
 use airqueue_network::wlan::RateControlSpec;
+use airqueue_network::wlan::tap::Recording;
 use airqueue_transport::traffic::Arrivals;
 use airqueue_wifi::RateIndex;
-use airqueue_wifi::mac::{Aggregation, Behaviour, MacConfig, Radio};
+use airqueue_wifi::mac::{Aggregation, Behaviour, FrameKind, MacConfig, Radio};
 use airqueue_wifi::medium::{FrameErrors, Level, Link, Reach, StationId};
 use airqueue_wifi::phy::{AccessCategory, Band, Capability, GuardInterval, Phy, Width, ht, ofdm};
 use airqueue_wifi::rate_control::RateControlName;
@@ -110,6 +111,24 @@ fn minstrel_carries_nearly_as_much_as_the_best_rate() {
             );
         }
     }
+}
+
+/// What a weak signal cannot carry is tried with one MPDU, while other frames have many.
+#[test]
+fn samples_have_one_mpdu() {
+    let radio = n();
+    let spec = controlled(&uploads(radio.clone(), &[5.0]), RateControlName::Minstrel);
+    let mut sim = spec.start(Seed(1));
+    sim.run_until(at(1));
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
+    sim.run_until(at(4));
+    let frames = sim.model.wlan_mut().unplug::<Recording>().unwrap().frames;
+    let data = frames.iter().filter(|traced| traced.frame.kind == FrameKind::Data);
+    let hopeless = |rate| radio.phy.needed_snr(rate, 0.9, 1500) > 10f64.powf(1.0);
+    let (samples, others): (Vec<_>, Vec<_>) = data.partition(|traced| hopeless(traced.frame.rate));
+    assert!(samples.len() > 20, "{}", samples.len());
+    assert!(samples.iter().all(|traced| traced.carried.len() == 1));
+    assert!(others.iter().any(|traced| traced.carried.len() > 2));
 }
 
 /// Near and far stations with 2.5 Mb/s each: a rate at which the far station gets through is too slow for all of them.

@@ -19,7 +19,7 @@
 //!
 //! let phy = ofdm(Conventions::STANDARD);
 //! let rates: Vec<RateIndex> = phy.rates().map(|(rate, _)| rate).collect();
-//! let minstrel = Minstrel::new(&phy, &rates, 1500, Seed(1).stream("rate_control"));
+//! let minstrel = Minstrel::new(&phy, &rates, Seed(1).stream("rate_control"));
 //! let mut control = RateControl::Minstrel(Box::new(minstrel));
 //! let mut now = Time::ZERO;
 //! for frame in 0..2000 {
@@ -34,7 +34,6 @@
 
 mod aarf;
 mod arf;
-mod cost;
 mod fixed;
 mod ladder;
 mod minstrel;

@@ -17,6 +17,11 @@ pub(super) trait Kind: Sized {
     fn begin(with: Beginning<'_>) -> Self;
     /// [`RateControl::choose`].
     fn choose(&mut self, attempt: u32) -> RateIndex;
+    /// [`RateControl::sends_one`].
+    #[inline]
+    fn sends_one(&self) -> bool {
+        false
+    }
     /// [`RateControl::report`].
     fn report(&mut self, rate: RateIndex, sent: u32, acknowledged: u32, now: Time);
     /// [`RateControl::rate`].
@@ -30,8 +35,6 @@ pub struct Beginning<'a> {
     pub phy: &'a Phy,
     /// The rates of the sender, at least one: all of one format, or all without a format.
     pub rates: &'a [RateIndex],
-    /// Length of the largest MPDUs in bytes.
-    pub mpdu_bytes: u32,
     /// The random stream of the rate control.
     pub rng: RandomStream,
 }
@@ -83,6 +86,15 @@ macro_rules! rate_controls {
             pub fn choose(&mut self, attempt: u32) -> RateIndex {
                 match self {
                     $(RateControl::$Kind(control) => Kind::choose(control, attempt),)+
+                }
+            }
+
+            /// Whether the next transmission has a single MPDU, although more could be aggregated. The answer changes
+            /// with [`Self::report`] and with [`Self::choose`].
+            #[inline]
+            pub fn sends_one(&self) -> bool {
+                match self {
+                    $(RateControl::$Kind(control) => Kind::sends_one(control),)+
                 }
             }
 

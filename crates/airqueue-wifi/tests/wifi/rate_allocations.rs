@@ -13,12 +13,8 @@ fn no_allocation_after_the_beginning() {
     let start = allocations();
     let mut rng = Seed(1).stream("channel");
     for name in RateControlName::ALL {
-        let mut control = name.begin(Beginning {
-            phy: &phy,
-            rates: &rates,
-            mpdu_bytes: 1536,
-            rng: Seed(1).stream("rate_control"),
-        });
+        let mut control =
+            name.begin(Beginning { phy: &phy, rates: &rates, rng: Seed(1).stream("rate_control") });
         let before = allocations();
         assert!(before > start || !name.looks(), "the counter counts");
         let mut now = Time::ZERO;

