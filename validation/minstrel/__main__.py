@@ -50,7 +50,7 @@ LINKS: Final = (
     *(f"{high}:0.03 {low}:0.03 x166" for high, low in ((26, 16), (32, 10))),
     *(f"s {snr}:10" for snr in (10, 22)),
 )
-"""Signal-to-noise ratios in dB, and for how many seconds; `x`: repeated. For `a` to `s` see link.c."""
+"""Signal-to-noise ratios in dB, and for how many seconds; `x`: repeated. See link.c for letters."""
 SEEDS: Final = 20
 
 
