@@ -190,11 +190,13 @@ impl Samples {
                 if !self.lists[JUMP].has(at) {
                     return Some(at);
                 }
-            } else if !full && packet_ns < used.slowest && rates[at].share() <= SURE {
-                if !self.lists[SLOW].has(at) {
-                    self.lists[SLOW].0[*slow] = Some(at);
-                    *slow += 1;
-                }
+            } else if !full
+                && packet_ns < used.slowest
+                && rates[at].share() <= SURE
+                && !self.lists[SLOW].has(at)
+            {
+                self.lists[SLOW].0[*slow] = Some(at);
+                *slow += 1;
             }
         }
         None
