@@ -113,7 +113,8 @@ fn minstrel_carries_nearly_as_much_as_the_best_rate() {
     }
 }
 
-/// What a weak signal cannot carry is tried with one MPDU, while other frames have many.
+/// What a weak signal cannot carry is tried with one MPDU, while other frames have several: two at 6.5 Mb/s, of which three
+/// would take longer than 5.484 ms.
 #[test]
 fn samples_have_one_mpdu() {
     let radio = n();
@@ -128,7 +129,7 @@ fn samples_have_one_mpdu() {
     let (samples, others): (Vec<_>, Vec<_>) = data.partition(|traced| hopeless(traced.frame.rate));
     assert!(samples.len() > 20, "{}", samples.len());
     assert!(samples.iter().all(|traced| traced.carried.len() == 1));
-    assert!(others.iter().any(|traced| traced.carried.len() > 2));
+    assert!(others.iter().any(|traced| traced.carried.len() > 1));
 }
 
 /// Near and far stations with 2.5 Mb/s each: a rate at which the far station gets through is too slow for all of them.
