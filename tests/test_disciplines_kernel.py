@@ -18,6 +18,7 @@ def measured(queue: str) -> uml_measure.Measured:
     return uml_measure.measure(HostApConfig(parse_queue(queue), 8_000_000), seed=5)
 
 
+@pytest.mark.long
 def test_codel_with_the_arithmetic_of_linux():
     """Its second gap is half of the first, where the square root would have it 1.41 times shorter."""
     found = measured("codel target 20ms interval 120ms noecn")

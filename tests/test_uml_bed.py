@@ -126,6 +126,7 @@ def test_any_function_of_the_project_runs_in_the_bed(tmp_path):
     assert ran.truth["settings"]["diffserv"] == "besteffort"
 
 
+@pytest.mark.long
 @boots
 @pytest.mark.parametrize(
     ("queue", "direction", "ipv6"),
@@ -209,6 +210,7 @@ def test_errors_inside_come_out_as_sentences():
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.long
 @boots
 def test_ctrl_c_keeps_the_runs_and_leaves_nothing_else(tmp_path):
     temporary = tmp_path / "temporary"

@@ -80,6 +80,7 @@ def test_a_socket_blocks_while_its_station_is_full() -> None:
     assert 0.0021 * held * 0.9 < pair["delay_max_s"] < 0.0035 * held
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("user_mode_linux")
 def test_a_host_behind_the_access_point_does_not_block() -> None:
     took_s, _, pair = flood("server")

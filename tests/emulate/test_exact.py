@@ -205,6 +205,7 @@ def test_a_loop_that_waits_without_sleeping_ends(loop):
     assert exact.run("quiet-flat", phone(*python(loop))).exit_code == 0
 
 
+@pytest.mark.long
 def test_the_duration_is_virtual_time():
     done = exact.run("quiet-flat", phone("sleep", "1000000", duration_s=3600.0))
     assert done.exit_code == 128 + signal.SIGTERM
@@ -212,6 +213,7 @@ def test_the_duration_is_virtual_time():
     assert done.wall_s < 1800
 
 
+@pytest.mark.long
 def test_what_fails_inside_is_one_sentence():
     with pytest.raises(EmulationError, match="'tablet' is not a real node"):
         exact.run("quiet-flat", Order(Program("tablet", ("true",))))
@@ -288,7 +290,13 @@ def test_the_command_prints_what_programs_print_and_ends_as_they_do(tmp_path):
     assert '"exact": true' in result.read_text("utf-8")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        *(pytest.param(n, marks=pytest.mark.long) for n in (signal.SIGTERM, signal.SIGINT)),
+    ],
+)
 def test_nothing_is_left_of_a_killed_run(tmp_path, number):
     folder = tmp_path / "temporary"
     folder.mkdir()
