@@ -129,11 +129,7 @@ def test_any_function_of_the_project_runs_in_the_bed(tmp_path):
 @pytest.mark.long
 @boots
 @pytest.mark.parametrize(
-    ("queue", "direction", "ipv6"),
-    [
-        ("fq_codel", "down", False),
-        pytest.param("fq_codel noecn", "up", True, marks=pytest.mark.long),
-    ],
+    ("queue", "direction", "ipv6"), [("fq_codel", "down", False), ("fq_codel noecn", "up", True)]
 )
 def test_the_kernels_marks_are_recorded(queue, direction, ipv6):
     classes = [traffic_class(ecn=ECT_0), traffic_class(), traffic_class(46, ECT_1)]

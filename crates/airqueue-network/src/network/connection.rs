@@ -426,7 +426,7 @@ impl Connection {
         }
     }
 
-    /// What the player did until now since counting began, and the stalls that ended in this time; `None` if the flow is no
+    /// What the player did until now since counting began, and the stalls that ended in this time; `None` if the flow is not a
     /// video.
     pub(super) fn video(&self, now: Time) -> Option<(VideoCounters, &Timings)> {
         self.film.as_ref().map(|film| film.counters(now))

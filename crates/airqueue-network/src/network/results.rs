@@ -48,7 +48,7 @@ impl Network {
         Some(self.browsers[browser].counters())
     }
 
-    /// What the player of a flow did until `now`, and the stalls that are over; `None` if the flow is no video.
+    /// What the player of a flow did until `now`, and the stalls that are over; `None` if the flow is not a video.
     pub fn video(&self, flow: FlowId, now: Time) -> Option<(VideoCounters, &Timings)> {
         self.connection_of(flow).and_then(|at| self.connections[at].video(now))
     }
