@@ -29,8 +29,10 @@ settings.register_profile(
     "anew", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 # The same examples each time: a change must not be refused for what it did not touch. With
-# `--hypothesis-profile anew` examples are drawn anew.
-settings.register_profile("patient", settings.get_profile("anew"), derandomize=True)
+# `--hypothesis-profile anew` examples are drawn anew, twice as many.
+settings.register_profile(
+    "patient", settings.get_profile("anew"), derandomize=True, max_examples=50
+)
 settings.load_profile("patient")
 
 

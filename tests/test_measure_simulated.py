@@ -42,7 +42,8 @@ def test_the_paper_as_published(capacity):
 
 
 # Without a ring the formula sees what `test_the_paper_as_published` has.
-@pytest.mark.parametrize("ring", [pytest.param(0, marks=pytest.mark.long), 40])
+@pytest.mark.long
+@pytest.mark.parametrize("ring", [0, 40])
 def test_the_published_formula_sees_all_stages(ring):
     result = measured(profile="paper", queue="pfifo:50", ring_packets=ring)
     for row in result.estimators["published"].by_size.values():

@@ -29,7 +29,7 @@ LAYERS = {
     "802.11g": (phy("g"), {"protection": "cts_to_self", "protection_rate": "11 Mb/s"}),
     "802.11a": (phy("a"), {}),
 }
-SAMPLE = ["802.11b", "802.11g", pytest.param("802.11a", marks=pytest.mark.long)]
+SAMPLE = ["802.11b", *(pytest.param(x, marks=pytest.mark.long) for x in ("802.11g", "802.11a"))]
 
 EXCHANGES = {
     "802.11b": {(RTS, CTS), (CTS, DATA), (DATA, ACK)},

@@ -26,6 +26,7 @@ def test_the_fixtures_are_found_and_say_what_they_do(tmp_path):
     assert subprocess.run([sys.executable, "-c", loaded], check=False).returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("user_mode_linux")
 def test_the_example_passes_and_fails_where_the_page_is_too_slow(tmp_path):
     text = (ROOT / "examples" / "emulate" / "test_page.py").read_text("utf-8")

@@ -61,6 +61,7 @@ def busy():
             other.wait()
 
 
+@pytest.mark.long
 @boots
 def test_packets_are_found_and_two_runs_are_the_same_to_the_byte(tmp_path):
     folders = [tmp_path / "idle", tmp_path / "busy"]

@@ -21,7 +21,7 @@ for n in range(2000):
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def flooded(user_mode_linux):
     """The exact run of a host that sends more than the access point can pass on."""
     order = Order(Program("server", (sys.executable, "-c", FLOOD)), duration_s=2.0)

@@ -33,6 +33,7 @@ def measure(folder: Path, phy: dict[str, Any], queue: dict[str, Any]) -> dict[st
     return json.loads((folder / "result.json").read_text("utf-8"))
 
 
+@pytest.mark.long
 def test_a_queue_of_packets_is_found_to_the_packet(tmp_path):
     phy = {"standard": "802.11g", "rate": "12 Mb/s"}
     found = measure(tmp_path, phy, {"discipline": "droptail", "limit": "60 packets"})
