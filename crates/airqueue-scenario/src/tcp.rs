@@ -7,7 +7,7 @@ use super::file::{
 };
 use super::pacing::adaptive_pacing;
 use super::profile::TcpProfile;
-use super::quantity::{Duration, Packets, Quantity};
+use super::quantity::{Duration, Packets, Quantity, Size};
 use super::source::{start, times};
 use airqueue_core::Span;
 use airqueue_core::keys::Layers;
@@ -124,6 +124,9 @@ fn spec(
     tcp.ecn = table.ecn;
     take!(tcp.sender.congestion, layers.congestion, |&name: &CongestionName| name);
     take_checked!(tcp.sender.window_segments, layers.window, some);
+    take!(tcp.receiver.buffer_bytes, layers.receive_buffer, |size: &Quantity<Size>| {
+        Some(size.value.into())
+    });
     take_checked!(tcp.sender.initial_window, layers.initial_window, |window| {
         some(window).map(InitialWindow::Segments)
     });

@@ -34,6 +34,12 @@ def main() -> None:
                 rows = list(results.figures(path, samples, machine.release))
                 results.store(results.FIGURES, path, rows)
                 results.store(results.WINDOWS, path, list(results.windows(path, looks)))
+        for path in paths.RECEIVED:
+            if arguments.only in path.name:
+                print(path.name, flush=True)
+                samples, _, _ = measure(machine, path)
+                rows = list(results.received(path, samples, machine.release))
+                results.store(results.RECEIVED, path, rows)
         for path in paths.ASYMMETRIC:
             if arguments.only in path.name:
                 print(path.name, flush=True)

@@ -60,6 +60,9 @@ class Path:
     """Without a batch the bottleneck sends packets one after the other."""
     bursts: bool = False
     """Whether senders hand over several segments at once (segmentation offload)."""
+    receive_bytes: int = 0
+    """The largest receive buffer (``tcp_rmem``), up to which the kernel tunes the window; 0: the
+    buffer is larger than any window from the start."""
 
     @property
     def name(self) -> str:
@@ -70,7 +73,8 @@ class Path:
         if self.batch is not None:
             pace = f"{self.batch.most_packets} packets in {1000 * self.batch.every_s:g} ms"
         bursts = ", bursts" if self.bursts else ""
-        return f"{self.congestion}, {pace}, {rtts}, {self.queue_packets}{back}{bursts}"
+        receives = f", {self.receive_bytes >> 10} KiB received" if self.receive_bytes else ""
+        return f"{self.congestion}, {pace}, {rtts}, {self.queue_packets}{back}{bursts}{receives}"
 
 
 def _bdp_packets(rate_bps: int, rtt_s: float) -> float:
@@ -144,6 +148,23 @@ BURSTS = tuple(
 )
 """Queues of devices, with the kernel's bursts; where batches leave, the receiver merges segments."""
 
+RECEIVED = tuple(
+    Path(congestion, rate_bps, queue, (Flow(rtt_s),), 30.0, receive_bytes=kib << 10)
+    for congestion in ("reno", "cubic", "bbr")
+    for rate_bps, rtt_s, queue, kib in (
+        # The path holds more than the window.
+        (20_000_000, 0.2, 1000, 512),
+        (10_000_000, 0.3, 1000, 256),
+        # So does the queue.
+        (5_000_000, 0.04, 2000, 1024),
+        (20_000_000, 0.01, 5000, 6144),
+        (50_000_000, 0.1, 3000, 6144),
+        # The window is the limit in the beginning alone.
+        (50_000_000, 0.1, 1000, 6144),
+    )
+)
+"""Paths on which the receive window limits the sender, with the kernel's buffer and smaller ones."""
+
 ASYMMETRIC = tuple(
     Path(congestion, 20_000_000, 100, (Flow(0.04),), 60.0, back_bps=back_bps, ack_filter=word)
     for congestion in ("reno", "cubic")
@@ -157,6 +178,9 @@ the news that the window has grown.
 """
 
 
+ALL = (*PATHS, *ASYMMETRIC, *BATCHED, *BURSTS, *RECEIVED)
+
+
 def path(name: str) -> Path:
     """Return the path of that name."""
-    return next(one for one in (*PATHS, *ASYMMETRIC, *BATCHED, *BURSTS) if one.name == name)
+    return next(one for one in ALL if one.name == name)

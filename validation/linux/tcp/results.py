@@ -1,4 +1,4 @@
-"""figures.csv, windows.csv, acks.csv, batches.csv and bursts.csv: results of the kernel's TCP."""
+"""figures.csv, windows.csv, acks.csv, batches.csv, bursts.csv and received.csv: the kernel's TCP."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ WINDOWS = Path(__file__).parent / "windows.csv"
 ACKS = Path(__file__).parent / "acks.csv"
 BATCHES = Path(__file__).parent / "batches.csv"
 BURSTS = Path(__file__).parent / "bursts.csv"
+RECEIVED = Path(__file__).parent / "received.csv"
 BEGINNING_S = 5.0
 """End of the beginning, whose slow start has separate figures."""
 
@@ -83,6 +84,12 @@ def acknowledged(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]
         }
 
 
+def received(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
+    """Yield the figures of a path on which the receive window limits the sender."""
+    for row in figures(path, samples, kernel):
+        yield {**row, "receive_bytes": path.receive_bytes}
+
+
 def _spans(path: Bottleneck) -> tuple[tuple[float, float], ...]:
     return ((0.0, BEGINNING_S), (BEGINNING_S, path.seconds))
 
@@ -129,8 +136,7 @@ def read(file: Path) -> list[dict[str, str]]:
 
 def store(file: Path, path: Bottleneck, new: Sequence[Row]) -> None:
     """Replace the rows of a bottleneck."""
-    all_paths = (*paths.PATHS, *paths.ASYMMETRIC, *paths.BATCHED, *paths.BURSTS)
-    order = [one.name for one in all_paths]
+    order = [one.name for one in paths.ALL]
     rows: list[Row] = [
         row for row in read(file) if row["path"] != path.name and row["path"] in order
     ]

@@ -63,6 +63,11 @@ impl Ranges {
         }
     }
 
+    /// How many octets the set has.
+    pub(super) fn octets(&self) -> u64 {
+        self.list.iter().map(|(range, _)| range.bytes()).sum()
+    }
+
     /// Ranges from the highest to the lowest.
     pub(super) fn descending(&self) -> impl Iterator<Item = Range> {
         self.list.iter().rev().map(|&(range, _)| range)

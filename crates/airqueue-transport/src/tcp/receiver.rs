@@ -10,8 +10,8 @@ use super::segment::Segment;
 use super::spec::{AckEvery, AckTimer, Opening, SpecError, TcpSpec, clock_value};
 use airqueue_core::{Ecn, SackBlocks, Span, Time};
 
-/// Receives segments, delivers their bytes in order, and acknowledges them. The receive buffer holds everything that a
-/// sender may have outstanding.
+/// Receives segments, delivers their bytes in order, and acknowledges them. The application reads at once what has arrived in
+/// order.
 ///
 /// After [`Receiver::on_segment`], [`Receiver::on_batched`], [`Receiver::end_batch`] and [`Receiver::on_timer`] the caller
 /// sends the segments from [`Receiver::poll_transmit`] until none is left.
@@ -21,8 +21,9 @@ pub struct Receiver {
     handshake: Handshake,
     /// The next octet expected.
     next: u64,
-    /// The octets that have arrived beyond `next`.
+    /// The octets that have arrived beyond `next`, and how many they are.
     ahead: Ranges,
+    ahead_octets: u64,
     /// FIN's octet, once it is known.
     fin: Option<u64>,
     /// Segments of the present batch that are merged and not processed yet.
@@ -95,6 +96,7 @@ impl Receiver {
             handshake: Handshake::new(active, open, spec.sender.rto, spec.ecn),
             next: 1,
             ahead: Ranges::default(),
+            ahead_octets: 0,
             fin: None,
             merged: None,
             units: 0,
@@ -107,7 +109,10 @@ impl Receiver {
             recent: None,
             echo_congestion: false,
             rtt: RttSeen::default(),
-            window: ReceiveWindow::new(spec.mss_bytes),
+            window: ReceiveWindow::new(
+                spec.mss_bytes,
+                spec.receiver.buffer_bytes.unwrap_or(TcpSpec::LINUX_BUFFER_BYTES),
+            ),
             counters: ReceiverCounters::default(),
         }
     }
@@ -197,11 +202,16 @@ impl Receiver {
     /// Linux acknowledges every second segment when the application reads (`tcp_cleanup_rbuf`): while received data are
     /// unread, the receive buffer has no room for the window that was last advertised, and `__tcp_ack_snd_check` waits.
     fn read(&mut self, now: Time) {
-        if self.spec.receiver.at_once_growing {
+        if self.has_window() {
             self.window.on_read(self.next, self.rtt.smoothed, now);
         }
         // A segment with PSH does not wait for another (`ICSK_ACK_PUSHED`).
         self.due |= self.pushed || self.held >= self.segments_per_ack();
+    }
+
+    /// Whether the receive window is kept track of.
+    fn has_window(&self) -> bool {
+        self.spec.receiver.buffer_bytes.is_some() || self.spec.receiver.at_once_growing
     }
 
     fn note_timestamps(&mut self, segment: &Segment, now: Time) {
@@ -235,6 +245,12 @@ impl Receiver {
         if start > self.next {
             // RFC 5681, section 4.2.
             let new = self.ahead.insert(Range { start, end });
+            self.ahead_octets += new;
+            if new > 0 && self.has_window() {
+                // Acknowledgements do not depend on this growth: all of them are for the hole.
+                let bytes = segment.payload_bytes.into();
+                self.window.on_data(bytes, self.next, self.ahead_octets, now);
+            }
             let with_new_data = merged.segments_in(new);
             self.counters.duplicates += u64::from(merged.count - with_new_data);
             self.counters.out_of_order += u64::from(with_new_data);
@@ -248,12 +264,15 @@ impl Receiver {
             self.counters.duplicates += u64::from(merged.count - with_new_data);
             self.ahead.remove_below(end);
             self.next = self.ahead.take_from(end);
+            self.ahead_octets = self.ahead.octets();
             self.held += with_new_data;
             self.pushed |= self.spec.receiver.batches && segment.psh;
             // At once if the segment fills a gap or a part of a gap: RFC 5681, section 4.2. No segment that could
             // share the acknowledgement comes after FIN.
-            let grows = self.spec.receiver.at_once_growing
-                && self.window.on_data(segment.payload_bytes.into(), self.next);
+            let bytes = segment.payload_bytes.into();
+            let grows =
+                self.has_window() && self.window.on_data(bytes, self.next, self.ahead_octets, now);
+            let grows = grows && self.spec.receiver.at_once_growing;
             if self.is_finished() || self.is_beginning() || grows {
                 self.due = true;
             } else if fills {
@@ -350,7 +369,11 @@ impl Receiver {
         blocks[..len.min(most)].into()
     }
 
-    fn finish(&self, segment: Segment, now: Time) -> Segment {
+    fn finish(&mut self, mut segment: Segment, now: Time) -> Segment {
+        if self.spec.receiver.buffer_bytes.is_some() {
+            let bytes = self.window.announced(self.next, self.ahead_octets);
+            segment.window_bytes = bytes.min(u64::from(Segment::UNLIMITED - 1)) as u32;
+        }
         self.spec.finish(segment, self.recent, now)
     }
 }

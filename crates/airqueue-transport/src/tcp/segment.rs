@@ -30,6 +30,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// The SACK option.
     pub sack: SackBlocks,
+    /// The window: octets from `ack` on for which the receiver has room ([`Segment::UNLIMITED`]: for any number).
+    pub window_bytes: u32,
 }
 
 /// The timestamps option (RFC 7323, section 3).
@@ -97,6 +99,9 @@ impl HeaderSize {
 }
 
 impl Segment {
+    /// The window of a receiver that holds no sender up.
+    pub const UNLIMITED: u32 = u32::MAX;
+
     /// A bare acknowledgement of everything before `ack`, from `seq`.
     pub(super) fn bare(seq: u64, ack: Option<u64>) -> Segment {
         Segment {
@@ -112,6 +117,16 @@ impl Segment {
             ecn: Ecn::NotEct,
             timestamps: None,
             sack: SackBlocks::default(),
+            window_bytes: Segment::UNLIMITED,
+        }
+    }
+
+    /// The octet after the last octet that the window allows, in a segment that acknowledges the octets below `ack`;
+    /// `u64::MAX`: any.
+    pub(super) fn window_edge(&self, ack: u64) -> u64 {
+        match self.window_bytes {
+            Segment::UNLIMITED => u64::MAX,
+            bytes => ack + u64::from(bytes),
         }
     }
 

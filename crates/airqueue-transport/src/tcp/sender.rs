@@ -7,6 +7,7 @@ use super::congestion::{Acked, Beginning, Controller, Event};
 use super::delivery::DeliveryRates;
 use super::handshake::{Handshake, Progress};
 use super::pacing::{Pacer, Pacing};
+use super::receive_window::ReceiveWindow;
 use super::recovery::{AckEffect, AckInfo, Advance, Budget, Recovery, SegmentKind, SegmentRange};
 use super::round_trips::RoundTrips;
 use super::rto::Rto;
@@ -46,6 +47,8 @@ pub struct Sender {
     shortest: Option<Span>,
     /// What this host has handed to its device: with segmentation offload, or once a device says what has left it.
     device: Option<Device>,
+    /// The octet after the last octet for which the receiver has announced room; `u64::MAX`: any.
+    edge: u64,
     /// The first outstanding octet when the timer last expired.
     timed_out: Option<u64>,
     /// When data were last sent.
@@ -141,6 +144,8 @@ impl Sender {
             round_trips: RoundTrips::default(),
             shortest: None,
             device: end.segmentation_offload.then(Device::default),
+            // Without a handshake nobody has announced the first window.
+            edge: if open { 1 + ReceiveWindow::first(spec.receiver.buffer_bytes) } else { 0 },
             timed_out: None,
             last_sent: None,
             recent: None,
@@ -243,6 +248,8 @@ impl Sender {
             Progress::Open => {}
         }
         let ack = segment.ack?;
+        // A window that was announced does not shrink.
+        self.edge = self.edge.max(segment.window_edge(ack));
         self.pacer.on_ack();
         let bare = segment.end() == segment.seq;
         let marked = self.spec.ecn && segment.ece && !segment.syn;
@@ -421,10 +428,11 @@ impl Sender {
     }
 
     fn budget(&self) -> Budget {
-        let mss = u64::from(self.spec.mss_bytes);
+        let own = u64::from(self.spec.sender.window_segments) * u64::from(self.spec.mss_bytes);
+        let una = self.recovery.una();
         Budget {
             cwnd: self.controller.cwnd_bytes(),
-            window: u64::from(self.spec.sender.window_segments) * mss,
+            window: own.min(self.edge.saturating_sub(una)),
             data_end: self.data_end(),
             closed: self.closed,
             nagle: self.spec.sender.nagle,

@@ -168,8 +168,12 @@ pub struct ReceiverSpec {
     /// Number of segments at the beginning that are acknowledged at once: one in ns-2's sinks, sixteen in Linux, while
     /// the sender's window is still small. Merged segments count as one.
     pub at_once_first: u32,
+    /// The largest receive buffer, half of which is for data, as in Linux (`tcp_rmem`): the window begins with 45 segments
+    /// of 1448 bytes, grows with the data, and holds the sender up where it is smaller than the congestion window.
+    /// `None`: no limit.
+    pub buffer_bytes: Option<u64>,
     /// Segments are acknowledged at once while the receive window grows, as in Linux (`tcp_grow_window`): most of a slow
-    /// start's. Needs timestamps, by which the receiver measures round trips.
+    /// start's.
     pub at_once_growing: bool,
     /// Beyond a hole the first three selective acknowledgements are sent at once, and later ones together, as in Linux
     /// (`tcp_comp_sack`).
@@ -209,6 +213,8 @@ pub enum SpecError {
     Mss(u32),
     #[error("headers of {0} bytes; TCP over IPv4 has 40 to 100")]
     Header(u32),
+    #[error("a receive buffer of {0} bytes; it has to hold two segments of data and more")]
+    Buffer(u64),
     #[error("{0} of no segments; at least one has to be allowed")]
     NoSegments(&'static str),
     #[error("{what} is {value}; it has to be positive")]
@@ -227,8 +233,8 @@ pub enum SpecError {
 
 impl TcpSpec {
     /// A connection as the RFCs recommend, with segments of `mss_bytes` bytes of data: timestamps of 1 ms, SACK,
-    /// NewReno, an initial window of ten segments, every second segment acknowledged within 200 ms. The window is
-    /// practically unlimited.
+    /// NewReno, an initial window of ten segments, every second segment acknowledged within 200 ms. The receive window
+    /// has no limit.
     pub fn standard(mss_bytes: u32) -> TcpSpec {
         TcpSpec {
             mss_bytes,
@@ -260,6 +266,7 @@ impl TcpSpec {
                 delay: Span::from_millis(200),
                 timer: AckTimer::Segment,
                 at_once_first: 0,
+                buffer_bytes: None,
                 at_once_growing: false,
                 compresses: false,
                 batches: false,
@@ -294,6 +301,7 @@ impl TcpSpec {
                 delay: Span::from_millis(100),
                 timer: AckTimer::Segment,
                 at_once_first: 1,
+                buffer_bytes: None,
                 at_once_growing: false,
                 compresses: false,
                 batches: false,
@@ -301,6 +309,9 @@ impl TcpSpec {
             ..standard
         }
     }
+
+    /// Linux's largest receive buffer (`tcp_rmem`), on machines with 768 MiB of memory or more.
+    pub const LINUX_BUFFER_BYTES: u64 = 6 << 20;
 
     /// The time for which mac80211 lets data of its own station wait in the station: 1/128 s (`sk_pacing_shift` 7).
     pub const RADIO_QUEUE: Span = Span::from_nanos(1_000_000_000 >> 7);
@@ -325,6 +336,7 @@ impl TcpSpec {
             receiver: ReceiverSpec {
                 delay: Span::from_millis(40),
                 at_once_first: 16,
+                buffer_bytes: Some(TcpSpec::LINUX_BUFFER_BYTES),
                 at_once_growing: true,
                 compresses: true,
                 batches: true,
@@ -382,6 +394,11 @@ impl TcpSpec {
         }
         let some = |what, n| if n == 0 { Err(SpecError::NoSegments(what)) } else { Ok(()) };
         some("a window", self.sender.window_segments)?;
+        if let Some(bytes) = self.receiver.buffer_bytes
+            && bytes / 2 < 2 * u64::from(self.mss_bytes)
+        {
+            return Err(SpecError::Buffer(bytes));
+        }
         if let InitialWindow::Segments(n) = self.sender.initial_window {
             some("an initial window", n)?;
         }

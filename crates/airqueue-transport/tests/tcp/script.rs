@@ -63,6 +63,7 @@ pub fn bare(seq: u64, ack: Option<u64>) -> Segment {
         ecn: Default::default(),
         timestamps: None,
         sack: Default::default(),
+        window_bytes: Segment::UNLIMITED,
     }
 }
 

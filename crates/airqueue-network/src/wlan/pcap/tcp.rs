@@ -105,16 +105,19 @@ fn window(spec: &TcpSpec, segment: &Segment) -> u16 {
     // Without SYNs there is no window scale, and the window of a SYN itself is never scaled (RFC 7323, section 2.2).
     let is_scaled = has_options(spec) && spec.opening != Opening::Open && !segment.syn;
     let scale = 1 << if is_scaled { shift(spec) } else { 0 };
-    window_bytes(spec).div_ceil(scale).min(u16::MAX.into()) as u16
+    let offered = most_window_bytes(spec).min(segment.window_bytes.into());
+    offered.div_ceil(scale).min(u16::MAX.into()) as u16
 }
 
-fn window_bytes(spec: &TcpSpec) -> u64 {
-    u64::from(spec.sender.window_segments) * u64::from(spec.mss_bytes)
+/// The largest window of the connection.
+fn most_window_bytes(spec: &TcpSpec) -> u64 {
+    let segments = u64::from(spec.sender.window_segments) * u64::from(spec.mss_bytes);
+    segments.min(spec.receiver.buffer_bytes.map_or(u64::MAX, |bytes| bytes / 2))
 }
 
 /// The smallest shift with which the window fits in the field, otherwise the largest allowed shift.
 fn shift(spec: &TcpSpec) -> u8 {
-    let fits = |&shift: &u8| window_bytes(spec).div_ceil(1 << shift) <= u16::MAX.into();
+    let fits = |&shift: &u8| most_window_bytes(spec).div_ceil(1 << shift) <= u16::MAX.into();
     (0..MOST_SHIFT).find(fits).unwrap_or(MOST_SHIFT)
 }
 

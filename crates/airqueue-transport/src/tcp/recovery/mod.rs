@@ -150,8 +150,8 @@ impl Budget {
     /// Segments with new data from `high` on that the receive window and the application allow. A small segment at the end
     /// counts if it would not wait for acknowledgements of those before.
     pub(super) fn ready(&self, una: u64, high: u64, mss: u64) -> u64 {
-        let (data, room) =
-            (self.data_end.saturating_sub(high), una.saturating_add(self.window) - high);
+        let data = self.data_end.saturating_sub(high);
+        let room = una.saturating_add(self.window).saturating_sub(high);
         let small = data <= room && (self.closed || !self.nagle);
         if small { data.div_ceil(mss) } else { data.min(room) / mss }
     }
