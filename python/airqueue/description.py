@@ -292,6 +292,7 @@ class TcpTable(TypedDict, total=False):
     mss: words.Size
     nagle: bool
     pacing: words.PacingValue
+    receive_buffer: words.Size
     sack: bool
     segmentation_offload: bool
     small_queue: words.SmallQueueValue

@@ -90,7 +90,7 @@ pub(crate) struct TcpTable {
     /// TCP like ns2's.
     pub(crate) window: Option<Quantity<Packets>>,
     /// The largest receive buffer, half of which is for data (`tcp_rmem`). The receiver's window grows with the data, as in
-    /// Linux, and limits outstanding data. The default is no limit; 6 MiB, or 6291456 B, for TCP like Linux's.
+    /// Linux, and limits outstanding data. The default is no limit; 6 MiB for TCP like Linux's.
     pub(crate) receive_buffer: Option<Quantity<Size>>,
     /// The initial congestion window, in segments. The default is ten segments (RFC 6928), 2 for TCP like ns2's.
     pub(crate) initial_window: Option<Quantity<Packets>>,

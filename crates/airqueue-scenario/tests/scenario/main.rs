@@ -48,6 +48,7 @@ mod scenario_power;
 mod scenario_queue_changes;
 mod scenario_rates;
 mod scenario_rdqm;
+mod scenario_receive_windows;
 mod scenario_renamed;
 mod scenario_routes;
 mod scenario_signals;

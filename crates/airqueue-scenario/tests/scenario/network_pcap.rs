@@ -212,6 +212,31 @@ fn expected_flags(segment: &Segment) -> u8 {
 }
 
 /// Headers on every hop are those of the segments, whatever has happened to the segments in the meantime.
+/// The window of each acknowledgement, in units of its scale, and the window grows.
+#[test]
+fn headers_have_the_receivers_window() {
+    let mut scenario = chain();
+    scenario["flows"][1]["tcp"] = json!({"stack": "linux", "receive_buffer": "256 KiB"});
+    let (mut scale, mut windows) = (0, vec![]);
+    for one in seen(&spec(&scenario), Time::ZERO).iter().filter(|one| one.ip[9] == 6) {
+        let (tcp, segment) = (Tcp(&one.ip), one.sent.unwrap().segment);
+        // Acknowledgements of the upload, whose data go to this port.
+        if tcp.ends()[0].1 != 49_153 {
+            continue;
+        }
+        if let Some(of_syn) = tcp.options().scale {
+            scale = of_syn;
+            assert_eq!(tcp.window(), 65_160);
+            continue;
+        }
+        let units = segment.window_bytes.div_ceil(1 << scale);
+        assert_eq!(tcp.window(), units);
+        windows.push(segment.window_bytes);
+    }
+    assert_eq!(scale, 2, "half of the buffer needs a bit, and one more for 65536 times two");
+    assert!(windows.first() < windows.last() && windows.iter().all(|&window| window <= 128 << 10));
+}
+
 #[test]
 fn headers_say_what_segments_are() {
     let all = seen(&spec(&chain()), Time::ZERO);
