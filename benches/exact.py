@@ -17,6 +17,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ from airqueue.cli.table import Table
 from airqueue.emulate import Order, Program, exact
 from airqueue.simulate import Scenario
 from transfers import RECEIVER, SENDER, difference
+
+
+def receive_buffer() -> str:
+    """The largest receive buffer of this machine's TCP, which exact emulations have, too."""
+    return f"{Path('/proc/sys/net/ipv4/tcp_rmem').read_text('ascii').split()[2]} B"
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ class Case:
             "queue": {"discipline": "droptail", "limit": f"{self.queue_packets} packets"},
             "tcp": {
                 "stack": "linux",
+                "receive_buffer": receive_buffer(),
                 "segmentation_offload": bursts or self.small_queue,
                 "small_queue": SHARE if self.small_queue else False,
             },

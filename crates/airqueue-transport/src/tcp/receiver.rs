@@ -370,9 +370,11 @@ impl Receiver {
     }
 
     fn finish(&mut self, mut segment: Segment, now: Time) -> Segment {
-        if self.spec.receiver.buffer_bytes.is_some() {
+        if self.has_window() {
             let bytes = self.window.announced(self.next, self.ahead_octets);
-            segment.window_bytes = bytes.min(u64::from(Segment::UNLIMITED - 1)) as u32;
+            if self.spec.receiver.buffer_bytes.is_some() {
+                segment.window_bytes = bytes.min(u64::from(Segment::UNLIMITED - 1)) as u32;
+            }
         }
         self.spec.finish(segment, self.recent, now)
     }
