@@ -182,6 +182,15 @@ def test_programs_see_routers_on_the_virtual_clock():
     assert [router.name for router in done.results.routers] == ["ap", "isp"]
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("user_mode_linux")
+def test_runs_with_routers_are_the_same_on_the_virtual_clock():
+    order = Order(Program("phone", ("sh", "-c", LOOK)), duration_s=120.0)
+    first, again = (exact.run(SCENARIO, order, seed=5) for _ in range(2))
+    assert first.stdout == again.stdout
+    assert first.results.emulated == again.results.emulated
+
+
 def test_addresses_of_routers_are_none_of_the_nodes():
     plan = Plan(["a", "b"], [False, True], ipv6=True, mtus=[1500, 1492], routers=["ap", "isp"])
     assert [router.addresses for router in plan.routers] == [[AP, AP6], [ISP, ISP6]]

@@ -137,9 +137,10 @@ def test_the_file_is_of_this_plan():
     assert [each.setting for each in stored() if each.stage == DRAWN] == PLAN.drawn()
 
 
-def test_the_engine_finds_what_the_file_has(tmp_path):
-    """The last of the drawn settings."""
-    chosen = [PLAN.drawn()[-1]]
+@pytest.mark.parametrize("at", [pytest.param(0, marks=pytest.mark.long), -1])
+def test_the_engine_finds_what_the_file_has(at, tmp_path):
+    """The first and the last of the drawn settings."""
+    chosen = [PLAN.drawn()[at]]
     by_setting = {each.setting: each for each in stored() if each.stage == DRAWN}
     found = Search(PLAN, Store(tmp_path), Local(1), lambda _: None)
     length = Length(PLAN.search.seconds, PLAN.search.replications)

@@ -283,7 +283,7 @@ class _Transfers:
             held_us, buffer_us = struct.unpack_from("QQ", info, 176)
             self._held_us = max(self._held_us, held_us)
             if buffer_us:
-                raise RuntimeError(f"its buffer held flow {flow} up for {buffer_us} us")
+                raise RuntimeError(f"the send buffer held flow {flow} up for {buffer_us} us")
             yield f"{self._now_s()} {flow} {window} {threshold} {rtt_us} {resent} {info[1]}"
 
 

@@ -155,7 +155,7 @@ RECEIVED = tuple(
         # The path holds more than the window.
         (20_000_000, 0.2, 1000, 512),
         (10_000_000, 0.3, 1000, 256),
-        # So does the queue.
+        # The queue holds more than the window.
         (5_000_000, 0.04, 2000, 1024),
         (20_000_000, 0.01, 5000, 6144),
         (50_000_000, 0.1, 3000, 6144),

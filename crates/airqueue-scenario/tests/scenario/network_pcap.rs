@@ -211,7 +211,6 @@ fn expected_flags(segment: &Segment) -> u8 {
         | set(segment.cwr, 0x80)
 }
 
-/// Headers on every hop are those of the segments, whatever has happened to the segments in the meantime.
 /// The window of each acknowledgement, in units of its scale, and the window grows.
 #[test]
 fn headers_have_the_receivers_window() {
@@ -233,10 +232,11 @@ fn headers_have_the_receivers_window() {
         assert_eq!(tcp.window(), units);
         windows.push(segment.window_bytes);
     }
-    assert_eq!(scale, 2, "half of the buffer needs a bit, and one more for 65536 times two");
+    assert_eq!(scale, 2, "128 KiB are 65536 units of two bytes, one more than the field holds");
     assert!(windows.first() < windows.last() && windows.iter().all(|&window| window <= 128 << 10));
 }
 
+/// Headers on every hop are those of the segments, whatever has happened to the segments in the meantime.
 #[test]
 fn headers_say_what_segments_are() {
     let all = seen(&spec(&chain()), Time::ZERO);
