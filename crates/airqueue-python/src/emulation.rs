@@ -64,7 +64,7 @@ const LATENESS_POWERS: (u32, u32) = (13, 30);
 
 /// A scenario with real nodes.
 #[pyclass(name = "Emulation", module = "airqueue._native", frozen)]
-pub(crate) struct PyEmulation(Emulator, Described);
+pub(crate) struct PyEmulation(Box<Emulator>, Described);
 
 /// What the emulation emulates.
 struct Described {
@@ -80,7 +80,7 @@ impl PyEmulation {
             let emulated = Scenario::emulated(json, &real)?;
             let emulator = Emulator::new(airqueue_emulator::Emulation::new(&emulated, Seed(seed))?);
             let names = Arc::new(Names::new(&emulated));
-            Ok(PyEmulation(emulator, Described { emulated, names }))
+            Ok(PyEmulation(Box::new(emulator), Described { emulated, names }))
         };
         py.detach(start).map_err(wrong)
     }

@@ -35,6 +35,21 @@ pyo3::create_exception!(
     "An endpoint, a simulation or a capture could not do it; the message is one sentence."
 );
 
+/// Python aligns its objects to 16 bytes. The engine wants more, and is in a box.
+const fn fits_into_python<Class>() {
+    assert!(align_of::<Class>() <= 16, "Python's allocator does not align its objects so");
+}
+
+const _: () = {
+    fits_into_python::<contention::PyContention>();
+    fits_into_python::<emulation::PyEmulation>();
+    fits_into_python::<live::PyMoment>();
+    fits_into_python::<mesh::PyMeshRouter>();
+    fits_into_python::<path::PySimulatedPath>();
+    fits_into_python::<scenario::PyRun>();
+    fits_into_python::<scenario::PyScenario>();
+};
+
 /// Converts any error of the crates below to the Python exception.
 pub(crate) fn error(error: impl std::fmt::Display) -> PyErr {
     NativeError::new_err(error.to_string())

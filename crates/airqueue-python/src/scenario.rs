@@ -157,7 +157,7 @@ impl PyScenario {
                 error => PyValueError::new_err(error.to_string()),
             })?));
         }
-        Ok(PyRun { run, pcap })
+        Ok(PyRun { run: Box::new(run), pcap })
     }
 
     /// Has a replication keep the delivery opportunities of a link such as `ap:phone`.
@@ -251,7 +251,7 @@ pub(crate) fn opportunities<'py>(py: Python<'py>, of: &Opportunities) -> Opportu
 /// A replication.
 #[pyclass(name = "Run", module = "airqueue._native")]
 pub(crate) struct PyRun {
-    run: Run,
+    run: Box<Run>,
     /// Where the replication's capture goes.
     pcap: Option<PathBuf>,
 }
