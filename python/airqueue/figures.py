@@ -76,6 +76,9 @@ class ConnectionFigures(TypedDict):
     """Number of fast recoveries."""
     timeouts: int
     """Number of expiries of the retransmission timer."""
+    window_limited_ratio: float | None
+    """Share of time in which the receiver's window kept data back that congestion window and
+    pacing admitted; mean over the connections that the flow has at once."""
     rtt_mean_s: float | None
     """Mean round-trip time, waiting in the sender's own queue included: for each acknowledgement
     of new data, the time since the newest acknowledged segment was sent, if that segment was
@@ -668,6 +671,7 @@ ConnectionFigure = Literal[
     "retransmitted_ratio",
     "fast_recoveries",
     "timeouts",
+    "window_limited_ratio",
     "rtt_mean_s",
     "rtt_sd_s",
     "rtt_p50_s",
@@ -992,6 +996,7 @@ class ConnectionSummary(TypedDict):
     retransmitted_ratio: Summary
     fast_recoveries: Summary
     timeouts: Summary
+    window_limited_ratio: Summary
     rtt_mean_s: Summary
     rtt_sd_s: Summary
     rtt_p50_s: Summary

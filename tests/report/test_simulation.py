@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pages import parsed
 
+from airqueue import text
 from airqueue.report.simulation import render
 from airqueue.simulate import Recorders, Scenario
 from airqueue.simulate.noticed import sentences
@@ -77,6 +78,7 @@ def test_what_a_cure_changes_is_not_noticed_any_more(bloated):
     unhappy = "leaves many people dissatisfied"
     assert any(unhappy in each for each in before) and not any(unhappy in each for each in now)
     assert any("to slow senders down" in each for each in now)
+    assert not any("window holds" in each for each in now)
 
 
 def test_a_quiet_network_has_nothing_that_waits_and_no_loss():
@@ -101,6 +103,18 @@ def test_a_quiet_network_has_nothing_that_waits_and_no_loss():
     page = parsed(render("few.toml", scenario, results))
     assert "Rate over time" not in page.headings
     assert "Where packets are lost" not in page.headings
+
+
+def test_a_flow_that_the_receivers_window_holds_up_is_noticed():
+    far = home().description
+    far["tcp"] = {"window": "4 packets"}
+    far["hosts"][0]["delay"] = "50 ms"
+    scenario = Scenario(far)
+    results = scenario.simulate(replications=1)
+    share = results.summary["connections"]["download"]["window_limited_ratio"]["mean"]
+    assert share > 0.9
+    said = sentences(results, scenario)
+    assert any(f"holds download up {text.percent(share)} of the time" in each for each in said)
 
 
 def test_names_from_outside_are_text(bloated):

@@ -294,7 +294,7 @@ impl Count<'_> {
         let mut all = TcpCounters::default();
         let mut figures = Vec::new();
         for (flow, name) in (0..).map(FlowId).zip(&names.flows) {
-            let Some(counters) = self.network.tcp(flow) else { continue };
+            let Some(counters) = self.network.tcp(flow, self.now) else { continue };
             let Some(acks) = self.network.acknowledgements(flow) else { continue };
             figures.push((Cow::from(&**name), self.connection(&counters, &acks)));
             all.delivered_bytes += counters.delivered_bytes;
@@ -321,6 +321,10 @@ impl Count<'_> {
             retransmitted_ratio: ratio(counters.retransmitted as f64, counters.segments as f64),
             fast_recoveries: counters.fast_recoveries,
             timeouts: counters.timeouts,
+            window_limited_ratio: ratio(
+                counters.held_up.as_secs_f64(),
+                f64::from(counters.at_once) * self.seconds,
+            ),
             rtt_mean_s,
             rtt_sd_s,
             rtt_p50_s,

@@ -148,6 +148,9 @@ pub(super) struct ConnectionFigures {
     pub(super) fast_recoveries: u64,
     /// Number of expiries of the retransmission timer.
     pub(super) timeouts: u64,
+    /// Share of time in which the receiver's window kept data back that congestion window and pacing admitted; mean over the
+    /// connections that the flow has at once.
+    pub(super) window_limited_ratio: Option<f64>,
     /// Mean round-trip time, waiting in the sender's own queue included: for each acknowledgement of new data, the time
     /// since the newest acknowledged segment was sent, if that segment was sent once. Independent of what TCP's options
     /// let its timers measure.

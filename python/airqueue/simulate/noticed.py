@@ -24,6 +24,8 @@ FULL_AIR: Final = 0.9
 """Share of busy time from which the medium limits what stations send (the MESH paper, III-B)."""
 WAITING_PACKETS: Final = 1.0
 """Fewer packets in the mean are what contention alone makes wait."""
+HELD_UP: Final = 0.2
+"""From this share of time on the receiver's window, not the network, sets what a flow carries."""
 WIDE: Final = 0.2
 """Half an interval beyond this share of its mean needs more replications."""
 SATISFIED: Final = ((80.0, "satisfies most people"), (70.0, "leaves some people dissatisfied"))
@@ -40,6 +42,7 @@ def sentences(results: Results, scenario: Scenario) -> list[str]:
         *_drops(results),
         *_calls(results),
         *_acknowledgements(results),
+        *_windows(results),
         *_spread(results),
         *_intervals(results),
     ]
@@ -145,6 +148,16 @@ def _acknowledgements(results: Results) -> Iterator[str]:
             yield (
                 f"{text.percent(lost / sent)} of the acknowledgements of {name} are lost on the way "
                 "back: each that arrives lets the sender send a larger burst."
+            )
+
+
+def _windows(results: Results) -> Iterator[str]:
+    for name, of in _first(results.summary["connections"]).items():
+        share = of["window_limited_ratio"]["mean"]
+        if share is not None and share >= HELD_UP:
+            yield (
+                f"The receiver's window holds {name} up {text.percent(share)} of the time: the queue "
+                "and the rate would let its sender send more (tcp.receive_buffer, tcp.window)."
             )
 
 

@@ -37,8 +37,8 @@ def main() -> None:
         for path in paths.RECEIVED:
             if arguments.only in path.name:
                 print(path.name, flush=True)
-                samples, _, _ = measure(machine, path)
-                rows = list(results.received(path, samples, machine.release))
+                samples, looks, _ = measure(machine, path)
+                rows = list(results.received(path, samples, looks, machine.release))
                 results.store(results.RECEIVED, path, rows)
         for path in paths.ASYMMETRIC:
             if arguments.only in path.name:

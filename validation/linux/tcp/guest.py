@@ -284,7 +284,8 @@ class _Transfers:
             self._held_us = max(self._held_us, held_us)
             if buffer_us:
                 raise RuntimeError(f"the send buffer held flow {flow} up for {buffer_us} us")
-            yield f"{self._now_s()} {flow} {window} {threshold} {rtt_us} {resent} {info[1]}"
+            counts = (flow, window, threshold, rtt_us, resent, info[1], held_us)
+            yield " ".join(map(str, (self._now_s(), *counts)))
 
 
 def _run(path: paths.Path) -> None:

@@ -84,10 +84,15 @@ def acknowledged(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]
         }
 
 
-def received(path: Bottleneck, samples: Table, kernel: str) -> Iterator[Row]:
-    """Yield the figures of a path on which the receive window limits the sender."""
-    for row in figures(path, samples, kernel):
-        yield {**row, "receive_bytes": path.receive_bytes}
+def received(path: Bottleneck, samples: Table, looks: Table, kernel: str) -> Iterator[Row]:
+    """Yield the figures of the one flow of a path on which the receive window limits the sender.
+
+    ``held_up_s``: the time of which the kernel says so (tcpi_rwnd_limited).
+    """
+    for row, span in zip(figures(path, samples, kernel), _spans(path), strict=True):
+        begun_us, ended_us = np.interp(span, looks[:, 0], looks[:, 7])
+        held_up_s = round(float(ended_us - begun_us) / 1e6, 3)
+        yield {**row, "receive_bytes": path.receive_bytes, "held_up_s": held_up_s}
 
 
 def _spans(path: Bottleneck) -> tuple[tuple[float, float], ...]:

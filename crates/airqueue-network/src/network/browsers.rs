@@ -128,7 +128,7 @@ impl Network {
         if loading.on_complete(id, queue.now()) {
             let lanes = loading.first.index()..loading.first.index() + loading.lanes as usize;
             for connection in &mut self.connections[lanes] {
-                connection.leave();
+                connection.leave(queue.now());
                 connection.arm(queue);
             }
         }

@@ -74,11 +74,14 @@ struct EndCounters {
     retransmitted: u64,
     fast_recoveries: u64,
     timeouts: u64,
+    held_up: Span,
 }
 
 /// What the connections of a flow did since counting began.
 #[derive(Clone, Debug, Default)]
 pub struct TcpCounters {
+    /// Connections that the flow has at once.
+    pub at_once: u32,
     /// Bytes delivered in order to the application.
     pub delivered_bytes: u64,
     /// Transmissions of segments with data or FIN, retransmissions included.
@@ -89,6 +92,8 @@ pub struct TcpCounters {
     pub fast_recoveries: u64,
     /// Number of expiries of the retransmission timer.
     pub timeouts: u64,
+    /// Time in which the window of the receiver kept data back ([`Sender::held_up`]), summed over the connections.
+    pub held_up: Span,
     /// The times since the newest acknowledged segment was sent, for each acknowledgement of new data whose newest segment was
     /// sent once.
     pub round_trips: Timings,
@@ -100,11 +105,13 @@ pub struct TcpCounters {
 impl TcpCounters {
     /// Adds what other connections did.
     pub fn merge(&mut self, other: &TcpCounters) {
+        self.at_once += other.at_once;
         self.delivered_bytes += other.delivered_bytes;
         self.segments += other.segments;
         self.retransmitted += other.retransmitted;
         self.fast_recoveries += other.fast_recoveries;
         self.timeouts += other.timeouts;
+        self.held_up = self.held_up + other.held_up;
         self.round_trips.merge(&other.round_trips);
         self.sessions.merge(&other.sessions);
     }
@@ -115,6 +122,7 @@ impl TcpCounters {
         self.retransmitted += after.retransmitted - before.retransmitted;
         self.fast_recoveries += after.fast_recoveries - before.fast_recoveries;
         self.timeouts += after.timeouts - before.timeouts;
+        self.held_up = self.held_up + (after.held_up - before.held_up);
     }
 }
 
@@ -184,7 +192,7 @@ impl Connection {
         self.stirred = Stirred { sender: true, receiver: true };
         match self.state {
             State::Open(_) if now >= self.spec.stop => {
-                self.account();
+                self.account(now);
                 self.over(now);
             }
             State::Waiting(_) if now >= self.spec.stop => self.over(now),
@@ -231,9 +239,9 @@ impl Connection {
     }
 
     /// The page has been loaded; its connection is not used again.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn leave(&mut self, now: Time) {
         if let State::Open(_) = self.state {
-            self.account();
+            self.account(now);
             self.renew();
             self.state = State::Waiting(Time::MAX);
         }
@@ -368,7 +376,7 @@ impl Connection {
 
     /// Ends the transfer; the next transfer has its own connection.
     fn end(&mut self, now: Time) {
-        self.account();
+        self.account(now);
         if self.files.is_none() {
             self.state = State::Over;
             return;
@@ -385,8 +393,8 @@ impl Connection {
     }
 
     /// Adds the counts of the present connection, which ends.
-    fn account(&mut self) {
-        self.counters.add(&self.end_counters(), &self.before);
+    fn account(&mut self, now: Time) {
+        self.counters.add(&self.end_counters(now), &self.before);
         self.before = EndCounters::default();
     }
 
@@ -438,19 +446,19 @@ impl Connection {
             film.start_counting(now);
         }
         self.counters = TcpCounters::default();
-        self.before = self.end_counters();
+        self.before = self.end_counters(now);
     }
 
-    /// The counts since counting began.
-    pub(super) fn counters(&self) -> TcpCounters {
-        let mut counters = self.counters.clone();
+    /// The counts since counting began, until `now`.
+    pub(super) fn counters(&self, now: Time) -> TcpCounters {
+        let mut counters = TcpCounters { at_once: 1, ..self.counters.clone() };
         if matches!(self.state, State::Open(_)) {
-            counters.add(&self.end_counters(), &self.before);
+            counters.add(&self.end_counters(now), &self.before);
         }
         counters
     }
 
-    fn end_counters(&self) -> EndCounters {
+    fn end_counters(&self, now: Time) -> EndCounters {
         let sent = self.sender.counters();
         EndCounters {
             delivered_bytes: self.receiver.delivered_bytes(),
@@ -458,6 +466,7 @@ impl Connection {
             retransmitted: sent.retransmitted,
             fast_recoveries: sent.fast_recoveries,
             timeouts: sent.timeouts,
+            held_up: self.sender.held_up(now),
         }
     }
 }

@@ -30,13 +30,13 @@ impl Network {
         self.connection_of(flow).and_then(|at| self.connections[at].sender())
     }
 
-    /// The TCP counters of a flow that TCP governs, of all its connections.
-    pub fn tcp(&self, flow: FlowId) -> Option<TcpCounters> {
+    /// The TCP counters of a flow that TCP governs, of all its connections, until `now`.
+    pub fn tcp(&self, flow: FlowId, now: Time) -> Option<TcpCounters> {
         let first = self.connection_of(flow)?;
-        let mut all = self.connections[first].counters();
+        let mut all = self.connections[first].counters(now);
         let lanes = self.paths_of(flow).count();
         for lane in &self.connections[first + 1..first + lanes] {
-            all.merge(&lane.counters());
+            all.merge(&lane.counters(now));
         }
         Some(all)
     }

@@ -98,7 +98,7 @@ fn run(ack_filter: AckFilter, flows: Vec<FlowSpec>) -> Outcome {
     let flows = (0..).map(FlowId).zip(in_transit).map(|(flow, acks_in_transit)| Transferred {
         acks: network.acknowledgements(flow).unwrap(),
         acks_in_transit,
-        tcp: network.tcp(flow).unwrap(),
+        tcp: network.tcp(flow, end).unwrap(),
     });
     Outcome {
         flows: flows.collect(),
@@ -258,7 +258,7 @@ fn ours(path: &Measured) -> Found {
         let now = Time::ZERO + Span::from_secs(seconds);
         sim.run_until(now);
         let area = sim.model.packet_time_ever(QueueId::Wire(DOWN), now) as f64 / 1e9;
-        (sim.model.tcp(FlowId(0)).unwrap().delivered_bytes as f64, area)
+        (sim.model.tcp(FlowId(0), now).unwrap().delivered_bytes as f64, area)
     };
     let ((bytes_before, area_before), (bytes_after, area_after)) = (at(5), at(60));
     let goodput_bps = 8.0 * (bytes_after - bytes_before) / 55.0;

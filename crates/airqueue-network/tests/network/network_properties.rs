@@ -113,9 +113,9 @@ fn segments_fit(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseErr
 }
 
 /// Checks that TCP never delivers more than its application has written, or than was sent.
-fn tcp_counters(network: &Network, spec: &NetworkSpec) -> Result<(), TestCaseError> {
+fn tcp_counters(network: &Network, spec: &NetworkSpec, now: Time) -> Result<(), TestCaseError> {
     for (flow, of) in spec.flows.iter().enumerate() {
-        let (Traffic::Tcp(tcp), Some(counters)) = (&of.traffic, network.tcp(FlowId::at(flow)))
+        let (Traffic::Tcp(tcp), Some(counters)) = (&of.traffic, network.tcp(FlowId::at(flow), now))
         else {
             continue;
         };
@@ -195,7 +195,7 @@ fn run(spec: &NetworkSpec, seed: Seed) -> Result<Simulation<Network>, TestCaseEr
     fates.listen(&mut sim.model, spec)?;
     fates.all_met()?;
     prop_assert_eq!(missing(&sim.model, spec), known);
-    tcp_counters(&sim.model, spec)?;
+    tcp_counters(&sim.model, spec, sim.now())?;
     wire_counters(&mut sim, spec)?;
     Ok(sim)
 }
@@ -211,14 +211,17 @@ impl Clock for Late {
     }
 }
 
-/// Everything that a network reports of its first flows.
+/// When networks are compared.
+const SEEN_AT: Time = Time::from_nanos(200_000_000);
+
+/// Everything that a network reports of its first flows, at [`SEEN_AT`].
 fn seen(network: &Network, flows: usize) -> String {
     let of = |flow: usize| {
         let acks = network.acknowledgements(FlowId::at(flow));
         (
             network.flow(FlowId::at(flow)),
             acks,
-            network.tcp(FlowId::at(flow)),
+            network.tcp(FlowId::at(flow), SEEN_AT),
             network.delivered_ever(FlowId::at(flow)),
         )
     };
@@ -230,7 +233,7 @@ fn seen(network: &Network, flows: usize) -> String {
 fn run_in_pieces(spec: &NetworkSpec, seed: u64, pieces: i64) -> Network {
     let mut sim = Network::new(spec, Seed(seed)).expect("what is drawn can be built");
     for piece in 1..=pieces {
-        sim.run_until(Time::from_nanos(200_000_000 * piece / pieces));
+        sim.run_until(Time::from_nanos(SEEN_AT.as_nanos() * piece / pieces));
     }
     sim.model
 }
@@ -314,7 +317,7 @@ proptest! {
         let in_virtual_time = run_in_pieces(&spec, seed, 1);
         let clock = Late { by: Seed(seed).stream("late") };
         let mut late = Network::on_clock(&spec, Seed(seed), clock).expect("the same network");
-        late.run_until(Time::from_nanos(200_000_000));
+        late.run_until(SEEN_AT);
         prop_assert!(late.worst_lateness() > Span::ZERO);
         prop_assert_eq!(seen(&late.model, flows), seen(&in_virtual_time, flows));
     }
@@ -351,7 +354,7 @@ proptest! {
         sim.run_until(cells::at(100_000));
         let network = &sim.model;
         for (flow, tcp) in transfers.iter().enumerate() {
-            let counters = network.tcp(FlowId::at(flow)).unwrap();
+            let counters = network.tcp(FlowId::at(flow), sim.now()).unwrap();
             prop_assert_eq!(Work::Transfer(Some(counters.delivered_bytes)), tcp.work);
             prop_assert_eq!(counters.sessions.took.count, 1);
         }

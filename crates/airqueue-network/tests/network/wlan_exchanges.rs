@@ -25,7 +25,7 @@ fn figures(sim: &mut Simulation<Network>, spec: &NetworkSpec) -> Vec<String> {
     let mut all = Vec::new();
     for flow in (0..spec.flows.len()).map(FlowId::at) {
         let back = sim.model.acknowledgements(flow);
-        let tcp = sim.model.tcp(flow);
+        let tcp = sim.model.tcp(flow, now);
         all.push(format!("{flow:?} {:?} {back:?} {tcp:?}", sim.model.flow(flow)));
     }
     for (at, station) in spec.wlan.stations.iter().enumerate() {

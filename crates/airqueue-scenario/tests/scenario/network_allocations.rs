@@ -45,7 +45,7 @@ fn at(seconds: i64) -> Time {
 fn between(network: &mut Simulation<Network>, from: i64, to: i64, flows: usize) -> (u64, u64) {
     let segments = |network: &Network| -> u64 {
         (0..flows)
-            .filter_map(|flow| network.tcp(FlowId::at(flow)))
+            .filter_map(|flow| network.tcp(FlowId::at(flow), Time::ZERO))
             .map(|counters| counters.segments)
             .sum()
     };
@@ -112,7 +112,7 @@ fn files_of_any_size() {
         network.run_until(at(20));
         let ended = |network: &Network| -> u64 {
             (0..3)
-                .filter_map(|flow| network.tcp(FlowId::at(flow)))
+                .filter_map(|flow| network.tcp(FlowId::at(flow), Time::ZERO))
                 .map(|of| of.sessions.took.count)
                 .sum()
         };

@@ -60,6 +60,26 @@ fn a_deep_queue_holds_no_more_than_the_window() {
     assert!(unlimited > 1.5 * f64::from(3 << 20) / MSS, "{unlimited}");
 }
 
+/// Half of the counted time: the flow ends then. A window of four segments is less than the first congestion window, and so the
+/// limit from the first round trip on; the last round trip of 300 ms is cut off.
+#[test]
+fn the_time_in_which_the_window_is_the_limit_is_reported() {
+    let limited = |scenario: &Value| {
+        figure(&results(scenario, 1), "connections", "f", "window_limited_ratio")
+    };
+    let mut half = download("150 ms", json!({"window": "4 packets"}));
+    half["flows"][0]["stop"] = json!("20 s");
+    let found = limited(&half);
+    assert!((found - 0.5).abs() < 0.3 / 20.0, "{found}");
+    let small = json!({"stack": "linux", "receive_buffer": "512 KiB"});
+    assert!(limited(&download("150 ms", small.clone())) > 0.99);
+    assert_eq!(limited(&download("150 ms", json!({}))), 0.0);
+    // The queue overflows long before 181 segments are outstanding.
+    let mut short = download("5 ms", small);
+    short["queue"]["limit"] = json!("50 packets");
+    assert_eq!(limited(&short), 0.0);
+}
+
 #[test]
 fn a_buffer_holds_four_segments_at_least() {
     let scenario = download("5 ms", json!({"stack": "linux"}));

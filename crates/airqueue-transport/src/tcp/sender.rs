@@ -1,6 +1,7 @@
 //! The sending end of a connection.
 
 mod device;
+mod held_up;
 mod steering;
 
 use super::congestion::{Acked, Beginning, Controller, Event};
@@ -16,6 +17,7 @@ use super::spec::{Halving, Opening, SpecError, TcpSpec, clock_value};
 use super::tcp_ap::TcpApSpec;
 use airqueue_core::{DataRate, Ecn, RandomStream, Seed, Span, Time};
 use device::Device;
+use held_up::HeldUp;
 
 /// Divides the data of an application into segments, and sends each segment until it is acknowledged.
 ///
@@ -49,6 +51,8 @@ pub struct Sender {
     device: Option<Device>,
     /// The octet after the last octet for which the receiver has announced room; `u64::MAX`: any.
     edge: u64,
+    /// How long that has kept data back.
+    held_up: HeldUp,
     /// The first outstanding octet when the timer last expired.
     timed_out: Option<u64>,
     /// When data were last sent.
@@ -146,6 +150,7 @@ impl Sender {
             device: end.segmentation_offload.then(Device::default),
             // Without a handshake nobody has announced the first window.
             edge: if open { 1 + ReceiveWindow::first(spec.receiver.buffer_bytes) } else { 0 },
+            held_up: HeldUp::default(),
             timed_out: None,
             last_sent: None,
             recent: None,
@@ -450,7 +455,9 @@ impl Sender {
         }
         self.restart_if_idle(now);
         let budget = self.budget();
-        let piece = self.recovery.next_range(&budget).filter(|piece| {
+        let next = self.recovery.next_range(&budget);
+        self.note_window(next.is_some(), &budget, now);
+        let piece = next.filter(|piece| {
             let at_once = match piece.kind {
                 SegmentKind::AtOnce | SegmentKind::Probe => true,
                 SegmentKind::New => self.is_in_burst(),
