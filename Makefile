@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	Cargo.toml Cargo.lock rust-toolchain.toml
 
-.PHONY: help setup endpoint test test-long lint lint-rust lint-python build-rust-tests test-rust test-models compile-tests test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-router bench-exact bench-twins bench-peers bench-linux bench-linux-tcp bench-minstrel validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
+.PHONY: help setup endpoint checked-endpoint tested test test-long lint lint-rust lint-python build-rust-tests test-rust test-models compile-tests test-python types fmt bench bench-emulate bench-emulate-peers bench-kills bench-router bench-exact bench-twins bench-peers bench-linux bench-linux-tcp bench-minstrel validation gallery gallery-exact joint-fit sabotage site docs-check demo demo-diagnose fuzz binaries wheel deb dist deny clean \
 	system-build system-test system-demo
 
 help:  ## list the targets
@@ -42,36 +42,49 @@ setup: system-build $(VENV)/.installed endpoint  ## .venv with airqueue and airq
 $(BIN)/python: | system-build
 	"$(PYTHON)" -m venv $(VENV)
 
-# The virtual environment with every Python dependency, airqueue itself, and the papers above airqueue
-# (editable: edits of Python files need no rebuild). Maturin builds airqueue, in release mode.
-$(VENV)/.dependencies: pyproject.toml papers/pyproject.toml | $(BIN)/python
-	$(BIN)/python scripts/build_requirements.py > $(VENV)/build-requirements.txt
-	$(PIP_INSTALL) --requirement $(VENV)/build-requirements.txt
-	$(PIP_INSTALL) --no-build-isolation --editable '.[dev]' --editable papers
-	rm -f $(VENV)/.installed
+# Every distribution of others that ours need to be built, used and tested.
+$(VENV)/.required: pyproject.toml papers/pyproject.toml scripts/requirements.py | $(BIN)/python
+	$(BIN)/python scripts/requirements.py --all > $(VENV)/requirements.txt
+	$(PIP_INSTALL) --requirement $(VENV)/requirements.txt
 	touch $@
 
-# After a change of the Rust sources only the extension is built and installed again.
-$(VENV)/.installed: $(VENV)/.dependencies $(RUST_SOURCES)
-	[ ! -e $@ ] || $(PIP_INSTALL) --no-build-isolation --no-deps --editable .
-	rm -f python/airqueue/_native.cpython-*.so  # of before the stable ABI: Python would prefer such a file
+# airqueue in the virtual environment, and the papers above airqueue (editable: edits of Python files need no rebuild).
+# Maturin builds airqueue: here in release mode.
+$(VENV)/.installed: $(VENV)/.required $(RUST_SOURCES)
+	$(PIP_INSTALL) --no-build-isolation --no-deps --editable . --editable papers
+	rm -f $(VENV)/.checked $(VENV)/.demo
 	touch $@
 
-# The core in the virtual environment, by the quick profile of Cargo.toml. `make setup` builds in its place what is
-# optimised.
+# Here as the Rust tests are built, of whose libraries most is taken: with debug assertions and checks for overflow, and in a
+# quarter of the time. The engine is a quarter slower so.
+$(VENV)/.checked: $(VENV)/.required $(RUST_SOURCES)
+	MATURIN_PEP517_ARGS="--profile dev" $(PIP_INSTALL) --no-build-isolation --no-deps --editable . --editable papers
+	rm -f $(VENV)/.demo
+	touch $@
+
+# Here by the quick profile of Cargo.toml, and the core alone.
 $(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | system-demo $(BIN)/python
-	$(BIN)/python scripts/build_requirements.py > $(VENV)/build-requirements.txt
-	$(PIP_INSTALL) --requirement $(VENV)/build-requirements.txt
+	$(BIN)/python scripts/requirements.py > $(VENV)/requirements.txt
+	$(PIP_INSTALL) --requirement $(VENV)/requirements.txt
 	MATURIN_PEP517_ARGS="--profile demo" $(PIP_INSTALL) --no-build-isolation --editable .
-	rm -f $(VENV)/.dependencies  # of what make setup had installed in its place
 	touch $@
 
-# No stamp here: cargo itself knows whether there is something to do. The binaries are beside the command.
-# The bindings have no binary; with them in the choice cargo builds the crates with the features that maturin's build
-# has, and takes what is built.
-endpoint: $(VENV)/.dependencies
-	cargo build --quiet --release --locked -p airqueue-python -p airqueue-host -p airqueued --bins
-	ln -sf "$(abspath $(TARGET))/release/airqueue-endpoint" "$(abspath $(TARGET))/release/airqueued" $(BIN)/
+# The small binaries, beside the command: options of cargo, and the folder of what it builds. No stamp here: cargo itself knows
+# whether there is something to do. The bindings have no binary; with them in the choice cargo builds the crates with the
+# features that maturin's build has, and takes what is built.
+define link_binaries
+	cargo build --quiet $(1) --locked -p airqueue-python -p airqueue-host -p airqueued --bins
+	ln -sf "$(abspath $(TARGET))/$(2)/airqueue-endpoint" "$(abspath $(TARGET))/$(2)/airqueued" $(BIN)/
+endef
+
+endpoint: $(VENV)/.installed
+	$(call link_binaries,--release,release)
+
+checked-endpoint: $(VENV)/.checked
+	$(call link_binaries,,debug)
+
+# What the tests run. Where `make setup` has been, its build is taken.
+tested: $(if $(wildcard $(VENV)/.installed),setup,system-build $(VENV)/.checked checked-endpoint)
 
 test:  ## lint, then the tests of Rust and Python
 	@scripts/test-all.sh
@@ -82,20 +95,20 @@ lint-rust: | $(BIN)/python
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
 
-lint-python: $(VENV)/.installed
+lint-python: $(VENV)/.required
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # The same examples of every property each time; `make test-rust PROPTEST_RNG_SEED=2` has others.
 test-rust: export PROPTEST_RNG_SEED ?= 1
-test-rust: system-build $(VENV)/.installed
+test-rust: system-build $(BIN)/python
 	scripts/test-rust.sh
 
 build-rust-tests: | $(BIN)/python
 	cargo test --workspace --locked --no-run
 
-test-long: system-test $(VENV)/.installed endpoint  ## tests with the mark `long`, which make test leaves out; takes ten minutes
+test-long: system-test tested  ## tests with the mark `long`, which make test leaves out; takes ten minutes
 	$(BIN)/python -m pytest --no-header -rs -m long --numprocesses=auto --dist=loadfile \
 		$(addprefix --ignore=,$(MODEL_TESTS)) $(PYTEST_ARGS)
 
@@ -109,19 +122,19 @@ $(PYTHON_TESTS): export PYTHONDONTWRITEBYTECODE :=
 # The models and the sizing rules, whose every line some test must have run.
 MODEL_TESTS := tests/models tests/sizing python/airqueue/models python/airqueue/sizing
 
-test-models: $(VENV)/.installed
+test-models: tested
 	$(BIN)/coverage erase
 	$(BIN)/coverage run --parallel-mode --source=airqueue.models,airqueue.sizing \
 		-m pytest --no-header --durations=5 --numprocesses=auto $(MODEL_TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-compile-tests: $(VENV)/.installed
+compile-tests: tested
 	$(BIN)/python -m pytest --no-header --collect-only -qq $(addprefix --ignore=,$(MODEL_TESTS)) >/dev/null
 
 # Without root the tests of the bed run in a user namespace; where there is none either they are
 # skipped and say so.
-test-python: $(VENV)/.installed endpoint
+test-python: tested
 	prefix=$$($(BIN)/python -c \
 		'from airqueue.linux.privileges import command_prefix; print(*command_prefix())' \
 		2>/dev/null || true); \
@@ -143,7 +156,7 @@ docs-check: site endpoint  ## every listing of the pages is run, every link foll
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --no-header -rs -m "long or not long" --numprocesses=auto \
 		tests/test_docs.py tests/test_doc_links.py tests/test_native_types.py $(PYTEST_ARGS)
 
-fmt: $(VENV)/.installed  ## format Rust and Python
+fmt: $(VENV)/.required  ## format Rust and Python
 	cargo fmt --all
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
@@ -206,8 +219,9 @@ bench-minstrel: $(VENV)/.installed  ## minstrel_kernel.csv: the kernel's Minstre
 bench-linux-tcp: $(VENV)/.installed  ## validation/linux/tcp: the kernel's TCP, measured anew
 	$(BIN)/python -m validation.linux.tcp
 
-# The demonstration needs the core alone, and no full optimisation. Where `make setup` has been, its build is taken.
-demo: system-demo $(if $(wildcard $(VENV)/.installed),setup,$(VENV)/.demo)  ## build a Host AP, measure its queue, write demo/report.html
+# The demonstration needs the core alone, and no full optimisation. Where `make setup` or `make test` has been, its build is
+# taken.
+demo: system-demo $(if $(wildcard $(VENV)/.installed),setup,$(if $(wildcard $(VENV)/.checked),tested,$(VENV)/.demo))  ## build a Host AP, measure its queue, write demo/report.html
 	mkdir -p demo
 	$(BIN)/airqueue testbed measure --queue pfifo:100 --rate 7mbit \
 		--json demo/result.json --report demo/report.html

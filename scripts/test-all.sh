@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `make test`: lint, then the tests of Rust and Python; what fails ends it. Beside this go on
-# - the installation of what the tests need of the system, and of Python's packages, which wait for the network; then the build of
-#   the bindings, while the Rust tests are built;
+# - the installation of what the tests need of the system, and of Python's packages, which wait for the network; then the lint of
+#   Python, and the build of the bindings, which waits for its turn with cargo;
 # - the tests of the models, on what all other tests leave free of the processors: many of these sleep.
 #
 #   scripts/test-all.sh
@@ -36,7 +36,7 @@ packages=$!
 make --no-print-directory .venv/bin/python
 
 set -m
-(step setup; step lint-python) >"$said/python" 2>&1 </dev/null &
+(step lint-python; step tested) >"$said/python" 2>&1 </dev/null &
 python=$!
 set +m
 step lint-rust
