@@ -166,6 +166,7 @@ bench: system-demo setup  ## accuracy and duration of the measurement; speed of 
 	cargo bench --quiet -p airqueue-qdisc
 	cargo bench --quiet -p airqueued
 	cargo bench --quiet -p airqueue-control
+	cargo bench --quiet -p airqueue-path
 	cargo bench --quiet -p airqueue-scenario
 	$(BIN)/python benches/models.py
 	$(BIN)/python benches/meshes.py

@@ -27,10 +27,17 @@ MAY_USE = {
     "airqueue-scenario": {
         "airqueue-core",
         "airqueue-qdisc",
-        "airqueue-probe",
         "airqueue-transport",
         "airqueue-wifi",
         "airqueue-network",
+    },
+    "airqueue-path": {
+        "airqueue-core",
+        "airqueue-qdisc",
+        "airqueue-probe",
+        "airqueue-wifi",
+        "airqueue-network",
+        "airqueue-scenario",
     },
     "airqueue-emulator": {
         "airqueue-core",
@@ -59,6 +66,7 @@ MAY_USE = {
         "airqueue-transport",
         "airqueue-network",
         "airqueue-scenario",
+        "airqueue-path",
         "airqueue-emulator",
         "airqueue-host",
     },

@@ -3,7 +3,7 @@
 use crate::convert::{self, NativeSegment};
 use crate::dicts::{Column, LimitsDict, RunDict, TruthDict};
 use crate::error;
-use airqueue_scenario::path::{PathConfig, SimulatedPath};
+use airqueue_path::{PathConfig, SimulatedPath};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

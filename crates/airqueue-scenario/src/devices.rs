@@ -327,29 +327,3 @@ fn give(table: &mut Map<String, Value>, key: &str, value: Given) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_key_has_a_source_and_is_given_once_with_each_standard() {
-        for device in &DEVICES {
-            for generation in GENERATIONS {
-                let given = device.keys.iter().filter(|key| key.of.has(generation));
-                let mut keys: Vec<_> = given.map(|key| key.key).collect();
-                let all = keys.len();
-                keys.sort_unstable();
-                keys.dedup();
-                assert_eq!(keys.len(), all, "{} with {}", device.name, generation.name);
-            }
-            assert!(device.keys.iter().all(|key| !key.source.is_empty()), "{}", device.name);
-        }
-    }
-
-    #[test]
-    fn the_names_in_errors_are_those_of_the_table() {
-        let refused = serde_json::from_str::<DeviceName>("\"fritz\"").unwrap_err().to_string();
-        assert!(DEVICES.iter().all(|device| refused.contains(device.name)), "{refused}");
-    }
-}

@@ -78,24 +78,3 @@ fn with_near(problem: String) -> String {
     };
     found(&problem).unwrap_or(problem)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{hint, near, with_near};
-
-    #[test]
-    fn what_is_meant_is_the_nearest_name_alone() {
-        assert_eq!(near("standrad", ["standard", "band"]), Some("standard"));
-        assert_eq!(near("802.11p", ["802.11a", "802.11b"]), None, "both are as near");
-        assert_eq!(near("ns3", ["ns2", "linux"]), None, "ns-3 is not ns-2");
-        assert_eq!(near("phone3", ["phone1", "phone2"]), None);
-        assert_eq!(near("xyz", ["standard"]), None);
-        assert_eq!(hint("phnoe", ["phone", "tv"]), "; did you mean \"phone\"?");
-        assert_eq!(hint("x", ["phone", "tv"]), "; there are phone, tv");
-        assert_eq!(hint("x", []), "");
-        let long = "unknown key `limt`, expected one of `limit`, `ring`".to_owned();
-        assert_eq!(with_near(long), "unknown key `limt`; did you mean `limit`?");
-        let other = "unknown word `b`, expected `a`".to_owned();
-        assert_eq!(with_near(other.clone()), other);
-    }
-}

@@ -1,8 +1,7 @@
 //! Networks described by scenarios, and their reported figures.
 //!
 //! [`Scenario::from_json`] reads and checks a scenario, and builds what the engine runs: every scenario that passes can
-//! be simulated. [`schema()`] describes the keys of a scenario to editors. [`path`] connects the measuring endpoints of
-//! `airqueue-probe` through a simulated bottleneck or cell.
+//! be simulated. [`schema()`] describes the keys of a scenario to editors.
 
 mod absences;
 mod access_changes;
@@ -31,7 +30,6 @@ mod monitor;
 mod neighbours;
 mod nodes;
 mod pacing;
-pub mod path;
 mod phy;
 mod placement;
 mod power;

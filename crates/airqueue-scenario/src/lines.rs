@@ -29,27 +29,3 @@ fn within(value: &Spanned<DeValue<'_>>, steps: &[Step]) -> Option<usize> {
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::toml_lines;
-
-    const TEXT: &str = "duration = \"1 s\"\n\n[phy]\nstandard = \"802.11g\"\n\n[[stations]]\nname = \"a\"\n\n[[stations]]\n\
-                        name = \"b\"\nqueue = {limit = \"5 packets\"}\nmac.edca.be = {\n  aifsn = 3,\n}\n";
-
-    #[test]
-    fn a_key_is_on_its_line_or_on_that_of_what_is_around() {
-        let line = |key: &str| toml_lines(TEXT, &[key.to_owned()])[0];
-        assert_eq!(line("duration"), Some(1));
-        assert_eq!(line("phy.standard"), Some(4));
-        assert_eq!(line("phy.rate"), Some(3));
-        assert_eq!(line("stations[0].name"), Some(7));
-        assert_eq!(line("stations[1].queue.limit"), Some(11));
-        assert_eq!(line("stations[1].queue.ring"), Some(11));
-        assert_eq!(line("stations[1].mac.edca.be.aifsn"), Some(13));
-        assert_eq!(line("stations[1].rate"), Some(9));
-        assert_eq!(line("flows[0]"), None);
-        assert_eq!(line(""), None);
-        assert_eq!(toml_lines("= 1", &["a".to_owned()]), [None]);
-    }
-}

@@ -1,6 +1,5 @@
 //! Scenarios: from a description to figures, and what descriptions are refused.
 
-mod cell_path;
 #[path = "../../../airqueue-network/tests/network/cells/mod.rs"]
 mod cells;
 #[path = "../../../airqueue-network/tests/network/counting/mod.rs"]
@@ -8,12 +7,9 @@ mod counting;
 mod drawn_networks;
 mod figures;
 mod lossy_networks;
-mod marked_path;
-mod measured_path;
 mod network_allocations;
 mod network_closed_forms;
 mod network_pcap;
-mod path_config;
 #[path = "../../../airqueue-network/tests/network/pcap_records/mod.rs"]
 mod pcap_records;
 #[allow(dead_code, reason = "properties of the engine use the other parts")]
@@ -56,8 +52,8 @@ mod scenario_small_queue;
 mod scenario_tcp_ap;
 mod scenario_video;
 mod scenario_wires;
+mod scenario_words;
 mod scenarios;
-mod sessions;
 mod shaped_queue;
 #[path = "../../benches/drawn/words.rs"]
 mod words;

@@ -3,6 +3,7 @@
 use crate::scenarios::{full, mesh, networked, refusal_of, set};
 use airqueue_scenario::{Scenario, devices, problems};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 fn cell(standard: &str) -> Value {
     json!({
@@ -119,6 +120,24 @@ fn a_queue_of_all_stations_that_no_station_has_is_refused() {
     let unknown = set(cell("802.11n"), "stations[0].like", json!("openwrt"));
     let refusal = refusal_of(unknown);
     assert_eq!(refusal, "stations[0].like: unknown word `openwrt`; did you mean `openwrt-24`?");
+}
+
+#[test]
+fn every_key_of_a_device_has_a_source_and_is_given_once_with_each_standard() {
+    let devices: Vec<Value> = serde_json::from_str(&devices()).unwrap();
+    let refusal = refusal_of(set(cell("802.11n"), "stations[0].like", json!("fritz")));
+    for device in &devices {
+        let name = device["name"].as_str().unwrap();
+        assert!(refusal.contains(name), "{refusal}");
+        let mut given = BTreeSet::new();
+        for key in device["keys"].as_array().unwrap() {
+            assert_ne!(key["source"], json!(""), "{name}");
+            for standard in key["standards"].as_array().unwrap() {
+                let twice = !given.insert((standard.to_string(), key["key"].to_string()));
+                assert!(!twice, "{name} with {standard}: {key}");
+            }
+        }
+    }
 }
 
 fn in_force(scenario: &Value) -> Value {

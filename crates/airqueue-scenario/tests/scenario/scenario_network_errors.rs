@@ -2,7 +2,6 @@
 
 use crate::scenarios::{networked, refusal_of, set};
 use airqueue_scenario::Scenario;
-use airqueue_scenario::path::{CellConfig, PathConfig, SimulatedPath};
 use serde_json::{Value, json};
 
 /// Asserts that the scenario with `value` at `key` is rejected with an error that begins with `start` and contains
@@ -314,27 +313,4 @@ fn something_must_limit_the_pace_of_tcp() {
     let delays = ["hosts[0].delay", "hosts[1].delay", "hosts[2].delay"];
     let at_once = [&no_rate[..], &delays.map(|key| (key, Value::Null))].concat();
     refused_with(&at_once, "flows[4].source", "takes no time");
-}
-
-/// A measurement sends its packets over the air.
-#[test]
-fn a_measurement_over_wires_only_is_refused() {
-    let scenario = set(
-        set(networked(), "changes", json!([])),
-        "flows",
-        json!([
-            {"name": "there", "from": "far1", "to": "near", "source": "external"},
-            {"name": "back", "from": "near", "to": "far1", "source": "external"}
-        ]),
-    );
-    Scenario::from_json(&scenario.to_string()).unwrap();
-    let config = CellConfig {
-        scenario,
-        down: "there".to_owned(),
-        up: "back".to_owned(),
-        others: Vec::new(),
-    };
-    let path = PathConfig { cell: Some(config), ..PathConfig::default() };
-    let refusal = SimulatedPath::new(&path, 1).unwrap_err().to_string();
-    assert!(refusal.contains("over the air"), "{refusal}");
 }

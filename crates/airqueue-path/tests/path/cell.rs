@@ -6,10 +6,10 @@ use crate::sessions::{FLOOD, PROBE, SIZE, cbr, delays, mean, published, run, ses
 use airqueue_core::{Limit, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{Change, TimedChange};
+use airqueue_path::{CellSpec, PathConfig, SimulatedPath};
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_qdisc::QueueSpec;
-use airqueue_scenario::path::{CellSpec, PathConfig, SimulatedPath};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::medium::StationId;
 use airqueue_wifi::phy::AccessCategory;

@@ -1,8 +1,8 @@
 //! A Wi-Fi cell in the path: the access point, one of its stations, and the air between them.
 
-use super::check::wrong;
-use super::config::ConfigError;
-use super::device::{Device, PathDirection};
+use crate::check::wrong;
+use crate::config::ConfigError;
+use crate::device::{Device, PathDirection};
 use airqueue_core::{DropReason, FlowKey, Packet, Seed, Time};
 use airqueue_network::FlowId;
 use airqueue_network::network::{FlowSpec, Network, NetworkSpec, OfferedPacket, Traffic};
@@ -254,9 +254,9 @@ impl Device for Cell {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check;
-    use super::super::config::{CellConfig, StationFlows};
     use super::*;
+    use crate::check;
+    use crate::config::{CellConfig, StationFlows};
     use airqueue_core::{Payload, Span};
     use proptest::prelude::*;
     use serde_json::json;

@@ -1,10 +1,10 @@
-//! The path between minimal endpoints: one sends a plan, one records the arrivals. `tests/measured_path.rs` runs the
+//! The path between minimal endpoints: one sends a plan, one records the arrivals. `tests/path/measured.rs` runs the
 //! real endpoints over this path.
 
-use super::check::{CheckedPath, bottleneck};
-use super::config::PathConfig;
-use super::device::OneWay;
-use super::model::{PathModel, SERVER};
+use crate::check::{CheckedPath, bottleneck};
+use crate::config::PathConfig;
+use crate::device::OneWay;
+use crate::model::{PathModel, SERVER};
 use airqueue_core::{Seed, Span, Time};
 use airqueue_network::bottleneck::Bottleneck;
 use airqueue_network::event::EventQueue;
@@ -135,7 +135,7 @@ fn delays(sim: &Sim) -> Vec<(u32, i64)> {
 fn a_path_can_move_between_threads() {
     fn movable<T: Send + Sync>() {}
     movable::<Sim>();
-    movable::<super::SimulatedPath>();
+    movable::<crate::SimulatedPath>();
 }
 
 #[test]

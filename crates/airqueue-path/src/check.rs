@@ -1,8 +1,7 @@
 //! Checks a path configuration and converts it to what can be simulated.
 
-use super::cell::{CellSpec, StationSpec};
-use super::config::{CellConfig, ConfigError, PathConfig};
-use crate::Scenario;
+use crate::cell::{CellSpec, StationSpec};
+use crate::config::{CellConfig, ConfigError, PathConfig};
 use airqueue_core::{DataRate, Limit, Span, Time};
 use airqueue_network::FlowId;
 use airqueue_network::bottleneck::conditions::DeviceChange;
@@ -11,6 +10,7 @@ use airqueue_network::bottleneck::{DeviceSpec, Framing, ServerSpec};
 use airqueue_qdisc::discipline::{Counted, Short};
 use airqueue_qdisc::text::QueueText;
 use airqueue_qdisc::{DisciplineName, DropFrom};
+use airqueue_scenario::Scenario;
 use std::fmt::Display;
 
 /// The longest time in a configuration, in seconds: thirty years.

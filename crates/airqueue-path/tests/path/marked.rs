@@ -1,10 +1,10 @@
 //! Traffic classes of measured packets over simulated paths: marks of queues, and queues that classes choose.
 
 use crate::sessions::{FLOOD, PROBE, cbr, delays, mean, run};
+use airqueue_path::{CellConfig, PathConfig, SimulatedPath};
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{Classes, Run};
-use airqueue_scenario::path::{CellConfig, PathConfig, SimulatedPath};
 use serde_json::{Value, json};
 
 const NOT_ECT: u8 = 0b00;

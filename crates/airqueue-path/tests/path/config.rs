@@ -1,6 +1,8 @@
 //! Errors in path configurations.
 
-use airqueue_scenario::path::{PathConfig, SimulatedPath};
+use airqueue_path::{CellConfig, PathConfig, SimulatedPath};
+use airqueue_scenario::Scenario;
+use serde_json::json;
 
 /// The error of a configuration, from JSON to path.
 fn error(json: &str) -> String {
@@ -167,4 +169,31 @@ fn infinities_and_nan_are_refused() {
             assert!(SimulatedPath::new(&config, 1).is_err(), "{config:?}");
         }
     }
+}
+
+/// A measurement sends its packets over the air.
+#[test]
+fn a_measurement_over_wires_only_is_refused() {
+    let scenario = json!({
+        "phy": {"standard": "802.11g"},
+        "stations": [{"name": "ap"}, {"name": "sta"}],
+        "hosts": [
+            {"name": "far", "link": "ap", "delay": "10 ms"},
+            {"name": "near", "link": "ap", "delay": "1 ms"}
+        ],
+        "flows": [
+            {"name": "there", "from": "far", "to": "near", "source": "external"},
+            {"name": "back", "from": "near", "to": "far", "source": "external"}
+        ],
+    });
+    Scenario::from_json(&scenario.to_string()).unwrap();
+    let config = CellConfig {
+        scenario,
+        down: "there".to_owned(),
+        up: "back".to_owned(),
+        others: Vec::new(),
+    };
+    let path = PathConfig { cell: Some(config), ..PathConfig::default() };
+    let refusal = SimulatedPath::new(&path, 1).unwrap_err().to_string();
+    assert!(refusal.contains("over the air"), "{refusal}");
 }

@@ -1,11 +1,11 @@
 //! The path as a model for the event loop: two hosts, the lines between them, and the device.
 
-use super::check::CheckedPath;
-use super::clock::HostClock;
-use super::device::{Device, PathDirection};
-use super::host::{Host, ReceiveLimit, Rest, SendLimit};
-use super::store::{Datagram, DatagramStore, Side};
-use super::truth::Truth;
+use crate::check::CheckedPath;
+use crate::clock::HostClock;
+use crate::device::{Device, PathDirection};
+use crate::host::{Host, ReceiveLimit, Rest, SendLimit};
+use crate::store::{Datagram, DatagramStore, Side};
+use crate::truth::Truth;
 use airqueue_core::{Ecn, FlowKey, Packet, Span, Time};
 use airqueue_network::delay_line::DelayLine;
 use airqueue_network::event::{EventQueue, Phase};

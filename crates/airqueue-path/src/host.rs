@@ -1,8 +1,8 @@
 //! A simulated host: an endpoint, its clock, and the limits of its sockets.
 
-use super::check::{CheckedPath, SenderCap};
-use super::clock::{ClockSteps, HostClock};
-use super::store::{Datagram, DatagramStore};
+use crate::check::{CheckedPath, SenderCap};
+use crate::clock::{ClockSteps, HostClock};
+use crate::store::{Datagram, DatagramStore};
 use airqueue_core::rate::work_for;
 use airqueue_core::{Payload, Span, Time};
 use airqueue_network::bottleneck::bucket::TokenBucket;

@@ -1,10 +1,10 @@
 //! Sessions of the APQ method, and the published formula on their records.
 
 use airqueue_core::Span;
+use airqueue_path::SimulatedPath;
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{MISSING, Run, RunEnd};
-use airqueue_scenario::path::SimulatedPath;
 
 pub const FLOOD: u8 = 0;
 pub const PROBE: u8 = 1;

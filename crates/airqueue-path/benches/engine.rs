@@ -1,15 +1,15 @@
 //! Speed of the engine: events alone, the device alone, and a whole measurement.
 //!
-//! `cargo bench -p airqueue-scenario`; the items of `paper_session` are events.
+//! `cargo bench -p airqueue-path`; the items of `paper_session` are events.
 
 use airqueue_core::{DataRate, FlowKey, Limit, Packet, Seed, Span, Time};
 use airqueue_network::bottleneck::link::LinkSpec;
 use airqueue_network::bottleneck::{Bottleneck, DeviceSpec, Framing, ServerSpec};
 use airqueue_network::event::{EventQueue, Phase};
+use airqueue_path::{PathConfig, SimulatedPath};
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_qdisc::DropFrom;
-use airqueue_scenario::path::{PathConfig, SimulatedPath};
 use divan::counter::ItemsCount;
 
 fn main() {

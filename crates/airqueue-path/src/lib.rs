@@ -1,4 +1,4 @@
-//! A simulated path: the real endpoints of `airqueue-probe` on a virtual clock, with a bottleneck
+//! A simulated path: the real endpoints of `airqueue-probe` on a virtual clock, with a bottleneck or the cell of a scenario
 //! between them.
 
 mod cell;

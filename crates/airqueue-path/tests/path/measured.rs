@@ -3,10 +3,10 @@
 use crate::sessions;
 use crate::sessions::{FLOOD, cbr, delays, published, run};
 use airqueue_core::{Span, Time};
+use airqueue_path::{PathConfig, PathError, SimulatedPath};
 use airqueue_probe::client::Direction;
 use airqueue_probe::plan::{Plan, Segment};
 use airqueue_probe::records::{MISSING, Run, RunEnd};
-use airqueue_scenario::path::{PathConfig, PathError, SimulatedPath};
 
 /// 12 Mb/s: 1500 bytes take 1 ms.
 fn config(queue: &str) -> PathConfig {
