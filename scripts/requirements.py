@@ -1,7 +1,7 @@
 """Prints what our distributions need of others, one requirement a line, from their pyproject.toml.
 
-    python scripts/requirements.py           # to be built
-    python scripts/requirements.py --all     # to be built, used and tested
+python scripts/requirements.py           # to be built
+python scripts/requirements.py --all     # to be built, used and tested
 """
 
 import re

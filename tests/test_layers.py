@@ -35,6 +35,7 @@ MAY_USE = {
         "airqueue-core",
         "airqueue-qdisc",
         "airqueue-probe",
+        "airqueue-transport",
         "airqueue-wifi",
         "airqueue-network",
         "airqueue-scenario",
