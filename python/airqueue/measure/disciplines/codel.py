@@ -27,7 +27,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from airqueue.measure.disciplines import exact_law, ring
+from airqueue.measure.disciplines import exact_law, law_of_steps, ring
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Floats, Ints, Step
 from airqueue.measure.disciplines.steps import FORGETS
@@ -195,12 +195,25 @@ def _first_drops(step: Step, full: float | None) -> Ints:
 
 def _all_to_departures(steps: Sequence[Step], full: float | None) -> list[tuple[Law, Step]]:
     """Fit the law to the departures of each step: one device has one ring and one interval."""
-    alone = [(law, step) for step in steps if (law := _to_departures(step, full)) is not None]
-    if not alone:
+    alone = [law for step in steps if (law := _to_departures(step, full)) is not None]
+    if alone:
+        known = max(alone, key=lambda law: law.drops).known
+    elif (together := law_of_steps.known(_traced(steps, full), _shapes(), PASSED)) is not None:
+        known = together
+    else:
         return []
-    known = max(alone, key=lambda pair: pair[0].drops)[0].known
     every = ((_to_departures(step, full, known), step) for step in steps)
     return [(law, step) for law, step in every if law is not None]
+
+
+def _traced(steps: Sequence[Step], full: float | None) -> list[law_of_steps.Drops]:
+    """Return the drops of each step that came between known departures, of steps with any."""
+    found = [(step, *exact_law.traced(step, _first_drops(step, full))) for step in steps]
+    return [
+        law_of_steps.Drops(exact_law.Between.of(step, rows), early)
+        for step, rows, early in found
+        if len(rows)
+    ]
 
 
 def _to_departures(

@@ -1,0 +1,126 @@
+"""CoDel's control law to the departure, told by several steps together.
+
+Frames that wait for the air hide when packets left, and in a single step drops at random may follow
+the law of one of many rings and counts by chance (`airqueue.measure.disciplines.exact_law`). But a
+device has one ring and one interval I. Test: what one step says of both is the hypothesis, and the
+chances that drops at random follow that law in each of the steps multiply. They are Bonferroni's,
+with weights: the chance in a step is divided by the weight of the count and of the drops that came
+before the law, whose weights sum up to one; a step that no law explains has the chance one. The
+product, times the rings and the steps that could have been the hypothesis, must be below
+`exact_law.CHANCE`.
+
+Weights: after a rest CoDel begins with a count of none, and COBALT's is that of all drops and one, so
+that these counts have half of the weight; and so has the law that begins with the first drop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from airqueue.measure.disciplines.exact_law import (
+    ANY,
+    CHANCE,
+    DROPS,
+    Between,
+    Followed,
+    Known,
+    followed,
+)
+from airqueue.measure.disciplines.observed import Floats, Ints
+
+USUAL: Final = 0.5
+"""Weight of the counts with which a law begins after a rest, and of the law from the first drop."""
+HYPOTHESES: Final = 12
+"""Rings and intervals that are compared with all steps: the likeliest ones by a single step."""
+MOST_CHANCE: Final = math.log(0.2)
+"""Logarithm of the greatest chance in a step that makes a law of this step a hypothesis."""
+UNLIKELY: Final = 0.05
+"""Chance, after `exact_law.DIM` drops, beyond which a step's law is given up: little is told by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drops:
+    """Drops of one step, of which ``early`` came before the first one of ``every``."""
+
+    every: Between
+    early: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Likeliest:
+    """A law of one step: logarithm of the weighted chance, ring, and ends of I in seconds."""
+
+    chance: float
+    held: int
+    interval_s: tuple[float, float]
+
+
+def known(steps: Sequence[Drops], shapes: Floats, passed: Sequence[int]) -> Known | None:
+    """Return the ring and the interval of one law that all steps together tell; None if none is told.
+
+    shapes: as `exact_law.fit` takes them: in Linux's arithmetic, then by counts from none on. passed:
+    after how many drops the law may begin, first after none.
+    """
+    hypotheses = [
+        (of_ring, k)
+        for k, step in enumerate(steps)
+        for of_ring in _likeliest(step, shapes, passed, ANY)
+        if of_ring.chance <= MOST_CHANCE
+    ]
+    hypotheses.sort(key=lambda pair: pair[0].chance)
+    rings = max((len(step.every.low) for step in steps), default=0)
+    for law, by in hypotheses[:HYPOTHESES]:
+        told = Known((law.held, law.held), law.interval_s)
+        others = (
+            _likeliest(step, shapes, passed, told) for k, step in enumerate(steps) if k != by
+        )
+        chance = law.chance + sum(min((each.chance for each in of), default=0.0) for of in others)
+        if chance + math.log(rings * len(steps)) <= math.log(CHANCE):
+            return Known(told.held, told.interval_s)
+    return None
+
+
+def _likeliest(
+    step: Drops, shapes: Floats, passed: Sequence[int], told: Known
+) -> list[_Likeliest]:
+    """Return of each ring the law with the least chance, of those that evenly spaced drops miss."""
+    best: dict[int, _Likeliest] = {}
+    for after in passed:
+        begins = math.log((1 - USUAL) / (len(passed) - 1) if after else USUAL)
+        weights = begins - math.log(len(DROPS)) + _of_counts(len(shapes), step.early + after)
+        for seen in followed(step.every.after(after), shapes, told, UNLIKELY):
+            _better(best, seen, np.log(seen.chance) - weights[seen.law])
+    return list(best.values())
+
+
+def _better(best: dict[int, _Likeliest], seen: Followed, chance: Floats) -> None:
+    """Keep of each ring the law with the least chance below one."""
+    telling = np.flatnonzero(chance < 0)
+    for place in telling[_least(chance[telling], seen.held[telling])]:
+        ring, value = int(seen.held[place]), float(chance[place])
+        before = best.get(ring)
+        if before is not None and before.chance <= value:
+            continue
+        if not seen.some([int(place)]).evenly[0]:
+            interval_s = (float(seen.least[place]), float(seen.most[place]))
+            best[ring] = _Likeliest(value, ring, interval_s)
+
+
+def _least(values: Floats, groups: Ints) -> Ints:
+    """Return the place of the least value of each group."""
+    order = np.lexsort((values, groups))
+    first = np.append(True, np.diff(groups[order]) > 0) if len(order) else np.zeros(0, dtype=bool)
+    return np.asarray(order[first])
+
+
+def _of_counts(shapes: int, dropped: int) -> Floats:
+    """Return the logarithm of the weight of each shape after so many drops; shape (shapes,)."""
+    usual = [k for k in (0, 1, dropped + 2) if k < shapes]
+    weights = np.full(shapes, (1 - USUAL) / (shapes - len(usual)))
+    weights[usual] = USUAL / len(usual)
+    return np.log(weights)
