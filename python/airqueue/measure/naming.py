@@ -29,6 +29,8 @@ MORE = 1.2
 """Rate that is tried where the path carried all of a step, as a multiple of that."""
 MOST_AGAIN = 3
 """Steps that are taken again by the rate that they showed."""
+FLOODS_AGAIN = 2
+"""Times that two floods at once are taken again while the path carries half of what is too much."""
 FEW_DROPS = 12
 """A controller that has dropped fewer packets than this, and some, has hardly acted."""
 
@@ -62,12 +64,33 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
             left.pop(0)
         else:
             layout, again = replace(layout, rate_pps=min(shown, layout.ceiling_pps)), again + 1
-    plan, meta = steps.two_floods_plan(layout)
-    if not _run(runner, plan, meta, plan.end_s):
+    if not _take_two_floods(runner, layout):
         return False
-    if _more_would_tell(runner):
+    if not told and (found := any_law(runner.sessions(steps.STEP))) is not None:
+        # Several steps together tell a law that no single one did.
+        if found.begin == "unrested":
+            _tell_by_rest(runner, layout, index, found)
+    elif _more_would_tell(runner):
         plan, meta = steps.long_plan(layout, index)
         _run(runner, plan, meta, plan.end_s)
+    return True
+
+
+def _take_two_floods(runner: Runner, layout: steps.Layout) -> bool:
+    """Carry out two floods at once, again if they did not fill the path; whether there was time.
+
+    Frames that are full carry more: beside others the path's rate grows with what is sent.
+    """
+    for index in range(1 + FLOODS_AGAIN):
+        plan, meta = steps.two_floods_plan(layout, index)
+        if not _run(runner, plan, meta, plan.end_s):
+            return index > 0
+        seen = runner.sessions(steps.TWO_FLOODS)[-1]
+        offered, carried = seen.offered_pps("uneven"), seen.rate_pps("uneven")
+        meant = sum(steps.of_two_floods(layout))
+        if carried <= 0 or offered / carried >= 1 + (meant - 1) / 2:
+            break
+        layout = replace(layout, rate_pps=min(MORE * carried, layout.ceiling_pps))
     return True
 
 
@@ -156,6 +179,12 @@ def last_law(taken: Sequence[Session]) -> CoDel | None:
     """Return CoDel's law if the last step in which a queue stood follows that law."""
     seen, full = _seen(taken)
     return management.fitted_codel(seen[-1:], full)
+
+
+def any_law(taken: Sequence[Session]) -> CoDel | None:
+    """Return CoDel's law if any of the steps, or all together, follow that law."""
+    seen, full = _seen(taken)
+    return management.fitted_codel(seen, full)
 
 
 def _dropped(seen: Sequence[Step]) -> bool:

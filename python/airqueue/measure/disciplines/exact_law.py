@@ -194,7 +194,11 @@ def fit(every: Between, shapes: Floats, *, known: Known = ANY, searches: int = 1
             # Once one law is no chance, all that the drops follow may be the one.
             found = [
                 _fitted(
-                    seen.of.some([k]), int(ring), int(which), (float(low), float(high)), seen.shape[k]
+                    seen.of.some([k]),
+                    int(ring),
+                    int(which),
+                    (float(low), float(high)),
+                    seen.shape[k],
                 )
                 for k, (ring, which, low, high) in enumerate(
                     zip(seen.held, seen.law, seen.least, seen.most, strict=True)

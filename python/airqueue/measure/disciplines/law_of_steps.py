@@ -40,7 +40,7 @@ HYPOTHESES: Final = 12
 MOST_CHANCE: Final = math.log(0.2)
 """Logarithm of the greatest chance in a step that makes a law of this step a hypothesis."""
 UNLIKELY: Final = 0.05
-"""Chance, after `exact_law.DIM` drops, beyond which a step's law is given up: little is told by it."""
+"""Chance, after `exact_law.DIM` drops, beyond which a law of a step tells little, and is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +76,14 @@ def known(steps: Sequence[Drops], shapes: Floats, passed: Sequence[int]) -> Know
     rings = max((len(step.every.low) for step in steps), default=0)
     for law, by in hypotheses[:HYPOTHESES]:
         told = Known((law.held, law.held), law.interval_s)
-        others = (
-            _likeliest(step, shapes, passed, told) for k, step in enumerate(steps) if k != by
-        )
+        others = (_likeliest(step, shapes, passed, told) for k, step in enumerate(steps) if k != by)
         chance = law.chance + sum(min((each.chance for each in of), default=0.0) for of in others)
         if chance + math.log(rings * len(steps)) <= math.log(CHANCE):
             return Known(told.held, told.interval_s)
     return None
 
 
-def _likeliest(
-    step: Drops, shapes: Floats, passed: Sequence[int], told: Known
-) -> list[_Likeliest]:
+def _likeliest(step: Drops, shapes: Floats, passed: Sequence[int], told: Known) -> list[_Likeliest]:
     """Return of each ring the law with the least chance, of those that evenly spaced drops miss."""
     best: dict[int, _Likeliest] = {}
     for after in passed:

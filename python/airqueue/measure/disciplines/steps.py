@@ -163,21 +163,26 @@ def filling_step(at: Layout) -> tuple[float, float]:
     return overload, missing / ((overload - 1) * at.rate_pps)
 
 
-def two_floods_plan(at: Layout) -> tuple[Plan, dict[str, Any]]:
-    """Lay out two floods at once, one above an equal share of the path and one below."""
+def of_two_floods(at: Layout) -> tuple[float, float]:
+    """Return the rates of the two floods, as multiples of the path's, as far as they can be sent."""
     share = min(1.0, at.ceiling_pps / (max(GAPS) * sum(UNEVEN) * at.rate_pps))
+    return share * UNEVEN[0], share * UNEVEN[1]
+
+
+def two_floods_plan(at: Layout, index: int = 0) -> tuple[Plan, dict[str, Any]]:
+    """Lay out two floods at once, one above an equal share of the path and one below."""
     length = max(FLOODS_S, FLOODS_PACKETS / at.rate_pps)
     length = min(length, MOST_PACKETS / (2 * at.rate_pps))
     start = max(REST_S, at.quiet_s)
     end = start + length
-    larger, smaller = (share * times * at.rate_pps for times in UNEVEN)
+    larger, smaller = (times * at.rate_pps for times in of_two_floods(at))
     drained = end + at.drains_s + sum(UNEVEN) * length / 2
     segments = [
         cbr(FLOOD_FLOW, start, end, larger, at.size_bytes),
         *_changing(PROBE_FLOW, start, end, smaller, at.size_bytes),
     ]
     phases = {"quiet": [0.0, start], "uneven": [start, end], "drain": [end, drained]}
-    meta = {"kind": TWO_FLOODS, "index": 0, "says": "two floods at once"}
+    meta = {"kind": TWO_FLOODS, "index": index, "says": "two floods at once"}
     return framed(at, segments, phases, meta)
 
 
