@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from airqueue.measure.disciplines import classes, management, steps
+from airqueue.measure.disciplines import classes, management, sharing, steps
 from airqueue.measure.disciplines.codel import CoDel
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Step, full_at
@@ -71,7 +71,8 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
         if found.begin == "unrested":
             _tell_by_rest(runner, layout, index, found)
     elif _more_would_tell(runner):
-        plan, meta = steps.long_plan(layout, index)
+        by_flow = _queues_by_flow(runner)
+        plan, meta = (steps.steep_plan if by_flow else steps.long_plan)(layout, index)
         _run(runner, plan, meta, plan.end_s)
     return True
 
@@ -103,6 +104,12 @@ def _more_would_tell(runner: Runner) -> bool:
         return True
     idle = lost_quietly(runner.sessions("session"))
     return management.judge(seen, idle).kind in ("unknown", "undecided")
+
+
+def _queues_by_flow(runner: Runner) -> bool:
+    """Whether the two floods show a queue for each flow."""
+    seen = sharing.observe(runner.sessions(steps.TWO_FLOODS)[-1])
+    return seen is not None and sharing.judge(seen, sparse_passes=True) == "by_flow"
 
 
 def fill_the_queue(runner: Runner, layout: steps.Layout) -> None:

@@ -31,6 +31,7 @@ from airqueue.measure.disciplines import exact_law, law_of_steps, ring
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Floats, Ints, Step
 from airqueue.measure.disciplines.steps import FORGETS
+from airqueue.measure.remembered import remembered
 from airqueue.numeric import minimum_between
 
 DROPS: Final = (60, 40, 28, 20, 14, 10, 8, 6, 5, 4)
@@ -198,7 +199,7 @@ def _all_to_departures(steps: Sequence[Step], full: float | None) -> list[tuple[
     alone = [law for step in steps if (law := _to_departures(step, full)) is not None]
     if alone:
         known = max(alone, key=lambda law: law.drops).known
-    elif (together := law_of_steps.known(_traced(steps, full), _shapes(), PASSED)) is not None:
+    elif (together := _together(steps, full)) is not None:
         known = together
     else:
         return []
@@ -206,16 +207,21 @@ def _all_to_departures(steps: Sequence[Step], full: float | None) -> list[tuple[
     return [(law, step) for law, step in every if law is not None]
 
 
-def _traced(steps: Sequence[Step], full: float | None) -> list[law_of_steps.Drops]:
-    """Return the drops of each step that came between known departures, of steps with any."""
+@remembered
+def _together(steps: Sequence[Step], full: float | None) -> exact_law.Known | None:
+    """Return what several steps together tell of a law that none tells alone."""
+    if len(steps) < 2:
+        return None
     found = [(step, *exact_law.traced(step, _first_drops(step, full))) for step in steps]
-    return [
+    drops = [
         law_of_steps.Drops(exact_law.Between.of(step, rows), early)
         for step, rows, early in found
         if len(rows)
     ]
+    return law_of_steps.known(drops, _shapes(), PASSED)
 
 
+@remembered
 def _to_departures(
     step: Step, full: float | None, known: exact_law.Known = exact_law.ANY
 ) -> Law | None:
