@@ -7,7 +7,7 @@ import pytest
 
 from airqueue.measure import naming
 from airqueue.measure.api import measure
-from airqueue.measure.disciplines import codel, exact_law, steps
+from airqueue.measure.disciplines import codel, exact_law, law_of_steps, steps
 from airqueue.measure.disciplines.observed import Step
 from airqueue.measure.simulated import SimulatedProber
 from benches.verdicts import beside_uploads
@@ -94,6 +94,56 @@ def test_few_drops_tell_how_the_law_began_where_another_step_told_the_law(seed):
     assert codel._to_departures(few, None, known).begin == "cobalt"
     elsewhere = exact_law.Known((40, 40), (0.15, 0.16))
     assert codel._to_departures(few, None, elsewhere) is None
+
+
+FEW = 14
+"""Drops of a step, so few that drops at random follow the law of some ring as well."""
+
+
+def together(begin="cobalt", held=(40, 40, 40), interval_s=(0.09, 0.09, 0.09), drops=FEW):
+    return [
+        before_a_ring(law(begin, 0, drops, interval), ring, np.random.default_rng(30 + k))
+        for k, (ring, interval) in enumerate(zip(held, interval_s, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("begin", ["rfc", "cobalt"])
+def test_several_steps_tell_a_law_together_that_none_tells_alone(begin):
+    taken = together(begin)
+    assert all(codel.fit([step], None) is None for step in taken)
+    found = codel.fit(taken, None)
+    assert found is not None
+    assert found.begin == begin
+    assert found.law.behind[0] <= 40 <= found.law.behind[1]
+    assert found.interval_s[1] <= 0.09 <= found.interval_s[2]
+
+
+@pytest.mark.parametrize(
+    "unlike", [{"interval_s": (0.09, 0.16, 0.05)}, {"held": (40, 15, 70)}], ids=["interval", "ring"]
+)
+def test_steps_of_different_laws_tell_none_together(unlike):
+    """A device has one ring and one interval."""
+    assert codel.fit(together(**unlike), None) is None
+
+
+@pytest.mark.parametrize("drops", [20, 60])
+def test_drops_at_random_in_several_steps_are_not_the_laws(drops):
+    rng = np.random.default_rng(7)
+    for _ in range(15):
+        taken = []
+        for _ in range(3):
+            gaps = codel._gaps("rfc", drops) * rng.uniform(0, 2, drops - 1)
+            at = 0.5 + INTERVAL_S * np.concatenate(([0.0], np.cumsum(gaps)))
+            taken.append(before_a_ring(at, 40, rng))
+        assert codel.fit(taken, None) is None
+
+
+def test_weights_of_counts_sum_up_to_one():
+    """Bonferroni's inequality with weights holds where these do."""
+    for dropped in (0, 5, 1000):
+        weights = np.exp(law_of_steps._of_counts(66, dropped))
+        assert weights.sum() == pytest.approx(1)
+        assert weights.argmax() in (0, 1, dropped + 2)
 
 
 @pytest.mark.parametrize("longest", [2.0, 1.5])

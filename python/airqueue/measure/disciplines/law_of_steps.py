@@ -16,6 +16,7 @@ that these counts have half of the weight; and so has the law that begins with t
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -37,6 +38,8 @@ USUAL: Final = 0.5
 """Weight of the counts with which a law begins after a rest, and of the law from the first drop."""
 HYPOTHESES: Final = 12
 """Rings and intervals that are compared with all steps: the likeliest ones by a single step."""
+LIKELY: Final = 3.0
+"""Logarithm of the chance over the least one with which another ring is as likely."""
 MOST_CHANCE: Final = math.log(0.2)
 """Logarithm of the greatest chance in a step that makes a law of this step a hypothesis."""
 UNLIKELY: Final = 0.05
@@ -75,12 +78,31 @@ def known(steps: Sequence[Drops], shapes: Floats, passed: Sequence[int]) -> Know
     hypotheses.sort(key=lambda pair: pair[0].chance)
     rings = max((len(step.every.low) for step in steps), default=0)
     for law, by in hypotheses[:HYPOTHESES]:
-        told = Known((law.held, law.held), law.interval_s)
-        others = (_likeliest(step, shapes, passed, told) for k, step in enumerate(steps) if k != by)
-        chance = law.chance + sum(min((each.chance for each in of), default=0.0) for of in others)
+        told = Known((0, sys.maxsize), law.interval_s)
+        others = [_likeliest(step, shapes, passed, told) for k, step in enumerate(steps) if k != by]
+        chance = law.chance + _of_ring(others, law.held)
         if chance + math.log(rings * len(steps)) <= math.log(CHANCE):
-            return Known(told.held, told.interval_s)
+            # Of packets that leave in one frame none is told from the others.
+            alike = [
+                each.held
+                for each, step in hypotheses
+                if step == by and each.chance + _of_ring(others, each.held) <= chance + LIKELY
+            ]
+            return Known((min(alike), max(alike)), _widest(hypotheses, by, alike))
     return None
+
+
+def _of_ring(steps: Sequence[Sequence[_Likeliest]], held: int) -> float:
+    """Return the logarithm of the chance in these steps together, of a law with this ring."""
+    return sum(law.chance for of in steps for law in of if law.held == held)
+
+
+def _widest(
+    hypotheses: Sequence[tuple[_Likeliest, int]], by: int, held: Sequence[int]
+) -> tuple[float, float]:
+    """Return the ends of I that the laws of one step allow, with any of these rings."""
+    of = [law.interval_s for law, step in hypotheses if step == by and law.held in held]
+    return min(low for low, _ in of), max(high for _, high in of)
 
 
 def _likeliest(step: Drops, shapes: Floats, passed: Sequence[int], told: Known) -> list[_Likeliest]:
