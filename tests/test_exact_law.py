@@ -270,11 +270,17 @@ def test_a_cake_beside_uploads_is_named(rtt_ms, seed):
 class Steps:
     """A runner whose steps all show one rate of the path."""
 
-    def __init__(self, carries_pps):
-        self.carries_pps, self.taken = carries_pps, []
+    def __init__(self, carries_pps, floods_pps=1e6):
+        self.carries_pps, self.floods_pps, self.taken = carries_pps, floods_pps, []
 
     def sessions(self, *kinds):
         return [self]
+
+    def offered_pps(self, phase):
+        return self.floods_pps
+
+    def rate_pps(self, phase):
+        return self.carries_pps
 
 
 def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkeypatch):
@@ -286,6 +292,7 @@ def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkey
 
     monkeypatch.setattr(naming, "_run", run)
     monkeypatch.setattr(naming, "last_law", lambda sessions: None)
+    monkeypatch.setattr(naming, "any_law", lambda sessions: None)
     monkeypatch.setattr(naming, "_more_would_tell", lambda runner: False)
     at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
 
@@ -300,3 +307,31 @@ def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkey
     assert offered == pytest.approx(
         [1000 * first, 600 * first, 600 * middle, 600 * large], rel=0.01
     )
+
+
+def two_floods_taken(monkeypatch, carries_pps):
+    """Rates of both floods, run by run, where a train saw 300 packets/s."""
+    taken, runner = [], Steps(carries_pps)
+
+    def run(_, plan, meta, left_s):
+        start, end = meta["phases"]["uneven"]
+        packets = sum(s.count for s in plan.segments if s.count > 1 and start <= s.start_s < end)
+        runner.floods_pps = packets / (end - start)
+        runner.carries_pps = min(carries_pps, runner.floods_pps)
+        taken.append(runner.floods_pps)
+        return True
+
+    monkeypatch.setattr(naming, "_run", run)
+    assert naming._take_two_floods(runner, steps.Layout(1500, 300.0, 1e6, 200.0, (), 0.5))
+    return taken
+
+
+def test_floods_that_the_path_carries_are_taken_again_by_more(monkeypatch):
+    both = sum(steps.UNEVEN)
+    assert two_floods_taken(monkeypatch, 300.0) == pytest.approx([300 * both], rel=0.02)
+    again = two_floods_taken(monkeypatch, 500.0)
+    assert again == pytest.approx(
+        [300 * both, naming.MORE * both * min(500.0, 300 * both)], rel=0.02
+    )
+    # A path of any rate is given up some day.
+    assert len(two_floods_taken(monkeypatch, 1e5)) == 1 + naming.FLOODS_AGAIN

@@ -58,7 +58,8 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
             if law.begin == "unrested":
                 # At once: a larger overload may fill the queue, after which CAKE drops at random for
                 # minutes.
-                _tell_by_rest(runner, layout, index, law)
+                overload = law.step.offered_pps / layout.rate_pps
+                _tell_by_rest(runner, layout, index, law, overload)
                 index += 1
         if shown is None or again == MOST_AGAIN:
             left.pop(0)
@@ -66,10 +67,10 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
             layout, again = replace(layout, rate_pps=min(shown, layout.ceiling_pps)), again + 1
     if not _take_two_floods(runner, layout):
         return False
-    if not told and (found := any_law(runner.sessions(steps.STEP))) is not None:
-        # Several steps together tell a law that no single one did.
+    if (found := any_law(runner.sessions(steps.STEP))) is not None:
         if found.begin == "unrested":
-            _tell_by_rest(runner, layout, index, found)
+            # Under the largest overload packets stay late, and the law runs on from its first drop.
+            _tell_by_rest(runner, layout, index, found, steps.overloads(layout)[-1])
     elif _more_would_tell(runner):
         by_flow = _queues_by_flow(runner)
         plan, meta = (steps.steep_plan if by_flow else steps.long_plan)(layout, index)
@@ -128,14 +129,15 @@ def fill_the_queue(runner: Runner, layout: steps.Layout) -> None:
         _run(runner, plan, meta, plan.end_s)
 
 
-def _tell_by_rest(runner: Runner, layout: steps.Layout, index: int, found: CoDel) -> None:
+def _tell_by_rest(
+    runner: Runner, layout: steps.Layout, index: int, found: CoDel, overload: float
+) -> None:
     """Carry out a step that tells which CoDel this is, of which ``found`` knows the law alone.
 
-    Behind a longer rest the first gaps tell, at an overload that has shown the law already.
+    Behind a longer rest the first gaps tell.
     """
     drops = sum(len(taken.drops) for taken in runner.sessions(steps.STEP))
     rest = steps.rest_s(found.law.interval_s, drops)
-    overload = found.step.offered_pps / layout.rate_pps
     plan, meta = steps.step_plan(layout, overload, steps.LENGTHS_S[1], index, rest)
     _run(runner, plan, meta, plan.end_s)
 
