@@ -67,6 +67,8 @@ def test_a_law_that_goes_on_from_a_count_has_not_rested(count):
     assert found is not None
     assert found.begin == "unrested"
     assert found.interval_s[1] <= 0.3 <= found.interval_s[2]
+    # COBALT's first drop then is no interval later than the first late packet.
+    assert found.target_s is None
 
 
 @pytest.mark.parametrize("strays", [1, 3])
