@@ -150,8 +150,8 @@ def _before_ring(
     """Return the target by the waits in the queue alone, with every ring that the law allows."""
     assert law.behind is not None
     if law.passed or law.begin == "unrested":
-        # Which packet was late first is known of the first drop only. COBALT that goes on from a count
-        # drops sooner than an interval after that packet (cobalt_should_drop).
+        # Which packet was late first is known of the first drop only. COBALT that goes on from a
+        # count drops sooner than an interval after that packet (cobalt_should_drop).
         return None
     ends = [
         exact_law.target(ring.through(step, held), law.first, interval_s) for held in law.behind

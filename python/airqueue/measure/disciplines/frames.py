@@ -193,7 +193,7 @@ def _chance_at(length: int, full_with: Ints) -> float:
     if not counts:
         return 0.0
     near = np.any(np.abs(full_with - length) <= MISCOUNTED, axis=0)
-    return counts * _exponent(float(np.mean(near)), _by_chance(full_with))
+    return float(counts * _exponent(float(np.mean(near)), _by_chance(full_with)))
 
 
 def _by_chance(full_with: Ints) -> float:
