@@ -139,13 +139,20 @@ class Followed:
 
     def some(self, which: Bools | Ints) -> Followed:
         """Return some of the pairs."""
-        every = (self.shape, self.held, self.law, self.least, self.most, self.chance)
-        return Followed(self.of.some(which), *(each[which] for each in every))
+        return Followed(
+            self.of.some(which),
+            self.shape[which],
+            self.held[which],
+            self.law[which],
+            self.least[which],
+            self.most[which],
+            self.chance[which],
+        )
 
     @property
     def drops(self) -> int:
         """How many drops are compared."""
-        return self.shape.shape[1]
+        return int(self.shape.shape[1])
 
     @property
     def evenly(self) -> Bools:

@@ -124,7 +124,7 @@ def _better(best: dict[int, _Likeliest], seen: Followed, chance: Floats) -> None
         before = best.get(ring)
         if before is not None and before.chance <= value:
             continue
-        if not seen.some([int(place)]).evenly[0]:
+        if not seen.some(np.array([place])).evenly[0]:
             interval_s = (float(seen.least[place]), float(seen.most[place]))
             best[ring] = _Likeliest(value, ring, interval_s)
 
@@ -141,4 +141,4 @@ def _of_counts(shapes: int, dropped: int) -> Floats:
     usual = [k for k in (0, 1, dropped + 2) if k < shapes]
     weights = np.full(shapes, (1 - USUAL) / (shapes - len(usual)))
     weights[usual] = USUAL / len(usual)
-    return np.log(weights)
+    return np.asarray(np.log(weights))
