@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -502,14 +503,22 @@ def test_what_drops_at_random_behind_frames_is_not_full():
     assert management.judge([step], NOTHING_LOST).kind != "tail_drop"
 
 
-@pytest.mark.parametrize(("limit", "packets"), [(60, 11), (90, 11), (116, 28)])
+def beside_others(refuses, packets, *, seconds=8, seed=5):
+    """Two steps where others use the air: in one of them the queue is full more often."""
+    return [
+        through_frames(refuses, overload, packets, seconds=seconds, others=0.5, seed=seed)
+        for overload in (0.8, 0.9)
+    ]
+
+
+@pytest.mark.parametrize(("limit", "packets"), [(60, 7), (60, 11), (90, 11), (116, 28)])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_full_queue_is_seen_where_others_use_the_air(limit, packets, seed):
     """Times from composing to arriving differ; counts of packets taken in do not."""
-    step = through_frames(lambda n, _: n >= limit, 0.8, packets, seconds=8, others=0.5, seed=seed)
-    assert frames.full([step]) is None
-    assert frames.refilled([step]).alike > 0.99
-    found = management.judge([step], NOTHING_LOST)
+    taken = beside_others(lambda n, _: n >= limit, packets, seed=seed)
+    assert frames.full(taken) is None
+    assert frames.refilled(taken).alike > 0.99
+    found = management.judge(taken, NOTHING_LOST)
     assert found.kind == "tail_drop"
     assert [evidence.name for evidence in found.evidence] == ["refilled"]
 
@@ -519,18 +528,66 @@ def test_a_full_queue_is_seen_where_others_use_the_air(limit, packets, seed):
 def test_counts_of_drops_at_random_are_not_those_of_frames(packets, seed):
     """A queue that drops evenly, or at random, takes in what frames carry by chance alone."""
     for refuses in (lambda n, rng: rng.random() < (n - 40) / 50, lambda n, rng: rng.random() < 0.5):
-        step = through_frames(refuses, 0.8, packets, seconds=8, others=0.5, seed=seed)
-        assert frames.refilled([step]) is None
-        assert management.judge([step], NOTHING_LOST).kind != "tail_drop"
+        taken = beside_others(refuses, packets, seed=seed)
+        assert frames.refilled(taken) is None
+        assert management.judge(taken, NOTHING_LOST).kind != "tail_drop"
 
 
-def test_few_counts_and_short_frames_tell_nothing():
+def test_few_counts_and_frames_of_few_packets_tell_nothing():
     def full(packets, seconds):
-        return through_frames(lambda n, _: n >= 60, 0.8, packets, seconds=seconds, others=0.5)
+        return beside_others(lambda n, _: n >= 60, packets, seconds=seconds)
 
-    assert frames.refilled([full(11, 5)]) is not None
-    assert frames.refilled([full(6, 5)]) is None
-    assert frames.refilled([full(11, 0.4)]) is None
+    assert frames.refilled(full(11, 5)) is not None
+    # One count of two, or of three, is that of a frame by chance.
+    assert frames.refilled(full(4, 5)) is None
+    assert frames.refilled(full(11, 0.4)) is None
+
+
+def test_one_step_alone_does_not_tell_a_full_queue_by_counts():
+    """A controller may drop a packet of each frame, under one overload."""
+    one, other = beside_others(lambda n, _: n >= 60, 11)
+    assert frames.refilled([one, other]) is not None
+    assert frames.refilled([one]) is None
+    nothing_lost = dataclasses.replace(other, lost=np.zeros_like(other.lost))
+    assert frames.refilled([one, nothing_lost]) is None
+
+
+def test_a_frame_that_the_air_loses_is_no_drop_with_room():
+    """Packets of one frame in a row: the queue had room for them."""
+    first, second = beside_others(lambda n, _: n >= 60, 11)
+    lost = second.lost.copy()
+    # Long after the last drop the queue is short of a frame and more.
+    gaps = np.diff(np.flatnonzero(lost), prepend=0)
+    end = np.flatnonzero(lost)[np.argmax(gaps)]
+    middle = slice(end - gaps.max() // 2, end - gaps.max() // 2 + 11)
+    arrived = np.delete(second.arrived_s, np.cumsum(~lost)[middle] - 1)
+    lost[middle] = True
+    left = np.maximum.accumulate(np.where(lost, 0.0, second.left_s))
+    hit = dataclasses.replace(second, lost=lost, left_s=left, arrived_s=arrived)
+    found = management.judge([first, hit], NOTHING_LOST)
+    assert found.kind == "tail_drop"
+    seen = frames.refilled([first, hit])
+    assert sum(int(step.lost.sum()) for step in seen.steps) == int(
+        first.lost.sum() + second.lost.sum()
+    )
+
+
+@pytest.mark.parametrize("packets", [5, 11, 28])
+def test_counts_agree_by_chance_no_more_often_than_the_bound_says(packets):
+    """Chernoff's bound over many draws of counts that have nothing to do with frames."""
+    rng = np.random.default_rng(8)
+    boundaries = packets * np.arange(frames.IN_FLIGHT, -1, -1)[:, np.newaxis]
+    for counts in (5, 10):
+        bound = [
+            math.exp(
+                frames._chance_at(
+                    60, 60 - packets + boundaries + rng.integers(packets, size=counts)
+                )
+            )
+            for _ in range(4000)
+        ]
+        for level in (0.1, 0.01, 0.001):
+            assert np.mean(np.array(bound) <= level) <= level + 2 * math.sqrt(level / 4000)
 
 
 def before_a_ring(held, frame=10, packets=2000):
@@ -565,10 +622,15 @@ def test_pie_is_named_before_a_drivers_ring(target_ms, limit, uploaders, seed):
     assert low <= target_ms / 1e3 <= high
 
 
-def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
+def floods(larger_s, smaller_s, lost=(200, 60), packets=1000, frame=1.0):
     at = np.linspace(0, 1, 50)
     both = zip((larger_s, smaller_s), lost, strict=True)
-    return Floods(*(Flood(at, wait + 0 * at, n, packets) for wait, n in both), 1e-3)
+    return Floods(*(Flood(at, wait + 0 * at, n, packets) for wait, n in both), 1e-3, frame)
+
+
+def behind_frames(larger_s, smaller_s, lost, packets=500):
+    """Floods that leave in frames of 25 packets."""
+    return floods(larger_s, smaller_s, lost, packets, 25.0)
 
 
 @pytest.mark.parametrize(
@@ -586,6 +648,14 @@ def floods(larger_s, smaller_s, lost=(200, 60), packets=1000):
         (floods(1e-3, 0.5e-3, (2, 0)), False, "undecided"),
         # A driver's FIFO behind the queues: both wait, one loses.
         (floods(0.1, 0.065, (400, 0)), True, "by_flow"),
+        # Both wait in that FIFO, for frames, and the air loses packets of both.
+        (behind_frames(0.18, 0.13, (196, 30)), False, "by_flow"),
+        (behind_frames(0.18, 0.13, (196, 30)), True, "by_flow"),
+        # One queue that tells flows apart for drops alone; losses alike; losses that chance may give.
+        (behind_frames(0.18, 0.178, (196, 30)), False, "one_queue"),
+        (behind_frames(0.18, 0.13, (196, 190)), False, "one_queue"),
+        (behind_frames(0.18, 0.13, (60, 3), 1000), False, "by_flow"),
+        (behind_frames(0.18, 0.13, (60, 20), 1000), False, "one_queue"),
         # Losses alike, and waits that one queue does not give.
         (floods(4e-3, 1e-3, (200, 190)), True, "undecided"),
         # In one queue nobody waits longer, and waits agree to a packet or two.

@@ -7,7 +7,7 @@ import pytest
 
 from airqueue.measure import naming
 from airqueue.measure.api import measure
-from airqueue.measure.disciplines import codel, exact_law, steps
+from airqueue.measure.disciplines import codel, exact_law, law_of_steps, steps
 from airqueue.measure.disciplines.observed import Step
 from airqueue.measure.simulated import SimulatedProber
 from benches.verdicts import beside_uploads
@@ -67,6 +67,8 @@ def test_a_law_that_goes_on_from_a_count_has_not_rested(count):
     assert found is not None
     assert found.begin == "unrested"
     assert found.interval_s[1] <= 0.3 <= found.interval_s[2]
+    # COBALT's first drop then is no interval later than the first late packet.
+    assert found.target_s is None
 
 
 @pytest.mark.parametrize("strays", [1, 3])
@@ -94,6 +96,56 @@ def test_few_drops_tell_how_the_law_began_where_another_step_told_the_law(seed):
     assert codel._to_departures(few, None, known).begin == "cobalt"
     elsewhere = exact_law.Known((40, 40), (0.15, 0.16))
     assert codel._to_departures(few, None, elsewhere) is None
+
+
+FEW = 14
+"""Drops of a step, so few that drops at random follow the law of some ring as well."""
+
+
+def together(begin="cobalt", held=(40, 40, 40), interval_s=(0.09, 0.09, 0.09), drops=FEW):
+    return [
+        before_a_ring(law(begin, 0, drops, interval), ring, np.random.default_rng(30 + k))
+        for k, (ring, interval) in enumerate(zip(held, interval_s, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("begin", ["rfc", "cobalt"])
+def test_several_steps_tell_a_law_together_that_none_tells_alone(begin):
+    taken = together(begin)
+    assert all(codel.fit([step], None) is None for step in taken)
+    found = codel.fit(taken, None)
+    assert found is not None
+    assert found.begin == begin
+    assert found.law.behind[0] <= 40 <= found.law.behind[1]
+    assert found.interval_s[1] <= 0.09 <= found.interval_s[2]
+
+
+@pytest.mark.parametrize(
+    "unlike", [{"interval_s": (0.09, 0.16, 0.05)}, {"held": (40, 15, 70)}], ids=["interval", "ring"]
+)
+def test_steps_of_different_laws_tell_none_together(unlike):
+    """A device has one ring and one interval."""
+    assert codel.fit(together(**unlike), None) is None
+
+
+@pytest.mark.parametrize("drops", [20, 60])
+def test_drops_at_random_in_several_steps_are_not_the_laws(drops):
+    rng = np.random.default_rng(7)
+    for _ in range(15):
+        taken = []
+        for _ in range(3):
+            gaps = codel._gaps("rfc", drops) * rng.uniform(0, 2, drops - 1)
+            at = 0.5 + INTERVAL_S * np.concatenate(([0.0], np.cumsum(gaps)))
+            taken.append(before_a_ring(at, 40, rng))
+        assert codel.fit(taken, None) is None
+
+
+def test_weights_of_counts_sum_up_to_one():
+    """Bonferroni's inequality with weights holds where these do."""
+    for dropped in (0, 5, 1000):
+        weights = np.exp(law_of_steps._of_counts(66, dropped))
+        assert weights.sum() == pytest.approx(1)
+        assert weights.argmax() in (0, 1, dropped + 2)
 
 
 @pytest.mark.parametrize("longest", [2.0, 1.5])
@@ -220,11 +272,17 @@ def test_a_cake_beside_uploads_is_named(rtt_ms, seed):
 class Steps:
     """A runner whose steps all show one rate of the path."""
 
-    def __init__(self, carries_pps):
-        self.carries_pps, self.taken = carries_pps, []
+    def __init__(self, carries_pps, floods_pps=1e6):
+        self.carries_pps, self.floods_pps, self.taken = carries_pps, floods_pps, []
 
     def sessions(self, *kinds):
         return [self]
+
+    def offered_pps(self, phase):
+        return self.floods_pps
+
+    def rate_pps(self, phase):
+        return self.carries_pps
 
 
 def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkeypatch):
@@ -236,6 +294,7 @@ def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkey
 
     monkeypatch.setattr(naming, "_run", run)
     monkeypatch.setattr(naming, "last_law", lambda sessions: None)
+    monkeypatch.setattr(naming, "any_law", lambda sessions: None)
     monkeypatch.setattr(naming, "_more_would_tell", lambda runner: False)
     at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
 
@@ -250,3 +309,31 @@ def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkey
     assert offered == pytest.approx(
         [1000 * first, 600 * first, 600 * middle, 600 * large], rel=0.01
     )
+
+
+def two_floods_taken(monkeypatch, carries_pps):
+    """Rates of both floods, run by run, where a train saw 300 packets/s."""
+    taken, runner = [], Steps(carries_pps)
+
+    def run(_, plan, meta, left_s):
+        start, end = meta["phases"]["uneven"]
+        packets = sum(s.count for s in plan.segments if s.count > 1 and start <= s.start_s < end)
+        runner.floods_pps = packets / (end - start)
+        runner.carries_pps = min(carries_pps, runner.floods_pps)
+        taken.append(runner.floods_pps)
+        return True
+
+    monkeypatch.setattr(naming, "_run", run)
+    assert naming._take_two_floods(runner, steps.Layout(1500, 300.0, 1e6, 200.0, (), 0.5))
+    return taken
+
+
+def test_floods_that_the_path_carries_are_taken_again_by_more(monkeypatch):
+    both = sum(steps.UNEVEN)
+    assert two_floods_taken(monkeypatch, 300.0) == pytest.approx([300 * both], rel=0.02)
+    again = two_floods_taken(monkeypatch, 500.0)
+    assert again == pytest.approx(
+        [300 * both, naming.MORE * both * min(500.0, 300 * both)], rel=0.02
+    )
+    # A path of any rate is given up some day.
+    assert len(two_floods_taken(monkeypatch, 1e5)) == 1 + naming.FLOODS_AGAIN

@@ -47,15 +47,13 @@ def decide_capacity(
     result.counted_in = unit
     if finding.verdict != "fifo":
         return
-    others, seen = _others(accepted, finding)
-    # In a queue that drops at its head the counts at refused packets say nothing.
-    least = min(float(np.mean(of_size)) for of_size in counts.values())
-    if finding.drop_from != "head" and others > VAGUE * least:
-        says = f"{seen}, as where others use the queue: more than a tenth of it may be theirs."
+    hidden = of_others(accepted, finding)
+    if hidden is not None:
         result.verdict = "undecided"
-        result.evidence.append(Evidence("other_traffic_packets", says, others))
-        result.warnings.append(says)
+        result.evidence.append(hidden)
+        result.warnings.append(hidden.says)
         return
+    others, seen = _others(accepted, finding)
     result.drop_from = "head" if finding.drop_from == "head" else "tail"
     result.in_service_packets = _in_service(accepted)
     blur, because = _resolution(finding.burst)
@@ -86,6 +84,19 @@ def decide_capacity(
         result.ci95 = (low, high + unseen * result.capacity + others * min(counts))
     if result.capacity is not None:
         result.capacity_unit = "bytes" if unit == "bytes" else "packets"
+
+
+def of_others(accepted: Sequence[Judged], finding: Finding) -> Evidence | None:
+    """Return what says that a FIFO may hold so many packets of others that counts are no capacity."""
+    counts = counts_by_size(HEADLINE[finding.drop_from], accepted)
+    # In a queue that drops at its head the counts at refused packets say nothing.
+    if finding.drop_from == "head" or not counts:
+        return None
+    others, seen = _others(accepted, finding)
+    if others <= VAGUE * min(float(np.mean(of_size)) for of_size in counts.values()):
+        return None
+    says = f"{seen}, as where others use the queue: more than a tenth of it may be theirs."
+    return Evidence("other_traffic_packets", says, others)
 
 
 def _resolution(burst: float) -> tuple[float, str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from airqueue.measure.disciplines import classes, management, steps
+from airqueue.measure.disciplines import classes, management, sharing, steps
 from airqueue.measure.disciplines.codel import CoDel
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Step, full_at
@@ -29,6 +29,8 @@ MORE = 1.2
 """Rate that is tried where the path carried all of a step, as a multiple of that."""
 MOST_AGAIN = 3
 """Steps that are taken again by the rate that they showed."""
+FLOODS_AGAIN = 2
+"""Times that two floods at once are taken again while the path carries half of what is too much."""
 FEW_DROPS = 12
 """A controller that has dropped fewer packets than this, and some, has hardly acted."""
 
@@ -56,18 +58,41 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
             if law.begin == "unrested":
                 # At once: a larger overload may fill the queue, after which CAKE drops at random for
                 # minutes.
-                _tell_by_rest(runner, layout, index, law)
+                overload = law.step.offered_pps / layout.rate_pps
+                _tell_by_rest(runner, layout, index, law, overload)
                 index += 1
         if shown is None or again == MOST_AGAIN:
             left.pop(0)
         else:
             layout, again = replace(layout, rate_pps=min(shown, layout.ceiling_pps)), again + 1
-    plan, meta = steps.two_floods_plan(layout)
-    if not _run(runner, plan, meta, plan.end_s):
+    if not _take_two_floods(runner, layout):
         return False
-    if _more_would_tell(runner):
-        plan, meta = steps.long_plan(layout, index)
+    if (found := any_law(runner.sessions(steps.STEP))) is not None:
+        if found.begin == "unrested":
+            # Under the largest overload packets stay late, and the law runs on from its first drop.
+            _tell_by_rest(runner, layout, index, found, steps.overloads(layout)[-1])
+    elif _more_would_tell(runner):
+        by_flow = _queues_by_flow(runner)
+        plan, meta = (steps.steep_plan if by_flow else steps.long_plan)(layout, index)
         _run(runner, plan, meta, plan.end_s)
+    return True
+
+
+def _take_two_floods(runner: Runner, layout: steps.Layout) -> bool:
+    """Carry out two floods at once, again if they did not fill the path; whether there was time.
+
+    Frames that are full carry more: beside others the path's rate grows with what is sent.
+    """
+    for index in range(1 + FLOODS_AGAIN):
+        plan, meta = steps.two_floods_plan(layout, index)
+        if not _run(runner, plan, meta, plan.end_s):
+            return index > 0
+        seen = runner.sessions(steps.TWO_FLOODS)[-1]
+        offered, carried = seen.offered_pps("uneven"), seen.rate_pps("uneven")
+        meant = sum(steps.of_two_floods(layout))
+        if carried <= 0 or offered / carried >= 1 + (meant - 1) / 2:
+            break
+        layout = replace(layout, rate_pps=min(MORE * carried, layout.ceiling_pps))
     return True
 
 
@@ -80,6 +105,12 @@ def _more_would_tell(runner: Runner) -> bool:
         return True
     idle = lost_quietly(runner.sessions("session"))
     return management.judge(seen, idle).kind in ("unknown", "undecided")
+
+
+def _queues_by_flow(runner: Runner) -> bool:
+    """Whether the two floods show a queue for each flow."""
+    seen = sharing.observe(runner.sessions(steps.TWO_FLOODS)[-1])
+    return seen is not None and sharing.judge(seen, sparse_passes=True) == "by_flow"
 
 
 def fill_the_queue(runner: Runner, layout: steps.Layout) -> None:
@@ -98,14 +129,15 @@ def fill_the_queue(runner: Runner, layout: steps.Layout) -> None:
         _run(runner, plan, meta, plan.end_s)
 
 
-def _tell_by_rest(runner: Runner, layout: steps.Layout, index: int, found: CoDel) -> None:
+def _tell_by_rest(
+    runner: Runner, layout: steps.Layout, index: int, found: CoDel, overload: float
+) -> None:
     """Carry out a step that tells which CoDel this is, of which ``found`` knows the law alone.
 
-    Behind a longer rest the first gaps tell, at an overload that has shown the law already.
+    Behind a longer rest the first gaps tell.
     """
     drops = sum(len(taken.drops) for taken in runner.sessions(steps.STEP))
     rest = steps.rest_s(found.law.interval_s, drops)
-    overload = found.step.offered_pps / layout.rate_pps
     plan, meta = steps.step_plan(layout, overload, steps.LENGTHS_S[1], index, rest)
     _run(runner, plan, meta, plan.end_s)
 
@@ -156,6 +188,12 @@ def last_law(taken: Sequence[Session]) -> CoDel | None:
     """Return CoDel's law if the last step in which a queue stood follows that law."""
     seen, full = _seen(taken)
     return management.fitted_codel(seen[-1:], full)
+
+
+def any_law(taken: Sequence[Session]) -> CoDel | None:
+    """Return CoDel's law if any of the steps, or all together, follow that law."""
+    seen, full = _seen(taken)
+    return management.fitted_codel(seen, full)
 
 
 def _dropped(seen: Sequence[Step]) -> bool:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from airqueue.measure import capacity
 from airqueue.measure.analysis import load_point
 from airqueue.measure.disciplines import verdict
 from airqueue.measure.disciplines.steps import STEP, TWO_FLOODS, Layout
@@ -32,7 +33,7 @@ from airqueue.measure.plan import FLOOD_FLOW, RATE_WINDOW_S, Plan, Segment, cbr
 from airqueue.measure.quiet import PROBE_FLOWS, baseline, farewell, quiet_length_s
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
-from airqueue.measure.session import SEVERAL, Session
+from airqueue.measure.session import SEVERAL, Session, rate_of
 from airqueue.measure.standing import KIND as STANDING
 from airqueue.measure.standing import Layout as StandingLayout
 from airqueue.measure.standing import chance, standing_plan
@@ -164,7 +165,7 @@ def name_or_count(runner: Runner, states: Sequence[SizeState]) -> bool:
     # Nothing else was found: uneven service makes a FIFO look like more for some sessions.
     if sessions(runner, states):
         return False
-    told = keep_standing(runner, states)
+    told = keep_standing(runner, states) and not others_hide_capacity(runner)
     if not steps_taken(runner):
         name(runner, states, in_doubt=not told)
     return True
@@ -213,6 +214,16 @@ def name(runner: Runner, states: Sequence[SizeState], *, in_doubt: bool = False)
         return True
     taken = runner.sessions(STEP, TWO_FLOODS)
     return not verdict.looks_like_fifo(taken, lost_quietly(runner.sessions("session")))
+
+
+def others_hide_capacity(runner: Runner) -> bool:
+    """Whether a FIFO's count is no capacity, since packets of others may be in the queue.
+
+    Flows that share the queue by rules of their own look like this, too: steps tell.
+    """
+    finding = found_so_far(runner)
+    accepted = [j for j in judge(runner.sessions("session")) if j.refused is None]
+    return finding.verdict == "fifo" and capacity.of_others(accepted, finding) is not None
 
 
 def layout_of(state: SizeState) -> Layout:
@@ -371,8 +382,18 @@ def _name_now(runner: Runner, size: int, found: Found, session: Session) -> None
     if steps_taken(runner):
         return
     held = max(MIN_HELD, session.waiting_after_flood or 0.0)
-    state = SizeState(size, found.rate_pps, found.ceiling_pps, held)
+    state = SizeState(size, carried_pps(session) or found.rate_pps, found.ceiling_pps, held)
     take_steps(runner, layout_of(state))
+
+
+def carried_pps(session: Session) -> float:
+    """Return packets/s of an exploring flood's arrivals without the first ones, 0 if there are few.
+
+    A flood lasts longer than a train and fills the frames that others' transmissions delay. The first
+    packets may pass a shaper with the tokens that were saved.
+    """
+    arrived = np.sort(session.run.received_ns[session.flood & session.run.received])
+    return rate_of(arrived[len(arrived) // 4 :]) if len(arrived) >= TRAIN_PACKETS[0] else 0.0
 
 
 def steps_taken(runner: Runner) -> bool:

@@ -27,10 +27,11 @@ from typing import Final, Literal
 
 import numpy as np
 
-from airqueue.measure.disciplines import exact_law, ring
+from airqueue.measure.disciplines import exact_law, law_of_steps, ring
 from airqueue.measure.disciplines.likelihood import with_room
 from airqueue.measure.disciplines.observed import Floats, Ints, Step
 from airqueue.measure.disciplines.steps import FORGETS
+from airqueue.measure.remembered import remembered
 from airqueue.numeric import minimum_between
 
 DROPS: Final = (60, 40, 28, 20, 14, 10, 8, 6, 5, 4)
@@ -148,8 +149,9 @@ def _before_ring(
 ) -> tuple[float, float, float] | None:
     """Return the target by the waits in the queue alone, with every ring that the law allows."""
     assert law.behind is not None
-    if law.passed:
-        # Which packet was late first is known of the first drop only.
+    if law.passed or law.begin == "unrested":
+        # Which packet was late first is known of the first drop only. COBALT that goes on from a
+        # count drops sooner than an interval after that packet (cobalt_should_drop).
         return None
     ends = [
         exact_law.target(ring.through(step, held), law.first, interval_s) for held in law.behind
@@ -195,14 +197,32 @@ def _first_drops(step: Step, full: float | None) -> Ints:
 
 def _all_to_departures(steps: Sequence[Step], full: float | None) -> list[tuple[Law, Step]]:
     """Fit the law to the departures of each step: one device has one ring and one interval."""
-    alone = [(law, step) for step in steps if (law := _to_departures(step, full)) is not None]
-    if not alone:
+    alone = [law for step in steps if (law := _to_departures(step, full)) is not None]
+    if alone:
+        known = max(alone, key=lambda law: law.drops).known
+    elif (together := _together(steps, full)) is not None:
+        known = together
+    else:
         return []
-    known = max(alone, key=lambda pair: pair[0].drops)[0].known
     every = ((_to_departures(step, full, known), step) for step in steps)
     return [(law, step) for law, step in every if law is not None]
 
 
+@remembered
+def _together(steps: Sequence[Step], full: float | None) -> exact_law.Known | None:
+    """Return what several steps together tell of a law that none tells alone."""
+    if len(steps) < 2:
+        return None
+    found = [(step, *exact_law.traced(step, _first_drops(step, full))) for step in steps]
+    drops = [
+        law_of_steps.Drops(exact_law.Between.of(step, rows), early)
+        for step, rows, early in found
+        if len(rows)
+    ]
+    return law_of_steps.known(drops, _shapes(), PASSED)
+
+
+@remembered
 def _to_departures(
     step: Step, full: float | None, known: exact_law.Known = exact_law.ANY
 ) -> Law | None:

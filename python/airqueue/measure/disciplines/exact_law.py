@@ -18,7 +18,7 @@ the packet before these had not, unless none was left behind that packet (RFC 82
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -121,45 +121,97 @@ class Fitted:
     """Misses of evenly spaced drops as a multiple of those of the law."""
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Laws that some of a step's first drops follow, of N pairs of a ring and a shape.
+
+    ``of``: between which departures these drops came, shape (N, drops). ``held``, ``law``: ring and
+    shape. ``least``, ``most``: ends of I in seconds. ``chance``: of drops at random. Shape (N,).
+    """
+
+    of: Between
+    shape: Floats
+    held: Ints
+    law: Ints
+    least: Floats
+    most: Floats
+    chance: Floats
+
+    def some(self, which: Bools | Ints) -> Followed:
+        """Return some of the pairs."""
+        return Followed(
+            self.of.some(which),
+            self.shape[which],
+            self.held[which],
+            self.law[which],
+            self.least[which],
+            self.most[which],
+            self.chance[which],
+        )
+
+    @property
+    def drops(self) -> int:
+        """How many drops are compared."""
+        return int(self.shape.shape[1])
+
+    @property
+    def evenly(self) -> Bools:
+        """Whether evenly spaced drops are in their places, too, or nearly; shape (N,)."""
+        straight = np.arange(self.drops, dtype=float)[np.newaxis]
+        beside = STRAIGHT * np.median(self.of.high - self.of.low, axis=1)
+        return np.less_equal(*_intervals(self.of, straight, beside))
+
+
+def followed(every: Between, shapes: Floats, known: Known, unlikely: float) -> Iterator[Followed]:
+    """Yield the laws that the first drops follow, for more and more of the drops.
+
+    ``shapes``: as `fit` takes them. ``unlikely``: after `DIM` drops a law is given up that drops at
+    random follow with a greater chance.
+    """
+    rings = np.arange(max(0, known.held[0]), min(len(every.low), known.held[1] + 1))
+    held, law = np.repeat(rings, len(shapes)), np.tile(np.arange(len(shapes)), len(rings))
+    for drops in DROPS:
+        if len(every.rows) < drops or not len(held):
+            return
+        of, shape = every.first(held, drops), shapes[law, :drops]
+        least, most = _intervals(of, shape, every.edge_s)
+        least, most = np.maximum(least, known.interval_s[0]), np.minimum(most, known.interval_s[1])
+        seen = np.flatnonzero(least <= most)
+        chance = _chance(of.some(seen), (least + most)[seen] / 2, shape[seen], known)
+        found = Followed(
+            of.some(seen), shape[seen], held[seen], law[seen], least[seen], most[seen], chance
+        )
+        yield found
+        likely = chance <= (unlikely if drops >= DIM else 1.0 if drops >= UNTOLD else np.inf)
+        held, law = found.held[likely], found.law[likely]
+
+
 def fit(every: Between, shapes: Floats, *, known: Known = ANY, searches: int = 1) -> list[Fitted]:
     """Return the laws that the most of the first drops follow, none if chance might do as well.
 
     shapes: of each law the instants S_k from the first drop, in intervals, for as many drops as
     `DROPS` has at most; shape (laws, drops). searches: how many like this one are made.
     """
-    rings = np.arange(max(0, known.held[0]), min(len(every.low), known.held[1] + 1))
-    tried = len(rings) * len(shapes) * len(DROPS) * searches
-    held, law = np.repeat(rings, len(shapes)), np.tile(np.arange(len(shapes)), len(rings))
+    rings = len(every.low[max(0, known.held[0]) : known.held[1] + 1])
+    tried = rings * len(shapes) * len(DROPS) * searches
     found: list[Fitted] = []
-    for drops in DROPS:
-        if len(every.rows) < drops or not len(held):
-            break
-        of, shape = every.first(held, drops), shapes[law, :drops]
-        least, most = _intervals(of, shape, every.edge_s)
-        least, most = np.maximum(least, known.interval_s[0]), np.minimum(most, known.interval_s[1])
-        follows = least <= most
-        held, law, least, most = held[follows], law[follows], least[follows], most[follows]
-        of, shape = of.some(follows), shape[follows]
-        chance = _chance(of, (least + most) / 2, shape, known)
-        telling = np.flatnonzero(tried * chance <= known.chance)
-        if not np.all(_evenly(of.some(telling), drops)):
+    for seen in followed(every, shapes, known, 1 / max(1, tried)):
+        telling = np.flatnonzero(tried * seen.chance <= known.chance)
+        if not np.all(seen.some(telling).evenly):
             # Once one law is no chance, all that the drops follow may be the one.
             found = [
-                _fitted(of.some([k]), int(ring), int(which), (float(low), float(high)), shape[k])
+                _fitted(
+                    seen.of.some([k]),
+                    int(ring),
+                    int(which),
+                    (float(low), float(high)),
+                    seen.shape[k],
+                )
                 for k, (ring, which, low, high) in enumerate(
-                    zip(held, law, least, most, strict=True)
+                    zip(seen.held, seen.law, seen.least, seen.most, strict=True)
                 )
             ]
-        likely = chance <= (1 / tried if drops >= DIM else 1.0 if drops >= UNTOLD else np.inf)
-        held, law = held[likely], law[likely]
     return found
-
-
-def _evenly(of: Between, drops: int) -> Bools:
-    """Return of each ring whether evenly spaced drops are in their places, or nearly."""
-    straight = np.arange(drops, dtype=float)[np.newaxis]
-    beside = STRAIGHT * np.median(of.high - of.low, axis=1)
-    return np.less_equal(*_intervals(of, straight, beside))
 
 
 def _fitted(

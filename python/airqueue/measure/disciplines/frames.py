@@ -12,19 +12,31 @@ Where others use the air too, this time varies from frame to frame, and only cou
 queue takes in as many packets as the next frame carries away, and then is full again: whenever
 frames leave, the packets taken in before a drop are those of whole frames and those of a full queue.
 Test: one number of packets that a full queue holds is searched, with which nearly all drops come at
-such counts. Where drops have nothing to do with frames, a few counts of those of a frame do so by
-chance.
+such counts. Of drops that have nothing to do with frames, three counts of those of a frame agree by
+chance, with a miscount by one packet: the chance that so many agree is bounded by Chernoff's
+inequality, which holds for counts of different chances, too (Hoeffding, 1956), times the numbers
+searched. Frames of few packets tell less with each count. After the last retry the air loses a frame,
+or what is left of one: packets in a row, at other counts, which no queue has dropped.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from airqueue.measure.disciplines.observed import FULL_DROPS, FULL_SHARE, Floats, Ints, Step
+from airqueue.measure.disciplines.observed import (
+    FULL_DROPS,
+    FULL_SHARE,
+    Bools,
+    Floats,
+    Ints,
+    Step,
+)
 
 WITHIN_FRAME: Final = 0.2
 """Packet times within which packets of one frame arrive one after another."""
@@ -40,11 +52,10 @@ IN_FLIGHT: Final = 3
 """Frames at most that have been composed and have not arrived."""
 MISCOUNTED: Final = 1
 """Packets by which counts may differ: for those that the air loses."""
-LEAST_COUNTED: Final = 9
-"""Packets of a frame of which counts tell; of fewer, a third of the counts and more would be those of
-whole frames."""
-FEWEST_COUNTS: Final = 20
-"""Of them 90 % agree by chance, with a length that is searched, twice in a million cases at most."""
+CHANCE: Final = 1e-6
+"""Chance that drops which have nothing to do with frames come at such counts, at most."""
+ALONE: Final = 1e-2
+"""The same in one step, of a length that is known: two steps at least must agree."""
 
 
 def packets_of_frames(arrived_s: Floats, packet_s: float) -> Ints:
@@ -156,21 +167,47 @@ class Refilled:
 def refilled(steps: Sequence[Step]) -> Refilled | None:
     """Return how a queue was refilled after frames had left; None if none seems to have been full."""
     of_frames = [(step, of) for step in steps if (of := Frames.of(step)) is not None]
-    if not of_frames or min(np.median(of.packets) for _, of in of_frames) < LEAST_COUNTED:
+    if not any(len(step.drops) for step, _ in of_frames):
         return None
-    full_with = np.concatenate([_full_with(*each) for each in of_frames], axis=1)
+    by_step = [_full_with(*each) for each in of_frames]
+    full_with = np.concatenate(by_step, axis=1)
     counts = full_with.shape[1]
-    if counts < FEWEST_COUNTS:
-        return None
-    alike = _agreeing(full_with) / counts
+    agreeing = _agreeing(full_with)
     # A frame less in the queue is a frame more on its way: the longest queue has as few as can be.
-    length = len(alike) - 1 - int(np.argmax(alike[::-1]))
-    if length < 1 or alike[length] < FULL_SHARE:
+    length = len(agreeing) - 1 - int(np.argmax(agreeing[::-1]))
+    alike = float(agreeing[length] / counts)
+    if length < 1 or alike < FULL_SHARE:
+        return None
+    # A controller may drop a packet of each frame under one overload, and not under others.
+    alone = sum(_chance_at(length, of_step) <= math.log(ALONE) for of_step in by_step)
+    if alone < 2 or _chance_at(length, full_with) + math.log(len(agreeing)) > math.log(CHANCE):
         return None
     # The largest of the counts taken for one: no frame is taken to have left for a miscount.
     most = length + MISCOUNTED
-    as_counted = tuple(_as_counted(*each, most) for each in of_frames)
-    return Refilled(most, float(alike[length]), counts, as_counted)
+    return Refilled(most, alike, counts, tuple(_as_counted(*each, most) for each in of_frames))
+
+
+def _chance_at(length: int, full_with: Ints) -> float:
+    """Return the logarithm of the chance that so many counts agree with a length, or more."""
+    counts = full_with.shape[1]
+    if not counts:
+        return 0.0
+    near = np.any(np.abs(full_with - length) <= MISCOUNTED, axis=0)
+    return float(counts * _exponent(float(np.mean(near)), _by_chance(full_with)))
+
+
+def _by_chance(full_with: Ints) -> float:
+    """Return the mean chance that a count is one of whole frames, or nearly: of `_full_with`."""
+    packets = (full_with[0] - full_with[-1]) / (len(full_with) - 1)
+    return float(np.mean(np.minimum(1.0, (1 + 2 * MISCOUNTED) / np.maximum(packets, 1.0))))
+
+
+def _exponent(share: float, mean: float) -> float:
+    """Return the logarithm of Chernoff's bound for each count: ``share`` of them, or more, agree."""
+    if share <= mean:
+        return 0.0
+    others = (1 - share) * math.log((1 - mean) / (1 - share)) if share < 1 else 0.0
+    return share * math.log(mean / share) + others
 
 
 def _agreeing(full_with: Ints) -> Ints:
@@ -199,13 +236,31 @@ def _full_with(step: Step, frames: Frames) -> Ints:
 def _as_counted(step: Step, frames: Frames, length: int) -> Step:
     """Return the step with departures as late as a full queue of this length allows.
 
-    A frame leaves when it arrives, or when a packet comes in that would find the queue full.
+    A frame leaves when it arrives, or when a packet comes in that would find the queue full. Without
+    the packets of frames that the air lost.
     """
     came_s = np.append(step.came_s[~step.lost], np.inf)
     needed_s = came_s[np.minimum(frames.carried[:-1] + length, len(came_s) - 1)]
     left_s = np.repeat(np.minimum(frames.arrived_s, needed_s), frames.packets)
     # Counts depend neither on bursts nor on instants.
-    return step.leaving(left_s, blur_packets=0.0, jitter_packets=0.0)
+    counted = step.leaving(left_s, blur_packets=0.0, jitter_packets=0.0)
+    kept = ~_of_lost_frames(step, frames, length)
+    return dataclasses.replace(
+        counted, came_s=counted.came_s[kept], left_s=counted.left_s[kept], lost=counted.lost[kept]
+    )
+
+
+def _of_lost_frames(step: Step, frames: Frames, length: int) -> Bools:
+    """Mark packets lost in a row with room, as many as a frame has at least; shape (n,)."""
+    full_with = _full_with(step, frames)
+    agree = np.any((full_with <= length) & (full_with >= length - 2 * MISCOUNTED), axis=0)
+    _, event, drops = np.unique(
+        np.cumsum(~step.lost)[step.drops], return_inverse=True, return_counts=True
+    )
+    lost_frame = ~agree & (drops >= LEAST_FRAME)
+    marked = np.zeros(len(step.lost), dtype=bool)
+    marked[step.drops] = lost_frame[event]
+    return marked
 
 
 def _composed(step: Step, frames: Frames, ahead: float) -> Step:

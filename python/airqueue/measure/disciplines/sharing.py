@@ -2,6 +2,10 @@
 
 Test: of two floods at once, one sends more than an equal share of the path and one less. In one queue
 both wait alike. Where each flow has a queue the smaller one waits less and loses nothing.
+
+Behind the queues a driver's FIFO makes both floods wait, and the air may lose packets of both. Then
+both tests together tell: in one queue, whatever drops there, both floods lose equal shares; and where
+flows are told apart for drops alone, as in CHOKe, both wait alike.
 """
 
 from __future__ import annotations
@@ -33,6 +37,9 @@ LOSING: Final = 0.05
 """Share that the larger flood must have lost where losses are compared."""
 SPARED: Final = 0.02
 """Greatest ratio of the losses of a flood that has a queue of its own with room."""
+PASSED: Final = 1.0
+"""Frames by which the smaller flood must pass the larger one where losses tell, too: median waits in
+one queue, at the same times, differ by a part of a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,11 @@ class Floods:
         return self.packet_s * self.frame_packets
 
     @property
+    def waited(self) -> float:
+        """Frames that the larger flood waited; median."""
+        return self.larger.wait_s / self.frame_s if self.packet_s > 0 else 0.0
+
+    @property
     def ratio(self) -> float | None:
         """What a packet of the smaller one waits over what the larger one waits then; median.
 
@@ -117,11 +129,13 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     """Return how flows share. ``sparse_passes``: a sparse flow passed the flood in the sessions."""
     larger, ratio = floods.larger, floods.ratio
     one: Sharing = "sparse_first" if sparse_passes else "one_queue"
-    waited = larger.wait_s / floods.frame_s if floods.packet_s > 0 else 0.0
+    waited = floods.waited
     # Floods that hardly waited have not filled the path: its rate was larger than it had been.
     if waited < WAITING and larger.loss < LOSING:
         return "undecided"
     if ratio is not None and waited >= LEAST_WAITING:
+        if larger.loss >= LOSING and _passes_and_keeps(floods, ratio):
+            return "by_flow"
         if _alike(ratio, max(TOGETHER, 1 - NEAR / waited)):
             # In a driver's FIFO behind queues of their own they wait alike too.
             in_ring = floods.frame_packets >= LEAST_FRAME and waited <= MOST_FRAMES
@@ -137,6 +151,13 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
         return "by_flow"
     near = ratio is None or abs(1 - ratio) * waited <= NEAR
     return one if near and _alike(lost, TOGETHER, error) else "undecided"
+
+
+def _passes_and_keeps(floods: Floods, ratio: float) -> bool:
+    """Whether the smaller flood waits less, by a frame, and loses less, by more than chance."""
+    lost, error = _lost_ratio(floods)
+    passed = (1 - ratio) * floods.waited
+    return floods.frame_packets >= LEAST_FRAME and passed >= PASSED and lost + error <= APART
 
 
 def _alike(ratio: float, least: float, error: float = 0.0) -> bool:

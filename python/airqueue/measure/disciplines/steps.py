@@ -3,8 +3,8 @@
 A *step* is a rest, in which a controller forgets what was before, then a flood at one overload into
 the empty queue. Small overloads let a controller act long before the queue is full; a larger one
 shows where its limit is. *Two floods* at once, one above and one below an equal share of the path,
-show whether flows share a queue. Where the steps name nothing a *longer step* follows; where they
-lose nothing, one that *fills* the queue.
+show whether flows share a queue. Where the steps name nothing a *longer step* follows, or a *steep*
+one if flows have queues of their own; where they lose nothing, one that *fills* the queue.
 
 ``quiet``, ``drain``, ``after``  as in a session;
 ``hold``  the flood of a step;
@@ -136,6 +136,20 @@ def long_plan(at: Layout, index: int) -> tuple[Plan, dict[str, Any]]:
     return step_plan(at, overloads(at)[1], long_s(at), index, swinging=True)
 
 
+def steep_plan(at: Layout, index: int) -> tuple[Plan, dict[str, Any]]:
+    """Lay out one more step, of a larger overload than the others, for queues of each flow.
+
+    CoDel's law then runs on, since all packets are late, and a full queue refuses some of each frame:
+    both tell more than at smaller overloads, where a driver's ring behind the queue hides them.
+    """
+    return step_plan(at, _filling(at), LENGTHS_S[-1], index)
+
+
+def _filling(at: Layout) -> float:
+    """Return the overload of a step that fills the queue, as far as that can be sent."""
+    return max(LEAST_OVERLOAD, min(FILLING, at.ceiling_pps / at.rate_pps))
+
+
 def _swinging(at: Layout, mean_pps: float, start_s: float, end_s: float) -> list[Segment]:
     """Return a flood of more and of less than its mean by turns, by which the queue swings."""
     length_s = end_s - start_s
@@ -158,26 +172,31 @@ def long_s(at: Layout) -> float:
 
 def filling_step(at: Layout) -> tuple[float, float]:
     """Return overload and length of a step that fills the queue, as far as its length is known."""
-    overload = max(LEAST_OVERLOAD, min(FILLING, at.ceiling_pps / at.rate_pps))
+    overload = _filling(at)
     missing = FILLS * at.held + REFUSED
     return overload, missing / ((overload - 1) * at.rate_pps)
 
 
-def two_floods_plan(at: Layout) -> tuple[Plan, dict[str, Any]]:
-    """Lay out two floods at once, one above an equal share of the path and one below."""
+def of_two_floods(at: Layout) -> tuple[float, float]:
+    """Return the rates of the two floods, as multiples of the path's, as far as they can be sent."""
     share = min(1.0, at.ceiling_pps / (max(GAPS) * sum(UNEVEN) * at.rate_pps))
+    return share * UNEVEN[0], share * UNEVEN[1]
+
+
+def two_floods_plan(at: Layout, index: int = 0) -> tuple[Plan, dict[str, Any]]:
+    """Lay out two floods at once, one above an equal share of the path and one below."""
     length = max(FLOODS_S, FLOODS_PACKETS / at.rate_pps)
     length = min(length, MOST_PACKETS / (2 * at.rate_pps))
     start = max(REST_S, at.quiet_s)
     end = start + length
-    larger, smaller = (share * times * at.rate_pps for times in UNEVEN)
+    larger, smaller = (times * at.rate_pps for times in of_two_floods(at))
     drained = end + at.drains_s + sum(UNEVEN) * length / 2
     segments = [
         cbr(FLOOD_FLOW, start, end, larger, at.size_bytes),
         *_changing(PROBE_FLOW, start, end, smaller, at.size_bytes),
     ]
     phases = {"quiet": [0.0, start], "uneven": [start, end], "drain": [end, drained]}
-    meta = {"kind": TWO_FLOODS, "index": 0, "says": "two floods at once"}
+    meta = {"kind": TWO_FLOODS, "index": index, "says": "two floods at once"}
     return framed(at, segments, phases, meta)
 
 

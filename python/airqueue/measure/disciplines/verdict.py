@@ -97,7 +97,8 @@ def _sharing(
 ) -> tuple[Sharing, tuple[Evidence, ...]]:
     if not floods:
         return "undecided", ()
-    seen = floods[0]
+    # Earlier floods did not fill the path.
+    seen = floods[-1]
     how = sharing.judge(seen, sparse_passes=sparse_passes)
     larger, smaller = seen.larger, seen.smaller
     says = (
