@@ -43,7 +43,7 @@ pub(super) struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// The window of a new connection whose buffer grows up to `most_bytes`.
+    /// The window of a new connection, which grows up to `most_bytes`.
     pub(super) fn new(mss_bytes: u32, most_bytes: u64) -> ReceiveWindow {
         let mss = u64::from(mss_bytes);
         let first = ReceiveWindow::first(Some(most_bytes));
@@ -51,7 +51,7 @@ impl ReceiveWindow {
             mss,
             window: first,
             clamp: first,
-            most_clamp: most_bytes / 2,
+            most_clamp: most_bytes,
             edge: 0,
             read: 1,
             most: FIRST_SEGMENTS * mss,
@@ -62,9 +62,9 @@ impl ReceiveWindow {
         }
     }
 
-    /// The first window, with a buffer that grows up to `most_bytes`; `None`: no limit.
+    /// The first window of those that grow up to `most_bytes`; `None`: no limit.
     pub(super) fn first(most_bytes: Option<u64>) -> u64 {
-        most_bytes.map_or(u64::MAX - 1, |most| FIRST_BYTES.min(most / 2))
+        most_bytes.map_or(u64::MAX - 1, |most| FIRST_BYTES.min(most))
     }
 
     /// What the buffer has room for beside all data that nobody has read: those before the octet `next`, and `ahead` octets
@@ -142,7 +142,7 @@ mod tests {
 
     /// Reads so many segments in each round trip from octet 1 on; returns how many let the window grow, by round trip.
     fn grown(segments: &[u64]) -> Vec<u64> {
-        let mut window = ReceiveWindow::new(MSS as u32, 6 << 20);
+        let mut window = ReceiveWindow::new(MSS as u32, 3 << 20);
         let mut next = 1;
         window.on_read(next, Some(RTT), at(0));
         let trips = segments.iter().zip(1..).map(|(&segments, trip)| {
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn unread_data_take_room() {
-        let mut window = ReceiveWindow::new(MSS as u32, 6 << 20);
+        let mut window = ReceiveWindow::new(MSS as u32, 3 << 20);
         window.on_read(1, Some(RTT), at(0));
         let next = 1 + 20 * MSS;
         window.on_read(next, Some(RTT), at(20));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn short_segments_and_unknown_round_trips_do_not_count() {
-        let mut window = ReceiveWindow::new(MSS as u32, 6 << 20);
+        let mut window = ReceiveWindow::new(MSS as u32, 3 << 20);
         window.on_read(1, None, at(0));
         window.on_read(1 + 100 * MSS, None, at(1000));
         assert!(!window.on_data(MSS, 1 + 101 * MSS, 0, at(1000)));
@@ -203,13 +203,13 @@ mod tests {
 
     #[test]
     fn what_is_announced_does_not_shrink() {
-        let mut window = ReceiveWindow::new(MSS as u32, 6 << 20);
+        let mut window = ReceiveWindow::new(MSS as u32, 3 << 20);
         window.on_read(1, Some(RTT), at(0));
         assert_eq!(window.announced(1, 0), FIRST_BYTES);
         // 20 segments beyond a hole take 16 of the room for 45, and the window keeps its end.
         assert_eq!(window.announced(1 + MSS, 20 * MSS), FIRST_BYTES - MSS);
         // In a buffer of four segments nothing is left beside two unread ones, until they are read.
-        let mut small = ReceiveWindow::new(MSS as u32, 4 * MSS);
+        let mut small = ReceiveWindow::new(MSS as u32, 2 * MSS);
         assert_eq!(small.announced(1, 0), 2 * MSS);
         let next = 1 + 2 * MSS;
         assert_eq!(small.announced(next, 0), 0);
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn without_timestamps_the_arrival_of_a_window_is_timed() {
-        let mut window = ReceiveWindow::new(MSS as u32, 6 << 20);
+        let mut window = ReceiveWindow::new(MSS as u32, 3 << 20);
         let mut next = 1;
         // A segment less in a round trip than the first window has.
         for trip in 0..4 {

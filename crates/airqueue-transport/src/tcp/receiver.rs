@@ -111,7 +111,7 @@ impl Receiver {
             rtt: RttSeen::default(),
             window: ReceiveWindow::new(
                 spec.mss_bytes,
-                spec.receiver.buffer_bytes.unwrap_or(TcpSpec::LINUX_BUFFER_BYTES),
+                spec.receiver.most_window_bytes().unwrap_or(TcpSpec::LINUX_BUFFER_BYTES / 2),
             ),
             counters: ReceiverCounters::default(),
         }

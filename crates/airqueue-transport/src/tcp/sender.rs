@@ -149,7 +149,11 @@ impl Sender {
             shortest: None,
             device: end.segmentation_offload.then(Device::default),
             // Without a handshake nobody has announced the first window.
-            edge: if open { 1 + ReceiveWindow::first(spec.receiver.buffer_bytes) } else { 0 },
+            edge: if open {
+                1 + ReceiveWindow::first(spec.receiver.most_window_bytes())
+            } else {
+                0
+            },
             held_up: HeldUp::default(),
             timed_out: None,
             last_sent: None,

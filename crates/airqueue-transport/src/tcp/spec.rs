@@ -231,6 +231,14 @@ pub enum SpecError {
     Congestion(Unmet),
 }
 
+impl ReceiverSpec {
+    /// The largest window: half of the largest buffer, since the other half is for headers and what else a segment takes;
+    /// `None`: no limit.
+    pub fn most_window_bytes(&self) -> Option<u64> {
+        self.buffer_bytes.map(|bytes| bytes / 2)
+    }
+}
+
 impl TcpSpec {
     /// A connection as the RFCs recommend, with segments of `mss_bytes` bytes of data: timestamps of 1 ms, SACK,
     /// NewReno, an initial window of ten segments, every second segment acknowledged within 200 ms. The receive window
@@ -394,8 +402,9 @@ impl TcpSpec {
         }
         let some = |what, n| if n == 0 { Err(SpecError::NoSegments(what)) } else { Ok(()) };
         some("a window", self.sender.window_segments)?;
-        if let Some(bytes) = self.receiver.buffer_bytes
-            && bytes / 2 < 2 * u64::from(self.mss_bytes)
+        if let (Some(bytes), Some(window)) =
+            (self.receiver.buffer_bytes, self.receiver.most_window_bytes())
+            && window < 2 * u64::from(self.mss_bytes)
         {
             return Err(SpecError::Buffer(bytes));
         }

@@ -112,7 +112,7 @@ fn window(spec: &TcpSpec, segment: &Segment) -> u16 {
 /// The largest window of the connection.
 fn most_window_bytes(spec: &TcpSpec) -> u64 {
     let segments = u64::from(spec.sender.window_segments) * u64::from(spec.mss_bytes);
-    segments.min(spec.receiver.buffer_bytes.map_or(u64::MAX, |bytes| bytes / 2))
+    segments.min(spec.receiver.most_window_bytes().unwrap_or(u64::MAX))
 }
 
 /// The smallest shift with which the window fits in the field, otherwise the largest allowed shift.
