@@ -103,8 +103,10 @@ def test_few_counts_and_frames_of_few_packets_tell_nothing():
         return beside_others(lambda n, _: n >= 60, packets, seconds=seconds)
 
     assert frames.refilled(full(11, 5)) is not None
-    # One count of two, or of three, is that of a frame by chance.
-    assert frames.refilled(full(4, 5)) is None
+    # Each count is that of a frame, or next to one; of four packets three counts in four are.
+    assert frames.refilled(full(3, 5)) is None
+    assert frames.refilled(full(4, 5)) is not None
+    assert frames.refilled(full(4, 0.4)) is None
     assert frames.refilled(full(11, 0.4)) is None
 
 

@@ -67,6 +67,12 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
             layout, again = replace(layout, rate_pps=min(shown, layout.ceiling_pps)), again + 1
     if not _take_two_floods(runner, layout):
         return False
+    _take_last_step(runner, layout, index)
+    return True
+
+
+def _take_last_step(runner: Runner, layout: steps.Layout, index: int) -> None:
+    """Take one more step, if that may tell what the others have not told."""
     if (found := any_law(runner.sessions(steps.STEP))) is not None:
         if found.begin == "unrested":
             # Under the largest overload packets stay late, and the law runs on from its first drop.
@@ -75,7 +81,6 @@ def take_steps(runner: Runner, layout: steps.Layout) -> bool:
         by_flow = _queues_by_flow(runner)
         plan, meta = (steps.steep_plan if by_flow else steps.long_plan)(layout, index)
         _run(runner, plan, meta, plan.end_s)
-    return True
 
 
 def _take_two_floods(runner: Runner, layout: steps.Layout) -> bool:
