@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from airqueue import _native
-from airqueue.measure import naming, quick
 from airqueue.measure.api import measure
 from airqueue.measure.disciplines import (
     codel,
@@ -17,11 +15,9 @@ from airqueue.measure.disciplines import (
     management,
     red,
     ring,
-    sharing,
     steps,
 )
 from airqueue.measure.disciplines.observed import Step, full_at
-from airqueue.measure.disciplines.sharing import Flood, Floods
 from airqueue.measure.records import Run
 from airqueue.measure.result import Evidence
 from airqueue.measure.schema import check
@@ -204,59 +200,6 @@ def test_many_drops_tell_the_begin_that_frames_hide_from_single_drops(begin, oth
         told.append(found.begin)
     assert not set(told) & set(others)
     assert begin in told
-
-
-def test_the_longer_rest_comes_before_overloads_that_may_fill_the_queue(monkeypatch):
-    """CAKE drops at random after an overflow: the law is asked for after each step."""
-    taken = []
-    in_doubt = codel.fit([step_with(law("cobalt", 0.1, 20), rest_s=1.0)], None)
-    monkeypatch.setattr(
-        naming, "_run", lambda runner, plan, meta, left_s: taken.append(meta) or True
-    )
-    monkeypatch.setattr(naming, "last_law", lambda sessions: in_doubt)
-    monkeypatch.setattr(naming, "any_law", lambda sessions: SimpleNamespace(begin="cobalt"))
-    monkeypatch.setattr(naming, "_rate_shown_pps", lambda session, overload: None)
-
-    class Nothing:
-        def sessions(self, kind):
-            return [OfDrops()]
-
-    class OfDrops:
-        drops = range(900)
-
-        def offered_pps(self, phase):
-            return 3000.0
-
-        def rate_pps(self, phase):
-            return 1000.0
-
-    def rests():
-        return [meta["phases"]["hold"][0] for meta in taken if meta["kind"] == steps.STEP]
-
-    at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
-    assert naming.take_steps(Nothing(), at)
-    longer = steps.rest_s(0.1, 900)
-    told = [steps.REST_S, longer, steps.REST_S, steps.REST_S]
-    assert rests() == pytest.approx(told, rel=1e-3)
-    assert len({meta["index"] for meta in taken if meta["kind"] == steps.STEP}) == len(told)
-    # Where none of the steps tells which CoDel this is, the last one has the largest overload.
-    taken.clear()
-    monkeypatch.setattr(naming, "any_law", lambda sessions: in_doubt)
-    assert naming.take_steps(Nothing(), at)
-    assert rests() == pytest.approx([*told, longer], rel=1e-3)
-    assert f"{steps.overloads(at)[-1]:.2f} times the rate" in taken[-1]["says"]
-
-
-def test_a_longer_rest_is_16_intervals_and_as_long_as_cobalt_counts_down():
-    assert steps.rest_s(0.1, 0) > max(steps.LENGTHS_S)
-    assert steps.rest_s(0.5, 20) > 16 * 0.5
-    assert steps.rest_s(5.0, 20) == steps.LONGEST_REST_S
-    # COBALT counts down by one after I / sqrt(count), from 1600 drops, and rests for another I.
-    counts_down = 0.1 * (1 + sum(count**-0.5 for count in range(1, 1601)))
-    assert counts_down < steps.rest_s(0.1, 1600) < steps.LONGEST_REST_S
-    at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
-    _, meta = steps.step_plan(at, 1.1, 5.0, 3, rest=8.0)
-    assert meta["phases"]["hold"][0] == 8.0
 
 
 @pytest.mark.long
@@ -495,101 +438,6 @@ def test_pie_is_named_before_a_drivers_ring(target_ms, limit, uploaders, seed):
     assert low <= target_ms / 1e3 <= high
 
 
-def floods(larger_s, smaller_s, lost=(200, 60), packets=1000, frame=1.0):
-    at = np.linspace(0, 1, 50)
-    both = zip((larger_s, smaller_s), lost, strict=True)
-    return Floods(*(Flood(at, wait + 0 * at, n, packets) for wait, n in both), 1e-3, frame)
-
-
-def behind_frames(larger_s, smaller_s, lost, packets=500):
-    """Floods that leave in frames of 25 packets."""
-    return floods(larger_s, smaller_s, lost, packets, 25.0)
-
-
-@pytest.mark.parametrize(
-    ("seen", "sparse_passes", "said"),
-    [
-        (floods(0.1, 0.1), False, "one_queue"),
-        (floods(0.1, 0.1), True, "sparse_first"),
-        (floods(0.1, 0.001), True, "by_flow"),
-        (floods(0.1, 0.065), False, "undecided"),
-        # A short queue: where one waits less its losses tell, as far as their numbers do.
-        (floods(3e-3, 3e-3, (200, 20)), False, "one_queue"),
-        (floods(1e-3, 0.5e-3, (200, 0)), True, "by_flow"),
-        (floods(1e-3, 0.5e-3, (200, 150)), False, "one_queue"),
-        (floods(1e-3, 0.5e-3, (9000, 6000), 30_000), False, "undecided"),
-        (floods(1e-3, 0.5e-3, (2, 0)), False, "undecided"),
-        # A driver's FIFO behind the queues: both wait, one loses.
-        (floods(0.1, 0.065, (400, 0)), True, "by_flow"),
-        # Both wait in that FIFO, for frames, and the air loses packets of both.
-        (behind_frames(0.18, 0.13, (196, 30)), False, "by_flow"),
-        (behind_frames(0.18, 0.13, (196, 30)), True, "by_flow"),
-        # One queue that tells flows apart for drops alone; losses alike, or as chance may give them.
-        (behind_frames(0.18, 0.178, (196, 30)), False, "one_queue"),
-        (behind_frames(0.18, 0.13, (196, 190)), False, "undecided"),
-        (behind_frames(0.18, 0.13, (60, 3), 1000), False, "by_flow"),
-        (behind_frames(0.18, 0.13, (60, 20), 1000), False, "undecided"),
-        # Losses alike, and waits that one queue does not give.
-        (floods(4e-3, 1e-3, (200, 190)), True, "undecided"),
-        # In one queue nobody waits longer, and waits agree to a packet or two.
-        (floods(0.1, 0.18), True, "undecided"),
-        (floods(0.1, 0.09), True, "undecided"),
-        (floods(0.01, 0.009), True, "sparse_first"),
-        # The path carried both, in frames of many packets.
-        (floods(3e-3, 3e-3, (0, 0)), True, "undecided"),
-        (
-            dataclasses.replace(floods(0.05, 0.05, (200, 180)), frame_packets=30.0),
-            False,
-            "one_queue",
-        ),
-        (dataclasses.replace(floods(0.05, 0.05, (9, 9)), frame_packets=30.0), True, "undecided"),
-        # So few frames wait in a driver's ring, behind whatever queues.
-        (dataclasses.replace(floods(0.08, 0.08), frame_packets=10.0), True, "undecided"),
-        (dataclasses.replace(floods(0.08, 0.08), frame_packets=10.0), False, "one_queue"),
-        (dataclasses.replace(floods(0.12, 0.12), frame_packets=10.0), True, "sparse_first"),
-        # The path carried both: nothing waited, whatever the ratio of these waits.
-        (floods(-5e-3, -5e-3, (0, 0)), True, "undecided"),
-    ],
-)
-def test_the_smaller_flood_tells_how_flows_share(seen, sparse_passes, said):
-    assert sharing.judge(seen, sparse_passes=sparse_passes) == said
-
-
-def test_waits_are_compared_at_one_time():
-    """In a queue that swings the two medians differ, where losses differ in time."""
-    at = np.linspace(0, 1, 400)
-    swings = 0.05 * (1 + np.sin(20 * at))
-    smaller = at > 0.5
-    seen = Floods(Flood(at, swings, 0, 400), Flood(at[smaller], swings[smaller], 0, 400), 1e-3)
-    assert seen.ratio == pytest.approx(1.0, abs=1e-6)
-
-
-def test_steps_do_not_exceed_what_the_sender_can_send():
-    at = steps.Layout(1500, 1000.0, 1050.0, 200.0, (), 0.5)
-    assert max(steps.overloads(at)) <= 1.05
-    plan, meta = steps.step_plan(at, 1.03, 5.0, 0)
-    assert max(s.rate_pps for s in plan.segments if s.count > 1) <= 1050
-    assert meta["phases"]["hold"][0] >= steps.REST_S
-    two, _ = steps.two_floods_plan(at)
-    rates = [s for s in two.segments if s.count > 1]
-    starts = {s.start_s for s in rates}
-    for start in starts:
-        assert sum(s.rate_pps for s in rates if s.start_s == start) <= 1050 * (1 + 1e-3)
-
-
-def test_the_rate_of_a_path_is_a_floods_without_the_tokens_that_were_saved():
-    """A shaper passes its burst at once, then 480 packets/s."""
-    burst = np.arange(20, dtype=np.int64)
-    rest = 20 + np.cumsum(np.full(200, round(1e9 / 480), dtype=np.int64))
-    arrived = np.append(np.concatenate([burst, rest]), -1)
-    received = arrived >= 0
-    run = SimpleNamespace(received_ns=arrived, received=received)
-    session = SimpleNamespace(run=run, flood=np.ones(len(arrived), dtype=bool))
-    assert quick.carried_pps(session) == pytest.approx(480, rel=1e-6)
-    few = SimpleNamespace(run=run, flood=np.arange(len(arrived)) < 5)
-    assert quick.carried_pps(few) == 0.0
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("device", "name"), [(queue("sfq", limit=45), "fifo_by_flow"), (queue("cake"), "cake")]
@@ -602,12 +450,6 @@ def test_queues_of_each_flow_are_named_behind_frames_of_few_packets(device, name
     names = [each.discipline.name for each in found]
     assert set(names) <= {name, None}
     assert names.count(name) >= 4
-
-
-def test_the_first_step_does_not_fill_a_short_queue():
-    at = steps.Layout(1500, 10_000.0, 1e6, 800.0, (), 0.5)
-    first = steps.overloads(at)[0]
-    assert (first - 1) * 10_000 * steps.LENGTHS_S[0] <= 800
 
 
 AGGREGATED = {

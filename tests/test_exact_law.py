@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from airqueue.measure import naming
 from airqueue.measure.api import measure
-from airqueue.measure.disciplines import codel, exact_law, law_of_steps, steps
+from airqueue.measure.disciplines import codel, exact_law, law_of_steps
 from airqueue.measure.disciplines.observed import Step
 from airqueue.measure.simulated import SimulatedProber
 from benches.verdicts import beside_uploads
@@ -267,73 +266,3 @@ def test_a_cake_beside_uploads_is_named(rtt_ms, seed):
     assert found.discipline.name == "cake"
     low, high = found.discipline.parameters["interval_s"].ci95
     assert low <= rtt_ms / 1e3 <= high
-
-
-class Steps:
-    """A runner whose steps all show one rate of the path."""
-
-    def __init__(self, carries_pps, floods_pps=1e6):
-        self.carries_pps, self.floods_pps, self.taken = carries_pps, floods_pps, []
-
-    def sessions(self, *kinds):
-        return [self]
-
-    def offered_pps(self, phase):
-        return self.floods_pps
-
-    def rate_pps(self, phase):
-        return self.carries_pps
-
-
-def test_a_step_by_a_wrong_rate_is_taken_again_by_the_rate_that_it_showed(monkeypatch):
-    taken = []
-
-    def run(runner, plan, meta, left_s):
-        taken.append((meta["kind"], max(s.rate_pps for s in plan.segments if s.count > 1)))
-        return True
-
-    monkeypatch.setattr(naming, "_run", run)
-    monkeypatch.setattr(naming, "last_law", lambda sessions: None)
-    monkeypatch.setattr(naming, "any_law", lambda sessions: None)
-    monkeypatch.setattr(naming, "_more_would_tell", lambda runner: False)
-    at = steps.Layout(1500, 1000.0, 1e6, 200.0, (), 0.5)
-
-    # The path carries 600 packets/s for seconds, whatever a train saw.
-    def shown(step, overload):
-        return None if taken[-1][1] < 1.1 * overload * 600 else 600.0
-
-    monkeypatch.setattr(naming, "_rate_shown_pps", shown)
-    assert naming.take_steps(Steps(600.0), at)
-    offered = [rate for kind, rate in taken if kind == steps.STEP]
-    first, middle, large = steps.overloads(at)
-    assert offered == pytest.approx(
-        [1000 * first, 600 * first, 600 * middle, 600 * large], rel=0.01
-    )
-
-
-def two_floods_taken(monkeypatch, carries_pps):
-    """Rates of both floods, run by run, where a train saw 300 packets/s."""
-    taken, runner = [], Steps(carries_pps)
-
-    def run(_, plan, meta, left_s):
-        start, end = meta["phases"]["uneven"]
-        packets = sum(s.count for s in plan.segments if s.count > 1 and start <= s.start_s < end)
-        runner.floods_pps = packets / (end - start)
-        runner.carries_pps = min(carries_pps, runner.floods_pps)
-        taken.append(runner.floods_pps)
-        return True
-
-    monkeypatch.setattr(naming, "_run", run)
-    assert naming._take_two_floods(runner, steps.Layout(1500, 300.0, 1e6, 200.0, (), 0.5))
-    return taken
-
-
-def test_floods_that_the_path_carries_are_taken_again_by_more(monkeypatch):
-    both = sum(steps.UNEVEN)
-    assert two_floods_taken(monkeypatch, 300.0) == pytest.approx([300 * both], rel=0.02)
-    again = two_floods_taken(monkeypatch, 500.0)
-    assert again == pytest.approx(
-        [300 * both, naming.MORE * both * min(500.0, 300 * both)], rel=0.02
-    )
-    # A path of any rate is given up some day.
-    assert len(two_floods_taken(monkeypatch, 1e5)) == 1 + naming.FLOODS_AGAIN
