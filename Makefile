@@ -55,8 +55,8 @@ $(VENV)/.installed: $(VENV)/.required $(RUST_SOURCES)
 	rm -f $(VENV)/.checked $(VENV)/.demo
 	touch $@
 
-# Here as the Rust tests are built, of whose libraries most is taken: with debug assertions and checks for overflow, and in a
-# quarter of the time. The engine is a quarter slower so.
+# Here as the Rust tests are built, of whose libraries most is taken: with debug assertions and checks for overflow, and in half
+# of the time. The engine is a quarter slower so.
 $(VENV)/.checked: $(VENV)/.required $(RUST_SOURCES)
 	MATURIN_PEP517_ARGS="--profile dev" $(PIP_INSTALL) --no-build-isolation --no-deps --editable . --editable papers
 	rm -f $(VENV)/.demo
