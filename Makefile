@@ -49,20 +49,20 @@ $(VENV)/.required: pyproject.toml papers/pyproject.toml scripts/requirements.py 
 	touch $@
 
 # airqueue in the virtual environment, and the papers above airqueue (editable: edits of Python files need no rebuild).
-# Maturin builds airqueue: here in release mode.
+# Maturin builds airqueue in release mode.
 $(VENV)/.installed: $(VENV)/.required $(RUST_SOURCES)
 	$(PIP_INSTALL) --no-build-isolation --no-deps --editable . --editable papers
 	rm -f $(VENV)/.checked $(VENV)/.demo
 	touch $@
 
-# Here as the Rust tests are built, of whose libraries most is taken: with debug assertions and checks for overflow, and in half
-# of the time. The engine is a quarter slower so.
+# Built by the profile of the Rust tests, mostly of their libraries: with debug assertions and checks for overflow, and in half of
+# the time. The engine is a quarter slower than in release mode.
 $(VENV)/.checked: $(VENV)/.required $(RUST_SOURCES)
 	MATURIN_PEP517_ARGS="--profile dev" $(PIP_INSTALL) --no-build-isolation --no-deps --editable . --editable papers
 	rm -f $(VENV)/.demo
 	touch $@
 
-# Here by the quick profile of Cargo.toml, and the core alone.
+# Built by the quick profile of Cargo.toml: the core alone.
 $(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | system-demo $(BIN)/python
 	$(BIN)/python scripts/requirements.py > $(VENV)/requirements.txt
 	$(PIP_INSTALL) --requirement $(VENV)/requirements.txt

@@ -47,13 +47,13 @@ def decide_capacity(
     result.counted_in = unit
     if finding.verdict != "fifo":
         return
-    hidden = of_others(accepted, finding)
+    others, seen = _others(accepted, finding)
+    hidden = _hidden(counts, finding, others, seen)
     if hidden is not None:
         result.verdict = "undecided"
         result.evidence.append(hidden)
         result.warnings.append(hidden.says)
         return
-    others, seen = _others(accepted, finding)
     result.drop_from = "head" if finding.drop_from == "head" else "tail"
     result.in_service_packets = _in_service(accepted)
     blur, because = _resolution(finding.burst)
@@ -89,10 +89,16 @@ def decide_capacity(
 def of_others(accepted: Sequence[Judged], finding: Finding) -> Evidence | None:
     """Return what says that a FIFO may hold so many packets of others that counts are no capacity."""
     counts = counts_by_size(HEADLINE[finding.drop_from], accepted)
+    return _hidden(counts, finding, *_others(accepted, finding)) if counts else None
+
+
+def _hidden(
+    counts: Mapping[int, Sequence[float]], finding: Finding, others: float, seen: str
+) -> Evidence | None:
+    """As `of_others`, of these counts and so many packets of others."""
     # In a queue that drops at its head the counts at refused packets say nothing.
-    if finding.drop_from == "head" or not counts:
+    if finding.drop_from == "head":
         return None
-    others, seen = _others(accepted, finding)
     if others <= VAGUE * min(float(np.mean(of_size)) for of_size in counts.values()):
         return None
     says = f"{seen}, as where others use the queue: more than a tenth of it may be theirs."

@@ -25,7 +25,7 @@ FULL_AIR: Final = 0.9
 WAITING_PACKETS: Final = 1.0
 """Fewer packets in the mean are what contention alone makes wait."""
 HELD_UP: Final = 0.2
-"""From this share of time on the receiver's window, not the network, sets what a flow carries."""
+"""Share of time from which a reader should know that the receiver's window limits a flow, too."""
 WIDE: Final = 0.2
 """Half an interval beyond this share of its mean needs more replications."""
 SATISFIED: Final = ((80.0, "satisfies most people"), (70.0, "leaves some people dissatisfied"))
@@ -156,8 +156,8 @@ def _windows(results: Results) -> Iterator[str]:
         share = of["window_limited_ratio"]["mean"]
         if share is not None and share >= HELD_UP:
             yield (
-                f"The receiver's window holds {name} up {text.percent(share)} of the time: the queue "
-                "and the rate would let its sender send more (tcp.receive_buffer, tcp.window)."
+                f"The receiver's window holds {name} up {text.percent(share)} of the time, in which "
+                "the congestion window admits more data: see tcp.receive_buffer and tcp.window."
             )
 
 

@@ -184,7 +184,11 @@ def refilled(steps: Sequence[Step]) -> Refilled | None:
         return None
     # The largest of the counts taken for one: no frame is taken to have left for a miscount.
     most = length + MISCOUNTED
-    return Refilled(most, alike, counts, tuple(_as_counted(*each, most) for each in of_frames))
+    as_counted = (
+        _as_counted(*each, most, _agree(of_step, length))
+        for each, of_step in zip(of_frames, by_step, strict=True)
+    )
+    return Refilled(most, alike, counts, tuple(as_counted))
 
 
 def _chance_at(length: int, full_with: Ints) -> float:
@@ -192,8 +196,13 @@ def _chance_at(length: int, full_with: Ints) -> float:
     counts = full_with.shape[1]
     if not counts:
         return 0.0
-    near = np.any(np.abs(full_with - length) <= MISCOUNTED, axis=0)
-    return float(counts * _exponent(float(np.mean(near)), _by_chance(full_with)))
+    share = float(np.mean(_agree(full_with, length)))
+    return float(counts * _exponent(share, _by_chance(full_with)))
+
+
+def _agree(full_with: Ints, length: int) -> Bools:
+    """Return of each drop whether it agrees with a length of the full queue; shape (D,)."""
+    return np.asarray(np.any(np.abs(full_with - length) <= MISCOUNTED, axis=0))
 
 
 def _by_chance(full_with: Ints) -> float:
@@ -233,8 +242,10 @@ def _full_with(step: Step, frames: Frames) -> Ints:
     return np.asarray(taken_in - frames.carried[np.minimum(arrived + on_way, len(frames.packets))])
 
 
-def _as_counted(step: Step, frames: Frames, length: int) -> Step:
+def _as_counted(step: Step, frames: Frames, length: int, agree: Bools) -> Step:
     """Return the step with departures as late as a full queue of this length allows.
+
+    ``agree``: of each of the counts of `_full_with`, whether the queue was full.
 
     A frame leaves when it arrives, or when a packet comes in that would find the queue full. Without
     the packets of frames that the air lost.
@@ -244,16 +255,14 @@ def _as_counted(step: Step, frames: Frames, length: int) -> Step:
     left_s = np.repeat(np.minimum(frames.arrived_s, needed_s), frames.packets)
     # Counts depend neither on bursts nor on instants.
     counted = step.leaving(left_s, blur_packets=0.0, jitter_packets=0.0)
-    kept = ~_of_lost_frames(step, frames, length)
+    kept = ~_of_lost_frames(step, agree)
     return dataclasses.replace(
         counted, came_s=counted.came_s[kept], left_s=counted.left_s[kept], lost=counted.lost[kept]
     )
 
 
-def _of_lost_frames(step: Step, frames: Frames, length: int) -> Bools:
+def _of_lost_frames(step: Step, agree: Bools) -> Bools:
     """Mark packets lost in a row with room, as many as a frame has at least; shape (n,)."""
-    full_with = _full_with(step, frames)
-    agree = np.any((full_with <= length) & (full_with >= length - 2 * MISCOUNTED), axis=0)
     _, event, drops = np.unique(
         np.cumsum(~step.lost)[step.drops], return_inverse=True, return_counts=True
     )

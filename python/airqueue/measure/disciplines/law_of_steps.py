@@ -3,7 +3,7 @@
 Frames that wait for the air hide when packets left, and in a single step drops at random may follow
 the law of one of many rings and counts by chance (`airqueue.measure.disciplines.exact_law`). But a
 device has one ring and one interval I. Test: what one step says of both is the hypothesis, and the
-chances that drops at random follow that law in each of the steps multiply. They are Bonferroni's,
+chances that drops at random follow that law in each of the steps multiply. Each is Bonferroni's,
 with weights: the chance in a step is divided by the weight of the count and of the drops that came
 before the law, whose weights sum up to one; a step that no law explains has the chance one. The
 product, times the rings and the steps that could have been the hypothesis, must be below
