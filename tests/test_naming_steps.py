@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from airqueue.measure import naming, quick
+from airqueue.measure import naming, search
 from airqueue.measure.disciplines import steps
 
 
@@ -89,9 +89,9 @@ def test_the_rate_of_a_path_is_a_floods_without_the_tokens_that_were_saved():
     received = arrived >= 0
     run = SimpleNamespace(received_ns=arrived, received=received)
     session = SimpleNamespace(run=run, flood=np.ones(len(arrived), dtype=bool))
-    assert quick.carried_pps(session) == pytest.approx(480, rel=1e-6)
+    assert search.carried_pps(session) == pytest.approx(480, rel=1e-6)
     few = SimpleNamespace(run=run, flood=np.arange(len(arrived)) < 5)
-    assert quick.carried_pps(few) == 0.0
+    assert search.carried_pps(few) == 0.0
 
 
 def test_the_first_step_does_not_fill_a_short_queue():

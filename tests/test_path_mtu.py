@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from airqueue.measure.api import analyze, measure
+from airqueue.measure.known import SizeState
 from airqueue.measure.path_mtu import KIND, between, replaced
 from airqueue.measure.plan import RATE_WINDOW_S
-from airqueue.measure.quick import SizeState, session_plan
+from airqueue.measure.quick import session_plan
 from airqueue.measure.records import MISSING, Run
 from fifo import Fifo, FifoProber
 

@@ -25,9 +25,9 @@ from airqueue.diagnose.records import (
 from airqueue.measure.live import LiveProber
 from airqueue.measure.plan import FLOOD_FLOW, Plan, cbr
 from airqueue.measure.prober import Prober, RunProgress
-from airqueue.measure.quick import FILL, LEAST_OVERLOAD, Found, find_rate
 from airqueue.measure.quiet import PROBE_FLOWS, baseline, farewell
 from airqueue.measure.runner import Runner
+from airqueue.measure.search import FILL, LEAST_OVERLOAD, Found, find_rate
 from airqueue.measure.session import Session
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import airqueue
-from airqueue.measure import path_mtu
+from airqueue.measure import bucket, path_mtu
 from airqueue.measure.capacity import counts_by_size, decide_capacity, ends, pool, quiet_loss
 from airqueue.measure.disciplines import treatment
 from airqueue.measure.disciplines import verdict as disciplines
@@ -80,6 +80,7 @@ def analyze(
     result.verdict = finding.verdict
     result.evidence = list(finding.evidence)
     result.classes = treatment.judge(sessions, idle=idle)
+    result.token_bucket = bucket.judge(sessions)
     result.sessions = [_row(j) for j in judged]
     reasons = Counter(j.refused for j in judged if j.refused is not None)
     result.discarded_sessions = sum(reasons.values())

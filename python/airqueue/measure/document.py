@@ -24,6 +24,15 @@ class PathMtu(TypedDict):
     """Larger ones were not tried."""
 
 
+class TokenBucket(TypedDict):
+    """What passes at once after a rest, in bytes of Ethernet frames."""
+
+    bytes: float | None
+    ci95_bytes: list[float] | None
+    at_least: bool
+    """The longest rest did not fill the bucket."""
+
+
 class Parameter(TypedDict):
     """A parameter of a discipline, with its 95 % interval."""
 
@@ -291,6 +300,9 @@ class Document(TypedDict):
     in_service_packets: float | None
     """Packets being transmitted, held apart from capacity."""
     path_mtu: PathMtu | None
+    token_bucket: NotRequired[TokenBucket | None]
+    """Depth of the token bucket of a shaper or a policer, where floods show one; absent in
+    results of earlier versions."""
     drop_from: Literal["tail", "head"] | None
     delay_full_s: float | None
     """Delay when full, above the quiet path."""

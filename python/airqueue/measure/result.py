@@ -87,6 +87,19 @@ class Parameter:
     ci95: tuple[float, float]
 
 
+@dataclass(frozen=True, slots=True)
+class TokenBucket:
+    """Depth of the bucket of a shaper or a policer: what passes at once after a rest.
+
+    In bytes of Ethernet frames. ``at_least``: the longest rest did not fill the bucket; then there is
+    no interval. See `airqueue.measure.bucket`.
+    """
+
+    bytes: float
+    ci95_bytes: tuple[float, float] | None
+    at_least: bool
+
+
 Sharing = Literal["one_queue", "by_flow", "sparse_first", "undecided"]
 Management = Literal[
     "tail_drop",
@@ -172,6 +185,7 @@ class Measurement:
     quiet_jitter_s: float | None = None
     rate_bps: float | None = None
     rate_pps: dict[str, float] = field(default_factory=dict)
+    token_bucket: TokenBucket | None = None
     discipline: Discipline | None = None
     classes: Classes | None = None
     evidence: list[Evidence] = field(default_factory=list)

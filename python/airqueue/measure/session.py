@@ -3,6 +3,7 @@
 A session is a run with named phases, by the sender's clock and in seconds from the start of the run:
 
 ``quiet``   baseline packets only: the delay of the empty path (t1 in the paper);
+``spend``   what the tokens of a shaper let pass at once, if there is one: absent in the paper;
 ``warm``    packets of the flood's flow below the path's rate, absent in the paper: busy, and empty;
 ``fill``    the flood begins, faster than the path drains;
 ``hold``    the flood goes on at a steady overload: the full queue is measured here (t2);
@@ -41,6 +42,17 @@ def rate_of(times_ns: Ints) -> float:
     """Events per second from the first to the last of them, in any order; 0 if that has no length."""
     length_ns = int(np.ptp(times_ns)) if len(times_ns) else 0
     return (len(times_ns) - 1) / (length_ns * 1e-9) if length_ns else 0.0
+
+
+def burst_of(times_ns: Ints) -> float:
+    """Packets of the burst in which the median packet arrives; the instants ascend."""
+    if len(times_ns) < 10 or times_ns[-1] == times_ns[0]:
+        return 1.0
+    gaps = np.diff(times_ns)
+    threshold = CLUSTER_GAP * (times_ns[-1] - times_ns[0]) / len(gaps)
+    label = np.concatenate(([0], np.cumsum(gaps > threshold)))
+    sizes = np.bincount(label)
+    return float(np.median(sizes[label]))
 
 
 MIN_DROPS = 10
@@ -88,7 +100,7 @@ class Session:
     @cached_property
     def flood(self) -> Bools:
         """Packets of the saturating flow that are to fill the queue; shape (n,)."""
-        return self.busy & ~self.during("warm")
+        return self.busy & ~self.during("warm") & ~self.during("spend")
 
     @cached_property
     def busy(self) -> Bools:
@@ -151,14 +163,7 @@ class Session:
     def burst(self) -> float:
         """Size of the burst in which the median packet of the hold phase arrives, in packets."""
         mask = self.during("hold") & self.run.received
-        times = np.sort(self.run.received_ns[mask])
-        if len(times) < 10 or times[-1] == times[0]:
-            return 1.0
-        gaps = np.diff(times)
-        threshold = CLUSTER_GAP * (times[-1] - times[0]) / len(gaps)
-        label = np.concatenate(([0], np.cumsum(gaps > threshold)))
-        sizes = np.bincount(label)
-        return float(np.median(sizes[label]))
+        return burst_of(np.sort(self.run.received_ns[mask]))
 
     @property
     def burst_in_flight(self) -> float:

@@ -71,6 +71,8 @@ class Layout:
     held: float
     allowed: float = 0.0
     """Packets by which counts may differ: only what is lost further below ``held`` says something."""
+    saved: float = 0.0
+    """Packets that a token bucket lets pass at once, before there is a queue."""
 
 
 def standing_plan(
@@ -82,7 +84,7 @@ def standing_plan(
     stand_s = min(max(STAND_S, min(STAND_PACKETS / rate, LONGEST_STAND_S)), MOST_PACKETS / rate)
     control = quiet_s + min(CONTROL_S, MOST_PACKETS / rate)
     settled = control + 0.15 * held / rate + SPARE_S
-    filled = settled + 1.2 * held / (filling - rate) + SPARE_S
+    filled = settled + (1.2 * held + layout.saved) / (filling - rate) + SPARE_S
     flood, stood = _standing(layout, filled, stand_s, filling)
     drained = stood + 1.15 * held / rate + SPARE_S
     end = drained + quiet_s

@@ -130,6 +130,7 @@ def describe(result: Document) -> Words:
         findings = [*_MEANING.get(discipline["sharing"], ()), *of_discipline(discipline)]
     if result["delay_full_s"] is not None and result["verdict"] in ("not_flat", "undecided"):
         findings.extend(_of_delay(result, headline != plain.headline))
+    findings.extend(_of_bucket(result))
     findings.extend(_of_classes(result))
     return Words(
         headline,
@@ -181,6 +182,25 @@ def evidence_beside(result: Document) -> list[Evidence]:
     return [each for part in parts if part is not None for each in part["evidence"]]
 
 
+def _of_bucket(result: Document) -> list[str]:
+    """Say what a shaper, or a policer, lets pass at once."""
+    bucket = result.get("token_bucket")
+    if bucket is None:
+        return []
+    depth = text.quantity(bucket["bytes"], "bytes")
+    if bucket["at_least"]:
+        return [
+            f"After a rest {depth} and more pass at once, before the rate holds: the token bucket "
+            "(burst) of a shaper or a policer is at least that deep."
+        ]
+    assert bucket["ci95_bytes"] is not None  # known, since the bucket was full
+    between = text.interval(bucket["ci95_bytes"], "bytes")
+    return [
+        f"After a rest {depth} ({between}) pass at once, before the rate holds: the token bucket "
+        "(burst) of a shaper or a policer. Short transfers do not wait there; long ones do."
+    ]
+
+
 def _of_classes(result: Document) -> list[str]:
     classes = result.get("classes")
     return [] if classes is None else class_words.describe(classes)
@@ -199,6 +219,7 @@ def _describe_fifo(result: Document) -> Words:
         findings.append(_delay_sentence(result))
         findings.extend(_meaning_of_delay(result["delay_full_s"]))
     findings.extend(_apart(result))
+    findings.extend(_of_bucket(result))
     findings.extend(_of_classes(result))
     return Words(
         headline,

@@ -119,6 +119,12 @@ class ByClass:
         return self.packet_s > 0 and self.wait_of_flood_s >= WAITING * self.blur_s
 
     @property
+    def overloaded(self) -> bool:
+        """Whether the flood met a queue: it waited, or lost packets, or some of them were marked."""
+        marked = self.got & (self.ecn != CE) & (self.ecn_after == CE)
+        return self.stands or bool(np.any(self.flood & (marked | ~self.got)))
+
+    @property
     def tolerance_s(self) -> float:
         """Waits that differ by less are alike."""
         return max(self.blur_s, 0.25 * self.wait_of_flood_s)

@@ -79,7 +79,8 @@ SEED: Final = 1
 def classes_plan(at: Layout) -> tuple[Plan, dict[str, Any]] | None:
     """Lay out the run; None if the sender cannot overload the path with it."""
     each_s = len(EACH) * TIMES_EACH / (EACH_SHARE * at.rate_pps)
-    start = at.quiet_s + each_s + RATE_WINDOW_S
+    begin = at.rest_s
+    start = begin + each_s + RATE_WINDOW_S
     length = max(HOLD_S, min(HOLD_PACKETS / at.rate_pps, LONGEST_HOLD_S))
     length = min(length, MOST_PACKETS / (OVERLOAD * at.rate_pps))
     overload = _overload(at, length)
@@ -93,13 +94,13 @@ def classes_plan(at: Layout) -> tuple[Plan, dict[str, Any]] | None:
     end = start + length
     drained = end + 1.2 * max(0.0, overload - 1) * length + at.drains_s
     segments = [
-        *_each(draw, at, at.quiet_s, each_s),  # and a pause: their rate does not add to the flood's
+        *_each(draw, at, begin, each_s),  # and a pause: their rate does not add to the flood's
         *blocks,
         *_probes(draw, (start + FILLED_AFTER * length, end), each_probed, at.size_bytes),
     ]
     phases = {
-        "quiet": [0.0, at.quiet_s],
-        "each": [at.quiet_s, start],
+        "quiet": [0.0, begin],
+        "each": [begin, start],
         "hold": [start, end],
         "drain": [end, drained],
     }

@@ -7,6 +7,7 @@ show whether flows share a queue. Where the steps name nothing a *longer step* f
 one if flows have queues of their own; where they lose nothing, one that *fills* the queue.
 
 ``quiet``, ``drain``, ``after``  as in a session;
+``spend``  before the flood, where a shaper saves tokens: as long as they let all packets pass;
 ``hold``  the flood of a step;
 ``uneven``  the two floods.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -59,6 +60,13 @@ FILLED: Final = 0.8
 """Share of the queue, as far as it is known, that the smallest overload may fill."""
 LEAST_OVERLOAD: Final = 1.01
 """The path's rate is known to less than this."""
+REFILLS: Final = 1.15
+"""Rest, as a multiple of the time in which a token bucket fills."""
+SPENDING: Final = 3.0
+"""Rate of the flood that spends tokens, as a multiple of the path's."""
+LEFT: Final = (2.0, 0.01)
+"""Packets, or share of them, for which tokens are left when a step begins: the bucket is known to
+this, and no queue is to stand yet."""
 UNEVEN: Final = (1.2, 0.35)
 """Rates of the two floods, as multiples of the path's."""
 FLOODS_S: Final = 2.0
@@ -79,6 +87,13 @@ class Layout:
     baseline: Sequence[Segment]
     """Packets of a quiet period, from zero to ``quiet_s``."""
     quiet_s: float
+    saved: float = 0.0
+    """Packets that a full token bucket lets pass at once, before there is a queue."""
+
+    @property
+    def rest_s(self) -> float:
+        """The shortest rest: the path is quiet for long enough, and a token bucket is full."""
+        return max(self.quiet_s, REFILLS * self.saved / self.rate_pps)
 
     @property
     def drains_s(self) -> float:
@@ -115,7 +130,7 @@ def step_plan(
     swinging: bool = False,
 ) -> tuple[Plan, dict[str, Any]]:
     """Lay out one step after a rest, in seconds: of evenly spaced packets, or ``swinging``."""
-    start = max(rest, at.quiet_s)
+    start = max(rest, at.rest_s)
     rate = overload * at.rate_pps
     end = start + min(length_s, MOST_PACKETS / rate)
     # What waits at the end: what came too much, and perhaps what waited when all of this was planned.
@@ -187,7 +202,7 @@ def two_floods_plan(at: Layout, index: int = 0) -> tuple[Plan, dict[str, Any]]:
     """Lay out two floods at once, one above an equal share of the path and one below."""
     length = max(FLOODS_S, FLOODS_PACKETS / at.rate_pps)
     length = min(length, MOST_PACKETS / (2 * at.rate_pps))
-    start = max(REST_S, at.quiet_s)
+    start = max(REST_S, at.rest_s)
     end = start + length
     larger, smaller = (times * at.rate_pps for times in of_two_floods(at))
     drained = end + at.drains_s + sum(UNEVEN) * length / 2
@@ -215,7 +230,11 @@ def _changing(
 def framed(
     at: Layout, floods: list[Segment], phases: dict[str, list[float]], meta: dict[str, Any]
 ) -> tuple[Plan, dict[str, Any]]:
-    """Put quiet packets around floods: spread over the rest before, as usual after."""
+    """Put quiet packets around floods: spread over the rest before, as usual after.
+
+    What spends the tokens of a shaper comes right before the first flood.
+    """
+    floods, phases = _after_tokens(at, floods, phases)
     start, drained = phases["quiet"][1], phases["drain"][1]
     stretch = start / at.quiet_s
     before = [
@@ -235,3 +254,26 @@ def framed(
         **meta,
         "phases": {**phases, "after": [drained, end]},
     }
+
+
+def _after_tokens(
+    at: Layout, floods: list[Segment], phases: dict[str, list[float]]
+) -> tuple[list[Segment], dict[str, list[float]]]:
+    """Put a flood before the first phase with one, as long as tokens let all its packets pass."""
+    packets, share = LEFT
+    tokens = at.saved - max(packets, share * at.saved)
+    spending = min(SPENDING * at.rate_pps, at.ceiling_pps)
+    if tokens <= 0 or spending <= at.rate_pps:
+        return floods, phases
+    begin = next(start for name, (start, _) in phases.items() if name in ("hold", "uneven"))
+    length = tokens / (spending - at.rate_pps)
+    moved = [
+        replace(each, start_s=each.start_s + length) if each.start_s >= begin else each
+        for each in floods
+    ]
+    later = {
+        name: [start + length, end + length] if start >= begin else [start, end]
+        for name, (start, end) in phases.items()
+    }
+    spent = cbr(FLOOD_FLOW, begin, begin + length, spending, at.size_bytes)
+    return [*moved, spent], {**later, "spend": [begin, begin + length]}

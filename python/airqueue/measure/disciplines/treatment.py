@@ -8,8 +8,8 @@ from airqueue import text
 from airqueue.measure.class_words import ECN_FIELDS
 from airqueue.measure.disciplines import changed, dscp, ecn
 from airqueue.measure.disciplines.by_class import ByClass
-from airqueue.measure.disciplines.classes import KIND
-from airqueue.measure.result import Changed, Classes, Evidence
+from airqueue.measure.disciplines.classes import KIND, PROBED
+from airqueue.measure.result import Changed, Classes, Evidence, Waits
 from airqueue.measure.session import Session
 
 
@@ -24,6 +24,17 @@ def judge(sessions: Sequence[Session], *, idle: tuple[int, int]) -> Classes | No
         return None
     last = seen[-1]
     rewritten = changed.judge(last)
+    if not last.overloaded:
+        says = (
+            "The flood of all classes met no queue and lost nothing: how a queue treats them is "
+            "unknown."
+        )
+        why_not = Evidence("classes", says)
+        unknown: dict[str, Waits] = dict.fromkeys(PROBED, "undecided")
+        of_changes = _of_changes(rewritten)
+        return Classes(
+            "undecided", None, {}, "undecided", unknown, rewritten, (why_not, *of_changes)
+        )
     marking = ecn.judge(last, rewritten, idle)
     waits, why = dscp.judge(last, rewritten)
     return Classes(
