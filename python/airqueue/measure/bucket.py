@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KIND: Final = "bucket"
 """Of the runs' meta data."""
 LEAST_PACKETS: Final = 12.0
-"""Shallower buckets are not told from uneven service; where packets come in bursts, two bursts more."""
+"""Shallower buckets are not told from uneven service; two bursts and the path's jitter come on top."""
 FEWEST: Final = 60
 """Arrivals under overload that tell a rate, at least."""
 LATEST: Final = 0.875
@@ -46,7 +46,9 @@ STEADY: Final = 0.03
 OVERLOADED: Final = 1.05
 """Offered rate, as a multiple of the carried one, that is an overload."""
 WAITS: Final = 4.0
-"""Packet times that packets may wait while there are tokens, besides the empty path's jitter."""
+"""Packet times that packets may wait while there are tokens, besides a burst and jitter."""
+JITTERS: Final = 3.0
+"""Interquartile ranges of the empty path's delay that are jitter."""
 PASSED: Final = 0.9
 """Share of the packets that do not wait while there are tokens, at least."""
 FULL: Final = 0.8
@@ -115,7 +117,7 @@ def saved(session: Session) -> Saved | None:
     if not len(before) or np.mean(waits_s <= _room_s(session, rate_pps, burst)) < PASSED:
         return None
     start, end = session.phases["quiet"]
-    return Saved(packets, rate_pps, end - start, LEAST_PACKETS + 2 * burst)
+    return Saved(packets, rate_pps, end - start, _least(session, rate_pps, burst))
 
 
 def _several(burst: float) -> float:
@@ -125,9 +127,22 @@ def _several(burst: float) -> float:
 
 def _room_s(session: Session, rate_pps: float, burst: float) -> float:
     """Return what a packet may wait that finds tokens."""
+    return WAITS / rate_pps + _uneven_s(session, rate_pps, burst)
+
+
+def _least(session: Session, rate_pps: float, burst: float) -> float:
+    """Return how many packets beyond the rate are a bucket.
+
+    In front of a steady link as many pass in the time that packets may wait as the link then carries.
+    """
+    return LEAST_PACKETS + 2 * rate_pps * _uneven_s(session, rate_pps, burst)
+
+
+def _uneven_s(session: Session, rate_pps: float, burst: float) -> float:
+    """Return by how much uneven service delays packets: one burst, and the empty path's jitter."""
     quiet = session.quiet_delay
     jitter_s = quiet.jitter_s if quiet is not None else 0.0
-    return (WAITS + burst) / rate_pps + 3 * jitter_s
+    return burst / rate_pps + JITTERS * jitter_s
 
 
 def _knee(arrived_s: Floats, came_s: Floats) -> tuple[float, float, int] | None:
@@ -210,8 +225,11 @@ def find(runner: Runner, at: Layout) -> None:
             return
         runner.say("session", str(meta["says"]), None, plan.end_s)
         runner.run(plan, meta, None, plan.end_s)
-        seen = saved(runner.sessions(KIND)[-1])
+        run = runner.sessions(KIND)[-1]
+        seen = saved(run)
         if seen is None:
+            if np.any(_stopped(run, at.rate_pps)[-FEWEST:]):
+                return
             # The flood did not spend the tokens.
             packets *= LONGER
             continue
@@ -238,17 +256,29 @@ def _fills_s(at: Layout, packets: float) -> float:
 
 def _passed(session: Session, rate_pps: float) -> float | None:
     """Return how many packets beyond a rate passed before one waited or was lost; None if few did."""
-    run, due = session.run, session.arrival_if_empty_ns
-    rows = np.flatnonzero(session.flood & run.sent)
+    due = session.arrival_if_empty_ns
+    rows = np.flatnonzero(session.flood & session.run.sent)
     if due is None or len(rows) < FEWEST:
         return None
-    burst = _several(burst_of(session.arrivals_ns[3 * len(session.arrivals_ns) // 4 :]))
-    waits_s = np.where(run.received[rows], (run.received_ns[rows] - due[rows]) * 1e-9, np.inf)
-    stopped = np.flatnonzero(waits_s > _room_s(session, rate_pps, burst))
+    stopped = np.flatnonzero(_stopped(session, rate_pps))
     first = int(stopped[0]) if len(stopped) else len(rows) - 1
-    came_s = float(due[rows[first]] - due[rows[0]]) * 1e-9
-    beyond = first - rate_pps * came_s
-    return beyond if beyond >= LEAST_PACKETS + 2 * burst else None
+    beyond = first - rate_pps * float(due[rows[first]] - due[rows[0]]) * 1e-9
+    return beyond if beyond >= _least(session, rate_pps, _late_burst(session)) else None
+
+
+def _stopped(session: Session, rate_pps: float) -> npt.NDArray[np.bool_]:
+    """Return which of the flood's packets waited or were lost, in the order of sending."""
+    run, due = session.run, session.arrival_if_empty_ns
+    rows = np.flatnonzero(session.flood & run.sent)
+    if due is None:
+        return np.ones(len(rows), dtype=bool)
+    waits_s = np.where(run.received[rows], (run.received_ns[rows] - due[rows]) * 1e-9, np.inf)
+    return np.asarray(waits_s > _room_s(session, rate_pps, _late_burst(session)))
+
+
+def _late_burst(session: Session) -> float:
+    """Return the packets of a burst at the end, when no token is left."""
+    return _several(burst_of(session.arrivals_ns[3 * len(session.arrivals_ns) // 4 :]))
 
 
 def bucket_plan(
