@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KIND: Final = "bucket"
 """Of the runs' meta data."""
 LEAST_PACKETS: Final = 12.0
-"""Shallower buckets are not told from uneven service; two bursts and the path's jitter come on top."""
+"""Shallower buckets are not told from uneven service; two bursts, and jitter, come on top."""
 FEWEST: Final = 60
 """Arrivals under overload that tell a rate, at least."""
 LATEST: Final = 0.875
@@ -51,6 +51,8 @@ JITTERS: Final = 3.0
 """Interquartile ranges of the empty path's delay that are jitter."""
 PASSED: Final = 0.9
 """Share of the packets that do not wait while there are tokens, at least."""
+GROWS: Final = 0.25
+"""Share of that time that the later half of these packets waits, at most: a queue grows."""
 FULL: Final = 0.8
 """A full bucket has at most this share of what a rest saves: it was full before the rest's end."""
 FILL: Final = 3.0
@@ -114,7 +116,7 @@ def saved(session: Session) -> Saved | None:
     burst = _several(burst_of(arrived[at:]))
     before = got[due[got] < arrived[at]]
     waits_s = (run.received_ns[before] - due[before]) * 1e-9
-    if not len(before) or np.mean(waits_s <= _room_s(session, rate_pps, burst)) < PASSED:
+    if not _pass(waits_s, _room_s(session, rate_pps, burst)):
         return None
     start, end = session.phases["quiet"]
     return Saved(packets, rate_pps, end - start, _least(session, rate_pps, burst))
@@ -128,6 +130,13 @@ def _several(burst: float) -> float:
 def _room_s(session: Session, rate_pps: float, burst: float) -> float:
     """Return what a packet may wait that finds tokens."""
     return WAITS / rate_pps + _uneven_s(session, rate_pps, burst)
+
+
+def _pass(waits_s: Floats, room_s: float) -> bool:
+    """Whether packets find tokens: hardly any waits, and the later ones no longer than the first."""
+    if not len(waits_s) or np.mean(waits_s <= room_s) < PASSED:
+        return False
+    return bool(np.median(waits_s[len(waits_s) // 2 :]) <= GROWS * room_s)
 
 
 def _least(session: Session, rate_pps: float, burst: float) -> float:
@@ -203,7 +212,7 @@ def judge(sessions: Sequence[Session]) -> TokenBucket | None:
     interval = t_interval(full)
     if interval is None or np.ptp(full) > max(packets, share * interval.mean):
         return None
-    half = max(RESOLUTION, interval.half_width)
+    half = RESOLUTION + interval.half_width
     ends = max(0.0, interval.mean - half) * frame, (interval.mean + half) * frame
     return TokenBucket(interval.mean * frame, ends, at_least=False)
 
@@ -262,6 +271,9 @@ def _passed(session: Session, rate_pps: float) -> float | None:
         return None
     stopped = np.flatnonzero(_stopped(session, rate_pps))
     first = int(stopped[0]) if len(stopped) else len(rows) - 1
+    waits_s = (session.run.received_ns[rows[:first]] - due[rows[:first]]) * 1e-9
+    if not _pass(waits_s, _room_s(session, rate_pps, _late_burst(session))):
+        return None
     beyond = first - rate_pps * float(due[rows[first]] - due[rows[0]]) * 1e-9
     return beyond if beyond >= _least(session, rate_pps, _late_burst(session)) else None
 

@@ -79,7 +79,7 @@ def find_bucket(runner: Runner, state: SizeState) -> None:
     runs = runner.sessions(bucket.KIND)
     state.saved = bucket.saved_packets(runs, state.size_bytes)
     rates = [seen.rate_pps for s in runs if (seen := bucket.saved(s)) is not None]
-    if rates and runs[-1].size_bytes == state.size_bytes:
+    if state.saved != 0.0 and rates and runs[-1].size_bytes == state.size_bytes:
         state.rate_pps = float(np.median(rates))
 
 

@@ -201,7 +201,8 @@ def carried_pps(session: Session) -> float:
     A flood lasts longer than a train and fills the frames that others' transmissions delay. The first
     packets may pass a shaper with the tokens that were saved: where these tell, the rate after them.
     """
-    if (seen := bucket.saved(session)) is not None:
+    seen = bucket.saved(session)
+    if seen is not None and seen.packets >= seen.least:
         return seen.rate_pps
     arrived = np.sort(session.run.received_ns[session.flood & session.run.received])
     return rate_of(arrived[len(arrived) // 4 :]) if len(arrived) >= TRAIN_PACKETS[0] else 0.0
