@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeGuard
 
-from airqueue.measure import api, capture
+from airqueue.measure import api, bucket, capture
+from airqueue.measure.disciplines import classes
+from airqueue.measure.disciplines.steps import STEP, TWO_FLOODS
 from airqueue.measure.records import Run
 from airqueue.measure.schema import ResultError
 from airqueue.measure.stations.plans import PROFILE
@@ -15,6 +17,8 @@ from airqueue.uploads.settings import from_dict
 
 MAX_RUN_S = 86_400.0
 """No run lasts a day."""
+_FLOODS = ("session", "exploration", STEP, classes.KIND, bucket.KIND)
+"""Kinds of runs with a quiet path before a flood, and after it."""
 
 
 def read_capture(path: str) -> tuple[dict[str, Any], list[Run]]:
@@ -84,8 +88,13 @@ def check_meta(path: str, number: int, meta: Mapping[str, Any]) -> None:
         isinstance(wanted, list) and wanted and all(map(_packet_size, wanted))
     ):
         refuse("no sizes_wanted")
-    if kind == "session" and not {"quiet", "hold", "after"} <= phases.keys():
+    if kind in _FLOODS and not {"quiet", "hold", "after"} <= phases.keys():
         refuse("no phases quiet, hold and after")
+    block_s = meta.get("block_s")
+    if kind == classes.KIND and not (_number(block_s) and 0 < block_s <= MAX_RUN_S):
+        refuse(f"block_s {block_s!r} where a length of time is expected")
+    if kind == TWO_FLOODS and not {"quiet", "uneven", "after"} <= phases.keys():
+        refuse("no phases quiet, uneven and after")
     if kind == "standing" and not {"quiet", "control", "stand", "after"} <= phases.keys():
         refuse("no phases quiet, control, stand and after")
     if meta.get("profile") == PROFILE and not fits_stations(meta):
@@ -106,7 +115,7 @@ def _settings(value: object) -> bool:
     return True
 
 
-def _number(value: object) -> bool:
+def _number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -220,7 +220,7 @@ def judge(sessions: Sequence[Session]) -> TokenBucket | None:
 def find(runner: Runner, at: Layout) -> None:
     """Carry out runs that tell the bucket, if the last exploring flood shows one."""
     explored = runner.sessions("exploration")
-    if not explored or runner.sessions(KIND):
+    if not explored or explored[-1].size_bytes != at.size_bytes or runner.sessions(KIND):
         return
     seen = saved(explored[-1])
     at = at if seen is None else replace(at, rate_pps=seen.rate_pps)
