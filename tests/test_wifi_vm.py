@@ -19,7 +19,8 @@ from wifi_vm import image, machine, networks
 from wifi_vm.packages import Source, sources
 from wifi_vm.ready import ready
 
-pytestmark = pytest.mark.boots
+# The machine's clock is the wall clock: its traffic does not wait for a processor.
+pytestmark = [pytest.mark.boots, pytest.mark.wall_clock]
 
 KILLS = "AIRQUEUE_WIFI_VM_KILLS"
 """Environment variable: how often an apply, a confirm and a restore are killed, each."""
