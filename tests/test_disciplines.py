@@ -11,7 +11,6 @@ from airqueue import _native
 from airqueue.measure.api import measure
 from airqueue.measure.disciplines import (
     codel,
-    likelihood,
     management,
     red,
     ring,
@@ -297,51 +296,12 @@ def test_a_few_early_losses_in_long_queues_leave_no_tail_drop():
     assert management.judge([managed], (1, 1000)).kind == "tail_drop"
 
 
-def test_red_needs_its_average():
-    """By the present length alone, without an average: no RED of a slow weight is found."""
-    rng = np.random.default_rng(2)
-    came = np.arange(0, 5, 1 / (1.1 * RATE_PPS))
-    left, lost, leaving, free = np.zeros(len(came)), np.zeros(len(came), dtype=bool), [], 0.0
-    for k, at in enumerate(came):
-        while leaving and leaving[0] <= at:
-            leaving.pop(0)
-        if rng.random() < np.clip((len(leaving) - 20) / 200, 0, 1):
-            lost[k], left[k] = True, free
-            continue
-        free = left[k] = max(free, at) + 1 / RATE_PPS
-        leaving.append(free)
-    step = Step(came, left, lost, 0.0)
-    found = red.fit(step, None, 0.0)
-    rival = likelihood.best_rival(step, None)
-    assert found is not None
-    assert not (found.follows and found.log_likelihood > rival + management.BETTER)
-
-
 def dropped_at_gaps(uneven, drops=60, chance=0.01):
     """What RED's fit says of sums at drops: uniform, or of drops whose intervals hardly vary."""
     rng = np.random.default_rng(7)
     sums = rng.uniform(0, 1, drops) if uneven else rng.normal(0.6, 0.1, drops)
     spread = red._spread(sums, np.full(drops, chance))
     return red.Red(0.0, 0.01, 20.0, 100.0, 0.1, drops, True, spread)
-
-
-def test_reds_drops_are_as_uneven_as_its_law_says_at_the_stated_level():
-    """Of 5000 records of RED about one of a hundred is refused; of few drops, two (skewness)."""
-    rng = np.random.default_rng(11)
-    for drops, most in ((25, 0.03), (200, 0.02)):
-        chances = []
-        for _ in range(5000):
-            spread = red._spread(rng.uniform(0, 1, drops), np.full(drops, 1e-3))
-            chances.append(red.as_even([red.Red(0.0, 0.01, 1, 2, 0.1, drops, True, spread)]))
-        assert 0.003 < np.mean(np.array(chances) < 0.01) < most
-
-
-def test_probabilities_that_are_estimates_make_no_red_too_even():
-    """Sums that are wrong by a factor of their own each vary more, not less."""
-    rng = np.random.default_rng(12)
-    wrong = rng.uniform(0, 1, 300) * rng.lognormal(0.0, 0.4, 300)
-    found = red.Red(0, 0, 1, 2, 0.1, 300, True, red._spread(wrong, np.full(300, 1e-3)))
-    assert red.as_even([found]) > 0.5
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from airqueue.measure import capacity
 from airqueue.measure.disciplines import verdict
 from airqueue.measure.disciplines.steps import STEP, TWO_FLOODS
@@ -57,6 +59,8 @@ HOLD_DROPS = 60
 LEAST_HOLD_S = 0.4
 NO_FIFO = ("isolated", "not_flat", "policer")
 """Verdicts that more sessions do not refine: steps do."""
+HIDING = 0.25
+"""Share of the queue by which lengths at refused packets may differ where bursts explain that."""
 MOST_STANDING = 3
 """Runs with a standing queue while the losses in it leave a doubt."""
 UNSURE_CHANCE = 0.2
@@ -91,7 +95,8 @@ def name_or_count(runner: Runner, states: Sequence[SizeState]) -> bool:
     # Nothing else was found: uneven service makes a FIFO look like more for some sessions.
     if sessions(runner, states):
         return False
-    told = keep_standing(runner, states) and not others_hide_capacity(runner)
+    told = keep_standing(runner, states)
+    told = told and not others_hide_capacity(runner) and not frames_hide_length(runner)
     if not steps_taken(runner):
         name(runner, states, in_doubt=not told)
     return True
@@ -152,6 +157,22 @@ def others_hide_capacity(runner: Runner) -> bool:
     finding = found_so_far(runner)
     accepted = [j for j in judge(runner.sessions("session")) if j.refused is None]
     return finding.verdict == "fifo" and capacity.of_others(accepted, finding) is not None
+
+
+def frames_hide_length(runner: Runner) -> bool:
+    """Whether frames explain so many lengths at refused packets that a controller may do so, too.
+
+    Behind frames nearly as long as RED's queue its sessions look like those of a FIFO.
+    """
+    finding = found_so_far(runner)
+    accepted = [j for j in judge(runner.sessions("session")) if j.refused is None]
+    spreads = [j.seen.spread / j.counted for j in accepted if j.seen.spread is not None]
+    return (
+        finding.verdict == "fifo"
+        and finding.burst > SEVERAL
+        and bool(spreads)
+        and float(np.median(spreads)) > HIDING
+    )
 
 
 def keep_standing(runner: Runner, states: Sequence[SizeState]) -> bool:

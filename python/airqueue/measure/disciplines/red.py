@@ -48,11 +48,16 @@ FIRST: Final = (0.0, 0.3, 0.7)
 """Averages before a step, over the greatest length, of the first search."""
 TRIED: Final = 4
 """Weights with which the second search begins."""
+BEGUN: Final = (0.5, 0.25)
+"""Parts of the first search's probability with which the second one begins: the share of drops is
+twice RED's probability, since gaps are uniform, and more where the average varies."""
+NEAR: Final = (0.5, 1.0, 2.0)
+"""Weights, as multiples of the best one, with which the last search begins."""
 EDGES: Final = 160
 """Of averages in the first search, whose likelihoods are those of bins."""
 PROBABILITIES: Final = np.array([0.01, 0.02, 0.035, 0.06, 0.1, 0.17, 0.3, 0.5, 0.8])
-EVALUATIONS: Final = 250
-"""Of each second search, from a weight's best point of the first one."""
+EVALUATIONS: Final = (150, 250)
+"""Of each second search, and of each last one."""
 BLURRED: Final = 0.02
 """Share of the upper threshold by which an average, an estimate, may be wrong."""
 NEAR_FORCED: Final = 0.9
@@ -100,11 +105,7 @@ def fit(step: Step, full: float | None, idle: float) -> Red | None:
     room = with_room(step, full)
     if not np.any(step.lost & room):
         return None
-    searched = [
-        (*_second_search(step, room, idle, weight, start), weight)
-        for weight, start in _first_search(step, room)
-    ]
-    point, least, weight = min(searched, key=lambda found: found[1])
+    weight, point, least = _search(step, room, idle)
     law = _law(weight, point)
     _, _, low, apart, probability, _ = law
     average, chance, _, added = _native.red_hazards(step.waiting, step.lost, law)
@@ -135,19 +136,46 @@ def _spread(sums: Floats, chance: Floats) -> float:
     return math.log(max(seen, LEAST) / max(law, LEAST))
 
 
-def _second_search(
-    step: Step, room: Bools, idle: float, weight: float, start: Floats
-) -> tuple[Floats, float]:
-    """Return where the likelihood is greatest near a point, and the negative log-likelihood."""
+def _search(step: Step, room: Bools, idle: float) -> tuple[float, Floats, float]:
+    """Return weight and point where the likelihood is greatest, and the negative log-likelihood.
 
-    losses = beside(idle)
+    The sums begin anew at each drop, so that the likelihood has many peaks: a search from several
+    points, then from the best of these once more.
+    """
+    few, many = EVALUATIONS
+    seen = step, room, beside(idle)
+    searched = [
+        (weight, *_climb(seen, weight, start + np.log([1.0, 1.0, part, 1.0]), few))
+        for weight, start in _first_search(step, room)
+        for part in BEGUN
+    ]
+    weight, point, _ = best = min(searched, key=lambda found: found[2])
+    again = [
+        (near, *_climb(seen, near, point, many))
+        for times in NEAR
+        if WEIGHTS[-1] <= (near := times * weight) <= WEIGHTS[0]
+    ]
+    return min(best, *again, key=lambda found: found[2])
+
+
+def _climb(
+    seen: tuple[Step, Bools, tuple[float, float, float]],
+    weight: float,
+    start: Floats,
+    evaluations: int,
+) -> tuple[Floats, float]:
+    """Return where the likelihood is greatest near a point, and its negative logarithm.
+
+    ``seen``: a step, its packets that found room, and what is lost beside RED.
+    """
+    step, room, losses = seen
 
     def cost(point: Floats) -> float:
         law = _law(weight, point)
         return -_native.red_log_likelihood(step.waiting, step.lost, room, law, losses)
 
     simplex = np.vstack([start, start + np.diag([0.1, 0.1, 0.2, 0.5])])
-    return nelder_mead(cost, simplex, within=1e-3, cost_within=0.1, evaluations=EVALUATIONS)
+    return nelder_mead(cost, simplex, within=1e-3, cost_within=0.1, evaluations=evaluations)
 
 
 def _law(weight: float, point: Floats) -> tuple[float, float, float, float, float, float]:
