@@ -194,7 +194,9 @@ def _at_random(
         evidence = (early, Evidence("pie_log_likelihood_gain", says, gain))
         return Managed("pie", evidence, {"target_s": target}, limit)
     telling = [step for step in steps if tail_drop.early([step], full)[0] >= FEW_EARLY]
-    if telling and all(map(_hides_room, telling)):
+    # Who shifts instants in one step does so in all, whatever that step's few quiet packets met.
+    unsteady = any(step.jitter_packets > UNSTEADY for step in telling)
+    if telling and (unsteady or all(map(_hides_room, telling))):
         says = (
             "Bursts and the traffic of others hide the queue's length: whether these packets found "
             "room cannot be told."
@@ -257,8 +259,7 @@ def _hides_room(step: Step) -> bool:
     lengths = step.waiting[step.lost]
     spread = float(lengths.max() - np.percentile(lengths, SHORTEST))
     return bool(
-        step.jitter_packets > UNSTEADY
-        or step.late_packets > BLURRED * float(np.median(lengths))
+        step.late_packets > BLURRED * float(np.median(lengths))
         or (step.in_bursts and step.late_packets > spread / BURSTS)
     )
 
