@@ -34,8 +34,7 @@ trap finish EXIT
 
 # sched(7), SCHED_IDLE: a test on the wall clock that wants a processor takes it from these at once.
 # In the order of tests/conftest.py: without the option xdist begins with the files that have most tests, however short.
-# One process more than processors: many of these tests wait, for other programs and for files.
-chrt --idle 0 "${command[@]}" -m "$BESIDE" --numprocesses=$(($(nproc) + 1)) --dist=loadfile \
+chrt --idle 0 "${command[@]}" -m "$BESIDE" --numprocesses=auto --dist=loadfile \
     --no-loadscope-reorder -o "cache_dir=$caches/beside" "$@" >"$said" 2>&1 &
 beside=$!
 
