@@ -166,7 +166,7 @@ SCENES: Final = {
     "sleeping-call": Scene("sleeping-call", udp_mbps=4.0),
     "agreed-wake-times": Scene("agreed-wake-times", udp_mbps=4.0),
     "living-room": Scene("living-room", udp_mbps=4.0),
-    "scanning-laptop": Scene("scanning-laptop", udp_mbps=4.0),
+    "scanning-laptop": Scene("scanning-laptop", receiver="laptop", udp_mbps=4.0),
     "roaming-phone": Scene("roaming-phone", udp_mbps=4.0),
     "evening-with-neighbours": Scene("evening-with-neighbours", udp_mbps=2.0),
     "home-evening": Scene("home-evening", udp_mbps=4.0),

@@ -2,7 +2,9 @@
 
 1. *Ramp*: trains at 4, 16, 64, ... Mb/s until the path lets out less than goes in: its rate T.
 2. *Exploration*: a flood at 3 T, four times as long each time, until packets are refused: a first
-   count of the queue, which sets the length of the sessions.
+   count of the queue, which sets the length of the sessions (both: `airqueue.measure.search`). Where
+   packets pass at once beyond T, floods after a rest tell how deep the token bucket is
+   (`airqueue.measure.bucket`).
 3. *Sessions* for every packet size in turn: quiet, 0.8 T for a moment, fill at 3 T, hold at 1.3 T,
    press at 2 T, quiet.
    They stop when the confidence interval of every size is short enough.
