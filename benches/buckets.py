@@ -97,6 +97,15 @@ def answer(case: dict[str, Any], found: Document) -> dict[str, Any]:
     }
 
 
+def line(row: dict[str, Any]) -> str:
+    """Return a line about an answer."""
+    return (
+        f"{row['case']:4} {row['verdict']:8} {row['depth']:>9} B, said {row['said'] or 0:>12.0f} B, "
+        f"{row['what']} {row['queue']} at {row['rate_bps'] / 1e6:.2f} Mb/s, capacity "
+        f"{row['counted']}, name {row['name']} ({row['seconds']} s)"
+    )
+
+
 def main() -> int:
     """Measure the cases and print a line for each, then the sums."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -119,12 +128,7 @@ def main() -> int:
             row |= answer(case, found) | {"seconds": round(time.perf_counter() - began, 1)}
             finished.keep(options.keep, row)
         rows.append(row)
-        print(
-            f"{number:4} {row['verdict']:8} {row['depth']:>9} B, said {row['said'] or 0:>12.0f} B, "
-            f"{row['what']} {row['queue']} at {row['rate_bps'] / 1e6:.2f} Mb/s, capacity "
-            f"{row['counted']}, name {row['name']} ({row['seconds']} s)",
-            flush=True,
-        )
+        print(line(row), flush=True)
     for verdict in ("right", "at least", "none", "wrong"):
         print(f"{verdict}: {sum(row['verdict'] == verdict for row in rows)} of {len(rows)}")
     counted = [row["counted"] for row in rows if row["counted"] is not None]

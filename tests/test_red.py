@@ -15,14 +15,19 @@ from benches.verdicts import in_cell
 RATE_PPS = 1000.0
 
 
-def red_step(rng: np.random.Generator, law: tuple[float, float, float, float], overload: float):
+def red_step(
+    rng: np.random.Generator,
+    law: tuple[float, float, float, float],
+    overload: float,
+    seconds: float = 6.0,
+) -> Step:
     """A flood through a queue that RED manages: thresholds, greatest probability and weight.
 
     As in section 7 of Floyd and Jacobson: the probabilities since the last drop add up to a sum that
     is uniform.
     """
     low, high, most, weight = law
-    came = np.arange(0, 6, 1 / (overload * RATE_PPS))
+    came = np.arange(0, seconds, 1 / (overload * RATE_PPS))
     left, lost = np.zeros(len(came)), np.zeros(len(came), dtype=bool)
     leaving: list[float] = []
     free = average = added = 0.0
@@ -60,6 +65,29 @@ def test_the_search_finds_what_is_as_likely_as_the_truth(seed):
         likelihood.beside(0.0),
     )
     assert found.log_likelihood > truth - 3.0
+
+
+def test_another_weight_than_the_likeliest_without_the_law_of_gaps_may_be_the_best():
+    rng = np.random.default_rng(6)
+    better = []
+    for _ in range(6):
+        step = red_step(rng, (12.0, 54.0, 0.1, 1 / 32), 1.1, seconds=2.45)
+        room = np.ones(len(step.lost), dtype=bool)
+        seen = step, room, likelihood.beside(0.0)
+        few, _ = red.EVALUATIONS
+        first, *others = (
+            max(
+                -red._climb(seen, weight, start + np.log([1.0, 1.0, part, 1.0]), few)[1]
+                for part in red.BEGUN
+            )
+            for weight, start in red._first_search(step, room)
+        )
+        found = red.fit(step, None, 0.0)
+        assert found is not None
+        assert found.log_likelihood >= max(first, *others)
+        better.append(found.log_likelihood - first)
+    # Odds of 150 to 1, as a name needs.
+    assert max(better) > management.BETTER
 
 
 def test_red_needs_its_average():

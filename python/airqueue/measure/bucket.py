@@ -7,9 +7,9 @@ the tokens are spent. So b is where the line through the late arrivals meets the
 link that transmits at r has b = 1, the packet in service.
 
 A run is a rest (``quiet``), a flood (``hold``) and a quiet end. If less passes than a rest saves, the
-bucket was full. Three such runs must agree: where the rate falls for another reason, as beside
-traffic of others, the number changes from run to run. And no packet waits while there are tokens:
-that tells a bucket from a queue in front of a link whose rate falls.
+bucket was full. Such runs, three if there is time, must agree: where the rate falls for another
+reason, as beside traffic of others, the number changes from run to run. And no packet waits while
+there are tokens: that tells a bucket from a queue in front of a link whose rate falls.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from airqueue.measure.disciplines.steps import MOST_PACKETS, Layout, framed
+from airqueue.measure.disciplines.steps import MOST_PACKETS, SPENDING, Layout, framed
 from airqueue.measure.plan import FLOOD_FLOW, Plan, cbr
 from airqueue.measure.remembered import remembered
 from airqueue.measure.result import TokenBucket
-from airqueue.measure.session import SEVERAL, Session, burst_of
+from airqueue.measure.session import Session, burst_of, in_flight
 from airqueue.stats import t_interval
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ GROWS: Final = 0.25
 """Share of that time that the later half of these packets waits, at most: a queue grows."""
 FULL: Final = 0.8
 """A full bucket has at most this share of what a rest saves: it was full before the rest's end."""
-FILL: Final = 3.0
-"""Rate of the flood, as a multiple of the path's, as far as that can be sent."""
 LATE_S, LATE_PACKETS = 0.5, 200
 """Length of the flood after the tokens."""
 LEAST_REST_S, LONGEST_REST_S = 1.0, 20.0
@@ -113,18 +111,13 @@ def saved(session: Session) -> Saved | None:
     if knee is None:
         return None
     rate_pps, packets, at = knee
-    burst = _several(burst_of(arrived[at:]))
+    burst = in_flight(burst_of(arrived[at:]))
     before = got[due[got] < arrived[at]]
     waits_s = (run.received_ns[before] - due[before]) * 1e-9
     if not _pass(waits_s, _room_s(session, rate_pps, burst)):
         return None
     start, end = session.phases["quiet"]
     return Saved(packets, rate_pps, end - start, _least(session, rate_pps, burst))
-
-
-def _several(burst: float) -> float:
-    """Packets of a burst that may be in service or still waiting, as `Session.burst_in_flight`."""
-    return burst if burst > SEVERAL else 0.0
 
 
 def _room_s(session: Session, rate_pps: float, burst: float) -> float:
@@ -237,7 +230,7 @@ def find(runner: Runner, at: Layout) -> None:
         run = runner.sessions(KIND)[-1]
         seen = saved(run)
         if seen is None:
-            if np.any(_stopped(run, at.rate_pps)[-FEWEST:]):
+            if _spent(run, at.rate_pps):
                 return
             # The flood did not spend the tokens.
             packets *= LONGER
@@ -265,32 +258,42 @@ def _fills_s(at: Layout, packets: float) -> float:
 
 def _passed(session: Session, rate_pps: float) -> float | None:
     """Return how many packets beyond a rate passed before one waited or was lost; None if few did."""
-    due = session.arrival_if_empty_ns
-    rows = np.flatnonzero(session.flood & session.run.sent)
-    if due is None or len(rows) < FEWEST:
+    due, waits_s = session.arrival_if_empty_ns, _waits_s(session)
+    if due is None or waits_s is None or len(waits_s) < FEWEST:
         return None
-    stopped = np.flatnonzero(_stopped(session, rate_pps))
+    rows = np.flatnonzero(session.flood & session.run.sent)
+    burst = _late_burst(session)
+    room_s = _room_s(session, rate_pps, burst)
+    stopped = np.flatnonzero(waits_s > room_s)
     first = int(stopped[0]) if len(stopped) else len(rows) - 1
-    waits_s = (session.run.received_ns[rows[:first]] - due[rows[:first]]) * 1e-9
-    if not _pass(waits_s, _room_s(session, rate_pps, _late_burst(session))):
+    if not _pass(waits_s[:first], room_s):
         return None
     beyond = first - rate_pps * float(due[rows[first]] - due[rows[0]]) * 1e-9
-    return beyond if beyond >= _least(session, rate_pps, _late_burst(session)) else None
+    return beyond if beyond >= _least(session, rate_pps, burst) else None
 
 
-def _stopped(session: Session, rate_pps: float) -> npt.NDArray[np.bool_]:
-    """Return which of the flood's packets waited or were lost, in the order of sending."""
+def _spent(session: Session, rate_pps: float) -> bool:
+    """Whether a packet waited or was lost at the flood's end, or no quiet delay tells."""
+    waits_s = _waits_s(session)
+    room_s = _room_s(session, rate_pps, _late_burst(session))
+    return waits_s is None or bool(np.any(waits_s[-FEWEST:] > room_s))
+
+
+def _waits_s(session: Session) -> Floats | None:
+    """Return the waits of the flood's packets, in the order of sending; infinite for lost ones.
+
+    None where there is no quiet delay.
+    """
     run, due = session.run, session.arrival_if_empty_ns
-    rows = np.flatnonzero(session.flood & run.sent)
     if due is None:
-        return np.ones(len(rows), dtype=bool)
-    waits_s = np.where(run.received[rows], (run.received_ns[rows] - due[rows]) * 1e-9, np.inf)
-    return np.asarray(waits_s > _room_s(session, rate_pps, _late_burst(session)))
+        return None
+    rows = np.flatnonzero(session.flood & run.sent)
+    return np.where(run.received[rows], (run.received_ns[rows] - due[rows]) * 1e-9, np.inf)
 
 
 def _late_burst(session: Session) -> float:
     """Return the packets of a burst at the end, when no token is left."""
-    return _several(burst_of(session.arrivals_ns[3 * len(session.arrivals_ns) // 4 :]))
+    return in_flight(burst_of(session.arrivals_ns[3 * len(session.arrivals_ns) // 4 :]))
 
 
 def bucket_plan(
@@ -298,7 +301,7 @@ def bucket_plan(
 ) -> tuple[Plan, dict[str, Any]]:
     """Lay out a rest, and a flood that spends tokens for so many packets."""
     start = max(at.quiet_s, rest_s)
-    rate = max(OVERLOADED * at.rate_pps, min(FILL * at.rate_pps, at.ceiling_pps))
+    rate = max(OVERLOADED * at.rate_pps, min(SPENDING * at.rate_pps, at.ceiling_pps))
     beyond = rate - at.rate_pps
     length = 1.25 * packets / beyond + max(LATE_S, LATE_PACKETS / at.rate_pps)
     end = start + min(length, MOST_PACKETS / rate)

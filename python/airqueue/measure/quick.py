@@ -97,8 +97,7 @@ def name_or_count(runner: Runner, states: Sequence[SizeState]) -> bool:
     # Nothing else was found: uneven service makes a FIFO look like more for some sessions.
     if sessions(runner, states):
         return False
-    told = keep_standing(runner, states)
-    told = told and not others_hide_capacity(runner) and not frames_hide_length(runner)
+    told = keep_standing(runner, states) and not count_in_doubt(runner)
     if not steps_taken(runner):
         name(runner, states, in_doubt=not told)
     return True
@@ -151,30 +150,21 @@ def name(runner: Runner, states: Sequence[SizeState], *, in_doubt: bool = False)
     return not verdict.looks_like_fifo(taken, lost_quietly(runner.sessions("session")))
 
 
-def others_hide_capacity(runner: Runner) -> bool:
-    """Whether a FIFO's count is no capacity, since packets of others may be in the queue.
+def count_in_doubt(runner: Runner) -> bool:
+    """Whether a FIFO's count may be no capacity: steps then tell.
 
-    Flows that share the queue by rules of their own look like this, too: steps tell.
+    Packets of others may be in the queue; flows that share the queue by rules of their own look like
+    this, too. Or frames explain that packets were refused at many lengths: behind frames nearly as
+    long as RED's queue RED's sessions look like those of a FIFO.
     """
     finding = found_so_far(runner)
+    if finding.verdict != "fifo":
+        return False
     accepted = [j for j in judge(runner.sessions("session")) if j.refused is None]
-    return finding.verdict == "fifo" and capacity.of_others(accepted, finding) is not None
-
-
-def frames_hide_length(runner: Runner) -> bool:
-    """Whether frames explain so many lengths at refused packets that a controller may do so, too.
-
-    Behind frames nearly as long as RED's queue its sessions look like those of a FIFO.
-    """
-    finding = found_so_far(runner)
-    accepted = [j for j in judge(runner.sessions("session")) if j.refused is None]
-    spreads = [j.seen.spread / j.counted for j in accepted if j.seen.spread is not None]
-    return (
-        finding.verdict == "fifo"
-        and finding.burst > SEVERAL
-        and bool(spreads)
-        and float(np.median(spreads)) > HIDING
-    )
+    if capacity.of_others(accepted, finding) is not None:
+        return True
+    beyond = [j.seen.spread - HIDING * j.counted for j in accepted if j.seen.spread is not None]
+    return finding.burst > SEVERAL and bool(beyond) and float(np.median(beyond)) > 0.0
 
 
 def keep_standing(runner: Runner, states: Sequence[SizeState]) -> bool:

@@ -55,6 +55,11 @@ def burst_of(times_ns: Ints) -> float:
     return float(np.median(sizes[label]))
 
 
+def in_flight(burst: float) -> float:
+    """Packets of a burst that may be in service or still waiting: see `Session.burst_in_flight`."""
+    return burst if burst > SEVERAL else 0.0
+
+
 MIN_DROPS = 10
 """Fewer refused packets than this do not show a full queue."""
 
@@ -173,7 +178,7 @@ class Session:
         releases what was waiting. From outside they look the same: the counts cannot tell which, so
         estimators take the middle and the resolution says so. Zero for packets sent one by one.
         """
-        return self.burst if self.burst > SEVERAL else 0.0
+        return in_flight(self.burst)
 
     @cached_property
     def last_delivered_before(self) -> Ints:

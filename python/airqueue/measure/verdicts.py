@@ -16,7 +16,7 @@ from airqueue.measure.document import SearchStep
 from airqueue.measure.evidence import SessionEvidence, added
 from airqueue.measure.gates import Judged
 from airqueue.measure.result import CountedIn, Discipline, Evidence, Verdict
-from airqueue.measure.session import SEVERAL, Session
+from airqueue.measure.session import SEVERAL, Session, in_flight
 from airqueue.measure.standing import (
     Standing,
     chance,
@@ -76,8 +76,7 @@ class Finding:
 
 def explained(held: float, seen: SessionEvidence, lost: float) -> float:
     """Packets by which counts in one FIFO without packets of others scatter: burst, pacing, loss."""
-    burst = seen.burst if seen.burst > SEVERAL else 0.0
-    return burst + seen.pacing + lost_inside(held, lost)
+    return in_flight(seen.burst) + seen.pacing + lost_inside(held, lost)
 
 
 def lost_inside(held: float, lost: float) -> float:
