@@ -31,7 +31,7 @@ class Path:
     rng: np.random.Generator
 
     def frame(self, row: int) -> int:
-        return (CROSS_BYTES if row < 0 else self.sizes[row]) + LINK_HEADER
+        return CROSS_BYTES + LINK_HEADER if row < 0 else self.sizes[row] + LINK_HEADER
 
 
 class Stage:
@@ -78,6 +78,8 @@ class Link(Stage):
         return frame * 8 / self.rate_bps
 
     def stall_left(self, now: float) -> float:
+        if not self.stalls:
+            return 0.0
         return sum(begin + long - now for begin, long in self.stalls if begin <= now < begin + long)
 
     def through(self, packets: Timed, path: Path) -> Timed:
@@ -372,9 +374,9 @@ class DevicesProber:
             packets = stage.through(packets, path)
         n = len(planned)
         out = np.full(n, np.nan)
-        for at, row in packets:
-            if row >= 0 and np.isnan(out[row]):
-                out[row] = at
+        # The first of several copies, which comes last here.
+        arriving = [(at, row) for at, row in reversed(packets) if row >= 0]
+        out[[row for _, row in arriving]] = [at for at, _ in arriving]
         sent = np.array([round(p[0] * 1e9) for p in planned], dtype=np.int64)
         end = "complete"
         seen = np.sort(out[~np.isnan(out)])

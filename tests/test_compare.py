@@ -6,11 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import synthetic
+from airqueue.cli import main
 from airqueue.measure.api import measure
 from airqueue.measure.compare import compare
 from airqueue.measure.schema import ResultError, check, read_result, to_text
@@ -86,6 +88,43 @@ def test_packets_and_bytes_are_said_in_their_own_units_and_in_the_other():
     assert change.real is None
     assert "100.0 packets (151,400 bytes with packets of 1500 B)" in change.because
     assert "151,400 bytes (100.0 packets with packets of 1500 B)" in change.because
+
+
+def bucket(depth, half=1600):
+    between = None if half is None else [depth - half, depth + half]
+    return {"bytes": depth, "ci95_bytes": between, "at_least": half is None}
+
+
+def with_bucket(found):
+    return {**synthetic.fifo_result(), "token_bucket": found}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "real", "says"),
+    [
+        (bucket(30_000), bucket(60_000), True, "does not contain zero"),
+        (bucket(30_000), bucket(31_000), False, "contains zero"),
+        (bucket(30_000, 10), bucket(31_000, 10), False, "within the resolution of 1,500 bytes"),
+        (bucket(30_000), None, None, "only the first shows a token bucket"),
+        (None, bucket(30_000), None, "only the second shows a token bucket"),
+        (bucket(30_000), bucket(9e6, None), None, "without a confidence interval"),
+    ],
+)
+def test_the_depths_of_token_buckets_are_compared(before, after, real, says, tmp_path):
+    results = with_bucket(before), with_bucket(after)
+    change = by_name(compare(*results), "token bucket")
+    assert change.real is real
+    assert says in change.because
+    files = tmp_path / "before.json", tmp_path / "after.json"
+    for file, result in zip(files, results, strict=True):
+        file.write_text(to_text(result))
+    shown = CliRunner().invoke(main, ["compare", *map(str, files)]).output
+    assert " ".join(shown.split()).count("token bucket") >= 2
+
+
+def test_without_token_buckets_there_is_no_row():
+    comparison = compare(with_bucket(None), synthetic.fifo_result())
+    assert not [c for c in comparison.changes if c.name == "token bucket"]
 
 
 def test_what_a_sparse_flow_feels_is_compared():

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from airqueue import _native
 from airqueue.measure.api import measure
 from airqueue.measure.disciplines import codel, exact_law, law_of_steps
 from airqueue.measure.disciplines.observed import Step
@@ -170,8 +173,74 @@ def test_how_likely_a_place_stays_is_the_walks_largest_eigenvalue(ratio):
     at = (np.arange(places) + 0.5) * ratio / places
     step = np.abs(at[:, np.newaxis] - at) <= 1
     largest = np.linalg.eigvalsh(0.5 * ratio / places * step)[-1]
-    assert exact_law.stays(np.array([ratio]))[0] == pytest.approx(largest, rel=0.08)
-    assert exact_law.stays(np.array([ratio]))[0] > 0.99 * largest
+    stays = chance_between(np.array([[0.0, 1.0, 2.0]]), ratio)
+    assert stays == pytest.approx(largest, rel=0.08)
+    assert stays > 0.99 * largest
+
+
+def chance_between(low, wide, known=0.0):
+    """The chance of drops a unit apart, each between an instant and one ``wide`` later."""
+    even = np.arange(low.shape[1], dtype=float)[np.newaxis]
+    pair = np.array([0]), np.array([0])
+    edge, interval = np.array([0.0]), np.array([1.0])
+    (chance,) = _native.law_chances(
+        (low, low + wide, even), pair, low.shape[1], edge, interval, known
+    )
+    return chance
+
+
+def test_the_interval_puts_a_drop_in_its_place_and_is_one_of_many():
+    at = np.arange(4.0)[np.newaxis]
+    once = chance_between(at[:, :3], 0.5)
+    # Of four drops the first is where the law begins, and the interval puts another in its place.
+    assert chance_between(at, 0.5) == pytest.approx(once**2)
+    # Intervals up to 1 reach as far as 3 units, in which 6 places 0.5 wide are told apart.
+    assert chance_between(at, 0.5, known=1.0) == pytest.approx(6 * once**2)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_ends_of_the_interval_are_those_of_all_pairs_of_drops(seed):
+    rng = np.random.default_rng(seed)
+    rings, laws, drops = (
+        int(rng.integers(least, most)) for least, most in [(1, 5), (1, 5), (2, 12)]
+    )
+    low = np.sort(rng.uniform(0, 1, (rings, drops)), axis=1)
+    high = low + rng.gamma(2, 0.05, low.shape)
+    shapes = np.cumsum(rng.uniform(0.1, 1, (laws, drops + 3)), axis=1)
+    ring, law = (rng.integers(0, n, 6) for n in (rings, laws))
+    edge = rng.uniform(0, 0.02, 6)
+    some = int(rng.integers(0, drops))
+    tried, pairs, ends = (low, high, shapes), (ring, law), (np.zeros(6), np.full(6, np.inf))
+    ends = _native.law_intervals(tried, pairs, (0, some), edge, ends)
+    found = _native.law_intervals(tried, pairs, (some, drops), edge, ends)
+    for k, (least, most) in enumerate(zip(*found, strict=True)):
+        at, upto = low[ring[k]] - 2 * edge[k], high[ring[k]]
+        gap = shapes[law[k]]
+        of_two = [(a, b) for b in range(drops) for a in range(b)]
+        soonest = max((at[b] - upto[a]) / (gap[b] - gap[a]) for a, b in of_two)
+        latest = [(upto[b] - at[a]) / (gap[b] - gap[a]) for a, b in of_two]
+        ends = max(0.0, soonest), min(latest)
+        if ends[0] <= ends[1]:
+            assert (least, most) == pytest.approx(ends)
+        else:
+            assert least > most
+
+
+@pytest.mark.parametrize(
+    ("ring", "law", "events", "edge"),
+    [(2, 0, 3, [0.0]), (-1, 0, 3, [0.0]), (0, 1, 3, [0.0]), (0, 0, 4, [0.0]), (0, 0, 3, [])],
+)
+def test_pairs_that_do_not_exist_are_refused(ring, law, events, edge):
+    low = np.zeros((2, 3))
+    tried = low, low + 1, np.arange(3.0)[np.newaxis]
+    with pytest.raises(_native.NativeError, match="do not fit"):
+        _native.law_intervals(
+            tried,
+            (np.array([ring]), np.array([law])),
+            (0, events),
+            np.array(edge),
+            (np.zeros(1), np.full(1, np.inf)),
+        )
 
 
 class Rfc8289:

@@ -168,6 +168,7 @@ def serve(
     """
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
 
@@ -232,11 +233,33 @@ def pie_probabilities(
     the first update, for each target. ``update``: seconds between updates. RFC 8033, section 4.2.
     """
 
-def law_intervals(low: Floats, high: Floats, shape: Floats, edge: Floats) -> tuple[Floats, Floats]:
+def law_intervals(
+    tried: tuple[Floats, Floats, Floats],
+    pairs: tuple[Ints, Ints],
+    events: tuple[int, int],
+    edge: Floats,
+    ends: tuple[Floats, Floats],
+) -> tuple[Floats, Floats]:
     """The least and the greatest interval with which instants of a law lie between low and high.
 
-    Shapes (rows, instants); ``shape``, the instants in intervals from the first, and ``edge`` have
-    one row for all, or one for each. No interval does where the least is greater.
+    ``tried``: low and high, shape (rings, events), and the laws' instants in intervals, shape (laws,
+    events or more). ``pairs``: places of a ring and a law each. ``edge``: room, one for all pairs or
+    one for each. ``ends``: of the intervals by the first ones of so many ``events``. No interval does
+    where the least is greater.
+    """
+
+def law_chances(
+    tried: tuple[Floats, Floats, Floats],
+    pairs: tuple[Ints, Ints],
+    events: int,
+    edge: Floats,
+    interval: Floats,
+    known: float,
+) -> Floats:
+    """The chance that events at random are all in their places, of each pair with its interval.
+
+    The interval puts one of them there, and is one of as many within ``known`` as can be told apart;
+    the rest as for `law_intervals`.
     """
 
 class Ieee80211:

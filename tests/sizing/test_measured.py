@@ -131,6 +131,20 @@ def test_a_policer_wants_a_shaper_below_its_rate(measured):
     assert any(f"cake bandwidth {kbit}kbit ingress" in line for line in lines_of(advice))
 
 
+def test_a_queue_behind_a_shaper_that_saves_tokens_is_hardly_the_radios(measured):
+    document = measured("bloated")
+    without = advice_for(document)
+    document["token_bucket"] = {"bytes": 3e6, "ci95_bytes": [2.9e6, 3.1e6], "at_least": False}
+    advice = advice_for(document)
+    assert advice.inputs["measured"]["token_bucket_bytes"] == 3e6
+    assert {f.name: f.value for f in advice.figures}["token_bucket_bytes"] == 3e6
+    (said,) = set(advice.cautions) - set(without.cautions)
+    assert "--line" in said
+    with_line = advice_for(document, line_bps=7e6)
+    assert with_line.headline.startswith("Shape the line")
+    assert not any("--line" in caution for caution in with_line.cautions)
+
+
 def test_the_line_is_the_bottleneck_if_it_is_not_faster_than_what_was_measured(measured):
     for line_bps, do in ((7.2e6, "shape"), (5e6, "shape"), (16e6, "limit")):
         assert plan_for(measured("bloated"), line_bps=line_bps).do == do, line_bps

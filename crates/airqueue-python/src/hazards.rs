@@ -148,9 +148,16 @@ impl Likelihood {
     }
 }
 
-/// RED of Floyd and Jacobson (1993, section 7).
+/// RED of Floyd and Jacobson (1993, section 7). Divisors are kept as factors: a division takes as long as all else that a packet
+/// needs.
 struct Red {
-    law: RedLaw,
+    weight: f64,
+    low: f64,
+    /// The probability for each packet of the average beyond the lower threshold, and the greatest one.
+    slope: f64,
+    probability: f64,
+    /// A packet is dropped for certain beyond the upper threshold: factor and summand of the average.
+    forcing: (f64, f64),
     average: f64,
     sum: Sum,
 }
@@ -165,15 +172,18 @@ struct Packet {
 
 impl Red {
     fn new(law: RedLaw) -> Red {
-        Red { law, average: law.1, sum: Sum::default() }
+        let RedLaw(weight, average, low, apart, probability, blurred) = law;
+        let forcing = (1.0 / ((low + apart) * blurred), 0.5 - 1.0 / blurred);
+        let slope = probability / apart;
+        Red { weight, low, slope, probability, forcing, average, sum: Sum::default() }
     }
 
+    #[inline]
     fn packet(&mut self, length: f64, lost: bool) -> Packet {
-        let RedLaw(weight, _, low, apart, probability, blurred) = self.law;
-        self.average += weight * (length - self.average);
+        self.average += self.weight * (length - self.average);
         let average = self.average;
-        let chance = probability * ((average - low) / apart).clamp(0.0, 1.0);
-        let forced = ((average / (low + apart) - 1.0) / blurred + 0.5).clamp(0.0, 1.0);
+        let chance = (self.slope * (average - self.low)).max(0.0).min(self.probability);
+        let forced = (average * self.forcing.0 + self.forcing.1).clamp(0.0, 1.0);
         let added = self.sum.with(chance, lost);
         let even = (chance / (1.0 - (added - chance).min(MOST_ADDED))).min(1.0);
         Packet { average, chance, hazard: even.max(forced), added }

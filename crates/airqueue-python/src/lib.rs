@@ -3,9 +3,9 @@
 mod capture;
 mod client;
 mod contention;
+mod control_law;
 mod convert;
 mod dicts;
-mod disciplines;
 mod echo;
 mod echo_dicts;
 mod emulation;
@@ -17,6 +17,7 @@ mod load;
 mod load_dicts;
 mod mesh;
 mod path;
+mod pie;
 mod plan;
 mod probability;
 mod radio;
@@ -68,9 +69,9 @@ mod _native {
     #[pymodule_export]
     use super::contention::PyContention;
     #[pymodule_export]
-    use super::dicts::result_schemas;
+    use super::control_law::{law_chances, law_intervals};
     #[pymodule_export]
-    use super::disciplines::{law_intervals, pie_probabilities};
+    use super::dicts::result_schemas;
     #[pymodule_export]
     use super::echo::{PyEchoes, first_hops};
     #[pymodule_export]
@@ -90,6 +91,8 @@ mod _native {
     use super::mesh::{PyMeshRouter, mesh_buffers};
     #[pymodule_export]
     use super::path::PySimulatedPath;
+    #[pymodule_export]
+    use super::pie::pie_probabilities;
     #[pymodule_export]
     use super::plan::{check_plan, plan_schema};
     #[pymodule_export]

@@ -95,6 +95,7 @@ def _conclusions(comparison: Comparison) -> list[str]:
         said.append(_conclusion(comparison.changes[0]))
     else:
         said.append("The capacities are not compared: a queue that is not one FIFO has none.")
+    said += [_conclusion(c) for c in comparison.changes if c.name == "token bucket"]
     return said
 
 
@@ -109,18 +110,18 @@ def _felt(name: str, delay: Change) -> str:
     return f"{named}: a real change."
 
 
-def _conclusion(capacity: Change) -> str:
-    if capacity.before.value is not None and capacity.unit == "":
-        return f"The capacities are in different units: {capacity.because}."
-    if capacity.real is None:
-        return f"About the capacity nothing can be said: {capacity.because}."
-    if not capacity.real:
-        return f"The capacity shows no real change: {capacity.because}."
-    assert capacity.difference is not None
-    grew = "grew" if capacity.difference > 0 else "shrank"
+def _conclusion(change: Change) -> str:
+    if change.before.value is not None and change.unit == "":
+        return f"The capacities are in different units: {change.because}."
+    if change.real is None:
+        return f"About the {change.name} nothing can be said: {change.because}."
+    if not change.real:
+        return f"The {change.name} shows no real change: {change.because}."
+    assert change.difference is not None
+    grew = "grew" if change.difference > 0 else "shrank"
     return (
-        f"The capacity {grew} by {text.quantity(abs(capacity.difference), capacity.unit)}: "
-        f"{capacity.because}."
+        f"The {change.name} {grew} by {text.quantity(abs(change.difference), change.unit)}: "
+        f"{change.because}."
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from airqueue import text
 from airqueue.diagnose.records import Floats, Leg, Load, Records
@@ -157,15 +158,32 @@ def _middle(blocks: Blocks) -> float:
 
 
 def _resampled(measured: Sequence[tuple[Blocks, Blocks]], seed: int) -> Floats:
-    """Return rises of resampled blocks, shape (`RESAMPLES`, legs)."""
+    """Return rises of resampled blocks, shape (at most `RESAMPLES`, legs)."""
     draw = np.random.default_rng(seed)
-    found = np.empty((RESAMPLES, len(measured)))
-    for row in found:
-        drawn = [draw.integers(len(part), size=len(part)) for part in measured[0]]
-        for leg, parts in enumerate(measured):
-            idle, loaded = (
-                np.concatenate([part[i] for i in chosen])
-                for part, chosen in zip(parts, drawn, strict=True)
-            )
-            row[leg] = np.median(loaded) - np.median(idle) if len(loaded) and len(idle) else np.nan
-    return found[~np.isnan(found).any(axis=1)]
+    drawn = [
+        [draw.integers(len(part), size=len(part)) for part in measured[0]] for _ in range(RESAMPLES)
+    ]
+    of_idle, of_loaded = (np.array(chosen) for chosen in zip(*drawn, strict=True))
+    found = [_medians(loaded, of_loaded) - _medians(idle, of_idle) for idle, loaded in measured]
+    rows = np.column_stack(found)
+    return rows[~np.isnan(rows).any(axis=1)]
+
+
+def _medians(blocks: Blocks, chosen: npt.NDArray[np.int64]) -> Floats:
+    """Return the medians of blocks, for each row of their numbers; NaN where none has an answer.
+
+    All rows have the same values in one order, as often as their blocks were chosen.
+    """
+    rows, number = chosen.shape
+    places = chosen + number * np.arange(rows)[:, np.newaxis]
+    times = np.bincount(places.ravel(), minlength=rows * number).reshape(rows, number)
+    values = _all(blocks)
+    order = np.argsort(values)
+    of_block = np.repeat(np.arange(number), [len(block) for block in blocks])[order]
+    upto = np.cumsum(times[:, of_block], axis=1)
+    answers = upto[:, -1]
+    below, above = (
+        values[order[np.minimum(np.sum(upto <= at[:, np.newaxis], axis=1), len(values) - 1)]]
+        for at in ((answers - 1) // 2, answers // 2)
+    )
+    return np.where(answers > 0, (below + above) / 2, np.nan)

@@ -81,7 +81,7 @@ def compare(before: Document, after: Document) -> Comparison:
 
     Counts are compared only where both measurements found one FIFO: elsewhere they are no capacities.
     """
-    changes = [_capacity(before, after)]
+    changes = [_capacity(before, after), *_token_bucket(before, after)]
     if before["verdict"] == after["verdict"] == "fifo":
         changes += [
             _estimate(before, after, name, size)
@@ -152,22 +152,38 @@ def _capacity(before: Document, after: Document) -> Change:
         return Change(
             "capacity", unit, one, two, None, None, None, None, f"{which} a capacity to compare"
         )
+    return _of_intervals("capacity", unit, (one, two), _resolution(before, after, unit))
+
+
+def _token_bucket(before: Document, after: Document) -> list[Change]:
+    """Compare the depths of token buckets, where either measurement shows one."""
+    found = [result.get("token_bucket") for result in (before, after)]
+    if not any(found):
+        return []
+    one, two = (
+        Side(None) if bucket is None else Side(bucket["bytes"], _pair(bucket["ci95_bytes"]))
+        for bucket in found
+    )
+    if None in (one.value, two.value):
+        because = f"only the {'second' if one.value is None else 'first'} shows a token bucket"
+        return [Change("token bucket", "bytes", one, two, None, None, None, None, because)]
+    return [_of_intervals("token bucket", "bytes", (one, two), _resolution(before, after, "bytes"))]
+
+
+def _of_intervals(name: str, unit: str, sides: Sides, resolution: float) -> Change:
+    """Compare values by their intervals; see `_capacity`."""
+    one, two = sides
+    assert one.value is not None
+    assert two.value is not None
     difference = two.value - one.value
     if one.ci95 is None or two.ci95 is None:
         because = "a measurement without a confidence interval cannot tell"
-        return Change("capacity", unit, one, two, difference, None, None, None, because)
-    half = math.hypot(*((side.ci95[1] - side.ci95[0]) / 2 for side in (one, two) if side.ci95))
+        return Change(name, unit, one, two, difference, None, None, None, because)
+    half = math.hypot(*((side.ci95[1] - side.ci95[0]) / 2 for side in sides if side.ci95))
     bounds = (difference - half, difference + half)
     # The error of a wholly certain pair (half = 0) is below the resolution, never exactly zero.
     p = 2 * NormalDist().cdf(-abs(difference) / (half / 1.96)) if half > 0 else None
-    return _judged(
-        "capacity",
-        unit,
-        (one, two),
-        bounds=bounds,
-        p=p,
-        resolution=_resolution(before, after, unit),
-    )
+    return _judged(name, unit, sides, bounds=bounds, p=p, resolution=resolution)
 
 
 def _own_unit(result: Document) -> str:

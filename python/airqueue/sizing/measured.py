@@ -45,6 +45,8 @@ class MeasuredAir(Air):
     sparse_p95_s: float | None
     times_s: Mapping[int, float]
     """Time that the full queue needs for a packet, by IP packet size."""
+    bucket_bytes: float | None = None
+    """What a shaper or a policer lets pass at once after a rest, at least; as Ethernet frames."""
 
     def time_s(self, size_bytes: float) -> float | None:
         """Return the time of a packet of another size, on a line through the measured times.
@@ -100,6 +102,7 @@ def measured_air(result: Mapping[str, Any]) -> MeasuredAir:
         delay_full_s=result["delay_full_s"],
         sparse_p50_s=sparse[0],
         sparse_p95_s=sparse[1],
+        bucket_bytes=(result.get("token_bucket") or {}).get("bytes"),
         times_s=times,
     )
 

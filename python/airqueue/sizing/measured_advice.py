@@ -38,6 +38,7 @@ def measured_advice(plan: MeasuredPlan, asked: Asked, *, rtt_given: bool = True)
                 "delay_full_s": air.delay_full_s,
                 "sparse_loaded_p50_s": air.sparse_p50_s,
                 "sparse_loaded_p95_s": air.sparse_p95_s,
+                "token_bucket_bytes": air.bucket_bytes,
             },
             "packet_bytes": air.packet_bytes,
             **asked.inputs(),
@@ -164,6 +165,16 @@ def _found(plan: MeasuredPlan) -> tuple[Figure, ...]:
         found.append(
             Figure("sparse_loaded_p95_s", "95 % of its packets", air.sparse_p95_s, "at most")
         )
+    if air.bucket_bytes is not None:
+        found.append(
+            Figure(
+                "token_bucket_bytes",
+                "passes at once",
+                air.bucket_bytes,
+                "after a rest, by the tokens of a shaper or a policer: what is no longer than that "
+                "never meets the queue, and a short speed test shows more than the rate",
+            )
+        )
     return tuple(found)
 
 
@@ -202,7 +213,13 @@ def _alternatives(plan: MeasuredPlan, asked: Asked) -> tuple[Alternative, ...]:
 def _cautions(plan: MeasuredPlan, asked: Asked, *, rtt_given: bool) -> tuple[str, ...]:
     air = plan.air
     said = []
-    if asked.line_bps is None and plan.do != "shape":
+    if air.bucket_bytes is not None and plan.do not in ("shape", "leave"):
+        said.append(
+            "The queue is in front of a shaper that saves tokens, which no radio does. Unless the "
+            "access point itself has a limit of rate, the queue that was measured is before the "
+            f"line: give --line {rate(air.capacity_bps)}, and the answer is a shaper of your own."
+        )
+    elif asked.line_bps is None and plan.do != "shape":
         said.append(
             "Was the access point the bottleneck? If the line's rate is about "
             f"{rate(air.capacity_bps)}, the queue in front of the line was measured: give that rate "

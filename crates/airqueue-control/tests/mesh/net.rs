@@ -113,14 +113,11 @@ impl Net {
 
     pub fn run(&mut self, span: Span) {
         let end = self.now + span;
+        let mut due: Vec<_> = (0..self.world.nodes).map(|node| self.deadline(node)).collect();
         loop {
             let mail = self.mail.first_key_value().map(|((at, _), _)| *at);
-            let called = |(node, router): (usize, &Router)| {
-                let lives = self.nodes[node] == Node::Honest;
-                lives.then(|| router.next_deadline(self.now)).flatten()
-            };
-            let deadline = self.routers.iter().enumerate().filter_map(called).min();
-            let times = [mail, deadline, Some(self.packets)];
+            let first = due.iter().flatten().min().copied();
+            let times = [mail, first, Some(self.packets)];
             let next = times.into_iter().flatten().min().unwrap_or(end).max(self.now);
             if next > end {
                 self.now = end;
@@ -128,26 +125,38 @@ impl Net {
             }
             self.now = next;
             self.steps += 1;
+            let mut called: Vec<_> =
+                due.iter().map(|due| due.is_some_and(|due| due <= next)).collect();
             if self.packets <= self.now {
                 self.packets = self.now + Span::from_secs(1);
                 self.pass_packets();
+                called.fill(true);
             }
-            self.deliver();
-            for node in 0..self.routers.len() {
+            self.deliver(&mut called);
+            for node in (0..called.len()).filter(|&node| called[node]) {
                 if self.nodes[node] == Node::Honest {
                     self.routers[node].on_time(self.now);
                     self.flush(node);
                 }
+                due[node] = self.deadline(node);
             }
         }
     }
 
-    fn deliver(&mut self) {
+    /// When a router wants to be called.
+    fn deadline(&self, node: usize) -> Option<Time> {
+        let lives = self.nodes[node] == Node::Honest;
+        lives.then(|| self.routers[node].next_deadline(self.now)).flatten()
+    }
+
+    /// Delivers what is due; `called`: who gets some.
+    fn deliver(&mut self, called: &mut [bool]) {
         while let Some(entry) = self.mail.first_entry() {
             if entry.key().0 > self.now {
                 return;
             }
             let (to, from, bytes) = entry.remove();
+            called[to] = true;
             if self.nodes[to] == Node::Honest {
                 // Messages that overtook each other are refused as replays.
                 let _ = self.routers[to].on_message(id(from), &bytes, self.now);

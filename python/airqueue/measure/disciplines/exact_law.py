@@ -18,8 +18,9 @@ the packet before these had not, unless none was left behind that packet (RFC 82
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -77,15 +78,6 @@ class Between:
         rows = self.rows[passed:]
         return replace(self, low=self.low[:, passed:], high=self.high[:, passed:], rows=rows)
 
-    def first(self, rings: Ints, drops: int) -> Between:
-        """Return the first drops of some rings."""
-        low, high = self.low[rings, :drops], self.high[rings, :drops]
-        return replace(self, low=low, high=high, rows=self.rows[:drops])
-
-    def some(self, rings: Sequence[int] | Ints | Bools) -> Between:
-        """Return the drops of some rings."""
-        return replace(self, low=self.low[rings], high=self.high[rings])
-
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -125,12 +117,14 @@ class Fitted:
 class Followed:
     """Laws that some of a step's first drops follow, of N pairs of a ring and a shape.
 
-    ``of``: between which departures these drops came, shape (N, drops). ``held``, ``law``: ring and
-    shape. ``least``, ``most``: ends of I in seconds. ``chance``: of drops at random. Shape (N,).
+    ``every``: between which departures all drops came; ``drops``: how many are compared. ``shapes``:
+    of all laws. ``held``, ``law``: ring and shape. ``least``, ``most``: ends of I in seconds.
+    ``chance``: of drops at random. Shape (N,).
     """
 
-    of: Between
-    shape: Floats
+    every: Between
+    drops: int
+    shapes: Floats
     held: Ints
     law: Ints
     least: Floats
@@ -139,27 +133,25 @@ class Followed:
 
     def some(self, which: Bools | Ints) -> Followed:
         """Return some of the pairs."""
-        return Followed(
-            self.of.some(which),
-            self.shape[which],
-            self.held[which],
-            self.law[which],
-            self.least[which],
-            self.most[which],
-            self.chance[which],
+        return replace(
+            self,
+            held=self.held[which],
+            law=self.law[which],
+            least=self.least[which],
+            most=self.most[which],
+            chance=self.chance[which],
         )
-
-    @property
-    def drops(self) -> int:
-        """How many drops are compared."""
-        return int(self.shape.shape[1])
 
     @property
     def evenly(self) -> Bools:
         """Whether evenly spaced drops are in their places, too, or nearly; shape (N,)."""
+        low, high = self.every.low, self.every.high
         straight = np.arange(self.drops, dtype=float)[np.newaxis]
-        beside = STRAIGHT * np.median(self.of.high - self.of.low, axis=1)
-        return np.less_equal(*_intervals(self.of, straight, beside))
+        wide = (high - low)[self.held, : self.drops]
+        beside = STRAIGHT * np.median(wide, axis=1)
+        pairs = self.held, np.zeros_like(self.held)
+        tried, drops = (low, high, straight), (0, self.drops)
+        return np.less_equal(*_native.law_intervals(tried, pairs, drops, beside, _any(len(beside))))
 
 
 def followed(every: Between, shapes: Floats, known: Known, unlikely: float) -> Iterator[Followed]:
@@ -167,23 +159,33 @@ def followed(every: Between, shapes: Floats, known: Known, unlikely: float) -> I
 
     ``shapes``: as `fit` takes them. ``unlikely``: after `DIM` drops a law is given up that drops at
     random follow with a greater chance.
+
+    The ends of I are exact: for each pair of drops the later one may not fall due too late, nor too
+    soon, after the other.
     """
     rings = np.arange(max(0, known.held[0]), min(len(every.low), known.held[1] + 1))
     held, law = np.repeat(rings, len(shapes)), np.tile(np.arange(len(shapes)), len(rings))
-    for drops in DROPS:
+    tried, edge = (every.low, every.high, shapes), np.array([every.edge_s])
+    least, most = _any(len(held))
+    least, most = np.maximum(least, known.interval_s[0]), np.minimum(most, known.interval_s[1])
+    for before, drops in pairwise((0, *DROPS)):
         if len(every.rows) < drops or not len(held):
             return
-        of, shape = every.first(held, drops), shapes[law, :drops]
-        least, most = _intervals(of, shape, every.edge_s)
-        least, most = np.maximum(least, known.interval_s[0]), np.minimum(most, known.interval_s[1])
+        ends = least, most
+        least, most = _native.law_intervals(tried, (held, law), (before, drops), edge, ends)
         seen = np.flatnonzero(least <= most)
-        chance = _chance(of.some(seen), (least + most)[seen] / 2, shape[seen], known)
-        found = Followed(
-            of.some(seen), shape[seen], held[seen], law[seen], least[seen], most[seen], chance
-        )
+        held, law, least, most = held[seen], law[seen], least[seen], most[seen]
+        width = known.interval_s[1] - known.interval_s[0]
+        chance = _native.law_chances(tried, (held, law), drops, edge, (least + most) / 2, width)
+        found = Followed(every, drops, shapes, held, law, least, most, chance)
         yield found
         likely = chance <= (unlikely if drops >= DIM else 1.0 if drops >= UNTOLD else np.inf)
-        held, law = found.held[likely], found.law[likely]
+        held, law, least, most = held[likely], law[likely], least[likely], most[likely]
+
+
+def _any(number: int) -> tuple[Floats, Floats]:
+    """Return the ends of so many intervals of which nothing is known."""
+    return np.zeros(number), np.full(number, np.inf)
 
 
 def fit(every: Between, shapes: Floats, *, known: Known = ANY, searches: int = 1) -> list[Fitted]:
@@ -194,42 +196,33 @@ def fit(every: Between, shapes: Floats, *, known: Known = ANY, searches: int = 1
     """
     rings = len(every.low[max(0, known.held[0]) : known.held[1] + 1])
     tried = rings * len(shapes) * len(DROPS) * searches
-    found: list[Fitted] = []
+    found: Followed | None = None
     for seen in followed(every, shapes, known, 1 / max(1, tried)):
         telling = np.flatnonzero(tried * seen.chance <= known.chance)
         if not np.all(seen.some(telling).evenly):
             # Once one law is no chance, all that the drops follow may be the one.
-            found = [
-                _fitted(
-                    seen.of.some([k]),
-                    int(ring),
-                    int(which),
-                    (float(low), float(high)),
-                    seen.shape[k],
-                )
-                for k, (ring, which, low, high) in enumerate(
-                    zip(seen.held, seen.law, seen.least, seen.most, strict=True)
-                )
-            ]
-    return found
+            found = seen
+    return [] if found is None else [_fitted(found, pair) for pair in range(len(found.held))]
 
 
-def _fitted(
-    of: Between, held: int, law: int, interval_s: tuple[float, float], shape: Floats
-) -> Fitted:
-    """Put together a law that drops between these instants follow."""
+def _fitted(found: Followed, pair: int) -> Fitted:
+    """Put together a law that drops follow."""
+    every, held, law = found.every, int(found.held[pair]), int(found.law[pair])
+    low, high = (of[held, : found.drops] for of in (every.low, every.high))
+    shape = found.shapes[law, : found.drops]
+    interval_s = float(found.least[pair]), float(found.most[pair])
     interval = sum(interval_s) / 2
-    late = of.high[0] - interval * shape
-    first = (float(late.min()) + float(np.max(of.low[0] - interval * shape))) / 2
+    late = high - interval * shape
+    first = (float(late.min()) + float(np.max(low - interval * shape))) / 2
     miss = float(np.std(late))
     even = np.arange(len(shape))
-    straight = float(np.std(of.high[0] - np.polyval(np.polyfit(even, of.high[0], 1), even)))
+    straight = float(np.std(high - np.polyval(np.polyfit(even, high, 1), even)))
     return Fitted(
         law,
         held,
         interval_s,
         first,
-        int(of.rows[0]),
+        int(every.rows[0]),
         len(shape),
         float(np.median(interval * np.diff(shape))),
         miss,
@@ -253,39 +246,6 @@ def traced(step: Step, rows: Ints) -> tuple[Ints, int]:
 def _longest_ring(frames: Frames) -> int:
     """Return how many packets a driver and the air may hold at most."""
     return round(MOST_FRAMES * float(np.median(frames.packets)))
-
-
-def _intervals(of: Between, shape: Floats, edge_s: float | Floats) -> tuple[Floats, Floats]:
-    """Return the least and the greatest I with which some t_1 puts all drops in their places.
-
-    Exactly: for each pair of drops the later one may not fall due too late, nor too soon, after the
-    other. No I does if the least is greater than the greatest. ``edge_s``: one for all, or for each.
-    """
-    return _native.law_intervals(of.low, of.high, shape, np.atleast_1d(edge_s))
-
-
-def stays(ratio: Floats) -> Floats:
-    """Return how likely a place at random stays in a gap between departures for one more drop.
-
-    ratio: that gap over the law's gap g between drops. A gap at random is even between 0 and 2 g, as
-    RED draws it, so that places wander by up to g from drop to drop. The largest eigenvalue of this
-    walk within its bounds: ratio / 2 up to 1, beyond that exp(-pi^2 / 6 (ratio + 0.6)^2). At most 8 %
-    are too much.
-    """
-    few = np.where(ratio < 1, ratio / 2, 0.0)
-    return np.asarray(np.maximum(few, np.exp(-(np.pi**2) / 6 / (ratio + 0.6) ** 2)))
-
-
-def _chance(of: Between, interval: Floats, shape: Floats, known: Known) -> Floats:
-    """Return the chance that drops at random are all in their places.
-
-    I puts one of them there, and is one of as many as can be told apart, of those that are known.
-    """
-    gaps = np.maximum(interval[:, np.newaxis] * np.diff(shape, axis=1), 1e-12)
-    wide = (of.high - of.low)[:, 1:] + 2 * of.edge_s
-    unknown = np.minimum(interval, known.interval_s[1] - known.interval_s[0])
-    told_apart = np.maximum(1.0, unknown * shape[:, -1] / wide.mean(axis=1))
-    return np.asarray(told_apart * np.prod(np.sort(stays(wide / gaps), axis=1)[:, 1:], axis=1))
 
 
 def target(

@@ -39,7 +39,7 @@ from airqueue.measure.disciplines.likelihood import (
     follows,
     with_room,
 )
-from airqueue.measure.disciplines.observed import Bools, Floats, Step
+from airqueue.measure.disciplines.observed import Bools, Floats, Ints, Step
 from airqueue.numeric import nelder_mead
 
 WEIGHTS: Final = tuple(2.0**-k for k in range(1, 15))
@@ -194,24 +194,31 @@ def _first_search(step: Step, room: Bools) -> list[tuple[float, Floats]]:
     No drop depends on the one before it here, so that the likeliest weight need not be the best.
     """
     top = float(step.waiting.max())
-    edges = np.linspace(0.0, 1.0, EDGES + 1)
-    candidates = _Candidates.all()
-    likeliest = []
-    for weight in WEIGHTS:
-        found = []
-        for first in FIRST:
-            average = _averages(step, weight, first * top) / top
-            lost, passed = (
-                np.histogram(average[room & which], edges)[0].astype(np.float64)
-                for which in (step.lost, ~step.lost)
-            )
-            found.append((*candidates.best(lost, passed), weight, first))
-        likeliest.append(max(found, key=lambda candidate: candidate[0]))
-    likeliest.sort(key=lambda candidate: -candidate[0])
+    begun = [(weight, first) for weight in WEIGHTS for first in FIRST]
+    bins = [_bins(_averages(step, weight, first * top) / top) for weight, first in begun]
+    lost, passed = (
+        np.stack([_counts(of[room & which]) for of in bins], axis=1)
+        for which in (step.lost, ~step.lost)
+    )
+    values, points = _Candidates.all().best(lost, passed)
+    # Of each weight the likeliest average before the step.
+    firsts = values.reshape(len(WEIGHTS), -1).argmax(axis=1)
+    likeliest = np.arange(len(WEIGHTS)) * len(FIRST) + firsts
+    likeliest = likeliest[np.argsort(-values[likeliest], kind="stable")][:TRIED]
     return [
-        (weight, np.log([*(point * [top, top, 1.0]), 1.0 + first * top]))
-        for _, point, weight, first in likeliest[:TRIED]
+        (weight, np.log([*(points[k] * [top, top, 1.0]), 1.0 + first * top]))
+        for k in likeliest
+        for weight, first in [begun[k]]
     ]
+
+
+def _bins(shares: Floats) -> Ints:
+    """Return the bins of averages; those below zero, of lengths that are estimates, are in none."""
+    return np.clip(np.floor(shares * EDGES), -1, EDGES - 1).astype(np.int64)
+
+
+def _counts(bins: Ints) -> Ints:
+    return np.bincount(bins + 1, minlength=EDGES + 1)[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,11 +251,14 @@ class _Candidates:
         ]
         return cls(np.concatenate(points), np.log(p), np.log(1 - p))
 
-    def best(self, lost: Floats, passed: Floats) -> tuple[float, Floats]:
-        """Return the greatest log-likelihood of packets lost and passed by bin, and where."""
-        values = self.lost @ lost + self.passed @ passed
-        k = int(np.argmax(values))
-        return float(values[k]), self.points[k]
+    def best(self, lost: Ints, passed: Ints) -> tuple[Floats, Floats]:
+        """Return the greatest log-likelihoods, shape (n,), and where, shape (n, 3).
+
+        ``lost``, ``passed``: packets by bin; shape (bins, n).
+        """
+        # One product of matrices: they are far larger than the processor's caches.
+        values = self.lost @ lost.astype(np.float64) + self.passed @ passed.astype(np.float64)
+        return values.max(axis=0), self.points[values.argmax(axis=0)]
 
 
 def _averages(step: Step, weight: float, first: float) -> Floats:

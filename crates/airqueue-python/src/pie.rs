@@ -1,15 +1,12 @@
-//! The long loops of the tests that name disciplines (`airqueue.measure.disciplines`).
+//! PIE's controller, for the test that names the discipline (`airqueue.measure.disciplines.pie`).
 //!
-//! PIE's controller here is written from the RFC and led by delays that were measured. It is not that of `airqueue-qdisc`,
+//! The controller is written from the RFC and led by delays that were measured. It is not that of `airqueue-qdisc`,
 //! which the tests are tried with: a mistake in one of the two shows.
 
-use numpy::ndarray::{Array1, Array2, ArrayView1};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-
-/// Two arrays of Python.
-type Both<'py, A, B> = PyResult<(Bound<'py, A>, Bound<'py, B>)>;
 
 /// Gains of PIE, 1/s (RFC 8033, section 4.2).
 const ALPHA: f64 = 0.125;
@@ -36,7 +33,7 @@ pub(crate) fn pie_probabilities<'py>(
     targets: PyReadonlyArray1<'py, f64>,
     begun: PyReadonlyArray1<'py, f64>,
     update: f64,
-) -> Both<'py, PyArray2<f64>, PyArray2<bool>> {
+) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<bool>>)> {
     let (delays, targets, begun) = (delays.as_array(), targets.as_array(), begun.as_array());
     if targets.len() != begun.len() {
         return Err(PyValueError::new_err("targets and begun differ in length"));
@@ -95,56 +92,4 @@ impl Controller {
         }
         self.old = delay;
     }
-}
-
-/// The least and the greatest interval with which some first instant puts all events of a row between
-/// `low` and `high`, shape (rows, events), each with `edge` of room; no interval does where the least
-/// is greater than the greatest, and those are then ends for some pairs of events alone. `shape`: the
-/// instants in intervals. `shape` and `edge` have one row for all, or one for each.
-#[pyfunction]
-pub(crate) fn law_intervals<'py>(
-    py: Python<'py>,
-    low: PyReadonlyArray2<'py, f64>,
-    high: PyReadonlyArray2<'py, f64>,
-    shape: PyReadonlyArray2<'py, f64>,
-    edge: PyReadonlyArray1<'py, f64>,
-) -> Both<'py, PyArray1<f64>, PyArray1<f64>> {
-    let (low, high) = (low.as_array(), high.as_array());
-    let (shape, edge) = (shape.as_array(), edge.as_array());
-    let (rows, events) = low.dim();
-    let fits = high.dim() == low.dim()
-        && shape.ncols() == events
-        && [shape.nrows(), edge.len()].iter().all(|n| [1, rows].contains(n));
-    if !fits {
-        return Err(PyValueError::new_err("the shapes of the arrays do not fit"));
-    }
-    let of = |row: usize| {
-        let one = |n: usize| if n == 1 { 0 } else { row };
-        let room = 2.0 * edge[one(edge.len())];
-        interval(low.row(row), high.row(row), shape.row(one(shape.nrows())), room)
-    };
-    let (least, most): (Vec<f64>, Vec<f64>) = (0..rows).map(of).unzip();
-    Ok((Array1::from(least).into_pyarray(py), Array1::from(most).into_pyarray(py)))
-}
-
-/// For each pair of events the later one may come neither too late nor too soon after the other.
-fn interval(
-    low: ArrayView1<'_, f64>,
-    high: ArrayView1<'_, f64>,
-    shape: ArrayView1<'_, f64>,
-    room: f64,
-) -> (f64, f64) {
-    let (mut least, mut most) = (0.0_f64, f64::INFINITY);
-    for apart in 1..low.len() {
-        for later in apart..low.len() {
-            let earlier = later - apart;
-            let gap = shape[later] - shape[earlier];
-            least = least.max((low[later] - high[earlier] - room) / gap);
-            most = most.min((high[later] - low[earlier] + room) / gap);
-        }
-        if least > most {
-            break;
-        }
-    }
-    (least, most)
 }
