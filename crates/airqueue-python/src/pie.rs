@@ -8,6 +8,9 @@ use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+/// Probabilities, and whether arrivals are spared.
+type Both<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<bool>>);
+
 /// Gains of PIE, 1/s (RFC 8033, section 4.2).
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
@@ -33,7 +36,7 @@ pub(crate) fn pie_probabilities<'py>(
     targets: PyReadonlyArray1<'py, f64>,
     begun: PyReadonlyArray1<'py, f64>,
     update: f64,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<bool>>)> {
+) -> PyResult<Both<'py>> {
     let (delays, targets, begun) = (delays.as_array(), targets.as_array(), begun.as_array());
     if targets.len() != begun.len() {
         return Err(PyValueError::new_err("targets and begun differ in length"));
