@@ -65,32 +65,3 @@ def test_nelder_and_mead_ends_after_so_many_evaluations():
     _, cost = numeric.nelder_mead(counted, simplex, within=0, cost_within=0, evaluations=40)
     assert 40 <= len(calls) < 46
     assert cost == min(map(optimize.rosen, calls))
-
-
-def test_intervals_of_a_law_are_those_of_every_pair_of_instants():
-    """By hand, as the definition says: the least and the greatest over all pairs."""
-    rng = np.random.default_rng(5)
-    rows, instants = 300, 7
-    shape = np.cumsum(rng.exponential(size=(rows, instants)), axis=1)
-    at = 1 + 0.1 * shape + rng.normal(scale=0.03, size=shape.shape)
-    low, high = at - rng.uniform(0.01, 0.05, at.shape), at + rng.uniform(0.01, 0.05, at.shape)
-    edge = rng.uniform(0, 0.01, rows)
-    least, most = _native.law_intervals(low, high, shape, edge)
-    pairs = [(i, j) for i in range(instants) for j in range(i + 1, instants)]
-    lows = [(low[:, j] - high[:, i] - 2 * edge) / (shape[:, j] - shape[:, i]) for i, j in pairs]
-    highs = [(high[:, j] - low[:, i] + 2 * edge) / (shape[:, j] - shape[:, i]) for i, j in pairs]
-    by_hand = np.maximum(0, np.max(lows, axis=0)), np.min(highs, axis=0)
-    exist = by_hand[0] <= by_hand[1]
-    assert 50 < np.count_nonzero(exist) < 250
-    assert (least <= most).tolist() == exist.tolist()
-    assert least[exist] == pytest.approx(by_hand[0][exist], rel=1e-12)
-    assert most[exist] == pytest.approx(by_hand[1][exist], rel=1e-12)
-
-
-def test_one_shape_and_one_edge_stand_for_all_rows():
-    low, high = np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([[0.1, 1.1], [0.1, 2.1]])
-    least, most = _native.law_intervals(low, high, np.array([[0.0, 2.0]]), np.array([0.0]))
-    assert least == pytest.approx([0.45, 0.95])
-    assert most == pytest.approx([0.55, 1.05])
-    with pytest.raises(ValueError, match="shapes"):
-        _native.law_intervals(low, high, np.array([[0.0]]), np.array([0.0]))

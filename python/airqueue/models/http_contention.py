@@ -139,11 +139,20 @@ def _limit(w_min: FloatArray, w_max: FloatArray, attempts: int) -> FloatArray:
     def top(low: FloatArray, high: FloatArray) -> FloatArray:
         ratio = (np.sqrt(5.0) - 1.0) / 2.0
         a, b = np.zeros(low.shape), np.full(low.shape, 1.0 - 1e-9)
+        left, right = b - ratio * (b - a), a + ratio * (b - a)
+        of_left, of_right = (_stations(p, low, high, attempts) for p in (left, right))
         for _ in range(_GOLDEN_STEPS):
-            step = ratio * (b - a)
-            left = _stations(b - step, low, high, attempts)
-            left_is_higher = left >= _stations(a + step, low, high, attempts)
-            a, b = np.where(left_is_higher, a, b - step), np.where(left_is_higher, a + step, b)
+            # One of the two inner points stays one, so that each step asks for one new value.
+            left_is_higher = of_left >= of_right
+            a, b = np.where(left_is_higher, a, left), np.where(left_is_higher, right, b)
+            stays, of_stays = (
+                np.where(left_is_higher, *both) for both in ((left, right), (of_left, of_right))
+            )
+            new = np.where(left_is_higher, b - ratio * (b - a), a + ratio * (b - a))
+            of_new = _stations(new, low, high, attempts)
+            left, right = np.where(left_is_higher, new, stays), np.where(left_is_higher, stays, new)
+            of_left = np.where(left_is_higher, of_new, of_stays)
+            of_right = np.where(left_is_higher, of_stays, of_new)
         return a
 
     return _solve_distinct(top, w_min, w_max)

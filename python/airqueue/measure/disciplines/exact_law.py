@@ -150,8 +150,10 @@ class Followed:
         wide = (high - low)[self.held, : self.drops]
         beside = STRAIGHT * np.median(wide, axis=1)
         pairs = self.held, np.zeros_like(self.held)
-        tried, drops = (low, high, straight), (0, self.drops)
-        return np.less_equal(*_native.law_intervals(tried, pairs, drops, beside, _any(len(beside))))
+        between, drops = (low, high, straight), (0, self.drops)
+        return np.less_equal(
+            *_native.law_intervals(between, pairs, drops, beside, _any(len(beside)))
+        )
 
 
 def followed(every: Between, shapes: Floats, known: Known, unlikely: float) -> Iterator[Followed]:
@@ -165,18 +167,18 @@ def followed(every: Between, shapes: Floats, known: Known, unlikely: float) -> I
     """
     rings = np.arange(max(0, known.held[0]), min(len(every.low), known.held[1] + 1))
     held, law = np.repeat(rings, len(shapes)), np.tile(np.arange(len(shapes)), len(rings))
-    tried, edge = (every.low, every.high, shapes), np.array([every.edge_s])
+    between, edge = (every.low, every.high, shapes), np.array([every.edge_s])
     least, most = _any(len(held))
     least, most = np.maximum(least, known.interval_s[0]), np.minimum(most, known.interval_s[1])
     for before, drops in pairwise((0, *DROPS)):
         if len(every.rows) < drops or not len(held):
             return
         ends = least, most
-        least, most = _native.law_intervals(tried, (held, law), (before, drops), edge, ends)
+        least, most = _native.law_intervals(between, (held, law), (before, drops), edge, ends)
         seen = np.flatnonzero(least <= most)
         held, law, least, most = held[seen], law[seen], least[seen], most[seen]
         width = known.interval_s[1] - known.interval_s[0]
-        chance = _native.law_chances(tried, (held, law), drops, edge, (least + most) / 2, width)
+        chance = _native.law_chances(between, (held, law), drops, edge, (least + most) / 2, width)
         found = Followed(every, drops, shapes, held, law, least, most, chance)
         yield found
         likely = chance <= (unlikely if drops >= DIM else 1.0 if drops >= UNTOLD else np.inf)
