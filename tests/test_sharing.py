@@ -35,6 +35,9 @@ def behind_frames(larger_s, smaller_s, lost, packets=500):
         (floods(1e-3, 0.5e-3, (200, 150)), False, "one_queue"),
         (floods(1e-3, 0.5e-3, (9000, 6000), 30_000), False, "undecided"),
         (floods(1e-3, 0.5e-3, (2, 0)), False, "undecided"),
+        # The smaller flood's packets are few: chance may spare half of them.
+        (floods(1e-3, 1e-3, (30, 14), 75), False, "undecided"),
+        (floods(1e-3, 1e-3, (30, 1), 75), False, "by_flow"),
         # A driver's FIFO behind the queues: both wait, one loses.
         (floods(0.1, 0.065, (400, 0)), True, "by_flow"),
         # Both wait in that FIFO, for frames, and the air loses packets of both.

@@ -148,7 +148,8 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
             return "by_flow" if ratio <= APART or spared else "undecided"
     lost, error = _lost_ratio(floods)
     if lost <= APART:
-        return "by_flow"
+        # Of few packets in one queue the smaller flood's may be spared by chance.
+        return "by_flow" if lost + error <= APART else "undecided"
     near = ratio is None or abs(1 - ratio) * waited <= NEAR
     return one if near and _alike(lost, TOGETHER, error) else "undecided"
 
