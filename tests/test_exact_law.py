@@ -222,6 +222,15 @@ def test_ends_of_the_interval_are_those_of_all_pairs_of_drops(first):
     assert ends[1][exist] == pytest.approx(most[exist], rel=1e-12)
 
 
+def test_one_law_and_one_edge_stand_for_all_rings():
+    low, high = np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([[0.1, 1.1], [0.1, 2.1]])
+    tried, pairs = (low, high, np.array([[0.0, 2.0]])), (np.array([0, 1]), np.array([0, 0]))
+    ends = np.zeros(2), np.full(2, np.inf)
+    least, most = _native.law_intervals(tried, pairs, (0, 2), np.array([0.0]), ends)
+    assert least == pytest.approx([0.45, 0.95])
+    assert most == pytest.approx([0.55, 1.05])
+
+
 @pytest.mark.parametrize(
     ("ring", "law", "events", "edge"),
     [(2, 0, 3, [0.0]), (-1, 0, 3, [0.0]), (0, 1, 3, [0.0]), (0, 0, 4, [0.0]), (0, 0, 3, [])],

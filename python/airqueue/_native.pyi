@@ -244,8 +244,8 @@ def law_intervals(
 
     ``tried``: low and high, shape (rings, events), and the laws' instants in intervals, shape (laws,
     events or more). ``pairs``: places of a ring and a law each. ``edge``: room, one for all pairs or
-    one for each. ``ends``: of the intervals by the first ones of so many ``events``. No interval does
-    where the least is greater.
+    one for each. ``events``: how many first events have given the intervals their ``ends``, and how
+    many are to be compared. Where the least is greater no interval does.
     """
 
 def law_chances(

@@ -1,7 +1,7 @@
 //! CoDel's control law to the departure: the long loops of `airqueue.measure.disciplines.exact_law`.
 
 use crate::error;
-use numpy::ndarray::ArrayView2;
+use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -22,10 +22,10 @@ pub(crate) struct Tried<'py>(
 #[derive(FromPyObject)]
 pub(crate) struct Pairs<'py>(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>);
 
-/// Of each pair, the least and the greatest interval with which some first instant puts all of the first events between
-/// `low` and `high`, each with `edge` of room; no interval does where the least is greater than the greatest, and these are
-/// then ends for some pairs of events alone. `edge`: one for all pairs, or one for each. `ends`: what the first events of
-/// `events` have left of the interval, the least and the greatest; only pairs with one of the others are looked at.
+/// Of each pair of a ring and a law, the least and the greatest interval with which some first instant puts the first events
+/// between `low` and `high`, each with `edge` of room. Where the least is greater than the greatest no interval does so, and
+/// both are ends for some of the events alone. `edge`: one for all pairs, or one for each. `events`: how many first events
+/// have given the interval its `ends`, the least and the greatest, and how many are to be compared.
 #[pyfunction]
 pub(crate) fn law_intervals<'py>(
     py: Python<'py>,
@@ -99,9 +99,8 @@ impl<'a> Each<'a> {
         if !fits {
             return Err(error("the shapes of the arrays do not fit"));
         }
-        let edge =
-            edge.as_slice().map_or_else(|_| Cow::Owned(edge.as_array().to_vec()), Cow::Borrowed);
-        Ok(Each { low: rows(low), high: rows(high), shapes: rows(shapes), pairs, events, edge })
+        let [low, high, shapes] = [low, high, shapes].map(rows);
+        Ok(Each { low, high, shapes, pairs, events, edge: slice(edge.as_array()) })
     }
 
     fn iter(&self) -> impl Iterator<Item = Pair<'_>> {
@@ -114,13 +113,13 @@ impl<'a> Each<'a> {
     }
 }
 
-/// The rows of an array: slices are read several times faster than views.
-fn rows<'a>(array: ArrayView2<'a, f64>) -> Vec<Cow<'a, [f64]>> {
-    let row = |row| {
-        let row: numpy::ndarray::ArrayView1<'a, f64> = row;
-        row.to_slice().map_or_else(|| Cow::Owned(row.to_vec()), Cow::Borrowed)
-    };
-    array.into_outer_iter().map(row).collect()
+fn rows(array: ArrayView2<'_, f64>) -> Vec<Cow<'_, [f64]>> {
+    array.into_outer_iter().map(slice).collect()
+}
+
+/// An array as a slice, which is read several times faster than a view.
+fn slice(array: ArrayView1<'_, f64>) -> Cow<'_, [f64]> {
+    array.to_slice().map_or_else(|| Cow::Owned(array.to_vec()), Cow::Borrowed)
 }
 
 /// One ring and one law.
@@ -132,8 +131,8 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// For each pair of events the later one may come neither too late nor too soon after the other. The ends hold for all
-    /// pairs of the first events.
+    /// Of any two events the later one may come neither too late nor too soon after the other. The given ends hold for the
+    /// first events.
     fn narrowed(&self, first: usize, (mut least, mut most): (f64, f64)) -> (f64, f64) {
         let Pair { low, high, shape, room } = *self;
         for later in first..low.len() {

@@ -171,8 +171,8 @@ def _found(plan: MeasuredPlan) -> tuple[Figure, ...]:
                 "token_bucket_bytes",
                 "passes at once",
                 air.bucket_bytes,
-                "after a rest, by the tokens of a shaper or a policer: what is no longer than that "
-                "never meets the queue, and a short speed test shows more than the rate",
+                "after a rest, by the tokens of a shaper or a policer: a transfer of fewer bytes "
+                "meets no queue, and a short speed test shows more than the rate",
             )
         )
     return tuple(found)

@@ -147,7 +147,7 @@ class Followed:
         """Whether evenly spaced drops are in their places, too, or nearly; shape (N,)."""
         low, high = self.every.low, self.every.high
         straight = np.arange(self.drops, dtype=float)[np.newaxis]
-        wide = (high - low)[self.held, : self.drops]
+        wide = high[self.held, : self.drops] - low[self.held, : self.drops]
         beside = STRAIGHT * np.median(wide, axis=1)
         pairs = self.held, np.zeros_like(self.held)
         between, drops = (low, high, straight), (0, self.drops)

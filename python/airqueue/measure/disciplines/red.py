@@ -205,10 +205,10 @@ def _first_search(step: Step, room: Bools) -> list[tuple[float, Floats]]:
     firsts = values.reshape(len(WEIGHTS), -1).argmax(axis=1)
     likeliest = np.arange(len(WEIGHTS)) * len(FIRST) + firsts
     likeliest = likeliest[np.argsort(-values[likeliest], kind="stable")][:TRIED]
+    chosen = [(*begun[k], points[k]) for k in likeliest]
     return [
-        (weight, np.log([*(points[k] * [top, top, 1.0]), 1.0 + first * top]))
-        for k in likeliest
-        for weight, first in [begun[k]]
+        (weight, np.log([*(point * [top, top, 1.0]), 1.0 + first * top]))
+        for weight, first, point in chosen
     ]
 
 
@@ -256,7 +256,7 @@ class _Candidates:
 
         ``lost``, ``passed``: packets by bin; shape (bins, n).
         """
-        # One product of matrices: they are far larger than the processor's caches.
+        # One product for all columns: the candidates are far larger than the processor's caches.
         values = self.lost @ lost.astype(np.float64) + self.passed @ passed.astype(np.float64)
         return values.max(axis=0), self.points[values.argmax(axis=0)]
 
