@@ -1,6 +1,6 @@
 """How often `airqueue diagnose` is right about where packets wait, over random emulated homes.
 
-    python benches/diagnose.py [--homes 100] [--seed 20261125] [--keep FILE]
+    python benches/diagnose.py [--homes 100] [--from 0] [--seed 20261125] [--keep FILE]
 
 Each home has its fault at the access point, at the station, at the line, or none: long FIFOs there,
 and flow queueing elsewhere. Radio, rates, lengths and delays are drawn from the seed. Programs and
@@ -96,11 +96,13 @@ def main() -> int:
     """Run the homes and print how often each fault was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--homes", type=int, default=100)
+    parser.add_argument("--from", type=int, default=0, dest="first", help="number of the first")
     parser.add_argument("--seed", type=int, default=20261125)
     parser.add_argument("--keep", type=Path, metavar="FILE", help="finished homes, as JSON lines")
     options = parser.parse_args()
     rows = {row["home"]: row for row in finished.rows(options.keep) if row["seed"] == options.seed}
-    for number in range(options.homes):
+    asked = range(options.first, options.first + options.homes)
+    for number in asked:
         kind = KINDS[number % len(KINDS)]
         if number in rows:
             continue
@@ -109,7 +111,7 @@ def main() -> int:
         row = {"seed": options.seed, "home": number, "kind": kind, "home_is": described, **found}
         rows[number] = row
         finished.keep(options.keep, row)
-    _show([rows[number] for number in sorted(rows) if number < options.homes])
+    _show([rows[number] for number in asked])
     return 0
 
 

@@ -131,18 +131,30 @@ def test_a_policer_wants_a_shaper_below_its_rate(measured):
     assert any(f"cake bandwidth {kbit}kbit ingress" in line for line in lines_of(advice))
 
 
-def test_a_queue_behind_a_shaper_that_saves_tokens_is_hardly_the_radios(measured):
+def test_a_queue_behind_a_shaper_that_saves_tokens_is_the_lines(measured):
     document = measured("bloated")
-    without = advice_for(document)
+    assert plan_for(document).do == "limit"
     document["token_bucket"] = {"bytes": 3e6, "ci95_bytes": [2.9e6, 3.1e6], "at_least": False}
     advice = advice_for(document)
     assert advice.inputs["measured"]["token_bucket_bytes"] == 3e6
     assert {f.name: f.value for f in advice.figures}["token_bucket_bytes"] == 3e6
-    (said,) = set(advice.cautions) - set(without.cautions)
-    assert "--line" in said
-    with_line = advice_for(document, line_bps=7e6)
-    assert with_line.headline.startswith("Shape the line")
-    assert not any("--line" in caution for caution in with_line.cautions)
+    assert advice.headline.startswith("Shape the line")
+    kbit = int(0.95 * measured_air(document).capacity_bps / 1000)
+    assert f"uci set sqm.airqueue.download='{kbit}'" in lines_of(advice)
+    assert any("--line" in caution for caution in advice.cautions)
+
+
+def test_a_shaper_in_the_access_point_is_one_before_a_faster_line(measured):
+    document = measured("bloated")
+    document["token_bucket"] = {"bytes": 3e6, "ci95_bytes": [2.9e6, 3.1e6], "at_least": False}
+    assert plan_for(document, line_bps=50e6).do == "limit"
+    assert plan_for(document, line_bps=7e6).do == "shape"
+
+
+def test_a_queue_that_is_short_enough_is_left_behind_any_shaper(measured):
+    document = measured("short")
+    document["token_bucket"] = {"bytes": 3e6, "ci95_bytes": [2.9e6, 3.1e6], "at_least": False}
+    assert plan_for(document).do == plan_for(measured("short")).do == "leave"
 
 
 def test_the_line_is_the_bottleneck_if_it_is_not_faster_than_what_was_measured(measured):

@@ -160,6 +160,8 @@ def measured_plan(air: MeasuredAir, asked: Asked) -> MeasuredPlan:
     want a shaper before them. Queues of each flow's own are left as they are, others if a sparse flow
     waits for no longer than the target. One FIFO is left if its full delay meets the target and a
     longer queue would use the air hardly better; otherwise `airqueue.sizing.ap` says what to set.
+    Unless the user knows of a faster line, tokens that a rest saves are those of the line's shaper,
+    since no radio saves any: what is to be set is then a shaper before that one.
     """
     sized = queue_for(
         air, asked.rtt_s, asked.flows, delay_target_s=asked.delay_target_s, control=asked.control
@@ -168,6 +170,15 @@ def measured_plan(air: MeasuredAir, asked: Asked) -> MeasuredPlan:
         return MeasuredPlan("shape", sized, None, asked.line_bps)
     if air.verdict == "policer":
         return MeasuredPlan("shape", sized, None, air.capacity_bps)
+    plan = _for_queue(sized, asked)
+    if plan.do != "leave" and air.bucket_bytes is not None and asked.line_bps is None:
+        return MeasuredPlan("shape", sized, None, air.capacity_bps)
+    return plan
+
+
+def _for_queue(sized: ApQueue[MeasuredAir], asked: Asked) -> MeasuredPlan:
+    """Return what to do about the queue if it is the access point's. Raises ParameterError."""
+    air = sized.air
     if air.verdict == "isolated":
         return MeasuredPlan("leave", sized, None)
     longest_s = asked.delay_target_s * (1 + CLOSE)

@@ -76,11 +76,17 @@ def _shape(plan: MeasuredPlan, asked: Asked) -> str:
     assert plan.shaped_bps is not None
     air = plan.air
     shaped = sqm.recommended(plan.shaped_bps)
-    if asked.line_bps is None:
+    if air.verdict == "policer" and asked.line_bps is None:
         return (
             f"{shaped}: a policer of {rate(air.capacity_bps)} drops what exceeds its rate, and "
             "nothing waits, so there is no queue to size; before a slower shaper packets wait in "
             "place of being lost."
+        )
+    if asked.line_bps is None:
+        return (
+            f"{shaped}: the queue that was measured is in front of a shaper of "
+            f"{rate(air.capacity_bps)} that saves tokens, which no radio does, so packets wait "
+            "before the line, and not for the air."
         )
     return (
         f"{shaped}, and leave the access point as it is: {rate(air.capacity_bps)} were measured, "
@@ -213,11 +219,10 @@ def _alternatives(plan: MeasuredPlan, asked: Asked) -> tuple[Alternative, ...]:
 def _cautions(plan: MeasuredPlan, asked: Asked, *, rtt_given: bool) -> tuple[str, ...]:
     air = plan.air
     said = []
-    if air.bucket_bytes is not None and plan.do not in ("shape", "leave"):
+    if plan.do == "shape" and air.verdict != "policer" and asked.line_bps is None:
         said.append(
-            "The queue is in front of a shaper that saves tokens, which no radio does. Unless the "
-            "access point itself has a limit of rate, the queue that was measured is before the "
-            f"line: give --line {rate(air.capacity_bps)}, and the answer is a shaper of your own."
+            "If it is the access point that limits the rate, the queue can be sized in its place: "
+            "give the faster rate of the line with --line."
         )
     elif asked.line_bps is None and plan.do != "shape":
         said.append(
