@@ -127,6 +127,18 @@ def test_what_a_fifo_is_told_is_what_sizing_says_of_the_measurement():
     assert "250 packets now" in found.recommendation.headline
 
 
+def test_a_shaper_behind_the_access_points_queue_is_its_own():
+    # Sizing alone takes such a queue for the line's: here the legs know better.
+    shaped = queue("fifo")
+    shaped.measured["token_bucket"] = {
+        "bytes": 3e6,
+        "ci95_bytes": [2.9e6, 3.1e6],
+        "at_least": False,
+    }
+    found = diagnosis(felt("access_point"), queue=shaped)
+    assert found.recommendation == judged("access_point", "fifo").recommendation
+
+
 def test_a_long_fifo_is_not_left_where_the_load_did_not_fill_it():
     found = judged("access_point", "fifo", rise_s=0.03)
     assert found.findings[0].place == "access_point"

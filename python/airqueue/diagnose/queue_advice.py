@@ -7,7 +7,7 @@ FIFO, the discipline of a queue that all flows share, or the rate where flows ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from airqueue import text
@@ -111,7 +111,8 @@ def _leave(waits: _Waits) -> Recommendation:
 
 def _fifo(waits: _Waits, asking: Asking) -> Recommendation | None:
     """Return what `airqueue size ap` says of the measurement, unless a short FIFO may stay."""
-    air = measured_air(waits.measured)
+    # The legs say that the queue is the access point's: so is a shaper behind that queue.
+    air = replace(measured_air(waits.measured), bucket_bytes=None)
     asked = Asked(RTT_S, 1, device=asking.device)
     plan = measured_plan(air, asked)
     full_s = None if air.held_packets is None else air.held_packets * air.packet_s
