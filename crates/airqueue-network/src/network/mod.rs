@@ -19,6 +19,7 @@
 
 mod assembly;
 mod browsers;
+mod building;
 mod capture;
 mod changes;
 mod connection;
