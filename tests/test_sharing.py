@@ -81,3 +81,13 @@ def test_waits_are_compared_at_one_time():
     smaller = at > 0.5
     seen = Floods(Flood(at, swings, 0, 400), Flood(at[smaller], swings[smaller], 0, 400), 1e-3)
     assert seen.ratio == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("lost", "apart"),
+    [((250, 100), True), ((250, 240), False), ((30, 14), False), ((30, 2), True), ((49, 0), False)],
+)
+def test_a_full_queue_loses_equal_shares_of_both_floods(lost, apart):
+    # As long as packets of both wait alike, their waits do not tell: in a driver's FIFO, for frames.
+    seen = behind_frames(0.06, 0.058, lost, 1000 if lost[0] > 30 else 75)
+    assert sharing.drops_apart(seen) == apart

@@ -134,7 +134,7 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     if waited < WAITING and larger.loss < LOSING:
         return "undecided"
     if ratio is not None and waited >= LEAST_WAITING:
-        if larger.loss >= LOSING and _passes_and_keeps(floods, ratio):
+        if _passes_and_keeps(floods, ratio):
             return "by_flow"
         if _alike(ratio, max(TOGETHER, 1 - NEAR / waited)):
             # In a driver's FIFO behind queues of their own they wait alike too.
@@ -154,11 +154,21 @@ def judge(floods: Floods, *, sparse_passes: bool) -> Sharing:
     return one if near and _alike(lost, TOGETHER, error) else "undecided"
 
 
+def drops_apart(floods: Floods) -> bool:
+    """Whether the smaller flood loses less, by more than chance.
+
+    A queue that drops what comes while it is full loses equal shares of both.
+    """
+    if floods.larger.loss < LOSING:
+        return False
+    lost, error = _lost_ratio(floods)
+    return lost + error <= APART
+
+
 def _passes_and_keeps(floods: Floods, ratio: float) -> bool:
     """Whether the smaller flood waits less, by a frame, and loses less, by more than chance."""
-    lost, error = _lost_ratio(floods)
     passed = (1 - ratio) * floods.waited
-    return floods.frame_packets >= LEAST_FRAME and passed >= PASSED and lost + error <= APART
+    return floods.frame_packets >= LEAST_FRAME and passed >= PASSED and drops_apart(floods)
 
 
 def _alike(ratio: float, least: float, error: float = 0.0) -> bool:

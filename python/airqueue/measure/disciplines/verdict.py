@@ -55,9 +55,11 @@ def judge(
     steps, floods = _observed(sessions)
     managed = management.judge(steps, idle)
     how, why = _sharing(floods, sparse_passes=found == "isolated")
-    if managed.kind == "tail_drop" and how == "one_queue" and found == "not_flat":
+    if managed.kind == "tail_drop" and how == "one_queue":
         # The sessions saw it act, the steps did not: some controllers need a longer queue, or longer.
-        managed = dataclasses.replace(managed, kind="undecided")
+        acted = found == "not_flat"
+        if acted or sharing.drops_apart(floods[-1]):
+            managed = dataclasses.replace(managed, kind="undecided")
     name, says = _name(how, managed.kind, found)
     return Discipline(
         name,
@@ -74,7 +76,9 @@ def looks_like_fifo(sessions: Sequence[Session], idle: tuple[int, int]) -> bool:
     """Whether all that the steps and floods saw is one FIFO, without the tests that take long."""
     steps, floods = _observed(sessions)
     how, _ = _sharing(floods, sparse_passes=False)
-    return how == "one_queue" and management.drops_at_tail(steps, idle)
+    if how != "one_queue" or sharing.drops_apart(floods[-1]):
+        return False
+    return management.drops_at_tail(steps, idle)
 
 
 def _observed(sessions: Sequence[Session]) -> tuple[list[Step], list[sharing.Floods]]:
