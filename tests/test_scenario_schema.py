@@ -54,7 +54,15 @@ FULL: dict[str, Any] = {
 
 # What the check says of the form alone. What else it refuses (rates that a layer lacks, names that
 # nobody has) no schema can know.
-FORM = ("unknown key", "unknown word", "invalid type", "has no unit", "has the unit", "is not a")
+FORM = (
+    "unknown key",
+    "unknown word",
+    "wrong type",
+    "has a value",
+    "has no unit",
+    "has the unit",
+    "is not a",
+)
 
 WORDS = ["x", "", "none", "dcf", "edca", "802.11b", "ns2", "sta", "vo", "saturated", "snr"]
 QUANTITIES = [

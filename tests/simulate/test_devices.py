@@ -127,6 +127,14 @@ def test_a_queue_that_drops_acknowledgements_is_named(runner, tmp_path):
     assert Results(json.loads(text), 1, 1, {}).warnings == []
 
 
+@pytest.mark.parametrize("change", [{"start": "6 s"}, {"start": "0 s", "stop": "500 ms"}])
+def test_flows_that_send_nothing_in_the_time_that_is_counted_are_named(change):
+    room = Scenario(DOWNLOADS).changed({"stations.phone.queue": "pfifo:500"})
+    late = room.changed({f"flows.up.{key}": value for key, value in change.items()})
+    (warning,) = late.simulate(replications=1).warnings
+    assert warning.startswith("No packet of up is sent")
+
+
 def sweep(parameters):
     return Sweep(
         {

@@ -12,28 +12,63 @@ pub(super) fn probability(key: impl std::fmt::Display, p: f64) -> Result<f64> {
 }
 
 /// serde's terms and the terms of the file: serde calls keys fields.
-const WORDS: [(&str, &str); 4] = [
+const WORDS: [(&str, &str); 3] = [
     ("unknown field", "unknown key"),
     ("missing field", "missing key"),
     ("unknown variant", "unknown word"),
-    ("invalid type: map", "invalid type: a table"),
+];
+
+/// What serde calls the values that it finds.
+const VALUES: [(&str, &str); 6] = [
+    ("map", "a table"),
+    ("sequence", "a list"),
+    ("null", "nothing"),
+    ("boolean ", ""),
+    ("integer ", ""),
+    ("floating point ", ""),
+];
+
+/// What serde expects, and what a file has.
+const EXPECTED: [(&str, &str); 3] = [
+    ("u32", "a whole number, at least 0"), // the only type of whole number in a scenario
+    ("string or map", "a word or a table"),
+    ("map with a single key", "a table with a single key"),
 ];
 
 /// An error that serde finds in a file.
 pub(super) fn unreadable(found: serde_path_to_error::Error<serde_json::Error>) -> ScenarioError {
     let key = found.path().to_string();
-    let mut problem = found.into_inner().to_string();
-    for (serde, ours) in WORDS {
-        if let Some(rest) = problem.strip_prefix(serde) {
-            problem = format!("{ours}{rest}");
-        }
+    let problem = found.into_inner().to_string();
+    if let (Some((key, name)), true) = (key.rsplit_once('.'), problem == WORD_ALONE) {
+        let last = key.rsplit('.').next().unwrap_or(key);
+        let problem = format!("`{name}` has a value: write `{last} = {{{name} = ...}}`");
+        return ScenarioError { key: key.to_owned(), problem };
     }
-    problem = with_near(problem);
-    // `u32` is the only type of whole number in a scenario.
-    if let Some(rest) = problem.strip_suffix("expected u32") {
-        problem = format!("{rest}expected a whole number, at least 0");
-    }
+    let known = WORDS.iter().find_map(|(serde, ours)| Some((ours, problem.strip_prefix(serde)?)));
+    let problem = match known {
+        Some((ours, rest)) => with_near(format!("{ours}{rest}")),
+        None => mistaken(&problem).unwrap_or(problem),
+    };
     ScenarioError { key: if key == "." { String::new() } else { key }, problem }
+}
+
+/// serde's words on a word that stands without the value that goes with it.
+const WORD_ALONE: &str = "invalid type: unit variant, expected newtype variant";
+
+/// `wrong type: found a list, expected ...`, in place of serde's words on a value that is not of the expected type.
+fn mistaken(problem: &str) -> Option<String> {
+    let (kind, rest) = match problem.strip_prefix("invalid type: ") {
+        Some(rest) => ("wrong type: ", rest),
+        None => ("", problem.strip_prefix("invalid value: ")?),
+    };
+    let (found, serde_expected) = rest.split_once(", expected ")?;
+    let in_file = VALUES.iter().find_map(|(serde, ours)| Some((ours, found.strip_prefix(serde)?)));
+    let found = in_file.map_or(found.to_owned(), |(ours, value)| format!("{ours}{value}"));
+    let ours = EXPECTED.iter().find(|(serde, _)| *serde == serde_expected);
+    Some(format!(
+        "{kind}found {found}, expected {}",
+        ours.map_or(serde_expected, |(_, ours)| *ours)
+    ))
 }
 
 /// How alike two names are at least, of 1, for one to be meant by the other.

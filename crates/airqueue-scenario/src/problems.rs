@@ -94,7 +94,9 @@ impl Search {
     fn is_sure(&self, key: &str) -> bool {
         let within = |table: &String| {
             table.is_empty()
-                || key.strip_prefix(table.as_str()).is_some_and(|rest| rest.starts_with(['.', '[']))
+                || key
+                    .strip_prefix(table.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         !self.doubtful.iter().any(within) && (self.gone.is_empty() || key.starts_with("flows["))
     }

@@ -53,14 +53,31 @@ class DroppedAcks:
 
 def of_results(results: Results) -> list[str]:
     """Return the warnings on the results of a scenario."""
-    worst = dropped_acks(results.summary) if results.runs else []
-    found = [each.sentence() for each in worst[:_MOST_NAMED]]
+    if not results.runs:
+        return []
+    worst = dropped_acks(results.summary)
+    found = [*_silent(results.summary), *(each.sentence() for each in worst[:_MOST_NAMED])]
     if len(worst) > _MOST_NAMED:
         found.append(
             f"{len(worst) - _MOST_NAMED:,} more queues drop at least {text.percent(LOST_ACKS)} of "
             "the TCP acknowledgements that they should send: give them larger limits"
         )
     return found
+
+
+def _silent(summary: Summaries) -> list[str]:
+    """Return a warning if flows send nothing."""
+    silent = [name for name, of in summary["flows"].items() if not _mean(of["offered_packets"])]
+    if not silent:
+        return []
+    others = len(silent) - _MOST_NAMED
+    named = text.listed(
+        [*silent[:_MOST_NAMED], *([f"{others:,} more"] if others > 0 else [])], "or"
+    )
+    return [
+        f"No packet of {named} is sent in the time that is counted: let the flow start "
+        "before the end of the run, and stop after the end of the warm-up"
+    ]
 
 
 def of_points(dropped: Mapping[str, DroppedAcks]) -> list[str]:

@@ -87,7 +87,7 @@ fn what_cannot_be_changed_now_is_refused_without_a_place() {
         (r#"{"at": "1 s", "station": "phone", "away": true}"#, "at: a change of a running"),
         (r#"{"station": "phone"}"#, "with the key `station` the key `rate`"),
         (r#"{"station": "nobody", "away": true}"#, "station: there is no station or group"),
-        (r#"{"station": "phone", "away": "yes"}"#, "away: invalid type"),
+        (r#"{"station": "phone", "away": "yes"}"#, "away: wrong type"),
         (r#"{"station": "phone", "rate": "3 Mb/s"}"#, "rate: "),
         (r#"{"power": 1}"#, "power: unknown key"),
         (r#"{"flow": "real phone to server", "via": []}"#, "flow: there is no flow"),

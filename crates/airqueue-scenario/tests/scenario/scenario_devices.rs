@@ -175,6 +175,19 @@ fn a_valid_scenario_has_no_errors() {
     }
 }
 
+/// What is missing in a table whose wrong key was taken out is no error of the file.
+#[test]
+fn a_wrong_value_is_not_missing_too() {
+    let flow = |rate: &str| json!({"from": "sta1", "to": "ap", "source": "cbr", "rate": rate});
+    for rate in ["0 b/s", "54 Mbps"] {
+        let scenario = set(cell("802.11g"), "flows", json!([flow(rate)]));
+        assert_eq!(keys(&scenario), ["flows[0].rate"]);
+    }
+    let always = json!([{"name": "x", "occupancy": {"share": 1.0}}]);
+    let found = keys(&set(cell("802.11a"), "interference", always));
+    assert_eq!(found, ["interference[0].occupancy.share"]);
+}
+
 #[test]
 fn all_errors_come_at_once() {
     let mut scenario = networked();

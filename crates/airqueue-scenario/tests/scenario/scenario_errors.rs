@@ -47,6 +47,11 @@ fn keys_words_and_shapes_are_those_of_the_format() {
     refused("stations[1]", json!("sta"), "stations[1]: ", "expected a table of keys");
     refused("mac.edca.vo", json!([2]), "mac.edca.vo: ", "expected a table of keys");
     refused("medium.capture", json!("all"), "medium.capture", "`none`, `margin`, `sinr`");
+    let two_ray = "write `path_loss = {two_ray = ...}`";
+    refused("medium.path_loss", json!("two_ray"), "medium.path_loss: `two_ray` has", two_ray);
+    refused("medium.errors", json!(0.1), "medium.errors: wrong type: found `0.1`,", "or a table");
+    refused("medium.errors", json!({}), "medium.errors: found a table,", "with a single key");
+    refused("stations", json!({}), "stations: wrong type: found a table,", "expected a");
     let slow = json!({"sinr": {"threshold": "4 dB", "preamble_detection": "17 us"}});
     refused("medium.capture", slow, "medium.capture.sinr.preamble_detection: ", "0.000017");
     refused("mac.short_retry_limit", json!(-1), "mac.short_retry_limit: ", "whole number");

@@ -132,9 +132,20 @@ fn exit(done: Result<(), Stop>) -> ExitCode {
     }
 }
 
-/// Prints a line. A reader that went away is no reason to fail.
+/// Says a line about what was done, which stays done whether or not somebody can read the line.
 fn say(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Prints a line of what was asked for. A reader that went away is no reason to fail.
+fn show(text: &str) -> Result<(), Stop> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Stop::new(Code::Failed, format!("the output cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What commands that act begin with: the lock, the journal, and this run of the machine.

@@ -1,7 +1,7 @@
 //! `obeys`: whether queues keep to their limits while something fills them.
 
 use super::args::ObeysArgs;
-use super::{Code, Stop, say};
+use super::{Code, Stop, show};
 use crate::machine;
 use crate::netlink::{Netlink, ROUTE};
 use crate::qdisc::counts::{self, Counts, Unit};
@@ -74,7 +74,7 @@ pub(super) fn run(args: &ObeysArgs) -> Result<(), Stop> {
     let place = Place::named(&args.of);
     let found = look(&[place], args.time)?;
     if args.print.json {
-        say(&document(&found).to_string());
+        show(&document(&found).to_string())?;
     }
     verdict(&found, args.print.json)
 }
@@ -86,7 +86,7 @@ pub(super) fn verdict(found: &[Looked], is_json: bool) -> Result<(), Stop> {
     for looked in found {
         match looked.words_among(found) {
             (None, _) if is_json => {}
-            (None, text) => say(&text),
+            (None, text) => show(&text)?,
             (Some(code), text) => {
                 codes.push(code);
                 texts.push(text);

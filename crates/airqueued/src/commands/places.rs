@@ -1,7 +1,7 @@
 //! `places`: where the queue of each interface is, what limits it there, and what it is now.
 
 use super::args::PrintArgs;
-use super::{Code, Stop, say};
+use super::{Code, Stop, show};
 use crate::radio::ethtool::TxRing;
 use crate::radio::facts::{self, Known};
 use crate::radio::txq::TxqLimits;
@@ -30,14 +30,13 @@ pub(super) fn run(args: &PrintArgs) -> Result<(), Stop> {
     let known = facts::read().map_err(|error| Stop::new(Code::Failed, error.to_string()))?;
     let reports: Vec<Report> = known.into_iter().map(report).collect();
     if args.json {
-        say(&serde_json::to_string(&reports).expect("a report is JSON"));
-        return Ok(());
+        return show(&serde_json::to_string(&reports).expect("a report is JSON"));
     }
     if reports.is_empty() {
-        say("There is no interface besides the loopback in this network namespace.");
+        show("There is no interface besides the loopback in this network namespace.")?;
     }
     for report in reports {
-        say(report.to_string().trim_end());
+        show(report.to_string().trim_end())?;
     }
     Ok(())
 }

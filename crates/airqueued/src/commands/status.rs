@@ -1,7 +1,7 @@
 //! `status`.
 
 use super::args::StateArgs;
-use super::{Stop, say, this_run};
+use super::{Stop, show, this_run};
 use crate::machine;
 use crate::points::Points;
 use crate::state::State;
@@ -52,17 +52,15 @@ pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
         Some(Change::Back(_)) => ("going back", None),
     };
     if args.json {
-        say(&json!({"state": state, "left_s": left_s, "guarded": guarded, "settings": lines, "last": journal.last}).to_string());
-        return Ok(());
+        return show(&json!({"state": state, "left_s": left_s, "guarded": guarded, "settings": lines, "last": journal.last}).to_string());
     }
     for Line { point, ours, before, now, .. } in &lines {
-        say(&format!("{point}\n  ours    {ours}\n  before  {before}\n  now     {now}"));
+        show(&format!("{point}\n  ours    {ours}\n  before  {before}\n  now     {now}"))?;
     }
     let left = left_s.map_or(String::new(), |left_s| format!(", {left_s:.0} s left"));
     let guard = if guarded { ", guarded" } else { "" };
     let last = journal.last.map_or(String::new(), |last| format!(" (last: {last})"));
-    say(&format!("State: {state}{left}{guard}{last}."));
-    Ok(())
+    show(&format!("State: {state}{left}{guard}{last}."))
 }
 
 fn line(task: Task, found: Found, waits: bool) -> Line {
