@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -293,12 +294,14 @@ def test_bad_files_are_found_before_anything_is_sent(runner, path_of, tmp_path, 
 
 def test_a_full_disk_is_one_sentence(runner, path_of):
     path_of(FifoProber(Fifo(50)))
-    result = runner.invoke(main, ["measure", "192.0.2.1", "-q", "--json", "/dev/full"])
+    outputs = ["--json", "/dev/full", "--report", "a.html"]
+    result = runner.invoke(main, ["measure", "192.0.2.1", "-q", *outputs])
     assert result.exit_code == 1
     assert result.stderr == (
         "Error: /dev/full: No space left on device; free some space or choose another place.\n"
     )
     assert "50 packets" in result.stdout  # the result itself is not lost
+    assert "50 packets" in Path("a.html").read_text("utf-8")
 
 
 def test_compare_says_whether_it_changed(runner, tmp_path):

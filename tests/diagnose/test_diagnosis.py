@@ -244,6 +244,18 @@ def test_a_plan_is_written_of_what_is_recommended(tmp_path, capsys):
     assert "No plan is written" in capsys.readouterr().err and not path.exists()
 
 
+def test_a_file_that_cannot_be_written_costs_no_other(tmp_path):
+    report, figures = tmp_path / "report.html", tmp_path / "figures.prom"
+    with pytest.raises(OSError, match="/dev/full"):
+        emit(
+            diagnosis(imagined({GATEWAY: 0.2, SERVER: 0.2})),
+            [],
+            ABOUT,
+            Files("/dev/full", str(report), prometheus=str(figures)),
+        )
+    assert report.exists() and figures.exists()
+
+
 @pytest.mark.parametrize("answers", [{SERVER: 0.3}, {GATEWAY: 0.1}, {}])
 def test_both_directions_at_once_need_the_leg_to_the_server_alone(answers):
     (pair,) = diagnosis(at_once(imagined(answers))).together

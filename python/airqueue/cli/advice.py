@@ -7,24 +7,21 @@ from textwrap import wrap
 
 import click
 
-from airqueue.cli.common import bullets, stdout
+from airqueue.cli.common import bullets, stdout, write_named
 from airqueue.cli.console import Console
 from airqueue.cli.table import Table as TextTable
-from airqueue.files import check_writable, write_atomically
+from airqueue.cli.written import all_written
 from airqueue.measure.schema import to_text
 from airqueue.sizing.advice import Advice, Settings, Table, Value, said, with_unit
 
 
 def emit(advice: Advice, json_path: str | None) -> None:
-    """Write the JSON file if there is a path, and show the advice; ``-`` shows JSON instead."""
-    content = to_text(advice.to_json())
-    if json_path == "-":
-        click.echo(content, nl=False)
-        return
-    if json_path is not None:
-        check_writable(json_path)
-        write_atomically(json_path, content)
-    _show(advice)
+    """Write the JSON if there is a path, and show the advice; ``-`` shows JSON instead."""
+    with all_written() as write:
+        if json_path is not None:
+            write(write_named, json_path, to_text(advice.to_json()))
+        if json_path != "-":
+            write(_show, advice)
 
 
 def _show(advice: Advice) -> None:

@@ -110,8 +110,8 @@ def bullets(console: Console, items: Iterable[str]) -> None:
             console.print(f"- {item}")
 
 
-def write_json(path: str, text: str) -> None:
-    """Write JSON to a file, ``-``: to stdout. Raises OSError."""
+def write_named(path: str, text: str) -> None:
+    """Write a text to the file that the user named, ``-``: to stdout. Raises OSError."""
     if path == "-":
         click.echo(text, nl=False)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from airqueue import toml_text
-from airqueue.cli.common import stdout, write_json
+from airqueue.cli.common import stdout, write_named
 from airqueue.cli.table import Table
 from airqueue.simulate.devices import Device, devices
 
@@ -14,7 +14,7 @@ def show(json_path: str | None) -> None:
     """Print all devices; or write them as JSON."""
     known = devices()
     if json_path is not None:
-        write_json(json_path, json.dumps(known, indent=2, ensure_ascii=False) + "\n")
+        write_named(json_path, json.dumps(known, indent=2, ensure_ascii=False) + "\n")
     if json_path == "-":
         return
     most = max(len(key["standards"]) for device in known for key in device["keys"])

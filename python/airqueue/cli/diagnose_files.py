@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from airqueue.cli.common import write_named
 from airqueue.cli.plans import PlanFile
 from airqueue.cli.talk import note
+from airqueue.cli.written import Writing
 from airqueue.diagnose import flent, metrics
 from airqueue.diagnose.result import Diagnosis
 from airqueue.files import check_writable, write_atomically
@@ -34,7 +36,7 @@ prometheus_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What the user asked for; ``-`` as the JSON's path is stdout, which is no file."""
+    """What the user asked for; ``-`` as the JSON's path is stdout."""
 
     json: str | None = None
     report: str | None = None
@@ -52,19 +54,20 @@ class Files:
             if path is not None and path != "-":
                 check_writable(path)
 
-    def write(self, found: Diagnosis, document: Mapping[str, Any]) -> None:
-        """Write all files; ``document`` is the diagnosis as JSON has it. Raises OSError."""
-        if self.json is not None and self.json != "-":
-            write_atomically(self.json, to_text(document))
+    def write(self, write: Writing, found: Diagnosis, document: Mapping[str, Any]) -> None:
+        """Write all files, each even if another fails; ``document``: the diagnosis as JSON has it."""
+        if self.json is not None:
+            write(write_named, self.json, to_text(document))
         if self.report is not None:
-            write_report(self.report, found, document)
+            write(write_report, self.report, found, document)
         if self.flent is not None:
             name = Path(self.flent).name
-            write_atomically(self.flent, flent.content(found.records, document, name))
+            content = flent.content(found.records, document, name)
+            write(write_atomically, self.flent, content)
         if self.prometheus is not None:
-            write_atomically(self.prometheus, metrics.text(document))
+            write(write_atomically, self.prometheus, metrics.text(document))
         if self.plan is not None:
-            self._write_plan(self.plan, found)
+            write(self._write_plan, self.plan, found)
 
     def _write_plan(self, path: str, found: Diagnosis) -> None:
         """Write the plan, or say why there is none: a path without lag needs no settings."""

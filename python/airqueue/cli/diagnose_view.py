@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
-
 from airqueue import text
 from airqueue.cli.advice import show_settings
 from airqueue.cli.common import bullets, stdout
@@ -14,13 +12,13 @@ from airqueue.cli.console import Console
 from airqueue.cli.diagnose_files import Files
 from airqueue.cli.progress import LiveLine, glimpse, time_left
 from airqueue.cli.table import Table
+from airqueue.cli.written import all_written
 from airqueue.diagnose.again import Change
 from airqueue.diagnose.queue_words import evidence, sentences
 from airqueue.diagnose.result import Diagnosis
 from airqueue.diagnose.timeline import Glimpse
 from airqueue.diagnose.words import load_words
 from airqueue.measure.events import Event
-from airqueue.measure.schema import to_text
 
 
 class View(LiveLine):
@@ -55,16 +53,13 @@ class View(LiveLine):
 def emit(
     found: Diagnosis, compared: Sequence[Change], about: Mapping[str, Any], files: Files
 ) -> None:
-    """Write the files and show the diagnosis, even if a file fails; ``-`` shows JSON instead."""
+    """Write the files and show the diagnosis, each even if another fails."""
     document = found.to_json(about)
     document["changes"] = [_change(each) for each in compared]
-    try:
-        files.write(found, document)
-    finally:
-        if files.json == "-":
-            click.echo(to_text(document), nl=False)
-        else:
-            _show(found, compared, document)
+    with all_written() as write:
+        files.write(write, found, document)
+        if files.json != "-":
+            write(_show, found, compared, document)
 
 
 def _change(change: Change) -> dict[str, Any]:

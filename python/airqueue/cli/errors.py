@@ -66,17 +66,28 @@ def one_sentence() -> Iterator[None]:
         if error.message:
             error.__dict__["message"] = sentence(error.message)
         raise
-    except OSError as error:
-        if error.errno == errno.EPIPE:
-            raise  # click ends quietly when the reader of a pipe has gone
-        raise click.ClickException(describe(error)) from error
     except KeyboardInterrupt:
         click.echo("Interrupted.", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
-    except Exception as error:
-        if isinstance(error, _loaded(_MENDABLE)):
-            raise click.ClickException(sentence(error)) from error
+    except click.ClickException:
         raise
+    except Exception as error:
+        message = said(error)
+        if message is None:
+            raise
+        raise click.ClickException(message) from error
+
+
+def said(error: Exception) -> str | None:
+    """Return an error that the user can mend as a sentence, None for other errors.
+
+    The reader of a pipe who has gone is none: click ends quietly then.
+    """
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError):
+        return None if error.errno == errno.EPIPE else describe(error)
+    return sentence(error) if isinstance(error, _loaded(_MENDABLE)) else None
 
 
 def sentence(error: Exception | str) -> str:

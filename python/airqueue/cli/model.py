@@ -19,10 +19,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from airqueue.cli import model_tables
-from airqueue.cli.common import json_option, stdout
+from airqueue.cli.common import json_option, stdout, write_named
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.progress import Display
 from airqueue.cli.talk import note
+from airqueue.cli.written import all_written
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
 from airqueue.models import sweep
@@ -313,31 +314,27 @@ def _event(request: Request, done: int, elapsed_s: float) -> Event:
 def _emit(
     request: Request, outputs: Sequence[Output], evaluated: Sequence[sweep.Row], files: _Files
 ) -> None:
-    """Write the files and show the table, even if a file fails."""
-    try:
-        _write_json(files.json_path, sweep.result(request, outputs, evaluated))
+    """Write the files and show the table, each even if another fails."""
+    with all_written() as write:
+        write(_write_json, files.json_path, sweep.result(request, outputs, evaluated))
         if files.csv_path is not None:
-            _write(files.csv_path, _csv(request, outputs, evaluated))
+            write(write_named, files.csv_path, _csv(request, outputs, evaluated))
         if files.picture is not None:
-            write_atomically(files.picture.path, files.picture.draw(evaluated))
-            left_out = files.picture.undrawn(evaluated)
-            if left_out:
-                note(f"Not drawn, as it is no number: {', '.join(left_out)}.")
-    finally:
+            write(_draw, files.picture, evaluated)
         if "-" not in (files.json_path, files.csv_path):
-            model_tables.show(stdout(), request, outputs, evaluated)
+            write(model_tables.show, stdout(), request, outputs, evaluated)
+
+
+def _draw(picture: ModelPlot, evaluated: Sequence[sweep.Row]) -> None:
+    write_atomically(picture.path, picture.draw(evaluated))
+    left_out = picture.undrawn(evaluated)
+    if left_out:
+        note(f"Not drawn, as it is no number: {', '.join(left_out)}.")
 
 
 def _write_json(path: str | None, content: Mapping[str, Any]) -> None:
     if path is not None:
-        _write(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _write(path: str, content: str) -> None:
-    if path == "-":
-        click.echo(content, nl=False)
-    else:
-        write_atomically(path, content)
+        write_named(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _csv(request: Request, outputs: Sequence[Output], evaluated: Sequence[sweep.Row]) -> str:

@@ -6,12 +6,11 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import click
-
-from airqueue.cli.common import bullets, stdout
+from airqueue.cli.common import bullets, stdout, write_named
 from airqueue.cli.console import Console
 from airqueue.cli.table import Table
-from airqueue.files import check_writable, write_atomically
+from airqueue.cli.written import all_written
+from airqueue.files import check_writable
 from airqueue.measure import schema, tables
 from airqueue.measure.document import Document
 from airqueue.measure.records import Run
@@ -35,25 +34,22 @@ class Outputs:
 
     def emit(self, result: Document, runs: Sequence[Run]) -> None:
         """Write the files and show the result, each even if another fails."""
-        try:
-            self._write(result, runs)
-        finally:
-            if self.json_path == "-":
-                click.echo(schema.to_text(result), nl=False)
-            else:
-                show_result(result)
-                self._say_next(result)
+        with all_written() as write:
+            if self.json_path is not None:
+                write(write_named, self.json_path, schema.to_text(result))
+            if self.report_path is not None:
+                write(write_report, self.report_path, result, runs)
+            if self.json_path != "-":
+                write(self._show, result)
+
+    def _show(self, result: Document) -> None:
+        show_result(result)
+        self._say_next(result)
 
     def _say_next(self, result: Document) -> None:
         """Name the command that says what to set, if the file of the result has what it needs."""
         if self.json_path is not None and says_what_to_set(result):
             stdout().print(f"What to set: airqueue size ap {shlex.quote(self.json_path)}")
-
-    def _write(self, result: Document, runs: Sequence[Run]) -> None:
-        if self.json_path is not None and self.json_path != "-":
-            write_atomically(self.json_path, schema.to_text(result))
-        if self.report_path is not None:
-            write_report(self.report_path, result, runs)
 
 
 def show_result(result: Document) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -16,8 +14,10 @@ from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.parameters import DURATION, Whole
 from airqueue.cli.progress import on_terminal
-from airqueue.cli.trace import trace_option, write_trace
-from airqueue.files import check_writable, named, write_atomically
+from airqueue.cli.simulate_files import Files
+from airqueue.cli.trace import trace_option
+from airqueue.cli.written import all_written
+from airqueue.files import check_writable
 from airqueue.measure.events import Event
 from airqueue.simulate import (
     Interrupted,
@@ -26,17 +26,16 @@ from airqueue.simulate import (
     Scenario,
     ScenarioError,
     overrides,
-    tables,
 )
 from airqueue.simulate.recorders import HEADERS_BYTES, LEAST_BYTES, WHOLE_BYTES
 from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED, ReplicationProgress
 from airqueue.simulate.scenario import schema
-from airqueue.simulate.tables import SERIES, TABLES
 
 if TYPE_CHECKING:
     from airqueue.cli.expect_figures import Bounds
     from airqueue.plots.simulation_map import NetworkPlot
     from airqueue.plots.simulation_picture import SimulationPlot
+    from airqueue.traces import Opportunities
 
 _INTERVALS: Final = 240
 """Of the pictures over time, at most."""
@@ -236,12 +235,18 @@ def simulate(
     recorders = Recorders(pcap_path, pcap_station, series_interval_s, pcap_bytes, link)
     picture = None if plot_path is None else _picture(plot_path)
     network = None if map_path is None else _map(map_path)
-    files = _Files(scenario, json_path, csv_path, report_path, picture, network)
+    files = Files(
+        scenario,
+        json_path,
+        csv_path,
+        report_path,
+        picture,
+        network,
+        None if trace is None else trace[1],
+    )
     files.check()
     if pcap_path is not None:
         check_writable(pcap_path)
-    if trace is not None:
-        check_writable(trace[1])
     try:
         results = _run(scenario, seed, replications, workers, recorders, out=out_path, force=force)
     except Interrupted as interrupt:
@@ -250,9 +255,7 @@ def simulate(
         finished = f"{len(interrupt.results.runs)} of {replications} replications"
         click.echo(f"Interrupted after {finished}.", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
-    _emit(path, results, files)
-    if trace is not None:
-        write_trace(trace[1], recorders.opportunities[0])
+    _emit(path, results, files, recorders.opportunities)
     if bounds is not None:
         bounds.enforce(results.summary)
 
@@ -284,59 +287,6 @@ def _map(path: str) -> NetworkPlot:
     from airqueue.plots.simulation_map import NetworkPlot  # noqa: PLC0415 - matplotlib is slow to load
 
     return NetworkPlot(path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """The files that the user asked for; ``-`` as JSON path is stdout."""
-
-    scenario: Scenario
-    json_path: str | None
-    csv_path: str | None
-    report_path: str | None
-    picture: SimulationPlot | None
-    network: NetworkPlot | None
-
-    def check(self) -> None:
-        """Raise OSError before a long simulation if a file cannot be written."""
-        if self.json_path is not None and self.json_path != "-":
-            check_writable(self.json_path)
-        if self.report_path is not None:
-            check_writable(self.report_path)
-        for drawn in (self.picture, self.network):
-            if drawn is not None:
-                check_writable(drawn.path)
-        if self.csv_path is not None:
-            Path(self.csv_path).mkdir(parents=True, exist_ok=True)
-            for name in (*TABLES, *SERIES):
-                check_writable(self.csv_file(name))
-
-    def csv_file(self, name: str) -> Path:
-        """Return where the rows of that name go."""
-        return Path(self.csv_path or "") / f"{name}.csv"
-
-    def write(self, path: str, results: Results) -> None:
-        """Write the files, without the output for stdout."""
-        if self.json_path is not None and self.json_path != "-":
-            write_atomically(self.json_path, results.to_text())
-        if self.csv_path is not None:
-            found: dict[str, tables.Columns] = {
-                kind: tables.columns(kind, results.runs) for kind in TABLES
-            }
-            if results.series is not None:
-                of = results.series
-                found |= {name: tables.series_columns(of, kind) for name, kind in SERIES.items()}
-            for name, columns in found.items():
-                write_atomically(self.csv_file(name), tables.to_csv(columns))
-        if self.report_path is not None:
-            from airqueue.report.simulation import write_report  # noqa: PLC0415 - slow to load
-
-            write_report(self.report_path, named(path), self.scenario, results)
-        if self.picture is not None:
-            write_atomically(self.picture.path, self.picture.draw(path, results))
-        if self.network is not None:
-            drawn = self.network.draw(path, self.scenario, results)
-            write_atomically(self.network.path, drawn)
 
 
 def _run(
@@ -372,12 +322,11 @@ def _event(progress: ReplicationProgress) -> Event:
     )
 
 
-def _emit(path: str, results: Results, files: _Files) -> None:
-    """Write the files and show the tables, even if a file fails."""
-    try:
-        files.write(path, results)
-    finally:
-        if files.json_path == "-":
-            click.echo(results.to_text(), nl=False)
-        else:
-            simulate_tables.show(stdout(), path, results)
+def _emit(
+    path: str, results: Results, files: Files, opportunities: Sequence[Opportunities] = ()
+) -> None:
+    """Write the files and show the tables, each even if another fails."""
+    with all_written() as write:
+        files.write(write, path, results, opportunities)
+        if files.json_path != "-":
+            write(simulate_tables.show, stdout(), path, results)

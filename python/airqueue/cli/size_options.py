@@ -11,6 +11,7 @@ import click
 from airqueue.cli.advice import emit
 from airqueue.cli.parameters import Whole
 from airqueue.cli.plans import PlanFile
+from airqueue.cli.written import all_written
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.sizing.advice import Advice, wanted
 from airqueue.sizing.cell import MAX_PACKET_BYTES
@@ -81,7 +82,8 @@ phy_device_option = device_named("--phy-device", "phy_device", "phy0", "Its name
 def finish(
     advice: Advice, targets: tuple[str, ...], json_path: str | None, planned: PlanFile
 ) -> None:
-    """Show the advice and write its files; the plan first, since there may be none."""
+    """Show the advice and write its files, each even if another fails or there is no plan."""
     planned.check()
-    planned.write(advice.settings, advice.headline)
-    emit(replace(advice, settings=wanted(advice.settings, targets)), json_path)
+    with all_written() as write:
+        write(planned.write, advice.settings, advice.headline)
+        write(emit, replace(advice, settings=wanted(advice.settings, targets)), json_path)

@@ -10,9 +10,10 @@ import click
 from airqueue import text
 from airqueue.cli import sweep_tables
 from airqueue.cli.backends import backend_of, cluster_option, workers_option
-from airqueue.cli.common import json_option, stdout
+from airqueue.cli.common import json_option, stdout, write_named
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.progress import on_terminal
+from airqueue.cli.written import all_written
 from airqueue.files import check_writable, write_atomically
 from airqueue.measure.events import Event
 from airqueue.runs.backend import Backend
@@ -143,14 +144,15 @@ def _emit(
     json_path: str | None,
     picture: SweepPlot | None,
 ) -> None:
-    """Write the files and show the table, even if a file fails."""
-    try:
-        if json_path is not None and json_path != "-":
-            write_atomically(json_path, results.to_text())
+    """Write the files and show the table, each even if another fails."""
+    with all_written() as write:
+        if json_path is not None:
+            write(write_named, json_path, results.to_text())
         if picture is not None:
-            write_atomically(picture.path, picture.draw(path, results))
-    finally:
-        if json_path == "-":
-            click.echo(results.to_text(), nl=False)
-        else:
-            sweep_tables.show(stdout(), path, results, patterns)
+            write(_draw, picture, path, results)
+        if json_path != "-":
+            write(sweep_tables.show, stdout(), path, results, patterns)
+
+
+def _draw(picture: SweepPlot, path: str, results: SweepResults) -> None:
+    write_atomically(picture.path, picture.draw(path, results))

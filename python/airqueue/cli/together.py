@@ -10,11 +10,12 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from airqueue.cli.common import stdout
+from airqueue.cli.common import stdout, write_named
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import read_key
 from airqueue.cli.progress import Display
-from airqueue.files import check_writable, write_atomically
+from airqueue.cli.written import all_written
+from airqueue.files import check_writable
 from airqueue.measure import schema
 from airqueue.measure.capture import CaptureFile
 from airqueue.measure.events import Event
@@ -138,13 +139,15 @@ def check_goes_with(ctx: click.Context, known: Collection[str], why: str) -> Non
 
 
 def _emit(result: Mapping[str, Any], lines: Sequence[str], json_path: str | None) -> None:
-    """Write the file of the result if one is wanted, and show the result."""
-    written = schema.to_text(result)
-    if json_path is not None and json_path != "-":
-        write_atomically(json_path, written)
-    if json_path == "-":
-        click.echo(written, nl=False)
-        return
+    """Write the file of the result if one is wanted, and show the result, even if that fails."""
+    with all_written() as write:
+        if json_path is not None:
+            write(write_named, json_path, schema.to_text(result))
+        if json_path != "-":
+            write(_show, lines)
+
+
+def _show(lines: Sequence[str]) -> None:
     console = stdout(comments=False)
     headline, *rest = lines
     console.print(headline, style="bold", soft_wrap=True)

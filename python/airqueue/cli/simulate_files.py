@@ -1,0 +1,90 @@
+"""The files that a simulation can write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airqueue.cli.common import write_named
+from airqueue.cli.trace import write_trace
+from airqueue.cli.written import Writing
+from airqueue.files import check_writable, named, write_atomically
+from airqueue.simulate import Results, Scenario, tables
+from airqueue.simulate.tables import SERIES, TABLES
+
+if TYPE_CHECKING:
+    from airqueue.plots.simulation_map import NetworkPlot
+    from airqueue.plots.simulation_picture import SimulationPlot
+    from airqueue.traces import Opportunities
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What the user asked for; ``-`` as the JSON's path is stdout."""
+
+    scenario: Scenario
+    json_path: str | None
+    csv_path: str | None
+    report_path: str | None
+    picture: SimulationPlot | None
+    network: NetworkPlot | None
+    trace_path: str | None
+
+    def check(self) -> None:
+        """Raise OSError before a long simulation if a file cannot be written."""
+        if self.json_path is not None and self.json_path != "-":
+            check_writable(self.json_path)
+        for path in (self.report_path, self.trace_path):
+            if path is not None:
+                check_writable(path)
+        for drawn in (self.picture, self.network):
+            if drawn is not None:
+                check_writable(drawn.path)
+        if self.csv_path is not None:
+            Path(self.csv_path).mkdir(parents=True, exist_ok=True)
+            for name in (*TABLES, *SERIES):
+                check_writable(self._csv_file(name))
+
+    def write(
+        self, write: Writing, path: str, results: Results, opportunities: Sequence[Opportunities]
+    ) -> None:
+        """Write the files, each even if another fails; a trace only if there is one."""
+        if self.json_path is not None:
+            write(write_named, self.json_path, results.to_text())
+        if self.csv_path is not None:
+            write(self._write_csv, results)
+        if self.report_path is not None:
+            write(self._write_report, self.report_path, path, results)
+        if self.picture is not None:
+            write(self._draw, self.picture, path, results)
+        if self.network is not None:
+            write(self._draw_map, self.network, path, results)
+        if self.trace_path is not None and opportunities:
+            write(write_trace, self.trace_path, opportunities[0])
+
+    def _csv_file(self, name: str) -> Path:
+        """Return where the rows of that name go."""
+        return Path(self.csv_path or "") / f"{name}.csv"
+
+    def _write_csv(self, results: Results) -> None:
+        found: dict[str, tables.Columns] = {
+            kind: tables.columns(kind, results.runs) for kind in TABLES
+        }
+        if results.series is not None:
+            of = results.series
+            found |= {name: tables.series_columns(of, kind) for name, kind in SERIES.items()}
+        for name, columns in found.items():
+            write_atomically(self._csv_file(name), tables.to_csv(columns))
+
+    def _write_report(self, report_path: str, path: str, results: Results) -> None:
+        from airqueue.report.simulation import write_report  # noqa: PLC0415 - slow to load
+
+        write_report(report_path, named(path), self.scenario, results)
+
+    def _draw(self, picture: SimulationPlot, path: str, results: Results) -> None:
+        write_atomically(picture.path, picture.draw(path, results))
+
+    def _draw_map(self, network: NetworkPlot, path: str, results: Results) -> None:
+        write_atomically(network.path, network.draw(path, self.scenario, results))
