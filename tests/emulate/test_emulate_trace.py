@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import numpy as np
@@ -55,3 +56,15 @@ def test_a_wrong_link_is_one_sentence():
     assert done.exit_code == 1
     assert "there is no station" in done.output
     assert "name FROM:TO" in done.output
+
+
+@pytest.mark.emulation
+def test_a_trace_that_cannot_be_made_costs_no_other_output(tmp_path):
+    outputs = ("--trace", "ap:phone=x.mahi", "--json", "x.json", "--report", "x.html")
+    command = [sys.executable, "-m", "airqueue", "emulate", "quiet-flat", "-q", *outputs]
+    done = subprocess.run(
+        [*command, "--", "true"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: no trace of ap:phone is made")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["x.html", "x.json"]

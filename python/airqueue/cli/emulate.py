@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airqueue.cli import emulate_live
-from airqueue.cli.common import Results, json_option, report_option, stdout
+from airqueue.cli.common import Results, json_option, report_option, stdout, write_named
 from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION, Named, Whole
 from airqueue.cli.trace import trace_option, write_trace
-from airqueue.files import check_writable, write_atomically
+from airqueue.cli.written import all_written
+from airqueue.files import check_writable
 from airqueue.linux import pid_namespace, privileges
 from airqueue.linux.virtual import machine
 
@@ -293,26 +294,29 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
     for capture in results.captures:
         if capture.problem is not None or not asked.quiet:
             click.echo(capture.sentence, err=True)
-    if asked.trace is not None and found is not None:
-        write_trace(asked.trace[1], found)
-    more, comparisons = {}, None
-    if asked.twins is not None:
-        # Twins take long, and may be interrupted.
-        if asked.json_path not in (None, "-"):
-            write_atomically(str(asked.json_path), results.to_text(exit_code=code))
-        _report(asked, results, code)
-        more["twins"], comparisons = _twins(asked, asked.twins, order, results, code)
-    if asked.json_path is not None:
-        text = results.to_text(exit_code=code, **more)
-        if asked.json_path == "-":
-            click.echo(text, nl=False)
-        else:
-            write_atomically(asked.json_path, text)
-    _report(asked, results, code, comparisons)
+    with all_written() as write:
+        # Twins take long, and may be interrupted: what there is already is written before.
+        if asked.twins is None or asked.json_path != "-":
+            write(_json, asked, results, code)
+        write(_report, asked, results, code)
+        if asked.trace is not None and found is not None:
+            write(write_trace, asked.trace[1], found)
+        if asked.twins is not None:
+            twins, comparisons = _twins(asked, asked.twins, order, results, code)
+            write(_json, asked, results, code, twins)
+            write(_report, asked, results, code, comparisons)
     if asked.strict and not results.verdict.trusted:
         click.echo(f"Error: {results.verdict.sentence} (exit code of COMMAND: {code}).", err=True)
         return NOT_TRUSTED
     return code
+
+
+def _json(
+    asked: _Asked, results: EmulationResults, code: int, twins: dict[str, Any] | None = None
+) -> None:
+    if asked.json_path is not None:
+        more = {} if twins is None else {"twins": twins}
+        write_named(asked.json_path, results.to_text(exit_code=code, **more))
 
 
 def _report(
