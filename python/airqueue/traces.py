@@ -103,7 +103,11 @@ class Opportunities:
                 "the link, with a saturated flow for example"
             )
         if self.rate_bps <= 0:
-            raise TraceError(f"no trace of {self.link} is made: the link delivered nothing")
+            raise TraceError(
+                f"no trace of {self.link} is made: while packets waited for it the link delivered "
+                f"less than one opportunity, which is {BYTES} bytes; load the link, with a saturated "
+                "flow for example"
+            )
         step_ns = 8e9 * BYTES / self.rate_bps
         seen = np.bincount(self._idle_of()[self._in_idle()], minlength=len(self.idle_ns))
         owed, guesses = 0.0, [self.at_ns]

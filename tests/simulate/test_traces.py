@@ -176,3 +176,10 @@ def test_a_name_cannot_leave_the_comment_of_a_script():
     lines = traces.script(found).splitlines()
     assert [line for line in lines if "touch" in line] == [lines[1]]
     assert lines[1].startswith("# ")
+
+
+def test_a_link_that_delivered_less_than_an_opportunity_is_not_said_to_be_silent():
+    nothing = np.empty(0, np.int64)
+    short = traces.Opportunities("ap:phone", nothing, nothing.reshape(-1, 2), 10**9)
+    with pytest.raises(traces.TraceError, match="less than one opportunity, which is 1500 bytes"):
+        short.filled()
