@@ -19,7 +19,8 @@ from airqueue.cli.backends import backend_of, cluster_option, workers_option
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import sentence
 from airqueue.cli.progress import on_terminal
-from airqueue.files import check_writable, write_atomically
+from airqueue.cli.written import check_folders, check_outputs
+from airqueue.files import write_atomically
 from airqueue.linux.virtual import machine
 from airqueue.measure.events import Event
 from airqueue.runs import Local, Store, WorkProgress
@@ -134,8 +135,8 @@ def reproduce_command(
     if only_list:
         command_tables.show_items(stdout(), chosen)
         return
-    if json_path not in (None, "-"):
-        check_writable(str(json_path))
+    check_folders([("--out", out_path)])
+    check_outputs([("--json", json_path)])
     began = time.monotonic()
     store = Store(_kept_at(out_path))
     if sabotage:

@@ -71,7 +71,7 @@ def analyze(
     if file_format == "capture" and len(files) != 1:
         raise click.UsageError("A capture holds a whole measurement; give one FILE.")
     outputs = Outputs(json_path, report_path)
-    outputs.check()
+    outputs.check([*files, *sender_logs])
     header: dict[str, Any]
     names = [named(file) for file in files]
     with on_disk([*files, *sender_logs]) as paths:

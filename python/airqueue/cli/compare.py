@@ -8,7 +8,8 @@ from airqueue import text
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.expect import enforce_not_worse
 from airqueue.cli.table import Table
-from airqueue.files import check_writable, write_atomically
+from airqueue.cli.written import check_outputs
+from airqueue.files import write_atomically
 from airqueue.measure import compare as comparing
 from airqueue.measure import schema
 from airqueue.measure.compare import Change, Comparison, Side
@@ -35,8 +36,7 @@ def compare(before: str, after: str, json_path: str | None, fail_on: str | None)
       airqueue measure 192.0.2.1 --json after.json
       airqueue compare before.json after.json
     """
-    if json_path is not None and json_path != "-":
-        check_writable(json_path)
+    check_outputs([("--json", json_path)], [before, after])
     comparison = comparing.compare(schema.read_result(before), schema.read_result(after))
     content = schema.to_text(comparison.to_json())
     if json_path == "-":

@@ -170,7 +170,7 @@ def diagnose(
     error, with a result of what was diagnosed before; 2 wrong usage; 130 interrupted.
     """
     files = Files(json_path, report_path, flent_path, prometheus_path, plan_path)
-    files.check()
+    files.check(capture_path, [again, stored, key_file])
     wanted = Wanted(queue, capture_path, max_time)
     in_turn = Switching(switch, pairs, leave, settle)
     in_turn.check(again=again is not None, queue=queue, together=together)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ import click
 from airqueue.cli.common import write_named
 from airqueue.cli.plans import PlanFile
 from airqueue.cli.talk import note
-from airqueue.cli.written import Writing
+from airqueue.cli.written import Writing, check_outputs
 from airqueue.diagnose import flent, metrics
 from airqueue.diagnose.result import Diagnosis
-from airqueue.files import check_writable, write_atomically
+from airqueue.files import write_atomically
 from airqueue.measure.schema import to_text
 from airqueue.report.diagnosis import write_report
 from airqueue.sizing.plans import PlanError
@@ -44,15 +44,23 @@ class Files:
     prometheus: str | None = None
     plan: str | None = None
 
-    def check(self) -> None:
-        """Raise OSError, or click.UsageError, before the diagnosis if a file cannot be written."""
+    def check(self, capture_path: str | None, read: Iterable[str | None]) -> None:
+        """Raise OSError or UsageError before the diagnosis; ``read``: files that are read."""
         if self.flent is not None and not self.flent.endswith(flent.SUFFIX):
             raise click.UsageError(
                 f"flent knows its files by their names: let {self.flent!r} end in {flent.SUFFIX}."
             )
-        for path in (self.json, self.report, self.flent, self.prometheus, self.plan):
-            if path is not None and path != "-":
-                check_writable(path)
+        check_outputs(
+            [
+                ("--json", self.json),
+                ("--report", self.report),
+                ("--flent", self.flent),
+                ("--prometheus", self.prometheus),
+                ("--plan", self.plan),
+                ("--capture", capture_path),
+            ],
+            read,
+        )
 
     def write(self, write: Writing, found: Diagnosis, document: Mapping[str, Any]) -> None:
         """Write all files, each even if another fails; ``document``: the diagnosis as JSON has it."""

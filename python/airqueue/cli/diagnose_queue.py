@@ -16,7 +16,6 @@ from airqueue.diagnose.order import Order
 from airqueue.diagnose.queue import PROFILE, Measuring, Queue, measure, no_queue, to_measure
 from airqueue.diagnose.records import Records
 from airqueue.diagnose.where import Finding, findings
-from airqueue.files import check_writable
 from airqueue.measure import api
 from airqueue.measure.events import Event
 from airqueue.measure.prober import Prober
@@ -50,7 +49,7 @@ class Wanted:
     max_time_s: float | None
 
     def check(self, *, server: bool) -> None:
-        """Raise click.UsageError or OSError. server: whether there is one to measure with."""
+        """Raise click.UsageError. server: whether there is one to measure with."""
         for flag, value in (("--capture", self.capture_path), ("--max-time", self.max_time_s)):
             if value is not None and not self.queue:
                 raise click.UsageError(f"{flag} is for the measurement of a queue: give --queue.")
@@ -58,8 +57,6 @@ class Wanted:
             raise click.UsageError(
                 "--queue needs an `airqueue server` at the other end: name its HOST."
             )
-        if self.capture_path is not None:
-            check_writable(self.capture_path)
 
 
 def measure_queue(

@@ -15,8 +15,7 @@ from airqueue.cli.common import Results, json_option, report_option, stdout, wri
 from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION, Named, Whole
 from airqueue.cli.trace import trace_option, write_trace
-from airqueue.cli.written import all_written
-from airqueue.files import check_writable
+from airqueue.cli.written import all_written, check_apart, check_outputs
 from airqueue.linux import pid_namespace, privileges
 from airqueue.linux.virtual import machine
 
@@ -96,12 +95,17 @@ class _Asked:
                 "There is no network outside on a virtual clock: --outside is without --exact "
                 "and --twins."
             )
-        if self.json_path not in (None, "-"):
-            check_writable(str(self.json_path))
-        if self.report_path is not None:
-            check_writable(self.report_path)
-        if self.trace is not None:
-            check_writable(self.trace[1])
+        self._check_outputs()
+
+    def _check_outputs(self) -> None:
+        files = [
+            ("--json", self.json_path),
+            ("--report", self.report_path),
+            ("--trace", None if self.trace is None else self.trace[1]),
+            *(("--pcap", file) for _, file in self.pcap),
+        ]
+        check_apart([*files, ("--control", self.watched.control)], [self.scenario])
+        check_outputs(files)
 
     def options(self) -> dict[str, Any]:
         """Return the options of the network, in real time and exactly. Raises UsageError."""

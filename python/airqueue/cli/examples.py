@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 from airqueue.cells import cells, to_notebook
 from airqueue.cli.common import stdout
 from airqueue.cli.table import Table
+from airqueue.cli.written import check_apart
 from airqueue.files import copy_atomically, write_atomically
 
 FOLDER: Final = Path(str(resources.files("airqueue") / "examples"))
@@ -117,6 +118,7 @@ def examples(*, name: str | None, only_path: bool, out: Path | None, as_json: bo
             raise click.UsageError("Name the example: `airqueue examples` lists them.")
         _list(as_json=as_json)
         return
+    check_apart([("--out", out)])
     found = find(name)
     if as_json:
         text = Path(found.path).read_text("utf-8")

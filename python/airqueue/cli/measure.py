@@ -30,7 +30,6 @@ from airqueue.cli.progress import Display
 from airqueue.cli.stations import check_options, measure_stations
 from airqueue.cli.together import Asked
 from airqueue.cli.uploads import EDCA, check_uploads, measure_uploads, uploads_options
-from airqueue.files import check_writable
 from airqueue.measure import api
 from airqueue.measure.capture import CaptureFile
 from airqueue.measure.document import Document
@@ -194,14 +193,12 @@ def measure(
     if capture_path is not None and resume_path is not None:
         raise click.UsageError("--resume goes on with its own file; leave --capture out.")
     outputs = Outputs(json_path, report_path)
-    outputs.check()
+    outputs.check([key_file, resume_path], capture_path)
     key = read_key(key_file)
     header = {**common, "profile": profile, "direction": direction, "sizes": list(sizes)}
     job = Job(header, resume_path or capture_path, max_time_s=max_time, resumable=True)
     if resume_path is not None:
         _resume(job, resume_path, click.get_current_context())
-    elif capture_path is not None:
-        check_writable(capture_path)
 
     def connect() -> AbstractContextManager[Prober]:
         return LiveProber(

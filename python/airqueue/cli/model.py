@@ -23,8 +23,8 @@ from airqueue.cli.common import json_option, stdout, write_named
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.progress import Display
 from airqueue.cli.talk import note
-from airqueue.cli.written import all_written
-from airqueue.files import check_writable, write_atomically
+from airqueue.cli.written import all_written, check_outputs
+from airqueue.files import write_atomically
 from airqueue.measure.events import Event
 from airqueue.models import sweep
 from airqueue.models.arguments import ArgumentError, Request, read
@@ -194,8 +194,7 @@ def model(ctx: click.Context, listed: bool, json_path: str | None) -> None:
             raise click.UsageError("Write the options after the name of the model.")
         return
     models = [find(name) for name in MODULES]
-    if json_path is not None and json_path != "-":
-        check_writable(json_path)
+    check_outputs([("--json", json_path)])
     _write_json(json_path, sweep.catalogue(models))
     if json_path != "-":
         model_tables.show_list(stdout(), models)
@@ -274,12 +273,12 @@ class _Files:
     picture: ModelPlot | None
 
     def check(self) -> None:
-        """Raise OSError before a long evaluation if a file cannot be written."""
-        for path in (self.json_path, self.csv_path):
-            if path is not None and path != "-":
-                check_writable(path)
-        if self.picture is not None:
-            check_writable(self.picture.path)
+        """Raise UsageError or OSError before a long evaluation if a file cannot be written."""
+        plot_path = None if self.picture is None else self.picture.path
+        check_outputs(
+            [("--json", self.json_path), ("--csv", self.csv_path), ("--plot", plot_path)],
+            streams=("--json", "--csv"),
+        )
 
 
 def _rows(request: Request) -> tuple[list[sweep.Row], KeyboardInterrupt | ModelError | None]:

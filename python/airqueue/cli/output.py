@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from airqueue.cli.common import bullets, stdout, write_named
 from airqueue.cli.console import Console
 from airqueue.cli.table import Table
-from airqueue.cli.written import all_written
-from airqueue.files import check_writable
+from airqueue.cli.written import all_written, check_outputs
 from airqueue.measure import schema, tables
 from airqueue.measure.document import Document
 from airqueue.measure.records import Run
@@ -26,11 +25,16 @@ class Outputs:
     json_path: str | None = None
     report_path: str | None = None
 
-    def check(self) -> None:
-        """Raise OSError before the measurement if a file cannot be written."""
-        for path in (self.json_path, self.report_path):
-            if path is not None and path != "-":
-                check_writable(path)
+    def check(self, read: Iterable[str | None] = (), capture_path: str | None = None) -> None:
+        """Raise UsageError or OSError before the measurement; ``read``: files that are read."""
+        check_outputs(
+            [
+                ("--json", self.json_path),
+                ("--report", self.report_path),
+                ("--capture", capture_path),
+            ],
+            read,
+        )
 
     def emit(self, result: Document, runs: Sequence[Run]) -> None:
         """Write the files and show the result, each even if another fails."""

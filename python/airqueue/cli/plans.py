@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import click
 
 from airqueue import _native
-from airqueue.files import check_writable, write_atomically
+from airqueue.files import write_atomically
 from airqueue.sizing.advice import Settings
 from airqueue.sizing.plans import ACCESS, PLACES, UCI, chosen, plan, text
 
@@ -50,13 +50,11 @@ class PlanFile:
     drops_stations: bool = False
 
     def check(self) -> None:
-        """Raise click.UsageError or OSError if the file cannot be written."""
+        """Raise click.UsageError for options that do not go together."""
         if self.path is None and (self.sets is not None or self.node is not None):
             raise click.UsageError("--plan-sets and --node go with --plan FILE")
         if self.drops_stations and (self.path is None or self.sets != UCI):
             raise click.UsageError("--drops-stations goes with --plan FILE --plan-sets uci")
-        if self.path is not None:
-            check_writable(self.path)
 
     def write(self, settings: Sequence[Settings], why: str) -> None:
         """Write the plan, if asked for. Raises PlanError, OSError."""

@@ -17,7 +17,6 @@ from airqueue.cli.progress import on_terminal
 from airqueue.cli.simulate_files import Files
 from airqueue.cli.trace import trace_option
 from airqueue.cli.written import all_written
-from airqueue.files import check_writable
 from airqueue.measure.events import Event
 from airqueue.simulate import (
     Interrupted,
@@ -243,10 +242,9 @@ def simulate(
         picture,
         network,
         None if trace is None else trace[1],
+        pcap_path,
     )
-    files.check()
-    if pcap_path is not None:
-        check_writable(pcap_path)
+    files.check(path, out_path)
     try:
         results = _run(scenario, seed, replications, workers, recorders, out=out_path, force=force)
     except Interrupted as interrupt:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airqueue.cli.common import write_named
 from airqueue.cli.trace import write_trace
-from airqueue.cli.written import Writing
+from airqueue.cli.written import Writing, check_apart, check_folders, check_outputs
 from airqueue.files import check_writable, named, write_atomically
 from airqueue.simulate import Results, Scenario, tables
 from airqueue.simulate.tables import SERIES, TABLES
@@ -31,21 +31,26 @@ class Files:
     picture: SimulationPlot | None
     network: NetworkPlot | None
     trace_path: str | None
+    pcap_path: str | None
 
-    def check(self) -> None:
-        """Raise OSError before a long simulation if a file cannot be written."""
-        if self.json_path is not None and self.json_path != "-":
-            check_writable(self.json_path)
-        for path in (self.report_path, self.trace_path):
-            if path is not None:
-                check_writable(path)
-        for drawn in (self.picture, self.network):
-            if drawn is not None:
-                check_writable(drawn.path)
+    def check(self, path: str, out_path: str | None) -> None:
+        """Raise UsageError or OSError before a long simulation; ``path``: the scenario's file."""
+        files = [
+            ("--json", self.json_path),
+            ("--report", self.report_path),
+            ("--plot", None if self.picture is None else self.picture.path),
+            ("--map", None if self.network is None else self.network.path),
+            ("--pcap", self.pcap_path),
+            ("--trace", self.trace_path),
+        ]
+        rows = [] if self.csv_path is None else [self._csv_file(n) for n in (*TABLES, *SERIES)]
+        check_folders([("--out", out_path), ("--csv", self.csv_path)])
+        check_apart([*files, *(("--csv", row) for row in rows)], [path])
+        check_outputs(files)
         if self.csv_path is not None:
             Path(self.csv_path).mkdir(parents=True, exist_ok=True)
-            for name in (*TABLES, *SERIES):
-                check_writable(self._csv_file(name))
+        for row in rows:
+            check_writable(row)
 
     def write(
         self, write: Writing, path: str, results: Results, opportunities: Sequence[Opportunities]

@@ -172,7 +172,7 @@ def ap(
             control=control,
         )
         advice = ap_advice(sized, asked)
-    finish(advice, targets, json_path, PlanFile(plan_path, sets))
+    finish(advice, targets, json_path, PlanFile(plan_path, sets), file)
 
 
 def _refuse_mixture(
@@ -300,7 +300,7 @@ def mesh(
         phy_device=phy_device,
         cautions=described.cautions,
     )
-    finish(advice, targets, json_path, PlanFile(plan_path, sets, node))
+    finish(advice, targets, json_path, PlanFile(plan_path, sets, node), file)
 
 
 @size.command()

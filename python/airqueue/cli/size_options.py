@@ -11,7 +11,7 @@ import click
 from airqueue.cli.advice import emit
 from airqueue.cli.parameters import Whole
 from airqueue.cli.plans import PlanFile
-from airqueue.cli.written import all_written
+from airqueue.cli.written import all_written, check_outputs
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.sizing.advice import Advice, wanted
 from airqueue.sizing.cell import MAX_PACKET_BYTES
@@ -80,10 +80,18 @@ phy_device_option = device_named("--phy-device", "phy_device", "phy0", "Its name
 
 
 def finish(
-    advice: Advice, targets: tuple[str, ...], json_path: str | None, planned: PlanFile
+    advice: Advice,
+    targets: tuple[str, ...],
+    json_path: str | None,
+    planned: PlanFile,
+    file: str | None = None,
 ) -> None:
-    """Show the advice and write its files, each even if another fails or there is no plan."""
+    """Show the advice and write its files, each even if another fails or there is no plan.
+
+    ``file``: what was read.
+    """
     planned.check()
+    check_outputs([("--json", json_path), ("--plan", planned.path)], [file])
     with all_written() as write:
         write(planned.write, advice.settings, advice.headline)
         write(emit, replace(advice, settings=wanted(advice.settings, targets)), json_path)

@@ -13,8 +13,8 @@ from airqueue.cli.backends import backend_of, cluster_option, workers_option
 from airqueue.cli.common import json_option, stdout, write_named
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.progress import on_terminal
-from airqueue.cli.written import all_written
-from airqueue.files import check_writable, write_atomically
+from airqueue.cli.written import all_written, check_folders, check_outputs
+from airqueue.files import write_atomically
 from airqueue.measure.events import Event
 from airqueue.runs.backend import Backend
 from airqueue.sweep import Interrupted, Sweep, SweepError, SweepProgress, SweepResults
@@ -99,9 +99,9 @@ def sweep(
         return
     patterns = shown or sweep_tables.usual(plan)
     picture = None if plot_path is None else _picture(plan, patterns, plot_path)
-    for file in (plot_path, json_path):
-        if file is not None and file != "-":
-            check_writable(file)
+    check_folders([("--out", out_path)])
+    described = Path(path).parent / plan.spec.source if plan.spec.source else None
+    check_outputs([("--json", json_path), ("--plot", plot_path)], [path, described])
     out = out_path or f"{Path(path).stem}-sweep"
     try:
         results = _run(plan, out, backend)

@@ -18,7 +18,6 @@ from airqueue.cli.output import Outputs
 from airqueue.cli.parameters import DURATION, RATE, SIZES, Share, Whole
 from airqueue.cli.progress import Display
 from airqueue.cli.signals import signals_end
-from airqueue.files import check_writable
 from airqueue.linux import preflight, truth, uml_bed
 from airqueue.linux.config import FRAME_BYTES, ConfigError, HostApConfig, Shaper, parse_queue
 from airqueue.linux.disturbance import Disturbance, Kind
@@ -286,9 +285,7 @@ def measure(
     if kernel == "host" and seed is not None:
         raise click.UsageError("--seed is for --kernel uml: the host's own clock has none.")
     outputs = Outputs(json_path, report_path)
-    outputs.check()
-    if capture_path is not None:
-        check_writable(capture_path)
+    outputs.check(capture_path=capture_path)
     header = _header(config, kernel, profile, sizes)
     job = Job(header, capture_path, max_time_s=max_time)
     if kernel == "uml":

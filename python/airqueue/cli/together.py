@@ -14,8 +14,7 @@ from airqueue.cli.common import stdout, write_named
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import read_key
 from airqueue.cli.progress import Display
-from airqueue.cli.written import all_written
-from airqueue.files import check_writable
+from airqueue.cli.written import all_written, check_outputs
 from airqueue.measure import schema
 from airqueue.measure.capture import CaptureFile
 from airqueue.measure.events import Event
@@ -85,9 +84,7 @@ def measure_together(
     ``header``: of the capture, and for the verdict.
     """
     capture_path = asked.capture_path
-    for path in (asked.json_path, capture_path):
-        if path is not None and path != "-":
-            check_writable(path)
+    check_outputs([("--json", asked.json_path), ("--capture", capture_path)], [asked.key_file])
     runs: list[Run] = []
     with Display(quiet=asked.quiet) as display:
         try:

@@ -1,14 +1,79 @@
-"""The outputs of a command: one that cannot be written keeps none of the others back."""
+"""The outputs of a command: none overwrites another or what is read, and one that cannot be written
+keeps none of the others back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from airqueue.cli.errors import said
+from airqueue.files import check_writable
+
+Named = tuple[str, str | os.PathLike[str] | None]
+"""An option, and the file that the user named by it."""
+STREAM: Final = "-"
+"""Standard output, or input, in place of a file's name."""
+JSON: Final = "--json"
+
+
+def check_outputs(
+    written: Collection[Named],
+    read: Iterable[str | os.PathLike[str] | None] = (),
+    streams: Collection[str] = (JSON,),
+) -> None:
+    """Refuse outputs before a long work: see `check_apart`. Raises OSError for one not writable."""
+    check_apart(written, read, streams)
+    for _, path in written:
+        if path is not None and path != STREAM:
+            check_writable(path)
+
+
+def check_apart(
+    written: Iterable[Named],
+    read: Iterable[str | os.PathLike[str] | None] = (),
+    streams: Collection[str] = (JSON,),
+) -> None:
+    """Raise UsageError for an output that would replace another one, or a file that is read.
+
+    ``streams``: the options whose ``-`` is standard output; others have none. Devices and pipes
+    replace nothing.
+    """
+    inputs = {os.path.realpath(path) for path in read if path is not None and Path(path).is_file()}
+    taken: dict[str, str] = {}
+    for option, path in written:
+        name = None if path is None else os.fspath(path)
+        if name == STREAM and option not in streams:
+            raise click.UsageError(f"{option} has no - for standard output: write a name.")
+        if name is None or name == STREAM or not _is_kept(Path(name)):
+            continue
+        place = os.path.realpath(name)
+        if place in inputs:
+            raise click.UsageError(
+                f"{option} would overwrite {name}, which is read: name another file."
+            )
+        if (other := taken.get(place)) is not None:
+            both = f"{option} twice" if other == option else f"both {other} and {option}"
+            raise click.UsageError(f"{name} is named by {both}: name two files.")
+        taken[place] = option
+
+
+def check_folders(named: Iterable[Named]) -> None:
+    """Raise UsageError for ``-`` as the name of a directory."""
+    for option, path in named:
+        if path == STREAM:
+            raise click.UsageError(f"{option} writes a directory, and - is none: write a name.")
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether what is written to a file stays in it: a pipe, a device, /dev/stdout pass it on."""
+    passes_on = path.exists() and not path.is_file()
+    return not passes_on and str(path.absolute().parent) not in ("/dev", "/dev/fd")
 
 
 class Writing:
