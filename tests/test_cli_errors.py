@@ -1,6 +1,9 @@
 """Errors that the command turns into sentences are there under the names that it looks for."""
 
+import subprocess
+import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +33,18 @@ def test_a_number_without_an_upper_bound_is_told_the_lower_one(runner):
     done = runner.invoke(main, ["measure", "h", "--min-capacity", "-1"])
     assert done.exit_code == 2
     assert "found '-1', expected a number of 0 or more.\n" in done.stderr
+
+
+@pytest.mark.parametrize("asked", ["--help", "--version", "simulate --help"])
+def test_help_that_cannot_be_printed_is_one_sentence(asked):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "airqueue", *asked.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    advice = "free some space or choose another place"
+    assert done.stderr == f"Error: No space left on device; {advice}.\n"

@@ -89,6 +89,11 @@ class LazyGroup(click.Group):
         talk.begin()
         return super().main(*args, **kwargs)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read options; some print something already, as --help does, which may fail."""
+        with one_sentence():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error that the user can mend becomes one sentence and exit code 1."""
         with warnings_as_sentences(), one_sentence():
