@@ -140,3 +140,18 @@ def test_wrong_words_are_answered_in_a_sentence(words, says):
     done = CliRunner().invoke(main, ["size", "rdqm", *words.split()])
     assert done.exit_code in (1, 2) and isinstance(done.exception, SystemExit)
     assert says in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("flows", "says"),
+    [
+        ("--flow 20ms@54mbit@fe80::1%wlan0", "fe80::1%wlan0 has a scope"),
+        ("--flow 20ms@54mbit@192.0.2.7 --legacy 11mbit@192.0.2.7", "192.0.2.7 is the address of"),
+        ("--flow 9ms@54mbit@2001:db8::1 --flow 9ms@11mbit@2001:DB8:0::1", "2001:db8::1 is the"),
+    ],
+)
+def test_addresses_that_rules_cannot_tell_apart_are_refused(flows, says):
+    command = ["size", "rdqm", *flows.split(), "--buffer", "60", "--for", "tc"]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 1
+    assert done.stdout == "" and says in done.stderr and done.stderr.count("\n") == 1

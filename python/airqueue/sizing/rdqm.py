@@ -79,6 +79,7 @@ def size_rdqm(
     for flow in flows:
         if flow.rtt_s is not None:
             number("rtt_s", flow.rtt_s, above=0, at_most=60)
+    _check_addresses([flow.address for flow in flows if flow.address is not None])
     air = cell([flow.rate_bps for flow in flows], phy, packet_bytes)
     known = [flow.rtt_s is not None for flow in flows]
     # The delay of a flow that reports nothing does not enter its share.
@@ -99,6 +100,23 @@ def size_rdqm(
         capped_bps=_each(capped.throughput_bps),
         airtime_fair_bps=_each(airtime_fair(cycles, packet_bytes).throughput_bps),
     )
+
+
+def _check_addresses(addresses: Sequence[str]) -> None:
+    """Refuse addresses by which rules would not put each flow's packets into its class."""
+    for address in addresses:
+        if "%" in address:
+            raise ParameterError(
+                "flows",
+                f"{address} has a scope, which rules of nftables do not take; give an address of the "
+                "station without one",
+            )
+        if addresses.count(address) > 1:
+            raise ParameterError(
+                "flows",
+                f"{address} is the address of several flows, and its rule is for one class; give it "
+                "to one flow, and add rules by port for the others",
+            )
 
 
 def _whole(shares: FloatArray) -> tuple[int, ...]:
