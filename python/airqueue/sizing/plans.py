@@ -118,7 +118,8 @@ def chosen(
     able = [each for each in settings if each.sets and (kind == UCI or not _is_uci(each))]
     if not able and any(_is_uci(each) for each in settings):
         raise PlanError(
-            "This advice sets OpenWrt's configuration alone: --plan-sets uci plans that."
+            "Of this advice a plan can set OpenWrt's configuration alone: --plan-sets uci plans "
+            "that; what --for prints for other programs is set by hand."
         )
     if not able:
         raise PlanError(
