@@ -48,3 +48,24 @@ def test_help_that_cannot_be_printed_is_one_sentence(asked):
     assert done.returncode == 1
     advice = "free some space or choose another place"
     assert done.stderr == f"Error: No space left on device; {advice}.\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("simulate examples/simulate/saturated-cell.toml", "simulate/saturated-cell"),
+        ("size mesh ./examples/mesh/chain.toml", "mesh/chain"),
+        ("sweep examples/sweep/buffer-size.toml", "sweep/buffer-size"),
+    ],
+)
+def test_an_example_that_is_not_there_is_found_with_airqueue(runner, command, name):
+    done = runner.invoke(main, command.split())
+    assert done.exit_code == 1
+    assert f'"$(airqueue examples --path {name})"' in done.stderr
+    assert runner.invoke(main, ["examples", "--path", name]).exit_code == 0
+
+
+def test_other_files_that_are_not_there_are_not_taken_for_examples(runner):
+    for path in ("cell.toml", "examples/cell.toml", "/examples/simulate/rdqm.toml", "examples"):
+        done = runner.invoke(main, ["simulate", path])
+        assert done.stderr == f"Error: {path}: No such file or directory.\n"

@@ -101,8 +101,20 @@ def describe(error: OSError) -> str:
     if error.strerror is None:
         return str(error)
     about = f"{error.filename}: " if error.filename is not None else ""
-    advice = f"; {_ADVICE[error.errno]}" if error.errno in _ADVICE else ""
-    return f"{about}{error.strerror}{advice}."
+    advice = _ADVICE.get(error.errno or 0)
+    if error.errno == errno.ENOENT:
+        advice = _example(str(error.filename))
+    return f"{about}{error.strerror}{'' if advice is None else f'; {advice}'}."
+
+
+def _example(path: str) -> str | None:
+    """Say where an example is: help names examples as a checkout has them."""
+    from airqueue.cli import examples  # noqa: PLC0415 - of this error alone
+
+    found = examples.of_checkout(path)
+    if found is None:
+        return None
+    return f'airqueue has this example: write "$(airqueue examples --path {found.name})" for it'
 
 
 @contextmanager

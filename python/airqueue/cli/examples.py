@@ -66,6 +66,12 @@ def find(name: str) -> Example:
     raise click.ClickException(f"There is no example {name!r}; {hint}")
 
 
+def of_checkout(path: str) -> Example | None:
+    """Return the example that has this path in a checkout, as help and pages name it."""
+    here = FOLDER.parent / path
+    return next((each for each in all_examples() if Path(each.path) == here), None)
+
+
 def _short(path: Path) -> str:
     return path.stem if path.suffix == ".toml" else path.name
 
