@@ -330,7 +330,7 @@ def test_uploads_starve_what_comes_down_and_not_what_goes_up():
 
 def test_what_is_no_preset_and_no_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(EmulationError, match="did you mean home-evening"):
+    with pytest.raises(EmulationError, match=r"did you mean home-evening\?$"):
         catalogue.path("home-evenin")
     with pytest.raises(EmulationError, match="presets are agreed-wake-times, bloated-fifo"):
         catalogue.path("xyz")

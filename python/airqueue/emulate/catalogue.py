@@ -36,5 +36,5 @@ def path(scenario: str) -> Path:
     if scenario.endswith(".toml") or "/" in scenario or Path(scenario).is_file():
         return Path(scenario)
     near = difflib.get_close_matches(scenario, known, n=1)
-    hint = f"did you mean {near[0]}" if near else f"presets are {', '.join(known)}"
+    hint = f"did you mean {near[0]}?" if near else f"presets are {', '.join(known)}"
     raise EmulationError(f"{scenario!r} is not a preset and not a file; {hint}")
