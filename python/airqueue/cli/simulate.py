@@ -26,6 +26,7 @@ from airqueue.simulate import (
     ScenarioError,
     overrides,
 )
+from airqueue.simulate.errors import OtherResultsError
 from airqueue.simulate.recorders import HEADERS_BYTES, LEAST_BYTES, WHOLE_BYTES
 from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED, ReplicationProgress
 from airqueue.simulate.scenario import schema
@@ -299,15 +300,18 @@ def _run(
 ) -> Results:
     """Simulate, with progress on a terminal if it takes longer than a moment."""
     with on_terminal() as show:
-        return scenario.simulate(
-            seed,
-            replications,
-            workers,
-            lambda progress: show(_event(progress)),
-            recorders,
-            out=out,
-            force=force,
-        )
+        try:
+            return scenario.simulate(
+                seed,
+                replications,
+                workers,
+                lambda progress: show(_event(progress)),
+                recorders,
+                out=out,
+                force=force,
+            )
+        except OtherResultsError as error:
+            raise click.ClickException(sentence(error.on_command_line)) from error
 
 
 def _event(progress: ReplicationProgress) -> Event:

@@ -21,7 +21,7 @@ from airqueue.description import Description
 from airqueue.files import alone, write_atomically
 from airqueue.runs import Store, Work
 from airqueue.simulate import tables
-from airqueue.simulate.errors import ResultsError
+from airqueue.simulate.errors import OtherResultsError, ResultsError
 from airqueue.simulate.reported import Run
 from airqueue.simulate.work import one_replication, plain_series, series_of_first
 
@@ -41,7 +41,6 @@ _RUNS_BEFORE: Final = "replications"
 _TABLES: Final = tuple(f"{name}.parquet" for name in (*tables.TABLES, *tables.SERIES))
 _FILES: Final = (_SUMMARY, *_TABLES, _PROVENANCE, _SCENARIO)
 """Everything else, in the order in which it is discarded."""
-_INSTEAD: Final = "choose another directory, or discard them with --force (in Python force=True)"
 
 
 class ResultsDirectory:
@@ -95,9 +94,9 @@ class ResultsDirectory:
         more = range(replications, self._most())
         last = next((each for each in reversed(more) if self.work(each) in self.store), None)
         if last is not None:
-            raise ResultsError(
-                f"{self._path}: has replication {last} already, counted from 0; ask for at least "
-                f"{last + 1} replications, or {_INSTEAD}"
+            raise OtherResultsError(
+                f"{self._path}: has replication {last} already, counted from 0",
+                f"ask for at least {last + 1} replications, ",
             )
 
     def _most(self) -> int:
@@ -142,8 +141,8 @@ class ResultsDirectory:
         if _SCENARIO in there and (self._path / _SCENARIO).read_text("utf-8") == text:
             there.remove(_SCENARIO)
         if there:
-            raise ResultsError(
-                f"{self._path}: has {min(there)} and no {_PROVENANCE} that says what of; {_INSTEAD}"
+            raise OtherResultsError(
+                f"{self._path}: has {min(there)} and no {_PROVENANCE} that says what of"
             )
         self._write(_SCENARIO, text)
         noted = {
@@ -178,17 +177,17 @@ class ResultsDirectory:
         if there != here:
             was, now = toml_text.found(there), toml_text.found(here)
             message = f"has results of another {what}: {key} is {was} there and {now} here"
-            raise ResultsError(f"{self._path}: {message}; {_INSTEAD}")
+            raise OtherResultsError(f"{self._path}: {message}")
 
     def _noted(self) -> dict[str, Any]:
         path = self._path / _PROVENANCE
         noted = _json(path)
         if noted.get("format") != FORMAT or noted.get("version") not in (_BEFORE, VERSION):
-            raise ResultsError(f"{path}: not of this version of airqueue; {_INSTEAD}")
+            raise OtherResultsError(f"{path}: not of this version of airqueue")
         if noted["version"] == _BEFORE:
-            raise ResultsError(
+            raise OtherResultsError(
                 f"{path}: of an airqueue that kept replications in another way; finished results can "
-                f"be read (in Python Results.load), and not be added to; {_INSTEAD}"
+                "be read, and not be added to"
             )
         return noted
 

@@ -52,6 +52,26 @@ class ResultsError(ValueError):
     """A directory of results that is another's, or not whole: the message says what to do."""
 
 
+class OtherResultsError(ResultsError):
+    """A directory with other results, which may be discarded.
+
+    ``found`` says what it has, ``another_way`` what else could be done.
+    """
+
+    def __init__(self, found: str, another_way: str = "") -> None:
+        self._found = f"{found}; {another_way}"
+        super().__init__(_instead(self._found, "force=True"))
+
+    @property
+    def on_command_line(self) -> str:
+        """The message where one types options: what Python calls ``force`` is ``--force`` there."""
+        return _instead(self._found, "--force")
+
+
+def _instead(found: str, force: str) -> str:
+    return f"{found}choose another directory, or discard them with {force}"
+
+
 def check_whole(name: str, value: object, least: int, most: int) -> None:
     """Raise ScenarioError unless ``value`` is a whole number between these."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
