@@ -235,6 +235,24 @@ def test_other_files_are_named_and_refused(tmp_path, content):
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b'{\n  "verdict": "fifo"\n}\n', "but JSON; `airqueue compare`"),
+        (b"\xd4\xc3\xb2\xa1" + bytes(20), "for Wireshark."),
+        (b"\x0a\x0d\x0d\x0a" + bytes(20), "for Wireshark."),
+        (b"duration = 1\n", "it is no capture of `airqueue measure --capture`."),
+        (b"", "it is no capture of `airqueue measure --capture`."),
+    ],
+)
+def test_what_another_file_is_is_said_in_words_of_users(tmp_path, content, says):
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(CaptureError) as caught:
+        capture.load(path)
+    assert says in str(caught.value) and "magic" not in str(caught.value)
+
+
 def test_places_that_cannot_hold_a_capture(tmp_path):
     for path, words in (
         (tmp_path / "no" / "such" / "a.aqc", "no such file"),

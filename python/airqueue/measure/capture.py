@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import pathlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from airqueue._native import CaptureWriter, NativeError, read_capture
 from airqueue.measure.native import run_from_native, run_to_native
@@ -15,6 +17,16 @@ from airqueue.measure.prober import ProbeError
 from airqueue.measure.records import Run
 
 Path = str | PathLike[str]
+_BEGIN: Final = b"AQCAPTUR"
+"""Of every capture: MAGIC of crates/airqueue-probe/src/capture.rs."""
+_PCAP: Final = ", but a capture of packets for Wireshark"
+_OTHERS: Final = (
+    (b"{", ", but JSON; `airqueue compare` and `airqueue size ap` read results of --json"),
+    (b"\xd4\xc3\xb2\xa1", _PCAP),
+    (b"\xa1\xb2\xc3\xd4", _PCAP),
+    (b"\x0a\x0d\x0d\x0a", _PCAP),
+)
+"""How other files begin that one may take for captures, and what they are: JSON, pcap, pcapng."""
 
 
 class CaptureError(ProbeError):
@@ -89,7 +101,7 @@ def load(path: Path) -> Capture:
     try:
         header, runs, torn = read_capture(path)
     except NativeError as error:
-        raise CaptureError(f"{error}.") from error
+        raise CaptureError(_other_file(path) or f"{error}.") from error
     return Capture(
         header=_parse(header, path, "header"),
         runs=[
@@ -98,6 +110,20 @@ def load(path: Path) -> Capture:
         ],
         torn=torn,
     )
+
+
+def _other_file(path: Path) -> str | None:
+    """Say what a file is that is no capture; None for a capture, or a file that cannot be read."""
+    named = pathlib.Path(path)
+    begin = _BEGIN
+    # Opening a pipe would wait for a writer.
+    if named.is_file():
+        with suppress(OSError), named.open("rb") as file:
+            begin = file.read(len(_BEGIN))
+    if begin == _BEGIN:
+        return None
+    what = next((what for first, what in _OTHERS if begin.startswith(first)), "")
+    return f"cannot read {path}: it is no capture of `airqueue measure --capture`{what}."
 
 
 def _parse(text: str, path: Path, what: str) -> dict[str, Any]:
