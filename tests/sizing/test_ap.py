@@ -14,6 +14,8 @@ from airqueue.sizing.ap_parts import Asked
 from airqueue.sizing.cell import MAX_RATES, cell, guess_phy, lone_packet_s
 from airqueue.sizing.codel import codel_for
 
+AC = "ac-80mhz-2ss-sgi"
+
 RATES = (("b-short", (1e6, 2e6, 5.5e6, 11e6)), ("g", (6e6, 24e6, 54e6)), ("n", (6.5e6, 65e6)))
 LAYER_RATES = st.sampled_from(RATES).flatmap(
     lambda layer: st.tuples(
@@ -257,6 +259,17 @@ def test_a_limit_in_bytes_waits_longer_for_small_packets_than_one_in_packets():
     # 62,074 bytes are 290 frames of 214.
     assert f"delays by {text.seconds(290 * lone_s)}" in counted.why
     assert f"the limit in packets by {text.seconds(41 * lone_s)}" in counted.why
+
+
+@pytest.mark.parametrize("rates", [{"rates_bps": [54e6]}, {"rates_bps": [866e6], "phy": AC}])
+@pytest.mark.parametrize("packet_bytes", [68, 150, 200, 201, 300, 400, 700, 1500])
+def test_small_packets_are_said_to_cost_more_where_they_do(rates, packet_bytes):
+    sized = ap_queue(**rates, rtt_s=0.1, flows=1, packet_bytes=packet_bytes)
+    in_bytes = sized.packets * (packet_bytes + 14) // 214
+    longer = in_bytes * lone_packet_s(sized.air, 200) > float(sized.tooth.full_delay_s)
+    said = [each.why for each in advice_for(sized).alternatives if "bfifo" in each.why]
+    assert len(said) == (packet_bytes > 200 and longer)
+    assert all(f"the same for packets of {packet_bytes:,} bytes" in why for why in said)
 
 
 def test_the_air_in_use_says_what_it_assumes():

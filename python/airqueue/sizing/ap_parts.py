@@ -237,7 +237,7 @@ def rules(sized: ApQueue[Air], asked: Asked) -> Table:
 def alternatives(
     sized: ApQueue[Air], asked: Asked, small_packet_s: float | None
 ) -> tuple[Alternative, ...]:
-    """Return flow queueing, and a limit in bytes where the time of a small packet is known."""
+    """Return flow queueing, and a limit in bytes where that lets small packets wait longer."""
     codel = asked.codel(sized.air)
     better = (
         "the better answer here, since no length of one FIFO suits both TCP and the delay asked for"
@@ -252,22 +252,26 @@ def alternatives(
         f"{seconds(codel.target_s)}, interval {seconds(codel.interval_s)}, quantum "
         f"{codel.quantum_bytes} bytes, limit {codel.limit_packets:,} packets.",
     )
-    if small_packet_s is None:
+    in_bytes = None if small_packet_s is None else _counted_in_bytes(sized, small_packet_s)
+    if in_bytes is None:
         return (flow_queueing,)
-    return (
-        flow_queueing,
-        Alternative("counted in bytes", _counted_in_bytes(sized, small_packet_s)),
-    )
+    return (flow_queueing, Alternative("counted in bytes", in_bytes))
 
 
-def _counted_in_bytes(sized: ApQueue[Air], packet_s: float) -> str:
-    """Say what a limit in bytes does: on the air a small packet costs nearly as much as a large."""
+def _counted_in_bytes(sized: ApQueue[Air], packet_s: float) -> str | None:
+    """Say what a limit in bytes does: on the air a small packet costs nearly as much as a large.
+
+    None where it does not: the downloads' own packets are as small, or aggregates hide the cost.
+    """
     many = max(1, size_bytes(sized) // (SMALL_BYTES + linux.ETHERNET_BYTES))
+    small_s, full_s = many * packet_s, float(sized.tooth.full_delay_s)
+    if sized.air.packet_bytes <= SMALL_BYTES or small_s <= full_s:
+        return None
     return (
-        f"bfifo with {size_bytes(sized):,} bytes is the same for full-size packets. Full of packets "
-        f"of {SMALL_BYTES} bytes it delays by {seconds(many * packet_s)}, the limit in packets by "
-        f"{seconds(sized.packets * packet_s)}: small packets cost the air more than their "
-        "bytes. Count bytes on a wire, packets on the air."
+        f"bfifo with {size_bytes(sized):,} bytes is the same for packets of "
+        f"{sized.air.packet_bytes:,.0f} bytes. Full of packets of {SMALL_BYTES} bytes it delays by "
+        f"{seconds(small_s)}, the limit in packets by {seconds(sized.packets * packet_s)}: small "
+        "packets cost the air more than their bytes. Count bytes on a wire, packets on the air."
     )
 
 
