@@ -70,13 +70,16 @@ impl RoundTrips {
         let first = self.outstanding.partition_point(|segment| segment.end <= block.start);
         // A segment of which the block has the end alone is not whole.
         let first = first + usize::from(self.start(first) < block.start);
+        if first >= after {
+            return None;
+        }
         let new = |segment: &&mut Outstanding| !segment.is_reported;
         let mut newest = None;
-        for segment in self.outstanding.range_mut(first..after.max(first)).rev().take_while(new) {
+        for segment in self.outstanding.range_mut(first..after).rev().take_while(new) {
             segment.is_reported = true;
             newest = newest.max(segment.sent);
         }
-        for segment in self.outstanding.range_mut(first..after.max(first)).take_while(new) {
+        for segment in self.outstanding.range_mut(first..after).take_while(new) {
             segment.is_reported = true;
             newest = newest.max(segment.sent);
         }
@@ -167,9 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn blocks_below_the_acknowledgement_report_nothing() {
+    fn blocks_of_what_is_not_outstanding_report_nothing() {
         let mut trips = four();
         on_ack(&mut trips, 201, ms(10));
-        assert_eq!(trips.on_ack(201, &[Range { start: 1, end: 101 }], ms(11)), None);
+        let blocks = [(1, 101), (1, 201), (401, 501), (450, 501)];
+        let blocks = blocks.map(|(start, end)| Range { start, end });
+        assert_eq!(trips.on_ack(201, &blocks, ms(11)), None);
+        on_ack(&mut trips, 401, ms(12));
+        assert_eq!(trips.on_ack(401, &blocks, ms(13)), None);
     }
 }
