@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from airqueue import text
-from airqueue.cli.common import json_option, stdout
+from airqueue.cli.common import json_option, stdout, write_named
 from airqueue.cli.expect import enforce_not_worse
 from airqueue.cli.table import Table
-from airqueue.cli.written import check_outputs
-from airqueue.files import write_atomically
+from airqueue.cli.written import all_written, check_outputs
 from airqueue.measure import compare as comparing
 from airqueue.measure import schema
 from airqueue.measure.compare import Change, Comparison, Side
@@ -38,13 +37,11 @@ def compare(before: str, after: str, json_path: str | None, fail_on: str | None)
     """
     check_outputs([("--json", json_path)], [before, after])
     comparison = comparing.compare(schema.read_result(before), schema.read_result(after))
-    content = schema.to_text(comparison.to_json())
-    if json_path == "-":
-        click.echo(content, nl=False)
-    else:
-        _show(comparison)
+    with all_written() as write:
+        if json_path != "-":
+            write(_show, comparison)
         if json_path is not None:
-            write_atomically(json_path, content)
+            write(write_named, json_path, schema.to_text(comparison.to_json()))
     if fail_on is not None:
         enforce_not_worse(comparison)
 

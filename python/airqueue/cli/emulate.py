@@ -15,7 +15,7 @@ from airqueue.cli.common import Results, json_option, report_option, stdout, wri
 from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION, Named, Whole
 from airqueue.cli.trace import trace_option, write_trace
-from airqueue.cli.written import all_written, check_apart, check_outputs
+from airqueue.cli.written import all_written, check_apart, check_each
 from airqueue.linux import pid_namespace, privileges
 from airqueue.linux.virtual import machine
 
@@ -105,7 +105,7 @@ class _Asked:
             *(("--pcap", file) for _, file in self.pcap),
         ]
         check_apart([*files, ("--control", self.watched.control)], [self.scenario])
-        check_outputs(files)
+        check_each(files)
 
     def options(self) -> dict[str, Any]:
         """Return the options of the network, in real time and exactly. Raises UsageError."""

@@ -23,8 +23,7 @@ from airqueue.cli.common import json_option, stdout, write_named
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.progress import Display
 from airqueue.cli.talk import note
-from airqueue.cli.written import all_written, check_outputs
-from airqueue.files import write_atomically
+from airqueue.cli.written import all_written, check_outputs, write_drawn
 from airqueue.measure.events import Event
 from airqueue.models import sweep
 from airqueue.models.arguments import ArgumentError, Request, read
@@ -325,7 +324,7 @@ def _emit(
 
 
 def _draw(picture: ModelPlot, evaluated: Sequence[sweep.Row]) -> None:
-    write_atomically(picture.path, picture.draw(evaluated))
+    write_drawn(picture, evaluated)
     left_out = picture.undrawn(evaluated)
     if left_out:
         note(f"Not drawn, as it is no number: {', '.join(left_out)}.")

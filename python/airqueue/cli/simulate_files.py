@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from airqueue.cli.common import write_named
 from airqueue.cli.trace import write_trace
-from airqueue.cli.written import Writing, check_apart, check_folders, check_outputs
-from airqueue.files import check_writable, named, write_atomically
+from airqueue.cli.written import Named, Writing, check_apart, check_each, check_folders, write_drawn
+from airqueue.files import named, write_atomically
 from airqueue.simulate import Results, Scenario, tables
 from airqueue.simulate.tables import SERIES, TABLES
 
@@ -35,22 +35,21 @@ class Files:
 
     def check(self, path: str, out_path: str | None) -> None:
         """Raise UsageError or OSError before a long simulation; ``path``: the scenario's file."""
-        files = [
+        rows = [] if self.csv_path is None else [self._csv_file(n) for n in (*TABLES, *SERIES)]
+        files: list[Named] = [
             ("--json", self.json_path),
             ("--report", self.report_path),
             ("--plot", None if self.picture is None else self.picture.path),
             ("--map", None if self.network is None else self.network.path),
             ("--pcap", self.pcap_path),
             ("--trace", self.trace_path),
+            *(("--csv", row) for row in rows),
         ]
-        rows = [] if self.csv_path is None else [self._csv_file(n) for n in (*TABLES, *SERIES)]
         check_folders([("--out", out_path), ("--csv", self.csv_path)])
-        check_apart([*files, *(("--csv", row) for row in rows)], [path])
-        check_outputs(files)
+        check_apart(files, [path])
         if self.csv_path is not None:
             Path(self.csv_path).mkdir(parents=True, exist_ok=True)
-        for row in rows:
-            check_writable(row)
+        check_each(files)
 
     def write(
         self, write: Writing, path: str, results: Results, opportunities: Sequence[Opportunities]
@@ -63,9 +62,9 @@ class Files:
         if self.report_path is not None:
             write(self._write_report, self.report_path, path, results)
         if self.picture is not None:
-            write(self._draw, self.picture, path, results)
+            write(write_drawn, self.picture, path, results)
         if self.network is not None:
-            write(self._draw_map, self.network, path, results)
+            write(write_drawn, self.network, path, self.scenario, results)
         if self.trace_path is not None and opportunities:
             write(write_trace, self.trace_path, opportunities[0])
 
@@ -87,9 +86,3 @@ class Files:
         from airqueue.report.simulation import write_report  # noqa: PLC0415 - slow to load
 
         write_report(report_path, named(path), self.scenario, results)
-
-    def _draw(self, picture: SimulationPlot, path: str, results: Results) -> None:
-        write_atomically(picture.path, picture.draw(path, results))
-
-    def _draw_map(self, network: NetworkPlot, path: str, results: Results) -> None:
-        write_atomically(network.path, network.draw(path, self.scenario, results))

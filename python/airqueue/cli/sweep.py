@@ -13,8 +13,7 @@ from airqueue.cli.backends import backend_of, cluster_option, workers_option
 from airqueue.cli.common import json_option, stdout, write_named
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.progress import on_terminal
-from airqueue.cli.written import all_written, check_folders, check_outputs
-from airqueue.files import write_atomically
+from airqueue.cli.written import all_written, check_folders, check_outputs, write_drawn
 from airqueue.measure.events import Event
 from airqueue.runs.backend import Backend
 from airqueue.sweep import Interrupted, Sweep, SweepError, SweepProgress, SweepResults
@@ -149,10 +148,6 @@ def _emit(
         if json_path is not None:
             write(write_named, json_path, results.to_text())
         if picture is not None:
-            write(_draw, picture, path, results)
+            write(write_drawn, picture, path, results)
         if json_path != "-":
             write(sweep_tables.show, stdout(), path, results, patterns)
-
-
-def _draw(picture: SweepPlot, path: str, results: SweepResults) -> None:
-    write_atomically(picture.path, picture.draw(path, results))

@@ -8,12 +8,12 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import click
 
 from airqueue.cli.errors import said
-from airqueue.files import check_writable
+from airqueue.files import check_writable, write_atomically
 
 Named = tuple[str, str | os.PathLike[str] | None]
 """An option, and the file that the user named by it."""
@@ -29,6 +29,11 @@ def check_outputs(
 ) -> None:
     """Refuse outputs before a long work: see `check_apart`. Raises OSError for one not writable."""
     check_apart(written, read, streams)
+    check_each(written)
+
+
+def check_each(written: Iterable[Named]) -> None:
+    """Raise OSError for an output that cannot be written."""
     for _, path in written:
         if path is not None and path != STREAM:
             check_writable(path)
@@ -90,6 +95,23 @@ class Writing:
             # What is written twice, as before and after a long work, fails twice.
             if str(error) not in map(str, self.failed):
                 self.failed.append(error)
+
+
+class Picture(Protocol):
+    """A picture that the user named a file for, and how it is drawn."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+
+    @property
+    def draw(self) -> Callable[..., bytes]:
+        """What draws the picture of its arguments."""
+
+
+def write_drawn(picture: Picture, *about: Any) -> None:
+    """Draw a picture of these into its file. Raises OSError."""
+    write_atomically(picture.path, picture.draw(*about))
 
 
 @contextmanager

@@ -221,8 +221,8 @@ def _cautions(plan: MeasuredPlan, asked: Asked, *, rtt_given: bool) -> tuple[str
     said = []
     if plan.do == "shape" and air.verdict != "policer" and asked.line_bps is None:
         said.append(
-            "If it is the access point that limits the rate, the queue can be sized in its place: "
-            "give the faster rate of the line with --line."
+            "If the access point itself limits the rate, its queue can be sized instead: give the "
+            "faster rate of the line with --line."
         )
     elif asked.line_bps is None and plan.do != "shape":
         said.append(
