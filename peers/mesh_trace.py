@@ -41,12 +41,12 @@ class Timing:
     def on_ack(self, number: int, now: float, *, counts: bool) -> None:
         if number <= self.acknowledged:
             return
-        since = self.sent_at.get(number)
-        if counts and since is not None:
+        numbers = range(self.acknowledged + 1, number + 1)
+        since = [self.sent_at.pop(old) for old in numbers if old in self.sent_at]
+        # Behind what was sent again the others may have waited at the receiver.
+        if counts and len(since) == len(numbers):
             self.count += 1
-            self.sum_s += now - since
-        for old in range(self.acknowledged + 1, number + 1):
-            self.sent_at.pop(old, None)
+            self.sum_s += now - since[-1]
         self.acknowledged = number
 
 

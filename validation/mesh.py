@@ -52,7 +52,7 @@ _CROSS = (
 )
 _RTT = (
     "For each acknowledgement of new data the time since the newest acknowledged segment was sent, "
-    "if it was sent once; in ns-2 from the trace of its agents."
+    "if all that it acknowledges was sent once; in ns-2 from the trace of its agents."
 )
 
 

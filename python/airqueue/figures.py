@@ -64,8 +64,9 @@ class ConnectionFigures(TypedDict):
     """TCP's figures of a flow."""
 
     goodput_bps: float | None
-    """Data that reached the application, in order; `throughput_bps` of the flow also includes
-    headers and duplicates."""
+    """Data that arrived at the receiver, each byte counted once; `throughput_bps` of the flow
+    also includes headers and duplicates. What waits behind a gap counts when it arrives, not
+    when the application gets it."""
     segments: int
     """Segments sent with data or FIN."""
     retransmitted_segments: int
@@ -80,9 +81,11 @@ class ConnectionFigures(TypedDict):
     """Share of time in which the receiver's window kept data back that congestion window and
     pacing admitted; mean over the connections that the flow has at once."""
     rtt_mean_s: float | None
-    """Mean round-trip time, waiting in the sender's own queue included: for each acknowledgement
-    of new data, the time since the newest acknowledged segment was sent, if that segment was
-    sent once. Independent of what TCP's options let its timers measure."""
+    """Mean round-trip time, waiting in the sender's own queue included: for each
+    acknowledgement, the time since the newest of the segments was sent that its number or a
+    block of SACK is the first to report. An acknowledgement that fills a gap gives no time, as
+    in Linux: the segments behind the gap have waited at the receiver. Independent of what TCP's
+    options let its timers measure."""
     rtt_sd_s: float | None
     """Standard deviation of that time."""
     rtt_p50_s: float | None
@@ -270,7 +273,7 @@ class StationFigures(TypedDict):
 
     attempts: int
     """First frames of exchanges: RTS, or data without RTS; frames to all stations and management
-    frames are none."""
+    frames are none. An exchange that goes on at the end of the warm-up counts."""
     collided_ratio: float | None
     """Share of attempts that were lost at the receiver to other frames, or because the receiver
     was receiving another frame or transmitting."""
@@ -293,7 +296,8 @@ class StationFigures(TypedDict):
     ack_airtime_ratio: float | None
     """Share of the time in which the station transmits ACK and block ack."""
     mpdus_per_frame: float | None
-    """Mean number of packets in a data frame to one station, retransmitted ones included."""
+    """Mean number of packets in a data frame to one station that has ended, retransmitted ones
+    included."""
     busy_ratio: float | None
     """Share of the time in which the station senses frames or interference, or transmits, on its
     channel."""

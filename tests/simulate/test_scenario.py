@@ -243,6 +243,48 @@ def test_what_fits_is_delivered_at_the_rate_at_which_it_is_offered():
         assert figures["loss_ratio"]["mean"] == 0
 
 
+BLOATED = {
+    "phy": {"standard": "802.11ac"},
+    "stations": [{"name": "ap"}, {"name": "sta"}],
+    "hosts": [
+        {"name": "srv", "link": "ap", "rate": "10 Mb/s", "delay": "20 ms", "queue": "pfifo:1000"}
+    ],
+    "flows": [{"name": "f", "from": "srv", "to": "sta", "source": "tcp"}],
+}
+"""Slow start overflows this queue in the fifth second, and much data waits behind the gap."""
+
+
+@pytest.mark.parametrize("warm_up", ["1 s", "4 s", "5 s"])
+@pytest.mark.parametrize("stack", ["linux", "standard"])
+def test_data_that_arrive_are_no_more_than_the_link_carries(warm_up, stack):
+    times = {"duration": "3 s", "warm_up": warm_up}
+    flows = [BLOATED["flows"][0] | {"tcp": {"stack": stack}}]
+    run = Scenario(BLOATED | times | {"flows": flows}).simulate(replications=1).runs[0]
+    flow, tcp = run["flows"]["f"], run["connections"]["f"]
+    # Headers are 40 of 1500 bytes, or 52 with timestamps; what arrives twice counts once.
+    assert 0 < tcp["goodput_bps"] <= flow["throughput_bps"] * 1460 / 1500 <= 10e6
+    # The way back has no queue: of 20 ms, and what the cell takes.
+    assert tcp["rtt_max_s"] <= flow["delay_max_s"] + 0.02 + 0.1
+
+
+def test_shares_are_at_most_one_whenever_counting_begins():
+    # All stations collide all the time, and a frame of 20 ms is on the air at each end of the run.
+    always = {
+        "duration": "30 ms",
+        "phy": {"standard": "802.11b", "rate": "1 Mb/s"},
+        "mac": {"experimental": True, "dcf": {"cw_min": 0, "cw_max": 0}},
+        "stations": [{"name": "ap"}, {"name": "sta", "count": 2}],
+        "flows": [{"name": "u", "from": "sta", "to": "ap", "size": "2 kB"}],
+    }
+    for warm_up in range(1, 40, 3):
+        run = Scenario(always | {"warm_up": f"{warm_up} ms"}).simulate(replications=1).runs[0]
+        assert run["medium"]["collided_ratio"] <= 1
+        for station in run["stations"].values():
+            assert (station["airtime_ratio"] or 0) <= station["busy_ratio"] <= 1
+            assert (station["failed_ratio"] or 0) <= 1
+            assert station["mpdus_per_frame"] in (None, 1)
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_packet_is_accounted_for(path):
     flows = shortened(path, duration="1 s", warm_up="0 s").simulate(replications=2).flows

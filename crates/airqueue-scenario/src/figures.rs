@@ -297,7 +297,7 @@ impl Count<'_> {
             let Some(counters) = self.network.tcp(flow, self.now) else { continue };
             let Some(acks) = self.network.acknowledgements(flow) else { continue };
             figures.push((Cow::from(&**name), self.connection(&counters, &acks)));
-            all.delivered_bytes += counters.delivered_bytes;
+            all.arrived_bytes += counters.arrived_bytes;
             all.sessions.merge(&counters.sessions);
         }
         (figures, all)
@@ -315,7 +315,7 @@ impl Count<'_> {
             session_max_s,
         ] = counters.sessions.figures_s();
         ConnectionFigures {
-            goodput_bps: ratio(8.0 * counters.delivered_bytes as f64, self.seconds),
+            goodput_bps: ratio(8.0 * counters.arrived_bytes as f64, self.seconds),
             segments: counters.segments,
             retransmitted_segments: counters.retransmitted,
             retransmitted_ratio: ratio(counters.retransmitted as f64, counters.segments as f64),
@@ -412,7 +412,7 @@ impl Count<'_> {
         let (mut data, mut lost, mut control) = (Span::ZERO, Span::ZERO, Span::ZERO);
         let (mut attempts, mut collided) = (0, 0);
         for id in (0..stations as u32).map(StationId) {
-            let counters = self.network.wlan().station(id);
+            let counters = self.network.wlan().station_at(id, self.now);
             let time = |kind| counters.sent_of(kind).time;
             data = data + time(FrameKind::Data);
             lost = lost + counters.data_lost.time;
@@ -441,7 +441,7 @@ impl Count<'_> {
             control_airtime_ratio: self.share(control),
             messages_airtime_ratio: None,
             throughput_jain_index: ratio(sum * sum, throughputs.len() as f64 * squares),
-            goodput_bps: ratio(8.0 * tcp.delivered_bytes as f64, self.seconds),
+            goodput_bps: ratio(8.0 * tcp.arrived_bytes as f64, self.seconds),
             sessions: tcp.sessions.took.count,
             session_mean_s,
             session_sd_s,

@@ -44,7 +44,7 @@ impl Run {
     pub fn stations_now(&self) -> Vec<StationNow> {
         let (wlan, now) = (self.network.model.wlan(), self.now());
         let of = |id: StationId| StationNow {
-            sent: wlan.station(id).sent.iter().fold(Span::ZERO, |sum, air| sum + air.time),
+            sent: wlan.station_at(id, now).sent.iter().fold(Span::ZERO, |sum, air| sum + air.time),
             busy: wlan.busy(id, now),
             away: wlan.is_away(id),
         };

@@ -136,7 +136,8 @@ pub(super) struct FlowFigures {
 /// TCP's figures of a flow.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ConnectionFigures {
-    /// Data that reached the application, in order; `throughput_bps` of the flow also includes headers and duplicates.
+    /// Data that arrived at the receiver, each byte counted once; `throughput_bps` of the flow also includes headers and
+    /// duplicates. What waits behind a gap counts when it arrives, not when the application gets it.
     pub(super) goodput_bps: Option<f64>,
     /// Segments sent with data or FIN.
     pub(super) segments: u64,
@@ -151,8 +152,9 @@ pub(super) struct ConnectionFigures {
     /// Share of time in which the receiver's window kept data back that congestion window and pacing admitted; mean over the
     /// connections that the flow has at once.
     pub(super) window_limited_ratio: Option<f64>,
-    /// Mean round-trip time, waiting in the sender's own queue included: for each acknowledgement of new data, the time
-    /// since the newest acknowledged segment was sent, if that segment was sent once. Independent of what TCP's options
+    /// Mean round-trip time, waiting in the sender's own queue included: for each acknowledgement, the time since the newest of
+    /// the segments was sent that its number or a block of SACK is the first to report. An acknowledgement that fills a gap
+    /// gives no time, as in Linux: the segments behind the gap have waited at the receiver. Independent of what TCP's options
     /// let its timers measure.
     pub(super) rtt_mean_s: Option<f64>,
     /// Standard deviation of that time.

@@ -12,7 +12,7 @@ use airqueue_wifi::medium::StationId;
 impl Count<'_> {
     pub(super) fn station(&self, id: StationId) -> StationFigures {
         let access = self.access(id);
-        let counters = self.network.wlan().station(id);
+        let counters = self.network.wlan().station_at(id, self.now);
         let attempts = access.attempts as f64;
         let airtime = |kind| self.share(counters.sent_of(kind).time);
         let data = counters.sent_of(FrameKind::Data);
@@ -42,7 +42,7 @@ impl Count<'_> {
 
     pub(super) fn beacons(&self, id: StationId) -> Option<BeaconFigures> {
         let wlan = self.network.wlan();
-        let (of, station) = (wlan.beacons(id)?, wlan.station(id));
+        let (of, station) = (wlan.beacons(id)?, wlan.station_at(id, self.now));
         let [delay_mean_s, delay_sd_s, delay_p50_s, delay_p95_s, delay_p99_s, delay_max_s] =
             wlan.beacon_delays(id)?.figures_s();
         let [
@@ -78,7 +78,7 @@ impl Count<'_> {
 
     pub(super) fn sleep(&self, id: StationId) -> Option<SleepFigures> {
         let wlan = self.network.wlan();
-        let (of, station) = (wlan.sleep(id, self.now)?, wlan.station(id));
+        let (of, station) = (wlan.sleep(id, self.now)?, wlan.station_at(id, self.now));
         let [kept_mean_s, kept_sd_s, kept_p50_s, kept_p95_s, kept_p99_s, kept_max_s] =
             wlan.kept_times(id)?.figures_s();
         Some(SleepFigures {

@@ -69,7 +69,7 @@ pub(super) enum Direction {
 /// The counters of both ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct EndCounters {
-    delivered_bytes: u64,
+    arrived_bytes: u64,
     segments: u64,
     retransmitted: u64,
     fast_recoveries: u64,
@@ -82,8 +82,9 @@ struct EndCounters {
 pub struct TcpCounters {
     /// Connections that the flow has at once.
     pub at_once: u32,
-    /// Bytes delivered in order to the application.
-    pub delivered_bytes: u64,
+    /// Bytes of the application that arrived at the receiver, each counted once. Bytes behind a gap count when they arrive: what
+    /// waited for the end of a gap when counting began had come before.
+    pub arrived_bytes: u64,
     /// Transmissions of segments with data or FIN, retransmissions included.
     pub segments: u64,
     /// Retransmissions among them.
@@ -94,8 +95,7 @@ pub struct TcpCounters {
     pub timeouts: u64,
     /// Time in which the window of the receiver kept data back ([`Sender::held_up`]), summed over the connections.
     pub held_up: Span,
-    /// The times since the newest acknowledged segment was sent, for each acknowledgement of new data whose newest segment was
-    /// sent once.
+    /// Round-trip times, of each acknowledgement that shows one ([`Sender::on_segment`]).
     pub round_trips: Timings,
     /// Completed transfers, each from its first SYN (without SYN: its first segment) to the acknowledgement of its last
     /// segment.
@@ -106,7 +106,7 @@ impl TcpCounters {
     /// Adds what other connections did.
     pub fn merge(&mut self, other: &TcpCounters) {
         self.at_once += other.at_once;
-        self.delivered_bytes += other.delivered_bytes;
+        self.arrived_bytes += other.arrived_bytes;
         self.segments += other.segments;
         self.retransmitted += other.retransmitted;
         self.fast_recoveries += other.fast_recoveries;
@@ -117,7 +117,7 @@ impl TcpCounters {
     }
 
     fn add(&mut self, after: &EndCounters, before: &EndCounters) {
-        self.delivered_bytes += after.delivered_bytes - before.delivered_bytes;
+        self.arrived_bytes += after.arrived_bytes - before.arrived_bytes;
         self.segments += after.segments - before.segments;
         self.retransmitted += after.retransmitted - before.retransmitted;
         self.fast_recoveries += after.fast_recoveries - before.fast_recoveries;
@@ -461,7 +461,7 @@ impl Connection {
     fn end_counters(&self, now: Time) -> EndCounters {
         let sent = self.sender.counters();
         EndCounters {
-            delivered_bytes: self.receiver.delivered_bytes(),
+            arrived_bytes: self.receiver.arrived_bytes(),
             segments: sent.segments,
             retransmitted: sent.retransmitted,
             fast_recoveries: sent.fast_recoveries,

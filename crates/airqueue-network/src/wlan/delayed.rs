@@ -43,7 +43,8 @@ impl<U: UpperLayer> Wlan<U> {
     /// A frame ends at its sender.
     pub(super) fn on_sent(&mut self, place: u32, now: Time, queue: &mut EventQueue<U::Event>) {
         let ending = self.listeners.send_whole(place, now);
-        self.stations[ending.from.index()].on_sent(ending.kind, ending.time);
+        let time = self.counted(&ending);
+        self.stations[ending.from.index()].on_sent(ending.kind, time);
         if ending.kind == FrameKind::Data && self.upper.watches_frames() {
             let sender = &self.listeners.macs[ending.from.index()];
             sender.sent(sender.frame().ac).for_each(|(_, msdu)| self.upper.on_sent(&msdu.packet));

@@ -16,7 +16,7 @@ use super::upper::UpperLayer;
 use crate::InterfaceId;
 use crate::event::{EventQueue, Phase};
 use crate::timer::Timer;
-use airqueue_core::{Device, NeighbourId, Seed, Time};
+use airqueue_core::{Device, NeighbourId, Seed, Span, Time};
 use airqueue_wifi::mac::{Delivery, Frame, FrameKind};
 use airqueue_wifi::medium::{Air, StationId};
 use airqueue_wifi::phy::AccessCategory;
@@ -371,17 +371,24 @@ impl<U: UpperLayer> Wlan<U> {
 
     #[inline(always)]
     pub(super) fn count_frame(&mut self, ending: &Ending) {
-        let &Ending { from, kind, time, .. } = ending;
-        self.stations[from.index()].on_sent(kind, time);
+        let time = self.counted(ending);
+        self.stations[ending.from.index()].on_sent(ending.kind, time);
         self.count_outcome(ending);
+    }
+
+    /// The part of a frame's airtime that came after counting began.
+    #[inline(always)]
+    pub(super) fn counted(&self, ending: &Ending) -> Span {
+        let &Ending { begins, time, .. } = ending;
+        (begins + time - begins.max(self.warm.since)).max(Span::ZERO)
     }
 
     #[inline(always)]
     pub(super) fn count_outcome(&mut self, ending: &Ending) {
-        let &Ending { from, time, .. } = ending;
+        let time = self.counted(ending);
         let frame = self.listeners.frame_of(ending);
         if let Some((outcome, decoded)) = ending.at_receiver {
-            self.stations[from.index()].on_outcome(frame, outcome, !decoded, time);
+            self.stations[ending.from.index()].on_outcome(frame, outcome, !decoded, time);
         }
     }
 

@@ -4,10 +4,10 @@ use airqueue_core::Span;
 use airqueue_wifi::mac::{Frame, FrameKind};
 use airqueue_wifi::medium::RxOutcome;
 
-/// Frames and their airtime.
+/// Frames and their airtime, without what came before counting began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AirtimeCounters {
-    /// Number of frames.
+    /// Number of frames that ended.
     pub frames: u64,
     /// Airtime of the frames.
     pub time: Span,
@@ -62,6 +62,12 @@ impl StationCounters {
     #[inline]
     pub(super) fn on_sent(&mut self, kind: FrameKind, time: Span) {
         self.sent[place(kind)].add(time);
+    }
+
+    /// A frame that has not ended has taken so much airtime.
+    pub(super) fn add_part(&mut self, kind: FrameKind, time: Span) {
+        let sent = &mut self.sent[place(kind)];
+        sent.time = sent.time + time;
     }
 
     /// The outcome of a sent frame at its receiver; `lost`: the receiver did not decode the frame.

@@ -16,7 +16,7 @@ use airqueue_wifi::phy::AccessCategory;
 /// Counts of the MACs at the time when counting began.
 #[derive(Clone, Debug)]
 pub(super) struct Baseline {
-    since: Time,
+    pub(super) since: Time,
     access: Vec<[CategoryCounters; 4]>,
     busy: Vec<Span>,
     /// Number of packets waiting in each queue, integrated over time.
@@ -55,7 +55,9 @@ impl<U: UpperLayer> Wlan<U> {
         self.listeners.start_counting_links();
         self.warm.since = now;
         for (station, mac) in (0..).map(StationId).zip(&self.listeners.macs) {
-            self.warm.access[station.index()] = AccessCategory::ALL.map(|ac| mac.counters(ac));
+            // An exchange counts with its outcome, which is ahead.
+            self.warm.access[station.index()] =
+                AccessCategory::ALL.map(|ac| mac.counters(ac).since(&mac.under_way(ac)));
             self.warm.busy[station.index()] = self.busy_ever(station, now);
         }
     }
@@ -106,18 +108,29 @@ impl<U: UpperLayer> Wlan<U> {
         interface.queue.tx_queue.expected_airtimes()
     }
 
-    /// The counters of a station.
+    /// The counters of a station, of frames that have ended.
     pub fn station(&self, station: StationId) -> &StationCounters {
         &self.stations[station.index()]
     }
 
-    /// The counters of a station's MAC for an access category; management frames are not counted.
+    /// The counters of a station up to `now`, with the airtime so far of a frame on the air.
+    pub fn station_at(&self, station: StationId, now: Time) -> StationCounters {
+        let mut counters = *self.station(station);
+        if let Some((kind, begins)) = self.listeners.sending(station) {
+            counters.add_part(kind, now - begins.max(self.warm.since));
+        }
+        counters
+    }
+
+    /// The counters of a station's MAC for an access category; management frames are not counted. The last exchange of the
+    /// attempts may have no outcome yet; MPDUs are those of frames that have ended.
     pub fn access(&self, station: StationId, ac: AccessCategory) -> CategoryCounters {
         let mac = &self.listeners.macs[station.index()];
         if mac.is_management(ac) {
             return CategoryCounters::default();
         }
-        mac.counters(ac).since(&self.warm.access[station.index()][ac.index()])
+        let on_air = CategoryCounters { attempts: 0, ..mac.under_way(ac) };
+        mac.counters(ac).since(&on_air).since(&self.warm.access[station.index()][ac.index()])
     }
 
     /// How long, from time zero to `now`, a station has sensed frames or transmitted.

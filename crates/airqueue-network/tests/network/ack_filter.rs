@@ -84,7 +84,7 @@ struct Transferred {
 
 impl Transferred {
     fn goodput_bps(&self) -> f64 {
-        8.0 * self.tcp.delivered_bytes as f64 / SECONDS as f64
+        8.0 * self.tcp.arrived_bytes as f64 / SECONDS as f64
     }
 }
 
@@ -176,7 +176,7 @@ fn filtered_acknowledgements_are_no_losses_of_data() {
         let run = run(filter, vec![flow.clone()]);
         let Transferred { acks, acks_in_transit, tcp } = &run.flows[0];
         assert!(acks.filtered_acks > 500, "{}", acks.filtered_acks);
-        assert_eq!((tcp.delivered_bytes, tcp.sessions.took.count), (10_000_000, 1));
+        assert_eq!((tcp.arrived_bytes, tcp.sessions.took.count), (10_000_000, 1));
         assert_eq!((tcp.retransmitted, tcp.timeouts), (0, 0));
         assert_eq!((*acks_in_transit, run.waiting), (0, 0));
     }
@@ -258,7 +258,7 @@ fn ours(path: &Measured) -> Found {
         let now = Time::ZERO + Span::from_secs(seconds);
         sim.run_until(now);
         let area = sim.model.packet_time_ever(QueueId::Wire(DOWN), now) as f64 / 1e9;
-        (sim.model.tcp(FlowId(0), now).unwrap().delivered_bytes as f64, area)
+        (sim.model.tcp(FlowId(0), now).unwrap().arrived_bytes as f64, area)
     };
     let ((bytes_before, area_before), (bytes_after, area_after)) = (at(5), at(60));
     let goodput_bps = 8.0 * (bytes_after - bytes_before) / 55.0;

@@ -124,11 +124,11 @@ fn tcp_counters(network: &Network, spec: &NetworkSpec, now: Time) -> Result<(), 
             continue;
         }
         let most = counters.segments * u64::from(tcp.tcp.mss_bytes);
-        prop_assert!(counters.delivered_bytes <= most);
+        prop_assert!(counters.arrived_bytes <= most);
         if let Work::Transfer(Some(bytes)) = tcp.work {
-            prop_assert!(counters.delivered_bytes <= bytes);
+            prop_assert!(counters.arrived_bytes <= bytes);
             let ended = counters.sessions.took.count;
-            prop_assert!(ended == 0 || (ended, counters.delivered_bytes) == (1, bytes));
+            prop_assert!(ended == 0 || (ended, counters.arrived_bytes) == (1, bytes));
         }
         let sent = network.flow(FlowId::at(flow)).offered.packets;
         prop_assert!(counters.segments <= sent, "{} segments in {sent} packets", counters.segments);
@@ -355,7 +355,7 @@ proptest! {
         let network = &sim.model;
         for (flow, tcp) in transfers.iter().enumerate() {
             let counters = network.tcp(FlowId::at(flow), sim.now()).unwrap();
-            prop_assert_eq!(Work::Transfer(Some(counters.delivered_bytes)), tcp.work);
+            prop_assert_eq!(Work::Transfer(Some(counters.arrived_bytes)), tcp.work);
             prop_assert_eq!(counters.sessions.took.count, 1);
         }
         prop_assert_eq!(network.segments_kept(), 0);

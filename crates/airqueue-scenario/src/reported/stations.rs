@@ -6,7 +6,8 @@ use serde::Serialize;
 /// Transmissions of a station.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StationFigures {
-    /// First frames of exchanges: RTS, or data without RTS; frames to all stations and management frames are none.
+    /// First frames of exchanges: RTS, or data without RTS; frames to all stations and management frames are none. An exchange
+    /// that goes on at the end of the warm-up counts.
     pub(crate) attempts: u64,
     /// Share of attempts that were lost at the receiver to other frames, or because the receiver was receiving another
     /// frame or transmitting.
@@ -29,7 +30,7 @@ pub(crate) struct StationFigures {
     pub(crate) data_airtime_ratio: Option<f64>,
     /// Share of the time in which the station transmits ACK and block ack.
     pub(crate) ack_airtime_ratio: Option<f64>,
-    /// Mean number of packets in a data frame to one station, retransmitted ones included.
+    /// Mean number of packets in a data frame to one station that has ended, retransmitted ones included.
     pub(crate) mpdus_per_frame: Option<f64>,
     /// Share of the time in which the station senses frames or interference, or transmits, on its channel.
     pub(crate) busy_ratio: Option<f64>,

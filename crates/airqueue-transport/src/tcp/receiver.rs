@@ -132,6 +132,11 @@ impl Receiver {
         self.next - 1 - u64::from(self.is_finished())
     }
 
+    /// Bytes that have arrived, in order or not, each counted once.
+    pub fn arrived_bytes(&self) -> u64 {
+        self.next - 1 + self.ahead_octets - u64::from(self.fin.is_some())
+    }
+
     /// Whether all data and the FIN have been delivered.
     pub fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)

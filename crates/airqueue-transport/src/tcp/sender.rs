@@ -240,8 +240,9 @@ impl Sender {
         self.counters
     }
 
-    /// Processes a segment that has arrived. Returns the round-trip time that it shows: with new data acknowledged, the time
-    /// since the newest acknowledged segment was sent, if that segment was sent once.
+    /// Processes a segment that has arrived. Returns the round-trip time that it shows: the time since the newest of the
+    /// segments was sent that it is the first to report, by its acknowledgement or by a block of SACK. Without one if what it
+    /// acknowledges fills a gap: what was sent once may have waited behind the gap.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) -> Option<Span> {
         let progress = self.handshake.on_segment(segment);
         if let Some(stamps) = segment.timestamps {
@@ -267,13 +268,12 @@ impl Sender {
         let news = AckInfo { ack, blocks: segment.sack.as_slice(), bare, now, srtt };
         let before = self.before_ack(ack);
         let effect = self.recovery.on_ack(&news, self.rates.as_mut());
-        let mut round_trip = None;
         if effect.advance.is_some() {
             self.sample(ack, segment, now);
-            round_trip = self.round_trips.on_ack(ack, now);
-            if let Some(rtt) = round_trip {
-                self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
-            }
+        }
+        let round_trip = self.round_trips.on_ack(ack, segment.sack.as_slice(), now);
+        if let Some(rtt) = round_trip {
+            self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
         }
         self.on_ack_effect(&effect, now);
         if let Some(advance) = effect.advance {

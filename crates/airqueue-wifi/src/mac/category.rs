@@ -16,7 +16,7 @@ pub struct CategoryCounters {
     pub attempts: u64,
     /// Exchanges that were not completed by a response.
     pub failures: u64,
-    /// MPDUs in data frames to one station, counted at each transmission.
+    /// MPDUs in data frames to one station, counted at each transmission, when it begins.
     pub mpdus: u64,
     /// Packets acknowledged.
     pub acknowledged: u64,

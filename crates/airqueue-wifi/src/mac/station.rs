@@ -118,6 +118,30 @@ impl Mac {
         self.categories.get(ac.index()).map(|category| category.counters).unwrap_or_default()
     }
 
+    /// What [`Self::counters`] has already of an exchange without an outcome: an attempt, and the MPDUs of a data frame on
+    /// the air.
+    pub fn under_way(&self, ac: AccessCategory) -> CategoryCounters {
+        let (attempt, step) = match self.state {
+            State::Sending { ac, step } => (Some(ac), Some(step)),
+            State::Waiting { ac, .. } | State::Pausing { ac } => (Some(ac), None),
+            _ => (None, None),
+        };
+        // A frame to all stations awaits no response.
+        let to_all = self.frame.to == self.id && matches!(step, Some(Step::Data | Step::Request));
+        let mut counters = CategoryCounters::default();
+        if attempt == Some(ac) && !to_all {
+            let mpdus = if step == Some(Step::Data) { self.frame.mpdus.into() } else { 0 };
+            (counters.attempts, counters.mpdus) = (1, mpdus);
+        }
+        counters
+    }
+
+    /// Whether the station transmits.
+    #[inline]
+    pub fn is_transmitting(&self) -> bool {
+        self.view.transmitting
+    }
+
     /// A frame that makes the medium busy begins. True if the frame has changed [`Self::next_grant`].
     #[inline(always)]
     pub fn on_sensed_begin(&mut self, now: Time, radio: &Radio) -> bool {

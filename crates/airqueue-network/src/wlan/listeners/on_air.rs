@@ -45,6 +45,12 @@ impl FramesOnAir {
         &self.places[place as usize]
     }
 
+    /// The frame of a station that began last among those on the air.
+    pub(super) fn last_of(&self, from: StationId) -> Option<&FrameOnAir> {
+        let used = (0..).zip(&self.places).filter(|(place, _)| !self.free.contains(place));
+        used.map(|(_, on_air)| on_air).filter(|of| of.from == from).max_by_key(|of| of.id)
+    }
+
     /// Whether no frame is on the air.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {

@@ -8,9 +8,17 @@ use super::rx_end::{Ending, RxEnd};
 use super::tables::Alone;
 use crate::wlan::tap::Socket;
 use airqueue_core::Time;
+use airqueue_wifi::mac::FrameKind;
 use airqueue_wifi::medium::{Air, FrameId, StationId};
 
 impl Listeners {
+    /// The kind of the frame that a station is sending, and when the frame began; `None`: it sends none.
+    pub(in crate::wlan) fn sending(&self, from: StationId) -> Option<(FrameKind, Time)> {
+        let mac = &self.macs[from.index()];
+        let on_air = mac.is_transmitting().then(|| self.on_air_frames.last_of(from))??;
+        Some((mac.frame().kind, on_air.air.begins))
+    }
+
     /// Whether no frame is on the air.
     #[inline]
     pub(in crate::wlan) fn is_silent(&self) -> bool {
