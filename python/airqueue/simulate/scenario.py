@@ -76,6 +76,8 @@ class Scenario:
 
     def __init__(self, description: Mapping[str, object]) -> None:
         given = plain(description)
+        self.records = recorded.named(given)
+        """Files of records that the description named."""
         self._description = described(renamed.current(recorded.whole(given)))
         text = json.dumps(self._description)
         try:
