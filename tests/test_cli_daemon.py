@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from airqueue.cli import daemon, main
 from airqueue.sizing import plans
+from binaries import newest
 
 
 def ran(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -46,6 +47,20 @@ def test_arguments_and_exit_codes_pass(tmp_path):
     done = ran(*words, cwd=tmp_path)
     assert done.returncode == 3 and "settings" in done.stderr
     assert ran("apply", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("words", [["--help"], ["status"], ["flows", "lo", "--count", "1"]])
+def test_what_cannot_be_printed_is_a_failure(words):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [newest("airqueued"), *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    said = "airqueued: the output cannot be written: No space left on device (os error 28)\n"
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 @pytest.mark.usefixtures("built")

@@ -29,6 +29,13 @@ to = "ap"
 source = "cbr"
 rate = "100 kb/s"
 """
+WALK = """
+[medium]
+snr = "30 dB"
+[[links]]
+between = ["ap", "sta"]
+snr_trace = {file = "walk.csv"}
+"""
 SWEEP = """
 scenario = "cell.toml"
 [parameters]
@@ -131,10 +138,16 @@ def test_what_passes_on_may_be_named_by_all(tmp_path):
         ("simulate cell.toml --report x --json x", "x is named by both --json and --report"),
         ("simulate cell.toml --pcap x --trace sta:ap=x", "named by both --pcap and --trace"),
         ("simulate cell.toml --csv . --json ./flows.csv", "named by both --json and --csv"),
+        ("simulate walk.toml --json ./walk.csv", "--json would overwrite ./walk.csv, which"),
+        ("simulate cell.toml --out . --json summary.json", "named by both --json and --out"),
         ("simulate cell.toml --csv -", "--csv writes a directory, and - is none"),
         ("simulate cell.toml --out -", "--out writes a directory, and - is none"),
         ("simulate cell.toml --report -", "--report has no - for standard output"),
         ("emulate cell.toml --json cell.toml -- true", "--json would overwrite cell.toml"),
+        (
+            "emulate walk.toml --exact --run sta=true --at ap --json walk.csv -- true",
+            "--json would overwrite walk.csv",
+        ),
         ("emulate cell.toml --report x --pcap ap=x -- true", "named by both --report and --pcap"),
         ("emulate cell.toml --report - -- true", "--report has no -"),
         ("emulate cell.toml --control x --json x -- true", "named by both --json and --control"),
@@ -152,6 +165,8 @@ def test_what_passes_on_may_be_named_by_all(tmp_path):
         ("size ap --rate 54mbit --rtt 1s --json x --plan x", "named by both --json and --plan"),
         ("size ap --rate 54mbit --rtt 1s --plan -", "--plan has no - for standard output"),
         ("sweep sweep.toml --json cell.toml", "--json would overwrite cell.toml, which is read"),
+        ("sweep walks.toml --json walk.csv", "--json would overwrite walk.csv, which is read"),
+        ("sweep sweep.toml --json sweep-sweep/summary.json", "both --json and --out"),
         ("sweep sweep.toml --out -", "--out writes a directory, and - is none"),
         ("model tay-chua n=1,2 --json x --csv x", "named by both --json and --csv"),
         ("examples rdqm --out -", "--out has no - for standard output"),
@@ -161,6 +176,9 @@ def test_what_passes_on_may_be_named_by_all(tmp_path):
 def test_outputs_that_would_be_lost_are_refused_before_the_run(run, arguments, says):
     Path("sweep.toml").write_text(SWEEP)
     Path("mesh.toml").write_text(MESH)
+    Path("walk.toml").write_text(Path("cell.toml").read_text() + WALK)
+    Path("walk.csv").write_text("time_s,snr_db\n0,30\n")
+    Path("walks.toml").write_text(SWEEP.replace("cell.toml", "walk.toml"))
     before = {path: path.read_text() for path in Path().iterdir()}
     result = run(*arguments.split())
     assert result.exit_code == 2, result.output

@@ -64,6 +64,25 @@ def test_gymnasium_accepts_the_environments(name, arguments):
     check_env(gymnasium.make(name, **arguments).unwrapped)
 
 
+@pytest.mark.parametrize("step_s", [0.001, 0.01])
+def test_shares_of_short_steps_are_shares(step_s):
+    arguments = {"stations": [50], "windows": [15], "step_s": step_s, "episode_s": 0.2}
+    env = gymnasium.make("airqueue/Windows-v1", **arguments).unwrapped
+    seen = np.array([observation for observation, *_ in played(env, [[0]])])
+    named = dict(zip(env.observation_names, seen.T, strict=True))
+    assert max(named["collided_ratio"]) <= 1
+    # The longest frame takes 0.25 ms, so steps have whole frames.
+    assert 0 < max(named["data_airtime_ratio"]) <= 1 + 0.00025 / step_s
+
+
+def test_actions_are_those_of_the_space():
+    env = gymnasium.make("airqueue/Windows-v1", stations=[2], windows=[15, 31]).unwrapped
+    env.reset(seed=0)
+    for action in ([2], [-1], [0, 0]):
+        with pytest.raises(gymnasium.error.InvalidAction, match="is not in MultiDiscrete"):
+            env.step(action)
+
+
 def test_several_at_once():
     envs = gymnasium.make_vec("airqueue/Windows-v1", num_envs=3, stations=[2])
     observations, _ = envs.reset(seed=4)

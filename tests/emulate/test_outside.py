@@ -99,14 +99,7 @@ def seen_by(address):
             assert f.read(10_000) == data[at:at + 10_000]
     return seen
 for address in found:
-    # The relay, passt of March 2023, resets some connections of busy machines.
-    for attempt in range(3):
-        try:
-            seen = seen_by(address)
-            break
-        except ConnectionResetError:
-            if attempt == 2:
-                raise
+    seen = seen_by(address)
     print(address, "saw", seen)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as s:

@@ -43,6 +43,7 @@ def test_bounds_hold_and_say_so(value: float, low: float, high: float) -> None:
         (2.5, {"whole": True}, "x is 2.5; it must be a whole number"),
         (9, {"above": 1, "below": 4}, "x is 9; it must be above 1 and below 4"),
         ("seven", {}, "x is 'seven', which is not a number"),
+        (10**400, {}, "x is too large for a number"),
         ([[1], [2, 3]], {}, "x is [[1], [2, 3]], which is not a number"),
     ],
 )

@@ -285,6 +285,79 @@ def test_shares_are_at_most_one_whenever_counting_begins():
             assert station["mpdus_per_frame"] in (None, 1)
 
 
+def test_numbers_of_numpy_are_numbers():
+    scenario = Scenario(BLOATED | {"duration": "10 ms"})
+    three = np.int64(3)
+    ours = scenario.simulate(seed=three, replications=np.int32(2), workers=np.int8(1))
+    assert ours.runs == scenario.simulate(seed=3, replications=2).runs
+    assert scenario.replicate(three, np.int64(1)) == ours.runs[1]
+    assert json.loads(ours.to_text())["seed"] == 3
+
+
+@pytest.mark.parametrize("given", ["home.toml", ["a"], 7])
+def test_what_is_no_dictionary_is_refused(given):
+    with pytest.raises(ScenarioError, match="expected a dictionary"):
+        Scenario(given)
+    with pytest.raises(ScenarioError, match="expected a dictionary"):
+        Scenario(BLOATED | {"duration": "10 ms"}).changed(given)
+
+
+@pytest.mark.parametrize("duration", ["1 ms", "5 ms", "13 ms", "20 ms", "100 ms"])
+def test_airtimes_are_those_of_the_time_that_is_counted(duration):
+    lone = {
+        "warm_up": "10 ms",
+        "duration": duration,
+        "phy": {"standard": "802.11b", "rate": "1 Mb/s"},
+        "stations": [{"name": "sta"}, {"name": "ap"}],
+        "flows": [{"name": "up", "from": "sta", "to": "ap"}],
+    }
+    for seed in range(1, 9):
+        run = Scenario(lone).replicate(seed)
+        sender, receiver = run["stations"]["sta"], run["stations"]["ap"]
+        frames = sum(of["airtime_ratio"] or 0 for of in (sender, receiver))
+        # Packets' airtimes have the SIFS before each ACK, too: 10 us in 12.8 ms or more.
+        longest = 10e-6 / 12e-3 + 10e-6 / run["duration_s"]
+        assert frames <= run["flows"]["up"]["airtime_ratio"] <= min(1, frames + longest)
+
+
+def test_what_is_on_the_air_at_the_end_is_neither_decoded_nor_lost():
+    crowd = {
+        "warm_up": "0 s",
+        "phy": {"standard": "802.11b", "rate": "1 Mb/s"},
+        "stations": [{"name": "ap"}, {"name": "sta", "count": 3}],
+        "flows": [{"name": "up", "from": "sta", "to": "ap"}],
+    }
+    for milliseconds in (10, 13, 27, 200):
+        run = Scenario(crowd | {"duration": f"{milliseconds} ms"}).replicate(1)
+        medium = run["medium"]
+        delivered = sum(of["delivered_packets"] for of in run["flows"].values())
+        # 1500 bytes, 36 of headers, and 192 us of preamble at 1 Mb/s.
+        decoded_s = delivered * (192e-6 + 8e-6 * 1536)
+        assert medium["data_airtime_ratio"] * run["duration_s"] == pytest.approx(decoded_s)
+        for station in run["stations"].values():
+            assert (station["collided_ratio"] or 0) <= (station["failed_ratio"] or 0) <= 1
+
+
+@pytest.mark.parametrize("limit", ["50 packets", "100 packets"])
+def test_what_waits_when_counting_begins_is_in_the_maximum(limit):
+    draining = {
+        "warm_up": "100 ms",
+        "duration": "2 s",
+        "phy": {"standard": "802.11b", "rate": "1 Mb/s"},
+        "queue": {"limit": limit},
+        "stations": [{"name": "ap"}, {"name": "sta"}],
+        "flows": [
+            {
+                **{"name": "d", "from": "ap", "to": "sta", "source": "cbr"},
+                **{"rate": "20 Mb/s", "stop": "90 ms"},
+            }
+        ],
+    }
+    queue = Scenario(draining).replicate(1)["queues"]["ap"]
+    assert queue["dequeued_packets"] == queue["length_max_packets"]
+    assert queue["length_mean_packets"] < queue["length_max_packets"] <= int(limit.split()[0])
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_packet_is_accounted_for(path):
     flows = shortened(path, duration="1 s", warm_up="0 s").simulate(replications=2).flows

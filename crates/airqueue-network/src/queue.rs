@@ -166,7 +166,7 @@ impl Queue {
     /// Restarts counting; returns the counts so far.
     pub(crate) fn start_counting(&mut self, now: Time) -> Occupancy {
         let before = self.occupancy_at(now);
-        self.occupancy = Occupancy::default();
+        self.occupancy = Occupancy { longest: self.waiting, ..Occupancy::default() };
         self.sojourns.clear();
         self.marked_before = self.tx_queue.marks();
         before

@@ -166,10 +166,10 @@ impl Count<'_> {
         let queues = names.queues.iter();
         let queues = queues.map(|&(id, ref name)| (Cow::from(&**name), self.queue(id))).collect();
         let flows = (0..).map(FlowId).zip(&names.flows);
-        let flows = flows.zip(self.network.in_transit());
-        let flows: Vec<_> = flows
-            .map(|((id, name), packets)| (Cow::from(&**name), self.flow(id, packets)))
-            .collect();
+        let in_hand = self.network.airtimes_in_hand(self.now);
+        let flows = flows.zip(self.network.in_transit().into_iter().zip(in_hand));
+        let flows: Vec<_> =
+            flows.map(|((id, name), ahead)| (Cow::from(&**name), self.flow(id, ahead))).collect();
         let (connections, all) = self.connections(names);
         let calls = calls.iter();
         let calls = calls.map(|&(flow, call)| {
@@ -259,7 +259,7 @@ impl Count<'_> {
         ratio(time.as_secs_f64(), self.seconds)
     }
 
-    fn flow(&self, id: FlowId, in_transit_packets: u64) -> FlowFigures {
+    fn flow(&self, id: FlowId, (in_transit_packets, in_hand): (u64, Span)) -> FlowFigures {
         let counters: HopCounters = self.network.flow(id);
         let lost = counters.dropped.packets + counters.given_up.packets;
         let met = lost + counters.delivered.packets;
@@ -275,7 +275,7 @@ impl Count<'_> {
             in_transit_packets,
             loss_ratio: ratio(lost as f64, met as f64),
             data_rate_mean_bps: counters.rates.mean_bps(),
-            airtime_ratio: self.share(counters.airtime),
+            airtime_ratio: self.share(counters.airtime + in_hand),
             delay_mean_s: counters.delay.mean_s(),
             delay_sd_s: counters.delay.sd_s(),
             delay_p50_s: quantile(0.5),
@@ -413,11 +413,12 @@ impl Count<'_> {
         let (mut attempts, mut collided) = (0, 0);
         for id in (0..stations as u32).map(StationId) {
             let counters = self.network.wlan().station_at(id, self.now);
-            let time = |kind| counters.sent_of(kind).time;
-            data = data + time(FrameKind::Data);
-            lost = lost + counters.data_lost.time;
             let all = counters.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
-            control = control + (all - time(FrameKind::Data));
+            control = control + (all - counters.sent_of(FrameKind::Data).time);
+            // What is on the air has been neither decoded nor lost.
+            let ended = self.network.wlan().station(id);
+            data = data + ended.sent_of(FrameKind::Data).time;
+            lost = lost + ended.data_lost.time;
             attempts += self.access(id).attempts;
             collided += counters.collided;
         }

@@ -193,6 +193,10 @@ pub(super) fn signals(
             (None, Some(trace)) => Some(snr_steps(&format!("{key}.snr_trace"), trace)?),
             (None, None) => None,
         };
+        if snr.is_some() && !reach.powers_known() {
+            let name = if table.snr.is_some() { "snr" } else { "snr_trace" };
+            return wrong(format_args!("{key}.{name}"), NO_POWERS);
+        }
         let fading = laws.fading(&key, table.shadowing.as_deref(), table.fading.as_deref())?;
         if table.shadowing.is_none() && table.fading.is_none() && snr.is_none() {
             continue;
@@ -242,9 +246,6 @@ impl Laws<'_> {
     }
 
     fn set(&mut self, key: &str, between: &[String; 2], law: SignalLaw) -> Result<()> {
-        if !self.reach.powers_known() {
-            return wrong(format_args!("{key}.snr"), NO_POWERS);
-        }
         let one = self.stations.find(format_args!("{key}.between[0]"), &between[0])?.ids;
         let other = self.stations.find(format_args!("{key}.between[1]"), &between[1])?.ids;
         let pairs = pairs_between(self.reach, &one, &other, |_| true);

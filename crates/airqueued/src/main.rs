@@ -5,5 +5,8 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    commands::run(&Args::parse())
+    match Args::try_parse() {
+        Ok(args) => commands::run(&args),
+        Err(said) => commands::refuse(&said),
+    }
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,16 +95,17 @@ class _Asked:
                 "There is no network outside on a virtual clock: --outside is without --exact "
                 "and --twins."
             )
-        self._check_outputs()
+        self.check_outputs()
 
-    def _check_outputs(self) -> None:
+    def check_outputs(self, records: Iterable[str] = ()) -> None:
+        """Raise UsageError or OSError before a run; ``records``: files that the scenario names."""
         files = [
             ("--json", self.json_path),
             ("--report", self.report_path),
             ("--trace", None if self.trace is None else self.trace[1]),
             *(("--pcap", file) for _, file in self.pcap),
         ]
-        check_apart([*files, ("--control", self.watched.control)], [self.scenario])
+        check_apart([*files, ("--control", self.watched.control)], [self.scenario, *records])
         check_each(files)
 
     def options(self) -> dict[str, Any]:
@@ -286,6 +287,7 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
         offload=not asked.no_offload and asked.twins is None,
         outside=asked.outside,
     )
+    asked.check_outputs(network.records)
     order = _order(asked, network)
     if not asked.quiet:
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)

@@ -12,6 +12,7 @@ from airqueue.cli.trace import write_trace
 from airqueue.cli.written import Named, Writing, check_apart, check_each, check_folders, write_drawn
 from airqueue.files import named, write_atomically
 from airqueue.simulate import Results, Scenario, tables
+from airqueue.simulate.directory import FILES
 from airqueue.simulate.tables import SERIES, TABLES
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Files:
 
     def check(self, path: str, out_path: str | None) -> None:
         """Raise UsageError or OSError before a long simulation; ``path``: the scenario's file."""
+        kept = [] if out_path is None else [Path(out_path, name) for name in FILES]
         rows = [] if self.csv_path is None else [self._csv_file(n) for n in (*TABLES, *SERIES)]
         files: list[Named] = [
             ("--json", self.json_path),
@@ -46,7 +48,7 @@ class Files:
             *(("--csv", row) for row in rows),
         ]
         check_folders([("--out", out_path), ("--csv", self.csv_path)])
-        check_apart(files, [path])
+        check_apart([*files, *(("--out", file) for file in kept)], [path, *self.scenario.records])
         if self.csv_path is not None:
             Path(self.csv_path).mkdir(parents=True, exist_ok=True)
         check_each(files)

@@ -13,10 +13,11 @@ from airqueue.cli.backends import backend_of, cluster_option, workers_option
 from airqueue.cli.common import json_option, stdout, write_named
 from airqueue.cli.errors import INTERRUPTED, sentence
 from airqueue.cli.progress import on_terminal
-from airqueue.cli.written import all_written, check_folders, check_outputs, write_drawn
+from airqueue.cli.written import all_written, check_apart, check_each, check_folders, write_drawn
 from airqueue.measure.events import Event
 from airqueue.runs.backend import Backend
 from airqueue.sweep import Interrupted, Sweep, SweepError, SweepProgress, SweepResults
+from airqueue.sweep.directory import FILES
 from airqueue.sweep.figures import Pattern
 
 if TYPE_CHECKING:
@@ -100,8 +101,11 @@ def sweep(
     picture = None if plot_path is None else _picture(plan, patterns, plot_path)
     check_folders([("--out", out_path)])
     described = Path(path).parent / plan.spec.source if plan.spec.source else None
-    check_outputs([("--json", json_path), ("--plot", plot_path)], [path, described])
+    read = [path, described, *plan.spec.records]
     out = out_path or f"{Path(path).stem}-sweep"
+    kept = [("--out", Path(out, name)) for name in FILES]
+    check_apart([("--json", json_path), ("--plot", plot_path), *kept], read)
+    check_each([("--json", json_path), ("--plot", plot_path)])
     try:
         results = _run(plan, out, backend)
     except Interrupted as interrupt:

@@ -63,7 +63,7 @@ class EmulatedNetwork:
         trace: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
-        self.seed = seed
+        self.seed, self.records = seed, described.records
         real = [*real, *([] if outside is None else [outside])]
         self._back_pressure = back_pressure
         try:

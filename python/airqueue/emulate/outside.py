@@ -46,13 +46,19 @@ mount -t tmpfs -o mode=755 airqueue /tmp && : > /tmp/gateway &&
 mount --no-canonicalize --bind "$0" /tmp/gateway && exec pasta --netns /tmp/gateway "$@"
 """
 # The relay knows one host, the gateway. What nodes send passes, and the answers. A router would
-# report to the network that it listens to all routers.
+# report to the network that it listens to all routers. The pasta of 2023 now and then sends a window
+# without any flag, a segment which a receiver drops (RFC 9293, 3.10.7.4) and which belongs to no
+# connection for the kernel's translation: the gateway takes the segment for its own, and resets.
 _RULES: Final = f"""
 table inet airqueue {{
   chain forward {{
     type filter hook forward priority filter; policy drop;
     iifname "{DEVICE}" oifname "{_LINK}" accept
     iifname "{_LINK}" oifname "{DEVICE}" ct state established,related accept
+  }}
+  chain input {{
+    type filter hook input priority filter;
+    iifname "{_LINK}" ct state invalid drop
   }}
   chain output {{
     type filter hook output priority filter;

@@ -71,8 +71,8 @@ class NetworkEnv(gymnasium.Env[Observation, Action]):
         vary: Callable[[np.random.Generator], Mapping[str, object]] | None = None,
     ) -> None:
         self.render_mode = None
-        if not step_s > 0:
-            raise ScenarioError(f"step_s is {step_s}; it must be above 0 s")
+        if not 0 < step_s < math.inf:
+            raise ScenarioError(f"step_s is {step_s}; it must be above 0 s and finite")
         if observe not in {"network", "flows"}:
             raise ScenarioError(f'observe is {observe!r}; it must be "network" or "flows"')
         self._scenario = _scenario(scenario)
@@ -118,6 +118,8 @@ class NetworkEnv(gymnasium.Env[Observation, Action]):
         """Make the chosen changes, simulate a step, and observe it."""
         if self._run is None:
             raise gymnasium.error.ResetNeeded("no episode is running; call reset() before step()")
+        if not self.action_space.contains(np.asarray(action)):
+            raise gymnasium.error.InvalidAction(f"{action!r} is not in {self.action_space}")
         for name, choice in zip(self._choices, np.asarray(action).tolist(), strict=True):
             if self._chosen.get(name) != choice:
                 for change in self._choices[name][choice]:

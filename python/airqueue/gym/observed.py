@@ -50,7 +50,7 @@ class Step:
     seconds: float
     flows: Mapping[str, FlowStep]
     attempts: int
-    collided: float
+    collided: int
     waiting_packets: float
     """Packets in all queues, mean over the step."""
     data_airtime_ratio: float
@@ -111,7 +111,8 @@ def between(before: Run, after: Run, time_s: float) -> Step:
     seconds = after["duration_s"] - before["duration_s"]
 
     def grown(total: Callable[[Run], float]) -> float:
-        return total(after) - total(before)
+        # A total is a rounded mean times a count: what has not grown may seem to have shrunk.
+        return max(0.0, total(after) - total(before))
 
     return Step(
         time_s=time_s,
@@ -121,7 +122,7 @@ def between(before: Run, after: Run, time_s: float) -> Step:
             for name, of in after["flows"].items()
         },
         attempts=round(grown(_attempts)),
-        collided=grown(_collided),
+        collided=round(grown(_collided)),
         waiting_packets=_share(grown(_packet_seconds), seconds),
         data_airtime_ratio=_share(grown(_data_airtime_s), seconds),
     )
@@ -131,18 +132,20 @@ def _flow(before: FlowFigures, after: FlowFigures, times_s: tuple[float, float])
     delivered = after["delivered_packets"] - before["delivered_packets"]
     dropped = after["queue_dropped_packets"] - before["queue_dropped_packets"]
     given_up = after["given_up_packets"] - before["given_up_packets"]
-    bits = _total(after["throughput_bps"], times_s[1]) - _total(
-        before["throughput_bps"], times_s[0]
-    )
-    delays_s = _total(after["delay_mean_s"], after["delivered_packets"]) - _total(
-        before["delay_mean_s"], before["delivered_packets"]
-    )
+    bits = _grown(before["throughput_bps"], after["throughput_bps"], times_s)
+    counts = (before["delivered_packets"], after["delivered_packets"])
+    delays_s = _grown(before["delay_mean_s"], after["delay_mean_s"], counts)
     return FlowStep(
         throughput_bps=_share(bits, times_s[1] - times_s[0]),
         delivered_packets=delivered,
         lost_packets=dropped + given_up,
-        delay_s=max(0.0, _share(delays_s, delivered)),
+        delay_s=_share(delays_s, delivered),
     )
+
+
+def _grown(before: float | None, after: float | None, counts: tuple[float, float]) -> float:
+    """Return by how much a total has grown, whose means over ``counts`` these are: never below 0."""
+    return max(0.0, _total(after, counts[1]) - _total(before, counts[0]))
 
 
 def _attempts(run: Run) -> float:

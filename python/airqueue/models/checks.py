@@ -47,6 +47,8 @@ def numbers(
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(name, f"{name} is {value!r}, which is not a number") from error
+    except OverflowError as error:
+        raise ParameterError(name, f"{name} is too large for a number") from error
     good = np.isfinite(array)
     if above is not None:
         good &= array > above

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from airqueue.models.backoff import CW_MAX, CW_MIN
 from airqueue.models.catalogue import Figure, Kind, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, choice, numbers
+from airqueue.models.checks import FloatArray, Numbers, choice, number, numbers
 from airqueue.models.edca_classes import RETRIES, Classes, classes
 from airqueue.models.edca_slots import RULES, slots
 from airqueue.models.errors import ParameterError
@@ -117,6 +117,7 @@ def validity(
     if share.shape != given.stations.shape:
         raise ParameterError("model_share", "model_share must have one value for each class")
     starved, locked_out = strict_priority(given, choice("rule", rule, RULES))
+    transmissions = number("transmissions", transmissions, at_least=1)
     whole = np.floor(given.stations + 0.5)
     run = slots(
         whole,

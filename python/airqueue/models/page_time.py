@@ -112,7 +112,7 @@ def page_time(
         distance,
         protocol,
         alone,
-        finished("sharing", session.transfer_s - alone),
+        finished("sharing", np.where(people == 1, 0.0, session.transfer_s - alone)),
         session.busy,
         session.mean_active,
     )

@@ -99,7 +99,7 @@ def partition(
     return Partition(
         finished("limit", limits),
         finished("RDQM part", rdqm),
-        finished("legacy part", buffer - rdqm),
+        finished("legacy part", buffer * (flows - reporting) / flows),
         finished("total", limits.sum(axis=-1)),
     )
 

@@ -39,7 +39,7 @@ _RUNS: Final = "runs"
 """The directory of all finished work."""
 _RUNS_BEFORE: Final = "replications"
 _TABLES: Final = tuple(f"{name}.parquet" for name in (*tables.TABLES, *tables.SERIES))
-_FILES: Final = (_SUMMARY, *_TABLES, _PROVENANCE, _SCENARIO)
+FILES: Final = (_SUMMARY, *_TABLES, _PROVENANCE, _SCENARIO)
 """Everything else, in the order in which it is discarded."""
 
 
@@ -133,7 +133,7 @@ class ResultsDirectory:
     def _claim(self) -> None:
         """Make this the directory of these results; raise ResultsError if it has other results."""
         text = toml_text.render(self._scenario)
-        there = {name for name in _FILES if (self._path / name).exists()}
+        there = {name for name in FILES if (self._path / name).exists()}
         if _PROVENANCE in there:
             self._check()
             return
@@ -202,13 +202,13 @@ class ResultsDirectory:
 
     def _sweep(self) -> None:
         """Remove files that a killed process had not renamed yet."""
-        for name in _FILES:
+        for name in FILES:
             _remove(self._path.glob(f".{name}.*.tmp"))
         _remove((self._path / _RUNS).glob("*/.*.tmp"))
 
     def _discard(self) -> None:
         """Remove all results, and leave other files in the directory."""
-        _remove(self._path / name for name in _FILES)
+        _remove(self._path / name for name in FILES)
         runs = self._path / _RUNS
         for kept, pattern in ((runs, "*/*.json"), (self._path / _RUNS_BEFORE, "*.json")):
             _remove(kept.glob(pattern))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,9 @@ def _instead(found: str, force: str) -> str:
     return f"{found}choose another directory, or discard them with {force}"
 
 
-def check_whole(name: str, value: object, least: int, most: int) -> None:
-    """Raise ScenarioError unless ``value`` is a whole number between these."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+def check_whole(name: str, value: object, least: int, most: int) -> int:
+    """Return a whole number, numpy's too. Raises ScenarioError unless it is between these."""
+    whole = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if whole is None or not least <= whole <= most:
         raise ScenarioError(f"{name}: {value!r}; expected a whole number from {least} to {most}")
+    return whole

@@ -64,6 +64,8 @@ def apply(description: Mapping[str, object], overrides: Mapping[str, object]) ->
     A value for the old name of a key applies to the key. Raises ScenarioError, which names the path,
     if the description has no place for a value.
     """
+    if not isinstance(overrides, Mapping) or not all(isinstance(key, str) for key in overrides):
+        raise ScenarioError(f"{overrides!r}; expected a dictionary of values by their keys")
     changed = copy.deepcopy(renamed.current(description))
     for path, value in overrides.items():
         _put(changed, path, value)

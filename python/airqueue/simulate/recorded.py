@@ -46,6 +46,16 @@ def beside(description: Mapping[str, Any], folder: str | os.PathLike[str]) -> di
     return changed
 
 
+def named(description: Mapping[str, Any]) -> list[str]:
+    """Return the files that the records of a description name.
+
+    >>> named({"links": [{"rate_trace": {"file": "walk.csv"}}, {"distance": "3 m"}]})
+    ['walk.csv']
+    """
+    files_named = (table["file"] for _, table, _ in _records(description))
+    return [name for name in files_named if isinstance(name, str)]
+
+
 def whole(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return the description with the values of the files that its records name.
 

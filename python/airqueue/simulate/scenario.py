@@ -76,6 +76,13 @@ class Scenario:
 
     def __init__(self, description: Mapping[str, object]) -> None:
         given = plain(description)
+        if not isinstance(given, dict):
+            raise ScenarioError(
+                f"{description!r}; expected a dictionary with the keys of a scenario file: "
+                "Scenario.from_toml reads a file"
+            )
+        self.records = recorded.named(given)
+        """Files of records that the description named."""
         self._description = described(renamed.current(recorded.whole(given)))
         text = json.dumps(self._description)
         try:
@@ -258,10 +265,10 @@ class Scenario:
         OSError
             A file that cannot be written.
         """
-        check_whole("seed", seed, 0, MOST_SEED)
-        check_whole("replications", replications, 1, MOST_REPLICATIONS)
+        seed = check_whole("seed", seed, 0, MOST_SEED)
+        replications = check_whole("replications", replications, 1, MOST_REPLICATIONS)
         if workers is not None:
-            check_whole("workers", workers, 1, MOST_REPLICATIONS)
+            workers = check_whole("workers", workers, 1, MOST_REPLICATIONS)
         order = _Order(
             seed,
             replications,
@@ -296,8 +303,8 @@ class Scenario:
         KeyboardInterrupt
             Ctrl-C.
         """
-        check_whole("seed", seed, 0, MOST_SEED)
-        check_whole("replication", replication, 0, MOST_REPLICATIONS - 1)
+        seed = check_whole("seed", seed, 0, MOST_SEED)
+        replication = check_whole("replication", replication, 0, MOST_REPLICATIONS - 1)
         run = start(self._native, seed, replication)
         for _ in pieces(run):
             pass  # where Ctrl-C is handled

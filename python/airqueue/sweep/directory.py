@@ -29,6 +29,9 @@ from airqueue.sweep.spec import Spec
 _PROVENANCE: Final = "provenance.json"
 _SUMMARY: Final = "summary.json"
 _RUNS: Final = "runs"
+_TABLES: Final = tuple(f"{name}.parquet" for name in tables.NAMES)
+FILES: Final = (_PROVENANCE, _SUMMARY, *_TABLES)
+"""Everything but the runs."""
 
 
 class SweepDirectory:
@@ -91,8 +94,7 @@ class SweepDirectory:
         if (self.path / _PROVENANCE).exists():
             self._noted()
             return
-        names = [_SUMMARY, *(f"{name}.parquet" for name in tables.NAMES)]
-        there = [name for name in names if (self.path / name).exists()]
+        there = [name for name in (_SUMMARY, *_TABLES) if (self.path / name).exists()]
         if there:
             raise SweepError(
                 f"{self.path}: has {there[0]} and no {_PROVENANCE} that says what of; choose another "

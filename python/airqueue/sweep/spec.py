@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from airqueue.files import STANDARD_INPUT, named
-from airqueue.simulate import renamed
+from airqueue.simulate import recorded, renamed
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.plain import plain
 from airqueue.simulate.replications import MOST_REPLICATIONS, MOST_SEED
@@ -42,6 +42,11 @@ class Spec:
     sample_seed: int
     seed: int
     rule: Rule
+
+    @property
+    def records(self) -> list[str]:
+        """Files of records that the scenario names."""
+        return recorded.named(self.scenario)
 
 
 def read(description: Mapping[str, Any], folder: Path) -> Spec:

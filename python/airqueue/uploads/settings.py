@@ -27,7 +27,7 @@ NAMES: Final[Mapping[Category, str]] = {
     "vo": "voice",
 }
 DSCPS: Final[Mapping[Category, int]] = {"bk": 8, "be": 0, "vi": 34, "vo": 46}
-"""CS1, default, AF41, EF: the categories that RFC 8325 gives them, and Linux since 5.19."""
+"""CS1, default, AF41, EF: the categories that RFC 8325 gives them, and Linux since 2024 (6.8)."""
 TOLERANCE: Final = 0.15
 """Of a logarithm: what moves ratios besides contention."""
 COLLIDING: Final = 0.5

@@ -249,6 +249,12 @@ impl Network {
     fn start_counting(&mut self, on_air: bool, queue: &mut EventQueue<Event>) {
         self.wlan.upper.hops.start_counting(on_air);
         if on_air {
+            // A packet's airtime counts when the MAC has finished the packet.
+            let in_hand: Vec<_> = self.wlan.airtimes_in_hand(queue.now()).collect();
+            for (packet, airtime) in in_hand {
+                let counters = &mut self.wlan.upper.hops.state(&packet).counters;
+                counters.airtime = counters.airtime - airtime;
+            }
             self.wlan.start_counting(queue);
             return;
         }

@@ -156,6 +156,22 @@ impl Network {
         (0..self.flows.len()).map(FlowId::at).map(of).collect()
     }
 
+    /// The part of the airtime up to `now` of each flow's packets that MACs have in hand: [`HopCounters::airtime`] is that of
+    /// packets which a MAC has finished. Acknowledgements are excluded.
+    pub fn airtimes_in_hand(&self, now: Time) -> Vec<Span> {
+        let hops = &self.wlan.upper.hops;
+        let mut airtimes = vec![Span::ZERO; hops.paths.len()];
+        for (packet, airtime) in self.wlan.airtimes_in_hand(now) {
+            let of_path = &mut airtimes[hops.of(&packet).path.index()];
+            *of_path = *of_path + airtime;
+        }
+        let of = |flow| {
+            let of_paths = self.paths_of(flow).map(|path| airtimes[path.index()]);
+            of_paths.fold(Span::ZERO, |sum, airtime| sum + airtime)
+        };
+        (0..self.flows.len()).map(FlowId::at).map(of).collect()
+    }
+
     /// Acknowledgements in transit of each flow; zero for flows that TCP does not govern.
     pub fn acknowledgements_in_transit(&self) -> Vec<u64> {
         let packets = self.in_transit_on_paths();

@@ -30,6 +30,17 @@ pub struct StationCounters {
     pub to_all: u64,
     /// Data frames to all stations that the station decoded.
     pub from_all: u64,
+    /// Of the last frame.
+    last: Opening,
+}
+
+/// What became of a frame, if the frame was the first of an exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Opening {
+    #[default]
+    Decoded,
+    Collided,
+    BitErrors,
 }
 
 fn place(kind: FrameKind) -> usize {
@@ -49,6 +60,14 @@ fn place(kind: FrameKind) -> usize {
     }
 }
 
+impl Opening {
+    /// How many frames it adds to [`StationCounters::collided`] and to [`StationCounters::bit_errors`].
+    #[inline]
+    fn counted(self) -> [u64; 2] {
+        [u64::from(self == Opening::Collided), u64::from(self == Opening::BitErrors)]
+    }
+}
+
 impl AirtimeCounters {
     #[inline]
     fn add(&mut self, time: Span) {
@@ -62,6 +81,7 @@ impl StationCounters {
     #[inline]
     pub(super) fn on_sent(&mut self, kind: FrameKind, time: Span) {
         self.sent[place(kind)].add(time);
+        self.last = Opening::Decoded;
     }
 
     /// A frame that has not ended has taken so much airtime.
@@ -80,9 +100,25 @@ impl StationCounters {
             self.data_lost.add(time);
         }
         if frame.opens {
-            self.collided += u64::from(!outcome.decoded());
-            self.bit_errors += u64::from(outcome.decoded());
+            self.last = if outcome.decoded() { Opening::BitErrors } else { Opening::Collided };
+            let [collided, bit_errors] = self.last.counted();
+            self.collided += collided;
+            self.bit_errors += bit_errors;
         }
+    }
+
+    /// Takes back the loss of the last exchange's first frame: the exchange has no outcome yet.
+    pub(super) fn without_last(mut self) -> StationCounters {
+        let [collided, bit_errors] = self.last.counted();
+        self.collided -= collided;
+        self.bit_errors -= bit_errors;
+        self
+    }
+
+    /// The counters when counting restarts while the last exchange has no outcome.
+    pub(super) fn of_last(&self) -> StationCounters {
+        let [collided, bit_errors] = self.last.counted();
+        StationCounters { collided, bit_errors, last: self.last, ..StationCounters::default() }
     }
 
     /// Frames sent of a kind.

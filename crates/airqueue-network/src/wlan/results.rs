@@ -47,7 +47,10 @@ impl<U: UpperLayer> Wlan<U> {
             self.warm.packet_time[at] += interface.queue.start_counting(now).packet_time;
             interface.access_delays.clear();
         }
-        self.stations.fill(StationCounters::default());
+        for (counters, mac) in self.stations.iter_mut().zip(&self.listeners.macs) {
+            let awaits = mac.awaits_response();
+            *counters = if awaits { counters.of_last() } else { StationCounters::default() };
+        }
         self.power.start_counting(now);
         self.absences.start_counting(now);
         self.associations.start_counting(now);
@@ -108,29 +111,31 @@ impl<U: UpperLayer> Wlan<U> {
         interface.queue.tx_queue.expected_airtimes()
     }
 
-    /// The counters of a station, of frames that have ended.
-    pub fn station(&self, station: StationId) -> &StationCounters {
-        &self.stations[station.index()]
+    /// The counters of a station: frames that have ended, and losses of exchanges that have an outcome.
+    pub fn station(&self, station: StationId) -> StationCounters {
+        let counters = self.stations[station.index()];
+        let awaits = self.listeners.macs[station.index()].awaits_response();
+        if awaits { counters.without_last() } else { counters }
     }
 
     /// The counters of a station up to `now`, with the airtime so far of a frame on the air.
     pub fn station_at(&self, station: StationId, now: Time) -> StationCounters {
-        let mut counters = *self.station(station);
+        let mut counters = self.station(station);
         if let Some((kind, begins)) = self.listeners.sending(station) {
             counters.add_part(kind, now - begins.max(self.warm.since));
         }
         counters
     }
 
-    /// The counters of a station's MAC for an access category; management frames are not counted. The last exchange of the
-    /// attempts may have no outcome yet; MPDUs are those of frames that have ended.
+    /// The counters of a station's MAC for an access category; management frames are not counted. Attempts are
+    /// those with an outcome, MPDUs those of frames that have ended.
     pub fn access(&self, station: StationId, ac: AccessCategory) -> CategoryCounters {
         let mac = &self.listeners.macs[station.index()];
         if mac.is_management(ac) {
             return CategoryCounters::default();
         }
-        let on_air = CategoryCounters { attempts: 0, ..mac.under_way(ac) };
-        mac.counters(ac).since(&on_air).since(&self.warm.access[station.index()][ac.index()])
+        let known = mac.counters(ac).since(&mac.under_way(ac));
+        known.since(&self.warm.access[station.index()][ac.index()])
     }
 
     /// How long, from time zero to `now`, a station has sensed frames or transmitted.
@@ -158,6 +163,14 @@ impl<U: UpperLayer> Wlan<U> {
         let in_transit = in_transit.map(|(_, msdu)| &msdu.packet);
         let released = self.interfaces.iter().flat_map(|of| &of.released);
         in_transit.chain(released.map(|(packet, _)| packet)).chain(self.kept())
+    }
+
+    /// Packets that a MAC has in hand, each with its part of the airtime of exchanges up to `now`.
+    pub fn airtimes_in_hand(&self, now: Time) -> impl Iterator<Item = (Packet, Span)> {
+        let in_hand = move |station: StationId, ac| {
+            self.listeners.macs[station.index()].airtimes_in_hand(ac, now)
+        };
+        self.interfaces.iter().flat_map(move |of| in_hand(of.station, of.ac))
     }
 
     /// Packets that wait at access points for stations to wake up, or follow a DTIM at present.

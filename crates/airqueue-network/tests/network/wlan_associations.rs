@@ -492,7 +492,7 @@ proptest! {
             let wlan = sim.model.wlan();
             let ids = || (0..spec.stations.len() as u32).map(StationId);
             let joined: Vec<_> = ids().map(|id| wlan.association(id, sim.now())).collect();
-            let of_stations: Vec<_> = ids().map(|id| *wlan.station(id)).collect();
+            let of_stations: Vec<_> = ids().map(|id| wlan.station(id)).collect();
             let busy: Vec<_> = ids().map(|id| wlan.busy_ever(id, sim.now())).collect();
             (counts(&sim.model, spec.flows.len()), joined, of_stations, busy)
         };

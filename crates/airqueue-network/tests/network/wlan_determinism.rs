@@ -47,7 +47,7 @@ fn seen(mut network: Network, of: &CellSpec) -> Seen {
         stations: (0..stations)
             .map(|at| {
                 (
-                    *network.wlan().station(StationId(at as u32)),
+                    network.wlan().station(StationId(at as u32)),
                     network.wlan().access(StationId(at as u32), AccessCategory::FIRST),
                     network.wlan().busy(StationId(at as u32), now),
                 )

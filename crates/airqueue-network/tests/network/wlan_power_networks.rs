@@ -303,7 +303,7 @@ proptest! {
             let slept: Vec<_> =
                 spec.sleepers.iter().map(|of| wlan.sleep(of.station, sim.now())).collect();
             let of_stations: Vec<_> =
-                (0..spec.stations.len() as u32).map(|at| *wlan.station(StationId(at))).collect();
+                (0..spec.stations.len() as u32).map(|at| wlan.station(StationId(at))).collect();
             let absent: Vec<_> =
                 spec.absences.iter().map(|of| wlan.absence(of.station, sim.now())).collect();
             let busy: Vec<_> = (0..spec.stations.len() as u32)

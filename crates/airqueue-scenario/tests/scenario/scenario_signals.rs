@@ -231,6 +231,9 @@ fn what_cannot_be_is_refused() {
     let steep = json!({"deviation": "40 dB", "coherence": "1 s"});
     refused("links[0].shadowing", steep, "links[0].shadowing.deviation: ", "0 to 30 dB");
     refused("medium", json!({}), "links[0].snr: ", "received powers");
+    let recorded = trace(json!({"time_s": [0.0], "snr_db": [1.0]}));
+    let recorded = set(cell.clone(), "links[0]", recorded);
+    value_refused(&recorded, "medium", json!({}), &format!("{at}: "), "received powers");
     refused("medium.ranges", json!({"decode": "9 m"}), "medium: ", "more than one");
     let rates =
         json!({"between": ["ap", "phone"], "rate_trace": {"time_s": [0.0], "rate": ["7 Mb/s"]}});

@@ -6,7 +6,7 @@ use super::frame::Msdu;
 use super::recipient::Scoreboard;
 use crate::medium::StationId;
 use crate::phy::{Filling, Phy, RateIndex, Response};
-use airqueue_core::{Span, Time};
+use airqueue_core::{Packet, Span, Time};
 use std::collections::VecDeque;
 
 /// A packet in hand.
@@ -89,6 +89,8 @@ pub(super) struct Batch {
     pub(super) asks: bool,
     /// When this receiver last had its turn, in turns of the access category.
     pub(super) turn: u64,
+    /// When the exchange ends that was charged last, if its response comes.
+    charged_until: Time,
 }
 
 /// Divides a time in proportion to bytes: all parts together are the time, and the parts of the first bytes depend on
@@ -127,7 +129,15 @@ impl Shares {
 impl Batch {
     pub(super) fn new() -> Batch {
         let slots = VecDeque::with_capacity(1);
-        Batch { slots, open: 0, next_sequence: 0, ppdu: Ppdu::NONE, asks: false, turn: 0 }
+        Batch {
+            slots,
+            open: 0,
+            next_sequence: 0,
+            ppdu: Ppdu::NONE,
+            asks: false,
+            turn: 0,
+            charged_until: Time::ZERO,
+        }
     }
 
     /// Whether no packet is in hand.
@@ -282,10 +292,26 @@ impl Batch {
 
     /// Shares the airtime of a part of an exchange among its packets, in proportion to their bytes. A block ack
     /// request concerns all packets that were sent.
-    pub(super) fn charge(&mut self, time: Span) {
+    pub(super) fn charge(&mut self, time: Span, now: Time) {
+        self.charged_until = now + time;
+        self.divide(time, |slot, part| slot.airtime = slot.airtime + part);
+    }
+
+    /// The packets in hand, each with its part of the airtime up to `now`.
+    pub(super) fn airtimes(&self, now: Time) -> Vec<(Packet, Span)> {
+        let mut so_far = self.clone();
+        if now < self.charged_until {
+            let ahead = self.charged_until - now;
+            so_far.divide(ahead, |slot, part| slot.airtime = (slot.airtime - part).max(Span::ZERO));
+        }
+        so_far.slots.iter().map(|slot| (slot.msdu.packet, slot.airtime)).collect()
+    }
+
+    #[inline]
+    fn divide(&mut self, time: Span, mut act: impl FnMut(&mut Slot, Span)) {
         let asks = self.asks;
         if !asks && self.ppdu.mpdus == 1 {
-            self.each_on_air(|slot| slot.airtime = slot.airtime + time);
+            self.each_on_air(|slot| act(slot, time));
             return;
         }
         let most = if asks { usize::MAX } else { self.ppdu.mpdus.into() };
@@ -297,7 +323,8 @@ impl Batch {
         let mut shares = Shares::new(time, all);
         self.each_open(most, |slot| {
             if is_due(slot) {
-                slot.airtime = slot.airtime + shares.next(slot.msdu.mpdu_bytes);
+                let part = shares.next(slot.msdu.mpdu_bytes);
+                act(slot, part);
             }
         });
     }

@@ -10,7 +10,7 @@ use super::view::Radio;
 use crate::medium::StationId;
 use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, RTS_BYTES};
 use crate::phy::{AccessCategory, AmpduLimits, Phy, Protection, RateIndex, Response};
-use airqueue_core::{NeighbourId, Span, Time};
+use airqueue_core::{NeighbourId, Packet, Span, Time};
 
 /// The frame of an exchange, and its protection.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +97,15 @@ impl Mac {
     /// The packets in hand of an access category, with their sequence numbers.
     pub fn in_hand(&self, ac: AccessCategory) -> impl Iterator<Item = (u64, &Msdu)> {
         self.categories[ac.index()].all_batches().flat_map(Batch::all)
+    }
+
+    /// The packets in hand of an access category, each with its part of the airtime of exchanges up to `now`.
+    pub fn airtimes_in_hand(
+        &self,
+        ac: AccessCategory,
+        now: Time,
+    ) -> impl Iterator<Item = (Packet, Span)> {
+        self.categories[ac.index()].all_batches().flat_map(move |batch| batch.airtimes(now))
     }
 
     /// Number of packets in hand of an access category that are neither acknowledged nor given up.

@@ -326,7 +326,7 @@ impl Mac {
         let opens = opens && !self.is_management(ac);
         let nav = self.announce(ac, &frame, now, radio);
         let category = &mut self.categories[ac.index()];
-        category.batch.charge(planned_frame.time(step, &radio.phy));
+        category.batch.charge(planned_frame.time(step, &radio.phy), now);
         let mut retry = category.short_retries + category.long_retries > 0;
         if step == Step::Data {
             if !planned_frame.unanswered {

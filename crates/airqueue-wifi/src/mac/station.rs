@@ -136,6 +136,11 @@ impl Mac {
         counters
     }
 
+    /// Whether the station waits for the response to a frame other than a management frame.
+    pub fn awaits_response(&self) -> bool {
+        matches!(self.state, State::Waiting { ac, .. } if !self.is_management(ac))
+    }
+
     /// Whether the station transmits.
     #[inline]
     pub fn is_transmitting(&self) -> bool {

@@ -72,7 +72,10 @@ pub(super) fn run(args: &FlowsArgs) -> Result<(), Stop> {
             lost_packets: tap.lost(),
             flows: shown.map(line).collect(),
         };
-        Ok(!args.looks.shows(number) || looks::show(&look, args.print.json, || page(&look)))
+        if !args.looks.shows(number) {
+            return Ok(true);
+        }
+        looks::show(&look, args.print.json, || page(&look))
     })
 }
 

@@ -1,11 +1,11 @@
 //! What commands share that look again and again.
 
-use super::Stop;
+use super::{Stop, print};
 use crate::machine;
 use crate::tap::READ_EVERY;
 use airqueue_core::Span;
 use serde::Serialize;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::thread;
 use std::time::Duration;
 
@@ -44,13 +44,14 @@ fn sleep(span: Span) {
 }
 
 /// Prints a look: a line of JSON, or a page of text. Returns whether there is still a reader.
-pub(super) fn show<T: Serialize>(look: &T, json: bool, page: impl FnOnce() -> String) -> bool {
-    let mut out = io::stdout().lock();
-    let shown = if json {
-        writeln!(out, "{}", serde_json::to_string(look).expect("a look is JSON"))
-    } else {
-        let clear = if out.is_terminal() { CLEAR } else { "" };
-        writeln!(out, "{clear}{}", page())
-    };
-    shown.and_then(|()| out.flush()).is_ok()
+pub(super) fn show<T: Serialize>(
+    look: &T,
+    json: bool,
+    page: impl FnOnce() -> String,
+) -> Result<bool, Stop> {
+    if json {
+        return print(&serde_json::to_string(look).expect("a look is JSON"));
+    }
+    let clear = if io::stdout().is_terminal() { CLEAR } else { "" };
+    print(&format!("{clear}{}", page()))
 }

@@ -139,12 +139,30 @@ fn say(text: &str) {
 
 /// Prints a line of what was asked for. A reader that went away is no reason to fail.
 fn show(text: &str) -> Result<(), Stop> {
+    print(text).map(|_| ())
+}
+
+/// Prints a line, and returns whether there is still a reader.
+fn print(text: &str) -> Result<bool, Stop> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(unwritten(&error)),
+    }
+}
+
+fn unwritten(error: &std::io::Error) -> Stop {
+    Stop::new(Code::Failed, format!("the output cannot be written: {error}"))
+}
+
+/// Prints what clap says in place of a run: a help, a version, or what is wrong in the arguments.
+pub fn refuse(said: &clap::Error) -> ExitCode {
+    match said.print() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Stop::new(Code::Failed, format!("the output cannot be written: {error}")))
+            exit(Err(unwritten(&error)))
         }
-        _ => Ok(()),
+        _ => ExitCode::from(u8::try_from(said.exit_code()).expect("clap's codes are 0 and 2")),
     }
 }
 

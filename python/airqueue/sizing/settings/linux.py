@@ -34,9 +34,10 @@ TXQ_NOTES: Final = (
     "at 5 to 12 ms for each station where the driver supports them.",
 )
 QDISC_NOTES: Final = (
-    "tc and txqueuelen govern the qdisc. A mac80211 device has none (noqueue): a qdisc put there "
-    "never fills unless it shapes, since mac80211 takes every packet at once. They are for full-MAC "
-    "adapters, older kernels, and the wired or shaped port where the queue really is.",
+    "tc and txqueuelen govern the qdisc. A device with mac80211's queues has none (noqueue), and a "
+    "qdisc put there or at a full-MAC adapter never fills unless it shapes, since every packet is "
+    "taken at once. They are for mac80211 drivers without these queues (before Linux 6.2), and for "
+    "the wired or shaped port where the queue really is.",
     "txqueuelen is only what pfifo, bfifo, htb and the like take as limit when they are made without "
     "one: the tc line says it itself.",
 )

@@ -30,7 +30,10 @@ pub(super) fn run(args: &WatchArgs) -> Result<(), Stop> {
             prometheus::write(path, &report).map_err(refused)?;
         }
         let page = || table::text(&report);
-        Ok(!args.looks.shows(number) || looks::show(&report, args.print.json, page))
+        if !args.looks.shows(number) {
+            return Ok(true);
+        }
+        looks::show(&report, args.print.json, page)
     };
     looks::each(args.looks.every, args.looks.count, || {}, look)
 }
