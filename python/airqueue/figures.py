@@ -273,7 +273,7 @@ class StationFigures(TypedDict):
 
     attempts: int
     """First frames of exchanges: RTS, or data without RTS; frames to all stations and management
-    frames are none. An exchange that goes on at the end of the warm-up counts."""
+    frames are none. An exchange counts when its outcome is known."""
     collided_ratio: float | None
     """Share of attempts that were lost at the receiver to other frames, or because the receiver
     was receiving another frame or transmitting."""
@@ -553,7 +553,7 @@ class MediumFigures(TypedDict):
     collided_ratio: float | None
     """Share of all stations' attempts that collided."""
     data_airtime_ratio: float | None
-    """Airtime of data frames that were decoded."""
+    """Airtime of data frames that were decoded; what is on the air at the end is left out."""
     lost_data_airtime_ratio: float | None
     """Airtime of data frames that were not decoded."""
     control_airtime_ratio: float | None

@@ -413,8 +413,8 @@ def test_rows_of_ns2_are_those_of_the_validation():
 
 
 def test_ns2_is_asked_by_network():
-    assert ns2.of("chain-4-130", "fifo50", "rtt") == pytest.approx(493, abs=1)
+    assert ns2.of("chain-4-130", "fifo50", "rtt") == pytest.approx(492.5, abs=0.1)
     assert ns2.of("cross-calls", "fifo50", "call") == pytest.approx(190.7, abs=0.1)
     assert ns2.of("cross", "tcpap", "rtt") is None
-    assert ns2.shorter("chain-4-200", "sized") == pytest.approx(8.6, abs=0.05)
+    assert ns2.shorter("chain-4-200", "sized") == pytest.approx(0.27466 / 0.02879, abs=0.01)
     assert ns2.lost_percent("chain-4-200", "sized") == pytest.approx(9.4, abs=0.05)

@@ -74,14 +74,20 @@ fn mistaken(problem: &str) -> Option<String> {
 /// How alike two names are at least, of 1, for one to be meant by the other.
 const ALIKE: f64 = 0.6;
 
-/// The name that is meant by `name`, if one is nearer than all others. A name with other digits is another name.
+/// The name that is meant by `name`, if one is nearer than all others. A name with other digits is another name, and so is one
+/// with other letters after its last digit: 802.11be for 802.11b.
 pub(super) fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (mut best, mut second, mut found) = (ALIKE, 0.0, None);
     // Users' names may be long, and the comparison takes the product of their lengths.
     let name: String = name.chars().take(80).collect();
     let without_digits = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
-    let of_name = without_digits(&name);
-    for other in names.into_iter().filter(|other| without_digits(other) != of_name) {
+    let numbered =
+        |name: &str| name.rfind(|c: char| c.is_ascii_digit()).map(|at| name[..=at].to_owned());
+    let (of_name, number) = (without_digits(&name), numbered(&name));
+    let is_another = |other: &str| {
+        without_digits(other) == of_name || number.is_some() && numbered(other) == number
+    };
+    for other in names.into_iter().filter(|other| !is_another(other)) {
         let alike = strsim::normalized_damerau_levenshtein(&name, other);
         if alike >= best && alike > second {
             (second, best, found) = (best, alike, Some(other));

@@ -409,7 +409,7 @@ pub(super) struct MediumFigures {
     pub(super) throughput_bps: Option<f64>,
     /// Share of all stations' attempts that collided.
     pub(super) collided_ratio: Option<f64>,
-    /// Airtime of data frames that were decoded.
+    /// Airtime of data frames that were decoded; what is on the air at the end is left out.
     pub(super) data_airtime_ratio: Option<f64>,
     /// Airtime of data frames that were not decoded.
     pub(super) lost_data_airtime_ratio: Option<f64>,

@@ -10,7 +10,7 @@ from airqueue.sizing.cell import ACK_EVERY
 from airqueue.sizing.settings import linux
 from airqueue.sizing.settings import web as lines
 from airqueue.sizing.web import LEAST_WINDOW, MAX_USERS, WebSizing
-from airqueue.text import percent, plural, seconds
+from airqueue.text import percent, plural, rate, seconds
 
 FULL: Final = 0.95
 """Share of the time in which somebody downloads from which a cell counts as overloaded."""
@@ -135,7 +135,8 @@ def _figures(sized: WebSizing) -> tuple[Figure, ...]:
             "delay_full_s",
             "delay when full",
             sized.full_s,
-            "what a call waits behind all windows at once",
+            "what a call waits behind all windows at once, at the "
+            f"{rate(sized.full_bps)} of a cell in which all users download",
         ),
         Figure(
             "busy_fraction",

@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StationFigures {
     /// First frames of exchanges: RTS, or data without RTS; frames to all stations and management frames are none. An exchange
-    /// that goes on at the end of the warm-up counts.
+    /// counts when its outcome is known.
     pub(crate) attempts: u64,
     /// Share of attempts that were lost at the receiver to other frames, or because the receiver was receiving another
     /// frame or transmitting.

@@ -26,6 +26,7 @@ fn what_is_meant_is_the_nearest_name_alone() {
     assert_eq!(digits, Some("there are phone1, phone2".to_owned()), "another digit, another name");
     assert_eq!(hint("a", "b", "phy.standrad", "802.11g"), meant("`standard`"));
     assert_eq!(hint("a", "b", "phy.standard", "802.11p"), None, "several are as near");
+    assert_eq!(hint("a", "b", "phy.standard", "802.11be"), None, "another standard");
     assert_eq!(hint("a", "b", "tcp.stack", "ns3"), None, "ns-3 is not ns-2");
     assert_eq!(hint("a", "b", "phy.xyz", "802.11g"), None);
 }
