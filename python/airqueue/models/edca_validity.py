@@ -117,7 +117,7 @@ def validity(
     if share.shape != given.stations.shape:
         raise ParameterError("model_share", "model_share must have one value for each class")
     starved, locked_out = strict_priority(given, choice("rule", rule, RULES))
-    transmissions = number("transmissions", transmissions, at_least=1)
+    asked = number("transmissions", transmissions, at_least=1)
     whole = np.floor(given.stations + 0.5)
     run = slots(
         whole,
@@ -126,7 +126,7 @@ def validity(
         given.w_max - 1.0,
         retries=retries,
         rule=rule,
-        transmissions=int(min(transmissions, max(_LOOKS // whole.sum(), 100.0))),
+        transmissions=int(min(asked, max(_LOOKS // whole.sum(), 100.0))),
         seed=seed,
     )
     real = [run.success_share(i) for i in range(len(share))]
