@@ -104,8 +104,9 @@ def sweep(
     read = [path, described, *plan.spec.records]
     out = out_path or f"{Path(path).stem}-sweep"
     kept = [("--out", Path(out, name)) for name in FILES]
-    check_apart([("--json", json_path), ("--plot", plot_path), *kept], read)
-    check_each([("--json", json_path), ("--plot", plot_path)])
+    files = [("--json", json_path), ("--plot", plot_path)]
+    check_apart([*files, *kept], read)
+    check_each(files)
     try:
         results = _run(plan, out, backend)
     except Interrupted as interrupt:

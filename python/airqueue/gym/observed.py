@@ -111,8 +111,7 @@ def between(before: Run, after: Run, time_s: float) -> Step:
     seconds = after["duration_s"] - before["duration_s"]
 
     def grown(total: Callable[[Run], float]) -> float:
-        # A total is a rounded mean times a count: what has not grown may seem to have shrunk.
-        return max(0.0, total(after) - total(before))
+        return _growth(total(before), total(after))
 
     return Step(
         time_s=time_s,
@@ -144,8 +143,15 @@ def _flow(before: FlowFigures, after: FlowFigures, times_s: tuple[float, float])
 
 
 def _grown(before: float | None, after: float | None, counts: tuple[float, float]) -> float:
-    """Return by how much a total has grown, whose means over ``counts`` these are: never below 0."""
-    return max(0.0, _total(after, counts[1]) - _total(before, counts[0]))
+    """Return by how much a total has grown, whose means over ``counts`` these are."""
+    return _growth(_total(before, counts[0]), _total(after, counts[1]))
+
+
+def _growth(before: float, after: float) -> float:
+    """Return the difference, 0 at least: totals are rounded means times counts, and one that has not
+    grown may seem to have shrunk.
+    """
+    return max(0.0, after - before)
 
 
 def _attempts(run: Run) -> float:

@@ -30,7 +30,7 @@ pub struct StationCounters {
     pub to_all: u64,
     /// Data frames to all stations that the station decoded.
     pub from_all: u64,
-    /// Of the last frame.
+    /// What became of the last frame.
     last: Opening,
 }
 
