@@ -12,11 +12,12 @@ from importlib import resources
 from pathlib import Path
 
 from airqueue.files import write_atomically
-from airqueue.runs import Local, Store, WorkProgress
+from airqueue.runs import Local, Store
 from airqueue_papers.item import Budget
 from airqueue_papers.kernel import measured
 from airqueue_papers.reproduction import choose, reproduce
 from airqueue_papers.sabotage import without
+from airqueue_papers.shown import shown
 
 
 def main() -> None:
@@ -29,7 +30,8 @@ def main() -> None:
     chosen = [each for each in choose(arguments.items) if each.item.exact]
     cases = without(chosen)
     every = [*chosen, *(each for _, each in cases)]
-    reproduced = reproduce(every, Budget.QUICK, store, Local(), _show)
+    with shown() as show:
+        reproduced = reproduce(every, Budget.QUICK, store, Local(), show)
     items = {each.chosen.name: dict(each.runs) for each in reproduced[: len(chosen)]}
     for (of, each), done in zip(cases, reproduced[len(chosen) :], strict=True):
         off = {f"{name}, {of.name} off": run for name, run in done.runs.items()}
@@ -39,10 +41,6 @@ def main() -> None:
     with resources.as_file(resources.files("airqueue_papers").joinpath("kernel")) as folder:
         file = folder / measured.FILE
         write_atomically(file, measured.replaced(file.read_text("utf-8"), items, results))
-
-
-def _show(progress: WorkProgress) -> None:
-    print(f"{progress.finished} of {progress.pieces} runs", end="\r", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Final
 
 import airqueue
 from airqueue import provenance, text
-from airqueue.runs import Local, Store, WorkProgress
+from airqueue.runs import Local, Store
 from airqueue_papers import document
 from airqueue_papers.claim import SORTS, load
 from airqueue_papers.drawing import draw
@@ -23,6 +23,7 @@ from airqueue_papers.reproduction import (
     exact_before,
     reproduce,
 )
+from airqueue_papers.shown import shown
 from airqueue_papers.site import Origin, write_site
 from airqueue_papers.site.verdicts import LOOKS
 from airqueue_papers.tally import sentences, tally
@@ -151,17 +152,14 @@ def main() -> None:
     budget, site = arguments.budget, arguments.site
     store = Store(site / "runs")
     chosen, known = exact_before(choose(arguments.only), budget, store)
-    reproduced = reproduce(chosen, budget, store, Local(), _show, known=known)
+    with shown() as show:
+        reproduced = reproduce(chosen, budget, store, Local(), show, known=known)
     here = provenance.session()
     origin = Origin(budget, airqueue.__version__, here["date"], here["platform"])
     write_site(site, reproduced, origin, store, Local())
     write(arguments.out, reproduced, budget, arguments.only)
     if not arguments.only:
         photograph(site, arguments.out)
-
-
-def _show(progress: WorkProgress) -> None:
-    print(f"{progress.finished} of {progress.pieces} runs", end="\r", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from airqueue.files import write_atomically
-from airqueue.runs import Local, Store, WorkProgress
+from airqueue.runs import Local, Store
 from airqueue_papers import challenge, mechanism, tried
 from airqueue_papers.challenge import Row
 from airqueue_papers.claim import PAPERS
 from airqueue_papers.item import Budget
 from airqueue_papers.miss import UNEXPLAINED
 from airqueue_papers.sabotage import campaign, chosen_for
+from airqueue_papers.shown import shown
 from airqueue_papers.tally import sentences, tally
 from airqueue_papers.tried import Tried
 from airqueue_papers.verdict import BY_CONSTRUCTION, NOT_DISCRIMINATING, Record
@@ -146,7 +147,8 @@ def main() -> None:
     arguments = parser.parse_args()
     store = Store(arguments.site / "runs")
     only = arguments.only or PAPERS
-    done = campaign(chosen_for(only), arguments.budget, store, Local(arguments.workers), _show)
+    with shown() as show:
+        done = campaign(chosen_for(only), arguments.budget, store, Local(arguments.workers), show)
     kept = resources.files("airqueue_papers").joinpath(challenge.FILE).read_text("utf-8")
     rows = with_others(
         done.rows, challenge.read(kept), lambda row: row.claim.partition(".")[0], only
@@ -163,10 +165,6 @@ def main() -> None:
     page_text = arguments.page.read_text("utf-8")
     changed = replaced(page_text, challenge.read(text), tried.read(settings))
     write_atomically(arguments.page, changed)
-
-
-def _show(progress: WorkProgress) -> None:
-    print(f"{progress.finished} of {progress.pieces} runs", end="\r", flush=True)
 
 
 if __name__ == "__main__":

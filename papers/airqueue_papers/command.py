@@ -18,12 +18,10 @@ from airqueue import provenance, text
 from airqueue.cli.backends import backend_of, cluster_option, workers_option
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import sentence
-from airqueue.cli.progress import on_terminal
 from airqueue.cli.written import check_folders, check_outputs
 from airqueue.files import write_atomically
 from airqueue.linux.virtual import machine
-from airqueue.measure.events import Event
-from airqueue.runs import Local, Store, WorkProgress
+from airqueue.runs import Local, Store
 from airqueue.runs.backend import Backend
 from airqueue_papers import command_tables
 from airqueue_papers.document import FORMAT, SABOTAGE_FORMAT, sabotage_to_text, schema, to_text
@@ -39,6 +37,7 @@ from airqueue_papers.reproduction import (
     reproduce,
 )
 from airqueue_papers.sabotage import campaign, chosen_for
+from airqueue_papers.shown import shown
 
 
 class _Reproduce(click.Command):
@@ -184,12 +183,8 @@ def _run(
     known: Mapping[str, Any] | None = None,
 ) -> list[Reproduced]:
     """Carry out the runs, with progress on a terminal."""
-    with on_terminal() as show:
-
-        def follow(progress: WorkProgress) -> None:
-            show(_event(progress))
-
-        return reproduce(chosen, budget, store, backend, follow, known=known)
+    with shown() as show:
+        return reproduce(chosen, budget, store, backend, show, known=known)
 
 
 def _sabotage(
@@ -201,8 +196,8 @@ def _sabotage(
         raise click.ClickException(
             f"--sabotage is for the simulated items of the papers: {text.listed([*names])} has none."
         )
-    with on_terminal() as show:
-        done = campaign(items, budget, store, backend, lambda each: show(_event(each)))
+    with shown() as show:
+        done = campaign(items, budget, store, backend, show)
     content = sabotage_to_text(done, budget)
     if _is_shown(content, json_path):
         return
@@ -225,16 +220,6 @@ def _kept_at(out_path: str | None) -> Path:
         return Path(out_path) / "runs"
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "airqueue" / "runs"
-
-
-def _event(progress: WorkProgress) -> Event:
-    before = f", {progress.kept} from before" if progress.kept else ""
-    return Event(
-        phase="reproduction",
-        message=f"{progress.finished} of {progress.pieces} runs{before}",
-        fraction=progress.fraction,
-        time_left_s=progress.time_left_s,
-    )
 
 
 def _report(
