@@ -128,6 +128,8 @@ def test_missing_numbers_do_not_break_the_words():
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
+        (0.0, "0.00 ms"),
+        (0.000001, "1 us"),
         (0.00035, "0.35 ms"),
         (0.0012, "1.2 ms"),
         (0.2134, "213 ms"),

@@ -31,6 +31,8 @@ def seconds(value: float | None) -> str:
     if value is None:
         return "unknown"
     size = abs(value)
+    if 0 < size < 9.95e-6:
+        return f"{value * 1e6:.2g} us"
     if size < 0.9995e-3:
         return f"{value * 1e3:.2f} ms"
     if size < 9.95e-3:

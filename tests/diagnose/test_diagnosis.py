@@ -16,9 +16,12 @@ import airqueue
 from airqueue.cli import main
 from airqueue.cli.diagnose_files import Files
 from airqueue.cli.diagnose_view import emit
+from airqueue.cli.plans import PlanFile
+from airqueue.diagnose.advice import Asking
 from airqueue.diagnose.again import changes
 from airqueue.diagnose.records import GATEWAY, SERVER, from_json, stretches, to_json
 from airqueue.diagnose.result import diagnosis, read_diagnosis, schema
+from airqueue.sizing.plans import PlanError
 from tests.piped import tables_of
 
 ABOUT = {
@@ -232,16 +235,47 @@ def test_both_directions_at_once_are_felt_but_blame_nobody(tmp_path, capsys):
 def test_a_plan_is_written_of_what_is_recommended(tmp_path, capsys):
     path = tmp_path / "plan.json"
     found = diagnosis(imagined({GATEWAY: 0.2, SERVER: 0.2}, direction="up", carried_bps=10e6))
-    emit(found, [], ABOUT, Files(plan=str(path)))
+    emit(found, [], ABOUT, Files(plan=PlanFile(str(path))))
     (item,) = json.loads(path.read_text("utf-8"))["settings"]
     assert item["set"]["queue"] == {
         "interface": "wlan0",
-        "queue": {"cake": {"rate_bps": 9_500_000}},
+        # The load is a flood of 10 Mb/s, of whose air acknowledgements would take a fifth.
+        "queue": {"cake": {"rate_bps": 7_600_000}},
     }
     assert item["why"] == found.recommendation.headline
+    calm = diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.0}))
+    with pytest.raises(PlanError, match="that of an earlier run: do not apply it"):
+        emit(calm, [], ABOUT, Files(plan=PlanFile(str(path))))
     path.unlink()
-    emit(diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.0})), [], ABOUT, Files(plan=str(path)))
+    capsys.readouterr()
+    emit(calm, [], ABOUT, Files(plan=PlanFile(str(path))))
     assert "No plan is written" in capsys.readouterr().err and not path.exists()
+
+
+@pytest.mark.parametrize("kind", ["tcp", "flood"])
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_a_plan_before_a_radio_shapes_below_what_tcp_gets(tmp_path, kind, direction):
+    path = tmp_path / "plan.json"
+    records = imagined({GATEWAY: 0.2, SERVER: 0.2}, direction=direction, carried_bps=30.5e6)
+    loads = tuple(dataclasses.replace(load, kind=kind) for load in records.loads)
+    found = diagnosis(dataclasses.replace(records, loads=loads))
+    emit(found, [], ABOUT, Files(plan=PlanFile(str(path))))
+    (item,) = json.loads(path.read_text("utf-8"))["settings"]
+    rate_bps = item["set"]["queue"]["queue"]["cake"]["rate_bps"]
+    # At 54 Mb/s a flood gets 30.5 Mb/s and TCP 24.88 (docs/sizing.md): a shaper above has no queue.
+    most_bps = {"tcp": 30.5e6, "flood": 24.88e6}[kind]
+    assert 0.9 * most_bps < rate_bps < 0.96 * most_bps
+    assert "all stations" in item["why"] or direction == "up"
+
+
+def test_a_line_that_lags_downwards_is_planned_for_openwrt_alone(tmp_path, capsys):
+    path = tmp_path / "plan.json"
+    found = diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.2}), Asking(line="eth1"))
+    emit(found, [], ABOUT, Files(plan=PlanFile(str(path))))
+    assert "--plan-sets uci plans it" in capsys.readouterr().err and not path.exists()
+    emit(found, [], ABOUT, Files(plan=PlanFile(str(path), "uci")))
+    (item,) = json.loads(path.read_text("utf-8"))["settings"]
+    assert item["set"]["uci"]["options"]["interface"] == "eth1"
 
 
 def test_a_file_that_cannot_be_written_costs_no_other(tmp_path):

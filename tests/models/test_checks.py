@@ -1,6 +1,8 @@
 """The range checks that all models share: what passes is unchanged, what does not is named."""
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airqueue.models.checks import broadcast, choice, finished, number, numbers, probability
+from airqueue.models.edca_hold import hold_chain
+from airqueue.models.edca_slots import slots
 from airqueue.models.errors import ConvergenceError, ModelError, ParameterError
 
 
@@ -51,6 +55,40 @@ def test_a_refusal_says_what_would_be_right(
     value: object, bounds: dict[str, float], message: str
 ) -> None:
     assert refusal("x", value, **bounds) == message
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "5",
+        b"5",
+        True,
+        [True, False],
+        1 + 0j,
+        np.complex128(1 + 2j),
+        np.datetime64("2020-01-01"),
+        np.timedelta64(5, "s"),
+        np.ma.array([5.0, 2.0], mask=[True, False]),
+        [None],
+        {},
+    ],
+)
+def test_what_numpy_would_make_a_number_of_is_refused(value: object) -> None:
+    assert refusal("x", value).endswith("which is not a number")
+
+
+@pytest.mark.parametrize(
+    "value", [Decimal("2.5"), Fraction(5, 2), np.float32(2.5), np.ma.array(2.5), np.array([2.5])]
+)
+def test_numbers_of_other_kinds_are_numbers(value: object) -> None:
+    assert numbers("x", value) == 2.5
+
+
+def test_one_number_is_asked_for_where_a_list_has_no_meaning() -> None:
+    with pytest.raises(ParameterError, match="retries is a list of numbers"):
+        hold_chain([1, 1], [0, 4], retries=[7, 4])
+    with pytest.raises(ParameterError, match="seed is a list of numbers"):
+        slots([1, 1], [0, 4], seed=[])
 
 
 def test_a_probability_includes_its_ends() -> None:

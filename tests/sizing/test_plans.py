@@ -150,7 +150,7 @@ def test_radios_of_openwrt_are_planned_with_consent():
 
 
 def test_advice_without_a_setting_is_not_planned():
-    with pytest.raises(plans.PlanError, match="sets nothing that a plan can say"):
+    with pytest.raises(plans.PlanError, match="has no setting that a plan can say"):
         plans.chosen((Settings("hostapd", "there", ("# nothing to set",)),))
 
 

@@ -34,6 +34,9 @@ pub struct Journal {
     pub last: Option<String>,
 }
 
+/// [`Journal::last`] of a plan that was confirmed.
+const CONFIRMED: &str = "the plan was confirmed";
+
 impl Default for Journal {
     fn default() -> Journal {
         Journal { journal: VERSION, kept: Vec::new(), change: None, last: None }
@@ -188,6 +191,11 @@ impl Journal {
         self.kept.iter().map(task).collect()
     }
 
+    /// Whether nothing is under way since a plan was confirmed.
+    pub fn ends_confirmed(&self) -> bool {
+        self.change.is_none() && !self.kept.is_empty() && self.last.as_deref() == Some(CONFIRMED)
+    }
+
     /// The journal once the plan that waits is confirmed.
     pub fn confirmed(&self) -> Journal {
         let mut journal = self.clone();
@@ -205,7 +213,7 @@ impl Journal {
                 run: forward.run.clone(),
             });
         }
-        journal.last = Some("the plan was confirmed".into());
+        journal.last = Some(CONFIRMED.into());
         journal
     }
 }

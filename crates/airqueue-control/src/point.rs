@@ -55,6 +55,12 @@ pub trait ControlPoint {
     /// Whether `now`, which was read, is `wanted`, in everything that the machine reports.
     fn same(&self, now: &Value, wanted: &Value) -> bool;
 
+    /// Whether the setting of a confirmed plan, which is `now`, would be made otherwise today: because something has
+    /// changed on which it depends, as the MTU of an interface.
+    fn is_outdated(&mut self, _set: &Set, _now: &Value) -> Result<bool, PointError> {
+        Ok(false)
+    }
+
     /// Whether the machine tells what is set. If not, `read` states where its answer comes from.
     fn tells(&self) -> bool {
         true

@@ -23,8 +23,8 @@ from airqueue.cli.diagnose_switch import Switching, measure_in_turn, switch_opti
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import DURATION, RATE, Whole, key_option, max_wait_option, read_key
-from airqueue.cli.plans import plan_option
-from airqueue.cli.size_options import device_option
+from airqueue.cli.plans import PlanFile, plan_option, sets_option
+from airqueue.cli.size_options import device_option, line_device_option
 from airqueue.diagnose.advice import Asking
 from airqueue.diagnose.again import changes
 from airqueue.diagnose.alternate import Alternated, State
@@ -98,6 +98,7 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
 @capture_option
 @max_time_option
 @device_option
+@line_device_option
 @click.option("--again", metavar="FILE", help="Compare with an earlier result (--json).")
 @switch_options
 @click.option(
@@ -111,6 +112,7 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
 @flent_option
 @prometheus_option
 @plan_option
+@sets_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def diagnose(
     *,
@@ -132,6 +134,7 @@ def diagnose(
     capture_path: str | None,
     max_time: float | None,
     device: str,
+    line_device: str,
     again: str | None,
     switch: tuple[str, str] | None,
     pairs: int | None,
@@ -143,6 +146,7 @@ def diagnose(
     flent_path: str | None,
     prometheus_path: str | None,
     plan_path: str | None,
+    sets: str | None,
     quiet: bool,
 ) -> None:
     """Say why it lags: load the path to HOST, and watch who waits on which part of it.
@@ -169,7 +173,9 @@ def diagnose(
     Exit codes: 0 a result; 1 nothing could be diagnosed, or a --switch failed or ended early by an
     error, with a result of what was diagnosed before; 2 wrong usage; 130 interrupted.
     """
-    files = Files(json_path, report_path, flent_path, prometheus_path, plan_path)
+    plan = PlanFile(plan_path, sets)
+    plan.check()
+    files = Files(json_path, report_path, flent_path, prometheus_path, plan)
     files.check(capture_path, [again, stored, key_file])
     wanted = Wanted(queue, capture_path, max_time)
     in_turn = Switching(switch, pairs, leave, settle)
@@ -208,7 +214,7 @@ def diagnose(
             measured = _in_turn(order, in_turn, quiet=quiet)
     records, about = measured.records, measured.about
     compared = [] if before is None else changes(before, records)
-    found = diagnosis(records, Asking(device), measured.queue, measured.alternated)
+    found = diagnosis(records, Asking(device, line_device), measured.queue, measured.alternated)
     emit(found, compared, about, files)
     if measured.error is not None:
         raise measured.error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ class Files:
     report: str | None = None
     flent: str | None = None
     prometheus: str | None = None
-    plan: str | None = None
+    plan: PlanFile = field(default_factory=PlanFile)
 
     def check(self, capture_path: str | None, read: Iterable[str | None]) -> None:
         """Raise OSError or UsageError before the diagnosis; ``read``: files that are read."""
@@ -56,7 +56,7 @@ class Files:
                 ("--report", self.report),
                 ("--flent", self.flent),
                 ("--prometheus", self.prometheus),
-                ("--plan", self.plan),
+                ("--plan", self.plan.path),
                 ("--capture", capture_path),
             ],
             read,
@@ -74,13 +74,21 @@ class Files:
             write(write_atomically, self.flent, content)
         if self.prometheus is not None:
             write(write_atomically, self.prometheus, metrics.text(document))
-        if self.plan is not None:
-            write(self._write_plan, self.plan, found)
+        if self.plan.path is not None:
+            write(self._write_plan, self.plan.path, found)
 
     def _write_plan(self, path: str, found: Diagnosis) -> None:
-        """Write the plan, or say why there is none: a path without lag needs no settings."""
+        """Write the plan, or say why there is none: a path without lag needs no settings.
+
+        Raises PlanError if a plan of an earlier diagnosis would be taken for that of this one.
+        """
         advice = found.recommendation
         try:
-            PlanFile(path).write(advice.settings, advice.headline)
+            self.plan.write(advice.settings, advice.headline)
         except PlanError as error:
+            if Path(path).exists():
+                raise PlanError(
+                    f"No plan is written, and {path} is that of an earlier run: do not apply it. "
+                    f"{error}"
+                ) from error
             note(f"No plan is written. {error}")

@@ -116,9 +116,12 @@ class Sizes(click.ParamType[tuple[int, ...]]):
 class _Unit(click.ParamType[float]):
     """A quantity with a unit, parsed by `airqueue.units`."""
 
-    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
+    def __init__(
+        self, name: str, parse: Callable[[str], float], *, from_zero: bool = False
+    ) -> None:
         self.name = name
         self._parse = parse
+        self._from_zero = from_zero
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         """Parse text; numbers pass."""
@@ -128,7 +131,7 @@ class _Unit(click.ParamType[float]):
             parsed = float(self._parse(value))
         except UnitError as error:
             self.fail(str(error), param, ctx)
-        if parsed <= 0:
+        if parsed < 0 or (parsed == 0 and not self._from_zero):
             self.fail(f"{value!r} is not above zero", param, ctx)
         return parsed
 
@@ -136,6 +139,7 @@ class _Unit(click.ParamType[float]):
 SIZES = Sizes()
 RATE = _Unit("rate", parse_rate)
 DURATION = _Unit("duration", parse_duration)
+WAIT = _Unit("duration", parse_duration, from_zero=True)
 SIZE = _Unit("size", parse_size)
 
 key_option = click.option(
@@ -143,7 +147,7 @@ key_option = click.option(
 )
 max_wait_option = click.option(
     "--max-wait",
-    type=DURATION,
+    type=WAIT,
     metavar="TIME",
     default="10min",
     show_default=True,

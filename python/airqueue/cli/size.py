@@ -25,6 +25,7 @@ from airqueue.cli.size_options import (
     device_option,
     finish,
     for_targets,
+    line_device_option,
     packet_option,
     phy_device_option,
     phy_option,
@@ -110,6 +111,7 @@ def size() -> None:
     help="Of the line behind the access point, e.g. 16mbit: is it the bottleneck?",
 )
 @device_option
+@line_device_option
 @phy_device_option
 @targets_option
 @plan_option
@@ -129,6 +131,7 @@ def ap(
     control: str,
     line: float | None,
     device: str,
+    line_device: str,
     phy_device: str,
     targets: tuple[str, ...],
     plan_path: str | None,
@@ -156,6 +159,7 @@ def ap(
         control=control,
         line_bps=line,
         device=device,
+        line_device=line_device,
         phy_device=phy_device,
     )
     if file is not None:

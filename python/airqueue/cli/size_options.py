@@ -76,6 +76,9 @@ def device_named(flag: str, name: str, default: str, text: str) -> Callable[[Com
 
 
 device_option = device_named("--device", "device", "wlan0", "Network device in the settings.")
+line_device_option = device_named(
+    "--line-device", "line_device", "wan", "The router's device that leads to the line."
+)
 phy_device_option = device_named("--phy-device", "phy_device", "phy0", "Its name for iw phy.")
 
 

@@ -9,18 +9,17 @@ from typing import Final
 from airqueue import text
 from airqueue.diagnose.felt import Trips
 from airqueue.diagnose.queue import waits_most
-from airqueue.diagnose.records import Direction
+from airqueue.diagnose.records import Direction, Load
 from airqueue.diagnose.where import Finding
 from airqueue.qoe import GAME_ROUND_TRIP_S
 from airqueue.sizing.advice import Settings
 from airqueue.sizing.ap_parts import Asked, flow_queueing
-from airqueue.sizing.measured import RTT_S, MeasuredAir
+from airqueue.sizing.measured import RTT_S, MeasuredAir, tcp_share
 from airqueue.sizing.settings import sqm
 
 SIZE_BYTES: Final = 1500
 TOLERABLE_S: Final = GAME_ROUND_TRIP_S / 2
 """A wait at the access point that is left as it is: half of what a fast game bears is the path's."""
-_STATION: Final = "this machine: shell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,8 @@ class Asking:
     """Names of devices in the settings."""
 
     device: str = "wlan0"
+    line: str = sqm.WAN
+    """That of the router which leads to the line."""
 
 
 def recommend(
@@ -51,9 +52,9 @@ def recommend(
     if worst is None:
         return _without_lag(findings)
     if worst.place in ("line", "both"):
-        return shape_line(line_rates(findings), also_radio=worst.place == "both")
+        return shape_line(line_rates(findings), asking, also_radio=worst.place == "both")
     if worst.place == "station":
-        return shape_station(worst.load.carried_bps, asking)
+        return shape_station(tcp_bps(worst.load), asking)
     trips = felt[findings.index(worst)]
     return _access_point(worst, longest_s(worst, trips), asking, measured=measured)
 
@@ -66,6 +67,13 @@ def _without_lag(findings: Sequence[Finding]) -> Recommendation:
     return Recommendation("nothing-known", says)
 
 
+def tcp_bps(load: Load) -> float | None:
+    """Return what the air carries of TCP under a load: of a flood, less its acknowledgements."""
+    if load.kind == "flood" and load.carried_bps:
+        return load.carried_bps * tcp_share({SIZE_BYTES: 8 * SIZE_BYTES / load.carried_bps})
+    return load.carried_bps
+
+
 def line_rates(findings: Sequence[Finding]) -> dict[Direction, float]:
     """Return the rate of each direction of the line in which packets wait."""
     return {
@@ -75,7 +83,9 @@ def line_rates(findings: Sequence[Finding]) -> dict[Direction, float]:
     }
 
 
-def shape_line(rates: Mapping[Direction, float], *, also_radio: bool = False) -> Recommendation:
+def shape_line(
+    rates: Mapping[Direction, float], asking: Asking, *, also_radio: bool = False
+) -> Recommendation:
     """Shape each direction of the line that lags, a little below its rate."""
     if not rates:
         says = "Shape the line on the router with flow queueing (SQM, cake); its rate is not known."
@@ -90,7 +100,9 @@ def shape_line(rates: Mapping[Direction, float], *, also_radio: bool = False) ->
     )
     if also_radio:
         says += " Then diagnose again: packets wait in the radio network as well."
-    return Recommendation("shape-line", says, sqm.line(rates.get("down"), rates.get("up")))
+    return Recommendation(
+        "shape-line", says, sqm.line(rates.get("down"), rates.get("up"), asking.line)
+    )
 
 
 def shape_station(rate_bps: float | None, asking: Asking) -> Recommendation:
@@ -103,12 +115,7 @@ def shape_station(rate_bps: float | None, asking: Asking) -> Recommendation:
         f"air. Shape what it sends to {text.rate(1e3 * sqm.shaped_kbit(rate_bps))} with flow "
         "queueing (cake), or use a driver with mac80211's queues."
     )
-    return Recommendation("shape-station", says, before_air(asking, rate_bps))
-
-
-def before_air(asking: Asking, rate_bps: float) -> tuple[Settings, ...]:
-    """Return the settings of a shaper on this machine."""
-    return sqm.before(asking.device, rate_bps, _STATION)
+    return Recommendation("shape-station", says, sqm.station(asking.device, rate_bps))
 
 
 def _access_point(
@@ -116,7 +123,7 @@ def _access_point(
 ) -> Recommendation:
     """Recommend flow queueing where the wait is more than a game bears beside the path itself."""
     assert worst.rise is not None
-    waits_s, rate_bps = worst.rise.value, worst.load.carried_bps
+    waits_s, rate_bps = worst.rise.value, tcp_bps(worst.load)
     if not rate_bps:
         says = "Use flow queueing (FQ-CoDel) at the access point; the rate of the air is not known."
         return Recommendation("flow-queueing", says)
@@ -128,7 +135,7 @@ def _access_point(
         )
         return Recommendation("leave", says)
     says = (
-        "Use flow queueing (FQ-CoDel) at the access point: a packet of a call or a game waits "
+        f"{sqm.use_flow_queueing(rate_bps)}: a packet of a call or a game waits "
         f"{text.seconds(waits_s)} behind a transfer there."
     )
     if not measured:
@@ -137,11 +144,15 @@ def _access_point(
 
 
 def by_flow(waits_s: float, most_s: float, rate_bps: float, asking: Asking) -> tuple[Settings, ...]:
-    """Return the settings of flow queueing at the access point."""
+    """Return the settings of flow queueing at the access point.
+
+    rate_bps: what the air carries of TCP. A shaper makes a queue at any device; what does not shape
+    fills only where the queue is a qdisc.
+    """
     asked = Asked(RTT_S, 1, device=asking.device)
     return (
-        flow_queueing(_air(waits_s, most_s, rate_bps), asked),
-        *sqm.before(asking.device, rate_bps),
+        *sqm.access_point(asking.device, rate_bps),
+        flow_queueing(_air(waits_s, most_s, rate_bps), asked, instead=True),
     )
 
 

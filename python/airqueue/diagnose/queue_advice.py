@@ -16,12 +16,12 @@ from airqueue.diagnose.advice import (
     TOLERABLE_S,
     Asking,
     Recommendation,
-    before_air,
     by_flow,
     line_rates,
     longest_s,
     shape_line,
     shape_station,
+    tcp_bps,
 )
 from airqueue.diagnose.felt import Trips
 from airqueue.diagnose.queue import Queue, waits_most
@@ -57,6 +57,11 @@ class _Waits:
         return self.measured["rate_bps"] or self.finding.load.carried_bps
 
     @property
+    def tcp_bps(self) -> float | None:
+        """What the air carries of TCP, which is less than `rate_bps`: that of a flood."""
+        return tcp_bps(self.finding.load)
+
+    @property
     def what(self) -> str:
         """Whose queue this is, and what it is."""
         return f"{_OWNERS[self.finding.place]} is {noun(self.measured)}"
@@ -90,7 +95,7 @@ def recommend_measured(
         return _leave(waits)
     try:
         if worst.place == "line":
-            return _line(waits, findings, apart=shared == "by_flow")
+            return _line(waits, findings, asking, apart=shared == "by_flow")
         if worst.place == "station":
             return _station(waits, asking, apart=shared == "by_flow")
         if shared == "fifo":
@@ -112,7 +117,7 @@ def _leave(waits: _Waits) -> Recommendation:
 def _fifo(waits: _Waits, asking: Asking) -> Recommendation | None:
     """Return what `airqueue size ap` says of the measurement, unless a short FIFO may stay."""
     # The legs say that the queue is the access point's: so is a shaper behind that queue.
-    air = replace(measured_air(waits.measured), bucket_bytes=None)
+    air = replace(measured_air(waits.measured), bucket_bytes=None, carried_bps=waits.tcp_bps)
     asked = Asked(RTT_S, 1, device=asking.device)
     plan = measured_plan(air, asked)
     full_s = None if air.held_packets is None else air.held_packets * air.packet_s
@@ -127,11 +132,11 @@ def _fifo(waits: _Waits, asking: Asking) -> Recommendation | None:
 
 def _shared(waits: _Waits, asking: Asking) -> Recommendation | None:
     """Give flows queues of their own where one queue is managed, and others wait in it for long."""
-    rate_bps = waits.rate_bps
+    rate_bps = waits.tcp_bps
     if not rate_bps:
         return None
     says = (
-        f"Use flow queueing (FQ-CoDel) at the access point: {waits.what}, which all flows share, "
+        f"{sqm.use_flow_queueing(rate_bps)}: {waits.what}, which all flows share, "
         f"and {waits.felt}. In a queue of its own such a packet waits for no transfer."
     )
     settings = by_flow(waits.median_s, waits.most_s, rate_bps, asking)
@@ -140,21 +145,21 @@ def _shared(waits: _Waits, asking: Asking) -> Recommendation | None:
 
 def _apart(waits: _Waits, asking: Asking) -> Recommendation | None:
     """Keep the discipline where flows are kept apart: what waits still is behind the queue."""
-    rate_bps = waits.rate_bps
+    rate_bps = waits.tcp_bps
     if not rate_bps:
         return None
     says = (
         f"Leave the discipline of the access point as it is: {waits.what}, so that no flow waits "
         f"there behind another. Still {waits.felt}: in the driver's ring or in firmware behind "
-        f"that queue, or for the air. Shape downloads there to {_shaped(rate_bps)} (cake), so that "
-        "they wait before the ring; if that does not help the air is busy with others or slow: "
-        "move nearer, or use another channel or band."
+        f"that queue, or for the air. Shape the downloads of all stations there to "
+        f"{_shaped(rate_bps)} (cake), so that they wait before the ring; if that does not help the "
+        "air is busy with others or slow: move nearer, or use another channel or band."
     )
-    return Recommendation("shape-access-point", says, sqm.before(asking.device, rate_bps))
+    return Recommendation("shape-access-point", says, sqm.access_point(asking.device, rate_bps))
 
 
 def _station(waits: _Waits, asking: Asking, *, apart: bool) -> Recommendation | None:
-    rate_bps = waits.rate_bps
+    rate_bps = waits.tcp_bps
     if not rate_bps:
         return None
     if not apart:
@@ -167,16 +172,18 @@ def _station(waits: _Waits, asking: Asking, *, apart: bool) -> Recommendation | 
         f"for the air. Shape what this machine sends to {_shaped(rate_bps)} (cake), so that it "
         "waits before the driver."
     )
-    return Recommendation("shape-station", says, before_air(asking, rate_bps))
+    return Recommendation("shape-station", says, sqm.station(asking.device, rate_bps))
 
 
-def _line(waits: _Waits, findings: Sequence[Finding], *, apart: bool) -> Recommendation:
+def _line(
+    waits: _Waits, findings: Sequence[Finding], asking: Asking, *, apart: bool
+) -> Recommendation:
     """Shape the line, below the rate at which the measured queue drains."""
     rates = line_rates(findings)
     measured_bps = waits.rate_bps
     if measured_bps:
         rates[waits.finding.load.direction] = measured_bps
-    usual = shape_line(rates)
+    usual = shape_line(rates, asking)
     if not apart or not measured_bps:
         return Recommendation(usual.do, f"{usual.headline} Now {waits.what}.", usual.settings)
     says = (

@@ -11,7 +11,15 @@ from typing import Final, Unpack
 
 from airqueue.models.airtime import MAX_FRAME_BYTES, ExchangeOptions, exchange_s
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, called, finished, numbers
+from airqueue.models.checks import (
+    FloatArray,
+    Numbers,
+    broadcast,
+    called,
+    finished,
+    number,
+    numbers,
+)
 from airqueue.models.packets import SEGMENT_BYTES, TCP_IP_BYTES
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
@@ -104,7 +112,7 @@ def anomaly(
 
 def _contention(hosts: FloatArray, phy: Phy) -> tuple[FloatArray, FloatArray]:
     """Return P_c and t_cont for this number of contenders."""
-    window = float(numbers("cw_min", phy.cw_min, at_least=1))
+    window = float(number("cw_min", phy.cw_min, at_least=1))
     p = 1.0 - (1.0 - 1.0 / window) ** (hosts - 1.0)
     return p, phy.slot_s * (1.0 + p) / (2.0 * hosts) * window / 2.0
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,12 +45,7 @@ def numbers(
     Traceback (most recent call last):
     airqueue.models.errors.ParameterError: p is 1.5; it must be from 0 to 1
     """
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(name, f"{name} is {value!r}, which is not a number") from error
-    except OverflowError as error:
-        raise ParameterError(name, f"{name} is too large for a number") from error
+    array = _as_floats(name, value)
     good = np.isfinite(array)
     if above is not None:
         good &= array > above
@@ -66,6 +63,28 @@ def numbers(
         right = f"{kind} {bounds}".strip() if whole or not bounds else bounds
         raise ParameterError(name, f"{name}{_first(array, good)}; it must be {right}")
     return array
+
+
+def _as_floats(name: str, value: Numbers) -> FloatArray:
+    """Return numbers as float64. NumPy would make numbers of texts, truth values and dates, too."""
+    try:
+        array = np.asarray(value)
+        if not _are_numbers(value, array):
+            raise ParameterError(name, f"{name} is {value!r}, which is not a number")
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(name, f"{name} is {value!r}, which is not a number") from error
+    except OverflowError as error:
+        raise ParameterError(name, f"{name} is too large for a number") from error
+
+
+def _are_numbers(value: Numbers, array: NDArray[Any]) -> bool:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        return False
+    if array.dtype.kind == "O":
+        real = (Real, Decimal)
+        return all(isinstance(each, real) and not isinstance(each, bool) for each in array.flat)
+    return array.dtype.kind in "iuf"
 
 
 def number(name: str, value: float, **bounds: Any) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, choice, finished, numbers
+from airqueue.models.checks import FloatArray, choice, finished, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_topology import (
     Link,
@@ -373,8 +373,8 @@ def shaped(shape: str, hops: float, flows: float, rate_bps: float) -> Topology:
     A chain has one flow whatever ``flows`` is.
     """
     choice("shape", shape, SHAPES)
-    count = int(numbers("flows", flows, at_least=1, at_most=26, whole=True))
-    length = int(numbers("hops", hops, at_least=1, at_most=200, whole=True))
+    count = int(number("flows", flows, at_least=1, at_most=26, whole=True))
+    length = int(number("hops", hops, at_least=1, at_most=200, whole=True))
     if shape == "chain":
         return chain(length, rate_bps)
     if shape == "cross":

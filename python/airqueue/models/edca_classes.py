@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from airqueue.models.backoff import CW_MAX, CW_MIN, windows
 from airqueue.models.catalogue import Kind, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, number, numbers
 from airqueue.models.errors import ConvergenceError, ParameterError
 
 RETRIES = 7
@@ -95,8 +95,7 @@ def classes(
             "stations", f"there are {n.shape[-1]} classes; give from 1 to {MAX_CLASSES}"
         )
     if retries is not None:
-        numbers("retries", retries, at_least=0, at_most=1e9, whole=True)
-        retries = int(retries)
+        retries = int(number("retries", retries, at_least=0, at_most=1e9, whole=True))
     first = aifs.min(axis=-1, keepdims=True)
     return Classes(n, aifs - first, low, high, retries)
 

@@ -16,7 +16,7 @@ import numpy as np
 from airqueue import _native
 from airqueue.models.backoff import CW_MAX, CW_MIN
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, choice, numbers
+from airqueue.models.checks import FloatArray, Numbers, choice, number, numbers
 from airqueue.models.edca_classes import CLASS_PARAMETERS, RETRIES, Classes, classes
 from airqueue.models.errors import ModelError, ParameterError
 from airqueue.stats import t_quantile
@@ -184,7 +184,7 @@ _MOST_STATIONS = 65536
 
 
 def _whole(name: str, value: float, low: float, high: float) -> float:
-    return float(numbers(name, value, at_least=low, at_most=high, whole=True))
+    return float(number(name, value, at_least=low, at_most=high, whole=True))
 
 
 def _rule(rule: str) -> Literal["edca", "freeze"]:

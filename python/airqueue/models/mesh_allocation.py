@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, choice, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, choice, finished, number, numbers
 from airqueue.models.errors import ParameterError
 
 MAX_PACKETS: Final = 1e9
@@ -254,7 +254,7 @@ def first_hop_drops(total_packets: Numbers, nodes: int, minimum_packets: float =
 
 
 def _nodes(nodes: float) -> int:
-    return int(numbers("nodes", nodes, at_least=1, at_most=MAX_NODES, whole=True))
+    return int(number("nodes", nodes, at_least=1, at_most=MAX_NODES, whole=True))
 
 
 def _total(total_packets: Numbers) -> FloatArray:
@@ -307,7 +307,8 @@ def allocate(
     """Divide B packets among M nodes by one of `STRATEGIES`.
 
     rounding: "nearest" as in the paper, "largest-remainder" (keeps the sum), "best" (whole packets
-    that minimise f; for the strategies that are an optimum), "none". minimum_packets: of every node,
+    that minimise f; for the strategies that are an optimum), "none"; but for "none" B itself is
+    first rounded to whole packets, a half up. minimum_packets: of every node,
     1 for a relay that must pass packets on; the optima respect the minimum, the others are raised to
     it, which may break the sum; if B is too small, every node has the minimum. A minimum that is not
     whole is rounded up unless rounding is "none". airtimes_s: air time of a packet on each hop, for
@@ -323,7 +324,7 @@ def allocate(
     packets = _total(total_packets)
     if packets.ndim:
         raise ParameterError("total_packets", "total_packets is a list; it must be one number")
-    least = float(numbers("minimum_packets", minimum_packets, at_least=0, at_most=MAX_PACKETS))
+    least = float(number("minimum_packets", minimum_packets, at_least=0, at_most=MAX_PACKETS))
     if rounding != "none":
         least = math.ceil(least)
     goal = packets if rounding == "none" else np.floor(packets + 0.5)

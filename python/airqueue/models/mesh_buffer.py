@@ -16,7 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, called, finished, numbers
+from airqueue.models.checks import (
+    FloatArray,
+    Numbers,
+    broadcast,
+    called,
+    finished,
+    number,
+    numbers,
+)
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_exchange import DEFAULT_PRESET, mesh_exchange, preset
 from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER
@@ -134,7 +142,7 @@ def _evaluate(
     """Evaluate for equal hops, or for one rate per hop, in which case ``hops`` does not matter."""
     chosen = preset(radio)
     if rates_bps is None:
-        count = int(numbers("hops", hops, at_least=1, at_most=1000, whole=True))
+        count = int(number("hops", hops, at_least=1, at_most=1000, whole=True))
         rates_bps = [chosen.rate_bps] * count
     if not rates_bps:
         raise ParameterError("rates_bps", "rates_bps is empty; give one rate per hop, or hops")

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from airqueue.models.checks import numbers
+from airqueue.models.checks import number
 from airqueue.models.errors import ModelError
 
 MAX_NODES: Final = 10_000
@@ -287,7 +287,7 @@ def _both_ways(nodes: tuple[str, ...], rate_bps: float) -> Iterable[Link]:
 
 
 def _whole(name: str, value: int, most: int) -> int:
-    return int(numbers(name, value, at_least=1, at_most=most, whole=True))
+    return int(number(name, value, at_least=1, at_most=most, whole=True))
 
 
 def _rate(place: str, rate_bps: float | None) -> None:

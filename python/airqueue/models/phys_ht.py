@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from airqueue._native import Radio, RadioChoices, radio_choices, radio_standards
-from airqueue.models.checks import choice, numbers
+from airqueue.models.checks import choice, number, numbers
 from airqueue.models.errors import ParameterError
 from airqueue.models.phys import Phy, phy_of
 
@@ -115,7 +115,7 @@ def _width(choices: RadioChoices, width_mhz: int, band: str) -> int:
 
 
 def _one_of(name: str, value_s: float, allowed_ns: Sequence[int]) -> int:
-    nanoseconds = round(float(numbers(name, value_s, at_least=0, at_most=1)) * 1e9)
+    nanoseconds = round(float(number(name, value_s, at_least=0, at_most=1)) * 1e9)
     if not allowed_ns:
         raise ParameterError(name, f"{name} is of later standards; leave it out")
     if nanoseconds not in allowed_ns:

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from airqueue.models.airtime import ExchangeOptions
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, called, choice, finished, numbers
+from airqueue.models.checks import (
+    FloatArray,
+    Numbers,
+    broadcast,
+    called,
+    choice,
+    finished,
+    number,
+    numbers,
+)
 from airqueue.models.errors import ParameterError
 from airqueue.models.phy_names import phy as layer_named
 from airqueue.models.rate_mix import (
@@ -78,7 +87,7 @@ def partition(
     [37.7, 18.9, 3.4]
     """
     choice("weight", weight, WEIGHTS)
-    floor = float(numbers("floor_frames", floor_frames, at_least=0, at_most=1e9))
+    floor = float(number("floor_frames", floor_frames, at_least=0, at_most=1e9))
     rtt, rate, flag = broadcast(
         rtt_s=np.atleast_1d(numbers("rtt_s", rtt_s, at_least=0, at_most=1e9)),
         rate_bps=numbers("rate_bps", rate_bps, at_least=0, at_most=1e15),

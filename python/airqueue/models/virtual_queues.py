@@ -27,7 +27,7 @@ from typing import Any, Final
 import numpy as np
 
 from airqueue.models.catalogue import Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, choice, numbers
+from airqueue.models.checks import FloatArray, choice, number, numbers
 from airqueue.models.collision_domain import SHAPES, Bottleneck, CollisionDomains, shaped
 from airqueue.models.errors import ParameterError
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES, Allocation, allocate
@@ -211,7 +211,7 @@ def sized_queues(
 
     Raises ParameterError.
     """
-    ring = int(numbers("ring_packets", ring_packets, at_least=0, at_most=1e6, whole=True))
+    ring = int(number("ring_packets", ring_packets, at_least=0, at_most=1e6, whole=True))
     choice("source", source, SOURCES)
     topology = domains.topology
     ceilings = np.full(len(topology.flows), math.inf)

@@ -1,15 +1,14 @@
 """Voice quality from delay and loss: ITU-T G.107 (E-model) and its inverse.
 
-    R = 93.2 - Idd(Ta) - Ie,eff + A
+    R = 93.2062 - Idd(Ta) - Ie,eff + A
 
     Idd     = 25 [(1 + X⁶)^(1/6) - 3 (1 + (X/3)⁶)^(1/6) + 2],  X = log₂(Ta/100 ms);  0 up to 100 ms
     Ie,eff  = Ie + (95 - Ie) Ppl/(Ppl/BurstR + Bpl)             Ppl in percent
     MOS     = 1 + 0.035 R + 7·10⁻⁶ R (R - 60)(100 - R)          1 below R = 0, 4.5 above 100
 
-All else is at the defaults of G.107, at which R is 93.2 and the delay sensitivity is
-sT = 1, mT = 100 ms, and the echo is cancelled: Idd is the only term of the delay. Ta, from mouth to
-ear, may be at most 500 ms in G.107; beyond, no listening test supports
-the formula.
+All else is at the defaults of G.107, at which R is 93.2062 (G.107 prints 93.2) and the delay
+sensitivity is sT = 1, mT = 100 ms, and the echo is cancelled: Idd is the only term of the delay. Ta,
+from mouth to ear, may be at most 500 ms in G.107; beyond, no listening test supports the formula.
 
 Cole and Rosenbluth, *Voice over IP performance monitoring* (CCR 2001), approximate R by straight
 lines in the delay and a logarithm in the loss.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from airqueue.models.buffer_rules import tooth_and_bound
-from airqueue.models.checks import numbers
+from airqueue.models.checks import number
 from airqueue.models.flow_adapted import RECOVERY_WINDOW, FlowAdapted, flow_adapted
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS, Sawtooth, cubic_region
@@ -113,7 +113,7 @@ def queue_for(
 
     Raises ParameterError.
     """
-    target_s = float(numbers("delay_target_s", delay_target_s, above=0, at_most=1e6))
+    target_s = float(number("delay_target_s", delay_target_s, above=0, at_most=1e6))
 
     def needed(control: str) -> FlowAdapted:
         return flow_adapted(

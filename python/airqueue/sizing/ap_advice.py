@@ -128,7 +128,7 @@ def _cautions(sized: ApQueue[Cell], asked: Asked) -> tuple[str, ...]:
 def _settings(sized: ApQueue[Cell], asked: Asked) -> tuple[Settings, ...]:
     """Return the lines for the recommendation first, and only lines that agree with it."""
     if asked.line_bps is not None and _slow_line(sized, asked):
-        return (ap_parts.HOSTAPD, *sqm.shaper(asked.line_bps))
+        return (ap_parts.HOSTAPD, *sqm.shaper(asked.line_bps, asked.line_device))
     phy, device, place = asked.phy_device, asked.device, ap_parts.PLACE
     fifo = (
         openwrt.queue(phy, device, sized.packets, place),

@@ -15,7 +15,7 @@ from airqueue.sizing.advice import Alternative, Column, Figure, Settings, Table,
 from airqueue.sizing.ap import DELAY_TARGET_S, FIRST_WINDOW, RECOVERED_PACKETS, ApQueue
 from airqueue.sizing.cell import Air
 from airqueue.sizing.codel import Codel, codel_for
-from airqueue.sizing.settings import linux
+from airqueue.sizing.settings import linux, sqm
 from airqueue.text import percent, plural, seconds
 
 CODEC_S: Final = 0.025
@@ -67,6 +67,8 @@ class Asked:
     line_bps: float | None = None
     """Rate of the line behind the access point."""
     device: str = "wlan0"
+    line_device: str = sqm.WAN
+    """That of the router which leads to the line."""
     phy_device: str = "phy0"
 
     def inputs(self) -> dict[str, Any]:
@@ -304,6 +306,10 @@ def flow_queueing(air: Air, asked: Asked, *, instead: bool = False) -> Settings:
         "tc",
         f"{PLACE}, shell, FQ-CoDel as qdisc" + (", instead" if instead else ""),
         (linux.fq_codel(asked.device, **values),),
-        ("mac80211 has flow queueing and CoDel of its own: nothing to do there.",),
+        (
+            linux.QDISC_NOTES[0]
+            if instead
+            else "mac80211 has flow queueing and CoDel of its own: nothing to do there.",
+        ),
         (plans.queue(asked.device, plans.fq_codel(**values)),) if planned else (),
     )

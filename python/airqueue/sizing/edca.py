@@ -14,7 +14,7 @@ from typing import Final
 
 from airqueue.models import edca_fairness
 from airqueue.models.airtime import FCS_BYTES, LLC_SNAP_BYTES, QOS_HEADER_BYTES, exchange
-from airqueue.models.checks import numbers
+from airqueue.models.checks import number
 from airqueue.models.edca_defaults import BACKGROUND_AIFSN, BEST_EFFORT_AIFSN
 from airqueue.models.edca_fairness import AccessClass, Fairness, tcp_fairness
 from airqueue.models.edca_txop import packets_per_txop, step_s, txop_for_packets_s
@@ -98,8 +98,8 @@ def size_edca(
     >>> sized.txop.admitted, float(sized.scheme.download_share.round(4))
     (6, 0.0833)
     """
-    n_u = int(numbers("uploads", uploads, at_least=0, at_most=MAX_FLOWS, whole=True))
-    n_d = int(numbers("downloads", downloads, at_least=0, at_most=MAX_FLOWS, whole=True))
+    n_u = int(number("uploads", uploads, at_least=0, at_most=MAX_FLOWS, whole=True))
+    n_d = int(number("downloads", downloads, at_least=0, at_most=MAX_FLOWS, whole=True))
     if n_u + n_d == 0:
         raise ParameterError("uploads", "there is no flow; give at least one upload or download")
     air = cell([_rate(phy, rate_bps)], phy, packet_bytes, aggregate=False)

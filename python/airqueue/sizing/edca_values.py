@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from airqueue.models.airtime import MAX_DURATION_S
-from airqueue.models.checks import numbers
+from airqueue.models.checks import number, numbers
 from airqueue.models.errors import ParameterError
 
 Role = Literal["access point", "station"]
@@ -91,7 +91,7 @@ def exponent(name: str, largest: float) -> int:
 
     Raises ParameterError unless the largest value is one less than a power of two, 0 to 32767.
     """
-    values = int(numbers(name, largest, at_least=0, at_most=(1 << ECW_MAX) - 1, whole=True)) + 1
+    values = int(number(name, largest, at_least=0, at_most=(1 << ECW_MAX) - 1, whole=True)) + 1
     if values & (values - 1):
         raise ParameterError(
             name, f"{name} is {values - 1}; it must be one less than a power of two, as 31 is"
@@ -104,7 +104,7 @@ def txop_units(txop_s: float) -> int:
 
     Raises ParameterError for a negative time or more than the field holds, 2.09712 s.
     """
-    checked_s = float(numbers("txop_s", txop_s, at_least=0, at_most=TXOP_LIMIT_S))
+    checked_s = float(number("txop_s", txop_s, at_least=0, at_most=TXOP_LIMIT_S))
     # A multiple that floating point put a little above itself stays one.
     return math.ceil(checked_s / TXOP_UNIT_S - 1e-6)
 

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from airqueue.models.buffer_rules import tooth_and_bound
 from airqueue.models.errors import ParameterError
+from airqueue.models.packets import TCP_IP_BYTES
 from airqueue.sizing.ap import MUCH, ApQueue, queue_for
 from airqueue.sizing.ap_parts import Asked
-from airqueue.sizing.cell import Air
+from airqueue.sizing.cell import ACK_EVERY, Air
 from airqueue.sizing.settings import linux
 
 RTT_S: Final = 0.100
@@ -21,6 +22,13 @@ CLOSE: Final = 0.10
 """A full queue that exceeds the delay target by no more than this share is left as it is."""
 SAME_RATE: Final = 0.90
 """A measured rate of at least this share of the line's is the line's: framing takes some per cent."""
+
+LONGEST_ACK: Final = 0.5
+"""Time of an acknowledgement on the air, of that of a full packet, where only one size was measured.
+
+At 54 Mb/s without A-MPDUs an exchange with 40 bytes takes 0.45 of one with 1500; at the slower rates
+of 802.11b, a and g, and in A-MPDUs, less.
+"""
 
 _DIRECTION: Final = "down"
 USABLE: Final = ("fifo", "isolated", "not_flat", "policer")
@@ -47,18 +55,45 @@ class MeasuredAir(Air):
     """Time that the full queue needs for a packet, by IP packet size."""
     bucket_bytes: float | None = None
     """What a shaper or a policer lets pass at once after a rest, at least; as Ethernet frames."""
+    carried_bps: float | None = None
+    """What transfers over TCP got of the air, where a diagnosis has measured this."""
+
+    @property
+    def tcp_bps(self) -> float:
+        """What the air carries of TCP: less than of a flood, which nobody acknowledges."""
+        return self.carried_bps or self.capacity_bps * tcp_share(self.times_s)
 
     def time_s(self, size_bytes: float) -> float | None:
         """Return the time of a packet of another size, on a line through the measured times.
 
         None if fewer than two sizes were measured, or if the line says a time of zero or less.
         """
-        if len(self.times_s) < 2:
-            return None
-        small, large = min(self.times_s), max(self.times_s)
-        per_byte = (self.times_s[large] - self.times_s[small]) / (large - small)
-        found = self.times_s[small] + per_byte * (size_bytes - small)
-        return found if found > 0 else None
+        return _time_s(self.times_s, size_bytes)
+
+
+def _time_s(times_s: Mapping[int, float], size_bytes: float) -> float | None:
+    if len(times_s) < 2:
+        return None
+    small, large = min(times_s), max(times_s)
+    per_byte = (times_s[large] - times_s[small]) / (large - small)
+    found = times_s[small] + per_byte * (size_bytes - small)
+    return found if found > 0 else None
+
+
+def tcp_share(times_s: Mapping[int, float]) -> float:
+    """Return what TCP gets of the rate of a flood through the air, where both send full packets.
+
+    For every `ACK_EVERY` packets an acknowledgement takes the air, too. times_s: of a packet, by its
+    size; with one size alone the acknowledgement counts as `LONGEST_ACK`.
+
+    >>> tcp_share({1500: 400e-6})
+    0.8
+    >>> round(tcp_share({1500: 400e-6, 40: 200e-6}), 3)
+    0.799
+    """
+    packet_s = times_s[max(times_s)]
+    ack_s = _time_s(times_s, TCP_IP_BYTES) or LONGEST_ACK * packet_s
+    return packet_s / (packet_s + min(ack_s, packet_s) / ACK_EVERY)
 
 
 def says_what_to_set(result: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from airqueue.qoe import effect_on_call, effect_on_game
@@ -19,7 +20,6 @@ _QUEUES: Final = {
     "policer": "a policer: it drops, and nothing waits",
 }
 """The verdicts of a measurement in words."""
-_FLOW_QUEUEING: Final = "Use flow queueing (FQ-CoDel)"
 
 
 def measured_advice(plan: MeasuredPlan, asked: Asked, *, rtt_given: bool = True) -> Advice:
@@ -59,15 +59,16 @@ def _headline(plan: MeasuredPlan, asked: Asked) -> str:
     if plan.do == "leave":
         return f"Leave the access point as it is: {_why_leave(plan, asked)}."
     air = plan.air
+    use_flow_queueing = sqm.use_flow_queueing(air.tcp_bps)
     if air.verdict == "not_flat":
         return (
-            f"{_FLOW_QUEUEING}: beside a download a sparse flow "
-            f" waits {_waits(air)}, {ap_parts.allowed(asked)}, and the device's queue is not "
+            f"{use_flow_queueing}: beside a download a sparse flow "
+            f"waits {_waits(air)}, {ap_parts.allowed(asked)}, and the device's queue is not "
             "one FIFO whose length could be set."
         )
     now = f"The FIFO holds {_held(air)} now, and full it delays by {seconds(_full_s(air))}."
     if plan.do == "flow-queueing":
-        return f"{_FLOW_QUEUEING}: {ap_parts.flow_queueing_instead(plan.sized, asked)} {now}"
+        return f"{use_flow_queueing}: {ap_parts.flow_queueing_instead(plan.sized, asked)} {now}"
     held = plural(plan.sized.packets, "packet")
     return f"Let the queue hold {held}: {ap_parts.consequence(plan.sized, asked.flows)} {now}"
 
@@ -261,10 +262,12 @@ def _settings(plan: MeasuredPlan, asked: Asked) -> tuple[Settings, ...]:
     if plan.do == "leave":
         return ()
     if plan.shaped_bps is not None:
-        return (ap_parts.HOSTAPD, *sqm.shaper(plan.shaped_bps))
-    sized, device = plan.sized, asked.device
+        return (ap_parts.HOSTAPD, *sqm.shaper(plan.shaped_bps, asked.line_device))
+    # A shaper makes a queue at any device: what does not shape fills only where the queue is a qdisc.
+    sized, device, tcp_bps = plan.sized, asked.device, plan.air.tcp_bps
+    by_flow = sqm.access_point(device, tcp_bps)
+    limit = sqm.access_point_fifo(device, tcp_bps, sized.packets)
+    shaped = (*by_flow, limit) if plan.do == "flow-queueing" else (limit, *by_flow)
     fifo = linux.fifo(device, sized.packets, ap_parts.size_bytes(sized), ap_parts.PLACE)
-    first = plan.do == "flow-queueing"
-    by_flow = ap_parts.flow_queueing(plan.air, asked, instead=not first)
-    in_order = (by_flow, fifo) if first else (fifo, by_flow)
-    return (ap_parts.HOSTAPD, *in_order, *sqm.before(device, plan.air.capacity_bps))
+    instead = (replace(fifo, sets=()), ap_parts.flow_queueing(plan.air, asked, instead=True))
+    return (ap_parts.HOSTAPD, *shaped, *instead)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from airqueue.models.checks import choice, numbers
+from airqueue.models.checks import choice, number
 from airqueue.models.collision_domain import CollisionDomains
 from airqueue.models.mesh_exchange import DEFAULT_PRESET, MeshExchange
 from airqueue.models.mesh_topology import Link, Topology
@@ -186,7 +186,7 @@ def _forecast(
     links = [queue.link for queue in buffers.queues]
     rtt_s = sum(float(times[link].round_trip_s) for link in links) + buffers.flow.other_delay_s
     inside = sum(queue.packets for queue in buffers.queues if queue.in_bottleneck)
-    service = float(numbers("the rate of a flow", service_bps, above=0))
+    service = float(number("the rate of a flow", service_bps, above=0))
     return FlowForecast(
         buffers=buffers,
         goodput_bps=goodput_bps,

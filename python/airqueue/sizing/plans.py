@@ -47,6 +47,11 @@ def fifo(*, packets: int) -> Mapping[str, Any]:
     return {"fifo": {"limit_packets": packets}}
 
 
+def shaped_fifo(rate_bps: int, *, packets: int) -> Mapping[str, Any]:
+    """Return a FIFO that counts packets, below a shaper."""
+    return {"shaped": {"rate_bps": rate_bps, "below": fifo(packets=packets)}}
+
+
 def cake(rate_bps: int) -> Mapping[str, Any]:
     """Return CAKE that shapes to a rate."""
     return {"cake": {"rate_bps": rate_bps}}
@@ -119,11 +124,12 @@ def chosen(
     if not able and any(_is_uci(each) for each in settings):
         raise PlanError(
             "Of this advice a plan can set OpenWrt's configuration alone: --plan-sets uci plans "
-            "that; what --for prints for other programs is set by hand."
+            "it; commands for other systems are typed by hand."
         )
     if not able:
         raise PlanError(
-            "This advice sets nothing that a plan can say: see its settings with --for."
+            "This advice has no setting that a plan can say: its commands, if there are any, are "
+            "typed by hand."
         )
     machines = list(dict.fromkeys(each.machine for each in able))
     if machine not in machines and (machine is not None or len(machines) > 1):

@@ -18,6 +18,21 @@ pub(super) const FULL_MAC: [&str; 14] = [
     "rtl8723bs",
 ];
 
+/// Devices without a queue of their own (`IFF_NO_QUEUE`): what a root qdisc without a shaper sends, they take at once.
+pub(super) const WITHOUT_QUEUE: [&str; 11] = [
+    "802.1Q VLAN Support",
+    "bonding",
+    "bridge",
+    "dummy",
+    "geneve",
+    "ipvlan",
+    "macvlan",
+    "team",
+    "veth",
+    "vxlan",
+    "wireguard",
+];
+
 /// Drivers of mac80211 that have no `wake_tx_queue` of their own, so that they have no TXQs before Linux 6.2.
 pub(super) const WITHOUT_TXQS: [&str; 25] = [
     "adm8211",

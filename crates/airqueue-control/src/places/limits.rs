@@ -79,8 +79,15 @@ fn in_txqs(limit_packets: u32) -> Standing {
     Standing { fewest_packets: waiting - dropped_at_once(waiting), most_packets: limit_packets }
 }
 
-/// Whether packets wait in a queue at the root of an interface, or why they do not.
-pub fn holds_queue(facts: &Facts, queue: &Queue) -> Result<(), Refused> {
+fn stays_empty(because: &str) -> String {
+    format!(
+        "no packet will wait in it: {because}; shape here, or set the queue where the path is slowest"
+    )
+}
+
+/// Refuses a queue at the root of a wireless interface in which no packet would wait. Of other interfaces it returns why none
+/// will: there the queue may still be asked for, as the owner of the machine knows more of its virtual devices.
+pub fn holds_queue(facts: &Facts, queue: &Queue) -> Result<Option<String>, Refused> {
     let (qdisc, shaped_bps) = match queue {
         Queue::Fifo(_) => ("pfifo", None),
         Queue::FqCodel(_) => ("fq_codel", None),
@@ -94,7 +101,12 @@ pub fn holds_queue(facts: &Facts, queue: &Queue) -> Result<(), Refused> {
             "set the limit of the phy's TXQs, or shape below the rate of the air and limit the queue below the shaper"
         }
         Place::Firmware | Place::Unknown => SHAPE,
-        Place::BeforeTxqs | Place::Shaper | Place::Wired | Place::Nowhere => return Ok(()),
+        Place::Nowhere => return Ok(Some(stays_empty(&placed.because))),
+        // Whether a device has a queue of its own shows while nobody has given it one.
+        Place::Wired if facts.qdisc.as_deref() == Some("noqueue") => {
+            return Ok(Some(stays_empty(&place(facts).because)));
+        }
+        Place::BeforeTxqs | Place::Shaper | Place::Wired => return Ok(None),
     };
     Err(Refused {
         interface: facts.interface.clone(),

@@ -181,6 +181,11 @@ fn find(facts: &Facts) -> (Place, String) {
     if let Some(wireless) = &facts.wireless {
         return find_wireless(facts, wireless);
     }
+    let at_once = |driver: &&str| drivers::WITHOUT_QUEUE.contains(driver);
+    if let Some(driver) = facts.driver.as_deref().filter(at_once) {
+        let what = format!("it is a device ({driver}) that hands packets on at once");
+        return (Place::Nowhere, what);
+    }
     if qdisc == "noqueue" {
         return (Place::Nowhere, "it has no queue of its own (noqueue)".to_owned());
     }

@@ -128,6 +128,29 @@ fn a_queue_that_would_stay_empty_is_refused() {
     }
 }
 
+#[test]
+fn a_device_without_a_queue_of_its_own_gets_none_by_a_root_qdisc() {
+    let virtual_device =
+        |driver: &str, qdisc: &str| Facts { driver: Some(driver.to_owned()), ..wired(qdisc) };
+    let unknown = |qdisc: &str| Facts { driver: None, ..wired(qdisc) };
+    let fifo = r#"{"fifo": {"limit_packets": 100}}"#;
+    let shaped = r#"{"shaped": {"rate_bps": 8000000, "below": {"fifo": {"limit_packets": 3}}}}"#;
+    for (facts, queue, stays_empty) in [
+        (virtual_device("bridge", "noqueue"), fifo, true),
+        (virtual_device("bridge", "pfifo"), fifo, true),
+        (virtual_device("802.1Q VLAN Support", "noqueue"), fifo, true),
+        (virtual_device("bridge", "noqueue"), shaped, false),
+        (unknown("noqueue"), fifo, true),
+        (unknown("mq"), fifo, false),
+        (wired("pfifo_fast"), fifo, false),
+    ] {
+        let read: crate::plan::Queue = serde_json::from_str(queue).unwrap();
+        let why = holds_queue(&facts, &read).unwrap();
+        assert_eq!(why.is_some(), stays_empty, "{queue} at {facts:?}: {why:?}");
+    }
+    assert_eq!(place(&virtual_device("veth", "pfifo")).place, Place::Nowhere);
+}
+
 /// `fq_tin_enqueue` with a single flow, of which looks are taken.
 fn single_flow(limit: u32, steps: &[bool]) -> Vec<Sample> {
     let (mut backlog, mut overflows) = (0_u32, 0_u32);

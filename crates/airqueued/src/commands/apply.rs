@@ -3,7 +3,7 @@
 use super::args::{ApplyArgs, Args};
 use super::obeys::{self, Looked, Place};
 use super::survey::{Line, survey};
-use super::{Code, Ground, Stop, applied, say, this_run};
+use super::{Code, Ground, Stop, applied, say, show, this_run};
 use crate::carry::{Company, carry};
 use crate::points::Points;
 use crate::state::State;
@@ -69,20 +69,20 @@ fn dry_run(args: &ApplyArgs, plan: &Plan) -> Result<(), Stop> {
     };
     let survey = survey(plan, &journal, &this_run()?, &mut Points::default())?;
     if args.state.json {
-        say(&json!({"outcome": "dry run", "settings": survey.lines}).to_string());
-        return Ok(());
+        return show(&json!({"outcome": "dry run", "settings": survey.lines}).to_string());
     }
-    print(&survey.lines);
+    for line in &survey.lines {
+        show(&line.to_string())?;
+    }
     let waiting = if journal.change.is_some() {
         " once the plan that waits is confirmed or restored"
     } else {
         ""
     };
-    say(&format!(
+    show(&format!(
         "Nothing was changed. Apply it{waiting}: airqueued apply {} --confirm 90s",
         args.plan.display()
-    ));
-    Ok(())
+    ))
 }
 
 fn print(lines: &[Line]) {

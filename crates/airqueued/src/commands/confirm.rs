@@ -17,6 +17,10 @@ pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
             format!("too late: {why}; everything was put back. Apply it again"),
         ));
     }
+    if ground.journal.ends_confirmed() {
+        let points = ground.journal.kept.iter().map(|kept| kept.set.point()).collect();
+        return told(args, points, "Nothing waits: the plan is confirmed already.");
+    }
     let Some(Change::Applied { forward, .. }) = &ground.journal.change else {
         let last = ground.journal.last.map_or(String::new(), |last| format!(" (last: {last})"));
         return Err(Stop::new(Code::NotNow, format!("no plan waits to be confirmed{last}")));
@@ -32,10 +36,14 @@ pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
         })?;
     }
     ground.lock.write(&ground.journal.confirmed())?;
-    let points: Vec<String> = forward.steps.iter().map(|step| step.set.point()).collect();
+    let points = forward.steps.iter().map(|step| step.set.point()).collect();
+    told(args, points, "Confirmed. As it was before: airqueued restore")
+}
+
+fn told(args: &StateArgs, points: Vec<String>, sentence: &str) -> Result<(), Stop> {
     match args.json {
         true => say(&json!({"outcome": "confirmed", "points": points}).to_string()),
-        false => say("Confirmed. As it was before: airqueued restore"),
+        false => say(sentence),
     }
     Ok(())
 }

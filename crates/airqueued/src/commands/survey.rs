@@ -23,6 +23,8 @@ pub(super) struct Line {
     why: String,
     /// What happens to others.
     interrupts: Option<String>,
+    /// Why no packet will wait in this queue.
+    stays_empty: Option<String>,
     /// Whether it is so already.
     already: bool,
 }
@@ -30,11 +32,12 @@ pub(super) struct Line {
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Line { point, from, to, why, .. } = self;
-        if self.already {
-            return write!(f, "{point}\n  is      {to} already\n  why     {why}");
+        match self.already {
+            true => write!(f, "{point}\n  is      {to} already\n  why     {why}")?,
+            false => write!(f, "{point}\n  from    {from}\n  to      {to}\n  why     {why}")?,
         }
-        write!(f, "{point}\n  from    {from}\n  to      {to}\n  why     {why}")?;
-        self.interrupts.as_ref().map_or(Ok(()), |what| write!(f, "\n  but     {what}"))
+        let mut but = self.interrupts.iter().chain(&self.stays_empty);
+        but.try_for_each(|what| write!(f, "\n  but     {what}"))
     }
 }
 
@@ -90,9 +93,10 @@ fn one(
     run: &Run,
     points: &mut Points,
 ) -> Result<(Line, Step), PointError> {
-    if let Set::Queue(queue) = &item.set {
-        would_fill(queue)?;
-    }
+    let stays_empty = match &item.set {
+        Set::Queue(queue) => fills(queue)?,
+        _ => None,
+    };
     let point = points.of(&item.set)?;
     let now = point.read(&item.set, None)?;
     let kept = kept(item, &now, journal, run, point);
@@ -101,7 +105,9 @@ fn one(
     let now = kept.filter(|_| !point.tells()).map_or(now, |kept| kept.ours.clone());
     // The same setting as that of a confirmed plan. What it leaves open is as it was then.
     let same = |kept: &&Kept| kept.set == item.set && point.tells() && point.same(&now, &kept.ours);
-    let (aim, already) = match journal.kept(&item.set).filter(same) {
+    let same = journal.kept(&item.set).filter(same);
+    let outdated = same.is_some() && point.is_outdated(&item.set, &now)?;
+    let (aim, already) = match same.filter(|_| !outdated) {
         Some(kept) => (Aim { value: kept.ours.clone(), interrupts: None }, true),
         None => {
             let aim = point.aim(&item.set, &now, &original)?;
@@ -115,6 +121,7 @@ fn one(
         to: aim.value.words.clone(),
         why: item.why.clone(),
         interrupts: aim.interrupts.filter(|_| !already),
+        stays_empty,
         already,
     };
     let (set, why, target) = (item.set.clone(), item.why.clone(), aim.value);
@@ -122,13 +129,13 @@ fn one(
     Ok((line, step))
 }
 
-/// Refuses a queue in which no packet would wait.
-fn would_fill(of: &QueueOf) -> Result<(), PointError> {
+/// Refuses a queue of a radio in which no packet would wait. Of other interfaces it says why none will.
+fn fills(of: &QueueOf) -> Result<Option<String>, PointError> {
     let refused = |error: &dyn fmt::Display| PointError::Refused(error.to_string());
     // Of an interface that is not there the control point speaks.
     match facts::of(&of.interface).map_err(|error| refused(&error))? {
         Some(facts) => holds_queue(&facts, &of.queue).map_err(|error| refused(&error)),
-        None => Ok(()),
+        None => Ok(None),
     }
 }
 

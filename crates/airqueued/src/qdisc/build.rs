@@ -27,6 +27,8 @@ const PEAK_BPS: u64 = 16_000_000_000;
 const PEAK_TICK_BYTES: u32 = 128;
 /// An Ethernet header, and two VLAN tags.
 const LINK_BYTES: u32 = 22;
+/// An Ethernet header, and a VLAN tag: what frames mostly have beside the MTU.
+const FRAME_BYTES: u32 = 18;
 
 /// The interface that gets a tree.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +54,33 @@ pub(super) fn tree(queue: &Queue, interface: Interface, avoided: &[&Tree]) -> Tr
         Queue::Shared(shared) => builder.shared(shared),
     }
     Tree { index: interface.index, default: None, nodes: builder.nodes }
+}
+
+/// Why a queue would drop every frame as long as the interface allows: its bucket or its limit is smaller.
+pub(super) fn drops_long_frames(queue: &Queue, interface: Interface) -> Option<String> {
+    let (mtu, longest) = (interface.mtu?, interface.mtu?.saturating_add(FRAME_BYTES));
+    let short = |key: &str, bytes: u32| {
+        (bytes < longest).then(|| {
+            format!(
+                "{key} is {bytes}, and the MTU of {mtu} allows frames of {longest} bytes, which would all be dropped; \
+                 give {longest} or more"
+            )
+        })
+    };
+    let limit = |fifo: &Fifo| fifo.limit_bytes.and_then(|bytes| short("limit_bytes", bytes));
+    match queue {
+        Queue::Fifo(fifo) => limit(fifo),
+        Queue::Shaped(Shaped { by, burst_bytes, below, .. }) => {
+            let burst = burst_bytes.filter(|_| *by == Shaper::Tbf);
+            let below = match below {
+                Leaf::Fifo(fifo) => limit(fifo),
+                Leaf::FqCodel(_) | Leaf::Cake(_) => None,
+            };
+            burst.and_then(|bytes| short("burst_bytes", bytes)).or(below)
+        }
+        Queue::Shared(shared) => shared.classes.iter().find_map(|class| limit(&class.queue)),
+        Queue::FqCodel(_) | Queue::Cake(_) => None,
+    }
 }
 
 struct Builder {

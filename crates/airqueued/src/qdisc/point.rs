@@ -114,7 +114,11 @@ impl ControlPoint for Queues {
     fn aim(&mut self, set: &Set, now: &Value, original: &Value) -> Result<Aim, PointError> {
         let QueueOf { interface, queue } = queue_of(set)?;
         let (now, original) = (parsed(now)?, parsed(original)?);
-        let tree = aimed(queue, self.interface(interface, now.index)?, &now, &original);
+        let about = self.interface(interface, now.index)?;
+        if let Some(what) = build::drops_long_frames(queue, about) {
+            return Err(PointError::Refused(format!("{interface}: {what}")));
+        }
+        let tree = aimed(queue, about, &now, &original);
         if tree.in_place(&now) {
             // What else is there, as filters of ours, stays.
             return Ok(Aim { value: value(&tree), interrupts: None });
@@ -128,10 +132,15 @@ impl ControlPoint for Queues {
             return Err(PointError::Refused(format!("{interface} has {what}, {why}")));
         }
         if let Trial::Refused(why) = trial(&tree) {
-            let what = words::of(&tree);
-            return Err(PointError::Refused(format!("this kernel does not take {what}: {why}")));
+            let (what, modules) = (words::of(&tree), words::modules(&tree));
+            return Err(PointError::Refused(format!(
+                "this kernel does not take {what}: {why}. If the discipline is unknown, its module is missing: {modules} \
+                 (OpenWrt: the packages kmod-sched-core, kmod-sched-cake and kmod-sched)"
+            )));
         }
-        let interrupts = Some(format!("packets that wait in the queue of {interface} are dropped"));
+        let holds_packets = now.root().is_some() || now.default.as_deref() != Some("noqueue");
+        let interrupts = holds_packets
+            .then(|| format!("packets that wait in the queue of {interface} are dropped"));
         Ok(Aim { value: value(&tree), interrupts })
     }
 
@@ -149,6 +158,13 @@ impl ControlPoint for Queues {
             }
             None => Ok(()),
         }
+    }
+
+    fn is_outdated(&mut self, set: &Set, now: &Value) -> Result<bool, PointError> {
+        let QueueOf { interface, queue } = queue_of(set)?;
+        let now = parsed(now)?;
+        let today = build::tree(queue, self.interface(interface, now.index)?, &[]);
+        Ok(today.renumbered(&now).is_some_and(|today| !today.holds(&now)))
     }
 
     fn same(&self, now: &Value, wanted: &Value) -> bool {

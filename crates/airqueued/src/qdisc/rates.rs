@@ -20,6 +20,13 @@ pub(super) fn bytes_per_s(kind: &str, options: &[u8]) -> Option<u64> {
     rate.filter(|&rate| rate > 0)
 }
 
+/// Rate of a class of htb in bytes per second (`struct tc_htb_opt`).
+pub(super) fn of_class(options: &[u8]) -> Option<u64> {
+    let all = attributes::read(options).ok()?;
+    let short = all.find(1).and_then(|parms| parms.get(8..12)).and_then(attributes::number);
+    all.number(6).or(short).filter(|&rate| rate > 0)
+}
+
 /// The request that lists the disciplines of all interfaces.
 pub fn list() -> Request {
     request(GET_QDISC, 0, 0, 0, 0)

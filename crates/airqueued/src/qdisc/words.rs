@@ -3,6 +3,22 @@
 use super::tree::{Node, Tree};
 use super::{kinds, rates};
 use crate::netlink::attributes;
+use std::collections::BTreeSet;
+
+/// How many queues of a shaper are told one by one.
+const MOST_TOLD: usize = 4;
+/// `CAKE_DIFFSERV_*` and `CAKE_FLOW_*` of the kernel, as tc names them.
+const TINS: [&str; 5] = ["diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence"];
+const ISOLATIONS: [&str; 8] = [
+    "flowblind",
+    "srchost",
+    "dsthost",
+    "hosts",
+    "flows",
+    "dual-srchost",
+    "dual-dsthost",
+    "triple-isolate",
+];
 
 /// What a tree is: "a FIFO of 100 packets", "the system's default (fq_codel)".
 pub(super) fn of(tree: &Tree) -> String {
@@ -13,32 +29,88 @@ pub(super) fn of(tree: &Tree) -> String {
         (_, Some(root)) => {
             // What has classes holds no packets itself.
             let queue = |node: &&Node| !node.class && !kinds::has_classes(&node.kind);
-            let below: Vec<String> = tree.nodes[1..].iter().filter(queue).map(one).collect();
+            let root = match of_classes(tree) {
+                Some(bytes_per_s) if root.kind == "htb" => format!("htb at {}", rate(bytes_per_s)),
+                _ => one(root),
+            };
+            let below = tree.nodes[1..].iter().filter(queue);
+            let below: Vec<String> =
+                below.map(|node| class_rate(tree, node) + &one(node)).collect();
             match &below[..] {
-                [] => one(root),
-                [only] => format!("{} above {only}", one(root)),
+                [] => root,
+                [only] => format!("{root} above {only}"),
+                several if several.len() > MOST_TOLD => {
+                    let (told, all) = (several[..MOST_TOLD].join("; "), several.len());
+                    format!("{root} above {all} queues ({told}; ...)")
+                }
                 several => {
-                    format!("{} above {} queues ({}, ...)", one(root), several.len(), several[0])
+                    format!("{root} above {} queues ({})", several.len(), several.join("; "))
                 }
             }
         }
     }
 }
 
+/// The modules that disciplines of a tree are in.
+pub(super) fn modules(tree: &Tree) -> String {
+    let kinds = tree.nodes.iter().filter(|node| !node.class).map(|node| node.kind.as_str());
+    let kinds: BTreeSet<&str> = kinds.filter(|kind| !["pfifo", "bfifo"].contains(kind)).collect();
+    let modules: Vec<String> = kinds.into_iter().map(|kind| format!("sch_{kind}")).collect();
+    modules.join(", ")
+}
+
+/// The rate of the class of htb that has all others, in bytes per second.
+fn of_classes(tree: &Tree) -> Option<u64> {
+    let top = tree.nodes.iter().find(|node| node.class && node.kind == "htb");
+    top.and_then(|class| rates::of_class(class.options.as_deref().unwrap_or_default()))
+}
+
+/// The rate of a queue's class, where there are several.
+fn class_rate(tree: &Tree, queue: &Node) -> String {
+    let several = tree.nodes.iter().filter(|node| node.class && node.kind == "htb").count() > 1;
+    let class = tree.nodes.iter().find(|node| node.class && node.handle == queue.parent);
+    let options = class.filter(|_| several).and_then(|class| class.options.as_deref());
+    let found = options.and_then(rates::of_class);
+    found.map_or_else(String::new, |bytes_per_s| format!("{} for ", rate(bytes_per_s)))
+}
+
 fn one(node: &Node) -> String {
     let options = node.options.as_deref().unwrap_or_default();
     let limit = || options.get(..4).and_then(attributes::number).unwrap_or_default();
     match node.kind.as_str() {
+        "pfifo" if limit() == 1 => "a FIFO of 1 packet".to_owned(),
         "pfifo" => format!("a FIFO of {} packets", limit()),
         "bfifo" => format!("a FIFO of {} bytes", limit()),
         "tbf" => format!("tbf at {}", rate(rates::bytes_per_s("tbf", options).unwrap_or_default())),
         "fq_codel" | "codel" => format!("{}{}", node.kind, codel(options, node.kind == "fq_codel")),
         "cake" => match rates::bytes_per_s("cake", options) {
-            None => "cake".to_owned(),
-            Some(bytes_per_s) => format!("cake at {}", rate(bytes_per_s)),
+            None => format!("cake{}", cake(options)),
+            Some(bytes_per_s) => format!("cake at {}{}", rate(bytes_per_s), cake(options)),
         },
         kind => kind.to_owned(),
     }
+}
+
+/// What is not cake's default: the overhead of a packet, the round trip, and what packets are told apart by.
+fn cake(options: &[u8]) -> String {
+    let Ok(all) = attributes::read(options) else { return String::new() };
+    let other = |attribute, usual: u64| all.number(attribute).filter(|&value| value != usual);
+    let told: Vec<String> = [
+        other(6, 0).map(|bytes| format!("overhead {} bytes", bytes as u32 as i32)),
+        other(7, 100_000).map(|us| format!("rtt {} ms", us as f64 / 1e3)),
+        other(3, 0).map(|tins| format!("tins {}", name(&TINS, tins))),
+        other(5, 7).map(|isolation| format!("isolation {}", name(&ISOLATIONS, isolation))),
+        other(11, 0).map(|_| "nat".to_owned()),
+        other(16, 0).map(|_| "ack-filter".to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+}
+
+fn name(names: &[&'static str], number: u64) -> &'static str {
+    names.get(number as usize).copied().unwrap_or("unknown")
 }
 
 /// Target and limit, where they are told.

@@ -143,14 +143,17 @@ fn ingress_disciplines_are_left_alone() {
 #[test]
 fn a_dry_run_says_everything_and_changes_nothing() {
     let Some(bed) = Bed::new() else { return };
+    bed.tc("qdisc add dev va root pfifo limit 5");
     let (before, plan) = (bed.both(), bed.plan(&two_queues(20)));
     let done = bed.run(&["apply", plan.to_str().unwrap(), "--dry-run"]);
     for words in [
         "queue of va",
+        "from    a FIFO of 5 packets",
         "from    the system's default (noqueue)",
         "to      tbf at 8 Mb/s above a FIFO of 20 packets",
         "why     a test",
         "but     packets that wait in the queue of va are dropped",
+        "but     no packet will wait in it: it is a device (veth) that hands packets on at once",
         "Nothing was changed.",
     ] {
         done.ends(0, words);
@@ -160,12 +163,19 @@ fn a_dry_run_says_everything_and_changes_nothing() {
     let json = bed.run(&["apply", plan.to_str().unwrap(), "--dry-run", "--json"]).stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["settings"][1]["to"], "a FIFO of 32000 bytes");
+    assert_eq!(json["settings"][1]["interrupts"], Value::Null);
+    assert_eq!(json["settings"][0]["stays_empty"], Value::Null);
+    // What nobody could read was not shown.
+    let words = ["apply", plan.to_str().unwrap(), "--dry-run"];
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let ended = bed.airqueued(&words).stdout(full).status().unwrap();
+    assert_eq!(ended.code(), Some(1));
 }
 
 #[test]
 fn a_limit_changes_in_place_and_drops_nothing() {
     let Some(bed) = Bed::new() else { return };
-    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "are dropped");
+    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
     bed.run(&["confirm"]).ends(0, "Confirmed");
     let number =
         |shown: String| shown.lines().next().unwrap().split(' ').nth(2).unwrap().to_owned();
@@ -178,6 +188,72 @@ fn a_limit_changes_in_place_and_drops_nothing() {
     // The same plan again is no change.
     bed.run(&["confirm"]).ends(0, "Confirmed");
     bed.apply(&bed.plan(&two_queues(30)), "60s").ends(0, "All is so already");
+    bed.run(&["confirm"]).ends(0, "confirmed already");
+}
+
+#[test]
+fn a_plan_is_set_anew_once_the_mtu_is_larger() {
+    let Some(bed) = Bed::new() else { return };
+    let plan = bed.plan(&two_queues(20));
+    bed.apply(&plan, "60s").ends(0, "Set and read back");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    let before = bed.shown("va");
+    for device in ["va", "vb"] {
+        assert!(bed.inside("ip", &["link", "set", device, "mtu", "9000"]).status.success());
+    }
+    bed.apply(&plan, "60s").ends(0, "Set and read back");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    // The bucket that takes merged packets apart holds one frame: by tc, "minburst" or "burst" beside the peak rate.
+    assert_ne!(bed.shown("va"), before);
+    let address = ["address", "add", "10.9.0.1/24", "dev", "va"];
+    assert!(bed.inside("ip", &address).status.success());
+    let neighbour = ["neighbour", "add", "10.9.0.2", "lladdr", "02:00:00:00:00:01", "dev", "va"];
+    assert!(bed.inside("ip", &neighbour).status.success());
+    let long = "import socket\nend = socket.socket(type=socket.SOCK_DGRAM)\n\
+        for _ in range(5): end.sendto(bytes(8900), ('10.9.0.2', 9))";
+    assert!(bed.inside("python3", &["-c", long]).status.success());
+    let output = bed.inside("tc", &["-s", "-j", "qdisc", "show", "dev", "va"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let drops = told.as_array().unwrap().iter().map(|each| each["drops"].as_u64().unwrap());
+    assert_eq!(drops.sum::<u64>(), 0, "{told}");
+    // And nothing more is to be done.
+    bed.apply(&plan, "60s").ends(0, "All is so already");
+}
+
+#[test]
+fn what_would_drop_every_long_frame_is_refused() {
+    let Some(bed) = Bed::new() else { return };
+    let shaped = |burst: u32, limit: u32| json!({"shaped": {"rate_bps": 80_000_000, "burst_bytes": burst, "below": {"fifo": {"limit_bytes": limit}}}});
+    let ends = |queue: Value, code, words: &str| {
+        bed.apply(&bed.plan(&[("va", queue)]), "60s").ends(code, words);
+        bed.run(&["restore"]);
+    };
+    ends(shaped(1518, 200_000), 0, "Set and read back");
+    assert!(bed.inside("ip", &["link", "set", "va", "mtu", "9000"]).status.success());
+    let asked =
+        "and the MTU of 9000 allows frames of 9018 bytes, which would all be dropped; give 9018";
+    ends(shaped(1518, 200_000), 3, &format!("va: burst_bytes is 1518, {asked}"));
+    ends(shaped(9018, 9000), 3, &format!("va: limit_bytes is 9000, {asked}"));
+    ends(json!({"fifo": {"limit_bytes": 5000}}), 3, "va: limit_bytes is 5000");
+    ends(shaped(9018, 9018), 0, "Set and read back");
+}
+
+#[test]
+fn rates_are_said_of_every_shaper() {
+    let Some(bed) = Bed::new() else { return };
+    let htb = |rate_bps: u64| json!({"shaped": {"by": "htb", "rate_bps": rate_bps, "below": {"fifo": {"limit_packets": 40}}}});
+    let set = |queue| bed.apply(&bed.plan(&[("va", queue)]), "60s");
+    set(htb(8_000_000)).ends(0, "to      htb at 8 Mb/s above a FIFO of 40 packets");
+    bed.run(&["confirm"]).ends(0, "Confirmed");
+    set(htb(80_000)).ends(0, "from    htb at 8 Mb/s above a FIFO of 40 packets");
+    bed.run(&["restore"]).ends(0, "");
+    let class = |id: u16, rate_bps: u64| json!({"id": id, "rate_bps": rate_bps, "queue": {"limit_packets": 10}});
+    let shared = json!({"shared": {"handle": 5, "rate_bps": 80_000_000_000_u64, "other": 3,
+        "classes": [class(2, 8_000_000), class(3, 16_000_000)]}});
+    set(shared).ends(
+        0,
+        "htb at 80000 Mb/s above 2 queues (8 Mb/s for a FIFO of 10 packets; 16 Mb/s for a FIFO of 10 packets)",
+    );
 }
 
 #[test]
@@ -189,7 +265,7 @@ fn classes_change_in_place_and_packets_that_wait_in_them_stay() {
         json!({"shared": {"handle": 5, "rate_bps": 24_000, "other": 3, "classes": [class(0), class(1)]}})
     };
     let set = |queue| bed.apply(&bed.plan(&[("va", queue)]), "60s");
-    set(shared([9, 60], [16_000, 8000])).ends(0, "are dropped");
+    set(shared([9, 60], [16_000, 8000])).ends(0, "Set and read back");
     bed.run(&["confirm"]).ends(0, "Confirmed");
     let ip = |line: &str| {
         let output = bed.inside("ip", &line.split(' ').collect::<Vec<_>>());

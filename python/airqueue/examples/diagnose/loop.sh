@@ -6,7 +6,7 @@ trap 'rm -rf "$folder"' EXIT
 echo "== Why does it lag?"
 airqueue diagnose server --direction down --json "$folder/before.json"
 echo
-echo "== Setting what is recommended: fq_codel at the access point"
+echo "== Setting flow queueing at the access point; its queue is the kernel's here, and needs no shaper"
 airqueue ctl set station=ap queue=fq_codel
 echo
 echo "== And now?"

@@ -16,14 +16,17 @@ SHAPED: Final = 0.95
 WAN: Final = "wan"
 """The device of the line on OpenWrt with DSA."""
 
+MTU_BYTES: Final = 1500
+
 SECTION: Final = "airqueue"
 """The section of sqm-scripts' configuration."""
 
-NOTES: Final = (
-    f"{WAN} is the device that leads to the line: put its name in the place of {WAN}.",
+LEAST_KBIT: Final = 8
+"""Smallest rate of a shaper in a plan."""
+_OFFLOAD: Final = "Flow offloading passes by the shaper: switch it off."
+_LOWER: Final = (
     "Lower the rate until the delay under load is that of the idle line: lines with framing (DSL) "
-    "carry less than their nominal rate. Flow offloading passes by the shaper: switch it "
-    "off.",
+    f"carry less than their nominal rate. {_OFFLOAD}"
 )
 
 
@@ -33,7 +36,7 @@ def shaped_kbit(line_bps: float) -> int:
     >>> shaped_kbit(16e6)
     15200
     """
-    return max(1, int(SHAPED * line_bps / 1000))
+    return max(LEAST_KBIT, int(SHAPED * line_bps / 1000))
 
 
 def recommended(line_bps: float) -> str:
@@ -42,27 +45,35 @@ def recommended(line_bps: float) -> str:
     return f"Shape the line on the router to {shaped} with flow queueing (SQM, cake)"
 
 
-def shaper(line_bps: float) -> tuple[Settings, ...]:
+def shaper(line_bps: float, device: str = WAN) -> tuple[Settings, ...]:
     """Return the settings that shape downloads from a line of this rate, and leave uploads alone."""
-    return line(line_bps, None)
+    return line(line_bps, None, device)
 
 
-def line(down_bps: float | None, up_bps: float | None) -> tuple[Settings, ...]:
-    """Return the settings that shape a line in the directions whose rates are given."""
+def line(down_bps: float | None, up_bps: float | None, device: str = WAN) -> tuple[Settings, ...]:
+    """Return the settings that shape a line in the directions whose rates are given.
+
+    device: that of the router which leads to the line.
+    """
+    notes = (
+        f"{device} stands for the router's device that leads to the line; --line-device names "
+        "another.",
+        _LOWER,
+    )
     down, up = (None if bps is None else shaped_kbit(bps) for bps in (down_bps, up_bps))
     unshaped = [
         f"{option} 0 leaves {option}s unshaped: give their rate in kbit/s to shape them."
         for option, kbit in (("download", down), ("upload", up))
         if kbit is None
     ]
-    commands = [] if down is None else list(_download(down))
+    commands = [] if down is None else list(_download(down, device))
     if up is not None:
-        commands.append(f"tc qdisc replace dev {WAN} root cake bandwidth {up}kbit")
+        commands.append(f"tc qdisc replace dev {device} root cake bandwidth {up}kbit")
     return (
         _openwrt(
             "router: shell",
-            WAN,
-            (*NOTES, *unshaped),
+            device,
+            (*notes, *unshaped),
             download_kbit=down or 0,
             upload_kbit=up or 0,
         ),
@@ -71,47 +82,82 @@ def line(down_bps: float | None, up_bps: float | None) -> tuple[Settings, ...]:
             "router, shell",
             tuple(commands),
             # What comes in is shaped by way of a device that is made for this: no setting of a plan.
-            NOTES,
-            () if up is None or down is not None else (_shaped(WAN, up),),
+            notes,
+            () if up is None or down is not None else (_shaped(device, up),),
         ),
     )
 
 
-def _download(kbit: int) -> tuple[str, ...]:
+def _download(kbit: int, device: str) -> tuple[str, ...]:
     """Return the commands that shape what comes in: by way of a device whose queue can be set."""
     return (
         "ip link add ifb-line type ifb",
         "ip link set ifb-line up",
-        f"tc qdisc replace dev {WAN} handle ffff: ingress",
-        f"tc filter add dev {WAN} parent ffff: matchall action mirred egress redirect dev ifb-line",
+        f"tc qdisc replace dev {device} handle ffff: ingress",
+        f"tc filter add dev {device} parent ffff: matchall "
+        "action mirred egress redirect dev ifb-line",
         f"tc qdisc replace dev ifb-line root cake bandwidth {kbit}kbit ingress",
     )
 
 
-ACCESS_POINT: Final = "access point: shell, where the FIFO is in firmware or in the driver's ring"
+ACCESS_POINT: Final = "access point: shell, any device"
+STATION: Final = "this machine: shell"
+_CHANGES: Final = (
+    "A radio's rate changes with place and time. Packets wait in the shaper while its rate is below "
+    "what the air carries, and behind it when the air is slower."
+)
+_FOR_ALL: Final = (
+    f"{_CHANGES} The shaper is one for all stations together: all of them get no more than the "
+    "one that was measured, which costs stations at a better place throughput. Measure where the "
+    "lag matters."
+)
 
 
-def before(device: str, rate_bps: float, place: str = ACCESS_POINT) -> tuple[Settings, ...]:
-    """Return the settings that shape what is sent to a device whose own queue cannot be managed.
+def use_flow_queueing(rate_bps: float) -> str:
+    """Return the recommendation of `access_point`, the beginning of a sentence."""
+    shaped = text.rate(1e3 * shaped_kbit(rate_bps))
+    return f"Use flow queueing at the access point, in a shaper of {shaped} for all stations (cake)"
 
-    rate_bps: of the device, as measured. place: where the commands are to be typed.
+
+def access_point(device: str, rate_bps: float) -> tuple[Settings, ...]:
+    """Return the settings of a shaper with flow queueing before an access point's radio.
+
+    The queue then is the shaper's, also where the FIFO is in firmware or in a driver's ring.
+    rate_bps: what the air carries of TCP.
     """
     kbit = shaped_kbit(rate_bps)
-    notes = (
-        "A radio's rate changes with place and time. The shaper works while its rate is below the "
-        "radio's: take the rate of the slowest place, and let only downloads through the shaper.",
-    )
     return (
+        _cake(device, kbit, ACCESS_POINT, _FOR_ALL),
         # The queue's "upload" is what leaves through the interface: here to the stations.
-        _openwrt(place, device, notes, download_kbit=0, upload_kbit=kbit),
-        Settings(
-            "tc",
-            place,
-            (f"tc qdisc replace dev {device} root cake bandwidth {kbit}kbit",),
-            notes,
-            (_shaped(device, kbit),),
-        ),
+        _openwrt("access point: shell", device, (_FOR_ALL,), download_kbit=0, upload_kbit=kbit),
     )
+
+
+def access_point_fifo(device: str, rate_bps: float, packets: int) -> Settings:
+    """Return the settings of a shaper with a FIFO before an access point's radio."""
+    kbit = shaped_kbit(rate_bps)
+    # What a shaper of airqueued lets pass at once: 4 ms, two full frames at least.
+    burst = max(2 * (MTU_BYTES + 18), 4 * kbit // 8)
+    lines = (
+        f"tc qdisc replace dev {device} root handle 1: tbf rate {kbit}kbit burst {burst} "
+        f"limit {packets * MTU_BYTES}",
+        f"tc qdisc replace dev {device} parent 1:1 pfifo limit {packets}",
+    )
+    planned = plans.queue(device, plans.shaped_fifo(1000 * kbit, packets=packets))
+    return Settings("tc", ACCESS_POINT, lines, (_FOR_ALL,), (planned,))
+
+
+def station(device: str, rate_bps: float) -> tuple[Settings, ...]:
+    """Return the settings of a shaper with flow queueing before a station's radio.
+
+    rate_bps: what the air carries of TCP.
+    """
+    return (_cake(device, shaped_kbit(rate_bps), STATION, _CHANGES),)
+
+
+def _cake(device: str, kbit: int, place: str, note: str) -> Settings:
+    line = f"tc qdisc replace dev {device} root cake bandwidth {kbit}kbit"
+    return Settings("tc", place, (line,), (note,), (_shaped(device, kbit),))
 
 
 def _shaped(device: str, kbit: int) -> plans.Set:
