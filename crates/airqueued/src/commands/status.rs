@@ -26,7 +26,8 @@ struct Line {
 }
 
 pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
-    let (journal, guarded) = match args.directory().exists() {
+    let known = args.directory().exists();
+    let (journal, guarded) = match known {
         true => {
             let state = State::open(args.directory())?;
             (state.journal()?, state.is_guarded()?)
@@ -60,7 +61,11 @@ pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
     let left = left_s.map_or(String::new(), |left_s| format!(", {left_s:.0} s left"));
     let guard = if guarded { ", guarded" } else { "" };
     let last = journal.last.map_or(String::new(), |last| format!(" (last: {last})"));
-    show(&format!("State: {state}{left}{guard}{last}."))
+    let missing = match known {
+        true => String::new(),
+        false => format!(" (there is no {})", args.directory().display()),
+    };
+    show(&format!("State: {state}{missing}{left}{guard}{last}."))
 }
 
 fn line(task: Task, found: Found, waits: bool) -> Line {

@@ -56,8 +56,22 @@ pub(super) fn tree(queue: &Queue, interface: Interface, avoided: &[&Tree]) -> Tr
     Tree { index: interface.index, default: None, nodes: builder.nodes }
 }
 
-/// Why a queue would drop every frame as long as the interface allows: its bucket or its limit is smaller.
-pub(super) fn drops_long_frames(queue: &Queue, interface: Interface) -> Option<String> {
+/// Why a queue is not to be set: the kernel would make another burst of the one that was given, or long frames would be dropped.
+pub(super) fn refusal(queue: &Queue, interface: Interface) -> Option<String> {
+    if let Queue::Shaped(Shaped { rate_bps, burst_bytes: Some(bytes), .. }) = queue
+        && burst_ns(*bytes, *rate_bps).div_ceil(TICK_NS) > u64::from(u32::MAX)
+    {
+        let most_s = u64::from(u32::MAX) * TICK_NS / 1_000_000_000;
+        return Some(format!(
+            "burst_bytes is {bytes}, which last for more than {most_s} s at {rate_bps} b/s, the most that the kernel takes; \
+             give fewer"
+        ));
+    }
+    drops_long_frames(queue, interface)
+}
+
+/// Why every frame as long as the interface allows would be dropped: the bucket or the limit is smaller.
+fn drops_long_frames(queue: &Queue, interface: Interface) -> Option<String> {
     let (mtu, longest) = (interface.mtu?, interface.mtu?.saturating_add(FRAME_BYTES));
     let short = |key: &str, bytes: u32| {
         (bytes < longest).then(|| {
@@ -248,8 +262,11 @@ fn ratespec(rate_bps: u64) -> Vec<u8> {
 
 /// How long a burst lasts at the rate, in ticks.
 fn burst_ticks(burst_bytes: u32, rate_bps: u64) -> u32 {
-    let ns = u64::from(burst_bytes) * 8_000_000_000 / rate_bps;
-    u32::try_from(ns.div_ceil(TICK_NS)).unwrap_or(u32::MAX)
+    u32::try_from(burst_ns(burst_bytes, rate_bps).div_ceil(TICK_NS)).unwrap_or(u32::MAX)
+}
+
+fn burst_ns(burst_bytes: u32, rate_bps: u64) -> u64 {
+    u64::from(burst_bytes) * 8_000_000_000 / rate_bps
 }
 
 fn words(words: &[u32]) -> Vec<u8> {

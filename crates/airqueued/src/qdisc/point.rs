@@ -115,7 +115,7 @@ impl ControlPoint for Queues {
         let QueueOf { interface, queue } = queue_of(set)?;
         let (now, original) = (parsed(now)?, parsed(original)?);
         let about = self.interface(interface, now.index)?;
-        if let Some(what) = build::drops_long_frames(queue, about) {
+        if let Some(what) = build::refusal(queue, about) {
             return Err(PointError::Refused(format!("{interface}: {what}")));
         }
         let tree = aimed(queue, about, &now, &original);

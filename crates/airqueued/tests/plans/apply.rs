@@ -236,6 +236,8 @@ fn what_would_drop_every_long_frame_is_refused() {
     ends(shaped(9018, 9000), 3, &format!("va: limit_bytes is 9000, {asked}"));
     ends(json!({"fifo": {"limit_bytes": 5000}}), 3, "va: limit_bytes is 5000");
     ends(shaped(9018, 9018), 0, "Set and read back");
+    let slow = json!({"shaped": {"by": "htb", "rate_bps": 8000, "burst_bytes": 1_000_000_000, "below": {"fifo": {"limit_packets": 9}}}});
+    ends(slow, 3, "last for more than 274 s at 8000 b/s");
 }
 
 #[test]

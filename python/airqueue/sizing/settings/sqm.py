@@ -152,7 +152,8 @@ def station(device: str, rate_bps: float) -> tuple[Settings, ...]:
 
     rate_bps: what the air carries of TCP.
     """
-    return (_cake(device, shaped_kbit(rate_bps), STATION, _CHANGES),)
+    note = f"{device} stands for this machine's radio; --device names another. {_CHANGES}"
+    return (_cake(device, shaped_kbit(rate_bps), STATION, note),)
 
 
 def _cake(device: str, kbit: int, place: str, note: str) -> Settings:
