@@ -62,7 +62,7 @@ def largest_aggregate(
     """
     most = _limit("max_mpdus", max_mpdus, phy.max_mpdus, phy)
     most_bytes = _limit("max_bytes", max_bytes, phy.max_psdu_bytes, phy)
-    most_s = float(number("max_ppdu_s", max_ppdu_s, above=0, at_most=1))
+    most_s = number("max_ppdu_s", max_ppdu_s, above=0, at_most=1)
     size, rate = broadcast(
         mpdu_bytes=numbers("mpdu_bytes", mpdu_bytes, above=0, at_most=MAX_FRAME_BYTES),
         rate_bps=numbers("rate_bps", rate_bps, above=0),
@@ -77,7 +77,7 @@ def largest_aggregate(
 def _limit(name: str, given: float | None, layer: float, phy: Phy) -> float:
     if phy.max_mpdus == 1:
         raise ParameterError("phy", f"{phy.name} has no aggregation; use n or a later one")
-    return layer if given is None else float(number(name, given, at_least=1, at_most=layer))
+    return layer if given is None else number(name, given, at_least=1, at_most=layer)
 
 
 def aggregate_exchange(

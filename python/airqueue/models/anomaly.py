@@ -112,7 +112,7 @@ def anomaly(
 
 def _contention(hosts: FloatArray, phy: Phy) -> tuple[FloatArray, FloatArray]:
     """Return P_c and t_cont for this number of contenders."""
-    window = float(number("cw_min", phy.cw_min, at_least=1))
+    window = number("cw_min", phy.cw_min, at_least=1)
     p = 1.0 - (1.0 - 1.0 / window) ** (hosts - 1.0)
     return p, phy.slot_s * (1.0 + p) / (2.0 * hosts) * window / 2.0
 

@@ -184,7 +184,7 @@ _MOST_STATIONS = 65536
 
 
 def _whole(name: str, value: float, low: float, high: float) -> float:
-    return float(number(name, value, at_least=low, at_most=high, whole=True))
+    return number(name, value, at_least=low, at_most=high, whole=True)
 
 
 def _rule(rule: str) -> Literal["edca", "freeze"]:

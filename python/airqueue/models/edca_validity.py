@@ -111,7 +111,7 @@ def validity(
     >>> validity([0.862, 0.138], [1, 1], [0, 20]).within
     False
     """
-    bound = float(number("tolerance", tolerance, above=0))
+    bound = number("tolerance", tolerance, above=0)
     share = np.maximum(numbers("model_share", model_share, at_least=0, at_most=1), _LEAST_SHARE)
     given = classes(stations, aifs_slots, cw_min, cw_max, retries)
     if share.shape != given.stations.shape:

@@ -324,7 +324,7 @@ def allocate(
     packets = _total(total_packets)
     if packets.ndim:
         raise ParameterError("total_packets", "total_packets is a list; it must be one number")
-    least = float(number("minimum_packets", minimum_packets, at_least=0, at_most=MAX_PACKETS))
+    least = number("minimum_packets", minimum_packets, at_least=0, at_most=MAX_PACKETS)
     if rounding != "none":
         least = math.ceil(least)
     goal = packets if rounding == "none" else np.floor(packets + 0.5)

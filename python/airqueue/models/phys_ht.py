@@ -115,7 +115,7 @@ def _width(choices: RadioChoices, width_mhz: int, band: str) -> int:
 
 
 def _one_of(name: str, value_s: float, allowed_ns: Sequence[int]) -> int:
-    nanoseconds = round(float(number(name, value_s, at_least=0, at_most=1)) * 1e9)
+    nanoseconds = round(number(name, value_s, at_least=0, at_most=1) * 1e9)
     if not allowed_ns:
         raise ParameterError(name, f"{name} is of later standards; leave it out")
     if nanoseconds not in allowed_ns:

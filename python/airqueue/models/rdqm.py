@@ -87,7 +87,7 @@ def partition(
     [37.7, 18.9, 3.4]
     """
     choice("weight", weight, WEIGHTS)
-    floor = float(number("floor_frames", floor_frames, at_least=0, at_most=1e9))
+    floor = number("floor_frames", floor_frames, at_least=0, at_most=1e9)
     rtt, rate, flag = broadcast(
         rtt_s=np.atleast_1d(numbers("rtt_s", rtt_s, at_least=0, at_most=1e9)),
         rate_bps=numbers("rate_bps", rate_bps, at_least=0, at_most=1e15),

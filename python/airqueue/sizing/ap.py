@@ -113,7 +113,7 @@ def queue_for(
 
     Raises ParameterError.
     """
-    target_s = float(number("delay_target_s", delay_target_s, above=0, at_most=1e6))
+    target_s = number("delay_target_s", delay_target_s, above=0, at_most=1e6)
 
     def needed(control: str) -> FlowAdapted:
         return flow_adapted(

@@ -43,9 +43,9 @@ def codel_for(rate_bps: float, rtt_s: float, packet_s: float) -> Codel:
     >>> codel_for(25e6, 0.1, 0.0004)
     Codel(limit_packets=1000, target_s=0.005, interval_s=0.1, quantum_bytes=300)
     """
-    rate = float(number("rate_bps", rate_bps, above=0))
-    interval_s = max(INTERVAL_S, float(number("rtt_s", rtt_s, above=0)))
-    hold_s = HOLD * float(number("packet_s", packet_s, above=0))
+    rate = number("rate_bps", rate_bps, above=0)
+    interval_s = max(INTERVAL_S, number("rtt_s", rtt_s, above=0))
+    hold_s = HOLD * number("packet_s", packet_s, above=0)
     target_s = max(TARGET_S, interval_s / MOST_INTERVALS, hold_s)
     low = rate < LOW_RATE_BPS
     return Codel(

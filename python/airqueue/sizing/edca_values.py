@@ -104,7 +104,7 @@ def txop_units(txop_s: float) -> int:
 
     Raises ParameterError for a negative time or more than the field holds, 2.09712 s.
     """
-    checked_s = float(number("txop_s", txop_s, at_least=0, at_most=TXOP_LIMIT_S))
+    checked_s = number("txop_s", txop_s, at_least=0, at_most=TXOP_LIMIT_S)
     # A multiple that floating point put a little above itself stays one.
     return math.ceil(checked_s / TXOP_UNIT_S - 1e-6)
 

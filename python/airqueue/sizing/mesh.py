@@ -186,7 +186,7 @@ def _forecast(
     links = [queue.link for queue in buffers.queues]
     rtt_s = sum(float(times[link].round_trip_s) for link in links) + buffers.flow.other_delay_s
     inside = sum(queue.packets for queue in buffers.queues if queue.in_bottleneck)
-    service = float(number("the rate of a flow", service_bps, above=0))
+    service = number("the rate of a flow", service_bps, above=0)
     return FlowForecast(
         buffers=buffers,
         goodput_bps=goodput_bps,

@@ -63,8 +63,7 @@ pub(super) fn refusal(queue: &Queue, interface: Interface) -> Option<String> {
     {
         let most_s = u64::from(u32::MAX) * TICK_NS / 1_000_000_000;
         return Some(format!(
-            "burst_bytes is {bytes}, which last for more than {most_s} s at {rate_bps} b/s, the most that the kernel takes; \
-             give fewer"
+            "burst_bytes is {bytes}, for more than {most_s} s at {rate_bps} b/s, the most that the kernel takes; give fewer"
         ));
     }
     drops_long_frames(queue, interface)

@@ -132,10 +132,10 @@ impl ControlPoint for Queues {
             return Err(PointError::Refused(format!("{interface} has {what}, {why}")));
         }
         if let Trial::Refused(why) = trial(&tree) {
-            let (what, modules) = (words::of(&tree), words::modules(&tree));
+            let what = words::of(&tree);
+            let missing = missing_modules(&tree, &why);
             return Err(PointError::Refused(format!(
-                "this kernel does not take {what}: {why}. If the discipline is unknown, its module is missing: {modules} \
-                 (OpenWrt: the packages kmod-sched-core, kmod-sched-cake and kmod-sched)"
+                "this kernel does not take {what}: {why}{missing}"
             )));
         }
         let holds_packets = now.root().is_some() || now.default.as_deref() != Some("noqueue");
@@ -186,6 +186,19 @@ fn aimed(queue: &Queue, interface: build::Interface, now: &Tree, original: &Tree
     let changed = build::tree(queue, interface, &[]).renumbered(now);
     let changed = changed.filter(|tree| named(tree) && tree.in_place(now));
     changed.unwrap_or_else(|| build::tree(queue, interface, &[now, original]))
+}
+
+/// What to do if the kernel does not know a discipline of a tree, in the words of its refusal.
+fn missing_modules(tree: &Tree, why: &str) -> String {
+    let unknown = ["unknown", "No such file", "no such file"].iter().any(|what| why.contains(what));
+    match unknown {
+        true => format!(
+            "; the module of the discipline is missing: install {} (OpenWrt: the packages kmod-sched-core, kmod-sched-cake \
+             and kmod-sched)",
+            words::modules(tree)
+        ),
+        false => String::new(),
+    }
 }
 
 fn queue_of(set: &Set) -> Result<&QueueOf, PointError> {
