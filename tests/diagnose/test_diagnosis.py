@@ -335,3 +335,21 @@ def test_a_file_that_is_no_diagnosis_is_refused(tmp_path, content):
     done = CliRunner().invoke(main, ["diagnose", "host", "--again", str(path)])
     assert done.exit_code == 1
     assert str(path) in done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--hold", "3s"),
+        ("--max-rate", "9mbit"),
+        ("--direction", "up"),
+        ("--queue",),
+        ("--together",),
+    ],
+)
+def test_a_stored_result_leaves_nothing_to_measure(tmp_path, words):
+    kept = tmp_path / "d.json"
+    emit(diagnosis(imagined({GATEWAY: 0.2, SERVER: 0.2})), [], ABOUT, Files(str(kept)))
+    done = CliRunner().invoke(main, ["diagnose", "--from", str(kept), *words])
+    assert done.exit_code == 2
+    assert f"--from measures nothing: leave {words[0]} out" in done.output

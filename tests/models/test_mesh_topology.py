@@ -286,3 +286,9 @@ def test_built_meshes() -> None:
         parking_lot(())
     with pytest.raises(TopologyError, match="flow: '4 hops' is there twice"):
         parking_lot((4, 4))
+
+
+@pytest.mark.parametrize("rate_bps", ["x", True, 0.5, float("nan"), [11e6]])
+def test_a_rate_is_a_number_within_its_range(rate_bps):
+    with pytest.raises(TopologyError, match="expected from 1 to 1e\\+12 b/s"):
+        chain(2, rate_bps)

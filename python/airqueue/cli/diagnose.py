@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 import airqueue
 from airqueue.cli.common import json_option, report_option
@@ -42,6 +43,24 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
     "up": ("up",),
     "both": DIRECTIONS,
 }
+
+
+_MEASURING: Final = frozenset(
+    {
+        "port",
+        "gateway",
+        "direction",
+        "together",
+        "load",
+        "max_bytes",
+        "hold",
+        "key_file",
+        "max_rate",
+        "max_wait",
+        "queue",
+        "switch",
+    }
+)
 
 
 @click.command(short_help="Say why it lags, where, and what to set.")
@@ -184,9 +203,7 @@ def diagnose(
     if stored is not None:
         if host is not None or download is not None or upload is not None or wire is not None:
             raise click.UsageError("--from measures nothing: leave hosts and addresses out.")
-        for flag, given in (("--queue", queue), ("--switch", switch is not None)):
-            if given:
-                raise click.UsageError(f"--from measures nothing: leave {flag} out.")
+        _refuse_measuring(click.get_current_context())
         wanted.check(server=False)
         measured = _stored(stored)
     else:
@@ -222,6 +239,15 @@ def diagnose(
         raise click.exceptions.Exit(1)
     if stored is None and about["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _refuse_measuring(context: click.Context) -> None:
+    """Refuse what a measurement alone heeds."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name in _MEASURING and given:
+            raise click.UsageError(f"--from measures nothing: leave {parameter.opts[0]} out.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Real
 from typing import Final
 
 import numpy as np
@@ -291,8 +292,13 @@ def _whole(name: str, value: int, most: int) -> int:
 
 
 def _rate(place: str, rate_bps: float | None) -> None:
-    if rate_bps is not None and not 1 <= rate_bps <= MAX_RATE_BPS:
-        raise TopologyError(place, f"{rate_bps:g} b/s", f"from 1 to {MAX_RATE_BPS:g} b/s")
+    if rate_bps is None:
+        return
+    expected = f"from 1 to {MAX_RATE_BPS:g} b/s"
+    if isinstance(rate_bps, bool) or not isinstance(rate_bps, Real):
+        raise TopologyError(place, repr(rate_bps), expected)
+    if not 1 <= rate_bps <= MAX_RATE_BPS:
+        raise TopologyError(place, f"{rate_bps:g} b/s", expected)
 
 
 def _distinct(place: str, names: Iterable[str]) -> frozenset[str]:
