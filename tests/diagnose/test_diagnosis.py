@@ -353,3 +353,27 @@ def test_a_stored_result_leaves_nothing_to_measure(tmp_path, words):
     done = CliRunner().invoke(main, ["diagnose", "--from", str(kept), *words])
     assert done.exit_code == 2
     assert f"--from measures nothing: leave {words[0]} out" in done.output
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("legs", 0, "round_trip_s", 0), -1.0, "-1.0 is less than the minimum of 0"),
+        (("legs", 0, "round_trip_s", 0), 1e300, "1e+300 is greater than the maximum"),
+        (("loads", 0, "carried_bps"), 1e308, "1e+308 is greater than the maximum"),
+        (("loads", 0, "carried_bps"), -5, "-5 is less than the minimum of 0"),
+    ],
+)
+def test_a_stored_result_that_cannot_be_is_refused_with_its_place(tmp_path, place, value, words):
+    kept = tmp_path / "d.json"
+    emit(diagnosis(imagined({GATEWAY: 0.2, SERVER: 0.2})), [], ABOUT, Files(str(kept)))
+    document = json.loads(kept.read_text("utf-8"))
+    *way, last = place
+    found = document["records"]
+    for step in way:
+        found = found[step]
+    found[last] = value
+    kept.write_text(json.dumps(document), "utf-8")
+    done = CliRunner().invoke(main, ["diagnose", "--from", str(kept)])
+    assert done.exit_code == 1
+    assert words in done.output and str(kept) in done.output
