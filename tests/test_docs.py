@@ -14,6 +14,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import airqueue
 from airqueue.cli import main
 from airqueue.cli.common import Results
 from tests import listings
@@ -162,6 +164,23 @@ def test_the_shell_of_the_page_runs(page: Path, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_first_scenario_shows_its_lesson():
+    """A long queue harms the call behind a download, and a queue for each flow does not."""
+    page = ROOT / "docs" / "tutorials" / "first-scenario.md"
+    (home,) = (fence.text for fence in listings.fences(page) if fence.kind == "toml")
+    found = {}
+    for queue in ("pfifo:1000", "fq_codel"):
+        scenario = tomllib.loads(home)
+        scenario["stations"][0]["queue"] = queue
+        results = airqueue.simulate(scenario, replications=5)
+        hear = results.flows.query("flow == 'hear'")
+        score = results.calls.query("flow == 'hear'")
+        found[queue] = float(hear["delay_p95_s"].mean()), float(score["mos"].mean())
+    assert "1000" in home
+    assert found["pfifo:1000"][0] > 0.15 and found["pfifo:1000"][1] < 4.1
+    assert found["fq_codel"][0] < 0.05 and found["fq_codel"][1] > 4.3
 
 
 def test_the_reader_of_blocks_finds_commands_and_output(monkeypatch):

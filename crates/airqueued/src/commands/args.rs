@@ -149,8 +149,8 @@ Examples:
   airqueued obeys phy0 --for 10s
   airqueued obeys eth0 --for 10s --json
 
-Looks at what waits in mac80211's queues of a phy, or in the queue disciplines of an interface (pfifo, bfifo, fq_codel), while
-something fills them, for example a download. Exit code 7 if one held more than its limit, 8 if one did not overflow, so that
+Looks at what waits in mac80211's queues of a phy, or in the queue disciplines of an interface (pfifo, pfifo_head_drop, bfifo,
+fq_codel, cake), while something fills them, for example a download. Exit code 7 if one held more than its limit, 8 if one did not overflow, so that
 nothing is known of it.";
 
 /// Arguments of commands that only print.
