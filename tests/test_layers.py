@@ -169,7 +169,7 @@ MAY_IMPORT = {
 PACKAGE = ROOT / "python" / "airqueue"
 PAPERS = ROOT / "papers" / "airqueue_papers"
 """A distribution of its own, above the library."""
-SHOWING = ("site", "drawing", "figure_work", "command", "command_tables")
+SHOWING = ("site", "drawing", "figure_work", "command", "command_progress", "command_tables")
 """Modules of the papers that show what the others found."""
 
 

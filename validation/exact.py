@@ -13,11 +13,11 @@ from pathlib import Path
 
 from airqueue.files import write_atomically
 from airqueue.runs import Local, Store
+from airqueue_papers.command_progress import shown
 from airqueue_papers.item import Budget
 from airqueue_papers.kernel import measured
 from airqueue_papers.reproduction import choose, reproduce
 from airqueue_papers.sabotage import without
-from airqueue_papers.shown import shown
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from airqueue import provenance, text
 from airqueue.runs import Local, Store
 from airqueue_papers import document
 from airqueue_papers.claim import SORTS, load
+from airqueue_papers.command_progress import shown
 from airqueue_papers.drawing import draw
 from airqueue_papers.item import Budget
 from airqueue_papers.picture import PaperFigure
@@ -23,7 +24,6 @@ from airqueue_papers.reproduction import (
     exact_before,
     reproduce,
 )
-from airqueue_papers.shown import shown
 from airqueue_papers.site import Origin, write_site
 from airqueue_papers.site.verdicts import LOOKS
 from airqueue_papers.tally import sentences, tally

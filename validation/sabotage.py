@@ -19,10 +19,10 @@ from airqueue.runs import Local, Store
 from airqueue_papers import challenge, mechanism, tried
 from airqueue_papers.challenge import Row
 from airqueue_papers.claim import PAPERS
+from airqueue_papers.command_progress import shown
 from airqueue_papers.item import Budget
 from airqueue_papers.miss import UNEXPLAINED
 from airqueue_papers.sabotage import campaign, chosen_for
-from airqueue_papers.shown import shown
 from airqueue_papers.tally import sentences, tally
 from airqueue_papers.tried import Tried
 from airqueue_papers.verdict import BY_CONSTRUCTION, NOT_DISCRIMINATING, Record

@@ -24,6 +24,7 @@ from airqueue.linux.virtual import machine
 from airqueue.runs import Local, Store
 from airqueue.runs.backend import Backend
 from airqueue_papers import command_tables
+from airqueue_papers.command_progress import shown
 from airqueue_papers.document import FORMAT, SABOTAGE_FORMAT, sabotage_to_text, schema, to_text
 from airqueue_papers.item import Budget
 from airqueue_papers.kernel import measured
@@ -37,7 +38,6 @@ from airqueue_papers.reproduction import (
     reproduce,
 )
 from airqueue_papers.sabotage import campaign, chosen_for
-from airqueue_papers.shown import shown
 
 
 class _Reproduce(click.Command):

@@ -88,8 +88,8 @@ def tcp_share(times_s: Mapping[int, float]) -> float:
 
     >>> tcp_share({1500: 400e-6})
     0.8
-    >>> round(tcp_share({1500: 400e-6, 40: 200e-6}), 3)
-    0.799
+    >>> round(tcp_share({1500: 400e-6, 40: 100e-6}), 3)
+    0.889
     """
     packet_s = times_s[max(times_s)]
     ack_s = _time_s(times_s, TCP_IP_BYTES) or LONGEST_ACK * packet_s

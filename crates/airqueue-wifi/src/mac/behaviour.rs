@@ -24,7 +24,7 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | such a packet, if the medium turns busy before, by the station's own response too | backoff | no backoff: sent at the end of the next DIFS | the backoff is frozen |
 /// | the packets of an A-MPDU are passed up | after the frame | each at the end of its MPDU: all answers but those to the last MPDU find the medium busy | - |
 /// | an EDCA queue that has waited sends | at the next slot boundary | at a later slot boundary | - |
-/// | retries of RTS and data | counted separately, 7 and 4 transmissions | counted together, 7 | separately, 7 and 4 |
+/// | retries of RTS and data | counted separately: 7 transmissions of an RTS, or of data without RTS; 4 of data after RTS | counted together, 7 | as `Standard` |
 /// | the window after a packet is given up | the smallest | stays; the smallest at the eighth failure in a row | the smallest |
 /// | NAV of an RTS without a following frame | reset | reset | stays |
 /// | CTS is sent if | the NAV is over | the NAV is over | NAV and medium are idle, as for data after a CTS |

@@ -5,11 +5,11 @@
 ///
 /// | | `STANDARD` | `NS3` | `NS2` |
 /// |---|---|---|---|
-/// | DSSS frame | up to a whole µs | up to a whole µs | as it comes |
-/// | response's time-out | must start | must start | must end |
-/// | Duration/ID | up to a whole µs | up to a whole µs | nearest µs |
-/// | ACK in EIFS | lowest basic rate | lowest rate | lowest rate |
-/// | frame of 802.11n and later | clauses 19.4.3, 21.4.3, 27.4.3 | without VHT-SIG-B, and more | - |
+/// | duration of a DSSS frame | rounded up to a whole µs | rounded up to a whole µs | not rounded |
+/// | by its time-out a response | must have begun | must have begun | must have ended |
+/// | Duration/ID | rounded up to a whole µs | rounded up to a whole µs | rounded to the nearest µs |
+/// | rate of the ACK in EIFS | lowest basic rate | lowest rate | lowest rate |
+/// | duration of a frame of 802.11n and later | clauses 19.4.3, 21.4.3, 27.4.3 | without VHT-SIG-B, and more | - |
 ///
 /// ns-2 always sends 192 µs of preamble and header, as [`Preamble::Long`](super::Preamble::Long), and sends all
 /// control frames at one rate, see [`Phy::with_control_rate`](super::Phy::with_control_rate).
