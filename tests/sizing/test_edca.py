@@ -1,5 +1,7 @@
 """EDCA settings: the paper's table comes out of the lines, and a TXOP holds what it should."""
 
+import re
+
 import hostapd_conf
 import jsonschema
 import numpy as np
@@ -168,13 +170,27 @@ def test_aggregates_are_not_counted_on():
 
 
 def test_what_plain_80211_shares_equally_is_left_alone():
-    headline = advice_for(size_edca(2, 1)).headline
-    assert "33.3 % of the data packets already" in headline
-    assert headline.startswith("Leave EDCA at its defaults")
+    advice = advice_for(size_edca(2, 0))
+    assert "50.0 % of the data packets already" in advice.headline
+    assert advice.headline.startswith("Leave EDCA at its defaults")
+    # Nothing is to be set then, not by a plan either.
+    assert advice.settings == advice_for(size_edca(0, 6)).settings == ()
     # Six uploads have three acknowledgements to send when the access point sends one packet.
-    crowd = advice_for(size_edca(6, 1)).headline
+    crowd = advice_for(size_edca(6, 0)).headline
     assert crowd.startswith("Let acknowledgements pass first")
     assert "at most 33.3 %" in crowd
+
+
+@pytest.mark.parametrize(("uploads", "simulated"), [(1, 0.35), (2, 0.068), (3, 0.005)])
+def test_downloads_beside_uploads_get_less_than_a_fair_share(uploads, simulated):
+    """The share of one download in a simulated cell of 802.11b with its defaults, drop-tail."""
+    headline = advice_for(size_edca(uploads, 1)).headline
+    assert headline.startswith("Let acknowledgements pass first and the access point send 1 packet")
+    least, most = (
+        float(share) / 100
+        for share in re.search(r"instead of ([\d.]+) % to ([\d.]+) %", headline).groups()
+    )
+    assert least <= simulated <= most == pytest.approx(1 / (uploads + 1), abs=1e-3)
 
 
 def test_limits_of_the_regulatory_rules_are_said_at_5_ghz():

@@ -130,6 +130,8 @@ def _busy(sized: ApQueue[Air]) -> str:
     """Return the least use of the air, and of two the one that assumes nothing of the flows."""
     in_step = float(sized.tooth.utilisation)
     at_least = percent(sized.utilisation_at_least)
+    if sized.air.mpdus:
+        return f"{at_least} of the time, aggregation left out"
     if sized.timeouts:
         return f"{at_least} of the time, timeouts apart"
     if sized.utilisation_at_least <= in_step:

@@ -16,6 +16,10 @@ ALIKE: Final = 1.02
 """Ratio of the rates with equal times to those of one FIFO up to which there is nothing to gain."""
 
 _CAUTIONS: Final = (
+    "The rates do not depend on the size of the buffer, as the paper's do not. A small buffer caps "
+    "the windows of distant flows: simulated, three flows over 20, 150 and 20 ms at 54, 54 and "
+    "6 Mb/s got 22.3 Mb/s together with 100 packets, and 3.6 Mb/s with 10, where 18.3 to 20.6 Mb/s "
+    "are said.",
     "The shares hold while these flows are the ones that send: a flow more or less, another rate or "
     "another delay changes all of them.",
     "The rates are predictions between two idealisations: windows that the limits cap, and equal "
@@ -70,9 +74,10 @@ def _headline(sized: RdqmSizing) -> str:
             f"{divide}: flows with long ways then need not yield to those with short ones. The rates "
             "of the stations hardly differ, so that all together get no more than from one FIFO."
         )
+    low_bps, high_bps = sorted((fair_bps, sum(sized.capped_bps)))
     return (
-        f"{divide}: together they then get {rate(fair_bps)} to {rate(sum(sized.capped_bps))} instead "
-        f"of {rate(fifo_bps)} from one FIFO, where the slowest sets the rate of all."
+        f"{divide}: together they then get {rate(low_bps)} to {rate(high_bps)} instead of "
+        f"{rate(fifo_bps)} from one FIFO, where the slowest sets the rate of all."
     )
 
 
@@ -96,7 +101,7 @@ def _figures(sized: RdqmSizing) -> tuple[Figure, ...]:
         Figure("fifo_bps", "all flows, from one FIFO", sum(sized.together_bps), "equal packets"),
         Figure(
             "capped_bps",
-            "all flows, at most",
+            "all flows, by their limits",
             sum(sized.capped_bps),
             "if the limits cap the windows, and nothing waits",
         ),
