@@ -7,6 +7,7 @@ import hostapd_conf
 import pytest
 
 from airqueue.sizing import edca_values as edca
+from airqueue.sizing import plans
 from airqueue.sizing.advice import Settings, wanted
 from airqueue.sizing.settings import acks, hostapd, linux, openwrt, sqm
 from airqueue.sizing.settings.hostapd import Category
@@ -104,3 +105,17 @@ def test_hostapd_itself_finds_no_error(tmp_path):
     assert "Configuration file" in said
     assert "errors found in configuration file" not in said
     assert "Line " not in said
+
+
+def test_a_station_shapes_what_it_sends_and_an_access_point_what_all_get():
+    (own,) = sqm.station("wlp1s0", 10e6)
+    assert own.lines == ("tc qdisc replace dev wlp1s0 root cake bandwidth 9500kbit",)
+    assert own.sets == (plans.queue("wlp1s0", plans.cake(9_500_000)),)
+    assert "this machine" in own.place and "all stations" not in " ".join(own.notes)
+    first, of_openwrt = sqm.access_point("wlan0", 10e6)
+    assert (first.sets, first.lines[0].split()[-1]) == (
+        (plans.queue("wlan0", plans.cake(9_500_000)),),
+        "9500kbit",
+    )
+    assert "all stations together" in " ".join(first.notes)
+    assert of_openwrt.target == "openwrt"
