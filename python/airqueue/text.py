@@ -27,7 +27,7 @@ _UNITS: Final = {
 
 
 def seconds(value: float | None) -> str:
-    """Return a time with a unit that suits it: ``0.35 ms``, ``213 ms``, ``2.40 s``."""
+    """Return a time with a unit that suits it: ``1 us``, ``0.35 ms``, ``213 ms``, ``2.40 s``."""
     if value is None:
         return "unknown"
     size = abs(value)

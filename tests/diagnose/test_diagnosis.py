@@ -244,7 +244,7 @@ def test_a_plan_is_written_of_what_is_recommended(tmp_path, capsys):
     }
     assert item["why"] == found.recommendation.headline
     calm = diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.0}))
-    with pytest.raises(PlanError, match="that of an earlier run: do not apply it"):
+    with pytest.raises(PlanError, match=r"the plan of an earlier run: do not apply .*plan\.json\."):
         emit(calm, [], ABOUT, Files(plan=PlanFile(str(path))))
     path.unlink()
     capsys.readouterr()
@@ -272,7 +272,9 @@ def test_a_line_that_lags_downwards_is_planned_for_openwrt_alone(tmp_path, capsy
     path = tmp_path / "plan.json"
     found = diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.2}), Asking(line="eth1"))
     emit(found, [], ABOUT, Files(plan=PlanFile(str(path))))
-    assert "--plan-sets uci plans it" in capsys.readouterr().err and not path.exists()
+    assert (
+        "--plan-sets uci plans this configuration" in capsys.readouterr().err and not path.exists()
+    )
     emit(found, [], ABOUT, Files(plan=PlanFile(str(path), "uci")))
     (item,) = json.loads(path.read_text("utf-8"))["settings"]
     assert item["set"]["uci"]["options"]["interface"] == "eth1"

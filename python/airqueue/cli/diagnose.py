@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import click
-from click.core import ParameterSource
 
 import airqueue
 from airqueue.cli.common import json_option, report_option
@@ -23,7 +22,15 @@ from airqueue.cli.diagnose_queue import (
 from airqueue.cli.diagnose_switch import Switching, measure_in_turn, switch_options
 from airqueue.cli.diagnose_view import View, emit
 from airqueue.cli.errors import INTERRUPTED
-from airqueue.cli.parameters import DURATION, RATE, Whole, key_option, max_wait_option, read_key
+from airqueue.cli.parameters import (
+    DURATION,
+    RATE,
+    Whole,
+    given_options,
+    key_option,
+    max_wait_option,
+    read_key,
+)
 from airqueue.cli.plans import PlanFile, plan_option, sets_option
 from airqueue.cli.size_options import device_option, line_device_option
 from airqueue.diagnose.advice import Asking
@@ -61,6 +68,7 @@ _MEASURING: Final = frozenset(
         "switch",
     }
 )
+"""Options that only a measurement heeds."""
 
 
 @click.command(short_help="Say why it lags, where, and what to set.")
@@ -242,11 +250,9 @@ def diagnose(
 
 
 def _refuse_measuring(context: click.Context) -> None:
-    """Refuse what a measurement alone heeds."""
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if name in _MEASURING and given:
+    """Raise UsageError for what only a measurement heeds."""
+    for parameter in given_options(context):
+        if parameter.name in _MEASURING:
             raise click.UsageError(f"--from measures nothing: leave {parameter.opts[0]} out.")
 
 

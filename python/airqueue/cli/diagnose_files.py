@@ -88,7 +88,7 @@ class Files:
         except PlanError as error:
             if Path(path).exists():
                 raise PlanError(
-                    f"No plan is written, and {path} is that of an earlier run: do not apply it. "
-                    f"{error}"
+                    f"No plan is written, and {path} has the plan of an earlier run: do not apply "
+                    f"{path}. {error}"
                 ) from error
             note(f"No plan is written. {error}")

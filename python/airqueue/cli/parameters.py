@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from airqueue import files
 from airqueue.units import UnitError, parse_duration, parse_rate, parse_size
@@ -16,6 +17,14 @@ from airqueue.units import UnitError, parse_duration, parse_rate, parse_size
 SIZE_RANGE = (64, 9000)
 """IP packet sizes that a measurement accepts, in bytes: up to a jumbo frame's payload."""
 MAX_KEY_BYTES = 1024
+
+
+def given_options(context: click.Context) -> Iterator[click.Parameter]:
+    """Yield the parameters of a command that its command line names, in the order of its help."""
+    for parameter in context.command.get_params(context):
+        source = context.get_parameter_source(parameter.name or "")
+        if source is ParameterSource.COMMANDLINE:
+            yield parameter
 
 
 class Named(click.ParamType[tuple[str, str]]):

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import click
-from click.core import ParameterSource
 
 from airqueue.cli.common import stdout, write_named
 from airqueue.cli.errors import INTERRUPTED
-from airqueue.cli.parameters import read_key
+from airqueue.cli.parameters import given_options, read_key
 from airqueue.cli.progress import Display
 from airqueue.cli.written import all_written, check_outputs
 from airqueue.measure import schema
@@ -128,10 +127,8 @@ def analyze_together(
 
 def check_goes_with(ctx: click.Context, known: Collection[str], why: str) -> None:
     """Raise UsageError for an option on the command line that is not one of these."""
-    for parameter in ctx.command.get_params(ctx):
-        name = parameter.name or ""
-        given = ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        if given and name not in known:
+    for parameter in given_options(ctx):
+        if parameter.name not in known:
             raise click.UsageError(f"{parameter.opts[-1]} {why}; leave it out.")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 import click
-from click.core import ParameterSource
 
+from airqueue.cli.parameters import given_options
 from airqueue.cli.stations import GOES_WITH, check_names
 from airqueue.cli.together import Asked, Kind, analyze_together, check_goes_with, measure_together
 from airqueue.measure.records import Run
@@ -93,9 +93,8 @@ def uploads_options(command: Command) -> Command:
 
 def check_uploads(ctx: click.Context, stations: Sequence[str], *, uploads: bool) -> bool:
     """Whether uploads are measured; raise UsageError for options that do not go together."""
-    for parameter in ctx.command.get_params(ctx):
-        given = ctx.get_parameter_source(parameter.name or "")
-        if parameter.name in OWN and not uploads and given == ParameterSource.COMMANDLINE:
+    for parameter in given_options(ctx):
+        if parameter.name in OWN and not uploads:
             raise click.UsageError(f"{parameter.opts[-1]} goes with --uploads.")
     if not uploads:
         return False

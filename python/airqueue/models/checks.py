@@ -70,7 +70,7 @@ def _as_floats(name: str, value: Numbers) -> FloatArray:
     try:
         array = np.asarray(value)
         if not _are_numbers(value, array):
-            raise ParameterError(name, f"{name} is {value!r}, which is not a number")
+            raise TypeError(name)
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(name, f"{name} is {value!r}, which is not a number") from error
@@ -82,9 +82,17 @@ def _are_numbers(value: Numbers, array: NDArray[Any]) -> bool:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         return False
     if array.dtype.kind == "O":
-        real = (Real, Decimal)
-        return all(isinstance(each, real) and not isinstance(each, bool) for each in array.flat)
+        return all(is_number(each) for each in array.flat)
     return array.dtype.kind in "iuf"
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a real number, as truth values are not.
+
+    >>> is_number(2), is_number(True), is_number("2")
+    (True, False, False)
+    """
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
 def number(name: str, value: float, **bounds: Any) -> float:

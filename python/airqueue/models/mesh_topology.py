@@ -11,13 +11,12 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from numbers import Real
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from airqueue.models.checks import number
+from airqueue.models.checks import is_number, number
 from airqueue.models.errors import ModelError
 
 MAX_NODES: Final = 10_000
@@ -295,7 +294,7 @@ def _rate(place: str, rate_bps: float | None) -> None:
     if rate_bps is None:
         return
     expected = f"from 1 to {MAX_RATE_BPS:g} b/s"
-    if isinstance(rate_bps, bool) or not isinstance(rate_bps, Real):
+    if not is_number(rate_bps):
         raise TopologyError(place, repr(rate_bps), expected)
     if not 1 <= rate_bps <= MAX_RATE_BPS:
         raise TopologyError(place, f"{rate_bps:g} b/s", expected)

@@ -18,6 +18,14 @@ SHAPE: Final = (
     "little below the line's rate, with flow queueing (SQM, cake)"
 )
 
+_AGGREGATES: Final = (
+    "The bounds of the use of the air leave out what an aggregate takes from the queue at once: "
+    "simulated, one flow over 65 Mb/s with an RTT of 20 ms used 67 % of C at the limit that is given "
+    "here, and 93 % with twice as many packets; eight flows over 866 Mb/s with 40 ms used 85 %, and "
+    "99 % with three times as many. Take the limit as the least, and flow queueing where the delay "
+    "of a longer queue matters."
+)
+
 
 def ap_advice(sized: ApQueue[Cell], asked: Asked) -> Advice:
     """Return the advice for a queue that `airqueue.sizing.ap.ap_queue` sized for these parameters.
@@ -106,17 +114,7 @@ def _cautions(sized: ApQueue[Cell], asked: Asked) -> tuple[str, ...]:
         "C is for stations that send nothing but acknowledgements, without errors and collisions; a "
         "real cell carries less, and every delay grows in proportion. Measure it with airqueue "
         "measure, and give the file of its result in the place of --rate.",
-        *(
-            (
-                "The bounds of the use of the air leave out what an aggregate takes from the queue "
-                "at once: simulated, one flow over 65 Mb/s with an RTT of 20 ms used 67 % of C at "
-                "the limit that is given here, and 93 % with twice as many packets; eight flows over "
-                "866 Mb/s with 40 ms used 85 %, and 99 % with three times as many. Take the limit "
-                "as the least, and flow queueing where the delay of a longer queue matters.",
-            )
-            if air.mpdus
-            else ()
-        ),
+        *((_AGGREGATES,) if air.mpdus else ()),
         "The driver's ring holds more packets behind this queue (40 in a device of the APQ paper); "
         "they add to the delay.",
         *ap_parts.fewer_than_recover(sized),

@@ -309,9 +309,9 @@ def _cautions(sized: EdcaSizing) -> Iterator[str]:
     if sized.uploads and sized.downloads:
         yield (
             "With plain 802.11 the access point sends downloads and the uploads' acknowledgements "
-            "from one queue. The table counts all that it sends as downloads, which get less: the "
-            "less, the more uploads there are. Simulated, one download gets 7 % beside two uploads, "
-            "and hardly anything beside three."
+            "from one queue. The table counts all that the access point sends as downloads. "
+            "Downloads get less, and the less, the more uploads there are. Simulated, one download "
+            "gets 7 % beside two uploads, and hardly anything beside three."
         )
     if txop.admitted != txop.packets:
         yield (

@@ -124,7 +124,7 @@ def chosen(
     if not able and any(_is_uci(each) for each in settings):
         raise PlanError(
             "Of this advice a plan can set OpenWrt's configuration alone: --plan-sets uci plans "
-            "it; commands for other systems are typed by hand."
+            "this configuration; commands for other systems are typed by hand."
         )
     if not able:
         raise PlanError(

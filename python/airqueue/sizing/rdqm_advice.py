@@ -16,7 +16,7 @@ ALIKE: Final = 1.02
 """Ratio of the rates with equal times to those of one FIFO up to which there is nothing to gain."""
 
 _CAUTIONS: Final = (
-    "The rates do not depend on the size of the buffer, as the paper's do not. A small buffer caps "
+    "The rates depend on the size of the buffer neither here nor in the paper. A small buffer caps "
     "the windows of distant flows: simulated, three flows over 20, 150 and 20 ms at 54, 54 and "
     "6 Mb/s got 22.3 Mb/s together with 100 packets, and 3.6 Mb/s with 10, where 18.3 to 20.6 Mb/s "
     "are said.",

@@ -67,7 +67,7 @@ def _headline(sized: WebSizing) -> str:
     text = (
         f"Let connections have windows of {plural(sized.window_segments, 'segment')}, the access "
         f"point's queue {plural(sized.queue_packets, 'packet')}, and keep delayed acknowledgements: "
-        f"a page then takes {seconds(mean_s)} on average, but for slow start, with "
+        f"a page then takes {seconds(mean_s)} on average, slow start left out, with "
         f"{plural(web.users, 'user')}"
     )
     if web.target_s is None or sized.most_users is None:

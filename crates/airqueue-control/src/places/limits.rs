@@ -81,7 +81,7 @@ fn in_txqs(limit_packets: u32) -> Standing {
 
 fn stays_empty(because: &str) -> String {
     format!(
-        "no packet will wait in it: {because}; shape here, or set the queue where the path is slowest"
+        "no packet will wait in this queue: {because}; shape here, or set the queue where the path is slowest"
     )
 }
 

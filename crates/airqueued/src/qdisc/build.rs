@@ -1,11 +1,10 @@
 //! From what a plan says to what the kernel takes.
 
+use super::cake;
 use super::message::ROOT;
 use super::tree::{Node, Tree};
 use crate::netlink::attributes::Writer;
-use airqueue_control::plan::{
-    Cake, Class, Fifo, FqCodel, Isolation, Leaf, Queue, Shaped, Shaper, Shared, Tins,
-};
+use airqueue_control::plan::{Class, Fifo, FqCodel, Leaf, Queue, Shaped, Shaper, Shared};
 
 /// `TC_LINKLAYER_ETHERNET`: a packet takes its length, and no table is needed.
 const ETHERNET: u8 = 1;
@@ -131,7 +130,7 @@ impl Builder {
             Leaf::FqCodel(fq_codel) => {
                 self.add(false, "fq_codel", handle, parent, fq_codel_options(fq_codel))
             }
-            Leaf::Cake(cake) => self.add(false, "cake", handle, parent, cake_options(cake)),
+            Leaf::Cake(cake) => self.add(false, "cake", handle, parent, cake::options(cake)),
         }
     }
 
@@ -214,40 +213,6 @@ fn fq_codel_options(fq_codel: &FqCodel) -> Vec<u8> {
         .maybe_u32(5, fq_codel.flows)
         .maybe_u32(6, fq_codel.quantum_bytes)
         .maybe_u32(9, fq_codel.memory_limit_bytes)
-        .finish()
-}
-
-fn cake_options(cake: &Cake) -> Vec<u8> {
-    let isolation = cake.isolation.map(|isolation| match isolation {
-        Isolation::Flowblind => 0,
-        Isolation::Srchost => 1,
-        Isolation::Dsthost => 2,
-        Isolation::Hosts => 3,
-        Isolation::Flows => 4,
-        Isolation::DualSrchost => 5,
-        Isolation::DualDsthost => 6,
-        Isolation::TripleIsolate => 7,
-    });
-    let tins = cake.tins.map(|tins| match tins {
-        Tins::Diffserv3 => 0,
-        Tins::Diffserv4 => 1,
-        Tins::Diffserv8 => 2,
-        Tins::Besteffort => 3,
-        Tins::Precedence => 4,
-    });
-    let written = Writer::default();
-    let written = match cake.rate_bps {
-        Some(rate_bps) => written.u64(2, rate_bps / 8),
-        None => written,
-    };
-    written
-        .maybe_u32(3, tins)
-        .maybe_u32(5, isolation)
-        .maybe_u32(6, cake.overhead_bytes.map(|bytes| bytes as u32))
-        .maybe_u32(7, cake.rtt_us)
-        .maybe_u32(10, cake.memory_limit_bytes)
-        .maybe_u32(11, cake.nat.map(u32::from))
-        .maybe_u32(16, cake.ack_filter.map(u32::from))
         .finish()
 }
 

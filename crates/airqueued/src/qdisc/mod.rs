@@ -5,6 +5,7 @@
 //! replaced all of it or none.
 
 mod build;
+mod cake;
 pub mod counts;
 mod filters;
 mod kinds;

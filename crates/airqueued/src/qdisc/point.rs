@@ -131,12 +131,14 @@ impl ControlPoint for Queues {
             let why = "which airqueued could not put back; remove it with tc first";
             return Err(PointError::Refused(format!("{interface} has {what}, {why}")));
         }
-        if let Trial::Refused(why) = trial(&tree) {
+        let why = match trial(&tree) {
+            Trial::Taken | Trial::Untried => None,
+            Trial::Refused(why) => Some(why),
+            Trial::Unknown(why) => Some(format!("{why}; {}", missing(&tree))),
+        };
+        if let Some(why) = why {
             let what = words::of(&tree);
-            let missing = missing_modules(&tree, &why);
-            return Err(PointError::Refused(format!(
-                "this kernel does not take {what}: {why}{missing}"
-            )));
+            return Err(PointError::Refused(format!("this kernel does not take {what}: {why}")));
         }
         let holds_packets = now.root().is_some() || now.default.as_deref() != Some("noqueue");
         let interrupts = holds_packets
@@ -188,17 +190,13 @@ fn aimed(queue: &Queue, interface: build::Interface, now: &Tree, original: &Tree
     changed.unwrap_or_else(|| build::tree(queue, interface, &[now, original]))
 }
 
-/// What to do if the kernel does not know a discipline of a tree, in the words of its refusal.
-fn missing_modules(tree: &Tree, why: &str) -> String {
-    let unknown = ["unknown", "No such file", "no such file"].iter().any(|what| why.contains(what));
-    match unknown {
-        true => format!(
-            "; the module of the discipline is missing: install {} (OpenWrt: the packages kmod-sched-core, kmod-sched-cake \
-             and kmod-sched)",
-            words::modules(tree)
-        ),
-        false => String::new(),
-    }
+/// What to do if the kernel does not know a discipline of a tree.
+fn missing(tree: &Tree) -> String {
+    format!(
+        "the module of the discipline is missing: install {} (OpenWrt: the packages kmod-sched-core, kmod-sched-cake and \
+         kmod-sched)",
+        words::modules(tree)
+    )
 }
 
 fn queue_of(set: &Set) -> Result<&QueueOf, PointError> {

@@ -1,7 +1,7 @@
 //! Rates of shapers that have one rate.
 
 use super::message::{GET_QDISC, NEW_QDISC, ROOT, Told, request};
-use crate::netlink::attributes;
+use crate::netlink::attributes::{self, Attributes};
 use crate::netlink::{Message, NetlinkError, Request};
 use std::collections::BTreeMap;
 
@@ -9,22 +9,24 @@ use std::collections::BTreeMap;
 pub(super) fn bytes_per_s(kind: &str, options: &[u8]) -> Option<u64> {
     let all = attributes::read(options).ok()?;
     let rate = match kind {
-        // `struct tc_tbf_qopt`; a rate above 32 bits is an attribute of its own.
-        "tbf" => {
-            let short = all.find(1).and_then(|parms| parms.get(8..12)).and_then(attributes::number);
-            all.number(4).or(short)
-        }
+        "tbf" => of_ratespec(&all, 4),
         "cake" => all.number(2),
         _ => None,
     };
     rate.filter(|&rate| rate > 0)
 }
 
-/// Rate of a class of htb in bytes per second (`struct tc_htb_opt`).
+/// Rate of a class of htb in bytes per second.
 pub(super) fn of_class(options: &[u8]) -> Option<u64> {
     let all = attributes::read(options).ok()?;
-    let short = all.find(1).and_then(|parms| parms.get(8..12)).and_then(attributes::number);
-    all.number(6).or(short).filter(|&rate| rate > 0)
+    of_ratespec(&all, 6).filter(|&rate| rate > 0)
+}
+
+/// The rate at the beginning of `struct tc_tbf_qopt` and `struct tc_htb_opt`, unless it is above 32 bits: then it is the
+/// attribute `long`.
+fn of_ratespec(all: &Attributes<'_>, long: u16) -> Option<u64> {
+    let short = || all.find(1).and_then(|parms| parms.get(8..12)).and_then(attributes::number);
+    all.number(long).or_else(short)
 }
 
 /// The request that lists the disciplines of all interfaces.

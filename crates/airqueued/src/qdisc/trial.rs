@@ -3,6 +3,7 @@
 use super::tree::{self, Tree};
 use crate::netlink::attributes::Writer;
 use crate::netlink::{Netlink, NetlinkError, ROUTE, Request};
+use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 
 /// Number of the loopback interface, which every namespace has.
@@ -16,6 +17,8 @@ pub(super) enum Trial {
     Taken,
     /// The kernel refuses it, or tells something else; in words.
     Refused(String),
+    /// The kernel does not know one of its disciplines; in words.
+    Unknown(String),
     /// No namespace is to be had: that takes CAP_SYS_ADMIN.
     Untried,
 }
@@ -32,22 +35,28 @@ fn inside(tree: &Tree) -> Trial {
     }
     let tried = Tree { index: LOOPBACK, ..tree.clone() };
     match made(&tried) {
-        Ok(None) => Trial::Taken,
-        Ok(Some(why)) => Trial::Refused(why),
+        Ok(trial) => trial,
         Err(error) => Trial::Refused(error.to_string()),
     }
 }
 
-/// Makes the tree. Returns why it is not there.
-fn made(tried: &Tree) -> Result<Option<String>, NetlinkError> {
+/// Makes the tree.
+fn made(tried: &Tree) -> Result<Trial, NetlinkError> {
     let mut netlink = Netlink::open(ROUTE)?;
     let before = tree::read(&mut netlink, LOOPBACK)?;
     let requests = [vec![usual_mtu()], tried.requests(&before)].concat();
     if let Some((_, refusal)) = netlink.batch(&requests)?.into_iter().next() {
-        return Ok(Some(refusal.to_string()));
+        let why = refusal.to_string();
+        return Ok(match refusal.errno {
+            Errno::ENOENT => Trial::Unknown(why),
+            _ => Trial::Refused(why),
+        });
     }
     let now = tree::read(&mut netlink, LOOPBACK)?;
-    Ok((!tried.holds(&now)).then(|| format!("it makes {} of it", super::words::of(&now))))
+    Ok(match tried.holds(&now) {
+        true => Trial::Taken,
+        false => Trial::Refused(format!("it makes {} of it", super::words::of(&now))),
+    })
 }
 
 /// Token buckets warn of a burst below the 64 kB of a loopback interface.

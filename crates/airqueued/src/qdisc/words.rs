@@ -1,24 +1,12 @@
 //! Trees in words.
 
 use super::tree::{Node, Tree};
-use super::{kinds, rates};
+use super::{cake, kinds, rates};
 use crate::netlink::attributes;
 use std::collections::BTreeSet;
 
 /// How many queues of a shaper are told one by one.
 const MOST_TOLD: usize = 4;
-/// `CAKE_DIFFSERV_*` and `CAKE_FLOW_*` of the kernel, as tc names them.
-const TINS: [&str; 5] = ["diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence"];
-const ISOLATIONS: [&str; 8] = [
-    "flowblind",
-    "srchost",
-    "dsthost",
-    "hosts",
-    "flows",
-    "dual-srchost",
-    "dual-dsthost",
-    "triple-isolate",
-];
 
 /// What a tree is: "a FIFO of 100 packets", "the system's default (fq_codel)".
 pub(super) fn of(tree: &Tree) -> String {
@@ -39,12 +27,11 @@ pub(super) fn of(tree: &Tree) -> String {
             match &below[..] {
                 [] => root,
                 [only] => format!("{root} above {only}"),
-                several if several.len() > MOST_TOLD => {
-                    let (told, all) = (several[..MOST_TOLD].join("; "), several.len());
-                    format!("{root} above {all} queues ({told}; ...)")
-                }
                 several => {
-                    format!("{root} above {} queues ({})", several.len(), several.join("; "))
+                    let (all, told) =
+                        (several.len(), several[..several.len().min(MOST_TOLD)].join("; "));
+                    let rest = if all > MOST_TOLD { "; ..." } else { "" };
+                    format!("{root} above {all} queues ({told}{rest})")
                 }
             }
         }
@@ -84,33 +71,13 @@ fn one(node: &Node) -> String {
         "tbf" => format!("tbf at {}", rate(rates::bytes_per_s("tbf", options).unwrap_or_default())),
         "fq_codel" | "codel" => format!("{}{}", node.kind, codel(options, node.kind == "fq_codel")),
         "cake" => match rates::bytes_per_s("cake", options) {
-            None => format!("cake{}", cake(options)),
-            Some(bytes_per_s) => format!("cake at {}{}", rate(bytes_per_s), cake(options)),
+            None => format!("cake{}", bracketed(cake::unusual(options))),
+            Some(bytes_per_s) => {
+                format!("cake at {}{}", rate(bytes_per_s), bracketed(cake::unusual(options)))
+            }
         },
         kind => kind.to_owned(),
     }
-}
-
-/// What is not cake's default: the overhead of a packet, the round trip, and what packets are told apart by.
-fn cake(options: &[u8]) -> String {
-    let Ok(all) = attributes::read(options) else { return String::new() };
-    let other = |attribute, usual: u64| all.number(attribute).filter(|&value| value != usual);
-    let told: Vec<String> = [
-        other(6, 0).map(|bytes| format!("overhead {} bytes", bytes as u32 as i32)),
-        other(7, 100_000).map(|us| format!("rtt {} ms", us as f64 / 1e3)),
-        other(3, 0).map(|tins| format!("tins {}", name(&TINS, tins))),
-        other(5, 7).map(|isolation| format!("isolation {}", name(&ISOLATIONS, isolation))),
-        other(11, 0).map(|_| "nat".to_owned()),
-        other(16, 0).map(|_| "ack-filter".to_owned()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
-}
-
-fn name(names: &[&'static str], number: u64) -> &'static str {
-    names.get(number as usize).copied().unwrap_or("unknown")
 }
 
 /// Target and limit, where they are told.
@@ -119,7 +86,11 @@ fn codel(options: &[u8], flows: bool) -> String {
     let target = all.number(1).map(|us| format!("target {} ms", us.div_ceil(10) as f64 / 100.0));
     let limit = all.number(2).map(|packets| format!("limit {packets} packets"));
     let queues = all.number(5).filter(|_| flows).map(|queues| format!("{queues} queues"));
-    let told: Vec<String> = [target, limit, queues].into_iter().flatten().collect();
+    bracketed([target, limit, queues].into_iter().flatten().collect())
+}
+
+/// What is told of a discipline, behind its name.
+fn bracketed(told: Vec<String>) -> String {
     if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
 }
 

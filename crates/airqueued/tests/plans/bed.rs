@@ -99,6 +99,23 @@ impl Bed {
         assert!(output.status.success(), "tc {line}: {output:?}");
     }
 
+    /// Runs a command of ip, given as one line.
+    pub fn ip(&self, line: &str) {
+        let output = self.inside("ip", &line.split_whitespace().collect::<Vec<_>>());
+        assert!(output.status.success(), "ip {line}: {output:?}");
+    }
+
+    /// Sends UDP packets with so many bytes of payload out of `va`, to nobody.
+    pub fn send(&self, packets: u32, bytes: u32) {
+        self.ip("address replace 10.9.0.1/24 dev va");
+        self.ip("neighbour replace 10.9.0.2 lladdr 02:00:00:00:00:01 dev va");
+        let burst = format!(
+            "import socket\nend = socket.socket(type=socket.SOCK_DGRAM)\n\
+             for _ in range({packets}): end.sendto(bytes({bytes}), ('10.9.0.2', 9))"
+        );
+        assert!(self.inside("python3", &["-c", &burst]).status.success());
+    }
+
     /// Whether the kernel has a discipline.
     pub fn has(&self, kind: &str) -> bool {
         let there =

@@ -4,6 +4,7 @@
 mod apply;
 mod bed;
 mod flows;
+mod frames;
 mod kills;
 mod mesh;
 mod obeys;

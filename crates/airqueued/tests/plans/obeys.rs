@@ -24,8 +24,7 @@ impl Flood {
             format!("address add 10.7.0.1/24 dev {interface}"),
             format!("neighbour replace 10.7.0.2 lladdr 02:00:00:00:00:07 dev {interface}"),
         ] {
-            let done = bed.inside("ip", &line.split(' ').collect::<Vec<_>>());
-            assert!(done.status.success(), "{line}: {done:?}");
+            bed.ip(&line);
         }
         let mut command = bed.command("bash");
         let send = "exec 3>/dev/udp/10.7.0.2/9; while true; do printf %1208s . >&3; done";

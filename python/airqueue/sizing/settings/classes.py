@@ -12,6 +12,7 @@ from typing import Final
 
 from airqueue.sizing import plans
 from airqueue.sizing.advice import Settings
+from airqueue.sizing.settings import linux
 
 HANDLE: Final = 0x10
 """Of the root, as priorities name it."""
@@ -23,21 +24,13 @@ OTHER_SHARE: Final = 0.05
 """Of the rate, which such packets have for themselves."""
 BITS: Final = 8
 """Rates of the kernel are bytes per second."""
-BURST_S: Final = 0.004
-LEAST_BURST_BYTES: Final = 3036
-"""The token bucket's, as in plans: 4 ms, two full packets at least."""
-TBF_LIMIT_BYTES: Final = 151_800
-"""Of the byte queue that htb replaces at once."""
-PEAK_BURST_BYTES: Final = 1664
-"""A second bucket, for one packet of 1500 bytes: tbf takes apart what the kernel has merged."""
 
 NOTES: Final = (
     "The classes hold the queue while their rates together stay below that of the air; on a "
     "mac80211 device nothing waits in a qdisc without such a shaper.",
     "Rules name stations: without an address no packet gets into a flow's class. Address, protocol "
     "and port of the server tell flows of one station apart.",
-    "The token bucket around the classes takes packets apart that the kernel has merged (GRO), so "
-    "that limits count packets. Its second bucket is for an MTU of 1500; a larger one needs more.",
+    linux.TOKEN_BUCKET_NOTE,
 )
 
 
@@ -82,10 +75,8 @@ def _tree(
     device: str, total: int, other: int, every: Sequence[tuple[int, int, int]]
 ) -> tuple[str, ...]:
     root = f"{HANDLE:x}"
-    burst = max(LEAST_BURST_BYTES, int(total * BURST_S / BITS))
     lines = [
-        f"tc qdisc replace dev {device} root handle 1: tbf rate {total}bit burst {burst} "
-        f"limit {TBF_LIMIT_BYTES} peakrate 16gbit mtu {PEAK_BURST_BYTES}",
+        linux.token_bucket(device, total),
         f"tc qdisc add dev {device} parent 1:1 handle {root}: htb default {other:x}",
         f"tc class add dev {device} parent {root}: classid {root}:1 htb rate {total}bit",
     ]

@@ -20,6 +20,18 @@ TXQ_MEMORY_BYTES: Final = 4 << 20
 BUFFER_BYTES: Final = 2304
 """What the kernel charges for a full packet: 2 KiB of data and its own bookkeeping."""
 
+BURST_S: Final = 0.004
+LEAST_BURST_BYTES: Final = 3036
+"""Of a token bucket, as in plans: 4 ms, two full packets at least."""
+TBF_LIMIT_BYTES: Final = 151_800
+"""Of the byte queue that the queue below the token bucket replaces at once."""
+PEAK_BURST_BYTES: Final = 1664
+"""A second bucket, for one packet of 1500 bytes: tbf takes apart what the kernel has merged."""
+TOKEN_BUCKET_NOTE: Final = (
+    "The token bucket takes packets apart that the kernel has merged (GRO), so that limits count "
+    "packets. Its second bucket is for an MTU of 1500; a larger MTU needs a larger bucket."
+)
+
 LEAST_TXQ_PACKETS: Final = 64
 """Fewer are no limit for a plan: an aggregate of one station, and 32 packets are dropped at once."""
 
@@ -73,6 +85,19 @@ def pfifo(device: str, packets: int) -> str:
 def bfifo(device: str, size_bytes: int) -> str:
     """Return the command for a FIFO counted in bytes, Ethernet headers included."""
     return f"tc qdisc replace dev {device} root bfifo limit {size_bytes}"
+
+
+def token_bucket(device: str, rate_bps: int) -> str:
+    """Return the command for a shaper whose queue, to be set at 1:1, may count packets.
+
+    >>> token_bucket("eth0", 8_000_000).partition("tbf ")[2]
+    'rate 8000000bit burst 4000 limit 151800 peakrate 16gbit mtu 1664'
+    """
+    burst = max(LEAST_BURST_BYTES, int(rate_bps * BURST_S / 8))
+    return (
+        f"tc qdisc replace dev {device} root handle 1: tbf rate {rate_bps}bit burst {burst} "
+        f"limit {TBF_LIMIT_BYTES} peakrate 16gbit mtu {PEAK_BURST_BYTES}"
+    )
 
 
 def txqueuelen(device: str, packets: int) -> str:

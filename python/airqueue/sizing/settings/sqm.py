@@ -1,4 +1,4 @@
-"""A shaper with flow queueing before a slow line or device: OpenWrt's SQM, and the same by tc.
+"""A shaper before a slow line or a radio, mostly with flow queueing: OpenWrt's SQM, and by tc.
 
 The queue then is the router's, where it can be managed, and not the provider's, where it cannot.
 """
@@ -10,23 +10,21 @@ from typing import Final
 from airqueue import text
 from airqueue.sizing import plans
 from airqueue.sizing.advice import Settings
+from airqueue.sizing.settings import linux
 
 SHAPED: Final = 0.95
 """Share of the line's rate: below it, or the queue stays in front of the line."""
 WAN: Final = "wan"
 """The device of the line on OpenWrt with DSA."""
 
-MTU_BYTES: Final = 1500
-
 SECTION: Final = "airqueue"
 """The section of sqm-scripts' configuration."""
 
 LEAST_KBIT: Final = 8
 """Smallest rate of a shaper in a plan."""
-_OFFLOAD: Final = "Flow offloading passes by the shaper: switch it off."
 _LOWER: Final = (
     "Lower the rate until the delay under load is that of the idle line: lines with framing (DSL) "
-    f"carry less than their nominal rate. {_OFFLOAD}"
+    "carry less than their nominal rate. Flow offloading passes by the shaper: switch it off."
 )
 
 
@@ -104,12 +102,12 @@ ACCESS_POINT: Final = "access point: shell, any device"
 STATION: Final = "this machine: shell"
 _CHANGES: Final = (
     "A radio's rate changes with place and time. Packets wait in the shaper while its rate is below "
-    "what the air carries, and behind it when the air is slower."
+    "what the air carries, and behind the shaper when the air is slower."
 )
 _FOR_ALL: Final = (
-    f"{_CHANGES} The shaper is one for all stations together: all of them get no more than the "
-    "one that was measured, which costs stations at a better place throughput. Measure where the "
-    "lag matters."
+    f"{_CHANGES} The shaper is one for all stations together: they get no more than the "
+    "one station that was measured, which costs stations at a better place throughput. Measure where "
+    "the lag matters."
 )
 
 
@@ -136,15 +134,12 @@ def access_point(device: str, rate_bps: float) -> tuple[Settings, ...]:
 def access_point_fifo(device: str, rate_bps: float, packets: int) -> Settings:
     """Return the settings of a shaper with a FIFO before an access point's radio."""
     kbit = shaped_kbit(rate_bps)
-    # What a shaper of airqueued lets pass at once: 4 ms, two full frames at least.
-    burst = max(2 * (MTU_BYTES + 18), 4 * kbit // 8)
     lines = (
-        f"tc qdisc replace dev {device} root handle 1: tbf rate {kbit}kbit burst {burst} "
-        f"limit {packets * MTU_BYTES}",
+        linux.token_bucket(device, 1000 * kbit),
         f"tc qdisc replace dev {device} parent 1:1 pfifo limit {packets}",
     )
     planned = plans.queue(device, plans.shaped_fifo(1000 * kbit, packets=packets))
-    return Settings("tc", ACCESS_POINT, lines, (_FOR_ALL,), (planned,))
+    return Settings("tc", ACCESS_POINT, lines, (_FOR_ALL, linux.TOKEN_BUCKET_NOTE), (planned,))
 
 
 def station(device: str, rate_bps: float) -> tuple[Settings, ...]:
