@@ -114,10 +114,11 @@ def test_a_command_prints_nothing_but_tables_and_comments(runner, monkeypatch, c
 
 
 def test_advice_has_its_tables_before_the_lines_to_paste(runner):
-    done = runner.invoke(main, shlex.split("size ap --rate 54mbit --rtt 100ms --flows 20 --for tc"))
-    found, rules, *pasted = tables_of(done.stdout)
+    done = runner.invoke(main, shlex.split("size ap --rate 54mbit --rtt 100ms --for tc"))
+    found, simulated, rules, *pasted = tables_of(done.stdout)
     assert found[0] == ["what", "value", "why"]
-    assert rules[0] == ["rule", "packets", "bytes", "full delay", "in use, at least"]
+    assert simulated[0][:3] == ["queue", "packets", "TCP gets"]
+    assert rules[0] == ["rule", "packets", "bytes", "full delay", "in use, by the rule"]
     assert "\n# Rules of thumb\nrule\t" in done.stdout
     assert pasted and all(len(row) == 1 for block in pasted for row in block)
 

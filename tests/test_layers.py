@@ -155,6 +155,7 @@ MAY_IMPORT = {
     "models": {"models"},
     "sizing": {"sizing", "models"},
     "simulate": {"simulate", "runs", "sizing", "models"},
+    "trials": {"trials", "simulate", "sizing", "models"},
     "sweep": {"sweep", "runs", "simulate"},
     "gym": {"gym", "simulate"},
     "runs": {"runs", "models", "measure"},

@@ -17,6 +17,7 @@ from airqueue.models.sawtooth import (
     MODEL,
     cubic_region,
     full_use_share,
+    period_s,
     sawtooth,
     window_packets,
 )
@@ -75,6 +76,26 @@ def test_equals_a_window_raised_packet_by_packet(share: float) -> None:
     tooth = sawtooth(share * PATH_BYTES, RATE_BPS, RTT_S)
     # Whole packets leave an error of one in the window.
     assert float(tooth.utilisation) == pytest.approx(expected, abs=2 / path)
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 1, 3])
+@pytest.mark.parametrize("control", ["reno", "reno-friendly"])
+def test_the_time_between_losses_is_that_of_a_window_raised_packet_by_packet(
+    share: float, control: str
+) -> None:
+    path, climb = 2000, 1.0 if control == "reno" else FRIENDLY_ALPHA
+    window, time = path * (1 + share) * DECREASE[control], 0.0
+    while window < path * (1 + share):
+        time += RTT_S * max(1.0, window / path)
+        window += climb
+    found = period_s(share * PATH_BYTES, RATE_BPS, RTT_S, PATH_BYTES / path, control)
+    assert float(found) == pytest.approx(time, rel=4 / path)
+
+
+def test_a_cubic_tooth_lasts_as_rfc_9438_says() -> None:
+    # 3/7 of the path beside the path of 100 packets: W = 1000/7, K = (0.3 W/0.4)^(1/3).
+    found = period_s(3 / 7 * PATH_BYTES, RATE_BPS, RTT_S, 1500, "cubic")
+    assert float(found) == pytest.approx((0.3 * 1000 / 7 / 0.4) ** (1 / 3))
 
 
 def test_known_values() -> None:

@@ -100,6 +100,7 @@ def test_impossible_cells_are_refused_in_a_sentence(arguments, word):
 )
 def test_every_advice_keeps_its_promises(layer, rtt_s, flows, target_s, sender):
     (phy, rates), (packet, control) = layer, sender
+    flows = max(flows, len(rates))
     sized = ap_queue(
         rates,
         rtt_s,
@@ -207,12 +208,25 @@ def test_windows_too_small_to_mend_a_loss_are_said():
 
 
 def test_commands_carry_the_numbers():
-    sized = ap_queue([54e6], 0.1, 20)
-    advice = advice_for(sized, device="wlp2s0", phy_device="phy3")
+    sized = ap_queue([54e6], 0.1, 1, delay_target_s=1)
+    assert sized.packets == 208
+    advice = advice_for(sized, flows=1, device="wlp2s0", phy_device="phy3")
     lines = [line for entry in advice.settings for line in entry.lines]
     assert f"tc qdisc replace dev wlp2s0 root pfifo limit {sized.packets}" in lines
     assert f"iw phy phy3 set txq limit {sized.packets}" in lines
-    assert {entry.target for entry in advice.settings} == {"hostapd", "openwrt", "tc"}
+    assert {entry.target for entry in advice.settings} == {
+        *("hostapd", "openwrt", "tc", "scenario")
+    }
+
+
+def test_fewer_downloads_than_stations_are_refused():
+    with pytest.raises(ParameterError, match="one download for each station"):
+        ap_queue([54e6, 6e6], 0.1, 1)
+
+
+def test_a_path_longer_than_any_is_refused():
+    with pytest.raises(ParameterError, match="60"):
+        ap_queue([54e6], 61.0, 1)
 
 
 def test_stations_of_different_rates_are_spoken_of():
@@ -236,7 +250,7 @@ def test_codel_leaves_room_for_one_access_and_follows_the_round_trip():
 def test_a_queue_holds_the_aggregates_that_the_rate_counts_on():
     # A path of 1 ms holds 48 packets; three stations are sent 64 at a time.
     one, three = (
-        ap_queue([866.7e6] * n, 0.001, 1, phy="ac-80mhz-2ss-sgi", delay_target_s=0.02)
+        ap_queue([866.7e6] * n, 0.001, n, phy="ac-80mhz-2ss-sgi", delay_target_s=0.02)
         for n in (1, 3)
     )
     assert (one.packets, three.packets) == (64, 3 * 64)

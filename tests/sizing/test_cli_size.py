@@ -43,14 +43,15 @@ source = "voice"
 """
 
 GOOD = {
-    "ap": "size ap --rate 54mbit --rtt 100ms --flows 20",
+    "ap": "size ap --rate 54mbit --rtt 100ms --flows 20 --no-simulate",
     "ap behind a slow line": "size ap --rate 54mbit --rtt 30ms --line 16mbit",
-    "ap of several rates": "size ap --rate 54mbit --rate 6mbit --rtt 100ms --flows 2",
+    "ap of several rates": "size ap --rate 54mbit --rate 6mbit --rtt 100ms",
     "ap with aggregation": "size ap --rate 65mbit --phy n --rtt 40ms --delay-target 5ms",
     "mesh": "size mesh mesh.toml",
     "mesh by another rule": "size mesh mesh.toml --allocation optimum --rounding best --ring 0",
     "mesh of a scenario": "size mesh scenario.toml --carrying share",
-    "edca": "size edca --uploads 6 --downloads 6",
+    "rdqm": "size rdqm --flow 20ms@54mbit@192.0.2.7 --legacy 6mbit --buffer 60",
+    "edca": "size edca --uploads 6 --downloads 6 --no-simulate",
     "web": "size web --users 20 --page 1MB --rate 54mbit --rtt 20ms --target 2s",
     "edca at another layer": "size edca --uploads 2 --downloads 1 --phy g --mark priority",
 }
@@ -125,8 +126,13 @@ def test_text_and_json_say_the_same(name):
             assert line in lines
     targets = {"hostapd", "openwrt", "tc"}
     if name.startswith("edca"):
-        targets |= {"scenario", "airqueued"}
-    if name == "web":  # No setting of hostapd or of OpenWrt's files limits windows or this queue.
+        targets |= {"airqueued"}
+    if name.startswith(("edca", "ap")) and name != "ap behind a slow line":
+        targets |= {"scenario"}
+    if name in (
+        "web",
+        "rdqm",
+    ):  # No setting of hostapd or of OpenWrt's files limits windows or this queue.
         targets = {"tc", "scenario"}
     assert {entry["target"] for entry in found["settings"]} == targets
 

@@ -15,6 +15,7 @@ from airqueue.models.mesh_topology import Flow, Link, Topology, chain, cross, pa
 from airqueue.sizing.advice import schema
 from airqueue.sizing.mesh import size_mesh
 from airqueue.sizing.mesh_advice import mesh_advice
+from airqueue.sizing.settings import linux
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples" / "mesh").glob("*.toml"))
@@ -96,8 +97,8 @@ def test_the_advice_says_what_was_sized(name, strategy):
     assert len(commands) == len(nodes)
     for node, packets in nodes.items():
         limit = max(1, round(packets))
-        line = f"iw phy phy0 set txq limit {limit}"
-        assert commands[f"node {node}, shell, mac80211, optional"] == (line,)
+        lines = linux.txq_lines("phy0", limit)
+        assert commands[f"node {node}, shell, mac80211, optional"] == lines
 
 
 def test_sized_buffers_wait_less_than_the_usual_queue():

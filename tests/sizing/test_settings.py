@@ -77,11 +77,19 @@ def test_a_queue_with_much_memory_raises_the_memory_limit_too():
 
 
 def test_the_openwrt_script_sets_the_limit_that_the_shell_command_sets():
-    script = openwrt.queue("phy1", "phy1-ap0", 38, "access point")
-    assert linux.txq_limit("phy1", 38) in "\n".join(script.lines)
-    shell, qdisc = linux.queue("phy1", "phy1-ap0", 38, 38 * 1514, "access point")
-    assert shell.lines == (linux.txq_limit("phy1", 38),)
+    script = openwrt.queue("phy1", "phy1-ap0", 5000, "access point")
+    shell, qdisc = linux.queue("phy1", "phy1-ap0", 5000, 5000 * 1514, "access point")
+    assert shell.lines == linux.txq_lines("phy1", 5000)
+    assert [line.strip() for line in script.lines[1:-1]] == list(shell.lines)
     assert all("phy1-ap0" in line for line in qdisc.lines)
+
+
+def test_no_line_sets_a_limit_that_mac80211_s_queues_do_not_keep():
+    script = openwrt.queue("phy1", "phy1-ap0", 63, "access point")
+    shell, qdisc = linux.queue("phy1", "phy1-ap0", 63, 63 * 1514, "access point")
+    assert script.lines == shell.lines == shell.sets == ()
+    assert "no limit below 64" in script.notes[0] and "no limit below 64" in shell.notes[0]
+    assert "pfifo limit 63" in qdisc.lines[0]
 
 
 @pytest.mark.parametrize("mark", ["dscp", "priority"])

@@ -80,7 +80,7 @@ def test_what_cannot_be_divided_is_refused(receivers, buffer):
 @given(flows)
 def test_every_plan_is_one_that_airqueued_takes(receivers):
     sized = size_rdqm(receivers, 10 * len(receivers))
-    (settings,) = rdqm_advice(sized, device="wlan0").settings
+    settings, _ = rdqm_advice(sized, device="wlan0").settings
     (setting,) = settings.sets
     plan = {"plan": 1, "made_by": "a test", "settings": [{"why": "A test.", "set": setting}]}
     _native.check_plan(json.dumps(plan))

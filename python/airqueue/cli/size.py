@@ -32,21 +32,24 @@ from airqueue.cli.size_options import (
     targets_option,
 )
 from airqueue.cli.size_rdqm import rdqm
+from airqueue.cli.size_trial import simulate_option, trials, tried
 from airqueue.cli.size_web import web
 from airqueue.measure.schema import read_result
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
 from airqueue.models.sawtooth import CONTROLS
 from airqueue.models.virtual_queues import RING_PACKETS
 from airqueue.sizing.ap import DELAY_TARGET_S, ap_queue
-from airqueue.sizing.ap_advice import ap_advice
+from airqueue.sizing.ap_advice import ap_advice, slow_line
 from airqueue.sizing.ap_parts import Asked
 from airqueue.sizing.edca import MAX_FLOWS, size_edca
-from airqueue.sizing.edca_advice import ACK_BYTES, edca_advice
+from airqueue.sizing.edca_advice import ACK_BYTES, edca_advice, leaves
 from airqueue.sizing.edca_follow import MOST_PACKETS
 from airqueue.sizing.measured import RTT_S, measured_air, measured_plan
 from airqueue.sizing.measured_advice import measured_advice
 from airqueue.sizing.mesh import RULES, size_mesh
 from airqueue.sizing.mesh_advice import mesh_advice
+
+_NO_AIR = "a mesh file does not say who hears whom on the air"
 
 
 @click.group(short_help="Say what to configure, and what to expect of it.")
@@ -82,9 +85,7 @@ def size() -> None:
 @click.option(
     "--flows",
     type=Whole(1, 10**6),
-    default=1,
-    show_default=True,
-    help="Long TCP downloads at the same time.",
+    help="Long TCP downloads at the same time; if not given, one for each --rate.",
 )
 @phy_option
 @packet_option
@@ -113,7 +114,8 @@ def size() -> None:
 @device_option
 @line_device_option
 @phy_device_option
-@targets_option
+@simulate_option
+@for_targets(*TARGETS, "scenario")
 @plan_option
 @sets_option
 @json_option
@@ -124,7 +126,7 @@ def ap(
     file: str | None,
     rates: tuple[float, ...],
     rtt: float | None,
-    flows: int,
+    flows: int | None,
     phy: str | None,
     packet_bytes: int,
     delay_target: float,
@@ -133,6 +135,7 @@ def ap(
     device: str,
     line_device: str,
     phy_device: str,
+    simulate: bool | None,
     targets: tuple[str, ...],
     plan_path: str | None,
     sets: str | None,
@@ -140,7 +143,9 @@ def ap(
 ) -> None:
     """Size the queue of an access point, from a measurement of it or from its radio's rate.
 
-    FILE is a result of `airqueue measure --json`: it says what the queue is, and how fast.
+    FILE is a result of `airqueue measure --json`: it says what the queue is, and how fast. With
+    --rate the queue is simulated under the downloads, beside what TCP would want and flow queueing,
+    and made longer where the rules leave air unused.
 
     \b
     Examples:
@@ -148,13 +153,14 @@ def ap(
       airqueue size ap home.json --line 16mbit --for openwrt
       airqueue size ap --rate 54mbit --rtt 100ms --flows 20
       airqueue size ap --rate 866mbit --phy ac-80mhz-2ss-sgi --rtt 40ms --flows 8 --for tc
-      airqueue size ap --rate 54mbit --rate 6mbit --rtt 100ms --flows 2 --json -
+      airqueue size ap --rate 54mbit --rate 6mbit --rtt 100ms --json -
+      airqueue size ap --rate 54mbit --rtt 100ms --for scenario --no-simulate
       airqueue size ap home.json --plan plan.json && airqueue apply plan.json --dry-run
     """
     _refuse_mixture(context, file, rates, rtt)
     asked = Asked(
         rtt_s=RTT_S if rtt is None else rtt,
-        flows=flows,
+        flows=flows or max(1, len(rates)),
         delay_target_s=delay_target,
         control=control,
         line_bps=line,
@@ -169,13 +175,18 @@ def ap(
         sized = ap_queue(
             rates,
             asked.rtt_s,
-            flows,
+            asked.flows,
             phy=phy,
             packet_bytes=packet_bytes,
             delay_target_s=delay_target,
             control=control,
         )
-        advice = ap_advice(sized, asked)
+        trial, untried = tried(
+            False if slow_line(sized, asked) else simulate,
+            lambda: trials.ap.why_not(sized, asked),
+            lambda show: trials.ap.try_queue(sized, asked, show),
+        )
+        advice = ap_advice(trial or sized, asked, untried)
     finish(advice, targets, json_path, PlanFile(plan_path, sets), file)
 
 
@@ -189,7 +200,13 @@ def _refuse_mixture(
         if rtt is None:
             raise click.UsageError("give --rtt, such as --rtt 100ms, beside --rate")
         return
-    for name, flag in (("rates", "--rate"), ("phy", "--phy"), ("packet_bytes", "--packet")):
+    of_description = {
+        "rates": "--rate",
+        "phy": "--phy",
+        "packet_bytes": "--packet",
+        "simulate": "--simulate",
+    }
+    for name, flag in of_description.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{flag} does not go with FILE, which says what was measured")
 
@@ -236,6 +253,7 @@ def _refuse_mixture(
 )
 @device_option
 @phy_device_option
+@simulate_option
 @targets_option
 @plan_option
 @sets_option
@@ -251,6 +269,7 @@ def mesh(
     ring_packets: int,
     device: str,
     phy_device: str,
+    simulate: bool | None,
     targets: tuple[str, ...],
     plan_path: str | None,
     sets: str | None,
@@ -260,7 +279,8 @@ def mesh(
     """Size the queues of every node of a wireless mesh.
 
     FILE is a scenario, as for `airqueue simulate`, or a mesh file: nodes, links with their rates,
-    flows with their routes; docs/sizing.md explains both.
+    flows with their routes; docs/sizing.md explains both. A scenario is simulated too, as it is and
+    with the limits.
 
     \b
     Examples:
@@ -297,12 +317,26 @@ def mesh(
         "carrying": carrying,
         "ring_packets": ring_packets,
     }
+    scenario = described.scenario
+    if scenario is None and simulate:
+        raise click.BadParameter(f"{file} is no scenario: {_NO_AIR}", param_hint="--simulate")
+    trial, untried = (
+        (None, f"FILE is no scenario: {_NO_AIR}")
+        if scenario is None
+        else tried(
+            simulate,
+            lambda: trials.mesh.why_not(scenario, forecast),
+            lambda show: trials.mesh.try_limits(scenario, forecast, show),
+        )
+    )
     advice = mesh_advice(
         forecast,
         inputs=inputs,
         device=device,
         phy_device=phy_device,
         cautions=described.cautions,
+        trial=trial,
+        untried=untried,
     )
     finish(advice, targets, json_path, PlanFile(plan_path, sets, node), file)
 
@@ -351,6 +385,7 @@ def mesh(
     help="Of --for airqueued: the most packets of a TXOP; beyond them AIFS and CWmin follow. "
     f"Default: {MOST_PACKETS}, at 5 GHz what European rules allow.",
 )
+@simulate_option
 @for_targets(*TARGETS, "scenario", "airqueued")
 @plan_option
 @access_option
@@ -368,6 +403,7 @@ def edca(
     device: str,
     radio: str,
     most_packets: int | None,
+    simulate: bool | None,
     targets: tuple[str, ...],
     plan_path: str | None,
     sets: str | None,
@@ -389,6 +425,11 @@ def edca(
       airqueue size edca --uploads 6 --downloads 6 --plan edca.json --plan-sets uci --drops-stations
     """
     sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
+    trial, untried = tried(
+        False if leaves(sized) else simulate,
+        lambda: trials.edca.why_not(sized),
+        lambda show: trials.edca.try_access(sized, show),
+    )
     advice = edca_advice(
         sized,
         device=device,
@@ -396,6 +437,8 @@ def edca(
         mark=mark,
         ack_bytes=ack_bytes,
         longest_packets=most_packets,
+        trial=trial,
+        untried=untried,
     )
     planned = PlanFile(plan_path, sets, drops_stations=drops_stations)
     finish(advice, targets, json_path, planned)

@@ -11,12 +11,14 @@ from airqueue.cli.common import json_option
 from airqueue.cli.parameters import Whole
 from airqueue.cli.plans import PlanFile, plan_option
 from airqueue.cli.size_options import (
+    TARGETS,
     device_option,
     finish,
+    for_targets,
     packet_option,
     phy_option,
-    targets_option,
 )
+from airqueue.cli.size_trial import simulate_option, trials, tried
 from airqueue.sizing.rdqm import MAX_BUFFER, Receiver, size_rdqm
 from airqueue.sizing.rdqm_advice import rdqm_advice
 from airqueue.units import UnitError, parse_duration, parse_rate
@@ -83,7 +85,8 @@ class _Flow(click.ParamType[Receiver]):
 @phy_option
 @packet_option
 @device_option
-@targets_option
+@simulate_option
+@for_targets(*TARGETS, "scenario")
 @plan_option
 @json_option
 def rdqm(
@@ -94,6 +97,7 @@ def rdqm(
     phy: str | None,
     packet_bytes: int,
     device: str,
+    simulate: bool | None,
     targets: tuple[str, ...],
     plan_path: str | None,
     json_path: str | None,
@@ -112,4 +116,10 @@ def rdqm(
     if not flows and not legacy:
         raise click.UsageError("give a flow: --flow RTT@RATE, or --legacy RATE")
     sized = size_rdqm((*flows, *legacy), buffer_packets, phy, packet_bytes)
-    finish(rdqm_advice(sized, device=device), targets, json_path, PlanFile(plan_path))
+    trial, untried = tried(
+        simulate,
+        lambda: trials.rdqm.why_not(sized),
+        lambda show: trials.rdqm.try_division(sized, show),
+    )
+    advice = rdqm_advice(sized, device=device, trial=trial, untried=untried)
+    finish(advice, targets, json_path, PlanFile(plan_path))

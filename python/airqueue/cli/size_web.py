@@ -15,6 +15,7 @@ from airqueue.cli.size_options import (
     phy_device_option,
     phy_option,
 )
+from airqueue.cli.size_trial import simulate_option, trials, tried
 from airqueue.models.engset import THINK_S
 from airqueue.models.page_time import ROUND_TRIPS
 from airqueue.sizing.web import ACK_TIMER_S, MAX_USERS, Web, size_web
@@ -85,6 +86,7 @@ from airqueue.sizing.web_advice import web_advice
 @packet_option
 @device_option
 @phy_device_option
+@simulate_option
 @for_targets("tc", "scenario")
 @plan_option
 @sets_option
@@ -104,6 +106,7 @@ def web(
     packet_bytes: int,
     device: str,
     phy_device: str,
+    simulate: bool | None,
     targets: tuple[str, ...],
     plan_path: str | None,
     sets: str | None,
@@ -111,7 +114,8 @@ def web(
 ) -> None:
     """Choose the windows and the queue for people who browse, and say how long a page takes.
 
-    The HTTP paper's model, for 802.11b, g and a: layers that aggregate are refused.
+    The HTTP paper's model, for 802.11b, g and a, and a simulation of what the model says: layers
+    that aggregate are refused.
 
     \b
     Examples:
@@ -130,5 +134,10 @@ def web(
         rts=rts,
     )
     sized = size_web(described, rate, phy, packet_bytes)
-    advice = web_advice(sized, device=device, phy_device=phy_device)
+    trial, untried = tried(
+        simulate,
+        lambda: trials.web.why_not(sized),
+        lambda show: trials.web.try_pages(sized, show),
+    )
+    advice = web_advice(sized, device=device, phy_device=phy_device, trial=trial, untried=untried)
     finish(advice, targets, json_path, PlanFile(plan_path, sets))

@@ -51,6 +51,19 @@ def phy(name: str) -> Phy:
     Traceback (most recent call last):
     airqueue.models.errors.ParameterError: phy is 'd'; it must be b-long, b-short, g, g-long-slot, ...
     """
+    standard, options = parts_of(name)
+    return replace(_built(standard, options), name=name)
+
+
+def parts_of(name: str) -> tuple[str, dict[str, str]]:
+    """Return the standard and the options of a layer's name.
+
+    The options by their kind: long_slot, preamble, band, width, streams, guard (in µs). Raises
+    ParameterError for a name that `phy` does not know, values of options apart.
+
+    >>> parts_of("n-2.4-40mhz-2ss-sgi")
+    ('n', {'band': '2.4', 'width': '40', 'streams': '2', 'guard': '0.4'})
+    """
     found = _NAME.fullmatch(str(name))
     if found is None:
         raise ParameterError("phy", f"phy is {name!r}; it must be {PHY_HELP}")
@@ -66,9 +79,9 @@ def phy(name: str) -> Phy:
                 f"phy is {name!r}, in which {text[1:]!r} is no option of 802.11{standard} "
                 f"(it has: {known}); it must be {PHY_HELP}",
             )
-        options[key] = option[key]
+        options[key] = option[key].replace("sgi", "gi0.4").removeprefix("gi")
         text = text[option.end() :]
-    return replace(_built(standard, options), name=name)
+    return standard, options
 
 
 def _built(standard: str, options: Mapping[str, str]) -> Phy:
@@ -82,8 +95,7 @@ def _built(standard: str, options: Mapping[str, str]) -> Phy:
     streams = int(options.get("streams", 1))
     band = options.get("band", "5")
     width_mhz = int(options["width"]) if "width" in options else None
-    guard = options.get("guard", "gi0.8").replace("sgi", "gi0.4")
-    guard_s = float(guard.removeprefix("gi")) * 1e-6
+    guard_s = float(options.get("guard", "0.8")) * 1e-6
     built = later(_LATER[standard], streams, width_mhz, guard_s, band)
     if "long_slot" not in options:
         return built

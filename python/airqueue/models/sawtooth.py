@@ -143,6 +143,39 @@ def window_packets(
     return window[()]
 
 
+def period_s(
+    buffer_bytes: Numbers,
+    rate_bps: Numbers,
+    rtt_s: Numbers,
+    packet_bytes: Numbers,
+    control: str = "reno",
+) -> FloatArray:
+    """Return the time from one loss to the next.
+
+    Linear: the window climbs by α packets a round trip, of which each lasts 1 or w RTTs (the
+    module's text), so the tooth takes ``D RTT/α`` times its time; α is 1, or RFC 9438's where CUBIC
+    follows Reno. Cubic: RFC 9438's ``K = ((1-f) W/C)^(1/3)``, W the window at the loss.
+
+    Parameters as of `window_packets`, and control as of `sawtooth`. Delayed ACKs that count as one
+    packet each stretch a linear tooth to up to twice this time. Raises ParameterError.
+
+    >>> float(period_s(450_000, 18e6, 0.2, 1500))
+    90.0
+    """
+    left = DECREASE[choice("control", control, CONTROLS)]
+    window = np.asarray(window_packets(buffer_bytes, rate_bps, rtt_s, packet_bytes))
+    if control == "cubic":
+        return finished("period", np.cbrt((1.0 - left) * window / CUBIC_C))
+    rtt = np.asarray(numbers("rtt_s", rtt_s, above=0))
+    path = np.asarray(rate_bps) * rtt / 8.0 / np.asarray(packet_bytes)
+    low, full = left * window, np.maximum(path, left * window)
+    climb = 1.0 if control == "reno" else FRIENDLY_ALPHA
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        # Round trips of RTT while the path holds the window, of w/path RTTs above.
+        trips = (full - low) + (window - full) * (0.5 * (window + full) / path)
+        return finished("period", rtt * trips / climb)
+
+
 def cubic_region(window_packets: float, rtt_s: float) -> str:
     """Return the region of RFC 9438 of a CUBIC flow's teeth: one of `REGIONS`.
 
@@ -202,6 +235,7 @@ def _evaluate(
         "mean_delay_s": float(tooth.mean_delay_s),
         "least_delay_s": float(tooth.least_delay_s),
         "window_packets": float(window),
+        "period_s": float(period_s(buffer_bytes, rate_bps, rtt_s, packet_bytes, control)),
         "full_use_bytes": full_use_share(control) * rate_bps * rtt_s / 8.0,
         "cubic_region": None if control == "reno" else cubic_region(float(window), full_rtt_s),
     }
@@ -225,6 +259,7 @@ MODEL = Model(
         Output("mean_delay_s", "wait averaged over time"),
         Output("least_delay_s", "wait just after a loss"),
         Output("window_packets", "window at the loss"),
+        Output("period_s", "time from one loss to the next"),
         Output("full_use_bytes", "least buffer at which the link never idles"),
         Output("cubic_region", "region of RFC 9438 of this window; sawtooth holds if it matches"),
     ),

@@ -31,6 +31,8 @@ class Mesh:
     """Payload of the largest packets."""
     cautions: tuple[str, ...] = ()
     """Parts of a scenario that the sizes leave out, in sentences."""
+    scenario: Scenario | None = None
+    """None for mesh files."""
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -69,6 +71,7 @@ def mesh_of(scenario: Scenario) -> Mesh:
         exchanges,
         network.segment_bytes,
         tuple(_cautions(scenario, [flow["name"] for flow, of in flows if not is_answered(of)])),
+        scenario,
     )
 
 

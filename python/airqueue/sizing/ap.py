@@ -13,9 +13,11 @@ from typing import Final, Generic, TypeVar
 
 from airqueue.models.buffer_rules import tooth_and_bound
 from airqueue.models.checks import number
+from airqueue.models.errors import ParameterError
 from airqueue.models.flow_adapted import RECOVERY_WINDOW, FlowAdapted, flow_adapted
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS, Sawtooth, cubic_region
+from airqueue.sizing.ap_trial import MUCH, ApTrial
 from airqueue.sizing.cell import Air, Cell, cell
 
 AirT = TypeVar("AirT", bound=Air)
@@ -25,8 +27,8 @@ DELAY_TARGET_S: Final = 0.020
 """If none is given: what mac80211's CoDel aims at, and a fifth of what a game can bear."""
 FIRST_WINDOW: Final = 10
 """RFC 6928: packets that a new connection sends in one burst."""
-MUCH: Final = 0.05
-"""Loss of utilisation by a delay target from which on a FIFO is not recommended."""
+LONGEST_RTT_S: Final = 60.0
+"""Far above any path, those through satellites included."""
 RECOVERED_PACKETS: Final = RECOVERY_WINDOW["fast-retransmit"]
 """Of a flow, at a loss: with fewer it ends in a timeout."""
 
@@ -51,6 +53,8 @@ class ApQueue(Generic[AirT_co]):
     tooth: Sawtooth
     """Of the recommendation, all flows in step."""
     utilisation_at_least: float
+    trial: ApTrial | None = None
+    """What simulations say, if any were made."""
 
     @property
     def limited(self) -> bool:
@@ -70,6 +74,9 @@ class ApQueue(Generic[AirT_co]):
     @property
     def torn(self) -> bool:
         """Whether no length suits both: the target costs much, or leaves flows to timeouts."""
+        if self.trial is not None:
+            costs = self.limited and (self.trial.lost > MUCH or self.timeouts)
+            return costs and self.trial.flow_queueing_is_better
         lost = float(self.wanted.utilisation_at_least) - self.utilisation_at_least
         return self.limited and (lost > MUCH or self.timeouts)
 
@@ -83,18 +90,32 @@ def ap_queue(
     packet_bytes: float = PACKET_BYTES,
     delay_target_s: float = DELAY_TARGET_S,
     control: str = "reno",
+    least_packets: int = FIRST_WINDOW,
 ) -> ApQueue[Cell]:
     """Size one drop-tail queue from the rates of the radios, as `queue_for` does.
 
-    rates_bps: of the physical layer, one per station, as `airqueue.sizing.cell` takes them. Raises
-    ParameterError.
+    rates_bps: of the physical layer, one for each station that downloads, as `airqueue.sizing.cell`
+    takes them. Raises ParameterError, also for fewer flows than stations.
 
     >>> sized = ap_queue([54e6], 0.1, 20)
     >>> sized.packets, round(float(sized.tooth.full_delay_s), 4) <= 0.02
     (41, True)
     """
     air = cell(rates_bps, phy, packet_bytes)
-    return queue_for(air, rtt_s, flows, delay_target_s=delay_target_s, control=control)
+    if number("flows", flows, at_least=1) < len(rates_bps):
+        raise ParameterError(
+            "flows",
+            f"the rates are those of {len(rates_bps)} stations that download, with {flows:g} "
+            "downloads; give one download for each station at least, or the rates of fewer stations",
+        )
+    return queue_for(
+        air,
+        rtt_s,
+        flows,
+        delay_target_s=delay_target_s,
+        control=control,
+        least_packets=least_packets,
+    )
 
 
 def queue_for(
@@ -104,16 +125,19 @@ def queue_for(
     *,
     delay_target_s: float = DELAY_TARGET_S,
     control: str = "reno",
+    least_packets: int = FIRST_WINDOW,
 ) -> ApQueue[AirT]:
-    """Size one drop-tail queue for n long downloads, at least for a first window and full aggregates.
+    """Size one drop-tail queue for n long downloads, at least for full aggregates.
 
-    rtt_s: mean round trip without queue. delay_target_s: longest delay of the full queue; one packet
-    is allowed even where it takes longer, and two where the path holds less than one, since no window
-    is smaller. control: as in `airqueue.models.sawtooth`.
+    rtt_s: mean round trip without queue, at most `LONGEST_RTT_S`. delay_target_s: longest delay of
+    the full queue; one packet is allowed even where it takes longer, and two where the path holds
+    less than one, since no window is smaller. control: as in `airqueue.models.sawtooth`.
+    least_packets: what TCP needs at least: a first window, or what simulations found.
 
     Raises ParameterError.
     """
     target_s = number("delay_target_s", delay_target_s, above=0, at_most=1e6)
+    number("rtt_s", rtt_s, above=0, at_most=LONGEST_RTT_S)
 
     def needed(control: str) -> FlowAdapted:
         return flow_adapted(
@@ -122,7 +146,7 @@ def queue_for(
             flows,
             packet_bytes=air.packet_bytes,
             control=control,
-            least_packets=max(FIRST_WINDOW, air.aggregated_packets),
+            least_packets=max(least_packets, air.aggregated_packets),
         )
 
     wanted = needed(control)

@@ -9,28 +9,31 @@ from airqueue.sizing import ap_parts
 from airqueue.sizing.advice import Advice, Figure, Settings
 from airqueue.sizing.ap import ApQueue
 from airqueue.sizing.ap_parts import Asked
+from airqueue.sizing.ap_scenario import scenario
 from airqueue.sizing.cell import ACK_EVERY, Cell, lone_packet_s
 from airqueue.sizing.settings import linux, openwrt, sqm
-from airqueue.text import listed, plural, rate
+from airqueue.text import listed, percent, plural, rate
 
+OF_RULE: Final = 0.02
+"""Use of the air by which the rule may exceed the simulation without a word."""
 SHAPE: Final = (
     "packets wait in front of the line, and no setting here shortens that: let the router shape a "
     "little below the line's rate, with flow queueing (SQM, cake)"
 )
 
 _AGGREGATES: Final = (
-    "The bounds of the use of the air leave out what an aggregate takes from the queue at once: "
-    "simulated, one flow over 65 Mb/s with an RTT of 20 ms used 67 % of C at the limit that is given "
-    "here, and 93 % with twice as many packets; eight flows over 866 Mb/s with 40 ms used 85 %, and "
-    "99 % with three times as many. Take the limit as the least, and flow queueing where the delay "
-    "of a longer queue matters."
+    "The rule's use of the air leaves out what an aggregate takes from the queue at once: simulated, "
+    "one flow over 65 Mb/s with an RTT of 20 ms used 70 % of the air at the limit that is given "
+    "here, and 95 % with twice as many packets. Take the limit as the least, and flow queueing where "
+    "the delay of a longer queue matters."
 )
 
 
-def ap_advice(sized: ApQueue[Cell], asked: Asked) -> Advice:
+def ap_advice(sized: ApQueue[Cell], asked: Asked, untried: str | None = None) -> Advice:
     """Return the advice for a queue that `airqueue.sizing.ap.ap_queue` sized for these parameters.
 
-    The line is the bottleneck where it is slower than the cell.
+    The line is the bottleneck where it is slower than the cell. untried: why nothing was simulated,
+    where that was not asked for.
     """
     air = sized.air
     return Advice(
@@ -43,21 +46,24 @@ def ap_advice(sized: ApQueue[Cell], asked: Asked) -> Advice:
         },
         headline=_headline(sized, asked),
         figures=_figures(sized, asked),
-        tables=(ap_parts.rules(sized, asked),),
+        tables=(
+            *(() if sized.trial is None else (sized.trial.table(),)),
+            ap_parts.rules(sized, asked),
+        ),
         alternatives=ap_parts.alternatives(sized, asked, lone_packet_s(air, ap_parts.SMALL_BYTES)),
-        cautions=_cautions(sized, asked),
+        cautions=_cautions(sized, asked, untried),
         settings=_settings(sized, asked),
     )
 
 
-def _slow_line(sized: ApQueue[Cell], asked: Asked) -> bool:
+def slow_line(sized: ApQueue[Cell], asked: Asked) -> bool:
     """Whether the line, and not the cell, is the bottleneck."""
     return asked.line_bps is not None and asked.line_bps < sized.air.capacity_bps
 
 
 def _headline(sized: ApQueue[Cell], asked: Asked) -> str:
     """Return one recommendation, then the reason for it."""
-    if asked.line_bps is not None and _slow_line(sized, asked):
+    if asked.line_bps is not None and slow_line(sized, asked):
         return (
             f"{sqm.recommended(asked.line_bps)}, and leave the access point as it is: the bottleneck "
             f"is the line of {rate(asked.line_bps)}, not the cell of "
@@ -103,23 +109,23 @@ def _why_goodput(sized: ApQueue[Cell]) -> str:
     )
 
 
-def _cautions(sized: ApQueue[Cell], asked: Asked) -> tuple[str, ...]:
+def _cautions(sized: ApQueue[Cell], asked: Asked, untried: str | None) -> tuple[str, ...]:
     air = sized.air
     said = [
         "The figures are for the times when the cell is slower than the line; the shaper's flow "
         "queueing keeps delays short at all other times."
-        if _slow_line(sized, asked)
+        if slow_line(sized, asked)
         else f"This is for a cell that is the bottleneck. With a line of less than "
         f"{rate(air.capacity_bps)} to the Internet, {SHAPE}.",
         "C is for stations that send nothing but acknowledgements, without errors and collisions; a "
         "real cell carries less, and every delay grows in proportion. Measure it with airqueue "
         "measure, and give the file of its result in the place of --rate.",
-        *((_AGGREGATES,) if air.mpdus else ()),
+        *_of_simulation(sized, untried),
         "The driver's ring holds more packets behind this queue (40 in a device of the APQ paper); "
         "they add to the delay.",
         *ap_parts.fewer_than_recover(sized),
     ]
-    if sized.slower:
+    if sized.slower and sized.trial is None:
         said.append(
             f"C counts on full aggregates, {plural(air.aggregated_packets, 'packet')} waiting for "
             "all stations. The limit allows fewer: the cell is slower than said, and the full "
@@ -134,9 +140,30 @@ def _cautions(sized: ApQueue[Cell], asked: Asked) -> tuple[str, ...]:
     return tuple(said)
 
 
+def _of_simulation(sized: ApQueue[Cell], untried: str | None) -> tuple[str, ...]:
+    """Say what the simulation leaves out, or what is not known without one."""
+    if sized.trial is None:
+        why = () if untried is None else (f"Not simulated: {untried}.",)
+        return (*why, _AGGREGATES) if sized.air.mpdus else why
+    said = (
+        "Simulated are TCP like Linux's at both ends, stations that hear each other, no errors on "
+        "the air, and nothing behind the queue. --for scenario prints the cell for airqueue "
+        "simulate.",
+    )
+    if sized.utilisation_at_least <= sized.trial.share + OF_RULE:
+        return said
+    return (
+        *said,
+        f"The rule promises a use of the air of {percent(sized.utilisation_at_least)} at least, and "
+        f"the simulation finds {percent(sized.trial.share)}: the rule has smooth windows at one "
+        "rate, and neither the bursts that follow aggregates nor the time in which losses are "
+        "mended.",
+    )
+
+
 def _settings(sized: ApQueue[Cell], asked: Asked) -> tuple[Settings, ...]:
     """Return the lines for the recommendation first, and only lines that agree with it."""
-    if asked.line_bps is not None and _slow_line(sized, asked):
+    if asked.line_bps is not None and slow_line(sized, asked):
         return (ap_parts.HOSTAPD, *sqm.shaper(asked.line_bps, asked.line_device))
     phy, device, place = asked.phy_device, asked.device, ap_parts.PLACE
     fifo = (
@@ -146,6 +173,7 @@ def _settings(sized: ApQueue[Cell], asked: Asked) -> tuple[Settings, ...]:
     if sized.torn:
         # No plan sets what is not recommended.
         others = (replace(each, sets=()) for each in fifo)
-        return (ap_parts.HOSTAPD, ap_parts.flow_queueing(sized.air, asked), *others)
-    instead = ap_parts.flow_queueing(sized.air, asked, instead=True)
-    return (ap_parts.HOSTAPD, *fifo, instead)
+        planned = (ap_parts.flow_queueing(sized.air, asked), *others)
+    else:
+        planned = (*fifo, ap_parts.flow_queueing(sized.air, asked, instead=True))
+    return (ap_parts.HOSTAPD, *planned, scenario(sized, asked))

@@ -16,7 +16,7 @@ from airqueue.sizing.ap import DELAY_TARGET_S, FIRST_WINDOW, RECOVERED_PACKETS, 
 from airqueue.sizing.cell import Air
 from airqueue.sizing.codel import Codel, codel_for
 from airqueue.sizing.settings import linux, sqm
-from airqueue.text import percent, plural, seconds
+from airqueue.text import percent, plural, rate, seconds
 
 CODEC_S: Final = 0.025
 """Of the call in the prediction: G.729, a frame of 10 ms, look-ahead and packetisation."""
@@ -39,6 +39,8 @@ _WHY: Final[Mapping[str, str]] = {
     "6928), and a shorter queue would lose some of them",
     "aggregates": "TCP alone needs less, but the rate counts on a full aggregate for every station, "
     "and packets must wait to be sent as one",
+    "simulated": "found by simulation: with fewer, which the rules for smooth windows ask for, the "
+    "downloads get less than 95 % of what a very long queue gives them",
 }
 """Why TCP needs what it needs, by `airqueue.models.flow_adapted.NEEDS`."""
 
@@ -94,6 +96,8 @@ def size_bytes(sized: ApQueue[Air]) -> int:
 def consequence(sized: ApQueue[Air], flows: float) -> str:
     """Say what the recommended FIFO does to delay and use of the air."""
     full = seconds(float(sized.tooth.full_delay_s))
+    if sized.trial is not None:
+        return f"full it delays by {full}; {sized.trial.found(flows)}"
     downloads = f"{flows:,.7g} long downloads keep" if flows != 1 else "one long download keeps"
     return f"full it delays by {full}, and {downloads} the air busy at least {_busy(sized)}."
 
@@ -102,8 +106,9 @@ def flow_queueing_instead(sized: ApQueue[Air], asked: Asked) -> str:
     """Say why, and which FIFO is next best, where no length of one suits both TCP and the delay."""
     wanted = plural(int(sized.wanted.capacity_packets), "packet")
     held = plural(sized.packets, "packet")
+    found = "" if sized.trial is None else f"{sized.trial.with_flow_queueing()} "
     return (
-        f"TCP would want {wanted} in one FIFO, {allowed(asked)}. Where only a FIFO is "
+        f"{found}TCP would want {wanted} in one FIFO, {allowed(asked)}. Where only a FIFO is "
         f"possible, let it hold {held}: "
         f"{consequence(sized, asked.flows)}"
     )
@@ -117,6 +122,9 @@ def allowed(asked: Asked) -> str:
 def wanted_instead(sized: ApQueue[Air], asked: Asked) -> str:
     """Say which queue TCP alone would want in place of the recommended one, and what for."""
     wanted = plural(int(sized.wanted.capacity_packets), "packet")
+    if sized.trial is not None:
+        got = rate(sized.trial.wanted.goodput_bps)
+        return f"TCP alone would want {wanted}, {allowed(asked)}, and would then get {got}."
     busy = percent(float(sized.wanted.utilisation_at_least))
     apart = sized.utilisation_at_least > float(sized.tooth.utilisation)
     condition = " if the downloads lose at different times" if apart else ""
@@ -164,17 +172,19 @@ def figures(sized: ApQueue[Air], asked: Asked) -> tuple[Figure, ...]:
             float(sized.tooth.mean_delay_s),
             "if the flows' windows rise and fall in step; about half the full delay if they do not",
         ),
+        *(() if sized.trial is None else sized.trial.figures()),
         Figure(
             "utilisation_fraction",
-            "air in use",
+            "air in use, by the rule",
             sized.utilisation_at_least,
-            "a lower bound: the higher of those for flows in step and for independent flows",
+            "a lower bound for smooth windows: the higher of those for flows in step and for "
+            "independent flows",
         ),
         Figure(
             "utilisation_in_step_fraction",
             "if all lose at once",
             float(sized.tooth.utilisation),
-            "at least, whatever the flows do; few flows through one FIFO tend to lose together",
+            "the saw tooth's bound; few flows through one FIFO tend to lose together",
         ),
         Figure("call_mos", "a call, MOS 1 to 4.5", voice, effect_on_call(full_s)),
         Figure("game_delay_s", "a game gets this on top", full_s, effect_on_game(full_s)),
@@ -184,9 +194,7 @@ def figures(sized: ApQueue[Air], asked: Asked) -> tuple[Figure, ...]:
 def _why_limit(sized: ApQueue[Air], asked: Asked) -> str:
     target = seconds(asked.delay_target_s)
     if not sized.limited:
-        decided = str(sized.wanted.decided_by)
-        aggregates = sized.air.aggregated_packets > FIRST_WINDOW
-        return _WHY["aggregates" if decided == "least" and aggregates else decided]
+        return _WHY[_decided(sized)]
     if sized.packets > sized.target_packets:
         return (
             f"the least there is, {target} or not: the path holds "
@@ -199,6 +207,16 @@ def _why_limit(sized: ApQueue[Air], asked: Asked) -> str:
         f"what {target} at rate C leave room for; TCP would want "
         f"{plural(int(sized.wanted.capacity_packets), 'packet')}"
     )
+
+
+def _decided(sized: ApQueue[Air]) -> str:
+    """Return what set the capacity that TCP needs, one of `_WHY`."""
+    decided, aggregated = str(sized.wanted.decided_by), sized.air.aggregated_packets
+    if decided != "least":
+        return decided
+    if sized.wanted.capacity_packets > max(FIRST_WINDOW, aggregated):
+        return "simulated"
+    return "aggregates" if aggregated > FIRST_WINDOW else "least"
 
 
 def rules(sized: ApQueue[Air], asked: Asked) -> Table:
@@ -222,13 +240,13 @@ def rules(sized: ApQueue[Air], asked: Asked) -> Table:
             Column("queue_packets", "packets"),
             Column("queue_bytes", "bytes"),
             Column("delay_full_s", "full delay"),
-            Column("utilisation_fraction", "in use, at least"),
+            Column("utilisation_fraction", "in use, by the rule"),
         ),
         (
             row("RTT·C, one flow", float(thumb.buffer_packets), float(thumb.utilisation_at_least)),
             row("RTT·C/√n", float(many.buffer_packets), float(many.utilisation_at_least)),
             row(
-                "adapted to flows",
+                "found by simulation" if _decided(sized) == "simulated" else "adapted to flows",
                 float(adapted.capacity_packets),
                 float(adapted.utilisation_at_least),
             ),
@@ -254,7 +272,8 @@ def alternatives(
         "others, and CoDel keeps standing queues short. mac80211 does this by itself (target "
         "20 ms): on such an access point leave its limit alone. In a qdisc: target "
         f"{seconds(codel.target_s)}, interval {seconds(codel.interval_s)}, quantum "
-        f"{codel.quantum_bytes} bytes, limit {codel.limit_packets:,} packets.",
+        f"{codel.quantum_bytes} bytes, limit {codel.limit_packets:,} packets."
+        + ("" if sized.trial is None else f" In mac80211, {sized.trial.with_flow_queueing()}"),
     )
     in_bytes = None if small_packet_s is None else _counted_in_bytes(sized, small_packet_s)
     if in_bytes is None:

@@ -11,6 +11,7 @@ from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Table, V
 from airqueue.sizing.cell import ACK_EVERY
 from airqueue.sizing.edca import ACK_CATEGORY, EdcaSizing
 from airqueue.sizing.edca_follow import access_rows, most_packets
+from airqueue.sizing.edca_trial import EdcaTrial, scenarios
 from airqueue.sizing.edca_values import (
     DURATION_LIMIT_S,
     ETSI_AP_VIDEO_CW_MIN,
@@ -18,7 +19,7 @@ from airqueue.sizing.edca_values import (
     TXOP_UNIT_S,
     EdcaValues,
 )
-from airqueue.sizing.settings import airqueued, hostapd, linux, openwrt, scenario
+from airqueue.sizing.settings import airqueued, hostapd, linux, openwrt
 from airqueue.sizing.settings.acks import Mark
 from airqueue.sizing.settings.hostapd import Category
 from airqueue.text import percent, plural, rate, seconds
@@ -43,12 +44,15 @@ def edca_advice(
     mark: Mark,
     ack_bytes: int = ACK_BYTES,
     longest_packets: int | None = None,
+    trial: EdcaTrial | None = None,
+    untried: str | None = None,
 ) -> Advice:
     """Return the advice for settings that `airqueue.sizing.edca.size_edca` chose.
 
     device: of access point and stations in the rules. radio: UCI section of the access point's radio.
     mark: how rules mark acknowledgements. ack_bytes: what counts as one. longest_packets: the most
-    packets of a TXOP in the configuration of `airqueued`; not given: what the band allows.
+    packets of a TXOP in the configuration of `airqueued`; not given: what the band allows. trial:
+    what simulations say; untried: why there is none, where one would be expected.
     """
     longest = most_packets(sized) if longest_packets is None else longest_packets
     rows = access_rows(sized.uploads, sized.downloads, longest, int(sized.cell.phy.cw_max))
@@ -63,26 +67,26 @@ def edca_advice(
             "mark": mark,
             "ack_bytes": ack_bytes,
         },
-        headline=_headline(sized),
-        figures=_figures(sized, ack_bytes),
-        tables=(_classes(sized), _shares(sized)),
+        headline=_headline(sized) + ("" if trial is None else f" {trial.found()}"),
+        figures=(*_figures(sized, ack_bytes), *(() if trial is None else trial.figures())),
+        tables=(_classes(sized), _shares(sized), *(() if trial is None else (trial.table(),))),
         alternatives=_alternatives(sized),
-        cautions=tuple(_cautions(sized)),
+        cautions=tuple(_cautions(sized, trial, untried)),
         # Only what agrees with the headline.
         settings=()
-        if _leaves(sized)
+        if leaves(sized)
         else (
             hostapd.settings(sized.stations, sized.access_point, device),
             openwrt.edca(radio, sized.stations, sized.access_point),
             openwrt.ack_rules(device, ack_bytes, mark),
             *linux.ack_rules(device, ack_bytes, mark),
             airqueued.edca(device, sized, longest, rows),
-            scenario.edca(ACK_CATEGORY, sized.stations, sized.access_point),
+            scenarios(sized)[1],
         ),
     )
 
 
-def _leaves(sized: EdcaSizing) -> bool:
+def leaves(sized: EdcaSizing) -> bool:
     """Return whether the defaults are left: all flows go one way, and no acknowledgement is lost."""
     through = float(sized.default.acks_per_packet) * ACK_EVERY
     return not sized.uploads or (not sized.downloads and through > ALREADY_FAIR)
@@ -114,7 +118,7 @@ def _headline(sized: EdcaSizing) -> str:
     shared = (
         f"plain 802.11 gives each flow {percent(float(default.upload_share))} of the data packets"
     )
-    if _leaves(sized):
+    if leaves(sized):
         return (
             f"Leave EDCA at its defaults: {shared} already, and lets all acknowledgements through."
         )
@@ -304,14 +308,22 @@ def _alternatives(sized: EdcaSizing) -> tuple[Alternative, ...]:
     return tuple(found)
 
 
-def _cautions(sized: EdcaSizing) -> Iterator[str]:
+def _cautions(sized: EdcaSizing, trial: EdcaTrial | None, untried: str | None) -> Iterator[str]:
     txop = sized.txop
+    if untried is not None:
+        yield f"Not simulated: {untried}."
+    if trial is not None:
+        yield (
+            "Simulated are TCP like Linux's, a server 2 ms behind the access point, frames sent one "
+            "at a time, and queues of the usual length. --for scenario prints the cell for airqueue "
+            "simulate."
+        )
     if sized.uploads and sized.downloads:
         yield (
             "With plain 802.11 the access point sends downloads and the uploads' acknowledgements "
-            "from one queue. The table counts all that the access point sends as downloads. "
-            "Downloads get less, and the less, the more uploads there are. Simulated, one download "
-            "gets 7 % beside two uploads, and hardly anything beside three."
+            "from one queue. The predicted shares count all that the access point sends as "
+            "downloads. Downloads get less, and the less, the more uploads there are: beside three "
+            "hardly anything."
         )
     if txop.admitted != txop.packets:
         yield (

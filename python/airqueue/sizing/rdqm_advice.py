@@ -6,6 +6,7 @@ from typing import Final
 
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table
 from airqueue.sizing.rdqm import RdqmSizing
+from airqueue.sizing.rdqm_trial import RdqmTrial, scenario
 from airqueue.sizing.settings import classes
 from airqueue.sizing.settings.classes import Class
 from airqueue.text import plural, rate
@@ -15,11 +16,18 @@ SHAPED: Final = 0.9
 ALIKE: Final = 1.02
 """Ratio of the rates with equal times to those of one FIFO up to which there is nothing to gain."""
 
-_CAUTIONS: Final = (
+_UNTRIED: Final = (
     "The rates depend on the size of the buffer neither here nor in the paper. A small buffer caps "
     "the windows of distant flows: simulated, three flows over 20, 150 and 20 ms at 54, 54 and "
     "6 Mb/s got 22.3 Mb/s together with 100 packets, and 3.6 Mb/s with 10, where 18.3 to 20.6 Mb/s "
-    "are said.",
+    "are said."
+)
+_TRIED: Final = (
+    "The simulation knows the size of the buffer and the round trips, of which the predicted rates "
+    "know nothing. Its base station is the paper's, which learns from what receivers report; classes "
+    "of Linux are not simulated. --for scenario prints the cell for airqueue simulate."
+)
+_CAUTIONS: Final = (
     "The shares hold while these flows are the ones that send: a flow more or less, another rate or "
     "another delay changes all of them.",
     "The rates are predictions between two idealisations: windows that the limits cap, and equal "
@@ -30,8 +38,17 @@ _CAUTIONS: Final = (
 )
 
 
-def rdqm_advice(sized: RdqmSizing, *, device: str) -> Advice:
-    """Return the advice for a buffer that `airqueue.sizing.rdqm.size_rdqm` divided."""
+def rdqm_advice(
+    sized: RdqmSizing,
+    *,
+    device: str,
+    trial: RdqmTrial | None = None,
+    untried: str | None = None,
+) -> Advice:
+    """Return the advice for a buffer that `airqueue.sizing.rdqm.size_rdqm` divided.
+
+    trial: what simulations say; untried: why there is none, where one would be expected.
+    """
     return Advice(
         what="rdqm",
         inputs={
@@ -43,23 +60,30 @@ def rdqm_advice(sized: RdqmSizing, *, device: str) -> Advice:
                 for flow in sized.flows
             ],
         },
-        headline=_headline(sized),
-        figures=_figures(sized),
-        tables=(_flows(sized),),
+        headline=_headline(sized, trial),
+        figures=(*(() if trial is None else trial.figures()), *_figures(sized)),
+        tables=(_flows(sized), *(() if trial is None else (trial.table(sized),))),
         alternatives=(
             Alternative(
                 "FQ-CoDel",
                 "keeps the flows' delays apart by itself, and needs to know neither delays nor "
                 "rates; with airtime fairness, as mac80211 has where the driver lets it, slow "
-                "stations do not slow the others down",
+                "stations do not slow the others down"
+                + (
+                    "" if trial is None else f". Simulated, flows get {trial.flow_queueing.found()}"
+                ),
             ),
         ),
-        cautions=_CAUTIONS,
-        settings=(_settings(sized, device),),
+        cautions=(
+            *(() if untried is None else (f"Not simulated: {untried}.",)),
+            _UNTRIED if trial is None else _TRIED,
+            *_CAUTIONS,
+        ),
+        settings=(_settings(sized, device), scenario(sized)),
     )
 
 
-def _headline(sized: RdqmSizing) -> str:
+def _headline(sized: RdqmSizing, trial: RdqmTrial | None) -> str:
     limits = sized.limits
     if min(limits) == max(limits):
         parts = f"{plural(limits[0], 'packet')} to each of {plural(len(limits), 'flow')}"
@@ -68,11 +92,13 @@ def _headline(sized: RdqmSizing) -> str:
     divide = (
         f"Divide the buffer of {plural(sized.buffer_packets, 'packet')} by delay and rate, {parts}"
     )
+    if trial is not None:
+        return f"{divide}. {trial.found()}"
     fair_bps, fifo_bps = sum(sized.airtime_fair_bps), sum(sized.together_bps)
     if fair_bps <= ALIKE * fifo_bps:
         return (
-            f"{divide}: flows with long ways then need not yield to those with short ones. The rates "
-            "of the stations hardly differ, so that all together get no more than from one FIFO."
+            f"{divide}. The rates of the stations hardly differ, so that all together get no more "
+            "than from one FIFO."
         )
     low_bps, high_bps = sorted((fair_bps, sum(sized.capped_bps)))
     return (

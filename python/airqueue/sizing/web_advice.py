@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from airqueue.models.packets import TCP_IP_BYTES
@@ -10,27 +11,39 @@ from airqueue.sizing.cell import ACK_EVERY
 from airqueue.sizing.settings import linux
 from airqueue.sizing.settings import web as lines
 from airqueue.sizing.web import LEAST_WINDOW, MAX_USERS, WebSizing
+from airqueue.sizing.web_trial import WebTrial, scenario
 from airqueue.text import percent, plural, rate, seconds
 
 FULL: Final = 0.95
 """Share of the time in which somebody downloads from which a cell counts as overloaded."""
 
+_UNTRIED: Final = (
+    "The model has no slow start, so that pages take longer than is said here: simulated, 1.1 times "
+    "as long for 1 MB over a round trip of 20 ms, 1.6 to 1.8 times for 1 MB over 100 ms or 300 kB "
+    "over 50 ms, 2.5 times for 30 kB over 1 s."
+)
 _CAUTIONS: Final = (
-    "Simulated pages take longer than is said here, since the model has no slow start: 1.1 times as "
-    "long for 1 MB over a round trip of 20 ms, 1.6 to 1.8 times for 1 MB over 100 ms or 300 kB over "
-    "50 ms, 2.5 times for 30 kB over 1 s.",
     "The model has one connection for each user, downloads alone, stations of the same rate that "
     "hear each other, and no loss on the air. Several connections of a user at once have a "
     "window each: count every one as a user, or the queue loses packets.",
-    "Slow start is left out: a page from a distant server takes more round trips until the window is "
-    "open, which --round-trips can add; so do names to look up and TLS.",
+    "Names to look up and TLS take more round trips, which --round-trips adds to the model's times.",
     "A window holds for every connection over the route, whatever its server: one farther away than "
     "--rtt is then slower than the air would let it be.",
 )
 
 
-def web_advice(sized: WebSizing, *, device: str, phy_device: str) -> Advice:
-    """Return the advice for what `airqueue.sizing.web.size_web` sized."""
+def web_advice(
+    sized: WebSizing,
+    *,
+    device: str,
+    phy_device: str,
+    trial: WebTrial | None = None,
+    untried: str | None = None,
+) -> Advice:
+    """Return the advice for what `airqueue.sizing.web.size_web` sized.
+
+    trial: what simulations say; untried: why there is none, where one would be expected.
+    """
     web = sized.web
     return Advice(
         what="web",
@@ -47,8 +60,8 @@ def web_advice(sized: WebSizing, *, device: str, phy_device: str) -> Advice:
             "ack_timer_s": web.ack_timer_s,
             "target_s": web.target_s,
         },
-        headline=_headline(sized),
-        figures=_figures(sized),
+        headline=_headline(sized, trial),
+        figures=(*(() if trial is None else trial.figures()), *_figures(sized)),
         tables=(_parts(sized),),
         alternatives=(
             Alternative(
@@ -57,27 +70,29 @@ def web_advice(sized: WebSizing, *, device: str, phy_device: str) -> Advice:
                 "setting; mac80211 has it by itself: on such an access point leave both alone",
             ),
         ),
-        cautions=_cautions(sized),
+        cautions=tuple(_cautions(sized, trial, untried)),
         settings=_settings(sized, device, phy_device),
     )
 
 
-def _headline(sized: WebSizing) -> str:
-    web, mean_s = sized.web, float(sized.page.mean_s)
+def _headline(sized: WebSizing, trial: WebTrial | None) -> str:
+    web = sized.web
+    mean_s, how, most = float(sized.page.mean_s), "slow start left out", sized.most_users
+    if trial is not None:
+        mean_s, how, most = trial.page_s, "simulated", trial.most_users
     text = (
         f"Let connections have windows of {plural(sized.window_segments, 'segment')}, the access "
         f"point's queue {plural(sized.queue_packets, 'packet')}, and keep delayed acknowledgements: "
-        f"a page then takes {seconds(mean_s)} on average, slow start left out, with "
-        f"{plural(web.users, 'user')}"
+        f"a page then takes {seconds(mean_s)} on average, {how}, with {plural(web.users, 'user')}"
     )
-    if web.target_s is None or sized.most_users is None:
+    if web.target_s is None or most is None:
         return f"{text}."
     target = seconds(web.target_s)
-    if sized.most_users == 0:
+    if most == 0:
         return f"{text}. No setting gives {target}: one user alone waits longer."
-    if sized.most_users == MAX_USERS:
+    if most == MAX_USERS:
         return f"{text}; {target} are kept with {MAX_USERS} users, as many as the model is for."
-    return f"{text}; up to {plural(sized.most_users, 'user')} a page stays within {target}."
+    return f"{text}; up to {plural(most, 'user')} a page stays within {target}."
 
 
 def _figures(sized: WebSizing) -> tuple[Figure, ...]:
@@ -173,34 +188,30 @@ def _parts(sized: WebSizing) -> Table:
     )
 
 
-def _cautions(sized: WebSizing) -> tuple[str, ...]:
+def _cautions(sized: WebSizing, trial: WebTrial | None, untried: str | None) -> Iterator[str]:
     busy = float(sized.page.busy)
-    if busy < FULL:
-        return _CAUTIONS
-    return (
-        f"Somebody downloads {percent(busy)} of the time: people ask for nearly as much as the cell "
-        "carries, or more. Page times then follow small changes of the load; no window and no queue "
-        "shortens them.",
-        *_CAUTIONS,
+    if busy >= FULL:
+        yield (
+            f"Somebody downloads {percent(busy)} of the time: people ask for nearly as much as the "
+            "cell carries, or more. Page times then follow small changes of the load; no window and "
+            "no queue shortens them."
+        )
+    if untried is not None:
+        yield f"Not simulated: {untried}."
+    yield (
+        _UNTRIED
+        if trial is None
+        else "The simulation has slow start and losses, which the model of the figures below it has "
+        "not. --for scenario prints the network for airqueue simulate."
     )
+    yield from _CAUTIONS
 
 
 def _settings(sized: WebSizing, device: str, phy_device: str) -> tuple[Settings, ...]:
-    web, packets = sized.web, sized.queue_packets
+    packets = sized.queue_packets
     frame_bytes = sized.segment_bytes + TCP_IP_BYTES + linux.ETHERNET_BYTES
     return (
         *linux.queue(phy_device, device, packets, packets * frame_bytes, "access point"),
         lines.windows(device, sized.window_segments * sized.segment_bytes),
-        lines.scenario(
-            users=web.users,
-            page_bytes=web.page_bytes,
-            think_s=web.think_s,
-            window=sized.window_segments,
-            segment_bytes=sized.segment_bytes,
-            every=ACK_EVERY,
-            timer_s=web.ack_timer_s,
-            queue_packets=packets,
-            rtt_s=web.rtt_s,
-            rts=web.rts,
-        ),
+        scenario(sized),
     )

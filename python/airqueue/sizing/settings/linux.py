@@ -33,7 +33,7 @@ TOKEN_BUCKET_NOTE: Final = (
 )
 
 LEAST_TXQ_PACKETS: Final = 64
-"""Fewer are no limit for a plan: an aggregate of one station, and 32 packets are dropped at once."""
+"""Of an aggregate of one station; an overflow of mac80211's queues drops up to 32 at once."""
 
 TXQ_NOTES: Final = (
     "Leave mac80211's limit alone unless some traffic heeds no losses: its flow queueing and CoDel "
@@ -55,20 +55,29 @@ QDISC_NOTES: Final = (
 )
 
 
-def txq_limit(phy: str, packets: int) -> str:
-    """Return the command for the limit of mac80211's queues.
-
-    >>> txq_limit("phy0", 38)
-    'iw phy phy0 set txq limit 38'
-    """
-    return f"iw phy {phy} set txq limit {packets}"
-
-
 def txq_lines(phy: str, packets: int) -> tuple[str, ...]:
-    """Return the commands for mac80211's queues: memory too, where its default comes first."""
+    """Return the commands for mac80211's queues: memory too, where its default comes first.
+
+    None for a limit that these queues do not keep.
+
+    >>> txq_lines("phy0", 100), txq_lines("phy0", 38)
+    (('iw phy phy0 set txq limit 100',), ())
+    """
+    if packets < LEAST_TXQ_PACKETS:
+        return ()
     need = _memory_bytes(packets)
     more = () if need is None else (f"iw phy {phy} set txq memory_limit {need}",)
-    return (txq_limit(phy, packets), *more)
+    return (f"iw phy {phy} set txq limit {packets}", *more)
+
+
+def txq_notes(packets: int) -> tuple[str, ...]:
+    """Return what to know of `txq_lines`, or why there are none."""
+    if packets < LEAST_TXQ_PACKETS:
+        return (
+            f"mac80211's queues keep no limit below {LEAST_TXQ_PACKETS} packets, since an overflow "
+            f"drops up to 32 at once: {packets} can only be the limit of a qdisc.",
+        )
+    return TXQ_NOTES
 
 
 def _memory_bytes(packets: int) -> int | None:
@@ -125,7 +134,7 @@ def queue(phy: str, device: str, packets: int, size_bytes: int, place: str) -> t
         "tc",
         f"{place}, shell, mac80211, optional",
         txq_lines(phy, packets),
-        TXQ_NOTES,
+        txq_notes(packets),
         (plans.txq(phy, packets, _memory_bytes(packets)),) if packets >= LEAST_TXQ_PACKETS else (),
     )
     return txq, fifo(device, packets, size_bytes, place)

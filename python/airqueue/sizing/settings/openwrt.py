@@ -67,16 +67,18 @@ def ack_rules(device: str, ack_bytes: int, mark: Mark) -> Settings:
 
 
 def queue(phy: str, device: str, packets: int, place: str) -> Settings:
-    """Return a hotplug script that sets mac80211's limit: UCI has no option for it."""
+    """Return a hotplug script that sets mac80211's limit: UCI has no option for it.
+
+    Without lines for a limit that mac80211's queues do not keep.
+    """
+    commands = linux.txq_lines(phy, packets)
+    condition = f'[ "$ACTION" = add ] && [ "$INTERFACE" = {device} ] && {{'
     return Settings(
         target="openwrt",
         place=f"{place}, optional: /etc/hotplug.d/net/30-airqueue-{device}",
-        lines=(
-            f'[ "$ACTION" = add ] && [ "$INTERFACE" = {device} ] && \\',
-            f"  {linux.txq_limit(phy, packets)}",
-        ),
+        lines=(condition, *(f"  {command}" for command in commands), "}") if commands else (),
         notes=(
-            *linux.TXQ_NOTES,
+            *linux.txq_notes(packets),
             "OpenWrt names devices phy0-ap0 and the like since 23.05: give it with --device, or the "
             "script never runs.",
             "option txqueuelen in /etc/config/network sets a length that mac80211 does not use.",

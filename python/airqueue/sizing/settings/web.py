@@ -6,7 +6,9 @@ destinations behind the route, in bytes (ip-route(8), ``window``).
 
 from __future__ import annotations
 
+from airqueue.models.phys import Phy
 from airqueue.sizing.advice import Settings
+from airqueue.sizing.settings import scenario as parts
 from airqueue.sizing.settings.scenario import AP
 
 
@@ -33,6 +35,9 @@ def windows(device: str, window_bytes: int) -> Settings:
 
 def scenario(
     *,
+    layer: Phy,
+    rate_bps: float,
+    times_s: tuple[float, float],
     users: int,
     page_bytes: float,
     think_s: float,
@@ -44,7 +49,7 @@ def scenario(
     rtt_s: float,
     rts: bool,
 ) -> Settings:
-    """Return the same network for `airqueue simulate`, without its physical layer."""
+    """Return the same network for `airqueue simulate`. times_s: counted, and before that."""
     distant = rtt_s > 0
     host = (
         "",
@@ -55,8 +60,11 @@ def scenario(
     )
     return Settings(
         "scenario",
-        "FILE of airqueue simulate, to which duration and physical layer come",
+        parts.PLACE,
         (
+            *parts.times(*times_s),
+            *parts.physical(layer, rate_bps),
+            "",
             *(("[mac]", 'rts_threshold = "0 B"', "") if rts else ()),
             "[queue]",
             f'limit = "{queue_packets} packets"',

@@ -1,0 +1,73 @@
+"""What simulations say of a mesh's limits: figures for `airqueue.sizing.mesh_advice`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airqueue.sizing.advice import Column, Table
+from airqueue.sizing.mesh import MeshForecast
+from airqueue.text import plural, rate, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TriedFlow:
+    """What a flow gets, simulated; half widths are of 95 % intervals."""
+
+    goodput_bps: float
+    goodput_half_width_bps: float
+    delay_s: float
+    """Mean, from the first node to the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeshTrial:
+    """A scenario with the queues that it has, and with the limits; by the name of a flow."""
+
+    as_it_is: Mapping[str, TriedFlow]
+    limited: Mapping[str, TriedFlow]
+    replications: int
+
+    def table(self, forecast: MeshForecast) -> Table:
+        """Return what was said of each flow, beside what it gets."""
+        rows = []
+        for flow in forecast.flows:
+            name = flow.buffers.flow.name
+            before, after = self.as_it_is[name], self.limited[name]
+            rows.append(
+                (
+                    name,
+                    flow.goodput_bps,
+                    *(after.goodput_bps, after.goodput_half_width_bps, after.delay_s),
+                    *(before.goodput_bps, before.goodput_half_width_bps, before.delay_s),
+                )
+            )
+        return Table(
+            "simulated",
+            f"Simulated, {plural(self.replications, 'time')}: with these limits, and with the file's "
+            "own queues",
+            (
+                Column("flow", "flow"),
+                Column("forecast_bps", "forecast"),
+                Column("limited_goodput_bps", "with limits"),
+                Column("limited_goodput_half_width_bps", "±"),
+                Column("limited_delay_s", "delay"),
+                Column("goodput_bps", "file's queues"),
+                Column("goodput_half_width_bps", "±"),
+                Column("delay_s", "delay"),
+            ),
+            tuple(rows),
+        )
+
+    def found(self) -> str:
+        """Say what all flows get, and how long their packets take."""
+        return (
+            f"Simulated, the flows get {_together(self.limited)} with these limits, and "
+            f"{_together(self.as_it_is)} with the queues of the file."
+        )
+
+
+def _together(flows: Mapping[str, TriedFlow]) -> str:
+    total = sum(flow.goodput_bps for flow in flows.values())
+    longest = max(flow.delay_s for flow in flows.values())
+    return f"{rate(total)} and a mean delay of up to {seconds(longest)}"

@@ -1,0 +1,60 @@
+"""Trials of EDCA's parameters: uploads and downloads with plain 802.11, and with the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from airqueue.simulate.reported import Run
+from airqueue.sizing.advice import Settings
+from airqueue.sizing.edca import EdcaSizing
+from airqueue.sizing.edca_trial import EdcaTrial, TriedAccess, scenarios
+from airqueue.sizing.settings import two_way
+from airqueue.stats import jain_index
+from airqueue.trials.simulated import (
+    REPLICATIONS,
+    Progress,
+    goodput_bps,
+    mean,
+    nothing_said,
+    simulated,
+)
+
+MOST_FLOWS: Final = 60
+
+
+def why_not(sized: EdcaSizing) -> str | None:
+    """Return why a trial would take long, as a sentence; None if it would not."""
+    flows = sized.uploads + sized.downloads
+    return None if flows <= MOST_FLOWS else f"{flows} flows are more than {MOST_FLOWS}"
+
+
+def try_access(sized: EdcaSizing, on_progress: Progress = nothing_said) -> EdcaTrial:
+    """Simulate plain 802.11, and the settings. Raises ScenarioError, Interrupted."""
+    plain, settings = scenarios(sized)
+    return EdcaTrial(
+        _tried(sized, plain, lambda part: on_progress("simulating plain 802.11", part / 2)),
+        _tried(
+            sized, settings, lambda part: on_progress("simulating the settings", 0.5 + part / 2)
+        ),
+        REPLICATIONS,
+    )
+
+
+def _tried(
+    sized: EdcaSizing, scenario: Settings, on_progress: Callable[[float], None]
+) -> TriedAccess:
+    results = simulated(scenario, on_progress)
+    uploads = two_way.names(two_way.UPLOAD, sized.uploads)
+    downloads = two_way.names(two_way.DOWNLOAD, sized.downloads)
+
+    def each(names: tuple[str, ...]) -> tuple[float | None, float | None]:
+        if not names:
+            return None, None
+        interval = mean(results, lambda run: goodput_bps(run, names) / len(names))
+        return interval.mean, interval.half_width
+
+    def fairness(run: Run) -> float:
+        return jain_index([goodput_bps(run, [name]) for name in uploads + downloads])
+
+    return TriedAccess(*each(uploads), *each(downloads), mean(results, fairness).mean)

@@ -1,0 +1,58 @@
+"""Trials of a divided buffer: one FIFO for all flows, RDQM in the base station, flow queueing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from airqueue.simulate.reported import Run
+from airqueue.sizing.rdqm import RdqmSizing
+from airqueue.sizing.rdqm_trial import RdqmTrial, TriedBuffer, flow_name, scenario, times_s
+from airqueue.trials.simulated import REPLICATIONS, Progress, mean, nothing_said, simulated
+
+MOST_PACKETS: Final = 4e6
+"""Of all replications: a few seconds of computing."""
+
+
+def why_not(sized: RdqmSizing) -> str | None:
+    """Return why a trial would take long, as a sentence; None if it would not."""
+    packets = REPLICATIONS * sum(times_s(sized)) / sized.air.packet_s
+    if packets <= MOST_PACKETS:
+        return None
+    return "with so long round trips or so high rates a trial takes minutes"
+
+
+def try_division(sized: RdqmSizing, on_progress: Progress = nothing_said) -> RdqmTrial:
+    """Simulate one FIFO, the divided buffer, and flow queueing. Raises ScenarioError, Interrupted."""
+
+    def tried(done: int, discipline: str) -> TriedBuffer:
+        def show(part: float) -> None:
+            on_progress(f"simulating {discipline}", (done + part) / 3)
+
+        return _tried(sized, discipline, show)
+
+    counted_s, _ = times_s(sized)
+    return RdqmTrial(
+        fifo=tried(0, "droptail"),
+        rdqm=tried(1, "rdqm"),
+        flow_queueing=tried(2, "mac80211"),
+        replications=REPLICATIONS,
+        duration_s=counted_s,
+    )
+
+
+def _tried(sized: RdqmSizing, discipline: str, on_progress: Callable[[float], None]) -> TriedBuffer:
+    results = simulated(scenario(sized, discipline), on_progress)
+    names = [flow_name(number) for number in range(1, len(sized.flows) + 1)]
+    flows = [mean(results, _throughput([name])) for name in names]
+    together = mean(results, _throughput(names))
+    return TriedBuffer(
+        tuple(flow.mean for flow in flows),
+        tuple(flow.half_width for flow in flows),
+        together.mean,
+        together.half_width,
+    )
+
+
+def _throughput(names: Sequence[str]) -> Callable[[Run], float]:
+    return lambda run: sum((run["flows"][name]["throughput_bps"] or 0.0 for name in names), 0.0)
