@@ -61,7 +61,7 @@ def alternated(folder: Path, with_packets: int) -> Alternated:
     }
     kept = str(folder / "result.json")
     words = ("--direction", "down", "--load", "flood", "--hold", "2s", "--pairs", str(PAIRS))
-    argv = (*AIRQUEUE, "diagnose", "server", "--quiet", *words, "--switch", WAIT, WAIT)
+    argv = (*AIRQUEUE, "diagnose", "server", "--no-progress", *words, "--switch", WAIT, WAIT)
     programs = Order(
         Program("phone", (*argv, "--json", kept)), (Program("server", (*AIRQUEUE, "server")),)
     )

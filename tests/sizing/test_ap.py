@@ -243,6 +243,9 @@ def test_codel_leaves_room_for_one_access_and_follows_the_round_trip():
     assert slow.target_s >= 0.024
     far = codel_for(50e6, 0.6, 0.001)
     assert far.interval_s == 0.6
+    # A long path holds more than the usual limit, all of which may arrive before CoDel drops.
+    longest = codel_for(50e6, 10.0, 0.001)
+    assert longest.limit_packets >= 50e6 * 10.0 / 8 / 1514 > fast.limit_packets
     for codel in (fast, slow, far):
         assert 0.05 - 1e-12 <= codel.target_s / codel.interval_s <= 0.1
 

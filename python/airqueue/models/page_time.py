@@ -118,15 +118,22 @@ def page_time(
     )
 
 
-def reason(page: PageTime) -> str:
+def reason(page: PageTime, *, timer: bool = True) -> str:
     """Return a sentence on the largest part of the time of one page (scalar fields).
+
+    timer: whether the times contain a wait for the timer of delayed acknowledgements.
 
     >>> reason(page_time(10))
     '89% of the page time is the transfer itself: smaller pages or a higher rate would help most'
     """
     parts = (
         (page.distance_s, "the path to the server: fewer round trips or a nearer server"),
-        (page.protocol_s, "handshake and delayed-ACK timer: a shorter timer"),
+        (
+            page.protocol_s,
+            "handshake and delayed-ACK timer: a shorter timer"
+            if timer
+            else "the handshake on the air: larger pages over fewer connections",
+        ),
         (page.transfer_s, "the transfer itself: smaller pages or a higher rate"),
         (page.sharing_s, "sharing with others: fewer users or a higher rate"),
     )

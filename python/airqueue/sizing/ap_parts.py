@@ -232,6 +232,8 @@ def rules(sized: ApQueue[Air], asked: Asked) -> Table:
     thumb = rule(air.capacity_bps, asked.rtt_s, 1.0, sized.control, air.packet_bytes)
     many = rule(air.capacity_bps, asked.rtt_s, asked.flows, sized.control, air.packet_bytes)
     adapted = sized.wanted
+    # What a window that is cut to β has to hold of the path (`full_use_share`): all of it for Reno.
+    product = "RTT·C" if sized.control == "reno" else "RTT·C (1-β)/β"
     return Table(
         "rules",
         "Rules of thumb",
@@ -243,8 +245,12 @@ def rules(sized: ApQueue[Air], asked: Asked) -> Table:
             Column("utilisation_fraction", "in use, by the rule"),
         ),
         (
-            row("RTT·C, one flow", float(thumb.buffer_packets), float(thumb.utilisation_at_least)),
-            row("RTT·C/√n", float(many.buffer_packets), float(many.utilisation_at_least)),
+            row(
+                f"{product}, one flow",
+                float(thumb.buffer_packets),
+                float(thumb.utilisation_at_least),
+            ),
+            row(f"{product}/√n", float(many.buffer_packets), float(many.utilisation_at_least)),
             row(
                 "found by simulation" if _decided(sized) == "simulated" else "adapted to flows",
                 float(adapted.capacity_packets),

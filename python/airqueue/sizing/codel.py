@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,6 +41,8 @@ def codel_for(rate_bps: float, rtt_s: float, packet_s: float) -> Codel:
     is never less than `HOLD` of that, or packets would be dropped from a queue that merely waits for
     its turn.
 
+    The limit holds at least what the link carries in an interval, in which CoDel drops nothing.
+
     >>> codel_for(25e6, 0.1, 0.0004)
     Codel(limit_packets=1000, target_s=0.005, interval_s=0.1, quantum_bytes=300)
     """
@@ -48,9 +51,12 @@ def codel_for(rate_bps: float, rtt_s: float, packet_s: float) -> Codel:
     hold_s = HOLD * number("packet_s", packet_s, above=0)
     target_s = max(TARGET_S, interval_s / MOST_INTERVALS, hold_s)
     low = rate < LOW_RATE_BPS
+    interval_s = max(interval_s, LEAST_INTERVALS * target_s)
     return Codel(
-        limit_packets=LOW_RATE_LIMIT if low else LIMIT,
+        limit_packets=max(
+            LOW_RATE_LIMIT if low else LIMIT, math.ceil(rate * interval_s / 8 / QUANTUM_BYTES)
+        ),
         target_s=target_s,
-        interval_s=max(interval_s, LEAST_INTERVALS * target_s),
+        interval_s=interval_s,
         quantum_bytes=LOW_RATE_QUANTUM_BYTES if low else QUANTUM_BYTES,
     )

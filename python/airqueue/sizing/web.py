@@ -82,7 +82,7 @@ class WebSizing:
     @property
     def limited_by(self) -> str:
         """The largest part of a page's time, as a sentence."""
-        return reason(self.page)
+        return reason(self.page, timer=False)
 
     @property
     def full_s(self) -> float:

@@ -59,7 +59,7 @@ def names(network: Downloads) -> tuple[tuple[str, ...], ...]:
 
 
 def _stations(network: Downloads) -> Iterator[tuple[str, str, int]]:
-    """Yield the ends of names, of a station's downloads and its own, and how many downloads it has."""
+    """Yield how names end, of a station's downloads and its own, and how many downloads it has."""
     stations = len(network.rates_bps)
     for place in range(stations):
         number = "" if stations == 1 else f"{place + 1}"
