@@ -59,8 +59,8 @@ def test_every_verdict_of_the_schema_has_words():
     [
         (0.040, "can bear", "60 ms"),
         (0.100, "can bear", "leaves"),
-        (0.101, "bears hardly", "already exceeds"),
-        (0.150, "bears hardly", "already exceeds"),
+        (0.101, "hardly bear", "already exceeds"),
+        (0.150, "hardly bear", "already exceeds"),
         (0.151, "audible", "already exceeds"),
         (0.400, "audible", "already exceeds"),
         (0.401, "too much", "already exceeds"),

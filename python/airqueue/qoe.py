@@ -34,7 +34,7 @@ def effect_on_call(delay_s: float) -> str:
         f"{text.seconds(CALL_GOOD_S - delay_s)} for the rest of the path and the codec"
     )
     if delay_s > CALL_EASY_S:
-        return f"A call bears hardly that: {left}, which seldom take less than 50 ms."
+        return f"A call can hardly bear that: {left}, which seldom take less than 50 ms."
     return f"A call can bear that: {left}."
 
 

@@ -52,8 +52,9 @@ GOOD = {
     "mesh of a scenario": "size mesh scenario.toml --carrying share",
     "rdqm": "size rdqm --flow 20ms@54mbit@192.0.2.7 --legacy 6mbit --buffer 60",
     "edca": "size edca --uploads 6 --downloads 6 --no-simulate",
-    "web": "size web --users 20 --page 1MB --rate 54mbit --rtt 20ms --target 2s",
-    "edca at another layer": "size edca --uploads 2 --downloads 1 --phy g --mark priority",
+    "web": "size web --users 20 --page 1MB --rate 54mbit --rtt 20ms --target 2s --no-simulate",
+    "web with a trial": "size web --users 1 --page 10kB --rate 54mbit --rtt 20ms --think 1s",
+    "edca at another layer": "size edca --uploads 1 --downloads 1 --phy b-long --mark priority",
 }
 
 BAD = {
@@ -129,10 +130,8 @@ def test_text_and_json_say_the_same(name):
         targets |= {"airqueued"}
     if name.startswith(("edca", "ap")) and name != "ap behind a slow line":
         targets |= {"scenario"}
-    if name in (
-        "web",
-        "rdqm",
-    ):  # No setting of hostapd or of OpenWrt's files limits windows or this queue.
+    # No setting of hostapd or of OpenWrt's files limits windows or this queue.
+    if name.startswith(("web", "rdqm")):
         targets = {"tc", "scenario"}
     assert {entry["target"] for entry in found["settings"]} == targets
 

@@ -16,7 +16,7 @@ from airqueue.sizing import plans
 from airqueue.sizing.advice import Settings
 
 CHAIN = str(Path(__file__).parents[2] / "examples" / "mesh" / "chain.toml")
-FIFO = "size ap --rate 54mbit --rtt 40ms --flows 20"
+FIFO = "size ap --rate 54mbit --rtt 40ms --flows 20 --no-simulate"
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,8 @@ def test_a_fifo_has_the_limit_that_the_lines_have():
 
 
 def test_mac80211s_queues_have_the_limit_that_the_lines_have():
-    fast = "size ap --rate 866mbit --phy ac-80mhz-2ss-sgi --rtt 40ms --flows 8 --plan-sets"
+    air = "--rate 866mbit --phy ac-80mhz-2ss-sgi --rtt 40ms --flows 8"
+    fast = f"size ap {air} --no-simulate --plan-sets"
     (setting,), printed = planned(f"{fast} txq")
     (limit,) = {int(n) for n in re.findall(r"set txq limit (\d+)", printed)}
     assert setting["txq"]["limit_packets"] == limit
@@ -58,7 +59,7 @@ def test_mac80211s_queues_cannot_be_as_short_as_a_mesh_needs():
 
 
 def test_flow_queueing_is_planned_where_no_fifo_is_recommended():
-    command = "size ap --rate 54mbit --rtt 300ms --flows 1 --device wlan7"
+    command = "size ap --rate 54mbit --rtt 300ms --flows 1 --device wlan7 --no-simulate"
     (setting,), printed = planned(command)
     said = re.search(
         r"dev wlan7 root fq_codel limit (\d+) target (\d+)us interval (\d+)us", printed
@@ -94,7 +95,7 @@ def test_a_plan_of_a_mesh_without_its_node_is_refused(node):
 
 
 def test_channel_access_is_planned_for_stations_and_access_point():
-    settings, printed = planned("size edca --uploads 6 --downloads 6")
+    settings, printed = planned("size edca --uploads 6 --downloads 6 --no-simulate")
     announced = {s["edca"]["access_category"]: s["edca"] for s in settings if "edca" in s}
     own = {s["own_edca"]["access_category"]: s["own_edca"] for s in settings if "own_edca" in s}
     for hostapd, category in (("be", "best_effort"), ("bk", "background"), ("vi", "video")):

@@ -144,7 +144,7 @@ def test_layers_that_aggregate_are_refused_with_a_way_out():
 def test_the_plan_is_one_that_airqueued_takes_and_the_file_has_the_advice(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = (
-        "size web --users 20 --page 1MB --rate 54mbit --rtt 20ms --target 2s --for tc "
+        "size web --users 20 --page 1MB --rate 54mbit --rtt 20ms --target 2s --no-simulate --for tc "
         "--plan plan.json --plan-sets queue --json out.json"
     )
     done = CliRunner().invoke(main, words.split())

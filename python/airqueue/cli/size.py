@@ -21,6 +21,7 @@ from airqueue.cli.plans import (
 from airqueue.cli.size_mesh_file import mesh_file
 from airqueue.cli.size_options import (
     TARGETS,
+    check_files,
     device_named,
     device_option,
     finish,
@@ -158,6 +159,8 @@ def ap(
       airqueue size ap home.json --plan plan.json && airqueue apply plan.json --dry-run
     """
     _refuse_mixture(context, file, rates, rtt)
+    planned = PlanFile(plan_path, sets)
+    check_files(json_path, planned, file)
     asked = Asked(
         rtt_s=RTT_S if rtt is None else rtt,
         flows=flows or max(1, len(rates)),
@@ -187,7 +190,7 @@ def ap(
             lambda show: trials.ap.try_queue(sized, asked, show),
         )
         advice = ap_advice(trial or sized, asked, untried)
-    finish(advice, targets, json_path, PlanFile(plan_path, sets), file)
+    finish(advice, targets, json_path, planned)
 
 
 def _refuse_mixture(
@@ -292,6 +295,8 @@ def mesh(
     """
     from airqueue.simulate.as_mesh import read_mesh  # noqa: PLC0415 - the others need no simulator
 
+    planned = PlanFile(plan_path, sets, node)
+    check_files(json_path, planned, file)
     described = read_mesh(file)
     if radio is not None and described.exchanges:
         raise click.BadParameter(
@@ -338,7 +343,7 @@ def mesh(
         trial=trial,
         untried=untried,
     )
-    finish(advice, targets, json_path, PlanFile(plan_path, sets, node), file)
+    finish(advice, targets, json_path, planned)
 
 
 @size.command()
@@ -424,6 +429,8 @@ def edca(
       airqueue size edca --uploads 6 --downloads 6 --most-packets 3 --for airqueued
       airqueue size edca --uploads 6 --downloads 6 --plan edca.json --plan-sets uci --drops-stations
     """
+    planned = PlanFile(plan_path, sets, drops_stations=drops_stations)
+    check_files(json_path, planned)
     sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
     trial, untried = tried(
         False if leaves(sized) else simulate,
@@ -440,7 +447,6 @@ def edca(
         trial=trial,
         untried=untried,
     )
-    planned = PlanFile(plan_path, sets, drops_stations=drops_stations)
     finish(advice, targets, json_path, planned)
 
 

@@ -82,19 +82,16 @@ line_device_option = device_named(
 phy_device_option = device_named("--phy-device", "phy_device", "phy0", "Its name for iw phy.")
 
 
-def finish(
-    advice: Advice,
-    targets: tuple[str, ...],
-    json_path: str | None,
-    planned: PlanFile,
-    file: str | None = None,
-) -> None:
-    """Show the advice and write its files, each even if another fails or there is no plan.
-
-    ``file``: what was read.
-    """
+def check_files(json_path: str | None, planned: PlanFile, file: str | None = None) -> None:
+    """Refuse outputs that would be lost, before anything takes time. ``file``: what is read."""
     planned.check()
     check_outputs([("--json", json_path), ("--plan", planned.path)], [file])
+
+
+def finish(
+    advice: Advice, targets: tuple[str, ...], json_path: str | None, planned: PlanFile
+) -> None:
+    """Show the advice and write its files, each even if another fails or there is no plan."""
     with all_written() as write:
         write(planned.write, advice.settings, advice.headline)
         write(emit, replace(advice, settings=wanted(advice.settings, targets)), json_path)

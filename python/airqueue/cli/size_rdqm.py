@@ -12,6 +12,7 @@ from airqueue.cli.parameters import Whole
 from airqueue.cli.plans import PlanFile, plan_option
 from airqueue.cli.size_options import (
     TARGETS,
+    check_files,
     device_option,
     finish,
     for_targets,
@@ -115,11 +116,13 @@ def rdqm(
     """
     if not flows and not legacy:
         raise click.UsageError("give a flow: --flow RTT@RATE, or --legacy RATE")
+    planned = PlanFile(plan_path)
+    check_files(json_path, planned)
     sized = size_rdqm((*flows, *legacy), buffer_packets, phy, packet_bytes)
     trial, untried = tried(
-        simulate,
+        False if len(sized.flows) == 1 else simulate,
         lambda: trials.rdqm.why_not(sized),
         lambda show: trials.rdqm.try_division(sized, show),
     )
     advice = rdqm_advice(sized, device=device, trial=trial, untried=untried)
-    finish(advice, targets, json_path, PlanFile(plan_path))
+    finish(advice, targets, json_path, planned)

@@ -28,8 +28,8 @@ simulate_option = click.option(
     "--simulate/--no-simulate",
     "simulate",
     default=None,
-    help="Simulate what is advised, beside other settings, however long that takes; or never. "
-    "Without either: if a trial takes seconds.",
+    help="Simulate the advice beside other settings even if that takes long, or never. Without "
+    "either: if a trial takes less than half a minute.",
 )
 
 
@@ -38,7 +38,7 @@ def tried(
     why_not: Callable[[], str | None],
     carry_out: Callable[[Progress], Trial],
 ) -> tuple[Trial | None, str | None]:
-    """Carry out a trial where one is asked for, or takes seconds.
+    """Carry out a trial where one is asked for, or does not take long.
 
     Returns the trial, or why there is none where one would be expected. ``why_not``: why it would
     take long, if it would.

@@ -8,6 +8,7 @@ from airqueue.cli.common import json_option
 from airqueue.cli.parameters import DURATION, RATE, SIZE, Number, Whole
 from airqueue.cli.plans import PlanFile, plan_option, sets_option
 from airqueue.cli.size_options import (
+    check_files,
     device_option,
     finish,
     for_targets,
@@ -123,6 +124,8 @@ def web(
       airqueue size web --users 20 --page 1MB --rate 54mbit --rtt 20ms --target 2s --for tc
       airqueue size web --users 10 --page 30kB --rate 11mbit --rtt 0.5ms --rts --for scenario
     """
+    planned = PlanFile(plan_path, sets)
+    check_files(json_path, planned)
     described = Web(
         users=users,
         page_bytes=page_bytes,
@@ -140,4 +143,4 @@ def web(
         lambda show: trials.web.try_pages(sized, show),
     )
     advice = web_advice(sized, device=device, phy_device=phy_device, trial=trial, untried=untried)
-    finish(advice, targets, json_path, PlanFile(plan_path, sets))
+    finish(advice, targets, json_path, planned)

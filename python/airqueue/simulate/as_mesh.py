@@ -59,7 +59,11 @@ def mesh_of(scenario: Scenario) -> Mesh:
     """
     layout, seen = scenario.layout()
     flows = list(zip(layout["flows"], seen["flows"], strict=True))
-    answered = [both for both in flows if is_answered(both[1])]
+    pings = tuple(_pings(scenario))
+    answered = [
+        (flow, of) for flow, of in flows if is_answered(of) and not _named(flow["name"], pings)
+    ]
+    sized = {flow["name"] for flow, _ in answered}
     if not answered:
         raise ScenarioError(
             'flows: none of TCP goes over the air; a buffer is sized for flows with source = "tcp"'
@@ -70,8 +74,25 @@ def mesh_of(scenario: Scenario) -> Mesh:
         topology,
         exchanges,
         network.segment_bytes,
-        tuple(_cautions(scenario, [flow["name"] for flow, of in flows if not is_answered(of)])),
+        tuple(
+            _cautions(scenario, [flow["name"] for flow, _ in flows if flow["name"] not in sized])
+        ),
         scenario,
+    )
+
+
+def _pings(scenario: Scenario) -> Iterator[str]:
+    """Yield the names of flows of requests, which are answered, too, and not held back by losses."""
+    for table in scenario.description.get("flows", []):
+        if table.get("source") == "ping":
+            yield table.get("name", f"{table['from']}->{table['to']}")
+
+
+def _named(name: str, groups: tuple[str, ...]) -> bool:
+    """Return whether a flow has one of these names, or is a member of such a group."""
+    return any(
+        name == group or (name.startswith(group) and name[len(group) :].isdigit())
+        for group in groups
     )
 
 

@@ -17,7 +17,7 @@ from airqueue.models.errors import ParameterError
 from airqueue.models.flow_adapted import RECOVERY_WINDOW, FlowAdapted, flow_adapted
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.sawtooth import LEAST_WINDOW_PACKETS, Sawtooth, cubic_region
-from airqueue.sizing.ap_trial import MUCH, ApTrial
+from airqueue.sizing.ap_trial import ApTrial
 from airqueue.sizing.cell import Air, Cell, cell
 
 AirT = TypeVar("AirT", bound=Air)
@@ -27,6 +27,8 @@ DELAY_TARGET_S: Final = 0.020
 """If none is given: what mac80211's CoDel aims at, and a fifth of what a game can bear."""
 FIRST_WINDOW: Final = 10
 """RFC 6928: packets that a new connection sends in one burst."""
+MUCH: Final = 0.05
+"""Share of the air that decides whether one queue is better than another."""
 LONGEST_RTT_S: Final = 60.0
 """Far above any path, those through satellites included."""
 RECOVERED_PACKETS: Final = RECOVERY_WINDOW["fast-retransmit"]
@@ -73,12 +75,23 @@ class ApQueue(Generic[AirT_co]):
 
     @property
     def torn(self) -> bool:
-        """Whether no length suits both: the target costs much, or leaves flows to timeouts."""
-        if self.trial is not None:
-            costs = self.limited and (self.trial.lost > MUCH or self.timeouts)
-            return costs and self.trial.flow_queueing_is_better
-        lost = float(self.wanted.utilisation_at_least) - self.utilisation_at_least
-        return self.limited and (lost > MUCH or self.timeouts)
+        """Whether flow queueing is the answer: the target costs much, or leaves flows to timeouts."""
+        if self.trial is None:
+            lost = float(self.wanted.utilisation_at_least) - self.utilisation_at_least
+            return self.limited and (lost > MUCH or self.timeouts)
+        costs = self.limited and (self.trial.share < 1.0 - MUCH or self.timeouts)
+        return (costs and self.flow_queueing_is_better) or self.trial.gained > MUCH
+
+    @property
+    def flow_queueing_is_better(self) -> bool:
+        """Whether downloads use more of the air with it, or nearly as much and pings return sooner.
+
+        Without a trial: yes.
+        """
+        trial = self.trial
+        if trial is None:
+            return True
+        return trial.gained > MUCH or (trial.gained > -MUCH and trial.flow_queueing_is_sooner)
 
 
 def ap_queue(

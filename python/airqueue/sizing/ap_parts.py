@@ -20,6 +20,8 @@ from airqueue.text import percent, plural, rate, seconds
 
 CODEC_S: Final = 0.025
 """Of the call in the prediction: G.729, a frame of 10 ms, look-ahead and packetisation."""
+LITTLE: Final = 0.02
+"""Of the airtime: a queue that gives less than this more is not worth its delay."""
 SMALL_BYTES: Final = 200
 """Of the packets that stand for small ones: a call's, G.711 in 20 ms with its headers."""
 HOSTAPD: Final = Settings(
@@ -39,8 +41,8 @@ _WHY: Final[Mapping[str, str]] = {
     "6928), and a shorter queue would lose some of them",
     "aggregates": "TCP alone needs less, but the rate counts on a full aggregate for every station, "
     "and packets must wait to be sent as one",
-    "simulated": "found by simulation: with fewer, which the rules for smooth windows ask for, the "
-    "downloads get less than 95 % of what a very long queue gives them",
+    "simulated": "found by simulation: a shorter queue, as the rules for smooth windows ask for, "
+    "leaves the downloads less than 95 % of the airtime that they use with a very long one",
 }
 """Why TCP needs what it needs, by `airqueue.models.flow_adapted.NEEDS`."""
 
@@ -107,6 +109,9 @@ def flow_queueing_instead(sized: ApQueue[Air], asked: Asked) -> str:
     wanted = plural(int(sized.wanted.capacity_packets), "packet")
     held = plural(sized.packets, "packet")
     found = "" if sized.trial is None else f"{sized.trial.with_flow_queueing()} "
+    if not sized.limited:
+        # The downloads use more of the air with flow queueing than with the FIFO that is enough.
+        return f"{found}One FIFO would hold {held}: {consequence(sized, asked.flows)}"
     return (
         f"{found}TCP would want {wanted} in one FIFO, {allowed(asked)}. Where only a FIFO is "
         f"possible, let it hold {held}: "
@@ -124,6 +129,8 @@ def wanted_instead(sized: ApQueue[Air], asked: Asked) -> str:
     wanted = plural(int(sized.wanted.capacity_packets), "packet")
     if sized.trial is not None:
         got = rate(sized.trial.wanted.goodput_bps)
+        if sized.trial.lost < LITTLE:
+            return f"The {wanted} of the rule, {allowed(asked)}, would give {got}, hardly more."
         return f"TCP alone would want {wanted}, {allowed(asked)}, and would then get {got}."
     busy = percent(float(sized.wanted.utilisation_at_least))
     apart = sized.utilisation_at_least > float(sized.tooth.utilisation)
@@ -267,24 +274,34 @@ def alternatives(
 ) -> tuple[Alternative, ...]:
     """Return flow queueing, and a limit in bytes where that lets small packets wait longer."""
     codel = asked.codel(sized.air)
-    better = (
-        "the better answer here, since no length of one FIFO suits both TCP and the delay asked for"
-        if sized.torn
-        else "better wherever calls or games share the queue with downloads"
-    )
     flow_queueing = Alternative(
         "FQ-CoDel",
-        f"{better}: every flow has its own queue, so that a sparse one waits for none of the "
-        "others, and CoDel keeps standing queues short. mac80211 does this by itself (target "
+        f"{_flow_queueing_is(sized)} mac80211 does this by itself (target "
         "20 ms): on such an access point leave its limit alone. In a qdisc: target "
         f"{seconds(codel.target_s)}, interval {seconds(codel.interval_s)}, quantum "
         f"{codel.quantum_bytes} bytes, limit {codel.limit_packets:,} packets."
-        + ("" if sized.trial is None else f" In mac80211, {sized.trial.with_flow_queueing()}"),
+        + ("" if sized.trial is None else f" Before this cell, {sized.trial.with_flow_queueing()}"),
     )
     in_bytes = None if small_packet_s is None else _counted_in_bytes(sized, small_packet_s)
     if in_bytes is None:
         return (flow_queueing,)
     return (flow_queueing, Alternative("counted in bytes", in_bytes))
+
+
+def _flow_queueing_is(sized: ApQueue[Air]) -> str:
+    """Return what flow queueing is beside one FIFO."""
+    how = (
+        "every flow has its own queue, so that a sparse one waits for none of the others, and CoDel "
+        "keeps standing queues short."
+    )
+    if not sized.flow_queueing_is_better:
+        return (
+            "no better here, where so many flows with few packets each take turns, or a packet takes "
+            f"so long: otherwise {how}"
+        )
+    if sized.torn:
+        return f"the better answer here: {how}"
+    return f"better wherever calls or games share the queue with downloads: {how}"
 
 
 def _counted_in_bytes(sized: ApQueue[Air], packet_s: float) -> str | None:
@@ -311,7 +328,7 @@ def fewer_than_recover(sized: ApQueue[Air]) -> tuple[str, ...]:
     return (
         f"Path and full queue hold {sized.flow_packets:.2g} packets of each flow. With fewer "
         f"than {RECOVERED_PACKETS:g} a loss ends in a timeout, of 0.2 s or more: the flow stands "
-        "still, and the air idles if the others do not fill it, which the forecast leaves out.",
+        "still, and the air idles if the others do not fill it, which the rule's figures leave out.",
     )
 
 

@@ -32,7 +32,7 @@ def network(sized: ApQueue[Cell], asked: Asked) -> Downloads:
     air = sized.air
     return Downloads(
         layer=air.phy,
-        rates_bps=air.rates_bps,
+        rates_bps=tuple(sorted(air.rates_bps, reverse=True)),
         packet_bytes=air.packet_bytes,
         flows=int(asked.flows),
         rtt_s=asked.rtt_s,

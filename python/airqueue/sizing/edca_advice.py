@@ -67,14 +67,14 @@ def edca_advice(
             "mark": mark,
             "ack_bytes": ack_bytes,
         },
-        headline=_headline(sized) + ("" if trial is None else f" {trial.found()}"),
+        headline=_headline(sized, trial) + ("" if trial is None else f" {trial.found()}"),
         figures=(*_figures(sized, ack_bytes), *(() if trial is None else trial.figures())),
         tables=(_classes(sized), _shares(sized), *(() if trial is None else (trial.table(),))),
         alternatives=_alternatives(sized),
         cautions=tuple(_cautions(sized, trial, untried)),
         # Only what agrees with the headline.
         settings=()
-        if leaves(sized)
+        if leaves(sized) or (trial is not None and trial.slows_uploads)
         else (
             hostapd.settings(sized.stations, sized.access_point, device),
             openwrt.edca(radio, sized.stations, sized.access_point),
@@ -106,7 +106,7 @@ def _by_default(sized: EdcaSizing) -> tuple[tuple[float, float], tuple[float, fl
     return (least, float(default.download_share)), (float(default.upload_share), most)
 
 
-def _headline(sized: EdcaSizing) -> str:
+def _headline(sized: EdcaSizing, trial: EdcaTrial | None) -> str:
     default = sized.default
     if not sized.uploads:
         return (
@@ -118,6 +118,11 @@ def _headline(sized: EdcaSizing) -> str:
     shared = (
         f"plain 802.11 gives each flow {percent(float(default.upload_share))} of the data packets"
     )
+    if trial is not None and trial.slows_uploads:
+        return (
+            f"Leave EDCA at its defaults: {shared} already, and the settings make uploads alone "
+            "slower."
+        )
     if leaves(sized):
         return (
             f"Leave EDCA at its defaults: {shared} already, and lets all acknowledgements through."
@@ -135,11 +140,15 @@ def _unfair_headline(sized: EdcaSizing) -> str:
     alone = "For frames sent one at a time, without aggregation: l" if _aggregates(sized) else "L"
     return (
         f"{alone}et acknowledgements pass first and the access point send "
-        f"{plural(sized.txop.packets, 'packet')} when it wins: each of {sized.downloads} downloads "
-        f"then gets {percent(float(scheme.download_share))} of the data packets instead of "
-        f"{download}, each of {plural(sized.uploads, 'upload')} "
+        f"{plural(sized.txop.packets, 'packet')} when it wins: "
+        f"{_each(sized.downloads, 'download')} then gets {percent(float(scheme.download_share))} of "
+        f"the data packets instead of {download}, {_each(sized.uploads, 'upload')} "
         f"{percent(float(scheme.upload_share))} instead of {upload}."
     )
+
+
+def _each(count: int, noun: str) -> str:
+    return f"the {noun}" if count == 1 else f"each of {count} {noun}s"
 
 
 def _aggregates(sized: EdcaSizing) -> bool:
@@ -314,8 +323,8 @@ def _cautions(sized: EdcaSizing, trial: EdcaTrial | None, untried: str | None) -
         yield f"Not simulated: {untried}."
     if trial is not None:
         yield (
-            "Simulated are TCP like Linux's, a server 2 ms behind the access point, frames sent one "
-            "at a time, and queues of the usual length. --for scenario prints the cell for airqueue "
+            "The simulation has TCP like Linux's, a server with a round trip of 2 ms, frames sent "
+            "one at a time, and queues of 50 packets. --for scenario prints the cell for airqueue "
             "simulate."
         )
     if sized.uploads and sized.downloads:

@@ -40,8 +40,8 @@ class EdcaTrial:
         )
         return Table(
             "simulated",
-            f"Simulated, {self.replications} times {two_way.DURATION_S:g} s: what a flow of TCP like "
-            "Linux's gets",
+            f"Simulated, {self.replications} times {two_way.DURATION_S:g} s, with TCP like Linux's: "
+            "goodput",
             (
                 Column("what", "of"),
                 Column("default_bps", "plain 802.11"),
@@ -67,6 +67,19 @@ class EdcaTrial:
             ),
         )
 
+    @property
+    def slows_uploads(self) -> bool:
+        """Whether uploads alone get less with the settings than without, beyond the intervals."""
+        plain, settings = self.plain, self.settings
+        if (
+            plain.download_bps is not None
+            or plain.upload_bps is None
+            or settings.upload_bps is None
+        ):
+            return False
+        margin = (plain.upload_half_width_bps or 0.0) + (settings.upload_half_width_bps or 0.0)
+        return settings.upload_bps + margin < plain.upload_bps
+
     def found(self) -> str:
         """Say what flows get with the settings, and without."""
         plain, settings = self.plain, self.settings
@@ -78,7 +91,7 @@ class EdcaTrial:
             )
             if with_settings is not None and without is not None
         ]
-        return f"Simulated, {' and '.join(said)}."
+        return f"Simulated, {', and '.join(said)}."
 
 
 def scenarios(sized: EdcaSizing) -> tuple[Settings, Settings]:

@@ -11,9 +11,8 @@ from typing import Any, Final
 from airqueue.models.buffer_rules import tooth_and_bound
 from airqueue.models.errors import ParameterError
 from airqueue.models.packets import TCP_IP_BYTES
-from airqueue.sizing.ap import ApQueue, queue_for
+from airqueue.sizing.ap import MUCH, ApQueue, queue_for
 from airqueue.sizing.ap_parts import Asked
-from airqueue.sizing.ap_trial import MUCH
 from airqueue.sizing.cell import ACK_EVERY, Air
 from airqueue.sizing.settings import linux
 

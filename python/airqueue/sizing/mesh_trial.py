@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airqueue.sizing.advice import Column, Table
+from airqueue.sizing.ap import MUCH
 from airqueue.sizing.mesh import MeshForecast
-from airqueue.text import plural, rate, seconds
+from airqueue.text import percent, plural, rate, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,8 @@ class TriedFlow:
 
     goodput_bps: float
     goodput_half_width_bps: float
-    delay_s: float
-    """Mean, from the first node to the last."""
+    delay_s: float | None
+    """Mean, from the first node to the last; None if nothing arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +52,31 @@ class MeshTrial:
                 Column("forecast_bps", "forecast"),
                 Column("limited_goodput_bps", "with limits"),
                 Column("limited_goodput_half_width_bps", "±"),
-                Column("limited_delay_s", "delay"),
+                Column("limited_delay_s", "delay with limits"),
                 Column("goodput_bps", "file's queues"),
                 Column("goodput_half_width_bps", "±"),
-                Column("delay_s", "delay"),
+                Column("delay_s", "delay in file"),
             ),
             tuple(rows),
         )
 
     def found(self) -> str:
         """Say what all flows get, and how long their packets take."""
-        return (
-            f"Simulated, the flows get {_together(self.limited)} with these limits, and "
-            f"{_together(self.as_it_is)} with the queues of the file."
+        before, after = (_together(flows) for flows in (self.as_it_is, self.limited))
+        said = (
+            f"Simulated, the flows get {_words(self.limited)} with these limits, and "
+            f"{_words(self.as_it_is)} with the queues of the file."
         )
+        if after >= (1.0 - MUCH) * before:
+            return said
+        return f"{said} The limits cost {percent(1.0 - after / before)} of the goodput."
 
 
-def _together(flows: Mapping[str, TriedFlow]) -> str:
-    total = sum(flow.goodput_bps for flow in flows.values())
-    longest = max(flow.delay_s for flow in flows.values())
-    return f"{rate(total)} and a mean delay of up to {seconds(longest)}"
+def _together(flows: Mapping[str, TriedFlow]) -> float:
+    return sum(flow.goodput_bps for flow in flows.values())
+
+
+def _words(flows: Mapping[str, TriedFlow]) -> str:
+    delays = [flow.delay_s for flow in flows.values() if flow.delay_s is not None]
+    slowest = f" at mean delays of up to {seconds(max(delays))}" if delays else ""
+    return f"{rate(_together(flows))}{slowest}"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table
 from airqueue.sizing.rdqm import RdqmSizing
-from airqueue.sizing.rdqm_trial import RdqmTrial, scenario
+from airqueue.sizing.rdqm_trial import RdqmTrial, scenario, unknown_rtt_s
 from airqueue.sizing.settings import classes
 from airqueue.sizing.settings.classes import Class
-from airqueue.text import plural, rate
+from airqueue.text import plural, rate, seconds
 
 SHAPED: Final = 0.9
 """Share of the air's rate that the classes get together, so that packets wait in them."""
@@ -23,9 +24,9 @@ _UNTRIED: Final = (
     "are said."
 )
 _TRIED: Final = (
-    "The simulation knows the size of the buffer and the round trips, of which the predicted rates "
-    "know nothing. Its base station is the paper's, which learns from what receivers report; classes "
-    "of Linux are not simulated. --for scenario prints the cell for airqueue simulate."
+    "The simulation has the size of the buffer, which the predicted rates ignore. Its base station "
+    "is the paper's, which learns from what receivers report; classes of Linux are not simulated. "
+    "--for scenario prints the cell for airqueue simulate."
 )
 _CAUTIONS: Final = (
     "The shares hold while these flows are the ones that send: a flow more or less, another rate or "
@@ -49,6 +50,7 @@ def rdqm_advice(
 
     trial: what simulations say; untried: why there is none, where one would be expected.
     """
+    classes_of_htb = _settings(sized, device)
     return Advice(
         what="rdqm",
         inputs={
@@ -70,16 +72,23 @@ def rdqm_advice(
                 "rates; with airtime fairness, as mac80211 has where the driver lets it, slow "
                 "stations do not slow the others down"
                 + (
-                    "" if trial is None else f". Simulated, flows get {trial.flow_queueing.found()}"
+                    ""
+                    if trial is None
+                    else f". Simulated, the flows get {trial.flow_queueing.found()} there."
                 ),
             ),
         ),
         cautions=(
             *(() if untried is None else (f"Not simulated: {untried}.",)),
             _UNTRIED if trial is None else _TRIED,
+            *(() if trial is None else _unknown(sized)),
             *_CAUTIONS,
         ),
-        settings=(_settings(sized, device), scenario(sized)),
+        # No plan sets what the headline leaves.
+        settings=(
+            replace(classes_of_htb, sets=()) if _leaves(sized, trial) else classes_of_htb,
+            scenario(sized),
+        ),
     )
 
 
@@ -92,8 +101,16 @@ def _headline(sized: RdqmSizing, trial: RdqmTrial | None) -> str:
     divide = (
         f"Divide the buffer of {plural(sized.buffer_packets, 'packet')} by delay and rate, {parts}"
     )
+    if len(sized.flows) == 1:
+        return (
+            f"One flow has the whole buffer of {plural(sized.buffer_packets, 'packet')}: there is "
+            "nothing to divide."
+        )
     if trial is not None:
-        return f"{divide}. {trial.found()}"
+        better = f" With mac80211's queues they get {trial.flow_queueing.found()}."
+        if trial.is_worse:
+            return f"Do not divide this buffer. {trial.found()}{better}"
+        return f"{divide}. {trial.found()}{better}"
     fair_bps, fifo_bps = sum(sized.airtime_fair_bps), sum(sized.together_bps)
     if fair_bps <= ALIKE * fifo_bps:
         return (
@@ -104,6 +121,21 @@ def _headline(sized: RdqmSizing, trial: RdqmTrial | None) -> str:
     return (
         f"{divide}: together they then get {rate(low_bps)} to {rate(high_bps)} instead of "
         f"{rate(fifo_bps)} from one FIFO, where the slowest sets the rate of all."
+    )
+
+
+def _leaves(sized: RdqmSizing, trial: RdqmTrial | None) -> bool:
+    """Return whether the buffer is not to be divided."""
+    return len(sized.flows) == 1 or (trial is not None and trial.is_worse)
+
+
+def _unknown(sized: RdqmSizing) -> tuple[str, ...]:
+    """Say with which round trip flows are simulated whose own is not known."""
+    if all(flow.rtt_s is not None for flow in sized.flows):
+        return ()
+    return (
+        "Flows whose round trip is not known are simulated with one of "
+        f"{seconds(unknown_rtt_s(sized))}.",
     )
 
 
@@ -135,7 +167,7 @@ def _figures(sized: RdqmSizing) -> tuple[Figure, ...]:
             "airtime_fair_bps",
             "all flows, with equal times",
             sum(sized.airtime_fair_bps),
-            "towards this waiting in the base station moves the rates",
+            "waiting in the base station moves the rates towards this",
         ),
     )
 

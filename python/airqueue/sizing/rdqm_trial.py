@@ -8,8 +8,8 @@ from typing import Final
 
 from airqueue.sizing.advice import Column, Figure, Settings, Table
 from airqueue.sizing.rdqm import RdqmSizing
-from airqueue.sizing.settings import scenario as parts
-from airqueue.sizing.settings.scenario import AP
+from airqueue.sizing.settings import base_station
+from airqueue.sizing.settings.base_station import Download
 from airqueue.text import rate
 
 LEAST_S: Final = 60.0
@@ -17,10 +17,6 @@ TRIPS: Final = 400.0
 """Longest round trips in the counted time, a quarter of them before anything is counted."""
 LEGACY_RTT_S: Final = 0.05
 """Of a flow whose round trip is not known, where no other is known either."""
-_NOTES: Final = (
-    "The access point learns round trips and rates from what the receivers report, as in the paper. "
-    'queue.discipline = "droptail" is one FIFO for all.',
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +32,8 @@ class TriedBuffer:
     together_half_width_bps: float
 
     def found(self) -> str:
-        """Say what all flows get, and what the flow with the least does."""
-        return (
-            f"{rate(self.together_bps)} together and the least of them {rate(min(self.flows_bps))}"
-        )
+        """Say what all flows get, and what the slowest does."""
+        return f"{rate(self.together_bps)} together, and the slowest {rate(min(self.flows_bps))}"
 
     def column(self) -> tuple[tuple[float, float], ...]:
         """Return the flows' rates and half widths, and those of all together."""
@@ -65,8 +59,7 @@ class RdqmTrial:
         columns = [each.column() for each in (self.fifo, self.rdqm, self.flow_queueing)]
         return Table(
             "simulated",
-            f"Simulated, {self.replications} times {self.duration_s:g} s: TCP like Linux's through "
-            "the base station",
+            f"Simulated, {self.replications} times {self.duration_s:g} s, with TCP like Linux's",
             (
                 Column("flow", "flow"),
                 Column("simulated_fifo_bps", "one FIFO"),
@@ -90,7 +83,7 @@ class RdqmTrial:
                 f"{label}, simulated",
                 tried.together_bps,
                 f"± {rate(tried.together_half_width_bps)}, all flows together; "
-                f"{rate(min(tried.flows_bps))} the least of them",
+                f"{rate(min(tried.flows_bps))} the slowest",
             )
             for name, label, tried in (
                 ("fifo", "one FIFO", self.fifo),
@@ -102,8 +95,17 @@ class RdqmTrial:
     def found(self) -> str:
         """Say what flows get divided, and from one FIFO."""
         return (
-            f"Simulated with RDQM, they get {self.rdqm.found()}; with one FIFO {self.fifo.found()}."
+            f"Simulated with RDQM, the flows get {self.rdqm.found()}; with one FIFO they get "
+            f"{self.fifo.found()}."
         )
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether RDQM gives less than one FIFO to all flows together, and to the slowest."""
+        rdqm, fifo = self.rdqm, self.fifo
+        margin = rdqm.together_half_width_bps + fifo.together_half_width_bps
+        less = rdqm.together_bps + margin < fifo.together_bps
+        return less and min(rdqm.flows_bps) < min(fifo.flows_bps)
 
 
 def times_s(sized: RdqmSizing) -> tuple[float, float]:
@@ -113,34 +115,27 @@ def times_s(sized: RdqmSizing) -> tuple[float, float]:
     return counted_s, math.ceil(0.25 * counted_s)
 
 
+def unknown_rtt_s(sized: RdqmSizing) -> float:
+    """Return the round trip with which flows are simulated whose own is not known."""
+    known = [flow.rtt_s for flow in sized.flows if flow.rtt_s is not None]
+    return sum(known) / len(known) if known else LEGACY_RTT_S
+
+
 def scenario(sized: RdqmSizing, discipline: str = "rdqm") -> Settings:
     """Return the base station: its buffer divided, one FIFO ("droptail"), or "mac80211"."""
-    known = [flow.rtt_s for flow in sized.flows if flow.rtt_s is not None]
-    other_s = sum(known) / len(known) if known else LEGACY_RTT_S
-    lines = [
-        *parts.times(*times_s(sized)),
-        *parts.physical(sized.air.phy, sized.air.rates_bps[0]),
-        *("", "[tcp]", 'stack = "linux"'),
-        *("", "[[stations]]", f'name = "{AP}"', f'queue.discipline = "{discipline}"'),
-        # mac80211's queues are left at their own limit.
-        *(() if discipline == "mac80211" else (f'queue.limit = "{sized.buffer_packets} packets"',)),
+    downloads = [
+        Download(
+            rate_bps,
+            unknown_rtt_s(sized) if flow.rtt_s is None else flow.rtt_s,
+            flow.rtt_s is not None,
+        )
+        for flow, rate_bps in zip(sized.flows, sized.air.rates_bps, strict=True)
     ]
-    for number, (flow, rate_bps) in enumerate(
-        zip(sized.flows, sized.air.rates_bps, strict=True), 1
-    ):
-        name = parts.rate_name(sized.air.phy, rate_bps)
-        rtt_s = other_s if flow.rtt_s is None else flow.rtt_s
-        lines += ["", "[[stations]]", f'name = "sta{number}"', f'rate = "{name}"']
-        lines += ["", "[[hosts]]", f'name = "server{number}"', f'link = "{AP}"']
-        lines += ['rate = "10000 Mb/s"', f'delay = "{rtt_s * 0.5e6:.0f} us"']
-        lines += ["", "[[flows]]", f'name = "{flow_name(number)}"', f'from = "server{number}"']
-        lines += [f'to = "sta{number}"', 'source = "tcp"']
-        lines += [f'size = "{sized.air.packet_bytes:.0f} B"']
-        if flow.rtt_s is not None:
-            lines.append("rdqm = true")
-    return Settings("scenario", parts.PLACE, tuple(lines), _NOTES)
-
-
-def flow_name(number: int) -> str:
-    """Return what the scenario calls a flow, counted from 1."""
-    return f"flow{number}"
+    return base_station.settings(
+        sized.air.phy,
+        sized.air.packet_bytes,
+        downloads,
+        buffer_packets=sized.buffer_packets,
+        discipline=discipline,
+        times_s=times_s(sized),
+    )

@@ -91,7 +91,8 @@ def _headline(sized: WebSizing, trial: WebTrial | None) -> str:
     if most == 0:
         return f"{text}. No setting gives {target}: one user alone waits longer."
     if most == MAX_USERS:
-        return f"{text}; {target} are kept with {MAX_USERS} users, as many as the model is for."
+        as_many = "as many as the model is for" if trial is None else "as many as are tried"
+        return f"{text}; with {MAX_USERS} users, {as_many}, a page stays within {target}."
     return f"{text}; up to {plural(most, 'user')} a page stays within {target}."
 
 
@@ -103,7 +104,7 @@ def _figures(sized: WebSizing) -> tuple[Figure, ...]:
         else (
             Figure(
                 "most_users",
-                "users within the target",
+                "users within, by the model",
                 sized.most_users,
                 f"with one more a page takes longer than {seconds(web.target_s)} on average; the "
                 f"model is for {MAX_USERS} at most",
@@ -113,13 +114,13 @@ def _figures(sized: WebSizing) -> tuple[Figure, ...]:
     return (
         Figure(
             "page_s",
-            "a page, delayed ACKs",
+            "a page, by the model",
             float(sized.page.mean_s),
             f"an acknowledgement for {ACK_EVERY} segments (HTTP paper, Eq. 17)",
         ),
         Figure(
             "page_every_ack_s",
-            "a page, an ACK for each",
+            "the same, an ACK for each",
             sized.plain_s,
             "the air carries twice as many acknowledgements",
         ),
@@ -182,7 +183,7 @@ def _parts(sized: WebSizing) -> Table:
     )
     return Table(
         "parts",
-        "Time of a page",
+        "Time of a page, by the model",
         (Column("part", "part"), Column("mean_s", "on average")),
         tuple((name, float(value)) for name, value in parts),
     )
@@ -201,8 +202,9 @@ def _cautions(sized: WebSizing, trial: WebTrial | None, untried: str | None) -> 
     yield (
         _UNTRIED
         if trial is None
-        else "The simulation has slow start and losses, which the model of the figures below it has "
-        "not. --for scenario prints the network for airqueue simulate."
+        else "The simulation includes slow start and losses; the model, whose figures do not say "
+        "simulated, does not. --for scenario prints the network for airqueue simulate, whose figure "
+        "of all pages is medium.session_mean_s."
     )
     yield from _CAUTIONS
 

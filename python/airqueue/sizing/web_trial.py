@@ -9,7 +9,7 @@ from typing import Final
 from airqueue.sizing.advice import Figure, Settings
 from airqueue.sizing.cell import ACK_EVERY
 from airqueue.sizing.settings import web as lines
-from airqueue.sizing.web import WebSizing
+from airqueue.sizing.web import MAX_USERS, WebSizing
 from airqueue.text import seconds
 
 PAGES: Final = 400
@@ -27,6 +27,8 @@ class WebTrial:
     """Mean time of a page."""
     page_half_width_s: float
     """Of the 95 % interval."""
+    added_s: float
+    """Of the time: round trips that are added to the simulated ones, for names and TLS."""
     most_users: int | None
     """The most users with whom the interval of the mean keeps the target; None without target."""
     replications: int
@@ -39,8 +41,9 @@ class WebTrial:
             "simulated_page_s",
             "a page, simulated",
             self.page_s,
-            f"± {seconds(self.page_half_width_s)}, slow start and losses included: "
-            f"{self.replications} times {seconds(self.duration_s)}",
+            f"± {seconds(self.page_half_width_s)}, slow start and losses included"
+            + (f", and {seconds(self.added_s)} for more round trips" if self.added_s else "")
+            + f": {self.replications} times {self.duration_s:g} s",
         )
         if self.most_users is None:
             return (page,)
@@ -48,10 +51,10 @@ class WebTrial:
             page,
             Figure(
                 "simulated_most_users",
-                "users within it, simulated",
+                "users within the target",
                 self.most_users,
-                "the most for whom the whole interval of the mean keeps it; no more than the model's "
-                "number are tried",
+                "simulated: the most for whom the whole interval of the mean keeps the target; "
+                f"{MAX_USERS} at most are tried",
             ),
         )
 

@@ -12,39 +12,44 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from airqueue.simulate.reported import Run
-from airqueue.sizing.ap import ApQueue, queue_for
+from airqueue.sizing.ap import MUCH, ApQueue, queue_for
 from airqueue.sizing.ap_parts import Asked
 from airqueue.sizing.ap_scenario import loss_period_s, network, times_s
-from airqueue.sizing.ap_trial import MUCH, ApTrial, TriedQueue
+from airqueue.sizing.ap_trial import ApTrial, TriedQueue
 from airqueue.sizing.cell import Cell
 from airqueue.sizing.settings import downloads
-from airqueue.text import seconds
 from airqueue.trials.simulated import (
     REPLICATIONS,
     Progress,
     goodput_bps,
+    long_time,
     mean,
+    mean_if_any,
     nothing_said,
     simulated,
+    too_long,
 )
 
-MOST_FLOWS: Final = 500
-MOST_PACKETS: Final = 4e6
-"""Of all replications of a queue: a few seconds of computing."""
+MOST_FLOWS: Final = 2000
 LONG: Final = 3.0
 """Of path and aggregates: a queue so long that windows, halved, still fill the path."""
 STEPS: Final = 4
 """Queues on the way from the rule's length to the long one; each halves the ratio's logarithm."""
+QUEUES: Final = 4
+"""That are simulated in any case: a long one, the rule's, the recommended one, flow queueing."""
 
 
 def why_not(sized: ApQueue[Cell], asked: Asked) -> str | None:
     """Return why a trial would take long, as a sentence; None if it would not."""
     if asked.flows > MOST_FLOWS:
-        return f"{asked.flows:,.0f} downloads are more than the {MOST_FLOWS} that are simulated"
-    if REPLICATIONS * sum(times_s(sized, asked)) / sized.air.packet_s <= MOST_PACKETS:
-        return None
-    period = seconds(loss_period_s(sized, asked))
-    return f"from one loss of a download to the next {period} pass, and a trial takes minutes"
+        return f"{asked.flows:,.0f} downloads are more than {MOST_FLOWS:,}"
+    packets = REPLICATIONS * sum(times_s(sized, asked)) / sized.air.packet_s
+    period = long_time(loss_period_s(sized, asked))
+    return too_long(
+        (QUEUES + STEPS) * packets,
+        f"a download loses a packet every {period}",
+        aggregated=sized.air.mpdus > 1,
+    )
 
 
 def try_queue(
@@ -55,7 +60,7 @@ def try_queue(
     Raises ScenarioError, Interrupted.
     """
     trials = _Trials(sized, asked, on_progress)
-    long = trials.fifo("a long queue", trials.long_packets)
+    long = trials.fifo(trials.long_packets)
     rule = int(sized.wanted.capacity_packets)
     shortest = trials.shortest(rule, long)
     if shortest > rule:
@@ -67,15 +72,14 @@ def try_queue(
             control=asked.control,
             least_packets=shortest,
         )
-    recommended = trials.fifo("recommended", sized.packets)
-    wanted = trials.fifo("what TCP wants", shortest)
+    recommended, wanted = trials.fifo(sized.packets), trials.fifo(shortest)
     flow_queueing = trials.flow_queueing()
     trial = ApTrial(
         recommended=recommended.queue,
         wanted=wanted.queue,
         long=long.queue,
         flow_queueing=flow_queueing.queue,
-        share=min(1.0, recommended.air_s / long.air_s),
+        share=recommended.air_s / long.air_s,
         lost=max(0.0, 1.0 - recommended.air_s / wanted.air_s),
         gained=flow_queueing.air_s / recommended.air_s - 1.0,
         replications=REPLICATIONS,
@@ -97,25 +101,29 @@ class _Trials:
     """Queues in one cell, each simulated once."""
 
     def __init__(self, sized: ApQueue[Cell], asked: Asked, on_progress: Progress) -> None:
-        self._air, self._on_progress = sized.air, on_progress
+        self._on_progress = on_progress
         self._network = network(sized, asked)
+        self._packet_bits = 8.0 * sized.air.packet_bytes
+        self._cycles_s = dict(zip(sized.air.rates_bps, sized.air.cycles_s, strict=True))
         self.counted_s, self._first_s = times_s(sized, asked)
         in_flight = sized.path_packets + sized.air.aggregated_packets
         least = 2 * int(sized.wanted.capacity_packets)
         self.long_packets = max(least, math.ceil(LONG * in_flight + 4 * asked.flows))
         self._done: dict[int | None, _Tried] = {}
+        self._expected, self._shown = QUEUES, 0.0
 
-    def fifo(self, name: str, packets: int) -> _Tried:
-        return self._tried(name, packets, downloads.in_packets(packets))
+    def fifo(self, packets: int) -> _Tried:
+        return self._tried(packets, downloads.in_packets(packets))
 
     def flow_queueing(self) -> _Tried:
-        return self._tried("flow queueing", None, downloads.flow_queueing())
+        return self._tried(None, downloads.flow_queueing())
 
     def shortest(self, packets: int, long: _Tried) -> int:
         """Return the shortest queue that is enough, of those between this one and the long one."""
         low, high = packets, self.long_packets
         if self._enough(low, long):
             return low
+        self._expected += STEPS
         for _ in range(STEPS):
             between = round(math.sqrt(low * high))
             if between in (low, high):
@@ -124,30 +132,35 @@ class _Trials:
         return high
 
     def _enough(self, packets: int, long: _Tried) -> bool:
-        return self.fifo("what TCP wants", packets).air_s >= (1.0 - MUCH) * long.air_s
+        return self.fifo(packets).air_s >= (1.0 - MUCH) * long.air_s
 
-    def _tried(self, name: str, packets: int | None, queue: tuple[str, ...]) -> _Tried:
+    def _tried(self, packets: int | None, queue: tuple[str, ...]) -> _Tried:
         if packets not in self._done:
             self._done[packets] = self._simulated(packets, queue)
-        tried = self._done[packets]
-        return replace(tried, queue=replace(tried.queue, name=name))
+        return self._done[packets]
 
     def _simulated(self, packets: int | None, queue: tuple[str, ...]) -> _Tried:
         what = "simulating flow queueing" if packets is None else f"simulating {packets:,} packets"
-        most, done = STEPS + 4, len(self._done)
+
+        def show(part: float) -> None:
+            # More queues may be needed than were expected: what is done never falls.
+            done = (len(self._done) + part) / max(self._expected, len(self._done) + 1)
+            self._shown = max(self._shown, done)
+            self._on_progress(what, self._shown)
+
         scenario = downloads.settings(self._network, queue, self.counted_s, self._first_s)
-        results = simulated(scenario, lambda part: self._on_progress(what, (done + part) / most))
+        results = simulated(scenario, show)
         goodput = mean(results, lambda run: sum(self._goodputs_bps(run)))
+        ping = downloads.PING
         return _Tried(
             TriedQueue(
-                "",
-                packets,
-                goodput.mean,
-                goodput.half_width,
-                mean(results, lambda run: run["pings"][downloads.PING]["round_trip_p50_s"]).mean,
-                mean(results, lambda run: run["pings"][downloads.PING]["round_trip_p95_s"]).mean,
+                packets=packets,
+                goodput_bps=goodput.mean,
+                goodput_half_width_bps=goodput.half_width,
+                ping_p50_s=mean_if_any(results, lambda run: run["pings"][ping]["round_trip_p50_s"]),
+                ping_p95_s=mean_if_any(results, lambda run: run["pings"][ping]["round_trip_p95_s"]),
             ),
-            mean(results, self._air_s).mean,
+            air_s=mean(results, self._air_s).mean,
         )
 
     def _goodputs_bps(self, run: Run) -> list[float]:
@@ -155,5 +168,5 @@ class _Trials:
         return [goodput_bps(run, flows) for flows in downloads.names(self._network)]
 
     def _air_s(self, run: Run) -> float:
-        cycles = zip(self._goodputs_bps(run), self._air.cycles_s, strict=True)
-        return sum(bps * cycle_s for bps, cycle_s in cycles) / (8.0 * self._air.packet_bytes)
+        goodputs = zip(self._goodputs_bps(run), self._network.rates_bps, strict=True)
+        return sum(bps * self._cycles_s[rate] for bps, rate in goodputs) / self._packet_bits

@@ -18,15 +18,22 @@ from airqueue.trials.simulated import (
     mean,
     nothing_said,
     simulated,
+    too_long,
 )
 
-MOST_FLOWS: Final = 60
+CONTEND: Final = 10.0
+"""Stations up to which a packet costs what it costs alone."""
+CELLS: Final = 2
+"""Plain 802.11, and the settings."""
 
 
 def why_not(sized: EdcaSizing) -> str | None:
     """Return why a trial would take long, as a sentence; None if it would not."""
+    time_s = two_way.DURATION_S + two_way.WARM_UP_S
+    packets = CELLS * REPLICATIONS * time_s / sized.cell.packet_s
     flows = sized.uploads + sized.downloads
-    return None if flows <= MOST_FLOWS else f"{flows} flows are more than {MOST_FLOWS}"
+    # Where so many contend, listening costs as much as sending.
+    return too_long(packets * max(1.0, flows / CONTEND), f"there are {flows} flows")
 
 
 def try_access(sized: EdcaSizing, on_progress: Progress = nothing_said) -> EdcaTrial:

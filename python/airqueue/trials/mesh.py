@@ -6,10 +6,17 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from airqueue.simulate import Scenario
-from airqueue.simulate.replications import ReplicationProgress
 from airqueue.sizing.mesh import MeshForecast
 from airqueue.sizing.mesh_trial import MeshTrial, TriedFlow
-from airqueue.trials.simulated import REPLICATIONS, SEED, Progress, mean, nothing_said
+from airqueue.trials.simulated import (
+    REPLICATIONS,
+    Progress,
+    goodput_bps,
+    mean,
+    mean_if_any,
+    nothing_said,
+    replicated,
+)
 
 MOST_STATIONS: Final = 50
 MOST_S: Final = 300.0
@@ -57,14 +64,11 @@ def _limited(scenario: Scenario, forecast: MeshForecast) -> Scenario:
 def _tried(
     scenario: Scenario, forecast: MeshForecast, on_progress: Callable[[float], None]
 ) -> dict[str, TriedFlow]:
-    def show(progress: ReplicationProgress) -> None:
-        on_progress(progress.fraction)
-
-    results = scenario.simulate(SEED, REPLICATIONS, on_progress=show)
+    results = replicated(scenario, on_progress)
 
     def flow(name: str) -> TriedFlow:
-        goodput = mean(results, lambda run: run["connections"][name]["goodput_bps"])
-        delay = mean(results, lambda run: run["flows"][name]["delay_mean_s"])
-        return TriedFlow(goodput.mean, goodput.half_width, delay.mean)
+        goodput = mean(results, lambda run: goodput_bps(run, [name]))
+        delay_s = mean_if_any(results, lambda run: run["flows"][name]["delay_mean_s"])
+        return TriedFlow(goodput.mean, goodput.half_width, delay_s)
 
     return {name: flow(name) for name in (each.buffers.flow.name for each in forecast.flows)}

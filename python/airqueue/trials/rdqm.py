@@ -7,35 +7,44 @@ from typing import Final
 
 from airqueue.simulate.reported import Run
 from airqueue.sizing.rdqm import RdqmSizing
-from airqueue.sizing.rdqm_trial import RdqmTrial, TriedBuffer, flow_name, scenario, times_s
-from airqueue.trials.simulated import REPLICATIONS, Progress, mean, nothing_said, simulated
+from airqueue.sizing.rdqm_trial import RdqmTrial, TriedBuffer, scenario, times_s
+from airqueue.sizing.settings.base_station import flow_name
+from airqueue.trials.simulated import (
+    REPLICATIONS,
+    Progress,
+    long_time,
+    mean,
+    nothing_said,
+    simulated,
+    too_long,
+)
 
-MOST_PACKETS: Final = 4e6
-"""Of all replications: a few seconds of computing."""
+DISCIPLINES: Final = ("droptail", "rdqm", "mac80211")
 
 
 def why_not(sized: RdqmSizing) -> str | None:
     """Return why a trial would take long, as a sentence; None if it would not."""
-    packets = REPLICATIONS * sum(times_s(sized)) / sized.air.packet_s
-    if packets <= MOST_PACKETS:
-        return None
-    return "with so long round trips or so high rates a trial takes minutes"
+    packets = len(DISCIPLINES) * REPLICATIONS * sum(times_s(sized)) / sized.air.packet_s
+    why = f"enough round trips take {long_time(sum(times_s(sized)))} of simulated time"
+    return too_long(packets, why, aggregated=sized.air.mpdus > 1)
 
 
 def try_division(sized: RdqmSizing, on_progress: Progress = nothing_said) -> RdqmTrial:
     """Simulate one FIFO, the divided buffer, and flow queueing. Raises ScenarioError, Interrupted."""
 
-    def tried(done: int, discipline: str) -> TriedBuffer:
+    def tried(discipline: str) -> TriedBuffer:
+        done = DISCIPLINES.index(discipline)
+
         def show(part: float) -> None:
-            on_progress(f"simulating {discipline}", (done + part) / 3)
+            on_progress(f"simulating {discipline}", (done + part) / len(DISCIPLINES))
 
         return _tried(sized, discipline, show)
 
     counted_s, _ = times_s(sized)
     return RdqmTrial(
-        fifo=tried(0, "droptail"),
-        rdqm=tried(1, "rdqm"),
-        flow_queueing=tried(2, "mac80211"),
+        fifo=tried("droptail"),
+        rdqm=tried("rdqm"),
+        flow_queueing=tried("mac80211"),
         replications=REPLICATIONS,
         duration_s=counted_s,
     )

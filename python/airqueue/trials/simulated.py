@@ -11,9 +11,16 @@ from airqueue.simulate.replications import ReplicationProgress
 from airqueue.simulate.reported import Run
 from airqueue.sizing.advice import Settings
 from airqueue.stats import Interval, t_interval
+from airqueue.text import seconds
 
 REPLICATIONS: Final = 4
 SEED: Final = 1
+PACKET_S: Final = 1.7e-6
+"""Computing time of a packet of TCP with its acknowledgement, about, on two processors of 2020."""
+AGGREGATED_PACKET_S: Final = 0.5e-6
+"""The same in an A-MPDU."""
+MOST_S: Final = 30.0
+"""Of computing: a trial that takes longer is carried out only if asked for."""
 
 Progress = Callable[[str, float], None]
 """Called now and then with what is simulated, and how much of the trial is done, from 0 to 1."""
@@ -23,12 +30,37 @@ def nothing_said(_what: str, _fraction: float) -> None:
     """Say nothing of the progress."""
 
 
+def too_long(packets: float, why: str, *, aggregated: bool = False) -> str | None:
+    """Return why a trial would take long, with the time; None if it would not.
+
+    packets: of all replications and settings. aggregated: whether they are sent in A-MPDUs.
+    """
+    cost_s = packets * (AGGREGATED_PACKET_S if aggregated else PACKET_S)
+    return None if cost_s <= MOST_S else f"{why}, and a trial takes about {long_time(cost_s)}"
+
+
+def long_time(time_s: float) -> str:
+    """Return a time in the unit that people use for so long a time.
+
+    >>> long_time(7.01), long_time(90), long_time(9000), long_time(3.7e6)
+    ('7.01 s', '2 min', '2 hours', '43 days')
+    """
+    for name, unit_s in (("days", 86_400.0), ("hours", 3_600.0)):
+        if time_s >= 2 * unit_s:
+            return f"{time_s / unit_s:,.0f} {name}"
+    return f"{time_s / 60:.0f} min" if time_s >= 60 else seconds(time_s)
+
+
 def simulated(settings: Settings, on_progress: Callable[[float], None]) -> Results:
     """Simulate the scenario that an advice prints. on_progress: of this scenario, from 0 to 1.
 
     Raises ScenarioError, Interrupted.
     """
-    scenario = Scenario(tomllib.loads("\n".join(settings.lines)))
+    return replicated(Scenario(tomllib.loads("\n".join(settings.lines))), on_progress)
+
+
+def replicated(scenario: Scenario, on_progress: Callable[[float], None]) -> Results:
+    """Simulate a scenario, as `simulated`."""
 
     def show(progress: ReplicationProgress) -> None:
         on_progress(progress.fraction)
@@ -41,8 +73,14 @@ def goodput_bps(run: Run, flows: Iterable[str]) -> float:
     return sum((run["connections"][flow]["goodput_bps"] or 0.0 for flow in flows), 0.0)
 
 
-def mean(results: Results, figure: Callable[[Run], float | None]) -> Interval:
-    """Return the mean of a figure over the replications that have the figure, and its interval."""
-    found: Iterable[float | None] = (figure(run) for run in results.runs.values())
-    interval = t_interval([each for each in found if each is not None])
-    return interval or Interval(float("nan"), float("nan"), float("nan"), 0)
+def mean(results: Results, figure: Callable[[Run], float]) -> Interval:
+    """Return the mean of a figure over the replications, and its interval."""
+    interval = t_interval([figure(run) for run in results.runs.values()])
+    assert interval is not None, "a finished simulation has replications"
+    return interval
+
+
+def mean_if_any(results: Results, figure: Callable[[Run], float | None]) -> float | None:
+    """Return the mean of a figure over the replications that have the figure; None if none has."""
+    found = [each for run in results.runs.values() if (each := figure(run)) is not None]
+    return sum(found) / len(found) if found else None

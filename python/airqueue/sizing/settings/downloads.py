@@ -16,11 +16,10 @@ PING: Final = "ping"
 """The flow of sparse requests beside the downloads, whose round trips show how long packets wait."""
 _CONGESTION: Final = {"reno": "newreno", "cubic": "cubic", "reno-friendly": "cubic"}
 """What a scenario calls `airqueue.models.sawtooth.CONTROLS`."""
-_NEAR: Final = "10000 Mb/s"
-"""Rate of the line behind the access point: no bottleneck."""
 _NOTES: Final = (
     "Both ends of each download are TCP like Linux's. The pings go from the access point to its "
-    "first station, behind the downloads.",
+    "slowest station, behind the downloads. Of downloads that do not divide evenly the faster "
+    "stations have one more.",
 )
 
 
@@ -30,7 +29,7 @@ class Downloads:
 
     layer: Phy
     rates_bps: tuple[float, ...]
-    """Of the physical layer, one for each station."""
+    """Of the physical layer, one for each station, the fastest first."""
     packet_bytes: float
     flows: int
     """Spread evenly over the stations."""
@@ -53,18 +52,21 @@ def flow_queueing() -> tuple[str, ...]:
 def names(network: Downloads) -> tuple[tuple[str, ...], ...]:
     """Return the names of each station's downloads, as results have them."""
     return tuple(
-        (DOWNLOAD + end,) if flows == 1 else tuple(f"{DOWNLOAD}{end}{n + 1}" for n in range(flows))
-        for end, _, flows in _stations(network)
+        (name,) if flows == 1 else tuple(f"{name}{number + 1}" for number in range(flows))
+        for _, _, name, flows in _stations(network)
     )
 
 
-def _stations(network: Downloads) -> Iterator[tuple[str, str, int]]:
-    """Yield how names end, of a station's downloads and its own, and how many downloads it has."""
+def _stations(network: Downloads) -> Iterator[tuple[str, str, str, int]]:
+    """Yield what a station is called, its servers and its downloads, and how many it has."""
     stations = len(network.rates_bps)
     for place in range(stations):
-        number = "" if stations == 1 else f"{place + 1}"
         flows = len(range(place, network.flows, stations))
-        yield (f"{number}-" if number and flows > 1 else number), number, flows
+        if stations == 1:
+            yield "sta", "server", DOWNLOAD, flows
+        else:
+            station = f"sta{place + 1}"
+            yield station, f"{station}-server", f"{station}-{DOWNLOAD}", flows
 
 
 def settings(
@@ -78,22 +80,13 @@ def settings(
         *("", "[[stations]]", f'name = "{AP}"', *queue),
     ]
     stations = list(_stations(network))
-    for (end, number, flows), rate_bps in zip(stations, network.rates_bps, strict=True):
+    for (station, server, download, flows), rate_bps in zip(
+        stations, network.rates_bps, strict=True
+    ):
         name = scenario.rate_name(network.layer, rate_bps)
-        lines += ["", "[[stations]]", f'name = "sta{number}"', f'rate = "{name}"']
-        lines += _downloads(network, end, number, flows)
-    first = f"sta{stations[0][1]}"
-    lines += ["", "[[flows]]", f'name = "{PING}"', f'from = "{AP}"', f'to = "{first}"']
+        lines += ["", "[[stations]]", f'name = "{station}"', f'rate = "{name}"']
+        lines += scenario.server(server, network.rtt_s, flows)
+        lines += scenario.tcp(download, server, station, network.packet_bytes)
+    lines += ["", "[[flows]]", f'name = "{PING}"', f'from = "{AP}"', f'to = "{stations[-1][0]}"']
     lines += ['source = "ping"', 'ping.interval = "100 ms"', 'ping.distribution = "exponential"']
     return Settings("scenario", scenario.PLACE, tuple(lines), _NOTES)
-
-
-def _downloads(network: Downloads, end: str, number: str, flows: int) -> tuple[str, ...]:
-    """Return the servers of a station, and the flows from them."""
-    return (
-        *("", "[[hosts]]", f'name = "server{end}"'),
-        *((f"count = {flows}",) if flows > 1 else ()),
-        *(f'link = "{AP}"', f'rate = "{_NEAR}"', f'delay = "{network.rtt_s * 0.5e6:.0f} us"'),
-        *("", "[[flows]]", f'name = "{DOWNLOAD}{end}"', f'from = "server{end}"'),
-        *(f'to = "sta{number}"', 'source = "tcp"', f'size = "{network.packet_bytes:.0f} B"'),
-    )

@@ -76,6 +76,23 @@ def times(duration_s: float, warm_up_s: float) -> tuple[str, ...]:
     return (f'duration = "{duration_s:g} s"', f'warm_up = "{warm_up_s:g} s"', "")
 
 
+def server(name: str, rtt_s: float, count: int = 1) -> tuple[str, ...]:
+    """Return servers behind the access point, over a line that is no bottleneck."""
+    return (
+        *("", "[[hosts]]", f'name = "{name}"'),
+        *((f"count = {count}",) if count > 1 else ()),
+        *(f'link = "{AP}"', 'rate = "10000 Mb/s"', f'delay = "{rtt_s * 0.5e6:g} us"'),
+    )
+
+
+def tcp(name: str, sender: str, receiver: str, packet_bytes: float) -> tuple[str, ...]:
+    """Return a long transfer, or as many as there are senders or receivers."""
+    return (
+        *("", "[[flows]]", f'name = "{name}"', f'from = "{sender}"', f'to = "{receiver}"'),
+        *('source = "tcp"', f'size = "{packet_bytes:.0f} B"'),
+    )
+
+
 def channel_access(
     stations: Mapping[Category, EdcaValues],
     access_point: Mapping[Category, tuple[EdcaValues, float]],

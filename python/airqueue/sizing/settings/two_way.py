@@ -15,6 +15,8 @@ UPLOAD: Final = "upload"
 DOWNLOAD: Final = "download"
 DURATION_S: Final = 60.0
 WARM_UP_S: Final = 10.0
+RTT_S: Final = 0.002
+"""To the server, without queues."""
 _NOTES: Final = (
     "Flows of TCP put their acknowledgements into the category that is first; their data stay best "
     "effort.",
@@ -50,22 +52,15 @@ def settings(
         *("", "[tcp]", 'stack = "linux"', ""),
         *(own if access is None else access),
     ]
-    for name, count in ((UPLOAD, cell.uploads), (DOWNLOAD, cell.downloads)):
+    marked = () if acks is None else (f'ack_category = "{acks.value}"',)
+    lines += scenario.server("server", RTT_S)
+    for name, count, ends in (
+        (UPLOAD, cell.uploads, ("uploads", "server")),
+        (DOWNLOAD, cell.downloads, ("server", "downloads")),
+    ):
         if count:
             lines += ["", "[[stations]]", f'name = "{name}s"', f"count = {count}"]
-    lines += ["", "[[hosts]]", 'name = "server"', f'link = "{AP}"', 'delay = "1 ms"']
-    for name, count in ((UPLOAD, cell.uploads), (DOWNLOAD, cell.downloads)):
-        ends = (f"{name}s", "server") if name == UPLOAD else ("server", f"{name}s")
-        if count:
-            lines += [
-                "",
-                "[[flows]]",
-                f'name = "{name}"',
-                f'from = "{ends[0]}"',
-                f'to = "{ends[1]}"',
-            ]
-            lines += ['source = "tcp"', f'size = "{cell.packet_bytes:.0f} B"']
-            lines += [] if acks is None else [f'ack_category = "{acks.value}"']
+            lines += [*scenario.tcp(name, *ends, cell.packet_bytes), *marked]
     return Settings("scenario", scenario.PLACE, tuple(lines), _NOTES)
 
 
