@@ -52,7 +52,7 @@ config wifi-iface
 """
 """As `wifi config` and LuCI write it."""
 PATIENCE_S = 60.0
-COMMAND = "size edca --uploads 6 --downloads 6 --plan-sets uci"
+COMMAND = "size edca --uploads 6 --downloads 6 --no-simulate --plan-sets uci"
 
 
 class Router:

@@ -155,6 +155,17 @@ def test_flow_queueing_is_recommended_only_where_the_simulation_finds_it_better(
     assert [row[1] for row in trial.table().rows] == [9, 222, None]
 
 
+def test_flow_queueing_is_the_answer_where_it_uses_more_of_the_air_than_a_queue_that_is_enough():
+    sized = ap_queue([54e6], 0.1, 20, delay_target_s=1)
+    assert not sized.limited
+    own, other = queue(47, 5e6, 0.03), queue(None, 6e6, 0.02)
+    trial = ApTrial(own, own, own, other, 1.0, 0.0, 0.1, replications=4, duration_s=9)
+    advice = ap_advice(replace(sized, trial=trial), asked_of(0.1, 20, delay_target_s=1))
+    assert advice.headline.startswith("Use flow queueing")
+    assert "One FIFO would hold 47 packets" in advice.headline
+    assert "more than" not in advice.headline
+
+
 def test_what_takes_minutes_is_simulated_only_if_asked_for():
     long = asked_of(0.1, 1)
     why = trials.ap.why_not(ap_queue([866.7e6], 0.1, 1, phy="ac-80mhz-2ss-sgi"), long)
@@ -204,6 +215,9 @@ def test_pages_take_longer_than_the_model_says_and_fewer_users_keep_the_target()
 def test_a_target_that_is_never_kept_needs_no_search():
     sized = size_web(Web(users=2, page_bytes=100e3, rtt_s=0.01, target_s=0.001), 54e6)
     assert trials.web.try_pages(sized).most_users == sized.most_users == 0
+    without = size_web(Web(users=2, page_bytes=100e3, rtt_s=0.01), 54e6)
+    (figure,) = trials.web.try_pages(without).figures()
+    assert figure.name == "simulated_page_s"
 
 
 def test_a_small_divided_buffer_gives_what_is_simulated():
@@ -338,6 +352,7 @@ def test_limits_of_a_mesh_are_set_in_its_scenario():
         ("ap --rate 54mbit --rtt 20ms --line 5mbit", "Shape the line", False),
         ("edca --uploads 99 --downloads 99 --phy g", "Not simulated: there are 198 flows", False),
         ("edca --uploads 0 --downloads 2", "nothing to mend", False),
+        ("web --users 90 --page 1GB --rate 54mbit --rtt 20ms", "Not simulated: enough", False),
         (
             "rdqm --flow 50s@54mbit --flow 20ms@54mbit --buffer 10",
             "Not simulated: enough round",

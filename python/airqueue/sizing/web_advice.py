@@ -26,7 +26,7 @@ _CAUTIONS: Final = (
     "The model has one connection for each user, downloads alone, stations of the same rate that "
     "hear each other, and no loss on the air. Several connections of a user at once have a "
     "window each: count every one as a user, or the queue loses packets.",
-    "Names to look up and TLS take more round trips, which --round-trips adds to the model's times.",
+    "Names to look up and TLS take more round trips, which --round-trips adds.",
     "A window holds for every connection over the route, whatever its server: one farther away than "
     "--rtt is then slower than the air would let it be.",
 )
