@@ -75,7 +75,11 @@ class ApQueue(Generic[AirT_co]):
 
     @property
     def torn(self) -> bool:
-        """Whether flow queueing is the answer: the target costs much, or leaves flows to timeouts."""
+        """Whether flow queueing is the answer.
+
+        The target costs much of the air, or leaves flows to timeouts; or, simulated, flow queueing
+        uses much more of the air.
+        """
         if self.trial is None:
             lost = float(self.wanted.utilisation_at_least) - self.utilisation_at_least
             return self.limited and (lost > MUCH or self.timeouts)

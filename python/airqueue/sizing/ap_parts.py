@@ -130,7 +130,7 @@ def wanted_instead(sized: ApQueue[Air], asked: Asked) -> str:
     if sized.trial is not None:
         got = rate(sized.trial.wanted.goodput_bps)
         if sized.trial.lost < LITTLE:
-            return f"The {wanted} of the rule, {allowed(asked)}, would give {got}, hardly more."
+            return f"A queue of {wanted}, {allowed(asked)}, would give {got}, hardly more."
         return f"TCP alone would want {wanted}, {allowed(asked)}, and would then get {got}."
     busy = percent(float(sized.wanted.utilisation_at_least))
     apart = sized.utilisation_at_least > float(sized.tooth.utilisation)

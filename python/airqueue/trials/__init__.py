@@ -1,7 +1,7 @@
 """Trials: what `airqueue.sizing` advises, simulated before anybody sets it.
 
-Each trial simulates the scenario that the advice prints, so that a reader can repeat the trial with
-`airqueue simulate`.
+Each trial simulates the scenario that the advice prints, beside others of the same network, so that a
+reader can repeat the trial with `airqueue simulate`.
 
 >>> from airqueue.sizing.ap import ap_queue
 >>> from airqueue.sizing.ap_parts import Asked
