@@ -275,7 +275,8 @@ fn a_limit_in_packets_counts_packets_that_came_merged() {
             let number = |key: &str| told.unwrap()[key].as_u64().unwrap();
             let (packets, bytes) = (number("qlen"), number("backlog"));
             most = most.max(packets);
-            longest = longest.max(bytes.checked_div(packets).unwrap_or_default());
+            // The kernel reads both without a lock: a packet that leaves may be counted in the bytes alone.
+            longest = longest.max(bytes / (packets + 1));
         }
         assert!((5..=10).contains(&most), "{most} packets in {about}");
         assert_eq!(longest <= 1514, single, "{longest} bytes in {about}");
