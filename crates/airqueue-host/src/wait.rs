@@ -142,7 +142,8 @@ impl Waiter {
         let mut events = [EpollEvent::empty(); MAX_PORTS + 2];
         let count = match self.epoll.wait(&mut events, timeout) {
             Ok(count) => count,
-            Err(Errno::EINTR) => 0,
+            // A process that was stopped and goes on: what came meanwhile came in this wait, not in the next one.
+            Err(Errno::EINTR) => self.epoll.wait(&mut events, EpollTimeout::ZERO).unwrap_or(0),
             Err(errno) => {
                 return Err(HostError::system("wait for events")(io::Error::from(errno)));
             }
