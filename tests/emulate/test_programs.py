@@ -286,6 +286,38 @@ def test_strict_has_an_exit_code_of_its_own_where_packets_were_late(strict, code
     assert "o not trust the delays of this run" in done.stderr
 
 
+@pytest.mark.parametrize("quiet", [["-q", "emulate"], ["emulate", "-q"]])
+def test_nothing_is_said_of_a_run_that_went_well_wherever_quiet_stands(quiet):
+    words = [*quiet, "quiet-flat", "--at", "phone", "--", "true"]
+    argv = [sys.executable, "-m", "airqueue", *words]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+# The same while nothing is under way: the packets come while the emulator is stopped.
+SEND_TO_THE_STOPPED = """
+import os, signal, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+time.sleep(0.3)
+os.kill(2, signal.SIGSTOP)
+for _ in range(20):
+    s.sendto(b"x", (os.environ["AIRQUEUE_PEER"], 7))
+time.sleep(1)
+os.kill(2, signal.SIGCONT)
+time.sleep(0.5)
+"""
+
+
+def test_packets_that_come_while_the_emulator_is_stopped_are_late():
+    done = run(
+        *("quiet-flat", "--strict", "--json", "-", "--at", "phone", "--"),
+        *python(SEND_TO_THE_STOPPED),
+    )
+    assert done.returncode == 3, done.stderr
+    assert "o not trust the delays of this run" in done.stderr
+    assert json.loads(done.stdout)["emulated"]["read_late_max_s"] > 0.8
+
+
 def test_an_emulation_runs_once_and_is_over_after_the_with_statement(tmp_path):
     with emulate("quiet-flat") as net:
         with pytest.raises(EmulationError, match="not a real node; real nodes are phone, server"):

@@ -65,11 +65,20 @@ def scatter(comparisons: Sequence[Comparison]) -> str:
     """Return the sentence that says how many figures are outside the scatter of the twins."""
     outside = [each for each in comparisons if each.within is False]
     judged = sum(each.within is not None for each in comparisons)
+    unjudged = len(comparisons) - judged
+    if judged == 0:
+        return (
+            "No figure of this run can be judged: each is the same in all twins, or missing in one. "
+            "Compare the columns."
+        )
     what = "are" if len(outside) != 1 else "is"
-    return (
+    said = (
         f"{len(outside)} of {text.plural(judged, 'figure')} of this run {what} outside the scatter "
         "of the twins, in which one more twin would be with a probability of 95 %."
     )
+    if unjudged == 0:
+        return said
+    return f"{said} {text.plural(unjudged, 'figure')} without scatter cannot be judged."
 
 
 def effort(results: EmulationResults, wall_s: float | None = None) -> str:
