@@ -26,6 +26,8 @@ from airqueue.linux.errors import NamespaceError
         (["quiet-flat", "--run", "phone= "], "is not NAME=COMMAND"),
         (["quiet-flat", "--run", "=true"], "is not NAME=COMMAND"),
         (["quiet-flat", "--duration", "0s"], "above zero"),
+        (["quiet-flat", "--duration", "1e9h"], "--duration is at most 1000000h"),
+        (["quiet-flat", "--duration", "1e30s", "--exact", "--", "true"], "--duration is at most"),
         (["quiet-flat", "--seed", "-1", "--", "true"], "--seed"),
     ],
 )

@@ -248,6 +248,12 @@ def test_more_nodes_can_be_real_and_find_each_other():
     assert "server peer" in done.stdout
 
 
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_no_run_has_is_one_sentence(seed):
+    with pytest.raises(EmulationError, match="expected a whole number from 0 to 4294967295"):
+        emulate("quiet-flat", seed=seed)
+
+
 def test_wrong_nodes_and_wrong_scenarios_are_one_sentence(tmp_path):
     for arguments, says in (
         (["quiet-flat", "--at", "cellar", "--", "true"], 'no station, host or group "cellar"'),

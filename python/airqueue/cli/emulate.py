@@ -33,6 +33,8 @@ NOT_TRUSTED = 3
 """Exit code with ``--strict`` where delays cannot be trusted."""
 # Of airqueue.simulate, which loads numpy: numpy starts threads, and enter() must come before these.
 _MOST_SEED = 2**32 - 1
+LONGEST_S = 3.6e9
+"""Of a run: a million hours, which the engine's clock holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,10 @@ class _Asked:
             raise click.UsageError(
                 "Say what to run: a command after --, --shell NODE, --run NAME=COMMAND, "
                 "or a --duration."
+            )
+        if self.duration_s is not None and self.duration_s > LONGEST_S:
+            raise click.UsageError(
+                f"--duration is at most {LONGEST_S / 3600:.0f}h; a run without one ends with its command."
             )
         if self.exact and self.shell is not None:
             raise click.UsageError("A shell cannot be used on a virtual clock: leave out --exact.")

@@ -23,6 +23,7 @@ from airqueue.emulate.series import Series
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
 from airqueue.simulate import Scenario, ScenarioError
+from airqueue.simulate.replications import MOST_SEED
 from airqueue.traces import Opportunities
 
 _LOOK_S: Final = 0.005
@@ -63,6 +64,8 @@ class EmulatedNetwork:
         trace: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
+        if not 0 <= seed <= MOST_SEED:
+            raise EmulationError(f"seed: {seed}; expected a whole number from 0 to {MOST_SEED}")
         self.seed, self.records = seed, described.records
         real = [*real, *([] if outside is None else [outside])]
         self._back_pressure = back_pressure
