@@ -79,7 +79,8 @@ class _Asked:
             )
         if self.duration_s is not None and self.duration_s > LONGEST_S:
             raise click.UsageError(
-                f"--duration is at most {LONGEST_S / 3600:.0f}h; a run without one ends with its command."
+                f"--duration is at most {LONGEST_S / 3600:.0f}h; "
+                "a run without one ends with its command."
             )
         if self.exact and self.shell is not None:
             raise click.UsageError("A shell cannot be used on a virtual clock: leave out --exact.")

@@ -64,9 +64,7 @@ class EmulatedNetwork:
         trace: str | None = None,
     ) -> None:
         self.name, described = _read(scenario, changes or {})
-        if not 0 <= seed <= MOST_SEED:
-            raise EmulationError(f"seed: {seed}; expected a whole number from 0 to {MOST_SEED}")
-        self.seed, self.records = seed, described.records
+        self.seed, self.records = _checked(seed), described.records
         real = [*real, *([] if outside is None else [outside])]
         self._back_pressure = back_pressure
         try:
@@ -361,6 +359,13 @@ def emulate(
         outside=outside,
         trace=trace,
     )
+
+
+def _checked(seed: int) -> int:
+    """Return a seed that runs may have; raise EmulationError for any other."""
+    if not 0 <= seed <= MOST_SEED:
+        raise EmulationError(f"seed: {seed}; expected a whole number from 0 to {MOST_SEED}")
+    return seed
 
 
 def _read(
