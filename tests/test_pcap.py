@@ -125,9 +125,12 @@ def test_it_tells_the_figures_of_the_run(standard: str, tmp_path: Path) -> None:
     for flow, (name, of) in enumerate(figures["flows"].items()):
         assert delivered[FIRST_PORT + flow] == of["delivered_packets"], name
     for station, (name, of) in enumerate(figures["stations"].items()):
-        sent = [f for f in frames if f.is_data and f.transmitter == station]
-        airtime_s = sum(airtime_ns(layer, frame) for frame in sent) / 1e9
-        assert airtime_s / 2.0 == pytest.approx(of["data_airtime_ratio"] or 0.0, rel=1e-9), name
+        times_s = [
+            airtime_ns(layer, f) / 1e9 for f in frames if f.is_data and f.transmitter == station
+        ]
+        # A frame under way at the end is no frame of the capture, and its part counts in the figure.
+        in_hand_s = 2.0 * (of["data_airtime_ratio"] or 0.0) - sum(times_s)
+        assert -1e-9 <= in_hand_s < max(times_s, default=0.0) + 1e-9, name
 
 
 def test_a_station_has_no_more_than_it_heard(tmp_path: Path) -> None:
