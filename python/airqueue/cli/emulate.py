@@ -14,7 +14,6 @@ from airqueue.cli import emulate_live
 from airqueue.cli.common import Results, json_option, report_option, stdout, write_named
 from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import DURATION, Named, Whole
-from airqueue.cli.talk import talk
 from airqueue.cli.trace import trace_option, write_trace
 from airqueue.cli.written import all_written, check_apart, check_each
 from airqueue.linux import pid_namespace, privileges
@@ -257,8 +256,6 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
         return
     if scenario is None:
         raise click.UsageError("Missing argument 'SCENARIO': a preset (--list) or a scenario file.")
-    # Also where -q stands before the command.
-    options["quiet"] = options["quiet"] or talk.quiet
     watched = {name: options.pop(name) for name in ("control", "metrics", "live")}
     asked = _Asked(scenario=scenario, watched=emulate_live.Watched(**watched), **options)
     asked.check()

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 import click
-from click.core import ParameterSource
 
 from airqueue.cli.common import json_option
-from airqueue.cli.parameters import DURATION, RATE, Whole
+from airqueue.cli.parameters import DURATION, RATE, Whole, given_options
 from airqueue.cli.plans import (
     PlanFile,
     access_option,
@@ -50,6 +49,8 @@ from airqueue.sizing.measured_advice import measured_advice
 from airqueue.sizing.mesh import RULES, size_mesh
 from airqueue.sizing.mesh_advice import mesh_advice
 
+_OF_DESCRIPTION = frozenset({"rates", "phy", "packet_bytes", "simulate"})
+"""Options of `size ap` that describe radios, or need them."""
 _NO_AIR = "a mesh file does not say who hears whom on the air"
 
 
@@ -203,14 +204,9 @@ def _refuse_mixture(
         if rtt is None:
             raise click.UsageError("give --rtt, such as --rtt 100ms, beside --rate")
         return
-    of_description = {
-        "rates": "--rate",
-        "phy": "--phy",
-        "packet_bytes": "--packet",
-        "simulate": "--simulate",
-    }
-    for name, flag in of_description.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+    for parameter in given_options(context):
+        if parameter.name in _OF_DESCRIPTION:
+            flag = parameter.opts[0]
             raise click.UsageError(f"{flag} does not go with FILE, which says what was measured")
 
 

@@ -91,7 +91,8 @@ def _heard(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
             _listen(ctx)
         elif param.name == "no_progress":
             talk.progress = False
-    return value
+    # A command with an option of its own hears -q before the command, too.
+    return talk.quiet if param.name == "quiet" else value
 
 
 def _listen(ctx: click.Context) -> None:

@@ -111,7 +111,7 @@ class ApTrial:
                 "simulated_ping_p95_s",
                 "ping under load, 95 %",
                 queue.ping_p95_s,
-                f"simulated: so soon return 95 % of the pings that return at all; the median is "
+                "simulated: 95 % of the pings that return take no longer; the median is "
                 f"{seconds(queue.ping_p50_s)}",
             ),
         )
