@@ -540,7 +540,7 @@ class Scenario:
 def open_tun(namespace: str | PathLike[str], name: str, offload: bool) -> int:
     """Create a TUN device in a network namespace (a path that setns can open).
 
-    ``offload``: the kernel leaves checksums and segments to the reader, and takes merged segments.
+    The kernel leaves checksums to the reader, and the cutting into segments too with ``offload``.
     Returns a descriptor that belongs to the caller; the device ends with the last descriptor. Raises
     `NativeError`.
     """
@@ -587,10 +587,11 @@ class Emulation:
         """
     @property
     def warm_up_s(self) -> float: ...
-    def attach(self, node: str, device: int, addresses: list[str]) -> None:
+    def attach(self, node: str, device: int, addresses: list[str], merges: bool) -> None:
         """Connect a node to a device with these addresses; the descriptor is duplicated.
 
-        ``device``: of `open_tun` or `open_veth`. Raises `NativeError`.
+        ``device``: of `open_tun` or `open_veth`. ``merges``: TCP segments that leave the network at
+        one instant are written as one packet, to TUN devices alone. Raises `NativeError`.
         """
     def set_gateway(self, node: str) -> None:
         """Have the node pass on packets to and from other hosts than the nodes.

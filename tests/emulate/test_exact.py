@@ -16,6 +16,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from test_veth import SEGMENTS
 
 from airqueue.cli import emulate_exact, main
 from airqueue.emulate import EmulationError, Order, Program, exact
@@ -47,6 +48,21 @@ for _ in range(100):
 for _ in range(3):
     page = urllib.request.urlopen("http://peer:8000/page")
     print(len(page.read()), page.headers["Date"], time.time())
+"""
+
+# Receives the datagrams of both families that `SEGMENTS` sends to the port, until nothing comes.
+RECEIVE = """
+import socket
+with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    s.bind(("::", 7))
+    s.settimeout(2)
+    sizes = []
+    try:
+        while True:
+            sizes.append(len(s.recv(65_536)))
+    except TimeoutError:
+        print(sizes)
 """
 
 pytestmark = pytest.mark.usefixtures("user_mode_linux")
@@ -96,6 +112,19 @@ def test_one_seed_gives_the_same_bytes_and_another_does_not(tmp_path):
     assert first == second
     assert len(first[2]) > 300_000
     assert all(mine != other for mine, other in zip(first, talk(tmp_path, 2), strict=True))
+
+
+@pytest.mark.parametrize(("sender", "receiver"), [("phone", "server"), ("server", "phone")])
+def test_datagrams_of_one_call_are_packets_of_their_own(sender, receiver):
+    # The program that sends starts a second after the one that receives.
+    sends = Program(sender, ("sh", "-c", 'sleep 1; exec "$0" "$@"', *python(SEGMENTS)))
+    order = Order(Program(receiver, python(RECEIVE)), (sends,))
+    done = exact.run("quiet-flat", order)
+    assert done.exit_code == 0, done.stderr.decode()
+    assert done.stdout.decode() == f"{[1000] * 20}\n"
+    pair = done.results.emulated["pairs"][f"{sender}->{receiver}"]
+    assert pair["offered_packets"] == 20
+    assert pair["offered_bytes"] == 10 * (1000 + 8 + 20) + 10 * (1000 + 8 + 40)
 
 
 def test_nothing_is_late_on_the_virtual_clock():

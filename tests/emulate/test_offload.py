@@ -160,9 +160,12 @@ def test_marks_of_queues_reach_the_receiver_each() -> None:
     assert int(seen) + int(seen6) == pair["marked_packets"] > 0
 
 
+@pytest.mark.parametrize("offload", [True, False])
 @pytest.mark.parametrize(("sender", "receiver"), [("phone", "server"), ("server", "phone")])
-def test_datagrams_of_one_call_are_packets_of_their_own(sender: str, receiver: str) -> None:
-    with emulate("quiet-flat") as net:
+def test_datagrams_of_one_call_are_packets_of_their_own(
+    sender: str, receiver: str, offload: bool
+) -> None:
+    with emulate("quiet-flat", offload=offload) as net:
         assert net.host(sender).run(python(SEGMENTS)).returncode == 0
         pair: Any = {}
         deadline = time.monotonic() + 60

@@ -22,8 +22,8 @@ sockopt_impl!(
 pub enum PacketDevice {
     /// A descriptor that `read` and `write` whole IP packets: a TUN device, a socket of datagrams.
     Descriptor(OwnedFd),
-    /// A TUN device with notes before each packet, for segmentation offload ([`airqueue_emulator::offload`]).
-    Offload(OwnedFd),
+    /// A TUN device with notes before each packet ([`airqueue_emulator::offload`]).
+    Noted(OwnedFd),
     /// A packet socket at the other end of a node's veth pair ([`crate::veth`]).
     Ring(PacketRing),
 }
@@ -34,7 +34,7 @@ impl PacketDevice {
         match getsockopt(&device, Domain) {
             Ok(libc::AF_PACKET) => PacketRing::new(device).map(PacketDevice::Ring),
             // What is no socket has no family.
-            _ if tun::has_notes(&device) => Ok(PacketDevice::Offload(device)),
+            _ if tun::has_notes(&device) => Ok(PacketDevice::Noted(device)),
             _ => Ok(PacketDevice::Descriptor(device)),
         }
     }
@@ -42,7 +42,7 @@ impl PacketDevice {
     /// Reads the next packet, and returns its size; `EAGAIN`: no packet is there.
     pub fn read(&self, buffer: &mut [u8]) -> nix::Result<usize> {
         match self {
-            PacketDevice::Descriptor(device) | PacketDevice::Offload(device) => {
+            PacketDevice::Descriptor(device) | PacketDevice::Noted(device) => {
                 nix::unistd::read(device, buffer)
             }
             PacketDevice::Ring(ring) => ring.read(buffer),
@@ -52,7 +52,7 @@ impl PacketDevice {
     /// Writes a packet to the node, and returns how many of its bytes were taken.
     pub fn write(&self, packet: &[u8]) -> nix::Result<usize> {
         match self {
-            PacketDevice::Descriptor(device) | PacketDevice::Offload(device) => {
+            PacketDevice::Descriptor(device) | PacketDevice::Noted(device) => {
                 nix::unistd::write(device, packet)
             }
             PacketDevice::Ring(ring) => ring.write(packet),
@@ -60,14 +60,14 @@ impl PacketDevice {
     }
 
     /// Whether what is read and written begins with notes.
-    pub fn has_offload(&self) -> bool {
-        matches!(self, PacketDevice::Offload(_))
+    pub fn has_notes(&self) -> bool {
+        matches!(self, PacketDevice::Noted(_))
     }
 
     /// Packets that the kernel dropped because they were not read in time, beyond those in the device's own counters.
     pub fn dropped(&self) -> u64 {
         match self {
-            PacketDevice::Descriptor(_) | PacketDevice::Offload(_) => 0,
+            PacketDevice::Descriptor(_) | PacketDevice::Noted(_) => 0,
             PacketDevice::Ring(ring) => ring.dropped(),
         }
     }
@@ -76,7 +76,7 @@ impl PacketDevice {
 impl AsFd for PacketDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            PacketDevice::Descriptor(device) | PacketDevice::Offload(device) => device.as_fd(),
+            PacketDevice::Descriptor(device) | PacketDevice::Noted(device) => device.as_fd(),
             PacketDevice::Ring(ring) => ring.as_fd(),
         }
     }

@@ -30,9 +30,9 @@ nix::ioctl_read_bad!(
     libc::ifreq
 );
 
-/// What is left to this side, from the most that a kernel may know: checksums, segments of TCP over both versions of IP,
-/// with ECN too, and datagrams of UDP (since Linux 6.2).
-const OFFLOADS: [libc::c_uint; 2] = [
+/// What is left to this side with segmentation offload, from the most that a kernel may know: checksums, segments of TCP
+/// over both versions of IP, with ECN too, and datagrams of UDP (since Linux 6.2).
+const SEGMENTATION: [libc::c_uint; 2] = [
     libc::TUN_F_CSUM
         | libc::TUN_F_TSO4
         | libc::TUN_F_TSO6
@@ -43,23 +43,23 @@ const OFFLOADS: [libc::c_uint; 2] = [
 ];
 
 /// Creates a TUN device in a network namespace, as [`within`] takes it. The device exists as long as the descriptor.
-/// Reads and writes are whole IP packets, and do not block. With `offload` notes are before each packet
-/// ([`airqueue_emulator::offload`]), and the kernel leaves to this side what it would leave to a network card.
+/// Reads and writes are whole IP packets behind notes ([`airqueue_emulator::offload`]), and do not block. The kernel leaves
+/// checksums to this side: before Linux 6.11 a device that does not take them refuses calls with `UDP_SEGMENT` (EIO). With
+/// `offload` the kernel leaves the cutting into segments too.
 pub fn create(namespace: Option<&Path>, name: &str, offload: bool) -> Result<OwnedFd, HostError> {
     within(namespace, || {
         let mut request = interface_request(name)?;
         let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let device =
             open(DEVICE_NODE, flags, Mode::empty()).map_err(|errno| unavailable(errno.into()))?;
-        let notes = if offload { libc::IFF_VNET_HDR } else { 0 };
-        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | notes) as libc::c_short;
+        let kind = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
+        request.ifr_ifru.ifru_flags = kind as libc::c_short;
         // SAFETY: the descriptor is open, and the kernel reads one ifreq.
         unsafe { tunsetiff(device.as_raw_fd(), &raw const request) }
             .map_err(|errno| HostError::system("create a TUN device")(errno.into()))?;
-        if offload {
-            // A kernel that refuses all leaves nothing to this side; merged packets may be written all the same.
-            OFFLOADS.iter().any(|&of| leave(&device, of));
-        }
+        let offloads = if offload { &SEGMENTATION[..] } else { &[libc::TUN_F_CSUM] };
+        // A kernel that refuses all leaves nothing to this side; merged packets may be written all the same.
+        offloads.iter().any(|&of| leave(&device, of));
         Ok(device)
     })
 }

@@ -29,7 +29,7 @@ fn cell(warm_up: &str) -> (Emulator, [UnixDatagram; 2]) {
         inner.set_nonblocking(true).unwrap();
         outer.set_read_timeout(Some(PATIENCE)).unwrap();
         let name = &emulated.nodes[node].name;
-        emulator.attach(name, inner.as_fd(), &[address(node)]).unwrap();
+        emulator.attach(name, (inner.as_fd(), false), &[address(node)]).unwrap();
         outer
     });
     (emulator, ends)

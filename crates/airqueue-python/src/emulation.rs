@@ -20,8 +20,8 @@ use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Creates a TUN device in a network namespace, and returns the descriptor, which belongs to the caller. With `offload` the
-/// kernel leaves checksums and segments to the reader.
+/// Creates a TUN device in a network namespace, and returns the descriptor, which belongs to the caller. The kernel leaves
+/// checksums to the reader, and segments too with `offload`.
 #[pyfunction]
 pub(crate) fn open_tun(
     py: Python<'_>,
@@ -132,15 +132,22 @@ impl PyEmulation {
         self.0.with(|state| state.emulation.warm_up().as_secs_f64())
     }
 
-    /// Connects a node to a device with these addresses. The descriptor is duplicated.
-    fn attach(&self, node: &str, device: RawFd, addresses: Vec<String>) -> PyResult<()> {
+    /// Connects a node to a device with these addresses. The descriptor is duplicated. `merges`: segments that leave the
+    /// network at one instant are written to a TUN device as one packet.
+    fn attach(
+        &self,
+        node: &str,
+        device: RawFd,
+        addresses: Vec<String>,
+        merges: bool,
+    ) -> PyResult<()> {
         let addresses = parse(&addresses)?;
         if device < 0 {
             return Err(error(format!("{device} is not a descriptor")));
         }
         // SAFETY: the descriptor is only borrowed while the caller, who owns it, waits.
         let device = unsafe { BorrowedFd::borrow_raw(device) };
-        self.0.attach(node, device, &addresses).map_err(error)
+        self.0.attach(node, (device, merges), &addresses).map_err(error)
     }
 
     /// Makes a node the gateway.

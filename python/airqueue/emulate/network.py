@@ -283,7 +283,8 @@ class EmulatedNetwork:
             host.prepare()
             device = self._devices.open(host)
             try:
-                self._engine.attach(node.name, device, node.addresses)
+                merges = self._devices.offload
+                self._engine.attach(node.name, device, node.addresses, merges)
             finally:
                 os.close(device)  # The engine has a descriptor of its own.
             host.configure()

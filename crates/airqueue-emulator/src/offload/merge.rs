@@ -88,7 +88,8 @@ impl Merger {
         record
     }
 
-    fn write_alone(&mut self, packet: &[u8], write: Write<'_>) {
+    /// Writes a packet behind notes that say nothing. Packets that wait are not looked at.
+    pub fn write_alone(&mut self, packet: &[u8], write: Write<'_>) {
         let record = self.record(packet);
         write(&record, 1);
         self.free.push(record);
