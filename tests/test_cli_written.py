@@ -90,7 +90,7 @@ def test_a_simulation_writes_what_can_be_written(run):
     result = run("simulate", "cell.toml", "--json", "/dev/full", "--report", "r.html", *options)
     assert result.exit_code == 1
     assert result.stderr.startswith(FULL)
-    assert "no trace of sta:ap is made" in result.stderr
+    assert "no trace of sta:ap was written" in result.stderr
     assert Path("r.html").exists() and Path("rows", "flows.csv").exists()
     assert "1 replication of" in result.stdout
 

@@ -98,15 +98,15 @@ class Opportunities:
         """
         if self.guessed > MOST_GUESSED:
             raise TraceError(
-                f"no trace of {self.link} is made: in {text.percent(self.guessed)} of the time no "
-                "packet waited for the link, and nobody knows what the medium would have given; load "
-                "the link, with a saturated flow for example"
+                f"no trace of {self.link} was written: for {text.percent(self.guessed)} of the time "
+                "no packet waited for the link, so the capacity is unknown then; keep the link "
+                "loaded, for example with iperf3 or a saturated flow"
             )
         if self.rate_bps <= 0:
             raise TraceError(
-                f"no trace of {self.link} is made: while packets waited for it the link delivered "
-                f"less than one opportunity, which is {BYTES} bytes; load the link, with a saturated "
-                "flow for example"
+                f"no trace of {self.link} was written: while packets waited for it the link "
+                f"delivered less than one opportunity, which is {BYTES} bytes; keep the link loaded, "
+                "for example with iperf3 or a saturated flow"
             )
         step_ns = 8e9 * BYTES / self.rate_bps
         seen = np.bincount(self._idle_of()[self._in_idle()], minlength=len(self.idle_ns))

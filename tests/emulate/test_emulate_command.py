@@ -38,11 +38,28 @@ def test_wrong_usage_is_one_sentence(arguments, says):
     assert "Traceback" not in result.stderr
 
 
-def test_a_file_that_cannot_be_written_is_found_before_anything_is_built(tmp_path):
-    path = str(tmp_path / "absent" / "result.json")
-    result = CliRunner().invoke(main, ["emulate", "quiet-flat", "--json", path, "--", "true"])
+@pytest.mark.parametrize("option", ["--json", "--control"])
+def test_a_file_that_cannot_be_written_is_found_before_anything_is_built(option, tmp_path):
+    path = str(tmp_path / "absent" / "result")
+    result = CliRunner().invoke(main, ["emulate", "quiet-flat", option, path, "--", "true"])
     assert result.exit_code == 1
     assert "absent" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("preset", "hint"),
+    [
+        ("quiet-flat", "; there are ap, phone, server"),
+        ("conference-hall", "; real nodes are phone, server"),
+    ],
+)
+def test_an_unknown_node_is_told_with_the_nodes_that_there_are(preset, hint):
+    result = CliRunner().invoke(
+        main, ["emulate", preset, "--exact", "--at", "tablet", "--", "true"]
+    )
+    assert result.exit_code == 1
+    says = f'there is no station, host or group "tablet"{hint}.'
+    assert result.stderr == f"Error: {preset}: {says}\n"
 
 
 def test_a_machine_without_namespaces_is_told_so(monkeypatch):

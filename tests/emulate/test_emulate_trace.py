@@ -66,5 +66,5 @@ def test_a_trace_that_cannot_be_made_costs_no_other_output(tmp_path):
         [*command, "--", "true"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: no trace of ap:phone is made")
+    assert done.stderr.startswith("Error: no trace of ap:phone was written")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["x.html", "x.json"]

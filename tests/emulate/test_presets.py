@@ -251,7 +251,7 @@ def test_packets_to_the_scanning_laptop_wait_until_it_is_back(tells):
 def test_packets_to_the_phone_wait_in_the_evening_and_packets_from_it_a_little():
     flows = simulated("home-evening")["flows"]
     line = line_s("home-evening")
-    assert 0.02 < flows["down"]["delay_p50_s"] - line < 0.2
+    assert 0.05 < flows["down"]["delay_p50_s"] - line < 0.15
     assert 0.002 < flows["up"]["delay_mean_s"] - line < 0.02
     assert flows["film"]["throughput_bps"] > 3e6
 
@@ -309,11 +309,11 @@ def test_packets_take_the_channel_of_the_mesh_twice():
     assert 0.3 < far / near["throughput_bps"] < 2 / 3
 
 
-def test_the_fifo_delays_hundreds_of_milliseconds_and_fq_codel_a_few():
+def test_the_fifo_delays_two_hundred_milliseconds_and_fq_codel_a_few():
     fifo = simulated("bloated-fifo")["flows"]
     fair = simulated("fq-codel")["flows"]
     line = line_s("bloated-fifo")
-    assert 0.1 < fifo["down"]["delay_p50_s"] - line < 1
+    assert 0.15 < fifo["down"]["delay_p50_s"] - line < 0.25
     assert fair["down"]["delay_p95_s"] - line < 0.02
     # The television has as much of it either way.
     assert fair["download"]["throughput_bps"] > 0.9 * fifo["download"]["throughput_bps"]

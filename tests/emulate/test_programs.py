@@ -223,6 +223,12 @@ def test_without_a_main_program_the_time_ends_the_run():
     assert json.loads(done.stdout)["emulated"]["duration_s"] >= 1
 
 
+def test_the_end_of_the_time_ends_the_main_program_and_a_sentence_says_so():
+    done = run("quiet-flat", "--duration", "500 ms", "--at", "phone", "--", "sleep", "100")
+    assert done.returncode == 143
+    assert "The run was over after 500 ms, and ended sleep 100 (exit code 143)." in done.stderr
+
+
 def test_without_a_main_program_the_end_of_the_others_ends_the_run():
     done = run("quiet-flat", "--run", "phone=exit 5", "--run", "server=true")
     assert done.returncode == 5

@@ -133,8 +133,8 @@ def test_a_link_that_mostly_idles_has_no_trace(scenario):
     asked = ["simulate", str(path), "--replications", "1", "--trace", f"ap:phone={target}"]
     done = CliRunner().invoke(main, asked)
     assert done.exit_code == 1
-    assert "no trace of ap:phone is made" in done.output
-    assert "load the link" in done.output
+    assert "no trace of ap:phone was written" in done.output
+    assert "keep the link loaded" in done.output
     assert not target.exists()
 
 

@@ -9,7 +9,7 @@ mod ways;
 
 use self::ways::Ways;
 use super::changeable::Changeable;
-use super::error::{Result, ScenarioError, error, unreadable, wrong};
+use super::error::{Result, ScenarioError, error, hint, unreadable, wrong};
 use super::figures::{Names, category};
 use super::file::File;
 use super::{Scenario, current};
@@ -235,13 +235,16 @@ fn real_nodes(file: &File, named: &[String]) -> Result<Vec<RealNode>> {
         }
     }
     if let Some(name) = unknown.first() {
-        return wrong("", format_args!("there is no station, host or group {name:?}"));
+        let hint = hint_of_nodes(file, name, &nodes);
+        return wrong("", format_args!("there is no station, host or group {name:?}{hint}"));
     }
     match nodes.len() {
         0 | 1 => {
-            let found = nodes.len();
+            let found = nodes.first().map_or("none is", |only| &*only.name);
+            let only = if nodes.is_empty() { "" } else { " alone is" };
             let problem = format_args!(
-                "found {found} real nodes, expected at least 2; set real = true at stations or hosts, or name nodes"
+                "{found}{only} real, and an emulation has two real nodes or more; set real = true at stations or hosts, \
+                 or name nodes"
             );
             wrong("", problem)
         }
@@ -252,6 +255,17 @@ fn real_nodes(file: &File, named: &[String]) -> Result<Vec<RealNode>> {
         }
         _ => Ok(nodes),
     }
+}
+
+/// What may be meant by the name of a node that there is not: of many nodes those that are real.
+fn hint_of_nodes(file: &File, name: &str, real: &[RealNode]) -> String {
+    let stations = file.stations.iter().map(|of| &*of.name);
+    let hint = hint(name, stations.chain(file.hosts.iter().map(|of| &*of.name)));
+    if !hint.is_empty() || real.is_empty() {
+        return hint;
+    }
+    let names: Vec<&str> = real.iter().map(|node| &*node.name).collect();
+    format!("; real nodes are {}", names.join(", "))
 }
 
 /// The names of the members of a group, or the name of a single node.

@@ -121,7 +121,7 @@ def set_(context: click.Context, changes: tuple[str, ...]) -> None:
     change: dict[str, Any] = {}
     for each in changes:
         try:
-            key, value = overrides.read(each)
+            key, value = overrides.read(each, "station=phone rate=VHT-MCS2")
         except ScenarioError as error:
             raise click.UsageError(sentence(error)) from error
         if key in change:

@@ -112,7 +112,9 @@ class _Asked:
             ("--trace", None if self.trace is None else self.trace[1]),
             *(("--pcap", file) for _, file in self.pcap),
         ]
-        check_apart([*files, ("--control", self.watched.control)], [self.scenario, *records])
+        control = self.watched.control
+        files.append(("--control", None if control is None else str(control)))
+        check_apart(files, [self.scenario, *records])
         check_each(files)
 
     def options(self) -> dict[str, Any]:

@@ -73,13 +73,14 @@ def _stations(figures: LiveDict) -> Table:
 
 def _kept_up(figures: LiveDict) -> str:
     late_s = figures["late_p99_s"]
-    late = "no packet was written"
+    late = "no packet written"
     if late_s is not None:
-        late = f"packets were written {text.seconds(late_s)} late (99th percentile)"
+        late = f"packets written {text.seconds(late_s)} late (p99)"
+    # A line of a terminal of 80 columns.
     return (
-        f"{text.seconds(figures['elapsed_s'])} of real time; in the last "
-        f"{text.seconds(figures['duration_s'])} {late}, and the emulator used "
-        f"{text.percent(figures['cpu_ratio'])} of a processor."
+        f"{text.seconds(figures['elapsed_s'])} of real time; the last "
+        f"{text.seconds(figures['duration_s'])}: {late}, "
+        f"{text.percent(figures['cpu_ratio'])} of a processor"
     )
 
 

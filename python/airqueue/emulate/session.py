@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import signal
 import subprocess
 import time
@@ -12,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from airqueue import text
 from airqueue.emulate.network import EmulatedNetwork
 from airqueue.emulate.nodes import Host
 from airqueue.linux.pid_namespace import shell_exit_code
@@ -21,6 +23,8 @@ _READY_S: Final = 3.0
 _PATIENCE_S: Final = 3.0
 """How long a program has to end after SIGTERM."""
 _LOOK_S: Final = 0.02
+_SHOWN: Final = 60
+"""Characters of a command that a sentence shows."""
 _HANDLED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -175,7 +179,7 @@ class Session:
             if stopped is not None:
                 return stopped
             if self._network.ended:
-                return code if self._main is None else self._end_main(signal.SIGTERM)
+                return code if self._main is None else self._end_at_time()
             if self._others and not self._watched:
                 return code
 
@@ -204,6 +208,16 @@ class Session:
             if not _in_foreground():
                 self._main.send_signal(number)
         return None
+
+    def _end_at_time(self) -> int:
+        assert self._order.main is not None
+        code = self._end_main(signal.SIGTERM)
+        if self._order.duration_s is not None:
+            command = shlex.join(self._order.main.argv)
+            shown = command if len(command) <= _SHOWN else f"{command[:_SHOWN]}…"
+            after = text.seconds(self._order.duration_s)
+            self._say(f"The run was over after {after}, and ended {shown} (exit code {code}).")
+        return code
 
     def _end_main(self, number: int) -> int:
         assert self._main is not None

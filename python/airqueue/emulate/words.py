@@ -88,6 +88,9 @@ def effort(results: EmulationResults, wall_s: float | None = None) -> str:
     if emulated["late_p50_s"] is not None:
         median, p99 = text.seconds(emulated["late_p50_s"]), text.seconds(emulated["late_p99_s"])
         late = f"packets were written {median} late in the median, {p99} at the 99th percentile"
+    if emulated["read_late_p99_s"] is not None and not results.exact:
+        read = text.seconds(emulated["read_late_p99_s"])
+        late += f", and waited at most {read} to be read (99th percentile)"
     if results.exact:
         took = "" if wall_s is None else f"; the run took {text.seconds(wall_s)} of real time"
         return f"In {text.seconds(emulated['duration_s'])} of virtual time {late}{took}."

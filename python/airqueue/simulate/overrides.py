@@ -25,7 +25,7 @@ _MOST_NAMES: Final = 8
 """Names that a message lists."""
 
 
-def read(assignment: str) -> tuple[str, Any]:
+def read(assignment: str, example: str = "phy.rate=5.5 Mb/s") -> tuple[str, Any]:
     """Return path and value of ``PATH=VALUE``; a value that is not TOML is read as text.
 
     >>> read("mac.rts_threshold=500 B"), read("stations.0.count=20"), read('mac={access="edca"}')
@@ -34,7 +34,7 @@ def read(assignment: str) -> tuple[str, Any]:
     path, equals, written = assignment.partition("=")
     path, written = path.strip(), written.strip()
     if not equals or not path or not written:
-        raise ScenarioError(f"{assignment!r} changes nothing; write for example phy.rate=5.5 Mb/s")
+        raise ScenarioError(f"{assignment!r} changes nothing; write for example {example}")
     try:
         parsed = toml_text.parse(f"value = {written}")
     except TomlError:

@@ -26,7 +26,7 @@ fn nodes_are_those_of_the_file_and_those_named() {
     assert!(error.contains("there is no station, host or group \"nobody\""), "{error}");
     let alone = CELL.replace(r#", "real": true"#, "");
     let error = Scenario::emulated(&alone, &[]).unwrap_err().to_string();
-    assert!(error.contains("found 0 real nodes, expected at least 2"), "{error}");
+    assert!(error.contains("none is real, and an emulation has two real nodes"), "{error}");
 }
 
 #[test]
