@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import gymnasium
 import numpy as np
@@ -142,6 +144,33 @@ def test_steps_add_up_to_the_figures_of_the_run():
         ({"settings": {"limit": []}}, "settings.limit: there is no choice"),
         ({"settings": {"limit": [LIMITS[0], {"station": "pa"}]}}, r"settings.limit\[1\]: "),
         ({"settings": {"w": [{"station": "ap", "cw_min": 20, "cw_max": 31}]}}, "power of two"),
+        ({"settings": None}, "settings: nothing; expected a list of choices by name"),
+        ({"settings": {"limit": LIMITS[0]}}, "settings.limit: a table of 2; expected a list"),
+        ({"settings": {"limit": [None]}}, r"settings.limit\[0\]: nothing; expected a change"),
+        ({"settings": {"limit": ["x"]}}, r"settings.limit\[0\]: 'x'; expected a change"),
+        ({"settings": {"limit": [[]]}}, r"settings.limit\[0\]: no change"),
+        ({"settings": {"limit": [[3]]}}, r"settings.limit\[0\]: 3; expected the keys"),
+        (
+            {"settings": {"any": [LIMITS[0], QUEUES[0]]}},
+            r"settings.any\[0\]: another choice changes queue of station=ap, this one does not",
+        ),
+        (
+            {"settings": {"limit": LIMITS, "other": LIMITS[:1]}},
+            "settings.other: settings.limit changes queue_limit of station=ap, too",
+        ),
+        (
+            {
+                "settings": {
+                    "limit": [{"station": "ap", "flow": "download", "queue_limit": "9 packets"}],
+                    "queue": QUEUES,
+                }
+            },
+            r"settings.limit\[0\]: flow: ",
+        ),
+        ({"settings": {"limit": LIMITS}, "step_s": "1"}, "step_s is '1'; it must be a number"),
+        ({"settings": {"limit": LIMITS}, "step_s": 1e-10}, "it must be at least 1e-09 s"),
+        ({"settings": {"limit": LIMITS}, "reward": None}, "reward is nothing; it must be"),
+        ({"settings": {"limit": LIMITS}, "vary": 3}, "vary is 3; it must be a function"),
         ({"settings": {"limit": LIMITS}, "step_s": 0}, "step_s is 0"),
         ({"settings": {"limit": LIMITS}, "observe": "all"}, "observe is 'all'"),
     ],
@@ -149,6 +178,87 @@ def test_steps_add_up_to_the_figures_of_the_run():
 def test_settings_that_cannot_be_are_refused(arguments, says):
     with pytest.raises(ScenarioError, match=says):
         NetworkEnv(HOME, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "says"),
+    [
+        (None, "nothing is no scenario; expected"),
+        ("", "'' is no scenario; expected"),
+        ({**HOME, "flows": []}, "flows"),
+    ],
+)
+def test_scenarios_that_cannot_be_observed_are_refused(scenario, says):
+    with pytest.raises(ScenarioError, match=says):
+        NetworkEnv(scenario, {"limit": LIMITS})
+
+
+@pytest.mark.parametrize("name", ["stations", "windows"])
+def test_a_cell_needs_stations_and_windows(name):
+    with pytest.raises(ScenarioError, match=f"{name} is empty"):
+        airqueue.gym.windows_env(**{name: []})
+
+
+@pytest.mark.parametrize("reward", [None, float("nan"), "much"])
+def test_a_reward_is_a_finite_number(reward):
+    env = NetworkEnv(HOME, {"limit": LIMITS}, reward=lambda _step: reward)
+    env.reset(seed=1)
+    with pytest.raises(ScenarioError, match="reward returned"):
+        env.step(np.array([0]))
+
+
+# A queue that never empties, of one of two disciplines, with a limit that is a setting of its own.
+FULL = {
+    "duration": "3 s",
+    "warm_up": "100 ms",
+    "phy": {"standard": "802.11g", "rate": "6 Mb/s"},
+    "stations": [{"name": "ap"}, {"name": "sta"}],
+    "flows": [{"from": "ap", "to": "sta", "source": "cbr", "rate": "20 Mb/s", "size": "1500 B"}],
+}
+DROPS = [
+    {"station": "ap", "queue": {"limit": "400 packets", "drop_from": end}}
+    for end in ("tail", "head")
+]
+FEW = [{"station": "ap", "queue_limit": f"{n} packets"} for n in (5, 50)]
+
+
+@pytest.mark.parametrize("first", ["queue", "limit"])
+def test_an_action_means_one_network_whatever_was_before(first):
+    settings = {"queue": DROPS, "limit": FEW}
+    if first == "limit":
+        settings = dict(reversed(settings.items()))
+    env = NetworkEnv(FULL, settings, step_s=1.0)
+    few = [0, 0]
+    other = [1, 0] if first == "queue" else [0, 1]
+    waiting = OBSERVED.index("waiting_packets")
+    for actions in ([few] * 3, [few, other, other], [other, few, other]):
+        seen = played(env, [np.array(action) for action in actions])
+        # The limit of 5 is in force; the first step begins with the packets of the scenario's queue.
+        assert all(4 < observation[waiting] < 5.1 for observation, *_ in seen[1:])
+
+
+@pytest.mark.parametrize(("step_s", "steps"), [(1 / 3, 9), (0.1 / 3, 90), (0.7, 5), (5.0, 1)])
+def test_steps_end_at_multiples_of_their_length_and_the_last_with_the_episode(step_s, steps):
+    seen = played(NetworkEnv(FULL, {"limit": FEW}, step_s=step_s), [np.array([1])])
+    seconds = [step.seconds for *_, step in seen]
+    assert len(seen) == steps
+    assert seconds[:-1] == pytest.approx([step_s] * (steps - 1), abs=2e-9)
+    assert sum(seconds) == pytest.approx(3.0, abs=1e-9)
+    assert min(reward for _, reward, _ in seen) > 1
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_plays_the_same_episodes(again):
+    env = NetworkEnv(Scenario(FULL), {"limit": FEW}, step_s=0.5)
+    first = played(env, [np.array([0])])
+    env.reset(seed=5)
+    other = again(env)
+    assert other.scenario == env.scenario
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        other.step(np.array([0]))
+    assert played(other, [np.array([0])]) == first
+    cell = again(airqueue.gym.windows_env(stations=[2], windows=np.array([15])))
+    assert cell.reset(seed=1)[1] == {"step": None}
 
 
 def test_a_step_needs_an_episode_and_flows_that_are_observed_stay():

@@ -75,12 +75,6 @@ def simulate(
     >>> results.duration_s, len(results.runs), results.queues_in_force[0]["limit_packets"]
     (2.0, 2, 121)
     """
-    if isinstance(scenario, Scenario):
-        checked = scenario.changed(changes) if changes else scenario
-    elif isinstance(scenario, Mapping):
-        checked = Scenario(scenario)
-        checked = checked.changed(changes) if changes else checked
-    else:
-        checked = Scenario.from_toml(scenario, changes)
+    checked = Scenario.of(scenario, changes)
     recorders = Recorders(series_interval_s=series_interval_s)
     return checked.simulate(seed, replications, workers, on_progress, recorders, out=out)

@@ -92,6 +92,19 @@ class Scenario:
             problems = recorded.located(problems or [Problem("", str(error))], given)
             raise ScenarioError.of(problems) from error
 
+    def __reduce__(self) -> tuple[type[Scenario], tuple[Description], dict[str, Any]]:
+        """Copies and pickles are made anew from the description."""
+        return Scenario, (self._description,), {"records": self.records}
+
+    def __eq__(self, other: object) -> bool:
+        """Scenarios are equal if their descriptions are."""
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self._description == other._description
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._description, sort_keys=True))
+
     def __repr__(self) -> str:
         standard = self._description["phy"].get("standard", "a physical layer of its own")
         stations, flows = (
@@ -104,6 +117,42 @@ class Scenario:
         from airqueue.simulate import notebook  # noqa: PLC0415 - most programs print nothing
 
         return notebook.of_scenario(self._description)
+
+    @classmethod
+    def of(
+        cls,
+        given: Scenario | Mapping[str, object] | str | os.PathLike[str],
+        overrides: Mapping[str, object] | None = None,
+    ) -> Scenario:
+        """Return the scenario that is given in one of its forms.
+
+        Parameters
+        ----------
+        given : Scenario, dict, str or path
+            A checked scenario, the keys of a scenario file, or the path of a scenario file.
+        overrides : dict, optional
+            Values to change, as `Scenario.changed` takes them.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        ScenarioError
+            The scenario cannot be simulated, or what is given is none.
+        OSError
+            The file cannot be read.
+        """
+        if isinstance(given, str | os.PathLike) and os.fspath(given):
+            return cls.from_toml(given, overrides)
+        if not isinstance(given, Scenario | Mapping):
+            raise ScenarioError(
+                f"{toml_text.found(given)} is no scenario; expected a Scenario, a dictionary with "
+                "the keys of a scenario file, or the path of one"
+            )
+        scenario = given if isinstance(given, Scenario) else cls(given)
+        return scenario.changed(overrides) if overrides else scenario
 
     @classmethod
     def from_toml(

@@ -7,12 +7,12 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args, get_type_hints
 
 from airqueue import lazy, text
-from airqueue.figures import Kind
+from airqueue.figures import Figures, Kind
 from airqueue.simulate.errors import ResultsError
-from airqueue.simulate.reported import KINDS, Run
+from airqueue.simulate.reported import KINDS, Run, SetLimit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,16 +97,36 @@ def noun_of(kind: Table) -> str | None:
 def columns(kind: Table, runs: Mapping[int, Run]) -> dict[str, Any]:
     """Return the rows of a kind as columns, NaN where a figure is missing.
 
-    Without rows, the columns are those of replication and name.
+    The columns do not depend on the scenario: without rows they are there, too.
     """
     every = list(rows(kind, runs))
     if not every:
-        noun = noun_of(kind)
-        names = {noun: np.empty(0, dtype=object)} if noun else {}
-        return {"replication": np.empty(0, dtype=np.int64), **names}
+        return _no_rows(kind)
     return {
         head: [math.nan if row[head] is None else row[head] for row in every] for head in every[0]
     }
+
+
+def _no_rows(kind: Table) -> dict[str, Any]:
+    """Return the columns of a table without rows, of the types that they have with rows."""
+    noun = noun_of(kind)
+    heads: dict[str, object] = {"replication": int}
+    if noun is not None:
+        heads[noun] = str
+    if kind == "medium":
+        heads["duration_s"] = float
+    if kind == LIMITS:
+        heads |= get_type_hints(SetLimit)
+    else:
+        of = get_type_hints(Figures)[kind]
+        heads |= get_type_hints(of if kind == "medium" else get_args(of)[1])
+    return {head: np.empty(0, dtype=_dtype(head, hint)) for head, hint in heads.items()}
+
+
+def _dtype(head: str, hint: object) -> type:
+    if hint is str or str in get_args(hint):
+        return object
+    return np.int64 if hint is int or head in _COUNTS else np.float64
 
 
 def runs_of(tables: Mapping[Table, Iterable[Row]]) -> dict[int, Run]:
