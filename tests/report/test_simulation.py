@@ -105,6 +105,115 @@ def test_a_quiet_network_has_nothing_that_waits_and_no_loss():
     assert "Where packets are lost" not in page.headings
 
 
+def noticed(description, **changes):
+    scenario = Scenario({**description, **changes})
+    results = scenario.simulate(replications=1)
+    return sentences(results, scenario), results
+
+
+PAIR = {
+    "duration": "4 s",
+    "phy": {"standard": "802.11g"},
+    "stations": [{"name": "ap"}, {"name": "phone"}],
+}
+CONSTANT = {"source": "cbr", "rate": "8 Mb/s"}
+
+
+def test_packets_before_a_wired_link_without_figures_are_noticed():
+    flow = {"name": "down", "from": "server", "to": "phone", **CONSTANT}
+    host = {"name": "server", "link": "ap", "rate": "5 Mb/s"}
+    said, _ = noticed(PAIR, hosts=[host], flows=[flow])
+    assert "packets wait before the wired link server->ap" in said[0]
+    assert not any("No queue holds" in each for each in said)
+    said, _ = noticed(PAIR, hosts=[{**host, "queue": "pfifo:100000"}], flows=[flow])
+    assert said[0].startswith("Packets wait in server->ap: ")
+    said, _ = noticed(PAIR, hosts=[{**host, "rate": "50 Mb/s"}], flows=[flow])
+    assert said[0].startswith("No queue holds more than one packet")
+
+
+def test_packets_of_a_processor_are_noticed():
+    slow = [{"name": "ap", "processing_rate": "300 packets/s", "processing_room": "9 packets"}]
+    flow = {"name": "down", "from": "ap", "to": "phone", **CONSTANT}
+    said, results = noticed(PAIR, stations=[*slow, {"name": "phone"}], flows=[flow])
+    assert said[0].startswith("What waits for the processor of ap is in no queue")
+    dropped = results.summary["queues"]["ap"]["dropped_unprocessed_packets"]["mean"]
+    why = f"ap drops {dropped:,.0f} packets"
+    assert any(
+        each.startswith(why) and "because the processor had no room" in each for each in said
+    )
+    page = parsed(render("slow.toml", Scenario(results.scenario), results))
+    assert "Where packets are lost" in page.headings
+
+
+def test_packets_kept_for_a_sleeper_are_noticed():
+    phone = {"name": "phone", "power_save": {"timeout": "50 ms"}}
+    flow = {
+        "name": "few",
+        "from": "ap",
+        "to": "phone",
+        "source": "cbr",
+        "packet_rate": "5 packets/s",
+    }
+    said, results = noticed(
+        PAIR, stations=[{"name": "ap"}, phone], beacons=[{"station": "ap"}], flows=[flow]
+    )
+    kept_s = results.summary["sleep"]["phone"]["kept_mean_s"]["mean"]
+    assert said[0] == (
+        "Packets wait longest where those for phone, which sleeps or is away, are kept: "
+        f"{text.seconds(kept_s)} in the mean."
+    )
+
+
+def test_answers_that_are_lost_are_lost_packets():
+    lossy = {"name": "server", "link": "ap", "loss": 0.5}
+    ping = {"name": "ping", "from": "phone", "to": "server", "source": "ping"}
+    said, results = noticed(PAIR, hosts=[lossy], flows=[ping])
+    drops = results.summary["drops"].values()
+    lost = sum(of["wire_packets"]["mean"] for of in drops)
+    assert lost > results.summary["flows"]["ping"]["given_up_packets"]["mean"]
+    assert any(each.startswith(f"{lost:.0f} packets are lost on the way: ") for each in said)
+
+
+def test_the_worst_calls_are_spoken_of():
+    calls = [
+        {"name": f"call{n}", "from": "phone", "to": "server", "source": "voice"} for n in range(4)
+    ]
+    calls.append({"name": "bad", "from": "phone", "to": "far", "source": "voice"})
+    hosts = [
+        {"name": "server", "link": "ap"},
+        {"name": "far", "link": "ap", "delay": "300 ms", "loss": 0.2},
+    ]
+    said, _ = noticed(PAIR, hosts=hosts, flows=calls)
+    spoken = [each for each in said if each.startswith("The call ")]
+    assert len(spoken) == 3
+    assert spoken[0].startswith("The call bad leaves many people dissatisfied")
+
+
+@pytest.mark.parametrize(
+    ("standard", "queue", "source", "warned"),
+    [
+        ("802.11g", "fq_codel", "saturated", True),
+        ("802.11g", "fq_codel", "tcp", False),
+        ("802.11g", "pfifo:100", "saturated", False),
+        ("802.11ac", "pfifo:100", "saturated", True),
+        ("802.11ac", "mac80211", "saturated", False),
+    ],
+)
+def test_saturated_flows_that_share_a_queue_are_warned_of(standard, queue, source, warned):
+    rate = {} if standard == "802.11g" else {"rate": "VHT-MCS7"}
+    scenario = Scenario(
+        {
+            "duration": "200 ms",
+            "phy": {"standard": standard, **rate},
+            "stations": [{"name": "ap", "queue": queue}, {"name": "sta", "count": 2}],
+            "flows": [{"from": "ap", "to": "sta", "source": source}],
+        }
+    )
+    warnings = scenario.simulate(replications=1).warnings
+    says = "2 saturated flows share the queue of ap"
+    assert any(each.startswith(says) for each in warnings) == warned
+
+
 def test_a_flow_that_the_receivers_window_holds_up_is_noticed():
     far = home().description
     far["tcp"] = {"window": "4 packets"}

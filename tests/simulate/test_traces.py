@@ -183,3 +183,10 @@ def test_a_link_that_delivered_less_than_an_opportunity_is_not_said_to_be_silent
     short = traces.Opportunities("ap:phone", nothing, nothing.reshape(-1, 2), 10**9)
     with pytest.raises(traces.TraceError, match="less than one opportunity, which is 1500 bytes"):
         short.filled()
+
+
+def test_a_run_keeps_one_link(scenario):
+    traces = ["--trace", "ap:phone=t.mahi", "--trace", "phone:ap=u.mahi"]
+    done = CliRunner().invoke(main, ["simulate", str(scenario(50)), *traces])
+    assert done.exit_code == 2
+    assert "can be given once: a run keeps one link" in done.output

@@ -12,9 +12,20 @@ from airqueue.cli.talk import note
 if TYPE_CHECKING:
     from airqueue.traces import Opportunities
 
+
+def _one(
+    context: click.Context, option: click.Parameter, given: tuple[tuple[str, str], ...]
+) -> tuple[str, str] | None:
+    if len(given) > 1:
+        raise click.BadParameter("can be given once: a run keeps one link", context, option)
+    return given[0] if given else None
+
+
 trace_option = click.option(
     "--trace",
     type=Named("trace", "FROM:TO=FILE", "ap:phone=phone.mahi"),
+    multiple=True,
+    callback=_one,
     metavar="FROM[:TO]=FILE",
     help="Write what the medium gave to a link of stations: a script of tc if FILE ends in .sh, "
     "otherwise a trace of mahimahi.",

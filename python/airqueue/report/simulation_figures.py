@@ -18,7 +18,13 @@ _MOST_ROWS: Final = 24
 """Names in a picture of rows, and below how many of those over time."""
 _MOST_OVER_TIME: Final = 6
 _KINDS_OF_FRAMES: Final = ("data", "ack", "rts", "cts")
-_REASONS: Final = (("full", "full"), ("early", "to slow senders"), ("filtered", "acknowledgements"))
+_REASONS: Final = (
+    ("unprocessed_packets", "no room at the processor"),
+    ("full_packets", "full"),
+    ("early_packets", "to slow senders"),
+    ("filtered_packets", "acknowledgements"),
+)
+"""Losses of queues; what is lost on the way comes after these."""
 
 
 def figures(results: Results) -> list[Figure]:
@@ -122,32 +128,33 @@ def _queues(results: Results) -> Iterator[Figure]:
 
 
 def _drops(results: Results) -> Iterator[Figure]:
-    every = {
-        name: [of[f"dropped_{reason}_packets"]["mean"] or 0.0 for reason, _ in _REASONS]  # type: ignore[literal-required]
-        for name, of in results.summary["queues"].items()
-    }
-    stations = results.summary["stations"].items()
-    every |= {
-        f"{name}, on the air": [0.0, 0.0, 0.0, of["given_up_packets"]["mean"] or 0.0]
-        for name, of in stations
-    }
-    lost = {name: values for name, values in every.items() if math.fsum(values) > 0}
+    lost: dict[str, list[float]] = {}
+    for name, of in results.summary["drops"].items():
+        place = name.rpartition(" at ")[2]
+        values = [of[reason]["mean"] or 0.0 for reason, _ in _REASONS]  # type: ignore[literal-required]
+        values.append((of["given_up_packets"]["mean"] or 0.0) + (of["wire_packets"]["mean"] or 0.0))
+        before = lost.get(place, [0.0] * len(values))
+        lost[place] = [one + other for one, other in zip(before, values, strict=True)]
+    lost = {place: values for place, values in lost.items() if math.fsum(values) > 0}
     shown = _ranked(lost, math.fsum)
     if not shown:
         return
-    words = [*(name for _, name in _REASONS), "given up after retries"]
-    chart = _stacked("Lost packets", shown, "packets lost in a replication, mean")
-    present = [any(len(of) > n and of[n] > 0 for of in shown.values()) for n in range(4)]
-    legend = tuple((n + 1, words[n]) for n in range(4) if present[n])
-    caption = f"Packets that queues drop and stations give up, by reason.{_left_out(shown, lost)}"
+    words = [*(name for _, name in _REASONS), "on the way"]
+    chart = _stacked("Lost packets", shown, "packets lost in a replication, mean", first=0)
+    present = [any(of[n] > 0 for of in shown.values()) for n in range(len(words))]
+    legend = tuple((n, words[n]) for n in range(len(words)) if present[n])
+    caption = (
+        "Packets that queues drop, that MACs give up, or that are lost in wired links, both ways, by "
+        f"reason.{_left_out(shown, lost)}"
+    )
     yield Figure("Where packets are lost", caption, (chart,), legend)
 
 
-def _stacked(title: str, rows: Mapping[str, Sequence[float]], label: str) -> str:
+def _stacked(title: str, rows: Mapping[str, Sequence[float]], label: str, first: int = 1) -> str:
     chart = _rows(title, list(rows), [math.fsum(of) for of in rows.values()], label)
     for row, parts in enumerate(reversed([*rows.values()])):
         begin = 0.0
-        for number, part in enumerate(parts, start=1):
+        for number, part in enumerate(parts, start=first):
             if part > 0:
                 chart.bar(begin + part, row, number, begin=begin)
             begin += part

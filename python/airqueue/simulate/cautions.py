@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 LOST_ACKS: Final = 0.05
 """Share of dropped acknowledgements worth a warning; TCP bears fewer unharmed."""
-_LEAST_ACKS: Final = 20
+LEAST_ACKS: Final = 20
 """Fewer acknowledgements say nothing of a share."""
-_BACK: Final = " back at "
+BACK: Final = " back at "
 """Between flow and place in the names of what was lost on the way back."""
 _MOST_NAMED: Final = 3
+_SINGLE_FRAMES: Final = ("802.11b", "802.11a", "802.11g", None)
+"""Standards without A-MPDUs."""
 _MEBIBYTE: Final = 1 << 20
 
 
@@ -56,13 +58,47 @@ def of_results(results: Results) -> list[str]:
     if not results.runs:
         return []
     worst = dropped_acks(results.summary)
-    found = [*_silent(results.summary), *(each.sentence() for each in worst[:_MOST_NAMED])]
+    alone = _alone_in_queues(results)
+    found = [*_silent(results.summary), *alone, *(each.sentence() for each in worst[:_MOST_NAMED])]
     if len(worst) > _MOST_NAMED:
         found.append(
             f"{len(worst) - _MOST_NAMED:,} more queues drop at least {text.percent(LOST_ACKS)} of "
             "the TCP acknowledgements that they should send: give them larger limits"
         )
     return found
+
+
+def _alone_in_queues(results: Results) -> list[str]:
+    """Return a warning if several saturated flows share a queue that acts on a backlog.
+
+    Of each saturated flow one packet waits at a time. Disciplines that mac80211 asks for each
+    station's packets take those; a FIFO of single frames takes turns as it would with a backlog.
+    """
+    description = results.scenario
+    together: dict[str, set[str]] = {}
+    for of in description.get("flows", ()):
+        if of.get("source", "saturated") != "saturated" or of["to"] == "*":
+            continue
+        for flow, route in results.routes.items():
+            ends = (of["from"], route[0]), (of["to"], route[-1])
+            if all(name == group or _is_member(name, group) for group, name in ends):
+                together.setdefault(route[0], set()).add(flow)
+    aggregates = description["phy"].get("standard") not in _SINGLE_FRAMES
+    for queue in results.queues_in_force:
+        flows = together.get(queue["name"].partition(".")[0], set())
+        plain = queue["discipline"] == "droptail" and not aggregates
+        if len(flows) > 1 and not plain and queue["discipline"] != "mac80211":
+            return [
+                f"{len(flows):,} saturated flows share the queue of {queue['name']} "
+                f"({queue['discipline']}), in which one packet of each waits at a time: there is no "
+                "backlog to choose from, and shares and delays are not those of a full queue; fill "
+                "the queue with tcp, or with cbr above the capacity"
+            ]
+    return []
+
+
+def _is_member(name: str, group: str) -> bool:
+    return name.startswith(group) and name.removeprefix(group).isdigit()
 
 
 def _silent(summary: Summaries) -> list[str]:
@@ -75,8 +111,8 @@ def _silent(summary: Summaries) -> list[str]:
         [*silent[:_MOST_NAMED], *([f"{others:,} more"] if others > 0 else [])], "or"
     )
     return [
-        f"No packet of {named} is sent in the time that is counted: let the flow start "
-        "before the end of the run, and stop after the end of the warm-up"
+        f"No packet of {named} is sent in the time that is counted: the flow starts too late, stops "
+        "or has sent all in the warm-up, or pauses for longer than the run"
     ]
 
 
@@ -98,7 +134,7 @@ def dropped_acks(summary: Summaries) -> list[DroppedAcks]:
     dropped: dict[str, float] = {}
     sent: dict[str, float] = {}
     for name, figures in summary["drops"].items():
-        flow, back, place = name.rpartition(_BACK)
+        flow, back, place = name.rpartition(BACK)
         if not back or flow not in summary["connections"]:
             continue
         # What CAKE's ACK filter drops is not missed.
@@ -106,7 +142,7 @@ def dropped_acks(summary: Summaries) -> list[DroppedAcks]:
         dropped[place] = dropped.get(place, 0.0) + lost
         acks = _mean(summary["connections"][flow]["ack_packets"])
         sent[place] = sent.get(place, 0.0) + acks
-    enough = (DroppedAcks(at, dropped[at], sent[at]) for at in dropped if sent[at] >= _LEAST_ACKS)
+    enough = (DroppedAcks(at, dropped[at], sent[at]) for at in dropped if sent[at] >= LEAST_ACKS)
     found = [each for each in enough if each.ratio >= LOST_ACKS]
     return sorted(found, key=lambda each: each.ratio, reverse=True)
 

@@ -7,13 +7,13 @@ not spoken of.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, TypeVar
 
 from airqueue import text
 from airqueue.figures import Summary
-from airqueue.simulate.cautions import LOST_ACKS
+from airqueue.simulate.cautions import BACK, LEAST_ACKS, LOST_ACKS
 from airqueue.simulate.reported import station_of
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Scenario
@@ -26,6 +26,8 @@ WAITING_PACKETS: Final = 1.0
 """Fewer packets in the mean are what contention alone makes wait."""
 HELD_UP: Final = 0.2
 """Share of time from which a reader should know that the receiver's window limits a flow, too."""
+_VARIES_S: Final = 0.005
+"""Below that a delay that varies is what the air alone does."""
 WIDE: Final = 0.2
 """Half an interval beyond this share of its mean needs more replications."""
 SATISFIED: Final = ((80.0, "satisfies most people"), (70.0, "leaves some people dissatisfied"))
@@ -58,8 +60,12 @@ def _waiting(results: Results, scenario: Scenario) -> Iterator[str]:
     total = math.fsum(held.values())
     if not held:
         return
+    elsewhere = list(_waiting_elsewhere(results, scenario))
     name = max(held, key=lambda each: held[each])
     if held[name] < WAITING_PACKETS:
+        if elsewhere:
+            yield from elsewhere
+            return
         stays = {n: of["sojourn_mean_s"]["mean"] or 0.0 for n, of in queues.items()}
         name = max(stays, key=lambda each: stays[each])
         longest = f"packets stay longest in {name}, {text.seconds(stays[name])} in the mean"
@@ -75,6 +81,65 @@ def _waiting(results: Results, scenario: Scenario) -> Iterator[str]:
         more = len(flows) - _MOST_NAMED
         named = [*flows[:_MOST_NAMED], f"{more:,} more"] if more > 0 else flows
         yield f"{node} sends the flows {text.listed(named)}."
+    yield from elsewhere
+
+
+def _waiting_elsewhere(results: Results, scenario: Scenario) -> Iterator[str]:
+    """Yield where packets wait that is none of the queues, for longer than in any of them."""
+    summary = results.summary
+    longest_s = max(of["sojourn_mean_s"]["mean"] or 0.0 for of in summary["queues"].values())
+    kept = {
+        f"for {name}, which sleeps or is away,": of["kept_mean_s"]["mean"] or 0.0
+        for kind in ("sleep", "absences")
+        for name, of in summary[kind].items()
+    } | {
+        f"of {name} for all stations, until a DTIM,": of["group_kept_mean_s"]["mean"] or 0.0
+        for name, of in summary["beacons"].items()
+    }
+    whose = max(kept, key=lambda each: kept[each], default="")
+    if whose and kept[whose] > longest_s:
+        seconds = text.seconds(kept[whose])
+        yield f"Packets wait longest where those {whose} are kept: {seconds} in the mean."
+    yield from _unlisted(results, scenario)
+
+
+def _unlisted(results: Results, scenario: Scenario) -> Iterator[str]:
+    """Yield what waits before wired links and processors, which have no figures of their own."""
+    summary = results.summary
+    stations = scenario.description.get("stations", ())
+    slow = [of["name"] for of in stations if "processing_rate" in of]
+    if slow:
+        yield (
+            f"What waits for the processor of {text.listed(slow[:_MOST_NAMED])} is in no queue of "
+            "the tables: the delays of flows have it."
+        )
+    listed_s = max(of["sojourn_p95_s"]["mean"] or 0.0 for of in summary["queues"].values())
+    for flow, route in scenario.routes.items():
+        figures = summary["flows"][flow]
+        p50_s, p95_s = (figures["delay_p50_s"]["mean"], figures["delay_p95_s"]["mean"])
+        wires = [wire for wire in _rated(scenario, route) if wire not in summary["queues"]]
+        varies_s = 0.0 if p50_s is None or p95_s is None else p95_s - p50_s
+        if wires and varies_s > max(2 * listed_s, _VARIES_S):
+            yield (
+                f"The queues of the tables do not explain the delay of {flow}, "
+                f"{text.seconds(p95_s or 0.0)} for one packet in twenty: packets wait before the "
+                f"wired link {wires[0]}, too, whose queue has no limit and no figures; give its host "
+                "a queue."
+            )
+            return
+
+
+def _rated(scenario: Scenario, route: Sequence[str]) -> Iterator[str]:
+    """Yield the wired links of a route that have a rate, each in the direction of the route."""
+    hosts = [of for of in scenario.description.get("hosts", ()) if "rate" in of]
+
+    def is_rated(name: str) -> bool:
+        return any(
+            name == of["name"] or ("count" in of and name.removeprefix(of["name"]).isdigit())
+            for of in hosts
+        )
+
+    yield from (f"{a}->{b}" for a, b in pairwise(route) if is_rated(a) or is_rated(b))
 
 
 def _through(queue: str, scenario: Scenario) -> tuple[str, list[str]]:
@@ -96,17 +161,27 @@ def _air(results: Results) -> Iterator[str]:
     name = max(busy, key=lambda each: busy[each])
     # Below that nothing is said of room: gaps and backoff take time of whoever always sends.
     full = "The air is full: " if busy[name] >= FULL_AIR else ""
-    medium = results.summary["medium"]
+    summary = results.summary
+    medium = summary["medium"]
     collided = medium["collided_ratio"]["mean"]
     lost = "" if collided is None else f"; {text.percent(collided)} of attempts collide"
-    yield f"{full}{name} senses or sends frames {text.percent(busy[name])} of the time{lost}."
+    senses = (
+        "senses frames or interference, or sends,"
+        if summary["interference"]
+        else ("senses or sends frames")
+    )
+    yield f"{full}{name} {senses} {text.percent(busy[name])} of the time{lost}."
 
 
 def _drops(results: Results) -> Iterator[str]:
     summary = results.summary
     dropped = {name: _mean(of["dropped_packets"]) for name, of in summary["queues"].items()}
     in_queues = math.fsum(dropped.values())
-    given_up = math.fsum(_mean(of["given_up_packets"]) for of in summary["flows"].values())
+    # Both ways: of answers and acknowledgements, too.
+    given_up = math.fsum(
+        _mean(of["given_up_packets"]) + _mean(of["wire_packets"])
+        for of in summary["drops"].values()
+    )
     if in_queues < 1 and given_up < 1:
         none = in_queues == 0 and given_up == 0
         yield "No packet was lost." if none else "Less than one packet a replication was lost."
@@ -118,6 +193,7 @@ def _drops(results: Results) -> Iterator[str]:
             "because the queue was full": _mean(of["dropped_full_packets"]),
             "to slow senders down": _mean(of["dropped_early_packets"]),
             "as redundant acknowledgements": _mean(of["dropped_filtered_packets"]),
+            "because the processor had no room": _mean(of["dropped_unprocessed_packets"]),
         }
         reason = max(why, key=lambda each: why[each])
         all_of = "" if why[reason] >= dropped[name] - 0.5 else "mostly "
@@ -126,11 +202,17 @@ def _drops(results: Results) -> Iterator[str]:
             f"{name} drops {dropped[name]:,.0f} packets, {ratio} of those offered, {all_of}{reason}."
         )
     if given_up >= 1:
-        yield f"{given_up:,.0f} packets are lost on the way, after the last retry or in a wired link."
+        lost = text.plural(round(given_up), "packet")
+        what = "is" if round(given_up) == 1 else "are"
+        yield (
+            f"{lost} {what} lost on the way: given up by a MAC, dropped from what is kept for a "
+            "station that sleeps or is away, or lost in a wired link."
+        )
 
 
 def _calls(results: Results) -> Iterator[str]:
-    for name, of in _first(results.summary["calls"]).items():
+    calls = _worst(results.summary["calls"], lambda of: -(of["r_factor"]["mean"] or -1.0))
+    for name, of in calls.items():
         factor = of["r_factor"]["mean"]
         if factor is None:
             yield f"Of the call {name} nothing is heard."
@@ -142,17 +224,34 @@ def _calls(results: Results) -> Iterator[str]:
 
 
 def _acknowledgements(results: Results) -> Iterator[str]:
-    for name, of in _first(results.summary["connections"]).items():
-        sent, lost = _mean(of["ack_packets"]), _mean(of["lost_ack_packets"])
-        if sent and lost / sent >= LOST_ACKS:
+    filtered: dict[str, float] = {}
+    for place, drops in results.summary["drops"].items():
+        flow = place.rpartition(BACK)[0]
+        filtered[flow] = filtered.get(flow, 0.0) + _mean(drops["filtered_packets"])
+    connections = results.summary["connections"]
+    # What CAKE's ACK filter drops is not missed.
+    missed = {
+        name: _mean(of["lost_ack_packets"]) - filtered.get(name, 0.0)
+        for name, of in connections.items()
+    }
+    shares = {
+        name: missed[name] / sent
+        for name, of in connections.items()
+        if (sent := _mean(of["ack_packets"])) >= LEAST_ACKS
+    }
+    for name, share in _worst(shares, lambda share: share).items():
+        if share >= LOST_ACKS:
             yield (
-                f"{text.percent(lost / sent)} of the acknowledgements of {name} are lost on the way "
+                f"{text.percent(share)} of the acknowledgements of {name} are lost on the way "
                 "back: each that arrives lets the sender send a larger burst."
             )
 
 
 def _windows(results: Results) -> Iterator[str]:
-    for name, of in _first(results.summary["connections"]).items():
+    connections = _worst(
+        results.summary["connections"], lambda of: of["window_limited_ratio"]["mean"] or 0.0
+    )
+    for name, of in connections.items():
         share = of["window_limited_ratio"]["mean"]
         if share is not None and share >= HELD_UP:
             yield (
@@ -194,8 +293,9 @@ def _intervals(results: Results) -> Iterator[str]:
 _MOST_NAMED: Final = 8
 """Flows whose names are listed."""
 _MOST_SAID: Final = 3
-"""Calls and connections that have a sentence of their own."""
+"""Calls and connections that have a sentence of their own, the worst."""
 
 
-def _first(named: Mapping[str, Of]) -> dict[str, Of]:
-    return dict(list(named.items())[:_MOST_SAID])
+def _worst(named: Mapping[str, Of], how_bad: Callable[[Of], float]) -> dict[str, Of]:
+    worst = sorted(named.items(), key=lambda each: how_bad(each[1]), reverse=True)
+    return dict(worst[:_MOST_SAID])

@@ -289,6 +289,13 @@ class Results:
         return Scenario(self.scenario).queues_in_force()
 
     @functools.cached_property
+    def routes(self) -> dict[str, list[str]]:
+        """Names of the stations and hosts that each flow passes, both ends included."""
+        from airqueue.simulate.scenario import Scenario  # noqa: PLC0415 - which returns results
+
+        return Scenario(self.scenario).routes
+
+    @functools.cached_property
     def warnings(self) -> list[str]:
         """What would mislead a reader of the figures, a sentence each without its full stop."""
         return cautions.of_results(self)

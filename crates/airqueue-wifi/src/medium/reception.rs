@@ -375,8 +375,11 @@ impl Reception {
             Rule::First { .. } => Span::ZERO,
             Rule::Sinr { window, .. } => window,
         };
+        // A window that opened while the station transmitted is not that of a frame that the station can hear.
+        let hears_again = !new.deaf && self.since < self.deaf_until;
         // A receiver without frames has no state to keep.
-        if self.incoming.len() == self.ended || new.air.begins > self.since + window {
+        if self.incoming.len() == self.ended || new.air.begins > self.since + window || hears_again
+        {
             self.judge();
             self.since = new.air.begins;
             self.before = self.hold;

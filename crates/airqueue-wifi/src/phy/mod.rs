@@ -341,8 +341,10 @@ impl Phy {
 
     /// The slowest basic rate: the rate of frames to all stations, unless something else is said.
     pub fn slowest_basic(&self) -> RateIndex {
-        let slowest = self.rates().min_by_key(|&(_, rate)| rate).map(|(index, _)| index);
-        self.response_rate(slowest.expect("a layer has rates"))
+        let slowest = self.basic_rates().iter().copied().min();
+        slowest
+            .and_then(|rate| self.layer.control_index(rate))
+            .expect("basic rates are control rates")
     }
 
     /// How long after the end of an RTS or a data frame at this rate the sender waits for the CTS or the ACK, which

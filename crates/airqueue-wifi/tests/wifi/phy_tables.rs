@@ -199,6 +199,15 @@ fn response_rates() {
     // The configured control rate, even above the data rate.
     let b = standard("b-long").with_control_rate(mbps("11")).unwrap();
     assert_eq!(answers(b), [11; 4]);
+    // Frames to all stations have the slowest rate of those that every station knows.
+    let slowest = |phy: Phy| phy.rate(phy.slowest_basic());
+    assert_eq!(
+        slowest(standard("a").with_basic_rates(&[mbps("24"), mbps("12")]).unwrap()),
+        mbps("12")
+    );
+    assert_eq!(slowest(standard("g")), mbps("6"));
+    assert_eq!(slowest(standard("b-long")), mbps("1"));
+    assert_eq!(slowest(standard("b-long").with_control_rate(mbps("2")).unwrap()), mbps("2"));
     // The last call takes effect.
     let b = standard("b-long").with_control_rate(mbps("11")).unwrap();
     assert_eq!(answers(b.with_basic_rates(&[mbps("1")]).unwrap()), [1; 4]);
