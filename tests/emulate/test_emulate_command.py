@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from airqueue.cli import emulate as command
 from airqueue.cli import main
-from airqueue.emulate import devices
+from airqueue.emulate import EmulationError, Program, devices, emulate
 from airqueue.linux.errors import NamespaceError
 
 
@@ -81,3 +81,29 @@ def test_a_machine_without_tun_devices_says_what_is_missing(monkeypatch, tmp_pat
 
     monkeypatch.setattr(devices.os, "open", forbid)
     assert "cannot be opened (Permission denied): run as root" in devices.why_no_tun()
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        ("echo hi", "the program is 'echo hi'; give a list of words"),
+        ((), "the list of the program's words is empty"),
+        (("sleep", 1), "the program's word 1 is no text; write '1'"),
+    ],
+)
+def test_a_program_is_a_list_of_words(argv, says):
+    with pytest.raises(EmulationError, match=re.escape(says)):
+        Program("phone", argv)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"real": "phone"}, "real: 'phone' is a text; give a list of nodes"),
+        ({"seed": 1.5}, "seed: 1.5; expected a whole number"),
+        ({"device": "tap"}, "'tap' is no kind of device"),
+    ],
+)
+def test_arguments_of_a_network_are_checked(arguments, says):
+    with pytest.raises(EmulationError, match=re.escape(says)):
+        emulate("quiet-flat", **arguments)

@@ -19,9 +19,10 @@ from click.testing import CliRunner
 from test_veth import SEGMENTS
 
 from airqueue.cli import emulate_exact, main
-from airqueue.emulate import EmulationError, Order, Program, exact
+from airqueue.emulate import EmulationError, Order, Program, catalogue, exact
 from airqueue.linux.errors import MachineError
 from airqueue.linux.virtual import machine
+from airqueue.simulate import Scenario
 from machines import machines, machines_left
 
 AIRQUEUE = [sys.executable, "-m", "airqueue", "emulate"]
@@ -125,6 +126,14 @@ def test_datagrams_of_one_call_are_packets_of_their_own(sender, receiver):
     pair = done.results.emulated["pairs"][f"{sender}->{receiver}"]
     assert pair["offered_packets"] == 20
     assert pair["offered_bytes"] == 10 * (1000 + 8 + 20) + 10 * (1000 + 8 + 40)
+
+
+def test_programs_and_scenarios_have_several_forms(tmp_path):
+    scenario = Scenario.from_toml(catalogue.path("quiet-flat"))
+    order = Order(Program("phone", ("cat", tmp_path / "file")))
+    (tmp_path / "file").write_text("read\n")
+    done = exact.run(scenario, order)
+    assert (done.exit_code, done.stdout) == (0, b"read\n")
 
 
 def test_nothing_is_late_on_the_virtual_clock():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,8 @@ import pytest
 import airqueue
 from airqueue import cells
 from airqueue.cli import examples, main
-from airqueue.simulate import Recorders, ResultsError, Scenario, cell, simulate
+from airqueue.simulate import Recorders, ResultsError, Scenario, ScenarioError, cell, simulate
+from airqueue.simulate.tables import TABLES
 from tests.simulate.test_devices import CELL
 
 NOTEBOOKS = sorted((examples.FOLDER / "notebooks").glob("*.py"))
@@ -129,3 +132,54 @@ def test_an_example_with_cells_becomes_a_notebook(path, runner):
         1,
         "Error: simulate/rdqm has no cells: a notebook has them.\n",
     )
+
+
+def test_scenarios_are_copied_and_compared_by_what_they_describe():
+    scenario = Scenario(NETWORK)
+    for again in (copy.deepcopy(scenario), pickle.loads(pickle.dumps(scenario))):
+        assert again == scenario
+        assert hash(again) == hash(scenario)
+        assert again.simulate(replications=1) == scenario.simulate(replications=1)
+    assert scenario != scenario.changed({"duration": "200 ms"})
+    assert scenario != NETWORK
+
+
+@pytest.mark.parametrize("given", [None, 3, "", ["stations"]])
+def test_what_is_no_scenario_is_said(given):
+    with pytest.raises(ScenarioError, match="is no scenario; expected a Scenario, a dictionary"):
+        simulate(given)
+
+
+@pytest.mark.parametrize(
+    ("interval_s", "says"),
+    [
+        ("1 s", "series_interval_s: '1 s'; expected seconds"),
+        (1e-12, "series_interval_s: 1e-12; expected seconds, at least 1e-09"),
+        (100, "the series have intervals of 100 s, and the run ends after 1.10 s"),
+    ],
+)
+def test_intervals_of_series_are_checked(interval_s, says):
+    with pytest.raises(ScenarioError, match=says):
+        simulate(NETWORK, replications=1, series_interval_s=interval_s)
+
+
+def test_results_with_series_are_compared_and_say_of_what_there_are_series():
+    one, other = (simulate(NETWORK, replications=1, series_interval_s=0.02) for _ in range(2))
+    assert one == other
+    with pytest.raises(ResultsError, match="there are those of flows and queues"):
+        one.series_frame("stations")
+    with pytest.raises(ResultsError, match="there are no figures 'streams'"):
+        one.frame("streams")
+
+
+def test_tables_without_rows_have_the_columns_of_those_with_rows():
+    call = {"name": "call", "from": "phone", "to": "ap", "source": "voice"}
+    without = simulate(NETWORK, replications=1)
+    having = simulate({**NETWORK, "flows": [call]}, {"duration": "1 s"}, replications=1)
+    for kind in ("calls", "connections"):
+        empty, full = (having, without) if kind == "connections" else (without, having)
+        assert len(empty.to_pandas(kind)) == 0 < len(full.to_pandas(kind))
+        assert empty.to_arrow(kind).schema == full.to_arrow(kind).schema
+        assert list(empty.to_xarray(kind)) == list(full.to_xarray(kind))
+    for kind in TABLES:
+        assert len(without.to_arrow(kind).column_names) > 5, kind

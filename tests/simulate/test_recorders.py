@@ -73,7 +73,7 @@ def test_the_capture_is_that_of_the_first_replication_whatever_the_workers(tmp_p
 @pytest.mark.parametrize(
     ("recorders", "words"),
     [
-        ({"series_interval_s": 0}, "series_interval_s: 0; expected seconds, above 0"),
+        ({"series_interval_s": 0}, "series_interval_s: 0; expected seconds, at least 1e-09"),
         ({"series_interval_s": float("nan")}, "series_interval_s: nan"),
         ({"series_interval_s": 1e-9}, "choose a longer interval"),
         ({"pcap": "x.pcap", "pcap_station": "nobody"}, 'no station "nobody"'),

@@ -34,13 +34,18 @@ def why_no_tun() -> str:
     return ""
 
 
+def checked_kind(asked: Device | None) -> Device | None:
+    """Return what was asked for. Raises EmulationError for what is no kind of device."""
+    if asked not in (None, *get_args(Device)):
+        raise EmulationError(f"{asked!r} is no kind of device: choose 'tun' or 'veth'")
+    return asked
+
+
 def choose(asked: Device | None) -> Device:
     """Return the kind of device: the one that was asked for, or TUN where this user may make it.
 
     Raises EmulationError with one sentence.
     """
-    if asked not in (None, *get_args(Device)):
-        raise EmulationError(f"{asked!r} is no kind of device: choose 'tun' or 'veth'")
     reason = why_no_tun()
     if asked == "tun" and reason:
         raise EmulationError(reason)

@@ -15,10 +15,13 @@ from typing import BinaryIO, Final
 
 from airqueue.emulate import guest
 from airqueue.emulate.errors import EmulationError
+from airqueue.emulate.network import Given
 from airqueue.emulate.results import EmulationResults
 from airqueue.emulate.session import Order
 from airqueue.files import check_writable, copy_atomically
 from airqueue.linux.virtual import machine
+from airqueue.simulate import Scenario
+from airqueue.simulate.plain import plain
 from airqueue.traces import Opportunities
 
 BEGINNING_S: Final = 1_767_225_600
@@ -61,7 +64,7 @@ class ExactRun:
 
 
 def run(
-    scenario: str | Mapping[str, object],
+    scenario: Given,
     order: Order,
     *,
     stdin: bytes = b"",
@@ -91,6 +94,11 @@ def run(
     Raises EmulationError or MachineError with one sentence, and OSError for a file.
     """
     began = time.monotonic()
+    given = (
+        os.fspath(scenario)
+        if isinstance(scenario, str | os.PathLike)
+        else Scenario.of(scenario).description
+    )
     for file in (pcap or {}).values():
         check_writable(file)
     out, err = BytesIO(), BytesIO()
@@ -102,10 +110,10 @@ def run(
         folder = Path(name)
         kernel = machine.find(folder)
         task = {
-            "scenario": scenario,
+            "scenario": given,
             "real": list(real),
             "seed": seed,
-            "changes": dict(changes or {}),
+            "changes": plain(changes or {}),
             "back_pressure": back_pressure,
             "order": order.to_json(),
             "tcp": dict(tcp or {}),

@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from airqueue import _native
 from airqueue.emulate import back_pressure, captures, catalogue
-from airqueue.emulate.devices import Device, Devices, choose
+from airqueue.emulate.devices import Device, Devices, checked_kind, choose
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.nodes import RING_PACKETS, TOOLS, Host
 from airqueue.emulate.outside import Outside
@@ -23,11 +23,16 @@ from airqueue.emulate.series import Series
 from airqueue.linux import privileges
 from airqueue.linux.errors import NamespaceError
 from airqueue.simulate import Scenario, ScenarioError
+from airqueue.simulate.errors import check_whole
 from airqueue.simulate.replications import MOST_SEED
 from airqueue.traces import Opportunities
 
 _LOOK_S: Final = 0.005
 """How often it is looked whether the warm-up is over."""
+
+
+Given: TypeAlias = Scenario | str | os.PathLike[str] | Mapping[str, object]
+"""A scenario: checked, by the name of a preset or the path of a file, or as a dictionary."""
 
 
 class EmulatedNetwork:
@@ -51,7 +56,7 @@ class EmulatedNetwork:
 
     def __init__(
         self,
-        scenario: str | os.PathLike[str] | Mapping[str, object],
+        scenario: Given,
         *,
         real: Sequence[str] = (),
         seed: int = 1,
@@ -65,7 +70,7 @@ class EmulatedNetwork:
     ) -> None:
         self.name, described = _read(scenario, changes or {})
         self.seed, self.records = _checked(seed), described.records
-        real = [*real, *([] if outside is None else [outside])]
+        real = [*_nodes(real), *([] if outside is None else [outside])]
         self._back_pressure = back_pressure
         try:
             self._engine = _native.Emulation(json.dumps(described.description), real, seed)
@@ -92,7 +97,7 @@ class EmulatedNetwork:
                 raise ScenarioError(f"{self.name}: {error}") from error
         self.opportunities: Opportunities | None = None
         """Those of ``trace``, after the end."""
-        self._asked_device = device
+        self._asked_device = checked_kind(device)
         self._offload = offload
         self._devices: Devices | None = None
         self._gateway = outside
@@ -331,7 +336,7 @@ class EmulatedNetwork:
 
 
 def emulate(
-    scenario: str | os.PathLike[str] | Mapping[str, object],
+    scenario: Given,
     *,
     real: Sequence[str] = (),
     seed: int = 1,
@@ -364,16 +369,23 @@ def emulate(
 
 def _checked(seed: int) -> int:
     """Return a seed that runs may have; raise EmulationError for any other."""
-    if not 0 <= seed <= MOST_SEED:
-        raise EmulationError(f"seed: {seed}; expected a whole number from 0 to {MOST_SEED}")
-    return seed
+    try:
+        return check_whole("seed", seed, 0, MOST_SEED)
+    except ScenarioError as error:
+        raise EmulationError(str(error)) from error
+
+
+def _nodes(real: Sequence[str]) -> list[str]:
+    if isinstance(real, str):
+        raise EmulationError(f"real: {real!r} is a text; give a list of nodes, as in [{real!r}]")
+    return list(real)
 
 
 def _read(
-    scenario: str | os.PathLike[str] | Mapping[str, object], changes: Mapping[str, object]
+    scenario: Given,
+    changes: Mapping[str, object],
 ) -> tuple[str, Scenario]:
-    if isinstance(scenario, Mapping):
-        described = Scenario(scenario)
-        return "a scenario", described.changed(changes) if changes else described
+    if not isinstance(scenario, str | os.PathLike):
+        return "a scenario", Scenario.of(scenario, changes)
     name = os.fspath(scenario)
     return name, Scenario.from_toml(catalogue.path(name), changes)

@@ -36,6 +36,21 @@ _LOOK_S: Final = 0.01
 """How often it is looked whether killed processes are gone."""
 
 
+def program_words(argv: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return a program and its arguments as texts; raise EmulationError for other values."""
+    if isinstance(argv, str | bytes) or not isinstance(argv, Sequence):
+        raise EmulationError(
+            f"the program is {argv!r}; give a list of words, as in ['ping', 'peer'], or "
+            "['sh', '-c', TEXT] for a text of the shell"
+        )
+    if not argv:
+        raise EmulationError("the list of the program's words is empty")
+    for word in argv:
+        if not isinstance(word, str | os.PathLike):
+            raise EmulationError(f"the program's word {word!r} is no text; write {str(word)!r}")
+    return tuple(os.fspath(word) for word in argv)
+
+
 def _not_kept() -> int:
     """Return how many packets of this thread's namespace were dropped by `back_pressure`'s queue."""
     path = Path("/proc/thread-self/net/netfilter/nfnetlink_queue")
@@ -111,8 +126,10 @@ class Host:
         """Start a program at the node; ``options`` are those of `subprocess.Popen`.
 
         The program's exit code is 127 where there is no such program. What still runs at the node
-        when the emulation ends is killed. Raises EmulationError where there can be no mounts.
+        when the emulation ends is killed. Raises EmulationError where there can be no mounts, and
+        for ``argv`` that is no list of words.
         """
+        argv = program_words(argv)
         env = {**(options.pop("env", None) or os.environ), **self.environment}
         # The shell has exit codes for what cannot be started, and runs scripts that name no program.
         command = ("sh", "-c", 'exec "$@"', "airqueue", *argv)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from airqueue import text
 from airqueue.emulate.network import EmulatedNetwork
-from airqueue.emulate.nodes import Host
+from airqueue.emulate.nodes import Host, program_words
 from airqueue.linux.pid_namespace import shell_exit_code
 
 _READY_S: Final = 3.0
@@ -34,6 +34,10 @@ class Program:
 
     node: str
     argv: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Raise EmulationError for ``argv`` that is no list of words."""
+        object.__setattr__(self, "argv", program_words(self.argv))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Final
 
 from airqueue import _native
@@ -18,6 +19,7 @@ LEAST_BYTES: Final = _native.CAPTURE_LEAST_BYTES
 """Least bytes of a captured frame with its radiotap header: control frames are always whole."""
 HEADERS_BYTES: Final = _native.CAPTURE_HEADERS_BYTES
 """Enough for all headers of a packet."""
+_LEAST_INTERVAL_S: Final = 1e-9
 WHOLE_BYTES: Final = _native.CAPTURE_WHOLE_BYTES
 """Cuts no frame."""
 
@@ -42,8 +44,13 @@ class Recorders:
     def __post_init__(self) -> None:
         check_whole("pcap_bytes", self.pcap_bytes, LEAST_BYTES, WHOLE_BYTES)
         interval_s = self.series_interval_s
-        if interval_s is not None and not (math.isfinite(interval_s) and interval_s > 0):
-            raise ScenarioError(f"series_interval_s: {interval_s!r}; expected seconds, above 0")
+        if interval_s is None:
+            return
+        is_number = isinstance(interval_s, Real) and math.isfinite(interval_s)
+        if not is_number or interval_s < _LEAST_INTERVAL_S:
+            raise ScenarioError(
+                f"series_interval_s: {interval_s!r}; expected seconds, at least {_LEAST_INTERVAL_S}"
+            )
 
     @property
     def again(self) -> bool:

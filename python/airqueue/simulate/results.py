@@ -6,7 +6,7 @@ import functools
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import airqueue
@@ -39,6 +39,7 @@ class Results:
     """Figures of every finished replication, and their summary. Names include the units.
 
     In the data frames (`flows`, `stations`, `queues`, `medium`) each row is a replication and a name.
+    They are made once: whoever changes one gives `to_pandas`, which makes a new one, preference.
     """
 
     scenario: Description
@@ -48,8 +49,8 @@ class Results:
     """Number of requested replications."""
     runs: Mapping[int, Run]
     """Number of a replication -> its figures by kind and name."""
-    series: SeriesDict | None = None
-    """Time series of the first replication, if recorded."""
+    series: SeriesDict | None = field(default=None, compare=False)
+    """Time series of the first replication, if recorded; results with equal figures are equal."""
 
     def __repr__(self) -> str:
         of = f"{len(self.runs)} of {self.replications} replications"
@@ -135,7 +136,7 @@ class Results:
         """The absences of each station that scans, or goes out of reach now and then."""
         return self.frame("absences")
 
-    @property
+    @functools.cached_property
     def associations(self) -> pd.DataFrame:
         """The associations of each station that associates with an access point."""
         return self.frame("associations")
@@ -166,8 +167,11 @@ class Results:
         return self.frame(LIMITS)
 
     def frame(self, kind: tables.Table) -> pd.DataFrame:
-        """Return a kind of figures, such as ``flows`` or ``medium``, as a data frame."""
-        return pd.DataFrame(tables.columns(kind, self.runs))
+        """Return a kind of figures, such as ``flows`` or ``medium``, as a data frame.
+
+        Raises ResultsError for another kind.
+        """
+        return pd.DataFrame(tables.columns(tables.checked(kind), self.runs))
 
     def to_pandas(self, kind: tables.Table) -> pd.DataFrame:
         """Return a kind of figures as a data frame of pandas.
@@ -192,7 +196,7 @@ class Results:
         ResultsError
             There is no such kind.
         """
-        return self.frame(tables.checked(kind))
+        return self.frame(kind)
 
     def to_arrow(self, kind: tables.Table) -> pa.Table:
         """Return a kind of figures as a table of Arrow, for DuckDB, Polars and others.
@@ -257,12 +261,15 @@ class Results:
         Raises
         ------
         ValueError
-            None were recorded.
+            None were recorded; ResultsError if there are no series of this kind.
         MissingExtraError
             pandas is not installed.
         """
         if self.series is None:
             raise ValueError("no time series were recorded; give Recorders(series_interval_s=...)")
+        if kind not in tables.SERIES.values():
+            known = " and ".join(tables.SERIES.values())
+            raise ResultsError(f"there are no series of {kind!r}; there are those of {known}")
         return pd.DataFrame(tables.series_columns(self.series, kind))
 
     @functools.cached_property

@@ -318,12 +318,19 @@ class Scenario:
         replications = check_whole("replications", replications, 1, MOST_REPLICATIONS)
         if workers is not None:
             workers = check_whole("workers", workers, 1, MOST_REPLICATIONS)
+        recorders = recorders or Recorders()
+        whole_s, interval_s = self.warm_up_s + self.duration_s, recorders.series_interval_s
+        if interval_s is not None and interval_s > whole_s:
+            raise ScenarioError(
+                f"the series have intervals of {text.seconds(interval_s)}, and the run ends after "
+                f"{text.seconds(whole_s)}: give shorter ones"
+            )
         order = _Order(
             seed,
             replications,
             workers or available_workers(),
             on_progress,
-            recorders or Recorders(),
+            recorders,
         )
         if out is None:
             return self._execute(order, None)

@@ -5,8 +5,9 @@ Loaded at each start of pytest: whatever takes time is imported by the fixtures.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from airqueue.emulate import EmulatedNetwork
     from airqueue.emulate.exact import ExactRun
+    from airqueue.emulate.network import Given
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def airqueue_emulate() -> Iterator[Callable[..., EmulatedNetwork]]:
 
     with ExitStack() as networks:
 
-        def start(scenario: str | Mapping[str, object], **options: Any) -> EmulatedNetwork:
+        def start(scenario: Given, **options: Any) -> EmulatedNetwork:
             return networks.enter_context(emulate(scenario, **options))
 
         yield start
@@ -43,19 +45,26 @@ def airqueue_exact() -> Callable[..., ExactRun]:
     `airqueue.emulate.exact.run`. What programs print is in the result, and printed. Needs user-mode
     Linux, and no rights.
     """
-    from airqueue.emulate import Order, Program, exact  # noqa: PLC0415
+    from airqueue.emulate import EmulationError, Order, Program, exact  # noqa: PLC0415
+    from airqueue.emulate.nodes import program_words  # noqa: PLC0415
 
     def run(
-        scenario: str | Mapping[str, object],
+        scenario: Given,
         node: str,
-        argv: Sequence[str],
+        argv: Sequence[str | os.PathLike[str]],
         *,
-        others: Sequence[tuple[str, Sequence[str]]] = (),
+        others: Sequence[tuple[str, Sequence[str | os.PathLike[str]]]] = (),
         duration_s: float | None = None,
         **options: Any,
     ) -> ExactRun:
-        started = tuple(Program(name, tuple(program)) for name, program in others)
-        order = Order(Program(node, tuple(argv)), started, duration_s)
+        for pair in others:
+            if isinstance(pair, str) or len(pair) != 2:
+                raise EmulationError(
+                    f'others: {pair!r}; give pairs of a node and a program, as in ("server", '
+                    '["iperf3", "-s"])'
+                )
+        started = tuple(Program(name, program_words(program)) for name, program in others)
+        order = Order(Program(node, program_words(argv)), started, duration_s)
         done = exact.run(scenario, order, **options)
         sys.stdout.write(done.stdout.decode(errors="replace"))
         sys.stderr.write(done.stderr.decode(errors="replace"))
