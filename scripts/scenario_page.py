@@ -8,6 +8,7 @@ structs in ``crates/airqueue-scenario/src/file`` and of the disciplines, sources
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -161,8 +162,7 @@ def _default(schema: Schema) -> str:
     default = schema.get("default")
     if default is None or "default" in _words(schema):
         return ""
-    shown = str(default).lower() if isinstance(default, bool) else f'"{default}"'
-    return f" The default is `{shown}`."
+    return f" The default is `{json.dumps(default)}`."
 
 
 def _words(schema: Schema) -> str:
