@@ -1,4 +1,4 @@
-"""A sweep warns once of points whose queues drop TCP's acknowledgements."""
+"""A sweep warns once of points at which queues drop acknowledgements, or flows are silent."""
 
 import json
 
@@ -41,3 +41,16 @@ def test_the_worst_point_is_named_in_the_words_of_a_simulation(tmp_path):
 
 def test_points_with_room_are_not_warned_of(tmp_path):
     assert swept(tmp_path, "pfifo:500", "pfifo:400").warnings == ()
+
+
+def test_points_at_which_a_flow_sends_nothing_are_warned_of(tmp_path):
+    described = {
+        "scenario": {**DOWNLOADS, "flows": [{"name": "up", "from": "phone", "to": "ap"}]},
+        "parameters": {"flows.up.start": ["0 s", "100 s", "200 s"]},
+        "replications": {"least": 1, "most": 1},
+    }
+    (warning,) = Sweep(described).run(tmp_path, Here()).warnings
+    assert warning.startswith(
+        "No packet of up is sent in the time that is counted at point 1 (flows.up.start=100 s), and "
+        "likewise at 1 more point: the flow starts too late"
+    )

@@ -18,6 +18,8 @@ _MOST_ROWS: Final = 24
 """Names in a picture of rows, and below how many of those over time."""
 _MOST_OVER_TIME: Final = 6
 _KINDS_OF_FRAMES: Final = ("data", "ack", "rts", "cts")
+_ROUNDING: Final = 1e-9
+"""Shares below are what sums of shares are rounded by."""
 _REASONS: Final = (
     ("unprocessed_packets", "no room at the processor"),
     ("full_packets", "full"),
@@ -166,14 +168,15 @@ def _air(results: Results) -> Iterator[Figure]:
     shown = _ranked(every, lambda of: of["airtime_ratio"]["mean"])
     if not shown:
         return
-    rows = {
-        name: [100 * (of[f"{kind}_airtime_ratio"]["mean"] or 0.0) for kind in _KINDS_OF_FRAMES]  # type: ignore[literal-required]
-        for name, of in shown.items()
-    }
-    chart = _stacked("Air time of stations", rows, "air time (% of the time)")
-    present = [any(of[n] > 0 for of in rows.values()) for n in range(len(_KINDS_OF_FRAMES))]
-    words = ("data", "ACK and block ack", "RTS", "CTS")
-    legend = tuple((n + 1, words[n]) for n in range(len(words)) if present[n])
+    rows = {}
+    for name, of in shown.items():
+        kinds = [of[f"{kind}_airtime_ratio"]["mean"] or 0.0 for kind in _KINDS_OF_FRAMES]  # type: ignore[literal-required]
+        rest = (of["airtime_ratio"]["mean"] or 0.0) - math.fsum(kinds)
+        rows[name] = [100 * ratio for ratio in (rest if rest > _ROUNDING else 0.0, *kinds)]
+    chart = _stacked("Air time of stations", rows, "air time (% of the time)", first=0)
+    words = ("beacons, management, null frames", "data", "ACK and block ack", "RTS", "CTS")
+    present = [any(of[n] > 0 for of in rows.values()) for n in range(len(words))]
+    legend = tuple((n, words[n]) for n in range(len(words)) if present[n])
     caption = f"Frames that each station sends, by kind.{_left_out(shown, every)}"
     yield Figure("Who has the air", caption, (chart,), legend)
 

@@ -6,7 +6,7 @@ those of a sweep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
@@ -59,7 +59,9 @@ def of_results(results: Results) -> list[str]:
         return []
     worst = dropped_acks(results.summary)
     alone = _alone_in_queues(results)
-    found = [*_silent(results.summary), *alone, *(each.sentence() for each in worst[:_MOST_NAMED])]
+    silent = silent_flows(results.summary)
+    said = [_silence(silent)] if silent else []
+    found = [*said, *alone, *(each.sentence() for each in worst[:_MOST_NAMED])]
     if len(worst) > _MOST_NAMED:
         found.append(
             f"{len(worst) - _MOST_NAMED:,} more queues drop at least {text.percent(LOST_ACKS)} of "
@@ -101,32 +103,40 @@ def _is_member(name: str, group: str) -> bool:
     return name.startswith(group) and name.removeprefix(group).isdigit()
 
 
-def _silent(summary: Summaries) -> list[str]:
-    """Return a warning if flows send nothing."""
-    silent = [name for name, of in summary["flows"].items() if not _mean(of["offered_packets"])]
-    if not silent:
-        return []
+def silent_flows(summary: Summaries) -> list[str]:
+    """Return the flows that send nothing."""
+    return [name for name, of in summary["flows"].items() if not _mean(of["offered_packets"])]
+
+
+def _silence(silent: Sequence[str], where: str = "") -> str:
     others = len(silent) - _MOST_NAMED
     named = text.listed(
         [*silent[:_MOST_NAMED], *([f"{others:,} more"] if others > 0 else [])], "or"
     )
-    return [
-        f"No packet of {named} is sent in the time that is counted: the flow starts too late, stops "
-        "or has sent all in the warm-up, or pauses for longer than the run"
-    ]
+    return (
+        f"No packet of {named} is sent in the time that is counted{where}: the flow starts too late, "
+        "stops or has sent all in the warm-up, or pauses for longer than the run"
+    )
 
 
-def of_points(dropped: Mapping[str, DroppedAcks]) -> list[str]:
-    """Return one warning on the points of a sweep whose queues drop acknowledgements.
+def of_points(dropped: Mapping[str, DroppedAcks], silent: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return warnings on points of a sweep with silent flows, or queues that drop acknowledgements.
 
-    ``dropped``: the worst queue of each such point, by words for the point.
+    ``dropped``: the worst queue of each such point, by words for the point. ``silent``: the flows.
     """
-    if not dropped:
-        return []
-    point = max(dropped, key=lambda each: dropped[each].ratio)
-    others = len(dropped) - 1
+    found = []
+    if silent:
+        point, flows = next(iter(silent.items()))
+        found.append(_silence(flows, _at(point, len(silent) - 1)))
+    if dropped:
+        point = max(dropped, key=lambda each: dropped[each].ratio)
+        found.append(dropped[point].sentence(_at(point, len(dropped) - 1)))
+    return found
+
+
+def _at(point: str, others: int) -> str:
     more = f", and likewise at {text.plural(others, 'more point')}" if others else ""
-    return [dropped[point].sentence(f" at {point}{more}")]
+    return f" at {point}{more}"
 
 
 def dropped_acks(summary: Summaries) -> list[DroppedAcks]:

@@ -73,7 +73,7 @@ class SweepDirectory:
         (self.path / _SUMMARY).unlink(missing_ok=True)
         made = tables.Tables(results.spec, [outcome.point for outcome in results.outcomes])
         points = []
-        dropped = {}
+        dropped, silent = {}, {}
         for outcome in results.outcomes:
             found = runs_of(outcome)
             summary = of.summary(results.spec, outcome, found)
@@ -81,7 +81,9 @@ class SweepDirectory:
             points.append(of.point_text(outcome, summary))
             if worst := cautions.dropped_acks(summary):
                 dropped[str(outcome.point)] = worst[0]
-        warnings = (*results.warnings, *cautions.of_points(dropped))
+            if flows := cautions.silent_flows(summary):
+                silent[str(outcome.point)] = flows
+        warnings = (*results.warnings, *cautions.of_points(dropped, silent))
         warned = replace(results, warnings=warnings)
         origin = json.dumps(_origin(results.spec), ensure_ascii=False)
         for name, content in made.files(origin):
