@@ -2,17 +2,20 @@
 
 Every case is drawn from a seed: kind, parameters, rate, and the bed in which it is measured. In the
 bed ``simulated`` the device is a line or an access point on a virtual clock, in the bed
-``aggregated`` an access point that sends A-MPDUs, in the bed ``kernel`` Linux's own discipline in
-user-mode Linux, behind a token bucket, with real sockets. A discipline that never acts, because its
+``aggregated`` an access point that sends A-MPDUs, in the bed ``shared`` the FIFO of one in which
+packets to another station wait, too, in the bed ``kernel`` Linux's own discipline in user-mode
+Linux, behind a token bucket, with real sockets. A discipline that never acts, because its
 full queue is shorter than its target, is not drawn.
 
 A name that is not the device's is wrong, and so is a capacity of a managed queue; "managed" without a
-name, and "undecided", are neither right nor wrong. Of a parameter its interval should hold the truth.
+name, and "undecided", are neither right nor wrong; of a shared FIFO "managed" is wrong, and
+"undecided" is right. Of a parameter its interval should hold the truth.
 Finished cases are kept in a file, a line each, and are not repeated: the same command goes on.
 
     .venv/bin/python benches/disciplines.py                             # 60 simulated devices
     .venv/bin/python benches/disciplines.py --bed kernel --cases 30 --keep kernel.jsonl
     .venv/bin/python benches/disciplines.py --bed aggregated --cases 96
+    .venv/bin/python benches/disciplines.py --bed shared --cases 40
     .venv/bin/python benches/disciplines.py --only codel --cases 100
 """
 
@@ -23,7 +26,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +39,7 @@ from airqueue.measure.api import measure
 from airqueue.measure.document import Document
 from airqueue.measure.prober import ProbeError
 from airqueue.measure.simulated import SimulatedProber
-from verdicts import FASTEST_BPS, PACKET_BITS, bound, log_uniform, over_air, over_wire
+from verdicts import FASTEST_BPS, PACKET_BITS, bound, in_cell, log_uniform, over_air, over_wire
 
 SEED: Final = 20_261_127
 """Published: equal seeds give equal cases and equal answers."""
@@ -44,6 +47,7 @@ RATES_BPS: Final = {
     "simulated": (1e6, 300e6),
     "kernel": (1e6, 60e6),
     "aggregated": (20e6, 300e6),
+    "shared": (1e6, 300e6),
 }
 AGGREGATED_BPS: Final = {
     ("802.11n", "HT-MCS3"): 26e6,
@@ -54,6 +58,7 @@ AGGREGATED_BPS: Final = {
 """What these send at most: the rates of the standard, of one stream."""
 UNNAMED: Final = ("managed", "managed_by_flow", "fq_codel_or_cake", "undecided")
 """Answers without a name of a discipline."""
+SHARED: Final = "shared"
 FRAME: Final = 1514
 Draw = np.random.Generator
 
@@ -86,10 +91,12 @@ class Answer:
 
     @property
     def right(self) -> bool:
-        return self.name == self.kind
+        return self.name == ("undecided" if self.kind == SHARED else self.kind)
 
     @property
     def wrong(self) -> bool:
+        if self.kind == SHARED:
+            return self.name not in ("undecided", "fifo")
         managed = self.kind not in ("fifo", "policer")
         return (managed and self.capacity is not None) or not (self.right or self.name in UNNAMED)
 
@@ -183,9 +190,16 @@ KINDS: Final[tuple[Callable[[Draw], Device], ...]] = (
 )
 
 
+def shared(draw: Draw) -> Device:
+    device = fifo(draw)
+    return replace(device, name=SHARED)
+
+
 def drawn(seed: int, index: int, bed: str) -> tuple[Device, float, Draw]:
     """Return the device of this number, its rate in bits/s, and chance for what is around it."""
     kinds = [kind for kind in KINDS if bed == "simulated" or kind is not policer]
+    if bed == SHARED:
+        kinds = [shared]
     draw = np.random.default_rng([seed, index, list(RATES_BPS).index(bed)])
     device = kinds[index % len(kinds)](draw)
     low, high = RATES_BPS[bed]
@@ -221,6 +235,9 @@ def measured(
     if bed == "aggregated":
         about, path = aggregated(device, rate_bps, draw)
         return about, measure(SimulatedProber(path, seed=seed)).to_json()
+    if bed == SHARED:
+        about, path = beside_a_flow(device, draw)
+        return about, measure(SimulatedProber(path, seed=seed)).to_json()
     about = f"{dict(device.queue)} at {rate_bps / 1e6:.3g} Mb/s"
     if device.name == "policer":
         path: dict[str, Any] = {"policer": True, "rate_bps": rate_bps}
@@ -243,6 +260,16 @@ def aggregated(device: Device, most_bps: float, draw: Draw) -> tuple[str, dict[s
     path = over_air(draw, dict(device.queue))
     path["cell"]["scenario"]["phy"] = {"standard": standard, "rate": rate}
     return f"{dict(device.queue)} over {standard}, {rate}", path
+
+
+def beside_a_flow(device: Device, draw: Draw) -> tuple[str, dict[str, Any]]:
+    """Return a FIFO of 802.11b, g or a in which packets of a flow to another station wait, too."""
+    phy = str(draw.choice(["802.11b", "802.11g", "802.11a"]))
+    mbps = round(float(draw.uniform(0.05, 0.35)) * FASTEST_BPS[phy] / 1e6, 2)
+    source = str(draw.choice(["cbr", "poisson"]))
+    flow = {"from": "ap", "to": "guest", "source": source, "rate": f"{mbps} Mb/s", "size": "1500 B"}
+    path = in_cell({"standard": phy}, dict(device.queue), 0, [flow])
+    return f"{dict(device.queue)} over {phy}, {source} of {mbps} Mb/s", path
 
 
 def answered(index: int, seed: int, bed: str) -> Answer:

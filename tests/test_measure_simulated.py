@@ -10,6 +10,7 @@ from airqueue.measure.api import measure
 from airqueue.measure.result import Measurement
 from airqueue.measure.schema import check
 from airqueue.measure.simulated import SimulatedProber
+from airqueue.measure.words import describe
 
 
 def measured(seed: int = 1, profile: str = "quick", **config: Any) -> Measurement:
@@ -176,3 +177,58 @@ def test_bytes_behind_hosts_that_wake_up():
     assert result.ci95[0] <= 110_000 <= result.ci95[1]
     # 72 packets of 1514 bytes fit and 143 of 764, so the limit is from 109,252 to 110,016.
     assert result.capacity == pytest.approx(109_634, abs=1)
+
+
+@pytest.mark.parametrize("loss", [0.12, 0.2, 0.25, 0.4])
+def test_a_queue_before_a_lossy_radio_is_no_policer(loss):
+    result = measured(queue="pfifo:83", rate_bps=20e6, loss_probability=loss)
+    assert result.verdict in ("fifo", "undecided")
+    assert result.discipline is None or result.discipline.name is None
+    assert any("lost even without load" in each for each in result.warnings)
+    if loss <= 0.2:
+        assert result.ci95[0] <= 83 <= result.ci95[1]
+    if loss <= 0.25:
+        assert result.rate_bps == pytest.approx((1 - loss) * 20e6, rel=0.05)
+
+
+def test_the_delay_of_a_full_queue_is_not_that_of_a_path_that_became_faster():
+    result = measured(queue="pfifo:83", rate_bps=2e7, rate_changes=[[3.5, 2.0]], repeat_s=7)
+    assert result.verdict == "fifo"
+    # 25 ms while the path has 40 Mb/s, 50 ms while it has 20 Mb/s.
+    assert 0.024 < result.delay_full_s < 0.051
+    for session in result.sessions:
+        assert not session.accepted or session.delay_full_s > 0.024 * session.size_bytes / 1500
+
+
+def test_the_interval_of_a_queue_that_drops_at_its_head_is_that_of_the_count():
+    result = measured(queue="pfifo:83", rate_bps=20e6, drop_from="head")
+    assert (result.verdict, result.drop_from) == ("fifo", "head")
+    assert result.ci95 == pytest.approx((82.5, 83.5), abs=0.6)
+    assert not any("of their packets" in each for each in result.warnings)
+
+
+@pytest.mark.parametrize("header_bytes", [0, 14, 26])
+def test_byte_limits_have_the_headers_that_the_counts_allow(header_bytes):
+    result = measured(queue="bfifo:300000", rate_bps=20e6, link_layer_bytes=header_bytes)
+    assert result.counted_in == "bytes"
+    assert result.ci95[0] <= 300_000 <= result.ci95[1]
+    refuted = any("The counts do not fit packets with 14 bytes" in w for w in result.warnings)
+    assert refuted == (header_bytes != 14)
+
+
+def test_sizes_that_are_nearly_equal_leave_the_unit_open_and_not_the_number():
+    path = SimulatedProber({"flows": 3, "queue": "pfifo:93", "rate_bps": 20e6}, seed=1)
+    result = measure(path, sizes=(1500, 1499))
+    assert (result.capacity, result.counted_in) == (pytest.approx(93, abs=0.5), "undecided")
+    assert any("too near to each other" in each for each in result.warnings)
+
+
+def test_a_queue_whose_unit_is_undecided_is_a_fifo_in_words_too():
+    result = measured(queue="bfifo:4000", rate_bps=20e6, link_layer_bytes=14)
+    assert (result.verdict, result.capacity) == ("fifo", None)
+    said = describe(result.to_json())
+    assert said.headline == (
+        "One first-in first-out queue that holds 2 packets of 1500 bytes or 5 packets of 750 bytes; "
+        "whether it counts packets or bytes is undecided."
+    )
+    assert "When full it adds" in " ".join(said.findings)

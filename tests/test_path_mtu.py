@@ -72,6 +72,23 @@ def test_a_narrow_path_is_measured_with_packets_that_fit(mtu, refused):
     assert analyze(runs, {}).path_mtu == result.path_mtu
 
 
+@pytest.mark.parametrize("sizes", [(9000,), (9000, 1500), (4000, 2000)])
+def test_what_the_senders_kernel_refuses_is_searched_to_the_byte(sizes):
+    path = Narrow(Fifo(100), 1500, refused=True)
+    result = measure(path, sizes=sizes)
+    assert (result.path_mtu.bytes, result.path_mtu.at_least) == (1500, False)
+    assert max(s.size_bytes for s in result.sessions) == 1500
+
+
+def test_a_search_that_is_cut_short_knows_a_least_size():
+    runs: list[Run] = []
+    measure(Narrow(Fifo(100), 1400), on_run=runs.append)
+    first = next(r for r in runs if r.meta["kind"] == KIND)
+    found = analyze([first], {})
+    assert (found.path_mtu.bytes, found.path_mtu.at_least) == (750, True)
+    assert any("of 750 bytes at least" in each for each in found.warnings)
+
+
 def test_a_path_that_carries_what_is_wanted_is_asked_once():
     runs: list[Run] = []
     result = measure(FifoProber(Fifo(100)), on_run=runs.append)

@@ -12,8 +12,15 @@ import numpy as np
 
 import airqueue
 from airqueue.measure import bucket, path_mtu
-from airqueue.measure.capacity import counts_by_size, decide_capacity, ends, pool, quiet_loss
-from airqueue.measure.disciplines import treatment
+from airqueue.measure.capacity import (
+    counts_by_size,
+    decide_capacity,
+    ends,
+    pool,
+    quiet_loss,
+    too_near,
+)
+from airqueue.measure.disciplines import shared, treatment
 from airqueue.measure.disciplines import verdict as disciplines
 from airqueue.measure.document import ClockSkewPpm, Hosts, Quantiles, SearchStep
 from airqueue.measure.estimators import ESTIMATORS
@@ -25,7 +32,7 @@ from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
 from airqueue.measure.series import excess_delay_s
 from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session, rate_of
 from airqueue.measure.standing import KIND as STANDING
-from airqueue.measure.verdicts import Finding, find, unless_managed
+from airqueue.measure.verdicts import Finding, find, unless_lossy, unless_managed
 from airqueue.stats import Interval, t_interval
 
 AGREEMENT = (1.5, 0.03)
@@ -75,6 +82,7 @@ def analyze(
     ended = _search_ended(searches, points)
     finding = find(judged, points, ended, of_kind(STANDING), of_kind("exploration"))
     idle = lost_quietly(j.session for j in accepted)
+    finding = unless_lossy(finding, idle)
     result.discipline = disciplines.judge(sessions, found=finding.verdict, idle=idle)
     finding = unless_managed(finding, result.discipline)
     result.verdict = finding.verdict
@@ -279,10 +287,16 @@ def _warn(
             f"Other traffic waited in the path before or after the flood in {busy} of {len(judged)} "
             "sessions: measure again when nothing else uses the path."
         )
+    result.warnings.extend(shared.warnings(result.discipline))
     if finding.verdict == "fifo" and len({j.session.size_bytes for j in accepted}) < 2:
         result.warnings.append(
             "One packet size cannot tell packets from bytes: the capacity is in packets of that "
             "size; measure a second one."
+        )
+    elif finding.verdict == "fifo" and too_near([j.session.size_bytes for j in accepted]):
+        result.warnings.append(
+            "The packet sizes are too near to each other to tell packets from bytes: the capacity is "
+            "in packets of these sizes; measure one of half the size."
         )
     elif finding.verdict == "fifo" and result.counted_in == "undecided":
         result.warnings.append(

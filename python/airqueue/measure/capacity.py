@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from airqueue.measure.evidence import lost_quietly
 from airqueue.measure.gates import LOUD, Judged
+from airqueue.measure.path_mtu import LEAST_RATIO
 from airqueue.measure.result import Evidence, Measurement
 from airqueue.measure.session import SEVERAL, Session
 from airqueue.measure.verdicts import Finding, count_unit, explained, idle_loss
@@ -33,6 +34,8 @@ ROUNDED = 1.0
 """Counts of whole packets at estimated instants may differ by one."""
 ROUGH = 0.25
 """Packets by which counts may be too low, for late instants, that are worth a warning."""
+MOST_OVERHEAD = 60
+"""Bytes of a link's header that are tried: of 802.11 with encryption, SNAP and some more."""
 HEADLINE = {"tail": "counting", "head": "fill_drain", None: "counting"}
 
 
@@ -47,8 +50,9 @@ def decide_capacity(
     result.counted_in = unit
     if finding.verdict != "fifo":
         return
-    others, seen = _others(accepted, finding)
-    hidden = _hidden(counts, finding, others, seen)
+    # In a queue that drops at its head the counts at refused packets say nothing.
+    others, seen = (0.0, "") if finding.drop_from == "head" else _others(accepted, finding)
+    hidden = _hidden(counts, others, seen)
     if hidden is not None:
         result.verdict = "undecided"
         result.evidence.append(hidden)
@@ -73,32 +77,42 @@ def decide_capacity(
             "Packets follow each other faster than the instants are known at which they reach the "
             f"queue: up to {max(doubts.values()):.1f} packets more may have waited."
         )
-    if unit == "packets" or len(counts) == 1:
-        # With a single size the capacity is known in packets of this size, whichever unit counts.
+    if unit == "packets" or too_near(counts):
+        # Of sizes that are one or nearly, the capacity is known in packets, whichever unit counts.
         pooled = pool([_between(size, values, accepted) for size, values in counts.items()])
         missed = max(others, float(np.mean([doubts[size] for size in counts])))
         pooled = pooled.widened(blur, blur + unseen * pooled.mean + missed)
         result.capacity, result.ci95 = pooled.mean, ends(pooled)
     elif unit == "bytes":
-        result.capacity, (low, high) = _byte_limit(counts, overhead, blur, doubts)
+        fitting = _fitting(counts, overhead)
+        if fitting != [overhead]:
+            result.warnings.append(
+                f"The counts do not fit packets with {overhead} bytes of a link's header each, but "
+                f"with {min(fitting)} to {max(fitting)} bytes: the interval has these."
+            )
+        limits = [_byte_limit(counts, each, blur, doubts) for each in fitting]
+        low, high = min(low for _, (low, _) in limits), max(high for _, (_, high) in limits)
+        result.capacity = float(np.mean([limit for limit, _ in limits]))
         result.ci95 = (low, high + unseen * result.capacity + others * min(counts))
     if result.capacity is not None:
         result.capacity_unit = "bytes" if unit == "bytes" else "packets"
 
 
+def too_near(sizes: Collection[int]) -> bool:
+    """Whether packet sizes are one, or too near to each other to tell packets from bytes."""
+    return max(sizes) < LEAST_RATIO * min(sizes)
+
+
 def of_others(accepted: Sequence[Judged], finding: Finding) -> Evidence | None:
     """Return what says that a FIFO may hold so many packets of others that counts are no capacity."""
     counts = counts_by_size(HEADLINE[finding.drop_from], accepted)
-    return _hidden(counts, finding, *_others(accepted, finding)) if counts else None
-
-
-def _hidden(
-    counts: Mapping[int, Sequence[float]], finding: Finding, others: float, seen: str
-) -> Evidence | None:
-    """As `of_others`, of these counts and so many packets of others."""
-    # In a queue that drops at its head the counts at refused packets say nothing.
-    if finding.drop_from == "head":
+    if not counts or finding.drop_from == "head":
         return None
+    return _hidden(counts, *_others(accepted, finding))
+
+
+def _hidden(counts: Mapping[int, Sequence[float]], others: float, seen: str) -> Evidence | None:
+    """As `of_others`, of these counts and so many packets of others."""
     if others <= VAGUE * min(float(np.mean(of_size)) for of_size in counts.values()):
         return None
     says = f"{seen}, as where others use the queue: more than a tenth of it may be theirs."
@@ -199,6 +213,23 @@ def _between(size: int, values: list[float], accepted: Sequence[Judged]) -> Inte
     interval = t_interval(values)
     assert interval is not None
     return interval
+
+
+def _fitting(counts: Mapping[int, list[float]], overhead: int) -> list[int]:
+    """Return the bytes of a link's header with which one byte limit explains the counts of all sizes.
+
+    What is assumed where the counts allow it; otherwise all that they allow, up to `MOST_OVERHEAD`;
+    where they allow none, what is assumed.
+    """
+
+    def fits(header: int) -> bool:
+        counted = {size: round(float(np.mean(values))) for size, values in counts.items()}
+        least = max(count * (size + header) for size, count in counted.items())
+        return least < min((count + 1) * (size + header) for size, count in counted.items())
+
+    if fits(overhead):
+        return [overhead]
+    return [each for each in range(MOST_OVERHEAD + 1) if fits(each)] or [overhead]
 
 
 def _byte_limit(

@@ -7,6 +7,7 @@ a steady rate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from airqueue.measure.estimators import estimate
-from airqueue.measure.evidence import SessionEvidence, observe
+from airqueue.measure.evidence import SessionEvidence, lost_quietly, observe
 from airqueue.measure.records import MISSING
-from airqueue.measure.session import MIN_DROPS, Session
+from airqueue.measure.session import MIN_DROPS, OVERLOAD_LOSS, Session
 
-OVERLOAD_LOSS = 0.045
-"""Half the loss of the weakest overload that a profile plans (1.1): less may be loss in the air."""
 SENDER_SHORTFALL = 0.9
 """Sending less than this share of the planned rate makes the sender the limit."""
 OVERFLOW_SHARE = 0.001
@@ -32,6 +31,8 @@ UNSTEADY_SHARE = 0.5
 """Throughput that varies by more within a session (paper, section IV-B) is not steady."""
 LOUD = 2.0
 """Packet times by which the delay without load varies where others' packets wait in the path."""
+SURE = 2.0
+"""Standard errors by which the loss without load may be less than what was seen."""
 STEADY_RATE_ONLY = ("published", "corrected")
 """Estimators that multiply a delay by one rate."""
 
@@ -56,6 +57,8 @@ class Judged:
     session: Session
     beside_others: bool = False
     """Whether a changed delay without load comes from other traffic, not from a clock: `judge`."""
+    lost_without_load: float = 0.0
+    """Share of packets that the path loses at least without load, as all sessions together say."""
 
     @cached_property
     def refused(self) -> str | None:
@@ -171,12 +174,13 @@ class Judged:
 
     def _not_saturated(self) -> bool:
         """Few refused packets, or no phase that lost more than the air may have."""
+        least = 1 - (1 - OVERLOAD_LOSS) * (1 - self.lost_without_load)
         if len(self.session.drops) < MIN_DROPS:
             return True
         drops = self.session.drops
         return not any(
             np.count_nonzero(self.session.during(phase)[drops]) >= MIN_DROPS
-            and self.session.loss(phase) >= OVERLOAD_LOSS
+            and self.session.loss(phase) >= least
             for phase in ("fill", "hold", "press")
         )
 
@@ -191,4 +195,7 @@ def judge(sessions: Sequence[Session]) -> list[Judged]:
     known = [q for q in quiet if q is not None]
     loud = bool(known) and float(np.median([q.jitter_s > LOUD * q.packet_s for q in known])) > 0.5
     others = loud or sum(q.stepped_s != 0.0 for q in known) >= 2
-    return [Judged(s, beside_others=others) for s in sessions]
+    lost, sent = lost_quietly(sessions)
+    share = lost / max(1, sent)
+    least = max(0.0, share - SURE * math.sqrt(share * (1 - share) / max(1, sent)))
+    return [Judged(s, beside_others=others, lost_without_load=least) for s in sessions]

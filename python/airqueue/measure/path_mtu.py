@@ -45,10 +45,12 @@ def fitting_sizes(runner: Runner, sizes: Sequence[int], profile: str) -> tuple[i
         run = runner.run(*probe_plan(tried, sizes, profile, index))
         index += 1
         found = path_mtu([r for r in runner.runs if r.meta.get("kind") == KIND])
-        if found is None or found.at_least:
+        if found is None or found.bytes >= max(sizes):
             return tuple(sizes)
         too_large = min(s for s in _sizes(runner.runs) if s > found.bytes)
-        tried = between(found.bytes, too_large) if run.end == "complete" else []
+        inner = between(found.bytes, too_large)
+        # The sending kernel may refuse all others: what is known to fit lets the run begin.
+        tried = [found.bytes, *inner] if inner and run.end != "cancelled" else []
     return tuple(sizes) if found is None else replaced(sizes, found.bytes)
 
 
@@ -91,23 +93,33 @@ def _sizes(runs: Sequence[Run]) -> list[int]:
 
 
 def path_mtu(runs: Sequence[Run]) -> PathMtu | None:
-    """Return the size of the largest packet that arrived; None without such runs or arrivals."""
+    """Return the size of the largest packet that arrived; None without such runs or arrivals.
+
+    ``at_least``: a packet that is larger by a byte was not tried.
+    """
     probes = [r for r in runs if r.meta.get("kind") == KIND]
     arrived = [int(r.size_bytes[r.received].max()) for r in probes if np.any(r.received)]
     if not arrived:
         return None
-    return PathMtu(max(arrived), at_least=max(arrived) == max(_sizes(probes)))
+    return PathMtu(max(arrived), at_least=max(arrived) + 1 not in _sizes(probes))
 
 
 def warning(runs: Sequence[Run]) -> str | None:
     """Return what to say where the sizes wanted did not fit."""
     found = path_mtu(runs)
-    if found is None or found.at_least:
+    if found is None:
         return None
     wanted = next(r.meta["sizes_wanted"] for r in runs if r.meta.get("kind") == KIND)
+    if found.bytes >= max(wanted):
+        return None
     used = replaced(wanted, found.bytes)
+    carries = (
+        f"IP packets of {found.bytes} bytes at least, but not those wanted"
+        if found.at_least
+        else f"IP packets of at most {found.bytes} bytes"
+    )
     return (
-        f"The path carries IP packets of at most {found.bytes} bytes: measured with "
+        f"The path carries {carries}: measured with "
         f"{text.listed([str(s) for s in used])} bytes instead of "
         f"{text.listed([str(s) for s in wanted])}."
     )

@@ -17,6 +17,7 @@ from airqueue.measure.known import SizeState, find_bucket, layout_of
 from airqueue.measure.naming import take_steps
 from airqueue.measure.plan import FLOOD_FLOW, Plan, Segment, cbr
 from airqueue.measure.quiet import PROBE_FLOWS, baseline, farewell, quiet_length_s
+from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
 from airqueue.measure.session import Session, rate_of
 
@@ -26,6 +27,11 @@ TRAIN_S = 0.15
 TRAIN_PACKETS = (48, 20_000)
 SATURATED_SHARE = 0.85
 """A train whose second half arrives at less than this share of its rate found the bottleneck."""
+
+WAITS = 5.0
+"""Packet times by which a queue delays a train at least; a policer, and loss in the air, do not."""
+SLOW = 0.5
+"""Rate of a train below what arrived, whose loss is not that of a full queue."""
 
 FILL = 3.0
 """Offered rate of floods that fill the queue, as a multiple of the path's rate."""
@@ -115,25 +121,52 @@ def search(runner: Runner, size: int) -> SizeState | None:
 
 
 def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found | None:
-    """Find the path's rate for packets of one size; None if nothing saturates it."""
+    """Find the path's rate for packets of one size; None if nothing saturates it.
+
+    Where packets are lost at half the rate at which they arrived, too, the air loses them, and not a
+    full queue: the path is faster, and only packets that wait show its rate.
+    """
+    lossy = False
     agreed = WITHIN_LIMITS * runner.prober.max_rate_pps(size)
     rate = RAMP_START_BPS / (8 * size) if hint_byte_rate is None else FILL * hint_byte_rate / size
     index = late = 0
     while True:
         rate = min(rate, agreed)
         runner.say("search", f"looking for the rate of the path, {size}-byte packets")
-        point = load_point(runner.run(*train_plan(size, rate, index, agreed)))
+        train = runner.run(*train_plan(size, rate, index, agreed))
+        point = load_point(train)
         offered, received = point["offered_pps"] or 0.0, point["received_pps"] or 0.0
         short = offered < SENDER_SHORTFALL * rate
         ceiling = (SENDER_SHORTFALL * offered if short else agreed) - most_probes_pps(received)
         if 0 < received < SATURATED_SHARE * offered and ceiling >= LEAST_OVERLOAD * received:
-            return Found(received, ceiling)
+            waits = (point["delay_s"] or 0.0) * received > WAITS
+            lossy = lossy or not (waits or _overflows(runner, size, train, index))
+            if waits or not lossy:
+                return Found(received, ceiling)
         late += short
         if (rate >= agreed and not short) or late >= LATE_TRAINS:
             return None
         if not short:
             rate *= RAMP_FACTOR
         index += 1
+
+
+def _overflows(runner: Runner, size: int, train: Run, index: int) -> bool:
+    """Whether a train lost what was too much, and not what the air loses at any rate.
+
+    Then its first packets pass, with the tokens of a shaper or a policer; or a slow train loses
+    hardly anything.
+    """
+    lost = train.lost[(train.flow == FLOOD_FLOW) & train.sent]
+    share = float(np.mean(lost))
+    if float(np.mean(lost[: max(1, len(lost) // 4)])) < share / 2:
+        return True
+    rate, agreed = (
+        load_point(train)["received_pps"],
+        WITHIN_LIMITS * runner.prober.max_rate_pps(size),
+    )
+    slow = load_point(runner.run(*train_plan(size, SLOW * (rate or 0.0), index, agreed)))
+    return (slow["loss"] or 0.0) < share / 2
 
 
 def most_probes_pps(rate_pps: float) -> float:

@@ -60,6 +60,8 @@ def in_flight(burst: float) -> float:
     return burst if burst > SEVERAL else 0.0
 
 
+OVERLOAD_LOSS = 0.045
+"""Half the loss of the weakest overload that a profile plans (1.1): less may be loss in the air."""
 MIN_DROPS = 10
 """Fewer refused packets than this do not show a full queue."""
 
@@ -271,11 +273,27 @@ class Session:
         lost = np.flatnonzero(self.run.lost[rows])
         return len(rows) - 1 - int(lost[-1]) if len(lost) else len(rows)
 
+    @property
+    def _while_full(self) -> Bools:
+        """Packets that were sent while the queue was full, as far as losses tell."""
+        if self.loss("hold") >= OVERLOAD_LOSS:
+            return self.during("hold")
+        full = np.zeros(len(self.run.sent), dtype=bool)
+        for phase in ("fill", "press"):
+            drops = self.drops[self.during(phase)[self.drops]]
+            if self.loss(phase) >= OVERLOAD_LOSS and len(drops):
+                full[drops[0] : drops[-1]] = True
+        return full
+
     @cached_property
     def delay_full_s(self) -> float | None:
-        """Median delay of the flood in the hold phase above the empty path's, in seconds."""
+        """Median delay of the flood in the full queue above the empty path's, in seconds.
+
+        In the hold phase; where the queue was not full then, as on a path that became faster, between
+        the first and the last packet that was refused before or after.
+        """
         due = self.arrival_if_empty_ns
-        full = self.during("hold") & self.flood & self.run.received & self.run.sent
+        full = self._while_full & self.flood & self.run.received & self.run.sent
         if due is None or not np.any(full):
             return None
         return float(np.median(self.run.received_ns[full] - due[full])) * 1e-9

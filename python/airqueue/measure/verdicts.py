@@ -16,7 +16,7 @@ from airqueue.measure.document import SearchStep
 from airqueue.measure.evidence import SessionEvidence, added
 from airqueue.measure.gates import Judged
 from airqueue.measure.result import CountedIn, Discipline, Evidence, Verdict
-from airqueue.measure.session import SEVERAL, Session, in_flight
+from airqueue.measure.session import OVERLOAD_LOSS, SEVERAL, Session, in_flight
 from airqueue.measure.standing import (
     Standing,
     chance,
@@ -46,6 +46,8 @@ DOUBT_CHANCE = 0.01
 """Losses with room in a standing queue that are less likely than this leave the kind undecided."""
 LOSSY = 0.003
 """A larger share lost without load says that the air loses packets, or a queue that still drops."""
+MOST_LOSSY = 0.18
+"""A path without load that loses a larger share tells no kind of queue but a FIFO's."""
 LOSSY_CHANCE = 1e-6
 """Significance level on such paths, where the load itself may change what the air loses."""
 LOSSY_RATIO = 1.5
@@ -121,7 +123,7 @@ def find(
     burst = float(np.median([e.burst for e in seen]))
     lost = idle_loss(seen)
     allowed = float(np.median([tolerance(h, e, lost) for h, e in zip(held, seen, strict=True)]))
-    policer = _policer(accepted, seen, held)
+    policer = _policer(accepted, seen, held, lost)
     if policer is not None:
         waited = _waited_before(explored)
         if waited is not None:
@@ -148,6 +150,23 @@ def find(
     if verdict == "not_flat":
         return Finding("not_flat", [said], burst=burst)
     return Finding(verdict, [*evidence, said], "tail", burst, allowed, stood)
+
+
+def unless_lossy(finding: Finding, idle: tuple[int, int]) -> Finding:
+    """Return the finding, or none where the path without load loses packets as a full queue does.
+
+    ``idle``: packets lost and sent on the idle path. A FIFO of which the air loses so much refuses
+    packets at no length, and short trains of packets take the air's losses for a policer's.
+    """
+    lost, sent = idle
+    if finding.verdict not in ("not_flat", "policer") or lost <= MOST_LOSSY * sent:
+        return finding
+    says = (
+        f"{lost / sent:.0%} of the packets were lost without load: which of them a full queue "
+        "refused, or a controller dropped, cannot be told."
+    )
+    said = Evidence("lost_without_load", says, lost / sent)
+    return Finding("undecided", [*finding.evidence, said], None, finding.burst, finding.allowed)
 
 
 def unless_managed(finding: Finding, discipline: Discipline | None) -> Finding:
@@ -290,8 +309,12 @@ def _without_limit(search: Sequence[SearchStep], search_ended: bool) -> Finding:
 
 
 def _policer(
-    accepted: Sequence[Judged], seen: Sequence[SessionEvidence], held: Sequence[float]
+    accepted: Sequence[Judged],
+    seen: Sequence[SessionEvidence],
+    held: Sequence[float],
+    idle: float,
 ) -> Evidence | None:
+    """Loss without delay, beyond what the path loses without load."""
     rises = [e.delay_rise for e in seen if e.delay_rise is not None]
     if float(np.median(held)) > POLICER_PACKETS or not rises:
         return None
@@ -299,6 +322,8 @@ def _policer(
     if rise > POLICER_PACKETS + 2 * float(np.median([e.noise for e in seen])):
         return None
     loss = float(np.median([s.session.loss("hold") for s in accepted]))
+    if loss < 1 - (1 - OVERLOAD_LOSS) * (1 - idle):
+        return None
     return Evidence(
         "loss_without_delay",
         f"{loss:.0%} of the packets were lost while the delay rose by {rise:.1f} packet times.",

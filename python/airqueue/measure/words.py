@@ -119,15 +119,18 @@ _PLAIN: Mapping[str, _Plain] = {
 
 def describe(result: Document) -> Words:
     """Put a measurement result (`schema.json`) into words."""
-    if result["verdict"] == "fifo" and result["capacity"] is not None:
+    if result["verdict"] == "fifo":
         return _describe_fifo(result)
-    plain = _PLAIN["undecided" if result["verdict"] == "fifo" else result["verdict"]]
+    plain = _PLAIN[result["verdict"]]
     discipline = result.get("discipline")
     headline = plain.headline
     findings = [plain.meaning]
     if discipline is not None and discipline["name"] is not None:
         headline = f"This is {discipline['says']}."
-        findings = [*_MEANING.get(discipline["sharing"], ()), *of_discipline(discipline)]
+        # Where nothing waits it does not matter who shares the queue.
+        waits = discipline["name"] != "policer"
+        meaning = _MEANING.get(discipline["sharing"], ()) if waits else ()
+        findings = [*meaning, *of_discipline(discipline)]
     if result["delay_full_s"] is not None and result["verdict"] in ("not_flat", "undecided"):
         findings.extend(_of_delay(result, headline != plain.headline))
     findings.extend(_of_bucket(result))
@@ -208,8 +211,11 @@ def _of_classes(result: Document) -> list[str]:
 
 def _describe_fifo(result: Document) -> Words:
     unit, capacity = result["capacity_unit"], result["capacity"]
-    assert unit is not None and capacity is not None  # the verdict is fifo
-    headline = f"One first-in first-out queue that holds {_whole(capacity, unit)}"
+    headline = "One first-in first-out queue"
+    if unit is not None and capacity is not None:
+        headline += f" that holds {_whole(capacity, unit)}"
+    else:
+        headline += f" that holds {_by_size(result)}"
     if result["counted_in"] == "undecided":
         headline += "; whether it counts packets or bytes is undecided."
     else:
@@ -226,12 +232,23 @@ def _describe_fifo(result: Document) -> Words:
         tuple(findings),
         (
             *_interrupted(result),
-            *_sureness(result),
+            *(_sureness(result) if result["capacity"] is not None else ()),
             *_discards(result),
             *result["warnings"],
         ),
         (),
     )
+
+
+def _by_size(result: Document) -> str:
+    """Return what the queue holds of each size, where this is no one number of packets or bytes."""
+    counting = result["estimators"]["counting"]
+    assert counting is not None  # the verdict is fifo
+    counts = (
+        f"{_whole(row['packets'] or 0.0, 'packets')} of {size} bytes"
+        for size, row in counting["by_size"].items()
+    )
+    return text.listed(list(counts), "or")
 
 
 def _meaning_of_delay(delay_s: float) -> tuple[str, str]:

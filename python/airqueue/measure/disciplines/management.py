@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from airqueue import text
-from airqueue.measure.disciplines import codel, frames, pie, red, ring, tail_drop
+from airqueue.measure.disciplines import codel, frames, pie, red, ring, shared, tail_drop
 from airqueue.measure.disciplines.likelihood import best_rival
 from airqueue.measure.disciplines.observed import Step, full_at, hard_limit
 from airqueue.measure.remembered import remembered
@@ -170,6 +170,17 @@ def _at_random(
     )
     if lost < FEW_EARLY:
         return Managed("undecided", (early,), {}, limit)
+    beside = shared.by_others(steps)
+    if beside is not None and beside.value:
+        return Managed("undecided", (early, beside), {}, limit)
+    managed = _by_laws(steps, full, limit, idle, early)
+    return managed if beside is None else replace(managed, evidence=(*managed.evidence, beside))
+
+
+def _by_laws(
+    steps: Sequence[Step], full: float | None, limit: float | None, idle: float, early: Evidence
+) -> Managed:
+    """PIE, RED, or neither, of losses of a queue in which the flood is alone."""
     laws = [law for step in steps if (law := _laws(step, full, idle)) is not None]
     as_pie = max((law.pie_gain for law in laws), default=0.0)
     as_red = max((law.red_gain for law in laws), default=0.0)

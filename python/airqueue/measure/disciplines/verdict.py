@@ -38,7 +38,10 @@ NAMES: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("by_flow", "no_queue"): _MANAGED_BY_FLOW,
 }
 """Key and words by sharing and management."""
-NO_QUEUE: Final = ("policer", "a policer, which drops what exceeds its rate and queues nothing")
+NO_QUEUE: Final = (
+    "policer",
+    "a policer, or a queue of very few packets: what exceeds its rate is dropped, and hardly waits",
+)
 UNDECIDED: Final = "a discipline that the records do not tell"
 SPARSE_FIRST: Final = ("sparse_first", "sparse flows pass the others, which share one queue")
 
