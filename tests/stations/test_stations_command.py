@@ -67,6 +67,7 @@ def test_a_capture_is_judged_again(runner, access_point):
         (["--direction", "up"], "--direction does not go with --with"),
         (["--report", "r.html"], "--report does not go with --with"),
         (["--with", "192.0.2.20"], "names a station twice"),
+        (["--with", "192.0.2.1"], "--with names HOST itself"),
         ([w for n in range(8) for w in ("--with", f"192.0.2.{n}")], "give 8 at most"),
     ],
 )

@@ -124,7 +124,12 @@ class Job:
 @click.option("--capture", "capture_path", metavar="FILE", help="Store every packet record.")
 @click.option("--resume", "resume_path", metavar="FILE", help="Go on with an interrupted capture.")
 @click.option("--max-rate", type=RATE, metavar="RATE", help="Never send faster, e.g. 300mbit.")
-@click.option("--max-time", type=DURATION, metavar="TIME", help="Stop after, e.g. 90s or 5min.")
+@click.option(
+    "--max-time",
+    type=DURATION,
+    metavar="TIME",
+    help="End after this, e.g. 90s or 5min, or when there is enough for an answer if that is later.",
+)
 @max_wait_option
 @expect_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")

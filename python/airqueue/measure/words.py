@@ -66,7 +66,8 @@ _PLAIN: Mapping[str, _Plain] = {
         "A capacity read from it would not be one, so none is given.",
         (
             "Measure again when nothing else uses the channel and the link; if the answer stays, "
-            "the device manages its queue, and the pictures of delay over time show how.",
+            "the device manages its queue, or two queues in a row fill by turns: the pictures of "
+            "delay over time show how.",
         ),
     ),
     "policer": _Plain(
@@ -83,7 +84,8 @@ _PLAIN: Mapping[str, _Plain] = {
         "It could not send at the rate that was asked for, so nothing can be said about the queue.",
         (
             "Close other programs on the sender, connect it by a faster wired link, or let a "
-            "faster machine send.",
+            "faster machine send. A machine that sends by its own Wi-Fi holds its programs back when "
+            "the queue of its radio is full, as Linux does.",
         ),
     ),
     "receiver_limited": _Plain(
