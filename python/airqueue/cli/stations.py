@@ -39,11 +39,11 @@ def check_options(ctx: click.Context, stations: Sequence[str]) -> None:
     check_goes_with(
         ctx, GOES_WITH, "does not go with --with, which measures downloads to several stations"
     )
+    check_names(stations)
     if ctx.params.get("host") in stations:
         raise click.UsageError(
             "--with names HOST itself, which is measured anyway: name other stations."
         )
-    check_names(stations)
 
 
 def check_names(stations: Sequence[str]) -> None:
