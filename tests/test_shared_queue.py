@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from airqueue.measure.api import measure
 from airqueue.measure.disciplines import shared
 from airqueue.measure.disciplines.observed import Step, filled
+from airqueue.measure.reconsidered import unless_managed
 from airqueue.measure.result import Discipline, Evidence
 from airqueue.measure.simulated import SimulatedProber
+from airqueue.measure.verdicts import Finding
 
 SERVICE_S = 1e-3
 
@@ -97,3 +101,12 @@ def test_what_was_not_looked_for_is_said():
     assert shared.warnings(Discipline("red", "", "one_queue", "red", {}, None, looked)) == []
     assert shared.warnings(Discipline("fq_pie", "", "by_flow", "pie", {}, None, ())) == []
     assert shared.warnings(None) == []
+
+
+def test_counts_of_a_shared_fifo_are_no_capacity():
+    said = Evidence(shared.NAME, "Of the larger floods the path carried more.", 0.03)
+    tells = Discipline(None, "", "one_queue", "undecided", {}, None, (said,))
+    found = unless_managed(Finding("fifo", [], "tail"), tells)
+    assert (found.verdict, found.evidence) == ("undecided", [said])
+    alone = replace(tells, evidence=(replace(said, value=0.0),))
+    assert unless_managed(Finding("fifo", [], "tail"), alone).verdict == "fifo"

@@ -27,12 +27,13 @@ from airqueue.measure.estimators import ESTIMATORS
 from airqueue.measure.evidence import lost_quietly
 from airqueue.measure.gates import SAYS, Judged, judge
 from airqueue.measure.plan import FLOOD_FLOW
+from airqueue.measure.reconsidered import unless_lossy, unless_managed
 from airqueue.measure.records import MISSING, Run
 from airqueue.measure.result import EstimatorResult, Measurement, SessionResult
 from airqueue.measure.series import excess_delay_s
 from airqueue.measure.session import LINK_OVERHEAD_BYTES, Session, rate_of
 from airqueue.measure.standing import KIND as STANDING
-from airqueue.measure.verdicts import Finding, find, unless_lossy, unless_managed
+from airqueue.measure.verdicts import Finding, find
 from airqueue.stats import Interval, t_interval
 
 AGREEMENT = (1.5, 0.03)

@@ -15,7 +15,7 @@ import numpy as np
 from airqueue.measure.document import SearchStep
 from airqueue.measure.evidence import SessionEvidence, added
 from airqueue.measure.gates import Judged
-from airqueue.measure.result import CountedIn, Discipline, Evidence, Verdict
+from airqueue.measure.result import CountedIn, Evidence, Verdict
 from airqueue.measure.session import OVERLOAD_LOSS, SEVERAL, Session, in_flight
 from airqueue.measure.standing import (
     Standing,
@@ -46,8 +46,6 @@ DOUBT_CHANCE = 0.01
 """Losses with room in a standing queue that are less likely than this leave the kind undecided."""
 LOSSY = 0.003
 """A larger share lost without load says that the air loses packets, or a queue that still drops."""
-MOST_LOSSY = 0.18
-"""A path without load that loses a larger share tells no kind of queue but a FIFO's."""
 LOSSY_CHANCE = 1e-6
 """Significance level on such paths, where the load itself may change what the air loses."""
 LOSSY_RATIO = 1.5
@@ -150,39 +148,6 @@ def find(
     if verdict == "not_flat":
         return Finding("not_flat", [said], burst=burst)
     return Finding(verdict, [*evidence, said], "tail", burst, allowed, stood)
-
-
-def unless_lossy(finding: Finding, idle: tuple[int, int]) -> Finding:
-    """Return the finding, or none where the path without load loses packets as a full queue does.
-
-    ``idle``: packets lost and sent on the idle path. A FIFO of which the air loses so much refuses
-    packets at no length, and short trains of packets take the air's losses for a policer's.
-    """
-    lost, sent = idle
-    if finding.verdict not in ("not_flat", "policer") or lost <= MOST_LOSSY * sent:
-        return finding
-    says = (
-        f"{lost / sent:.0%} of the packets were lost without load: which of them a full queue "
-        "refused, or a controller dropped, cannot be told."
-    )
-    said = Evidence("lost_without_load", says, lost / sent)
-    return Finding("undecided", [*finding.evidence, said], None, finding.burst, finding.allowed)
-
-
-def unless_managed(finding: Finding, discipline: Discipline | None) -> Finding:
-    """Return the finding, or another one where steps and floods tell a FIFO from what it is.
-
-    Sessions of one overload do not see what a controller does under another one, nor what flows of
-    equal rates share. A queue that follows no known law may be a FIFO that the records hide.
-    """
-    if finding.verdict != "fifo" or discipline is None or discipline.name in (None, "fifo"):
-        return finding
-    verdict: Verdict = "isolated"
-    if discipline.sharing == "one_queue":
-        verdict = "undecided" if discipline.management == "unknown" else "not_flat"
-    says = f"Floods at other overloads tell {discipline.says}: these counts are no capacity."
-    said = Evidence("steps", says)
-    return Finding(verdict, [*finding.evidence, said], None, finding.burst, finding.allowed)
 
 
 def _other_traffic(sessions: Sequence[Judged]) -> Evidence | None:
