@@ -152,7 +152,7 @@ def test_steps_add_up_to_the_figures_of_the_run():
         ({"settings": {"limit": [[3]]}}, r"settings.limit\[0\]: 3; expected the keys"),
         (
             {"settings": {"any": [LIMITS[0], QUEUES[0]]}},
-            r"settings.any\[0\]: another choice changes queue of station=ap, this one does not",
+            r"settings.any\[1\]: another choice changes queue_limit of station=ap, this one does not",
         ),
         (
             {"settings": {"limit": LIMITS, "other": LIMITS[:1]}},

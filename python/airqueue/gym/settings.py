@@ -54,7 +54,8 @@ class _Setting:
         every = [[key for change in changes for key in _keys(change)] for changes in self._choices]
         self.keys = dict.fromkeys(every[0])
         for place, keys in enumerate(every):
-            other = next(iter(set(keys) ^ set(self.keys)), None)
+            both = dict.fromkeys([*self.keys, *keys])
+            other = next((key for key in both if (key in keys) != (key in self.keys)), None)
             if other is not None:
                 without = place if other in self.keys else 0
                 raise ScenarioError(
