@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, TypeVar
 
-from airqueue import text
+from airqueue import text, units
 from airqueue.figures import Summary
 from airqueue.simulate.cautions import BACK, LEAST_ACKS, LOST_ACKS
 from airqueue.simulate.reported import station_of
@@ -26,6 +26,8 @@ WAITING_PACKETS: Final = 1.0
 """Fewer packets in the mean are what contention alone makes wait."""
 HELD_UP: Final = 0.2
 """Share of time from which a reader should know that the receiver's window limits a flow, too."""
+_MOST_OF: Final = 0.5
+"""Share of a wired link's rate from which packets wait there."""
 _VARIES_S: Final = 0.005
 """Below that a delay that varies is what the air alone does."""
 WIDE: Final = 0.2
@@ -113,33 +115,50 @@ def _unlisted(results: Results, scenario: Scenario) -> Iterator[str]:
             f"What waits for the processor of {text.listed(slow[:_MOST_NAMED])} is in no queue of "
             "the tables: the delays of flows have it."
         )
-    listed_s = max(of["sojourn_p95_s"]["mean"] or 0.0 for of in summary["queues"].values())
+    listed_s = max(
+        (of["sojourn_p95_s"]["mean"] or 0.0) + (of["access_delay_p95_s"]["mean"] or 0.0)
+        for of in summary["queues"].values()
+    )
     for flow, route in scenario.routes.items():
         figures = summary["flows"][flow]
         p50_s, p95_s = (figures["delay_p50_s"]["mean"], figures["delay_p95_s"]["mean"])
-        wires = [wire for wire in _rated(scenario, route) if wire not in summary["queues"]]
         varies_s = 0.0 if p50_s is None or p95_s is None else p95_s - p50_s
-        if wires and varies_s > max(2 * listed_s, _VARIES_S):
+        wire = next(_filled(results, scenario, route), None)
+        if wire is not None and varies_s > max(2 * listed_s, _VARIES_S):
             yield (
                 f"The queues of the tables do not explain the delay of {flow}, "
                 f"{text.seconds(p95_s or 0.0)} for one packet in twenty: packets wait before the "
-                f"wired link {wires[0]}, too, whose queue has no limit and no figures; give its host "
-                "a queue."
+                f"wired link {wire}, too, whose queue has no limit and no figures; give its host a "
+                "queue."
             )
             return
 
 
-def _rated(scenario: Scenario, route: Sequence[str]) -> Iterator[str]:
-    """Yield the wired links of a route that have a rate, each in the direction of the route."""
-    hosts = [of for of in scenario.description.get("hosts", ()) if "rate" in of]
-
-    def is_rated(name: str) -> bool:
-        return any(
-            name == of["name"] or ("count" in of and name.removeprefix(of["name"]).isdigit())
-            for of in hosts
+def _filled(results: Results, scenario: Scenario, route: Sequence[str]) -> Iterator[str]:
+    """Yield the wired links of a route that are used for the most part, and have no figures."""
+    for wire in (f"{a}->{b}" for a, b in pairwise(route)):
+        rate_bps = _rate_of(wire, scenario)
+        if rate_bps is None or wire in results.summary["queues"]:
+            continue
+        carried_bps = math.fsum(
+            _mean(results.summary["flows"][flow]["throughput_bps"])
+            for flow, of in scenario.routes.items()
+            if wire in {f"{a}->{b}" for a, b in pairwise(of)}
         )
+        if carried_bps >= _MOST_OF * rate_bps:
+            yield wire
 
-    yield from (f"{a}->{b}" for a, b in pairwise(route) if is_rated(a) or is_rated(b))
+
+def _rate_of(wire: str, scenario: Scenario) -> float | None:
+    """Return the rate of a wired link; None where there is none, or the link is on the air."""
+    ends = wire.split("->")
+    for of in scenario.description.get("hosts", ()):
+        group = of["name"] if "count" in of else None
+        for end in ends:
+            member = group is not None and end.removeprefix(group).isdigit()
+            if "rate" in of and (end == of["name"] or member):
+                return units.parse_rate(of["rate"])
+    return None
 
 
 def _through(queue: str, scenario: Scenario) -> tuple[str, list[str]]:
@@ -178,10 +197,9 @@ def _drops(results: Results) -> Iterator[str]:
     dropped = {name: _mean(of["dropped_packets"]) for name, of in summary["queues"].items()}
     in_queues = math.fsum(dropped.values())
     # Both ways: of answers and acknowledgements, too.
-    given_up = math.fsum(
-        _mean(of["given_up_packets"]) + _mean(of["wire_packets"])
-        for of in summary["drops"].values()
-    )
+    by_macs = math.fsum(_mean(of["given_up_packets"]) for of in summary["drops"].values())
+    in_wires = math.fsum(_mean(of["wire_packets"]) for of in summary["drops"].values())
+    given_up = by_macs + in_wires
     if in_queues < 1 and given_up < 1:
         none = in_queues == 0 and given_up == 0
         yield "No packet was lost." if none else "Less than one packet a replication was lost."
@@ -204,10 +222,12 @@ def _drops(results: Results) -> Iterator[str]:
     if given_up >= 1:
         lost = text.plural(round(given_up), "packet")
         what = "is" if round(given_up) == 1 else "are"
-        yield (
-            f"{lost} {what} lost on the way: given up by a MAC, dropped from what is kept for a "
-            "station that sleeps or is away, or lost in a wired link."
-        )
+        ways = ["given up by a MAC"] if by_macs else []
+        if by_macs and (summary["sleep"] or summary["absences"] or summary["associations"]):
+            ways.append("dropped from what is kept for a station that sleeps or is away")
+        if in_wires:
+            ways.append("lost in a wired link")
+        yield f"{lost} {what} lost on the way: {text.listed(ways, 'or')}."
 
 
 def _calls(results: Results) -> Iterator[str]:
