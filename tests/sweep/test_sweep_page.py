@@ -9,7 +9,7 @@ from here import Here
 from airqueue import toml_text
 from airqueue.cli.sweep import sweep
 from airqueue.cli.talk import SHARED
-from airqueue.sweep import Sweep, spec, tables
+from airqueue.sweep import Sweep, results, spec
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sweep.md").read_text("utf-8")
@@ -20,7 +20,7 @@ def test_every_option_key_and_table_is_explained():
     options = [option for option in options if option not in SHARED]
     assert not [name for name in options if name.startswith("--") and f"`{name}" not in PAGE]
     assert not [key for key in spec._KEYS if f"| `{key}`" not in PAGE]
-    assert not [name for name in tables.NAMES if f"`{name}.parquet`" not in PAGE]
+    assert not [name for name in results.NAMES if f"`{name}.parquet`" not in PAGE]
 
 
 def test_the_file_of_the_page_is_the_example():

@@ -2,10 +2,12 @@
 
 import json
 
+import pytest
 from here import Here
 
 from airqueue.simulate import Scenario
 from airqueue.sweep import Sweep
+from airqueue.sweep.errors import SweepError
 
 DOWNLOADS = {
     "duration": "4 s",
@@ -54,3 +56,14 @@ def test_points_at_which_a_flow_sends_nothing_are_warned_of(tmp_path):
         "No packet of up is sent in the time that is counted at point 1 (flows.up.start=100 s), and "
         "likewise at 1 more point: the flow starts too late"
     )
+
+
+def test_results_are_one_line_and_know_their_tables(tmp_path):
+    results = swept(tmp_path, "pfifo:500", "pfifo:400")
+    assert repr(results) == f"<SweepResults: 2 points, 2 replications, in {tmp_path}>"
+    for name in ("nope", "../flows"):
+        for read in (results.to_pandas, results.to_arrow):
+            with pytest.raises(
+                SweepError, match=r"there is no table .*; there are points, summary"
+            ):
+                read(name)

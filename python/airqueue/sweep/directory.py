@@ -29,7 +29,7 @@ from airqueue.sweep.spec import Spec
 _PROVENANCE: Final = "provenance.json"
 _SUMMARY: Final = "summary.json"
 _RUNS: Final = "runs"
-_TABLES: Final = tuple(f"{name}.parquet" for name in tables.NAMES)
+_TABLES: Final = tuple(f"{name}.parquet" for name in of.NAMES)
 FILES: Final = (_PROVENANCE, _SUMMARY, *_TABLES)
 """Everything but the runs."""
 

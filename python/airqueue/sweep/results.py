@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import airqueue
-from airqueue import lazy
+from airqueue import lazy, text
 from airqueue.description import Description
 from airqueue.figures import Summaries, Summary
 from airqueue.simulate import tables
 from airqueue.simulate.reported import Run
 from airqueue.simulate.results import Results, summarised
+from airqueue.sweep.errors import SweepError
 from airqueue.sweep.figures import Figure, Pattern
 from airqueue.sweep.points import Point
 from airqueue.sweep.spec import Spec
@@ -29,6 +30,8 @@ else:
 
 FORMAT: Final = "airqueue-sweep"
 VERSION: Final = 1
+NAMES: Final = ("points", "summary", *tables.TABLES)
+"""Of the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Outcome:
     """Figures whose intervals exceed the sweep's target, finally so if ``complete``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SweepResults:
     """The results of a sweep; the tables stay on disk until they are used."""
 
@@ -56,6 +59,11 @@ class SweepResults:
     """Rows in the order of the points."""
     warnings: tuple[str, ...] = ()
     """What would mislead a reader of the figures, a sentence each without its full stop."""
+
+    def __repr__(self) -> str:
+        points = text.plural(len(self.outcomes), "point")
+        part = "" if self.complete else ", not complete"
+        return f"<SweepResults: {points}, {self.replications:,} replications{part}, in {self.path}>"
 
     @property
     def complete(self) -> bool:
@@ -78,8 +86,11 @@ class SweepResults:
         return self.table("summary")
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a table, as ``flows`` or ``medium``: a row for each replication and name."""
-        return pd.read_parquet(self.path / f"{name}.parquet")
+        """Return a table, as ``flows`` or ``medium``: a row for each replication and name.
+
+        Raises SweepError that lists the tables for another name.
+        """
+        return pd.read_parquet(self.path / f"{_checked(name)}.parquet")
 
     def to_pandas(self, name: str) -> pd.DataFrame:
         """Return a table of all points as a data frame of pandas.
@@ -96,8 +107,10 @@ class SweepResults:
 
         Raises
         ------
+        SweepError
+            There is no such table; the message lists those that there are.
         OSError
-            There is no such table.
+            The directory is not there any more.
         MissingExtraError
             pandas is not installed: ``pip install 'airqueue[tables]'``.
         """
@@ -118,12 +131,14 @@ class SweepResults:
 
         Raises
         ------
+        SweepError
+            There is no such table; the message lists those that there are.
         OSError
-            There is no such table.
+            The directory is not there any more.
         MissingExtraError
             pyarrow is not installed: ``pip install 'airqueue[tables]'``.
         """
-        return pq.read_table(self.path / f"{name}.parquet")
+        return pq.read_table(self.path / f"{_checked(name)}.parquet")
 
     def over(self, pattern: Pattern) -> list[Summary]:
         """Return mean and interval of a figure at each point; of several names their mean.
@@ -180,3 +195,9 @@ def whole_text(results: SweepResults, points: Sequence[str]) -> str:
     }
     lines = ",\n".join(points)
     return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "points": [\n{lines}\n]}}\n'
+
+
+def _checked(name: str) -> str:
+    if name not in NAMES:
+        raise SweepError(f"there is no table {name!r}; there are {', '.join(NAMES)}")
+    return name

@@ -12,7 +12,7 @@ from airqueue.simulate import tables
 from airqueue.simulate.reported import KINDS, Run, summaries
 from airqueue.simulate.tables import TABLES
 from airqueue.sweep.points import Point
-from airqueue.sweep.results import Outcome
+from airqueue.sweep.results import NAMES, Outcome
 from airqueue.sweep.spec import Spec
 from airqueue.sweep.values import quantity
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 else:
     pa = lazy.Module("pyarrow")
 
-NAMES: Final = ("points", "summary", *TABLES)
 _METADATA: Final = b"airqueue"
 
 
