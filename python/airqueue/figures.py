@@ -32,8 +32,8 @@ class FlowFigures(TypedDict):
     what an access point keeps for a station that sleeps, or that it does not serve; or lost in a
     wired link."""
     in_transit_packets: int
-    """Packets in a queue, a MAC, a processor or a wired link at the end, also those that came in
-    the warm-up."""
+    """Packets in a queue, a MAC, a processor or a wired link at the end; packets that came in
+    the warm-up count, too."""
     loss_ratio: float | None
     """Share of packets dropped or given up, among all that were dropped, given up or delivered."""
     data_rate_mean_bps: float | None
@@ -621,9 +621,9 @@ class Figures(TypedDict):
     signals: dict[str, SignalFigures]
     """Each direction of a link whose signal changes and that packets take: `ap->phone`."""
     queues: dict[str, QueueFigures]
-    """Each queue that a flow feeds, and each queue before a wired link that has `queue`:
-    without, its packets wait in no queue of this table. A queue is named after its station, with
-    EDCA `sta1.be`, or after its wired link, `server->ap`."""
+    """Each queue that a flow feeds, and each queue before a wired link whose host has the key
+    `queue`. A wired link without this key has no row, however many packets wait there. A queue
+    is named after its station, with EDCA `sta1.be`, or after its wired link, `server->ap`."""
     medium: MediumFigures
     """Totals of all stations, and the use of the time."""
 

@@ -7,7 +7,7 @@
 use crate::clock::{ClockSample, monotonic};
 use crate::error::HostError;
 use crate::packet_device::PacketDevice;
-use crate::ports::{Attached, Log, Ports};
+use crate::ports::{Log, Ports};
 use crate::senders::Senders;
 use crate::wait::{Ready, Waiter, Waker, prefer_this_thread};
 use airqueue_core::{Span, Time};
@@ -51,7 +51,7 @@ pub struct Emulator {
 pub struct State {
     /// The network of the real nodes.
     pub emulation: Emulation,
-    devices: Vec<Option<Attached>>,
+    devices: Vec<Option<Arc<PacketDevice>>>,
     /// Of nodes whose packets count against their sockets while the node's station has them: where the packets come from.
     queues: Vec<Option<OwnedFd>>,
     /// How late packets were written.
@@ -99,8 +99,7 @@ impl Emulator {
         }
     }
 
-    /// Connects a node to a device, and gives the node the addresses of the device. `merges`: segments that leave the network
-    /// at one instant are written to a TUN device as one packet.
+    /// Connects a node to a device, and gives the node the addresses of the device. `merges` is that of [`PacketDevice::new`].
     pub fn attach(
         &self,
         node: &str,
@@ -108,7 +107,7 @@ impl Emulator {
         addresses: &[IpAddr],
     ) -> Result<(), HostError> {
         let copy = device.try_clone_to_owned().map_err(HostError::system("use a device"))?;
-        let device = Attached { device: Arc::new(PacketDevice::new(copy)?), merges };
+        let device = Arc::new(PacketDevice::new(copy, merges)?);
         self.with(|state| {
             let at = state.find(node)?;
             state.devices[at] = Some(device);
@@ -206,11 +205,11 @@ impl Emulator {
 
     /// For each node the packets that [`PacketDevice::dropped`] counts.
     pub fn device_drops(&self) -> Vec<u64> {
-        let dropped = |of: &Option<Attached>| of.as_ref().map_or(0, |of| of.device.dropped());
+        let dropped = |of: &Option<Arc<PacketDevice>>| of.as_ref().map_or(0, |of| of.dropped());
         self.with(|state| state.devices.iter().map(dropped).collect())
     }
 
-    fn devices(&self) -> Result<Vec<Attached>, HostError> {
+    fn devices(&self) -> Result<Vec<Arc<PacketDevice>>, HostError> {
         self.with(|state| {
             let nodes = state.emulation.nodes().iter().zip(&state.devices);
             let copies = nodes.map(|(node, device)| {

@@ -23,18 +23,24 @@ pub enum PacketDevice {
     /// A descriptor that `read` and `write` whole IP packets: a TUN device, a socket of datagrams.
     Descriptor(OwnedFd),
     /// A TUN device with notes before each packet ([`airqueue_emulator::offload`]).
-    Noted(OwnedFd),
+    Noted {
+        /// The descriptor.
+        device: OwnedFd,
+        /// Whether segments that leave the network at one instant are written as one packet.
+        merges: bool,
+    },
     /// A packet socket at the other end of a node's veth pair ([`crate::veth`]).
     Ring(PacketRing),
 }
 
 impl PacketDevice {
-    /// The device that this descriptor is.
-    pub fn new(device: OwnedFd) -> Result<PacketDevice, HostError> {
+    /// The device that this descriptor is. `merges`: segments that leave the network at one instant are written as one packet,
+    /// where the device has notes, which say so.
+    pub fn new(device: OwnedFd, merges: bool) -> Result<PacketDevice, HostError> {
         match getsockopt(&device, Domain) {
             Ok(libc::AF_PACKET) => PacketRing::new(device).map(PacketDevice::Ring),
             // What is no socket has no family.
-            _ if tun::has_notes(&device) => Ok(PacketDevice::Noted(device)),
+            _ if tun::has_notes(&device) => Ok(PacketDevice::Noted { device, merges }),
             _ => Ok(PacketDevice::Descriptor(device)),
         }
     }
@@ -42,7 +48,7 @@ impl PacketDevice {
     /// Reads the next packet, and returns its size; `EAGAIN`: no packet is there.
     pub fn read(&self, buffer: &mut [u8]) -> nix::Result<usize> {
         match self {
-            PacketDevice::Descriptor(device) | PacketDevice::Noted(device) => {
+            PacketDevice::Descriptor(device) | PacketDevice::Noted { device, .. } => {
                 nix::unistd::read(device, buffer)
             }
             PacketDevice::Ring(ring) => ring.read(buffer),
@@ -52,7 +58,7 @@ impl PacketDevice {
     /// Writes a packet to the node, and returns how many of its bytes were taken.
     pub fn write(&self, packet: &[u8]) -> nix::Result<usize> {
         match self {
-            PacketDevice::Descriptor(device) | PacketDevice::Noted(device) => {
+            PacketDevice::Descriptor(device) | PacketDevice::Noted { device, .. } => {
                 nix::unistd::write(device, packet)
             }
             PacketDevice::Ring(ring) => ring.write(packet),
@@ -61,13 +67,18 @@ impl PacketDevice {
 
     /// Whether what is read and written begins with notes.
     pub fn has_notes(&self) -> bool {
-        matches!(self, PacketDevice::Noted(_))
+        matches!(self, PacketDevice::Noted { .. })
+    }
+
+    /// Whether segments that leave the network at one instant are written as one packet.
+    pub fn merges(&self) -> bool {
+        matches!(self, PacketDevice::Noted { merges: true, .. })
     }
 
     /// Packets that the kernel dropped because they were not read in time, beyond those in the device's own counters.
     pub fn dropped(&self) -> u64 {
         match self {
-            PacketDevice::Descriptor(_) | PacketDevice::Noted(_) => 0,
+            PacketDevice::Descriptor(_) | PacketDevice::Noted { .. } => 0,
             PacketDevice::Ring(ring) => ring.dropped(),
         }
     }
@@ -76,7 +87,7 @@ impl PacketDevice {
 impl AsFd for PacketDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            PacketDevice::Descriptor(device) | PacketDevice::Noted(device) => device.as_fd(),
+            PacketDevice::Descriptor(device) | PacketDevice::Noted { device, .. } => device.as_fd(),
             PacketDevice::Ring(ring) => ring.as_fd(),
         }
     }
@@ -92,7 +103,7 @@ mod tests {
     fn a_socket_of_datagrams_is_a_device() {
         let (inner, outer) = UnixDatagram::pair().unwrap();
         inner.set_nonblocking(true).unwrap();
-        let device = PacketDevice::new(inner.into()).unwrap();
+        let device = PacketDevice::new(inner.into(), true).unwrap();
         let mut buffer = [0; 10];
         assert_eq!(device.read(&mut buffer), Err(Errno::EAGAIN));
         outer.send(b"in").unwrap();

@@ -17,21 +17,11 @@ pub struct Ports {
     waiting: Option<Time>,
 }
 
-/// A node's device, and what is written to the device.
-#[derive(Clone, Debug)]
-pub struct Attached {
-    /// The device.
-    pub device: Arc<PacketDevice>,
-    /// Whether segments that leave the network at one instant are written as one packet, to a device that takes them.
-    pub merges: bool,
-}
-
 #[derive(Debug)]
 struct Port {
     device: Arc<PacketDevice>,
     /// Of a device with notes.
     merger: Option<Merger>,
-    merges: bool,
 }
 
 /// What is measured of writing.
@@ -49,10 +39,10 @@ pub struct Log<'a> {
 
 impl Ports {
     /// These devices.
-    pub fn new(devices: Vec<Attached>) -> Ports {
-        let port = |Attached { device, merges }| {
+    pub fn new(devices: Vec<Arc<PacketDevice>>) -> Ports {
+        let port = |device: Arc<PacketDevice>| {
             let merger = device.has_notes().then(Merger::default);
-            Port { device, merger, merges }
+            Port { device, merger }
         };
         Ports { ports: devices.into_iter().map(port).collect(), waiting: None }
     }
@@ -92,11 +82,11 @@ impl Ports {
         if self.waiting.is_some_and(|due| due != packet.due) {
             self.flush(log);
         }
-        let Port { device, merger, merges } = &mut self.ports[packet.to];
+        let Port { device, merger } = &mut self.ports[packet.to];
         let mut write = |record: &[u8], packets| log.write(device, record, packet.due, packets);
         match merger {
             None => write(packet.bytes, 1),
-            Some(merger) if *merges => {
+            Some(merger) if device.merges() => {
                 self.waiting = Some(packet.due);
                 merger.add(packet.bytes, &mut write);
             }
@@ -119,7 +109,7 @@ impl Ports {
     /// Writes what waits.
     pub fn flush(&mut self, log: &mut Log<'_>) {
         let Some(due) = self.waiting.take() else { return };
-        for Port { device, merger, .. } in &mut self.ports {
+        for Port { device, merger } in &mut self.ports {
             if let Some(merger) = merger {
                 merger.flush(&mut |record, packets| log.write(device, record, due, packets));
             }

@@ -82,9 +82,9 @@ pub(super) struct Figures<'a> {
     pub(super) interference: Named<'a, InterferenceFigures>,
     /// Each direction of a link whose signal changes and that packets take: `ap->phone`.
     pub(super) signals: Named<'a, SignalFigures>,
-    /// Each queue that a flow feeds, and each queue before a wired link that has `queue`: without, its packets wait in no queue of
-    /// this table. A queue is named after its station, with EDCA
-    /// `sta1.be`, or after its wired link, `server->ap`.
+    /// Each queue that a flow feeds, and each queue before a wired link whose host has the key `queue`. A wired link without this
+    /// key has no row, however many packets wait there. A queue is named after its station, with EDCA `sta1.be`, or after its
+    /// wired link, `server->ap`.
     pub(super) queues: Named<'a, QueueFigures>,
     /// Totals of all stations, and the use of the time.
     pub(super) medium: MediumFigures,
@@ -109,7 +109,7 @@ pub(super) struct FlowFigures {
     /// Given up by the MAC after the last retry, or at the end of their lifetime; dropped from what an access point keeps for a
     /// station that sleeps, or that it does not serve; or lost in a wired link.
     pub(super) given_up_packets: u64,
-    /// Packets in a queue, a MAC, a processor or a wired link at the end, also those that came in the warm-up.
+    /// Packets in a queue, a MAC, a processor or a wired link at the end; packets that came in the warm-up count, too.
     pub(super) in_transit_packets: u64,
     /// Share of packets dropped or given up, among all that were dropped, given up or delivered.
     pub(super) loss_ratio: Option<f64>,

@@ -119,28 +119,23 @@ class Settings:
         """Raise ScenarioError for a choice, or two of two settings, that a scenario cannot have."""
         network = _native.Scenario(scenario)
 
-        def attempt(*steps: dict[int, int]) -> None:
+        def attempt(*changes: Made) -> None:
             run, live = network.start(0), _native.LiveChanges(scenario)
-            before: list[int | None] = [None] * len(self._settings)
-            for step in steps:
-                for each in self._order:
-                    if each in step and before[each] != step[each]:
-                        for change in self._settings[each].made(step[each]):
-                            apply(live, run, change)
-                        before[each] = step[each]
+            for change in changes:
+                apply(live, run, change)
 
-        for each, size in enumerate(self.sizes):
-            for choice in range(size):
-                attempt({each: choice})
+        for setting in self._settings:
+            for choice in range(len(setting)):
+                attempt(*setting.made(choice))
         queues, limits = (
-            [each for each, of in enumerate(self._settings) if of.changes(key)]
+            [setting for setting in self._settings if setting.changes(key)]
             for key in (_QUEUE, _LIMIT)
         )
         for queue, limit in itertools.product(queues, limits):
-            pairs = itertools.product(range(self.sizes[queue]), range(self.sizes[limit]))
+            pairs = itertools.product(range(len(queue)), range(len(limit)))
             for first, second in itertools.islice(pairs, _MOST_PAIRS):
-                if queue != limit:
-                    attempt({queue: first, limit: second})
+                if queue is not limit:
+                    attempt(*queue.made(first), *limit.made(second))
 
 
 def apply(live: _native.LiveChanges, run: _native.Run, made: Made) -> None:

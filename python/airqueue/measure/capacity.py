@@ -222,8 +222,9 @@ def _fitting(counts: Mapping[int, list[float]], overhead: int) -> list[int]:
     where they allow none, what is assumed.
     """
 
+    counted = {size: round(float(np.mean(values))) for size, values in counts.items()}
+
     def fits(header: int) -> bool:
-        counted = {size: round(float(np.mean(values))) for size, values in counts.items()}
         least = max(count * (size + header) for size, count in counted.items())
         return least < min((count + 1) * (size + header) for size, count in counted.items())
 

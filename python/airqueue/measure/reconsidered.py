@@ -9,14 +9,14 @@ from airqueue.measure.result import Discipline, Evidence, Verdict
 from airqueue.measure.verdicts import Finding
 
 MOST_LOSSY: Final = 0.18
-"""A path without load that loses a larger share tells no kind of queue but a FIFO's."""
+"""Where a larger share is lost without load, only a FIFO can be told."""
 
 
 def unless_lossy(finding: Finding, idle: tuple[int, int]) -> Finding:
     """Return the finding, or none where the path without load loses packets as a full queue does.
 
-    ``idle``: packets lost and sent on the idle path. A FIFO of which the air loses so much refuses
-    packets at no length, and short trains of packets take the air's losses for a policer's.
+    ``idle``: packets lost and sent on the idle path. Behind such losses a FIFO seems to refuse
+    packets at any length, and the losses of the air look like those of a policer.
     """
     lost, sent = idle
     if finding.verdict not in ("not_flat", "policer") or lost <= MOST_LOSSY * sent:

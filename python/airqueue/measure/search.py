@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ SATURATED_SHARE = 0.85
 WAITS = 5.0
 """Packet times by which a queue delays a train at least; a policer, and loss in the air, do not."""
 SLOW = 0.5
-"""Rate of a train below what arrived, whose loss is not that of a full queue."""
+"""Rate, as a share of what arrived of a train, at which another train fills no queue."""
 
 FILL = 3.0
 """Offered rate of floods that fill the queue, as a multiple of the path's rate."""
@@ -130,17 +130,21 @@ def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found 
     agreed = WITHIN_LIMITS * runner.prober.max_rate_pps(size)
     rate = RAMP_START_BPS / (8 * size) if hint_byte_rate is None else FILL * hint_byte_rate / size
     index = late = 0
+
+    def send(rate_pps: float) -> Run:
+        return runner.run(*train_plan(size, rate_pps, index, agreed))
+
     while True:
         rate = min(rate, agreed)
         runner.say("search", f"looking for the rate of the path, {size}-byte packets")
-        train = runner.run(*train_plan(size, rate, index, agreed))
+        train = send(rate)
         point = load_point(train)
         offered, received = point["offered_pps"] or 0.0, point["received_pps"] or 0.0
         short = offered < SENDER_SHORTFALL * rate
         ceiling = (SENDER_SHORTFALL * offered if short else agreed) - most_probes_pps(received)
         if 0 < received < SATURATED_SHARE * offered and ceiling >= LEAST_OVERLOAD * received:
             waits = (point["delay_s"] or 0.0) * received > WAITS
-            lossy = lossy or not (waits or _overflows(runner, size, train, index))
+            lossy = lossy or not (waits or _overflows(train, received, send))
             if waits or not lossy:
                 return Found(received, ceiling)
         late += short
@@ -151,22 +155,17 @@ def find_rate(runner: Runner, size: int, hint_byte_rate: float | None) -> Found 
         index += 1
 
 
-def _overflows(runner: Runner, size: int, train: Run, index: int) -> bool:
+def _overflows(train: Run, received_pps: float, send: Callable[[float], Run]) -> bool:
     """Whether a train lost what was too much, and not what the air loses at any rate.
 
-    Then its first packets pass, with the tokens of a shaper or a policer; or a slow train loses
-    hardly anything.
+    Then the first packets of the train pass, with the tokens of a shaper or a policer; or a slow
+    train loses hardly anything. ``send`` sends a train at a rate.
     """
     lost = train.lost[(train.flow == FLOOD_FLOW) & train.sent]
     share = float(np.mean(lost))
     if float(np.mean(lost[: max(1, len(lost) // 4)])) < share / 2:
         return True
-    rate, agreed = (
-        load_point(train)["received_pps"],
-        WITHIN_LIMITS * runner.prober.max_rate_pps(size),
-    )
-    slow = load_point(runner.run(*train_plan(size, SLOW * (rate or 0.0), index, agreed)))
-    return (slow["loss"] or 0.0) < share / 2
+    return (load_point(send(SLOW * received_pps))["loss"] or 0.0) < share / 2
 
 
 def most_probes_pps(rate_pps: float) -> float:

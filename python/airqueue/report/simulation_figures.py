@@ -142,21 +142,27 @@ def _drops(results: Results) -> Iterator[Figure]:
     if not shown:
         return
     words = [*(name for _, name in _REASONS), "on the way"]
-    chart = _stacked("Lost packets", shown, "packets lost in a replication, mean", first=0)
-    present = [any(of[n] > 0 for of in shown.values()) for n in range(len(words))]
-    legend = tuple((n, words[n]) for n in range(len(words)) if present[n])
+    chart = _stacked("Lost packets", shown, "packets lost in a replication, mean")
     caption = (
         "Packets that queues drop, that MACs give up, or that are lost in wired links, both ways, by "
         f"reason.{_left_out(shown, lost)}"
     )
-    yield Figure("Where packets are lost", caption, (chart,), legend)
+    yield Figure("Where packets are lost", caption, (chart,), _legend(shown, words))
 
 
-def _stacked(title: str, rows: Mapping[str, Sequence[float]], label: str, first: int = 1) -> str:
+def _legend(
+    rows: Mapping[str, Sequence[float]], words: Sequence[str]
+) -> tuple[tuple[int, str], ...]:
+    """Return number and words of the parts of stacked bars that some row has."""
+    parts = enumerate(words)
+    return tuple((n, said) for n, said in parts if any(of[n] > 0 for of in rows.values()))
+
+
+def _stacked(title: str, rows: Mapping[str, Sequence[float]], label: str) -> str:
     chart = _rows(title, list(rows), [math.fsum(of) for of in rows.values()], label)
     for row, parts in enumerate(reversed([*rows.values()])):
         begin = 0.0
-        for number, part in enumerate(parts, start=first):
+        for number, part in enumerate(parts):
             if part > 0:
                 chart.bar(begin + part, row, number, begin=begin)
             begin += part
@@ -173,12 +179,10 @@ def _air(results: Results) -> Iterator[Figure]:
         kinds = [of[f"{kind}_airtime_ratio"]["mean"] or 0.0 for kind in _KINDS_OF_FRAMES]  # type: ignore[literal-required]
         rest = (of["airtime_ratio"]["mean"] or 0.0) - math.fsum(kinds)
         rows[name] = [100 * ratio for ratio in (rest if rest > _ROUNDING else 0.0, *kinds)]
-    chart = _stacked("Air time of stations", rows, "air time (% of the time)", first=0)
+    chart = _stacked("Air time of stations", rows, "air time (% of the time)")
     words = ("beacons, management, null frames", "data", "ACK and block ack", "RTS", "CTS")
-    present = [any(of[n] > 0 for of in rows.values()) for n in range(len(words))]
-    legend = tuple((n, words[n]) for n in range(len(words)) if present[n])
     caption = f"Frames that each station sends, by kind.{_left_out(shown, every)}"
-    yield Figure("Who has the air", caption, (chart,), legend)
+    yield Figure("Who has the air", caption, (chart,), _legend(rows, words))
 
 
 def _over_time(results: Results) -> Iterator[Figure]:

@@ -13,6 +13,7 @@ from airqueue.models.mesh_topology import Link, Topology
 from airqueue.models.packets import SEGMENT_BYTES
 from airqueue.simulate.controlled import ObservedNetwork, is_answered
 from airqueue.simulate.errors import ScenarioError
+from airqueue.simulate.reported import is_of
 from airqueue.simulate.scenario import Scenario, errors_in, read_file
 from airqueue.text import listed
 
@@ -90,10 +91,7 @@ def _pings(scenario: Scenario) -> Iterator[str]:
 
 def _named(name: str, groups: tuple[str, ...]) -> bool:
     """Return whether a flow has one of these names, or is a member of such a group."""
-    return any(
-        name == group or (name.startswith(group) and name[len(group) :].isdigit())
-        for group in groups
-    )
+    return any(is_of(name, group) for group in groups)
 
 
 def _cautions(scenario: Scenario, left_out: list[str]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from airqueue import text
 from airqueue.figures import Summaries, Summary
 from airqueue.monitored import QueueInForce
+from airqueue.simulate.reported import is_of, station_of
 
 if TYPE_CHECKING:
     from airqueue.simulate.results import Results
@@ -73,8 +74,8 @@ def of_results(results: Results) -> list[str]:
 def _alone_in_queues(results: Results) -> list[str]:
     """Return a warning if several saturated flows share a queue that acts on a backlog.
 
-    Of each saturated flow one packet waits at a time. Disciplines that mac80211 asks for each
-    station's packets take those; a FIFO of single frames takes turns as it would with a backlog.
+    Of each saturated flow one packet waits at a time. mac80211 asks for the packets of one station
+    after the other, and a FIFO before single frames takes turns as it would with a backlog.
     """
     description = results.scenario
     together: dict[str, set[str]] = {}
@@ -82,12 +83,11 @@ def _alone_in_queues(results: Results) -> list[str]:
         if of.get("source", "saturated") != "saturated" or of["to"] == "*":
             continue
         for flow, route in results.routes.items():
-            ends = (of["from"], route[0]), (of["to"], route[-1])
-            if all(name == group or _is_member(name, group) for group, name in ends):
+            if is_of(route[0], of["from"]) and is_of(route[-1], of["to"]):
                 together.setdefault(route[0], set()).add(flow)
     aggregates = description["phy"].get("standard") not in _SINGLE_FRAMES
     for queue in results.queues_in_force:
-        flows = together.get(queue["name"].partition(".")[0], set())
+        flows = together.get(station_of(queue["name"], together) or "", set())
         plain = queue["discipline"] == "droptail" and not aggregates
         if len(flows) > 1 and not plain and queue["discipline"] != "mac80211":
             return [
@@ -97,10 +97,6 @@ def _alone_in_queues(results: Results) -> list[str]:
                 "the queue with tcp, or with cbr above the capacity"
             ]
     return []
-
-
-def _is_member(name: str, group: str) -> bool:
-    return name.startswith(group) and name.removeprefix(group).isdigit()
 
 
 def silent_flows(summary: Summaries) -> list[str]:

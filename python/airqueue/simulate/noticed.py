@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from airqueue import text, units
 from airqueue.figures import Summary
 from airqueue.simulate.cautions import BACK, LEAST_ACKS, LOST_ACKS
-from airqueue.simulate.reported import station_of
+from airqueue.simulate.reported import is_of, station_of
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Scenario
 
@@ -140,10 +140,9 @@ def _filled(results: Results, scenario: Scenario, route: Sequence[str]) -> Itera
         rate_bps = _rate_of(wire, scenario)
         if rate_bps is None or wire in results.summary["queues"]:
             continue
+        _, flows = _through(wire, scenario)
         carried_bps = math.fsum(
-            _mean(results.summary["flows"][flow]["throughput_bps"])
-            for flow, of in scenario.routes.items()
-            if wire in {f"{a}->{b}" for a, b in pairwise(of)}
+            _mean(results.summary["flows"][flow]["throughput_bps"]) for flow in flows
         )
         if carried_bps >= _MOST_OF * rate_bps:
             yield wire
@@ -151,12 +150,10 @@ def _filled(results: Results, scenario: Scenario, route: Sequence[str]) -> Itera
 
 def _rate_of(wire: str, scenario: Scenario) -> float | None:
     """Return the rate of a wired link; None where there is none, or the link is on the air."""
-    ends = wire.split("->")
     for of in scenario.description.get("hosts", ()):
-        group = of["name"] if "count" in of else None
-        for end in ends:
-            member = group is not None and end.removeprefix(group).isdigit()
-            if "rate" in of and (end == of["name"] or member):
+        for end in wire.split("->"):
+            is_end = is_of(end, of["name"]) if "count" in of else end == of["name"]
+            if "rate" in of and is_end:
                 return units.parse_rate(of["rate"])
     return None
 

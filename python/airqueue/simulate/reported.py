@@ -109,6 +109,11 @@ def station_of(queue: str, stations: Collection[str]) -> str | None:
     return station if station in stations else None
 
 
+def is_of(name: str, group: str) -> bool:
+    """Return whether a name is a group's own, or that of one of its members: ``sta3`` of ``sta``."""
+    return name == group or (name.startswith(group) and name.removeprefix(group).isdigit())
+
+
 def run_of(text: str) -> Run:
     """Return the report of a replication from the engine or from `steered`."""
     return as_run(json.loads(text))

@@ -25,8 +25,8 @@ pub(crate) struct MacTable {
     pub(crate) long_retry_limit: Option<u32>,
     /// Protection of data frames without RTS. The default is none.
     pub(crate) protection: Option<ProtectionName>,
-    /// Rate of RTS, and of CTS to oneself. The default is the rate of the response to the data frame, which stations that know
-    /// DSSS alone cannot decode where this rate is one of OFDM: to protect from them give `"11 Mb/s"`, as `airqueue model` does.
+    /// Rate of RTS, and of CTS to oneself. The default is the rate of the response to the data frame. Stations that know DSSS alone
+    /// cannot decode a response rate of OFDM: to protect from these stations give `"11 Mb/s"`, which `airqueue model` assumes.
     pub(crate) protection_rate: Option<Quantity<Rate>>,
     /// Several packets in one frame, from 802.11n on.
     pub(crate) aggregation: Option<Table<AggregationTable>>,

@@ -7,8 +7,8 @@ use airqueue_core::keys::{Result, wrong};
 pub(super) struct Saturated;
 
 impl Kind for Saturated {
-    const ABOUT: &'static str = "A packet is always available. One waits in the queue at a time: where several such flows \
-        share a queue, its discipline has no backlog to choose from.";
+    const ABOUT: &'static str = "A packet is always available. One packet of the flow waits in the queue at a time: where several \
+        such flows share a queue, the discipline has no backlog to choose from.";
 
     fn carried(asked: &Asked<'_>) -> Result<Carried> {
         if asked.mean_rate()?.is_some() {

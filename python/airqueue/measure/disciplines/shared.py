@@ -111,10 +111,11 @@ def _carried(step: Step) -> _Carried | None:
         return None
     edges = np.linspace(busy[0], busy[-1], PARTS + 1).astype(np.int64)
     rates = np.diff(edges) / np.maximum(1e-9, np.diff(left[edges]))
-    rate = float((busy[-1] - busy[0]) / max(1e-9, left[busy[-1]] - left[busy[0]]))
-    if rate > LIMITED * step.offered_pps:
+    if step.rate_pps > LIMITED * step.offered_pps:
         return None
-    return _Carried(step.offered_pps, rate, float(np.std(rates, ddof=1)) / math.sqrt(PARTS))
+    return _Carried(
+        step.offered_pps, step.rate_pps, float(np.std(rates, ddof=1)) / math.sqrt(PARTS)
+    )
 
 
 def _is_even(step: Step) -> bool:
