@@ -15,6 +15,9 @@ GAME_ROUND_TRIP_S = 0.100
 """Round-trip delay under which first-person shooters play well (Beigbeder et al. 2004, cited by
 the APQ paper, V)."""
 
+CALL_LOSS = 0.03
+"""Share of lost packets that a call bears, by ITU-T G.1010, table I.1: conversational voice."""
+
 
 def effect_on_call(delay_s: float) -> str:
     """Say what a queueing delay in one direction does to a telephone call (ITU-T G.114)."""
@@ -47,3 +50,13 @@ def effect_on_game(delay_s: float) -> str:
         f"A first-person game wants less than {game}; this leaves "
         f"{text.seconds(GAME_ROUND_TRIP_S - delay_s)} of it for everything else."
     )
+
+
+def effect_of_loss(ratio: float) -> str:
+    """Say what lost packets do to a telephone call (ITU-T G.1010, table I.1)."""
+    share, most = text.percent(ratio), f"{100 * CALL_LOSS:.0f} %"
+    if ratio >= CALL_LOSS:
+        return (
+            f"For a call {share} lost packets are too many: ITU-T G.1010 asks for less than {most}."
+        )
+    return f"A call can bear {share} lost packets: ITU-T G.1010 asks for less than {most}."

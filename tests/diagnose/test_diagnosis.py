@@ -379,3 +379,49 @@ def test_a_stored_result_that_cannot_be_is_refused_with_its_place(tmp_path, plac
     done = CliRunner().invoke(main, ["diagnose", "--from", str(kept)])
     assert done.exit_code == 1
     assert words in done.output and str(kept) in done.output
+
+
+@pytest.mark.parametrize(
+    ("lost", "along_s", "gateway", "says"),
+    [
+        (0.1, None, True, "behind the gateway"),
+        (0.1, None, False, "over a cable"),
+        (0.0, None, True, None),
+    ],
+)
+def test_losses_where_nobody_waits_are_no_reason_to_leave_all(lost, along_s, gateway, says):
+    rises_s = {GATEWAY: 0.0, SERVER: 0.0} if gateway else {SERVER: 0.0}
+    found = diagnosis(imagined(rises_s, along_s=along_s, quiet_lost=lost))
+    if says is None:
+        assert found.recommendation.do == "leave" and not found.effects
+        return
+    assert found.recommendation.do == "find-losses"
+    assert says in found.recommendation.headline
+    assert "of probes have no answer" in found.headline
+    assert any("G.1010" in each for each in found.effects)
+    jsonschema.validate(found.to_json(ABOUT) | {"changes": []}, schema())
+
+
+def test_packets_that_a_load_makes_others_lose_are_counted():
+    found = diagnosis(imagined({GATEWAY: 0.0, SERVER: 0.0}, along_s=0.0, lost=0.1))
+    assert found.recommendation.do == "find-losses"
+    assert "policer" in found.recommendation.headline
+    again = diagnosis(from_json(json.loads(json.dumps(to_json(found.records)))))
+    assert again.effects == found.effects
+
+
+def test_what_acknowledgements_fill_is_shaped_at_the_rate_of_the_other_load():
+    down = imagined({GATEWAY: 0.0, SERVER: 0.3}, along_s=0.0, carried_bps=26e6)
+    up = imagined({GATEWAY: 0.0, SERVER: 0.3}, along_s=0.3, direction="up", carried_bps=5e5)
+    alone, both = diagnosis(down), dataclasses.replace(down, loads=(*down.loads, *up.loads))
+    assert "not known" in alone.recommendation.headline
+    assert "upwards, with its acknowledgements" in alone.headline
+    found = diagnosis(both)
+    assert "sqm.airqueue.download='0'" in "".join(lines(found))
+    assert "sqm.airqueue.upload='475'" in "".join(lines(found))
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_what_a_game_bears_is_left_at_either_end_of_the_air(direction):
+    found = diagnosis(imagined({GATEWAY: 0.014, SERVER: 0.014}, direction=direction))
+    assert found.recommendation.do == "leave"

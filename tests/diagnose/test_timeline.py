@@ -9,6 +9,7 @@ import pytest
 
 from airqueue.diagnose import timeline
 from airqueue.diagnose.records import SERVER, Leg, Load
+from airqueue.measure.prober import ProbeError
 
 pytestmark = pytest.mark.wall_clock
 
@@ -35,12 +36,12 @@ class Watched:
 class Loading:
     """A load that takes no time, or Ctrl-C."""
 
-    def __init__(self, watch: Watched, *, interrupts: bool = False) -> None:
-        self._watch, self._interrupts = watch, interrupts
+    def __init__(self, watch: Watched, *, ends: BaseException | None = None) -> None:
+        self._watch, self._ends = watch, ends
 
     def carry_out(self, say: timeline.Say) -> Load:
-        if self._interrupts:
-            raise KeyboardInterrupt
+        if self._ends is not None:
+            raise self._ends
         say("loading", 1.0)
         now = self._watch.clock()
         return Load(SERVER, "down", "tcp", now, now)
@@ -81,9 +82,19 @@ def test_loads_at_once_are_kept_apart_from_those_alone():
 
 def test_ctrl_c_keeps_the_loads_until_then():
     watch = Watched()
-    loads = [Loading(watch), Loading(watch, interrupts=True), Loading(watch)]
+    loads = [Loading(watch), Loading(watch, ends=KeyboardInterrupt()), Loading(watch)]
     records, interrupted = timeline.carry_out(watch, loads)
     assert interrupted
     assert len(records.loads) == 1 and len(records.quiet) == 1
     with pytest.raises(KeyboardInterrupt):
-        timeline.carry_out(watch, [Loading(watch, interrupts=True)])
+        timeline.carry_out(watch, [Loading(watch, ends=KeyboardInterrupt())])
+
+
+def test_a_server_that_goes_away_leaves_the_loads_until_then():
+    watch, gone = Watched(), ProbeError("The server is gone.")
+    with pytest.raises(timeline.BrokenOffError) as broke:
+        timeline.carry_out(watch, [Loading(watch), Loading(watch, ends=gone)])
+    assert len(broke.value.records.loads) == 1
+    assert broke.value.error is gone
+    with pytest.raises(ProbeError):
+        timeline.carry_out(watch, [Loading(watch, ends=gone)])

@@ -59,10 +59,59 @@ def test_a_load_within_the_radio_network_needs_no_gateway():
     assert place(Records(legs, (load,), records.quiet)) == "access_point"
 
 
+@pytest.mark.parametrize(
+    ("rises_s", "direction", "where", "waits"),
+    [
+        # A download whose acknowledgements fill the line's or this machine's upload, and the like.
+        ((0.0, 0.3, 0.0), "down", "line", "up"),
+        ((0.3, 0.3, 0.0), "down", "station", "up"),
+        ((0.3, 0.3, 0.0), "up", "access_point", "down"),
+        ((0.0, 0.3, 0.3), "down", "line", "down"),
+        ((0.3, 0.3, 0.3), "up", "station", "up"),
+        ((0.0, 0.3, 0.15), "down", "line", "both"),
+    ],
+)
+def test_the_direction_in_which_packets_wait_is_named(rises_s, direction, where, waits):
+    near_s, far_s, along_s = rises_s
+    records = imagined({GATEWAY: near_s, SERVER: far_s}, direction=direction, along_s=along_s)
+    finding = judge(*_with_load(records))
+    assert (finding.place, finding.waits) == (where, waits)
+    assert ("acknowledgements" in finding.says) == (waits != direction)
+    unknown = judge(*_with_load(imagined({GATEWAY: near_s, SERVER: far_s}, direction=direction)))
+    assert unknown.waits is None and unknown.direction == direction
+    of_the_web = dataclasses.replace(records.loads[0], kind="web", one_way=None)
+    assert "Nothing tells" in judge(records, of_the_web).says
+
+
+def test_packets_beside_the_load_that_are_lost_decide_no_direction():
+    finding = judge(*_with_load(imagined({SERVER: 0.3, GATEWAY: 0.0}, along_s=0.0, lost=0.95)))
+    assert finding.waits is None
+
+
+def test_waits_now_and_then_are_not_none():
+    records = imagined({GATEWAY: 0.0, SERVER: 0.0})
+    leg = records.legs[1]
+    stalls = (leg.sent_s >= LOADED[0] + 1) & (leg.sent_s < LOADED[0] + 1.4)
+    late = dataclasses.replace(leg, round_trip_s=leg.round_trip_s + 0.2 * stalls)
+    finding = judge(dataclasses.replace(records, legs=(records.legs[0], late)), records.loads[0])
+    assert finding.place == "undecided"
+    assert "at times" in finding.says
+
+
+def test_a_wait_on_the_wire_is_none_of_the_radio_network():
+    records = imagined({GATEWAY: 0.0, SERVER: 0.2}, site=WIRE)
+    legs = (records.legs[0], dataclasses.replace(records.legs[1], name=WIRE))
+    finding = judge(dataclasses.replace(records, legs=legs), records.loads[0])
+    assert finding.place == "undecided"
+    assert "on the wire" in finding.says
+
+
 def test_few_answers_decide_nothing():
     finding = judge(*_with_load(imagined({GATEWAY: 0.2, SERVER: 0.2}, lost=0.97)))
     assert finding.place == "undecided"
-    assert "Too few" in finding.says
+    assert "Too few" in finding.says and "under the load" in finding.says
+    records = dataclasses.replace(imagined({GATEWAY: 0.2, SERVER: 0.2}), quiet=())
+    assert "without load" in judge(*_with_load(records)).says
 
 
 def test_a_load_that_fills_nothing_says_so():

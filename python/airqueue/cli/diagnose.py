@@ -43,6 +43,7 @@ from airqueue.diagnose.order import diagnose as carry_out
 from airqueue.diagnose.queue import Queue, no_queue, queue_from_json
 from airqueue.diagnose.records import DIRECTIONS, Direction, Records, from_json
 from airqueue.diagnose.result import CREATED, diagnosis, read_diagnosis
+from airqueue.diagnose.timeline import BrokenOffError
 from airqueue.measure.live import DEFAULT_PORT
 
 _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
@@ -181,7 +182,7 @@ def diagnose(
     HOST runs `airqueue server`, best beyond the provider's line. Without HOST the load is a
     --download or an --upload of the web, for which nothing needs to be installed. Whoever else uses
     the path notices the load, some ten seconds in each direction; --queue takes about half a
-    minute more. Ctrl-C keeps what was measured until then.
+    minute more. Ctrl-C keeps the loads that have ended.
 
     Between a diagnosis and the next (--again) more may change than the setting. --switch sets the
     setting and takes it away again and again, and compares pairs of neighbouring diagnoses.
@@ -197,8 +198,9 @@ def diagnose(
       airqueue diagnose server.example --switch 'ssh ap ./without.sh' 'ssh ap ./with.sh'
       airqueue diagnose --from now.json --flent now.flent.gz --plan plan.json
 
-    Exit codes: 0 a result; 1 nothing could be diagnosed, or a --switch failed or ended early by an
-    error, with a result of what was diagnosed before; 2 wrong usage; 130 interrupted.
+    Exit codes: 0 a result; 1 nothing could be diagnosed, or an error, a failed --switch among them,
+    ended the diagnosis early, with a result of what was diagnosed before; 2 wrong usage; 130
+    interrupted.
     """
     plan = PlanFile(plan_path, sets)
     plan.check()
@@ -267,7 +269,7 @@ class _Measured:
     put_back: bool = True
     """Whether a switched setting was left as the user chose."""
     error: Exception | None = None
-    """What ended diagnoses in turn early."""
+    """What ended the diagnosis, or diagnoses in turn, early."""
 
 
 def _in_turn(order: Order, wanted: Switching, *, quiet: bool) -> _Measured:
@@ -285,17 +287,23 @@ def _measured(order: Order, wanted: Wanted, *, quiet: bool) -> _Measured:
     """Carry out an order, once."""
     began = time.monotonic()
     known: Queue | None = None
+    error: Exception | None = None
     with View(quiet=quiet) as view:
-        records, interrupted = carry_out(order, view.on_glimpse)
+        try:
+            records, interrupted = carry_out(order, view.on_glimpse)
+        except BrokenOffError as broke:
+            records, interrupted, error = broke.records, True, broke.error
         # Of the records: flent's times count back from here.
         created = datetime.datetime.now(datetime.UTC)
         if wanted.queue and interrupted:
-            known = no_queue("Ctrl-C ended the diagnosis before")
+            what = "Ctrl-C" if error is None else "an error"
+            known = no_queue(f"{what} ended the diagnosis before")
         elif wanted.queue:
             known, interrupted = measure_queue(
                 records, order, wanted, began_s=began, on_event=view.on_event
             )
-    return _Measured(records, known, _about(order, created, began, interrupted=interrupted))
+    about = _about(order, created, began, interrupted=interrupted)
+    return _Measured(records, known, about, error=error)
 
 
 def _about(

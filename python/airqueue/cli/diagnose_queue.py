@@ -88,7 +88,7 @@ def measure_queue(
     def connect() -> Iterator[Prober]:
         waits_s = order.max_wait_s if left_s is None else min(order.max_wait_s, left_s)
         with (
-            order.prober(chosen.load.site, chosen.load.direction, waits_s) as prober,
+            order.prober(chosen.load.site, chosen.direction, waits_s) as prober,
             job.capturing(),
         ):
             yield prober
@@ -102,7 +102,7 @@ def _job(finding: Finding, target: str, capture_path: str | None) -> Job:
     header = {
         "target": target,
         "profile": PROFILE,
-        "direction": finding.load.direction,
+        "direction": finding.direction,
         "sizes": list(api.SIZES),
         "airqueue": airqueue.__version__,
     }

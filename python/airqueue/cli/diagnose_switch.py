@@ -22,7 +22,7 @@ from airqueue.diagnose.alternate import (
 from airqueue.diagnose.order import Order
 from airqueue.diagnose.order import diagnose as carry_out
 from airqueue.diagnose.switching import SETTLE_S, Switch, Turns, alternate
-from airqueue.diagnose.timeline import Glimpse
+from airqueue.diagnose.timeline import BrokenOffError, Glimpse
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _ONLY_WITH_SWITCH: Final = {"pairs": "--pairs", "leave": "--leave", "settle": "--settle"}
@@ -104,7 +104,11 @@ def measure_in_turn(order: Order, wanted: Switching, view: View) -> tuple[Turns,
         def on_glimpse(seen: Glimpse) -> None:
             view.on_glimpse(Glimpse(f"{words}: {seen.says}", seen.left_s, seen.trips_s))
 
-        return carry_out(order, on_glimpse)
+        try:
+            return carry_out(order, on_glimpse)
+        except BrokenOffError as broke:
+            # Half a diagnosis is compared with nothing.
+            raise broke.error from None
 
     commands: dict[State, str] = {WITHOUT: wanted.commands[0], WITH: wanted.commands[1]}
     settle_s = SETTLE_S if wanted.settle is None else wanted.settle

@@ -8,6 +8,7 @@ from typing import Final
 
 from airqueue import text
 from airqueue.diagnose.felt import Trips
+from airqueue.diagnose.losses import Lost
 from airqueue.diagnose.queue import waits_most
 from airqueue.diagnose.records import Direction, Load
 from airqueue.diagnose.where import Finding
@@ -19,7 +20,7 @@ from airqueue.sizing.settings import sqm
 
 SIZE_BYTES: Final = 1500
 TOLERABLE_S: Final = GAME_ROUND_TRIP_S / 2
-"""A wait at the access point that is left as it is: half of what a fast game bears is the path's."""
+"""A wait in the radio network that is left as it is: half of what a fast game bears is the path's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class Recommendation:
     """One thing to do, why, and how."""
 
     do: str
-    """leave, flow-queueing, limit, shape-access-point, shape-line, shape-station or nothing-known."""
+    """leave, flow-queueing, limit, shape-access-point, shape-line, shape-station, find-losses or
+    nothing-known."""
     headline: str
     settings: tuple[Settings, ...] = ()
 
@@ -42,33 +44,58 @@ class Asking:
 
 
 def recommend(
-    findings: Sequence[Finding], felt: Sequence[Trips], asking: Asking, *, measured: bool = False
+    findings: Sequence[Finding],
+    felt: Sequence[Trips],
+    asking: Asking,
+    lost: Lost | None = None,
+    *,
+    measured: bool = False,
 ) -> Recommendation:
     """Return the recommendation for the load that adds most; ``felt`` has the trips of each load.
 
+    lost: losses that are noticed, which matter where nobody waits.
     measured: whether a measurement of the queue was tried, which then does not tell what it is.
     """
     worst = waits_most(findings)
     if worst is None:
-        return _without_lag(findings)
+        return _without_lag(findings, lost)
     if worst.place in ("line", "both"):
         return shape_line(line_rates(findings), asking, also_radio=worst.place == "both")
+    rate_bps = tcp_bps(load_through(findings, worst))
+    most_s = longest_s(worst, felt[findings.index(worst)])
+    if most_s <= TOLERABLE_S:
+        return _leave_radio(worst, most_s)
     if worst.place == "station":
-        return shape_station(tcp_bps(worst.load), asking)
-    trips = felt[findings.index(worst)]
-    return _access_point(worst, longest_s(worst, trips), asking, measured=measured)
+        return shape_station(rate_bps, asking)
+    return _access_point(worst, most_s, rate_bps, asking, measured=measured)
 
 
-def _without_lag(findings: Sequence[Finding]) -> Recommendation:
+def _without_lag(findings: Sequence[Finding], lost: Lost | None) -> Recommendation:
     if findings and all(finding.place == "none" for finding in findings):
+        if lost:
+            return Recommendation("find-losses", lost.advice)
         says = "Leave everything as it is: under load nobody waits longer."
         return Recommendation("leave", says)
     says = "Change nothing on this evidence: it does not say where packets wait."
     return Recommendation("nothing-known", says)
 
 
-def tcp_bps(load: Load) -> float | None:
+def load_through(
+    findings: Sequence[Finding], finding: Finding, direction: Direction | None = None
+) -> Load | None:
+    """Return the load whose data go through the queue of a finding; None: there was none.
+
+    direction: of the queue, by default `Finding.direction`.
+    """
+    way, site = direction or finding.direction, finding.load.site
+    loads = [finding.load, *(each.load for each in findings)]
+    return next((load for load in loads if (load.site, load.direction) == (site, way)), None)
+
+
+def tcp_bps(load: Load | None) -> float | None:
     """Return what the air carries of TCP under a load: of a flood, less its acknowledgements."""
+    if load is None:
+        return None
     if load.kind == "flood" and load.carried_bps:
         return load.carried_bps * tcp_share({SIZE_BYTES: 8 * SIZE_BYTES / load.carried_bps})
     return load.carried_bps
@@ -76,11 +103,13 @@ def tcp_bps(load: Load) -> float | None:
 
 def line_rates(findings: Sequence[Finding]) -> dict[Direction, float]:
     """Return the rate of each direction of the line in which packets wait."""
-    return {
-        finding.load.direction: finding.load.carried_bps
-        for finding in findings
-        if finding.place in ("line", "both") and finding.load.carried_bps
-    }
+    rates = {}
+    for finding in findings:
+        for way in finding.ways if finding.place in ("line", "both") else ():
+            load = load_through(findings, finding, way)
+            if load is not None and load.carried_bps:
+                rates[way] = load.carried_bps
+    return rates
 
 
 def shape_line(
@@ -88,7 +117,10 @@ def shape_line(
 ) -> Recommendation:
     """Shape each direction of the line that lags, a little below its rate."""
     if not rates:
-        says = "Shape the line on the router with flow queueing (SQM, cake); its rate is not known."
+        says = (
+            "Shape the line on the router with flow queueing (SQM, cake); its rate in the direction "
+            "in which packets wait is not known: load both directions."
+        )
         return Recommendation("shape-line", says)
     words = " and ".join(
         f"{text.rate(1e3 * sqm.shaped_kbit(bps))} {way}wards" for way, bps in rates.items()
@@ -108,7 +140,10 @@ def shape_line(
 def shape_station(rate_bps: float | None, asking: Asking) -> Recommendation:
     """Shape what this machine sends below the rate at which the air carried it."""
     if not rate_bps:
-        says = "Let this machine's own queue be managed (fq_codel); its rate is not known."
+        says = (
+            "Let this machine's own queue be managed (fq_codel); the rate of its uploads is not "
+            "known: load both directions."
+        )
         return Recommendation("shape-station", says)
     says = (
         "Manage the queue of this machine: its uploads wait in its own driver, in front of the "
@@ -118,22 +153,30 @@ def shape_station(rate_bps: float | None, asking: Asking) -> Recommendation:
     return Recommendation("shape-station", says, sqm.station(asking.device, rate_bps))
 
 
+def _leave_radio(worst: Finding, most_s: float) -> Recommendation:
+    """Change nothing where the wait is no more than a game bears: frames take time, too."""
+    assert worst.rise is not None
+    owner = "this machine" if worst.place == "station" else "the access point"
+    says = (
+        f"Leave {owner} as it is: behind a transfer a packet of a call or a game waits "
+        f"{text.seconds(worst.rise.value)} there (95 % of them: {text.seconds(most_s)}), no more "
+        "than half of what a fast game bears; aggregated frames in the air take some of this."
+    )
+    return Recommendation("leave", says)
+
+
 def _access_point(
-    worst: Finding, most_s: float, asking: Asking, *, measured: bool
+    worst: Finding, most_s: float, rate_bps: float | None, asking: Asking, *, measured: bool
 ) -> Recommendation:
     """Recommend flow queueing where the wait is more than a game bears beside the path itself."""
     assert worst.rise is not None
-    waits_s, rate_bps = worst.rise.value, tcp_bps(worst.load)
+    waits_s = worst.rise.value
     if not rate_bps:
-        says = "Use flow queueing (FQ-CoDel) at the access point; the rate of the air is not known."
-        return Recommendation("flow-queueing", says)
-    if most_s <= TOLERABLE_S:
         says = (
-            "Leave the access point as it is: behind a transfer a packet of a call or a game waits "
-            f"{text.seconds(waits_s)} there (95 % of them: {text.seconds(most_s)}), no more than "
-            "half of what a fast game bears; aggregated frames in the air take some of this."
+            "Use flow queueing (FQ-CoDel) at the access point; what the air carries downwards is not "
+            "known: load both directions."
         )
-        return Recommendation("leave", says)
+        return Recommendation("flow-queueing", says)
     says = (
         f"{sqm.use_flow_queueing(rate_bps)}: a packet of a call or a game waits "
         f"{text.seconds(waits_s)} behind a transfer there."

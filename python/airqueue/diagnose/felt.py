@@ -100,6 +100,23 @@ def rises(records: Records, legs: Sequence[Leg], load: Load) -> list[Span] | Non
     return [span(value, column) for value, column in zip(values, draws.T, strict=True)]
 
 
+def along(load: Load) -> Span | None:
+    """Return what a load adds to the median delay of another flow's packets in its direction.
+
+    None if there are no such packets, or fewer than `FEWEST` arrived with the load, or before.
+    """
+    way = load.one_way
+    if way is None or not len(way.sent_s):
+        return None
+    leg = Leg(load.direction, "", "", way.sent_s, way.delay_s)
+    before = _blocks(leg, float(way.sent_s[0]), way.opened_s)
+    under_load = _blocks(leg, load.began_s, load.ended_s)
+    if min(len(_all(before)), len(_all(under_load))) < FEWEST:
+        return None
+    draws = _resampled([(before, under_load)], _SEED)
+    return span(_middle(under_load) - _middle(before), draws[:, 0])
+
+
 def rise(records: Records, leg: Leg, load: Load) -> float | None:
     """Return what the load adds to the median round trip of a leg, in seconds.
 

@@ -15,10 +15,13 @@ import numpy as np
 
 from airqueue.diagnose.records import (
     DIRECTIONS,
+    NANOSECONDS,
     STRETCH_S,
     Direction,
+    Floats,
     Load,
     LoadKind,
+    OneWay,
     Stretch,
     stretches,
 )
@@ -31,6 +34,7 @@ from airqueue.measure.search import FILL, LEAST_OVERLOAD, Found, find_rate
 from airqueue.measure.session import Session
 
 if TYPE_CHECKING:
+    from airqueue.measure.records import Run
     from airqueue.records import LoadSeriesDict
 
 SIZE_BYTES: Final = 1500
@@ -41,6 +45,8 @@ FILL_S: Final = 2.0
 HOLD: Final = 1.1
 """Offered rate while round trips are measured, as a multiple of the path's: the queue stays full."""
 PROBES_PPS: Final = 10.0
+BEFORE_S: Final = 1.0
+"""Of the packets beside connections: their delay without a load."""
 SETTLE_S: Final = 3.0
 """Until connections have filled a queue; slow start takes some round trips."""
 CONNECTIONS: Final = 4
@@ -89,9 +95,15 @@ class _Connected:
     times: Times
     hold_s: float
 
-    def _connected(self, ways: Sequence[Direction], words: str, say: Say) -> LoadSeriesDict:
-        """Keep connections open in some directions at once, and return what they carried."""
-        plan = Plan((cbr(FLOOD_FLOW, 0.0, SETTLE_S + self.hold_s, SPARSE_PPS, SPARSE_BYTES),))
+    def _connected(
+        self, ways: Sequence[Direction], words: str, say: Say
+    ) -> tuple[LoadSeriesDict, OneWay]:
+        """Keep connections open in some directions at once.
+
+        Returns what they carried, and sparse packets in the prober's direction.
+        """
+        end_s = BEFORE_S + SETTLE_S + self.hold_s
+        plan = Plan((cbr(FLOOD_FLOW, 0.0, end_s, SPARSE_PPS, SPARSE_BYTES),))
 
         def glimpse(progress: RunProgress) -> None:
             if progress.runs_ahead:
@@ -100,9 +112,21 @@ class _Connected:
                 say(words, progress.planned_s - progress.elapsed_s)
 
         down, up = (CONNECTIONS if way in ways else 0 for way in DIRECTIONS)
-        return self.prober.run_with_load(plan, down, up, glimpse)
+        series, run, began_ns = self.prober.run_with_load(plan, down, up, glimpse, after_s=BEFORE_S)
+        return series, self._one_way(run, began_ns, series["from_ns"])
 
-    def _load(self, series: LoadSeriesDict, direction: Direction) -> Load | None:
+    def _one_way(self, run: Run, began_ns: int, opened_ns: int) -> OneWay:
+        left = run.sent
+        delay_s: Floats = run.delay_s[left]
+        known = delay_s[~np.isnan(delay_s)]
+        if len(known):
+            delay_s = np.round(delay_s - known.min(), NANOSECONDS)
+        sent_s = np.round(self.times.at_s(began_ns) + run.sent_ns[left] * 1e-9, NANOSECONDS)
+        return OneWay(self.times.at_s(opened_ns), sent_s, delay_s)
+
+    def _load(
+        self, series: LoadSeriesDict, direction: Direction, one_way: OneWay | None = None
+    ) -> Load | None:
         """Return what was carried in a direction; None if nothing was."""
         at_s = np.array([self.times.at_s(ns) for ns in series["at_ns"].tolist()])
         moved = series["down_bytes"] if direction == "down" else series["up_bytes"]
@@ -118,7 +142,16 @@ class _Connected:
         carried_bps = float(bits[held].sum()) / (ended_s - since_s)
         ends_s = np.concatenate([[self.times.at_s(series["from_ns"])], at_s])
         rates = stretches(ends_s, bits)
-        return Load(self.site, direction, "tcp", began_s, ended_s, carried_bps, rates=rates)
+        return Load(
+            self.site,
+            direction,
+            "tcp",
+            began_s,
+            ended_s,
+            carried_bps,
+            rates=rates,
+            one_way=one_way,
+        )
 
 
 class Connections(_Connected):
@@ -131,7 +164,8 @@ class Connections(_Connected):
         """
         direction = self.prober.direction
         words = f"{'downloading' if direction == 'down' else 'uploading'} over TCP"
-        load = self._load(self._connected((direction,), words, say), direction)
+        series, one_way = self._connected((direction,), words, say)
+        load = self._load(series, direction, one_way)
         if load is None:
             say("the server takes no connections of TCP: loading by a flood", None)
             return Flood(self.site, self.prober, self.times, self.hold_s).carry_out(say)
@@ -143,7 +177,7 @@ class BothWays(_Connected):
 
     def carry_out(self, say: Say) -> tuple[Load, ...]:
         """Load the path, and return the load of each direction. Raises ProbeError, LoadError."""
-        series = self._connected(DIRECTIONS, "downloading and uploading at once", say)
+        series, _ = self._connected(DIRECTIONS, "downloading and uploading at once", say)
         down, up = (self._load(series, way) for way in DIRECTIONS)
         if down is None or up is None:
             now, why = self.times.clock(), "The server takes no connections of TCP."

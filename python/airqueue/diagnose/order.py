@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from airqueue.diagnose.legs import GATEWAY_PORT, Target, answering, first_router
+from airqueue.diagnose.legs import GATEWAY_PORT, LegError, Target, answering, first_router
 from airqueue.diagnose.loads import BothWays, Connections, Flood, LoadError
 from airqueue.diagnose.records import DIRECTIONS, GATEWAY, SERVER, WIRE, Direction, Records
 from airqueue.diagnose.timeline import Glimpse, Loading, Watch, carry_out
@@ -96,6 +97,9 @@ class Order:
     def legs(self) -> tuple[Target, ...]:
         """Return the legs with methods by which they answer, from here outwards. Raises LegError."""
         router = first_router(self.target) if self.gateway == AUTO else self.gateway
+        for option, named in (("--gateway", self.gateway), ("--wire", self.wire)):
+            if named not in (None, AUTO, NONE):
+                _check_name(option, named)
         found = []
         if router is not None and router != NONE:
             found.append(Target(GATEWAY, router, GATEWAY_PORT))
@@ -145,12 +149,23 @@ class Order:
         )
 
 
+def _check_name(option: str, name: str) -> None:
+    """Raise LegError for a name without an address."""
+    try:
+        socket.getaddrinfo(name, None)
+    except (OSError, UnicodeError) as error:
+        raise LegError(
+            f"{option} {name}: there is no host of this name; give an address, or another name."
+        ) from error
+
+
 def diagnose(
     order: Order, on_glimpse: Callable[[Glimpse], None] = lambda glimpse: None
 ) -> tuple[Records, bool]:
     """Carry out an order; return the records, and whether Ctrl-C ended it early.
 
-    Raises LegError, LoadError or ProbeError; KeyboardInterrupt before anything was loaded.
+    Raises LegError, LoadError or ProbeError, BrokenOffError after a load; KeyboardInterrupt before
+    anything was loaded.
     """
     on_glimpse(Glimpse("looking for the legs of the path", None, {}))
     watch = Watch(order.legs())

@@ -39,7 +39,7 @@ class Queue:
 
     def belongs_to(self, finding: Finding) -> bool:
         """Whether this is the queue of a finding."""
-        return (self.site, self.direction) == (finding.load.site, finding.load.direction)
+        return (self.site, self.direction) == (finding.load.site, finding.direction)
 
     def to_json(self) -> dict[str, Any]:
         """Return what the document of a diagnosis has of it."""
@@ -103,10 +103,10 @@ def measure(finding: Finding, measuring: Measuring) -> tuple[Queue, bool]:
         runs.append(run)
         measuring.on_run(run)
 
-    load = finding.load
+    site, direction = finding.load.site, finding.direction
     try:
         found = _carry_out(measuring, keep)
-        return Queue(load.site, load.direction, found, None), False
+        return Queue(site, direction, found, None), False
     except _TimeOverError:
         ended, interrupted = "the time was over", False
     except ProbeError as error:
@@ -115,8 +115,8 @@ def measure(finding: Finding, measuring: Measuring) -> tuple[Queue, bool]:
         ended = f"Ctrl-C ended it{f', and {stopped}'.rstrip('.') if str(stopped) else ''}"
         interrupted = True
     missing = f"The queue was not measured to the end: {ended}."
-    so_far = _so_far(runs, measuring.target, load.direction)
-    return Queue(load.site, load.direction, so_far, missing), interrupted
+    so_far = _so_far(runs, measuring.target, direction)
+    return Queue(site, direction, so_far, missing), interrupted
 
 
 def _carry_out(measuring: Measuring, keep: Callable[[Run], None]) -> Document:

@@ -18,6 +18,7 @@ from airqueue.diagnose.advice import (
     Recommendation,
     by_flow,
     line_rates,
+    load_through,
     longest_s,
     shape_line,
     shape_station,
@@ -26,6 +27,7 @@ from airqueue.diagnose.advice import (
 from airqueue.diagnose.felt import Trips
 from airqueue.diagnose.queue import Queue, waits_most
 from airqueue.diagnose.queue_words import kind, noun
+from airqueue.diagnose.records import Load
 from airqueue.diagnose.where import Finding
 from airqueue.measure.document import Document
 from airqueue.models.errors import ModelError
@@ -46,6 +48,8 @@ class _Waits:
     """The queue, and what packets of others wait in it."""
 
     finding: Finding
+    load: Load | None
+    """Whose data go through the queue; None: not measured."""
     measured: Document
     median_s: float
     most_s: float
@@ -54,12 +58,12 @@ class _Waits:
     @property
     def rate_bps(self) -> float | None:
         """At which the queue drains: as measured, or as the load got it."""
-        return self.measured["rate_bps"] or self.finding.load.carried_bps
+        return self.measured["rate_bps"] or (None if self.load is None else self.load.carried_bps)
 
     @property
     def tcp_bps(self) -> float | None:
         """What the air carries of TCP, which is less than `rate_bps`: that of a flood."""
-        return tcp_bps(self.finding.load)
+        return tcp_bps(self.load)
 
     @property
     def what(self) -> str:
@@ -90,7 +94,8 @@ def recommend_measured(
     if shared is None or worst.place not in _OWNERS or not queue.belongs_to(worst):
         return None
     most_s = longest_s(worst, felt[findings.index(worst)])
-    waits = _Waits(worst, queue.measured, worst.rise.value, most_s)
+    through = load_through(findings, worst)
+    waits = _Waits(worst, through, queue.measured, worst.rise.value, most_s)
     if shared != "fifo" and most_s <= TOLERABLE_S:
         return _leave(waits)
     try:
@@ -182,7 +187,7 @@ def _line(
     rates = line_rates(findings)
     measured_bps = waits.rate_bps
     if measured_bps:
-        rates[waits.finding.load.direction] = measured_bps
+        rates[waits.finding.direction] = measured_bps
     usual = shape_line(rates, asking)
     if not apart or not measured_bps:
         return Recommendation(usual.do, f"{usual.headline} Now {waits.what}.", usual.settings)

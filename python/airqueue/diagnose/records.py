@@ -86,6 +86,20 @@ class Leg:
 
 
 @dataclass(frozen=True, slots=True)
+class OneWay:
+    """Sparse packets in the direction of a load, before it and under it. Arrays of equal length.
+
+    ``sent_s``: seconds since the diagnosis began. ``delay_s``: above the shortest of these delays,
+    since the clocks of the two ends differ; NaN where a packet was lost. ``opened_s``: when the
+    load began.
+    """
+
+    opened_s: float
+    sent_s: Floats
+    delay_s: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     """One load, and the time in which the queue that it fills had filled.
 
@@ -95,6 +109,7 @@ class Load:
     its begin, end and rate; empty if not recorded.
     ``flood_rise_s``: delay of the flood's own packets above the empty path, if it was a flood.
     ``idle``: the load could not fill any queue, and why.
+    ``one_way``: packets of another flow in the direction of the load, if it was of TCP.
     """
 
     site: str
@@ -106,6 +121,7 @@ class Load:
     flood_rise_s: float | None = None
     idle: str | None = None
     rates: tuple[Stretch, ...] = ()
+    one_way: OneWay | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +151,7 @@ def to_json(records: Records) -> dict[str, Any]:
                 "answered_by": leg.answered_by,
                 "failed": leg.failed,
                 "sent_s": np.round(leg.sent_s, NANOSECONDS).tolist(),
-                "round_trip_s": [
-                    None if np.isnan(value) else round(float(value), NANOSECONDS)
-                    for value in leg.round_trip_s
-                ],
+                "round_trip_s": _gaps(leg.round_trip_s),
             }
             for leg in records.legs
         ],
@@ -150,7 +163,21 @@ def to_json(records: Records) -> dict[str, Any]:
 
 def _load_to_json(load: Load) -> dict[str, Any]:
     found = {name: getattr(load, name) for name in Load.__dataclass_fields__}
-    return found | {"rates": [list(each) for each in load.rates]}
+    way = load.one_way
+    return found | {
+        "rates": [list(each) for each in load.rates],
+        "one_way": None
+        if way is None
+        else {
+            "opened_s": way.opened_s,
+            "sent_s": way.sent_s.tolist(),
+            "delay_s": _gaps(way.delay_s),
+        },
+    }
+
+
+def _gaps(values: Floats) -> list[float | None]:
+    return [None if np.isnan(value) else round(float(value), NANOSECONDS) for value in values]
 
 
 def from_json(document: Mapping[str, Any]) -> Records:
@@ -177,7 +204,11 @@ def from_json(document: Mapping[str, Any]) -> Records:
 
 def _load_from_json(load: Mapping[str, Any]) -> Load:
     rates = tuple((begin, end, bps) for begin, end, bps in load["rates"])
-    return Load(**{**load, "rates": rates})
+    way = load.get("one_way")
+    one_way = way and OneWay(
+        way["opened_s"], np.array(way["sent_s"], dtype=float), _with_gaps(way["delay_s"])
+    )
+    return Load(**{**load, "rates": rates, "one_way": one_way})
 
 
 def _with_gaps(values: Sequence[float | None]) -> Floats:

@@ -21,6 +21,7 @@ from airqueue.diagnose import records as recorded
 from airqueue.diagnose.advice import Asking, Recommendation, recommend
 from airqueue.diagnose.alternate import Alternated
 from airqueue.diagnose.felt import Span, Trips, under, without_load
+from airqueue.diagnose.losses import losses
 from airqueue.diagnose.queue import Queue
 from airqueue.diagnose.queue_advice import recommend_measured
 from airqueue.diagnose.records import Records
@@ -64,12 +65,12 @@ class Diagnosis:
     @property
     def headline(self) -> str:
         """The verdict in one sentence."""
-        return headline(self.findings, self.queue)
+        return headline(self.findings, self.queue, losses(self.records))
 
     @property
     def effects(self) -> list[str]:
-        """What the longest wait does to a call and to a game."""
-        return what_it_does(self.findings, self.together)
+        """What the longest wait does to a call and to a game, and what is lost."""
+        return [*what_it_does(self.findings, self.together), *losses(self.records).says]
 
     def to_json(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Return the document; ``about`` has ``airqueue``, ``created``, ``target``, ``elapsed_s``."""
@@ -108,7 +109,8 @@ def diagnosis(
     asked = asking or Asking()
     advice = None if queue is None else recommend_measured(found, felt, asked, queue)
     if advice is None:
-        advice = recommend(found, felt, asked, measured=queue is not None)
+        lost = losses(records)
+        advice = recommend(found, felt, asked, lost, measured=queue is not None)
     at_once = tuple(together(records))
     return Diagnosis(records, tuple(found), tuple(felt), advice, queue, at_once, alternated)
 
@@ -123,7 +125,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "says": finding.says,
         "carried_bps": load.carried_bps,
         "flood_rise_s": load.flood_rise_s,
-        **_spans(rise_s=finding.rise, near_s=finding.near, beyond_s=finding.beyond),
+        "waits": finding.waits,
+        **_spans(
+            rise_s=finding.rise,
+            near_s=finding.near,
+            beyond_s=finding.beyond,
+            along_s=finding.along,
+        ),
     }
 
 
@@ -276,6 +284,11 @@ def _impossible(records: Mapping[str, Any]) -> str | None:
         if (np.diff(sent_s) < 0).any():
             return f"probes of the leg {leg['name'][:40]!r} are not in order of their times"
     loads = [*records["loads"], *at_once]
+    for way in filter(None, (load.get("one_way") for load in loads)):
+        if len(way["sent_s"]) != len(way["delay_s"]):
+            return "packets beside a load have not as many delays as times"
+        if not all(0 <= at_s <= LONGEST_S for at_s in (way["opened_s"], *way["sent_s"])):
+            return "a packet beside a load is not within a diagnosis"
     times = [(load["began_s"], load["ended_s"]) for load in loads]
     times += [(begin, end) for load in loads for begin, end, _ in load["rates"]]
     for began_s, ended_s in (*times, *records["quiet"]):

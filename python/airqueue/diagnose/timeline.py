@@ -10,8 +10,9 @@ from typing import Final, Protocol
 import numpy as np
 
 from airqueue.diagnose.legs import INTERVAL_S, Target, probing
-from airqueue.diagnose.loads import Say
+from airqueue.diagnose.loads import LoadError, Say
 from airqueue.diagnose.records import Leg, Load, Records, seconds
+from airqueue.measure.prober import ProbeError
 from airqueue.measure.records import MISSING
 
 QUIET_S: Final = 3.0
@@ -39,6 +40,15 @@ class Glimpse:
     left_s: float | None
     trips_s: dict[str, float | None]
     """Last round trip of each leg."""
+
+
+class BrokenOffError(Exception):
+    """A load failed after others had ended: what these showed, and the error."""
+
+    def __init__(self, records: Records, error: LoadError | ProbeError) -> None:
+        super().__init__(str(error))
+        self.records = records
+        self.error = error
 
 
 class Watch:
@@ -107,7 +117,8 @@ def carry_out(
 ) -> tuple[Records, bool]:
     """Probe all legs without load, under each load, and without load again.
 
-    Returns the records, and whether Ctrl-C ended it early, after a load or more.
+    Returns the records, and whether Ctrl-C ended it early, after a load or more. Raises LoadError or
+    ProbeError; BrokenOffError if that was after a load.
     """
 
     def say(words: str, left_s: float | None = None) -> None:
@@ -116,7 +127,7 @@ def carry_out(
     quiet = [_quiet(watch, QUIET_S, say)]
     done: list[Load] = []
     together: list[Load] = []
-    interrupted = False
+    interrupted, broke = False, None
     try:
         for load in loads:
             began = watch.clock()
@@ -133,7 +144,14 @@ def carry_out(
         if not done and not together:
             raise
         interrupted = True
-    return Records(watch.legs(), tuple(done), tuple(quiet), tuple(together)), interrupted
+    except (LoadError, ProbeError) as error:
+        if not done and not together:
+            raise
+        broke = error
+    records = Records(watch.legs(), tuple(done), tuple(quiet), tuple(together))
+    if broke is not None:
+        raise BrokenOffError(records, broke)
+    return records, interrupted
 
 
 def _quiet(watch: Watch, seconds: float, say: Say) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from airqueue import text
+from airqueue.diagnose.losses import Lost
 from airqueue.diagnose.queue import Queue
 from airqueue.diagnose.queue_words import in_verdict
 from airqueue.diagnose.records import WIRE, Load
@@ -16,8 +17,8 @@ from airqueue.qoe import effect_on_call, effect_on_game
 _WHERE: Final = {
     "access_point": "packets wait in the access point's queue towards you",
     "station": "packets wait in your own station's queue",
-    "line": "packets wait in front of the provider's line, {way}wards",
-    "both": "packets wait in the radio network and in front of the provider's line, {way}wards",
+    "line": "packets wait in front of the provider's line, {way}",
+    "both": "packets wait in the radio network and in front of the provider's line, {way}",
     "none": "nobody waits longer",
     "undecided": "it is undecided where packets wait",
     "not_loaded": "no queue could be filled",
@@ -32,16 +33,25 @@ def load_words(load: Load) -> str:
     return f"{words} {'from' if load.direction == 'down' else 'to'} the access point's own wire"
 
 
-def headline(findings: Sequence[Finding], queue: Queue | None = None) -> str:
-    """Return the verdict in one sentence, with the queue that was measured."""
+def headline(
+    findings: Sequence[Finding], queue: Queue | None = None, lost: Lost | None = None
+) -> str:
+    """Return the verdict in one sentence, with the queue that was measured and what is lost."""
     if not findings:
         return "Nothing was loaded, so nothing is known about who waits."
-    said = "; ".join(f"during {load_words(each.load)} {_where(each, queue)}" for each in findings)
+    parts = [f"during {load_words(each.load)} {_where(each, queue)}" for each in findings]
+    if lost is not None and lost.without_load:
+        share = text.percent(lost.without_load[0].share)
+        parts.append(f"without load {share} of probes have no answer")
+    said = "; ".join(parts)
     return f"{said[0].upper()}{said[1:]}."
 
 
 def _where(finding: Finding, queue: Queue | None) -> str:
-    words = _WHERE[finding.place].format(way=finding.load.direction) + in_verdict(finding, queue)
+    way = " and ".join(f"{each}wards" for each in finding.ways)
+    words = _WHERE[finding.place].format(way=way) + in_verdict(finding, queue)
+    if finding.lags and finding.ways != (finding.load.direction,):
+        words += f", {'also ' if len(finding.ways) > 1 else ''}with its acknowledgements"
     if not finding.lags or finding.rise is None:
         return words
     return f"{words}: {text.seconds(finding.rise.value)} longer in the median"

@@ -148,26 +148,31 @@ class LiveProber(OverSockets):
         down: int,
         up: int,
         on_progress: Callable[[RunProgress], None] | None = None,
-    ) -> LoadSeriesDict:
-        """Carry out a plan with connections of TCP beside it, and return what these carried.
+        *,
+        after_s: float = 0.0,
+    ) -> tuple[LoadSeriesDict, Run, int]:
+        """Carry out a plan with connections of TCP beside it, opened ``after_s`` after its begin.
 
-        Raises ProbeError. Ctrl-C stops both and raises KeyboardInterrupt.
+        Returns what the connections carried, the records of the plan, and when the plan began, in ns
+        of CLOCK_MONOTONIC. Raises ProbeError. Ctrl-C stops both and raises KeyboardInterrupt.
         """
         load: Load | None = None
+        began_ns: int | None = None
         try:
             self._client.start(plan.native(), self.direction)
             while not self._watch(on_progress, LOOK_EVERY_S):
-                if load is None and self._client.poll()["started_ns"] is not None:
+                began_ns = self._client.poll()["started_ns"]
+                if load is None and began_ns is not None and _is_over(began_ns, after_s):
                     load = self._client.load(down, up)
-            self._client.finish(0.0)
+            run = run_from_native(self._client.finish(0.0), {"kind": "load"})
         except NativeError as error:
             raise ProbeError(f"{error}.") from error
         except BaseException:
             self._stop()
             raise
-        if load is None:
-            raise ProbeError("The run ended before its first packet; try again.")
-        return load.stop()
+        if load is None or began_ns is None:
+            raise ProbeError("The run ended before its load began; try again.")
+        return load.stop(), run, began_ns
 
     def _watch(
         self, on_progress: Callable[[RunProgress], None] | None, within_s: float | None = None
@@ -203,3 +208,8 @@ class LiveProber(OverSockets):
     def close(self) -> None:
         """Leave the session."""
         self._client.close()
+
+
+def _is_over(began_ns: int, after_s: float) -> bool:
+    """Whether so much time has passed since a time of CLOCK_MONOTONIC."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC) >= began_ns + after_s * 1e9
