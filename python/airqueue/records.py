@@ -395,7 +395,7 @@ class LoadDict(TypedDict):
     down_bytes: int
     """Bytes that arrived here, without headers."""
     up_bytes: int
-    """Bytes that the server acknowledged, without headers."""
+    """Bytes that the server acknowledged, selectively too, without headers."""
     opening: int
     """Connections that the server has not answered yet."""
     alive: int
@@ -415,9 +415,9 @@ class LoadSeriesDict(TypedDict):
     at_ns: npt.NDArray[np.int64]
     """End of the interval, which is the beginning of the next one."""
     down_bytes: npt.NDArray[np.uint64]
-    """Bytes that arrived in the interval, without headers."""
+    """Bytes that arrived in the interval, in whatever order, without headers."""
     up_bytes: npt.NDArray[np.uint64]
-    """Bytes that the server acknowledged in the interval, without headers."""
+    """Bytes that the server acknowledged in the interval, selectively too, without headers."""
     down_rtt_least_ns: npt.NDArray[np.int64]
     """Least round-trip time of connections that download, as the receiving kernel sees it."""
     down_rtt_median_ns: npt.NDArray[np.int64]

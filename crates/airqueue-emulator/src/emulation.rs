@@ -193,6 +193,13 @@ impl Emulation {
         true
     }
 
+    /// Time passes up to `now`, and no event is left before: figures are then those of all this time.
+    pub fn pass_to(&mut self, now: Time) {
+        let network = self.run.network();
+        debug_assert!(network.queue.next_at().is_none_or(|at| at > now), "an event was left");
+        network.run_until(now);
+    }
+
     /// A node sends a packet at `now`, which must not be before any event already handled. All events up to `now` are
     /// handled first. A refused packet is counted.
     pub fn arrive(

@@ -297,12 +297,14 @@ impl Loop<'_> {
             // Packets that the kernel could not keep come from the device, and are younger than those it keeps.
             self.read_kept(&mut state, ready, since, &mut buffer)?;
             self.read(&mut state, ready, since, &mut buffer)?;
-            self.advance(&mut state);
+            let reached = self.advance(&mut state);
             self.let_go(&mut state)?;
             let ends = self.now >= self.end || self.emulator.stopped.load(Ordering::Relaxed);
             if ends || self.now - accounted > ACCOUNT_EVERY {
                 accounted = self.now;
                 (state.elapsed, state.cpu) = (self.now - self.began, cpu_time() - self.began_cpu);
+                // In an idle network time passes, too.
+                state.emulation.pass_to(reached);
                 state.emulation.write_captures(self.now + self.offset);
             }
             if ends {
@@ -434,11 +436,12 @@ impl Loop<'_> {
         self.senders.iter_mut().try_for_each(Senders::flush).map_err(failed)
     }
 
-    /// Handles the events that are due, and writes the packets that leave the network.
-    fn advance(&mut self, state: &mut State) {
+    /// Handles the events that are due, and writes the packets that leave the network; returns up to which time.
+    fn advance(&mut self, state: &mut State) -> Time {
         let now = self.now.min(self.end) + self.offset;
         self.step_to(state, now);
         self.flush_before(state, None);
+        now
     }
 
     /// Handles events up to a time of the network. Packets that leave the network at one instant are written when this

@@ -11,7 +11,7 @@ pub(crate) struct LoadDict {
     pub(crate) elapsed_s: f64,
     /// Bytes that arrived here, without headers.
     pub(crate) down_bytes: u64,
-    /// Bytes that the server acknowledged, without headers.
+    /// Bytes that the server acknowledged, selectively too, without headers.
     pub(crate) up_bytes: u64,
     /// Connections that the server has not answered yet.
     pub(crate) opening: u8,
@@ -31,9 +31,9 @@ pub(crate) struct LoadSeriesDict<'py> {
     pub(crate) from_ns: i64,
     /// End of the interval, which is the beginning of the next one.
     pub(crate) at_ns: Column<'py, i64>,
-    /// Bytes that arrived in the interval, without headers.
+    /// Bytes that arrived in the interval, in whatever order, without headers.
     pub(crate) down_bytes: Column<'py, u64>,
-    /// Bytes that the server acknowledged in the interval, without headers.
+    /// Bytes that the server acknowledged in the interval, selectively too, without headers.
     pub(crate) up_bytes: Column<'py, u64>,
     /// Least round-trip time of connections that download, as the receiving kernel sees it.
     pub(crate) down_rtt_least_ns: Column<'py, i64>,

@@ -131,7 +131,7 @@ class ApTrial:
         )
         return (
             f"simulated, {downloads} {rate(queue.goodput_bps)}{together}, using {used} with a queue "
-            f"of {self._long()}, and 95 % of the pings sent beside return within "
+            f"of {self._long()}, and 95 % of the pings sent beside the downloads return within "
             f"{seconds(queue.ping_p95_s)}."
         )
 
@@ -140,5 +140,5 @@ class ApTrial:
         queue = self.flow_queueing
         return (
             f"simulated, TCP gets {rate(queue.goodput_bps)} with flow queueing, and 95 % of the "
-            f"pings sent beside return within {seconds(queue.ping_p95_s)}."
+            f"pings sent beside the downloads return within {seconds(queue.ping_p95_s)}."
         )

@@ -26,7 +26,8 @@ pub(super) struct Errand {
     /// The router, as a place.
     pub(super) router: usize,
     pub(super) problem: Problem,
-    pub(super) refusal: Refusal,
+    /// Of a packet that the network does not carry; `None`: the packet was for the router.
+    pub(super) refusal: Option<Refusal>,
     /// Whether the packet travels to the router.
     pub(super) travels: bool,
 }
@@ -139,7 +140,7 @@ impl Emulation {
         let router = self.routers.first[from]?;
         let route = self.route(from, router)?;
         let too_big = header.size > self.routes[route].mtu_bytes;
-        let errand = Errand { router, problem, refusal: Refusal::NoSuchNode, travels: true };
+        let errand = Errand { router, problem, refusal: Some(Refusal::NoSuchNode), travels: true };
         (!too_big).then_some(errand)
     }
 
@@ -152,7 +153,7 @@ impl Emulation {
     ) -> Result<(), (Refusal, Option<Errand>)> {
         let route = &self.routes[route];
         let errand = |router, problem, refusal, travels| {
-            (refusal, Some(Errand { router, problem, refusal, travels }))
+            (refusal, Some(Errand { router, problem, refusal: Some(refusal), travels }))
         };
         if header.size > route.mtu_bytes {
             let Some(first) = route.routers.first() else { return Err((Refusal::Oversize, None)) };
@@ -245,8 +246,7 @@ impl Emulation {
             _ => match icmp::answer(&held.bytes) {
                 Some(Answer::Reply(reply)) => self.send_from(router, from, &reply),
                 Some(Answer::Error(problem)) => {
-                    let refusal = Refusal::NoSuchNode;
-                    let errand = Errand { router, problem, refusal, travels: true };
+                    let errand = Errand { router, problem, refusal: None, travels: true };
                     self.send_error(errand, from, &held.bytes);
                 }
                 None => {}
@@ -260,7 +260,9 @@ impl Emulation {
         let own = header::read(packet).and_then(|of| self.routers.address(router, of.source));
         let error = own.and_then(|own| icmp::error(problem, own, packet));
         let Some(error) = error.filter(|_| self.routers.may_send(router, to, now)) else { return };
-        self.answered[refusal as usize] += 1;
+        if let Some(refusal) = refusal {
+            self.answered[refusal as usize] += 1;
+        }
         self.send_from(router, to, &error);
     }
 

@@ -191,6 +191,17 @@ fn refused_packets_are_counted_by_reason() {
 }
 
 #[test]
+fn figures_are_of_the_whole_time_where_the_network_is_idle_at_the_end() {
+    let emulated = cell(&[]);
+    let mut emulation = start(&emulated);
+    emulation.arrive(0, &datagram(0, 1, 1000, 0, 1000), Time::ZERO, &mut |_| {}).unwrap();
+    run(&mut emulation, seconds(20.0));
+    emulation.pass_to(seconds(20.0));
+    let figures: serde_json::Value = serde_json::from_str(&emulation.figures()).unwrap();
+    assert_eq!(figures["duration_s"], 20.0);
+}
+
+#[test]
 fn other_hosts_are_behind_the_gateway() {
     let emulated = cell(&["tablet"]);
     let mut emulation = start(&emulated);

@@ -48,7 +48,7 @@ pub struct LoadProgress {
     pub elapsed: Span,
     /// Bytes that arrived so far, without headers; at most one interval old.
     pub down_bytes: u64,
-    /// Bytes acknowledged by the server so far, without headers.
+    /// Bytes acknowledged by the server so far, selectively too, without headers.
     pub up_bytes: u64,
     /// Connections that the server has not answered yet.
     pub opening: u8,
@@ -229,11 +229,10 @@ impl Loop {
         let now = clock::monotonic();
         for i in 0..self.flows.len() {
             let flow = &mut self.flows[i];
-            let (bytes, mut died) = flow.advance(&mut self.buffer);
+            let mut died = flow.advance(&mut self.buffer);
             if flow.is_opening() && now >= self.series.from + OPEN_WITHIN {
                 died = Some(flow.give_up());
             }
-            self.totals[0] += bytes;
             if let Some(reason) = died {
                 self.note_death(now, i, &reason);
             }
@@ -260,7 +259,13 @@ impl Loop {
 
     fn record(&mut self, now: Time) {
         let before = lock(&self.shared.progress).clone();
-        self.totals[1] += self.flows.iter_mut().map(Flow::acknowledged).sum::<u64>();
+        for flow in &mut self.flows {
+            let total = match flow.direction() {
+                Direction::Down => &mut self.totals[0],
+                Direction::Up => &mut self.totals[1],
+            };
+            *total += flow.carried();
+        }
         let of = |direction| self.flows.iter().filter(move |f| f.direction() == direction);
         let row = LoadRow {
             at: now,

@@ -1,7 +1,7 @@
 //! One connection of a client's load.
 
 use super::connection::ZEROS;
-use super::series::Acknowledged;
+use super::series::Carried;
 use super::tcp::{self, TcpInfo};
 use crate::error::words;
 use airqueue_probe::client::Direction;
@@ -32,7 +32,7 @@ pub(super) struct Flow {
     had_begun: bool,
     /// The kernel may have news: events are edge-triggered.
     ready: bool,
-    acked: Acknowledged,
+    carried: Carried,
     info: TcpInfo,
 }
 
@@ -51,7 +51,7 @@ impl Flow {
             state: State::Connecting,
             had_begun: false,
             ready: false,
-            acked: Acknowledged::default(),
+            carried: Carried::since(TcpInfo::default(), direction),
             info: TcpInfo::default(),
         }
     }
@@ -102,14 +102,14 @@ impl Flow {
         }
     }
 
-    /// Asks the kernel how the connection is; bytes that were acknowledged since the last call, if it uploads.
-    pub(super) fn acknowledged(&mut self) -> u64 {
+    /// Asks the kernel how the connection is; bytes that were carried since the last call.
+    pub(super) fn carried(&mut self) -> u64 {
         if !self.had_begun || self.is_dead() {
             return 0;
         }
         let Some(info) = tcp::info(&self.stream) else { return 0 };
         self.info = info;
-        if self.direction == Direction::Up { self.acked.more(info) } else { 0 }
+        self.carried.more(info)
     }
 
     /// The round-trip time of the direction that the connection loads.
@@ -139,37 +139,36 @@ impl Flow {
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 
-    /// Does what can be done now: the bytes that arrived, and what the connection died of, if it did.
-    pub(super) fn advance(&mut self, buffer: &mut [u8]) -> (u64, Option<String>) {
-        let mut carried = 0;
+    /// Does what can be done now; what the connection died of, if it did.
+    pub(super) fn advance(&mut self, buffer: &mut [u8]) -> Option<String> {
         for _ in 0..CALLS {
             if !self.is_ready() {
                 break;
             }
             match self.step(buffer) {
-                Ok(bytes) => carried += bytes,
+                Ok(()) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => self.ready = false,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => {
                     let reason = self.reason(&e);
                     self.die();
-                    return (carried, Some(reason));
+                    return Some(reason);
                 }
             }
         }
-        (carried, None)
+        None
     }
 
-    fn step(&mut self, buffer: &mut [u8]) -> io::Result<u64> {
+    fn step(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         match self.state {
-            State::Connecting => self.connected().map(|()| 0),
-            State::Asking => self.read_answer().map(|()| 0),
+            State::Connecting => self.connected(),
+            State::Asking => self.read_answer(),
             State::Loading if self.direction == Direction::Up => {
-                self.stream.write(&ZEROS).map(|_| 0)
+                self.stream.write(&ZEROS).map(drop)
             }
             State::Loading => match tcp::discard(&self.stream, buffer, buffer.len())? {
                 0 => Err(ErrorKind::UnexpectedEof.into()),
-                count => Ok(count as u64),
+                _ => Ok(()),
             },
             State::Dead => Err(ErrorKind::WouldBlock.into()),
         }
@@ -194,7 +193,7 @@ impl Flow {
             0 => Err(ErrorKind::UnexpectedEof.into()),
             _ if code[0] == ADMITTED => {
                 self.info = tcp::info(&self.stream).unwrap_or_default();
-                self.acked = Acknowledged::since(self.info);
+                self.carried = Carried::since(self.info, self.direction);
                 (self.state, self.had_begun) = (State::Loading, true);
                 Ok(())
             }

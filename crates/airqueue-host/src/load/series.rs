@@ -2,6 +2,7 @@
 
 use super::tcp::TcpInfo;
 use airqueue_core::Time;
+use airqueue_probe::client::Direction;
 
 /// Marks a round-trip time that is not known.
 pub const MISSING_NS: i64 = i64::MIN;
@@ -11,9 +12,9 @@ pub const MISSING_NS: i64 = i64::MIN;
 pub struct LoadRow {
     /// The end of the interval, on `CLOCK_MONOTONIC`.
     pub at: Time,
-    /// Bytes that arrived over connections that download, without headers.
+    /// Bytes that arrived over connections that download, in whatever order, without headers.
     pub down_bytes: u64,
-    /// Bytes of connections that upload that the server has acknowledged, without headers.
+    /// Bytes of connections that upload that the server has acknowledged, selectively too, without headers.
     pub up_bytes: u64,
     /// Least and median of the round-trip times of connections that download, as the kernel estimates them from what
     /// arrives; [`MISSING_NS`] without one.
@@ -47,25 +48,53 @@ pub(super) fn least_and_median(times: impl Iterator<Item = u32>) -> [i64; 2] {
     [known.first().map_or(MISSING_NS, ns), median.map_or(MISSING_NS, ns)]
 }
 
-/// Bytes that a connection has had acknowledged since the answer to its request.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Acknowledged {
-    base: u64,
-    counted: u64,
+/// Bytes that a connection has carried, in whatever order.
+///
+/// Bytes in order come in jumps, whenever a lost segment arrives at last: those of some seconds would make the rate of
+/// a slow path wrong by a tenth. A sender knows what was acknowledged beyond a loss. A receiver counts segments while
+/// they come out of order, and bytes again as soon as they do not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carried {
+    direction: Direction,
+    /// When the load began: request and answer do not count.
+    began: TcpInfo,
+    last: TcpInfo,
+    total: u64,
 }
 
-impl Acknowledged {
-    /// From the kernel's state when the load began: the request does not count.
-    pub(super) fn since(info: TcpInfo) -> Acknowledged {
-        Acknowledged { base: info.bytes_acked, counted: 0 }
+impl Carried {
+    /// From the kernel's state when the load began.
+    pub(super) fn since(info: TcpInfo, direction: Direction) -> Carried {
+        Carried { direction, began: info, last: info, total: 0 }
     }
 
     /// Bytes since the last call.
     pub(super) fn more(&mut self, info: TcpInfo) -> u64 {
-        let total = info.bytes_acked.saturating_sub(self.base).max(self.counted);
-        let more = total - self.counted;
-        self.counted = total;
+        let total = match self.direction {
+            Direction::Up => {
+                let acked = info.bytes_acked.saturating_sub(self.began.bytes_acked);
+                acked + u64::from(info.sacked) * u64::from(info.snd_mss)
+            }
+            Direction::Down => self.arrived(info),
+        };
+        self.last = info;
+        let more = total.saturating_sub(self.total);
+        self.total += more;
         more
+    }
+
+    fn arrived(&self, info: TcpInfo) -> u64 {
+        let in_order = |now: TcpInfo| now.bytes_received.saturating_sub(self.began.bytes_received);
+        let segments = |now: TcpInfo| u64::from(now.arrived.wrapping_sub(self.began.arrived));
+        if info.out_of_order == self.last.out_of_order {
+            return in_order(info);
+        }
+        // As long as segments were so far.
+        let bytes = match segments(self.last) {
+            0 => u64::from(info.rcv_mss),
+            before => self.total / before,
+        };
+        in_order(info).max(self.total + (segments(info) - segments(self.last)) * bytes)
     }
 }
 
@@ -82,9 +111,34 @@ mod tests {
     }
 
     #[test]
-    fn acknowledged_bytes_are_counted_once() {
-        let at = |bytes_acked| TcpInfo { bytes_acked, ..TcpInfo::default() };
-        let mut acked = Acknowledged::since(at(37));
-        assert_eq!([40, 40, 39, 1037].map(|b| acked.more(at(b))), [3, 0, 0, 997]);
+    fn what_an_upload_carried_is_acknowledged_selectively_too() {
+        let at = |bytes_acked, sacked| TcpInfo {
+            bytes_acked,
+            sacked,
+            snd_mss: 10,
+            ..TcpInfo::default()
+        };
+        let mut carried = Carried::since(at(37, 0), Direction::Up);
+        let seen = [(40, 0), (40, 0), (39, 0), (40, 2), (60, 1), (1037, 0)];
+        assert_eq!(seen.map(|(b, s)| carried.more(at(b, s))), [3, 0, 0, 20, 10, 967]);
+    }
+
+    #[test]
+    fn what_a_download_carried_does_not_wait_for_a_lost_segment() {
+        let at = |bytes_received, arrived, out_of_order| TcpInfo {
+            bytes_received,
+            arrived,
+            out_of_order,
+            rcv_mss: 10,
+            ..TcpInfo::default()
+        };
+        let mut carried = Carried::since(at(1, 1, 0), Direction::Down);
+        let mut more = |bytes, arrived, late| carried.more(at(bytes, arrived, late));
+        assert_eq!(more(41, 5, 0), 40);
+        // The next one is lost, and three behind it arrive; then it arrives, with one that is behind the three.
+        assert_eq!(more(41, 8, 3), 30);
+        assert_eq!(more(91, 10, 3), 20);
+        // Nothing is lost, and the segments are short.
+        assert_eq!(more(100, 13, 3), 9);
     }
 }

@@ -118,14 +118,26 @@ pub(super) struct TcpInfo {
     pub(super) rcv_rtt_us: u32,
     /// Segments sent again.
     pub(super) total_retrans: u32,
-    /// Bytes that the peer has acknowledged.
+    /// Bytes that the peer has acknowledged, all before them included.
     pub(super) bytes_acked: u64,
+    /// Segments behind these that the peer has acknowledged, too (RFC 2018).
+    pub(super) sacked: u32,
+    /// Bytes that have arrived, all before them included.
+    pub(super) bytes_received: u64,
+    /// Largest segment that is received, in bytes of payload.
+    pub(super) rcv_mss: u32,
+    /// Segments with data that have arrived; 0 before Linux 4.6.
+    pub(super) arrived: u32,
+    /// Those that came before one that is missing; 0 before Linux 5.4.
+    pub(super) out_of_order: u32,
 }
 
-/// Bytes of `struct tcp_info` up to `tcpi_bytes_acked`, which Linux has since 4.1.
-const INFO_LEN: usize = 128;
+/// Bytes of `struct tcp_info` up to `tcpi_rcv_ooopack`.
+const INFO_LEN: usize = 228;
+/// Up to `tcpi_bytes_received`, which Linux has since 4.1.
+const LEAST_LEN: usize = 136;
 
-/// Asks the kernel; `None` if it refuses, or is too old to count acknowledged bytes.
+/// Asks the kernel; `None` if it refuses, or is too old to count acknowledged bytes. What it does not know is 0.
 pub(super) fn info(stream: &TcpStream) -> Option<TcpInfo> {
     let mut raw = [0u8; INFO_LEN];
     let mut len = INFO_LEN as libc::socklen_t;
@@ -135,17 +147,25 @@ pub(super) fn info(stream: &TcpStream) -> Option<TcpInfo> {
         let (fd, out) = (stream.as_raw_fd(), raw.as_mut_ptr().cast());
         libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, out, &raw mut len)
     };
-    if done != 0 || (len as usize) < INFO_LEN {
+    if done != 0 || (len as usize) < LEAST_LEN {
         return None;
     }
     let word = |at: usize| u32::from_ne_bytes([raw[at], raw[at + 1], raw[at + 2], raw[at + 3]]);
-    let mut acked = [0; 8];
-    acked.copy_from_slice(&raw[120..]);
+    let long = |at: usize| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&raw[at..at + 8]);
+        u64::from_ne_bytes(bytes)
+    };
     Some(TcpInfo {
         snd_mss: word(16),
         rtt_us: word(68),
         rcv_rtt_us: word(92),
         total_retrans: word(100),
-        bytes_acked: u64::from_ne_bytes(acked),
+        bytes_acked: long(120),
+        sacked: word(28),
+        bytes_received: long(128),
+        rcv_mss: word(20),
+        arrived: word(152),
+        out_of_order: word(224),
     })
 }
