@@ -106,6 +106,8 @@ impl Scenario {
         }
         let mtus = ways::mtus(&file);
         ways::remove_mtus(&mut value);
+        // With flows for all real nodes, what no flow uses nobody uses.
+        ["stations", "hosts"].iter().for_each(|nodes| ways::remove(&mut value, nodes, "real"));
         let flows = value.as_object_mut().expect("a file that was read is a table");
         let flows = flows.entry("flows").or_insert_with(|| json!([]));
         let flows = flows.as_array_mut().expect("flows that were read are a list");

@@ -48,6 +48,25 @@ fn changes_of_rates_are_those_of_real_packets() {
     }
 }
 
+/// A file that only programs use is checked without them first: nothing is wrong there with what they alone use.
+#[test]
+fn changes_of_what_only_programs_use_are_no_errors_of_the_file() {
+    let of = |change: &str| NEAR.replace("CHANGES", &format!(r#", "changes": [{change}]"#));
+    for change in [
+        r#"{"at": "1 s", "station": "phone", "rate": "HT-MCS0"}"#,
+        r#"{"at": "1 s", "link": ["ap", "phone"], "rate": "HT-MCS0"}"#,
+    ] {
+        assert!(Scenario::from_json(&of(change)).is_ok());
+        let simulated = of(change).replace(r#", "real": true"#, "");
+        assert!(Scenario::from_json(&simulated).is_err());
+        assert!(Scenario::emulated(&of(change), &[]).is_ok());
+    }
+    let nobody = of(r#"{"at": "1 s", "link": ["phone", "tablet"], "rate": "HT-MCS0"}"#)
+        .replace(r#"{"name": "ap"}"#, r#"{"name": "ap"}, {"name": "tablet"}"#);
+    let problem = Scenario::emulated(&nobody, &[]).unwrap_err().to_string();
+    assert!(problem.contains("no flow goes"), "{problem}");
+}
+
 #[test]
 fn changes_of_wires_and_stations_are_those_of_real_packets() {
     let emulated = Scenario::emulated(&NEAR.replace("CHANGES", ""), &[]).unwrap();

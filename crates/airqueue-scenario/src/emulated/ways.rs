@@ -28,9 +28,14 @@ pub(super) fn mtus(file: &File) -> Vec<u32> {
 
 /// Removes the MTUs of wired links, which limit the flows that users write: packets of real programs have any size.
 pub(super) fn remove_mtus(scenario: &mut Value) {
-    let hosts = scenario.get_mut("hosts").and_then(Value::as_array_mut).into_iter().flatten();
-    for host in hosts.filter_map(Value::as_object_mut) {
-        host.remove("mtu");
+    remove(scenario, "hosts", "mtu");
+}
+
+/// Removes a key of all stations or hosts.
+pub(super) fn remove(scenario: &mut Value, nodes: &str, key: &str) {
+    let nodes = scenario.get_mut(nodes).and_then(Value::as_array_mut).into_iter().flatten();
+    for node in nodes.filter_map(Value::as_object_mut) {
+        node.remove(key);
     }
 }
 
