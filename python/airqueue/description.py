@@ -220,6 +220,7 @@ class ChangeTable(TypedDict, total=False):
     queue: Queue
     queue_limit: words.QueueLimit
     rate: words.FrameRate
+    rate_to_host: words.Rate
     station: str
     txop: words.TxopLimit
     via: list[str]
@@ -383,6 +384,7 @@ class HostTable(TypedDict, total=False):
     name: str
     queue: Queue
     rate: words.Rate
+    rate_to_host: words.Rate
     real: bool
 
 

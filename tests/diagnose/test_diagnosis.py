@@ -399,7 +399,17 @@ def test_losses_where_nobody_waits_are_no_reason_to_leave_all(lost, along_s, gat
     assert says in found.recommendation.headline
     assert "of probes have no answer" in found.headline
     assert any("G.1010" in each for each in found.effects)
+    assert any("limit their echo replies" in each for each in found.effects) == gateway
     jsonschema.validate(found.to_json(ABOUT) | {"changes": []}, schema())
+
+
+def test_answers_that_the_gateway_alone_leaves_out_are_not_lost():
+    records = imagined({GATEWAY: 0.0, SERVER: 0.0})
+    near = records.legs[0]
+    some = np.arange(len(near.sent_s)) % 3 == 0
+    near = dataclasses.replace(near, round_trip_s=np.where(some, np.nan, near.round_trip_s))
+    found = diagnosis(dataclasses.replace(records, legs=(near, records.legs[1])))
+    assert found.recommendation.do == "leave" and not found.effects
 
 
 def test_packets_that_a_load_makes_others_lose_are_counted():

@@ -95,6 +95,20 @@ def test_the_queue_in_which_packets_wait_is_measured(tmp_path):
 
 
 @pytest.mark.long
+def test_acknowledgements_that_fill_a_slow_upload_are_not_blamed_on_the_download(tmp_path):
+    # Of 20 Mb/s acknowledgements take some 350 kb/s.
+    line = {"rate": "20 Mb/s", "rate_to_host": "200 kb/s", "queue": "pfifo:30"}
+    found = diagnosed(tmp_path, "fq_codel", line)
+    down, up = found["findings"]
+    assert (down["place"], down["waits"], up["place"], up["waits"]) == ("line", "up", "line", "up")
+    assert down["along_s"]["high"] < 0.01 < down["rise_s"]["low"]
+    # Probes and packets beside the load take 42 kb/s of the upload, if none of them is dropped.
+    assert 0.99 * (200e3 - 42e3) < up["carried_bps"] < 200e3
+    lines = [line for each in found["recommendation"]["settings"] for line in each["lines"]]
+    assert any(line.endswith("sqm.airqueue.download='0'") for line in lines)
+
+
+@pytest.mark.long
 def test_the_line_is_found_in_both_directions_with_tcp(tmp_path):
     line = {"rate": "8 Mb/s", "queue": "pfifo:100"}
     found = diagnosed(tmp_path, "pfifo:1000", line, "--together")

@@ -4,6 +4,7 @@ use super::capacity::{SaturatedBacklog, check_capacity};
 use super::error::{Result, error, probability, wrong};
 use super::file::ChangeTable;
 use super::flows::{BuiltFlows, Flows};
+use super::nodes::Nodes;
 use super::phy::rate_index;
 use super::quantity::{FrameRate, Quantity, QueueLimit};
 use super::stations::{Memory, behaving};
@@ -172,6 +173,7 @@ impl Changes<'_> {
                 return wrong(format_args!("{key}.rate"), problem);
             }
         };
+        let to_host = table.rate_to_host.as_ref().map(|rate| rate.value).or(rate);
         let loss = table.loss.map(|loss| probability(format_args!("{key}.loss"), loss));
         let (loss, delay) = (loss.transpose()?, table.delay.as_ref().map(|delay| delay.value));
         let mut changes = Vec::new();
@@ -183,6 +185,7 @@ impl Changes<'_> {
                 );
                 return wrong(format_args!("{key}.delay"), problem);
             }
+            let rate = if Nodes::leads_to_host(wire) { to_host } else { rate };
             changes.extend(rate.map(|rate| Change::WireRate { wire, rate }));
             changes.extend(delay.map(|delay| Change::WireDelay { wire, delay }));
             changes.extend(loss.map(|loss| Change::WireLoss { wire, loss }));
@@ -386,8 +389,9 @@ fn check_keys(key: &str, table: &ChangeTable) -> Result<()> {
         ("station", table.station.is_some()),
         ("host", table.host.is_some()),
     ];
-    let values: [(_, _, &[_]); 11] = [
+    let values: [(_, _, &[_]); 12] = [
         ("rate", table.rate.is_some(), &["link", "station", "host"]),
+        ("rate_to_host", table.rate_to_host.is_some(), &["host"]),
         ("queue_limit", table.queue_limit.is_some(), &["station"]),
         ("queue", table.queue.is_some(), &["station"]),
         ("txop", table.txop.is_some(), &["station"]),

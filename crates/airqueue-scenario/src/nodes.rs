@@ -112,6 +112,11 @@ impl Nodes<'_> {
         delay: Span,
     ) -> Result<()> {
         let rate = table.rate.as_ref().map(|rate| rate.value);
+        let to_host = table.rate_to_host.as_ref().map(|rate| rate.value);
+        if to_host.is_some() && rate.is_none() {
+            let problem = "the wired link has no rate from the host; give rate too";
+            return wrong(format_args!("{key}.rate_to_host"), problem);
+        }
         let loss = probability(format_args!("{key}.loss"), table.loss)?;
         let queue = match (&table.queue, rate) {
             (None, _) => None,
@@ -128,7 +133,9 @@ impl Nodes<'_> {
         };
         let mtu = mtu(key, table)?;
         let other = self.name(link).to_owned();
-        for name in [format!("{name}->{other}"), format!("{other}->{name}")] {
+        let both =
+            [(format!("{name}->{other}"), rate), (format!("{other}->{name}"), to_host.or(rate))];
+        for (name, rate) in both {
             self.wires.push(WireSpec { name, rate, delay, loss, queue });
             self.mtus.push(mtu);
         }
@@ -210,6 +217,11 @@ impl Nodes<'_> {
             error(key, format_args!("there is no host or group of hosts {shown:?}{hint}"))
         })?;
         Ok((2 * (ids.start - stations)..2 * (ids.end - stations)).map(WireId::at).collect())
+    }
+
+    /// Whether a wire leads to its host.
+    pub(super) fn leads_to_host(wire: WireId) -> bool {
+        wire.index() % 2 == 1
     }
 
     /// The wire from a host to the other end of its wired link, or the wire to the host.

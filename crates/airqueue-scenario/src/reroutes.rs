@@ -40,6 +40,7 @@ impl Flows<'_> {
             ("queue", table.queue.is_some()),
             ("away", table.away.is_some()),
             ("host", table.host.is_some()),
+            ("rate_to_host", table.rate_to_host.is_some()),
             ("delay", table.delay.is_some()),
             ("loss", table.loss.is_some()),
         ];

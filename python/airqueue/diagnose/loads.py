@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
+from airqueue import text
 from airqueue.diagnose.records import (
     DIRECTIONS,
     NANOSECONDS,
@@ -135,8 +136,13 @@ class _Connected:
         began_s, ended_s = self.times.at_s(series["from_ns"]) + SETTLE_S, float(at_s[-1])
         # Rows end at their times: the first row of the hold is the one that ends after its begin.
         held = at_s > began_s
-        if not held.any() or not moved[held].sum():
+        if not held.any():
             raise LoadError("The connections broke off before the queue had filled; try again.")
+        if not moved[held].sum():
+            raise LoadError(
+                f"Nothing of the load was acknowledged for {text.seconds(ended_s - began_s)}: the "
+                "queue may delay by longer. Give a longer --hold."
+            )
         since_s = float(at_s[~held][-1]) if (~held).any() else began_s
         bits = 8 * moved.astype(float) / payload_share(self.times.answered_by(self.site))
         carried_bps = float(bits[held].sum()) / (ended_s - since_s)

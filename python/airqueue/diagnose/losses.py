@@ -12,7 +12,7 @@ import numpy as np
 
 from airqueue import stats, text
 from airqueue.diagnose.felt import without_load
-from airqueue.diagnose.records import GATEWAY, SERVER, WIRE, Direction, Load, Records
+from airqueue.diagnose.records import GATEWAY, SERVER, WIRE, Load, Records
 from airqueue.qoe import effect_of_loss
 
 NOTICED: Final = 0.01
@@ -26,10 +26,13 @@ _TO: Final = {GATEWAY: "the gateway", WIRE: "the server on the wire", SERVER: "t
 class Losses:
     """Packets that were lost: probes of a leg without load, or packets in a load's direction."""
 
-    of: str | Direction
+    of: str
+    """Leg, or direction."""
     when: Literal["without_load", "under_load"]
     sent: int
     lost: int
+    method: str | None = None
+    """Of the probes."""
 
     @property
     def share(self) -> float:
@@ -59,7 +62,7 @@ class Lost:
     """Of the longest leg first."""
     under_load: tuple[Losses, ...]
     before_gateway: bool | None
-    """Whether answers of the gateway are missing without load; None: it answers no probes."""
+    """Whether answers of the gateway are missing without load, too; None: it answers no probes."""
 
     def __bool__(self) -> bool:
         """Whether anything is lost that is noticed."""
@@ -73,12 +76,13 @@ class Lost:
         found = [*self.without_load, *self.under_load]
         says = [each.says for each in found]
         if self.without_load and self.before_gateway is not None:
-            says.append(
-                "Answers of the gateway are missing, too: packets are lost in the radio network, or "
-                "the gateway answers only some probes."
-                if self.before_gateway
-                else "The gateway answered all along: packets are lost behind the gateway."
-            )
+            where = "behind the gateway, which answered all along"
+            if self.before_gateway:
+                where = "in the radio network, since answers of the gateway are missing, too"
+            # Hosts may limit echo replies; packets lost beside a load show that it is the path.
+            limits = self.without_load[0].method == "icmp" and not self.under_load
+            unless = ", unless hosts limit their echo replies" if limits else ""
+            says.append(f"Packets are lost {where}{unless}.")
         return [*says, effect_of_loss(max(each.share for each in found))]
 
     @property
@@ -105,11 +109,13 @@ class Lost:
 
 def losses(records: Records) -> Lost:
     """Return the losses that are noticed: of probes without load, and beside each load."""
-    quiet = {name: _of_leg(records, name) for name in (SERVER, WIRE, GATEWAY)}
+    far = [found for name in (SERVER, WIRE) if (found := _of_leg(records, name)) is not None]
+    near = _of_leg(records, GATEWAY)
     beside = [_beside(load) for load in records.loads]
-    near = quiet[GATEWAY]
+    # What reaches the far end has passed the gateway: answers that it alone leaves out are not lost.
+    quiet = far if far or near is None else [near]
     return Lost(
-        tuple(each for each in quiet.values() if each is not None and each.are_noticed),
+        tuple(each for each in quiet if each.are_noticed),
         tuple(each for each in beside if each is not None and each.are_noticed),
         None if near is None else near.are_noticed,
     )
@@ -120,7 +126,7 @@ def _of_leg(records: Records, name: str) -> Losses | None:
     if leg is None:
         return None
     trips = without_load(records, leg)
-    return Losses(name, "without_load", trips.sent, trips.sent - trips.answered)
+    return Losses(name, "without_load", trips.sent, trips.sent - trips.answered, leg.method)
 
 
 def _beside(load: Load) -> Losses | None:

@@ -1,7 +1,7 @@
 //! The keys of changes during a run.
 
 use super::CategoryName;
-use crate::quantity::{Duration, FrameRate, Length, Quantity, QueueLimit, TxopLimit};
+use crate::quantity::{Duration, FrameRate, Length, Quantity, QueueLimit, Rate, TxopLimit};
 use airqueue_qdisc::QueueGiven;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,6 +18,8 @@ pub(crate) struct ChangeTable {
     /// The new rate: of the data frames of a link, of the data frames to and from a station, or of the wired link of a
     /// host, in both directions.
     pub(crate) rate: Option<FrameRate>,
+    /// With `host`: the new rate of the wired link towards the host. The default is `rate`, if given.
+    pub(crate) rate_to_host: Option<Quantity<Rate>>,
     /// A station, or the members of a group: the rate of their data frames changes, or the limit of their queues, or
     /// they go out of reach, or a station moves.
     pub(crate) station: Option<String>,

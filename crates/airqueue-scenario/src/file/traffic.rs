@@ -25,6 +25,9 @@ pub(crate) struct HostTable {
     pub(crate) link: String,
     /// Rate of the wired link, in each direction. The default is unlimited.
     pub(crate) rate: Option<Quantity<Rate>>,
+    /// Rate of the wired link towards the host, if another one: that of uploads to a server behind an asymmetric line. The
+    /// default is `rate`.
+    pub(crate) rate_to_host: Option<Quantity<Rate>>,
     /// One-way delay of the wired link, after serialisation: one for all members, or a list with one delay for each
     /// member. The default is `0 s`.
     pub(crate) delay: Option<Delays>,

@@ -201,7 +201,7 @@ fn what_is_wrong_is_refused() {
         "no host or group of hosts \"nobody\"",
     );
     change(host("rate", json!("HT-MCS7")), "changes[0].rate", "wired link");
-    change(host("rate", Value::Null), "changes[0]", "`rate` or `delay` or `loss` is needed");
+    change(host("rate", Value::Null), "changes[0]", "`rate` or `rate_to_host` or `delay` or `loss` is needed");
     change(host("loss", json!(1.5)), "changes[0].loss", "probability from 0 to 1");
     change(host("loss", json!(-0.5)), "changes[0].loss", "probability from 0 to 1");
     change(host("delay", json!("-1 s")), "changes[0].delay", "-1 s");
@@ -216,4 +216,42 @@ fn what_is_wrong_is_refused() {
     change(both, "changes[0]", "leave `host` or `via` out");
     let refusal = refusal_of(set(home.clone(), "hosts[0].loss", json!(2)));
     assert!(refusal.starts_with("hosts[0].loss: found 2"), "{refusal}");
+}
+
+/// 4 Mb/s each way through 20 Mb/s from the server and 1 Mb/s towards the server.
+#[test]
+fn a_wired_link_may_have_another_rate_towards_its_host() {
+    let both = json!([
+        {"name": "down", "from": "server", "to": "phone", "source": "cbr", "rate": "4 Mb/s"},
+        {"name": "up", "from": "phone", "to": "server", "source": "cbr", "rate": "4 Mb/s"},
+    ]);
+    let line = set(set(home(), "flows", both), "hosts[0].rate_to_host", json!("1 Mb/s"));
+    let carried = |scenario: &Value| {
+        let results = results(scenario, 1);
+        ["down", "up"].map(|flow| figure(&results, "flows", flow, "throughput_bps"))
+    };
+    let [down, up] = carried(&line);
+    close(down, 4e6, 0.01);
+    close(up, 1e6, 0.01);
+    // Half of the time at 3 Mb/s; a new rate for both leaves no other.
+    let later = |change: Value| set(line.clone(), "changes", json!([change]));
+    let [down, up] =
+        carried(&later(json!({"at": "10 s", "host": "server", "rate_to_host": "3 Mb/s"})));
+    close(down, 4e6, 0.01);
+    close(up, 2e6, 0.01);
+    let [down, up] = carried(&later(json!({"at": "10 s", "host": "server", "rate": "2 Mb/s"})));
+    close(down, 3e6, 0.01);
+    close(up, 1.5e6, 0.01);
+}
+
+#[test]
+fn a_rate_towards_a_host_needs_one_from_the_host() {
+    let refusal = refusal_of(set(home(), "hosts[1].rate_to_host", json!("1 Mb/s")));
+    assert!(
+        refusal.contains("hosts[1].rate_to_host") && refusal.contains("give rate"),
+        "{refusal}"
+    );
+    let change = json!([{"at": "1 s", "station": "phone", "rate_to_host": "1 Mb/s"}]);
+    let refusal = refusal_of(changed(change));
+    assert!(refusal.contains("rate_to_host"), "{refusal}");
 }
