@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from airqueue.cli import elsewhere, main
+from airqueue.cli import elsewhere, examples, main
 from tests.simulate.test_devices import CELL
 
 FAILED, USAGE = 1, 2
@@ -60,6 +60,8 @@ FILES: dict[str, str | bytes] = {
     "log.txt": "this is no log\n",
     "key": b"",
     "roof.iw": "nothing of iw",
+    "chain.toml": Path(examples.FOLDER, "mesh", "chain.toml").read_bytes(),
+    "deep.json": "[" * 100_000 + "]" * 100_000,
 }
 
 CASES: list[tuple[int, str]] = [
@@ -75,7 +77,8 @@ CASES: list[tuple[int, str]] = [
         (FAILED, f"simulate {name}")
         for name in FILES
         if name.endswith(".toml")
-        and name.partition("-")[0] not in ("sweep.toml", "sweep", "cell.toml", "mesh.toml")
+        and name.partition("-")[0]
+        not in ("sweep.toml", "sweep", "cell.toml", "mesh.toml", "chain.toml")
     ),
     (FAILED, "simulate -"),
     (USAGE, "simulate cell.toml --seed -1"),
@@ -91,7 +94,7 @@ CASES: list[tuple[int, str]] = [
     (USAGE, "simulate cell.toml --csv rows --series soon"),
     (USAGE, "simulate cell.toml --force"),
     (USAGE, "simulate cell.toml --pcap-station ap"),
-    (FAILED, "simulate cell.toml --pcap x.pcap --pcap-station nobody"),
+    (USAGE, "simulate cell.toml --pcap x.pcap --pcap-station nobody"),
     (FAILED, "simulate cell.toml --pcap no/such/folder.pcap"),
     (FAILED, "simulate cell.toml --json no/such/folder.json"),
     (FAILED, "simulate cell.toml --report ."),
@@ -116,7 +119,7 @@ CASES: list[tuple[int, str]] = [
     (USAGE, "model bianchi n=many"),
     (USAGE, "model bianchi m=3"),
     (USAGE, "model bianchi n=1..1e9"),
-    (FAILED, "model bianchi n=-1"),
+    (USAGE, "model bianchi n=-1"),
     (FAILED, "model bianchi n=10 --json no/such/folder.json"),
     # size
     (USAGE, "size mes"),
@@ -126,6 +129,17 @@ CASES: list[tuple[int, str]] = [
     (FAILED, "size ap result.json"),
     (FAILED, "size ap other.json"),
     (FAILED, "size ap there-is-none.json"),
+    (FAILED, "size ap not.capture"),
+    (FAILED, "size ap deep.json"),
+    (FAILED, "size ap empty.json"),
+    (USAGE, "size ap --rate 54mbit --rtt 20ms --phy nonsense"),
+    (USAGE, "size ap --rate 55mbit --rtt 20ms"),
+    (USAGE, "size edca --uploads 0 --downloads 0"),
+    (USAGE, "size edca --uploads 1 --downloads 1 --rate 7mbit"),
+    (USAGE, "size edca --uploads 1 --downloads 1 --plan p --plan-sets uci"),
+    (USAGE, "size edca --uploads 1 --downloads 1 --most-packets 3"),
+    (FAILED, "size mesh empty.toml"),
+    (USAGE, "size mesh chain.toml --radio nonsense"),
     (FAILED, "size mesh mesh.toml"),
     (FAILED, "size mesh zeros.toml"),
     (FAILED, "size mesh word.toml"),
@@ -166,12 +180,12 @@ CASES: list[tuple[int, str]] = [
     (FAILED, "ctl --control there-is-none show"),
     (USAGE, "ctl set"),
     # what comes with airqueue
-    (FAILED, "examples hidden-terminal"),
+    (USAGE, "examples hidden-terminal"),
     (USAGE, "examples --path"),
-    (FAILED, "schema measurment"),
+    (USAGE, "schema measurment"),
     (USAGE, "completion tcsh"),
     (USAGE, "reproduce --budget huge"),
-    (FAILED, "reproduce http.none --list"),
+    (USAGE, "reproduce http.none --list"),
     (FAILED, "apply there-is-none.json"),
 ]
 

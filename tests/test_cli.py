@@ -252,6 +252,7 @@ def test_resuming_in_another_way_is_wrong_usage(runner, path_of):
     [
         (["measure"], "HOST"),
         (["measure", "h", "--sizes", "big"], "1500,750"),
+        (["measure", " "], "HOST is empty; give a name or an IP address"),
         (["measure", "h", "--sizes", "10"], "64 to 9000"),
         (["measure", "h", "--sizes", "700,700"], "twice"),
         (["measure", "h", "--max-rate", "7"], "unit"),
@@ -279,7 +280,7 @@ def test_wrong_usage_is_exit_code_2(runner, path_of, arguments, message):
         (["--report", "."], "Is a directory"),
         (["--capture", "missing/a.capture"], "no directory"),
         (["--key-file", "missing.key"], "missing.key: No such file"),
-        (["--key-file", "empty.key"], "empty"),
+        (["--key-file", "empty.key"], "empty.key has no key, which is a line of text; write"),
     ],
 )
 def test_bad_files_are_found_before_anything_is_sent(runner, path_of, tmp_path, arguments, message):

@@ -1,5 +1,7 @@
 """Errors that the command turns into sentences are there under the names that it looks for."""
 
+import os
+import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -69,3 +71,53 @@ def test_other_files_that_are_not_there_are_not_taken_for_examples(runner):
     for path in ("cell.toml", "examples/cell.toml", "/examples/simulate/rdqm.toml", "examples"):
         done = runner.invoke(main, ["simulate", path])
         assert done.stderr == f"Error: {path}: No such file or directory.\n"
+
+
+def test_a_name_that_is_no_text_is_shown_by_its_bytes(runner):
+    done = runner.invoke(main, ["simulate", os.fsdecode(b"bad\xff.toml")])
+    assert done.stderr == "Error: bad\\xff.toml: No such file or directory.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "code"),
+    [
+        ("examples", ">&-", 0),
+        ("schema", ">&-", 0),
+        ("status", ">&-", None),
+        ("simulate nofile.toml", ">&- 2>&- <&-", 1),
+        ("simulate -", "<&-", 1),
+        ("analyze -", "<&-", 1),
+        ("size ap -", "<&-", 1),
+    ],
+)
+def test_closed_streams_are_no_traceback(arguments, closed, code, tmp_path):
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m airqueue {arguments} {closed}', sys.executable],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert code in (None, done.returncode), done.stderr
+    assert done.stdout == "" and "Traceback" not in done.stderr
+    if closed == "<&-":
+        advice = "give it a file with '< FILE'"
+        assert done.stderr == f"Error: standard input is closed; {advice}.\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "says"),
+    [("click", -signal.SIGINT, ""), ("jsonschema", errors.INTERRUPTED, "Interrupted.\n")],
+)
+def test_an_interrupt_while_modules_load_is_no_traceback(module, code, says, tmp_path):
+    """The module gets it before it has loaded: the command's first, or one of `airqueue size`."""
+    interrupts = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / f"{module}.py").write_text(interrupts, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "airqueue", "size", "--help"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", says)

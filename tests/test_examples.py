@@ -39,10 +39,8 @@ def test_an_example_is_printed_and_copied_as_it_is(runner, name):
 
 def test_a_wrong_name_gets_a_hint(runner):
     near = runner.invoke(main, ["examples", "rdqn"])
-    assert (near.exit_code, near.stderr) == (
-        1,
-        "Error: There is no example 'rdqn'; did you mean rdqm?\n",
-    )
+    assert near.exit_code == 2
+    assert near.stderr.endswith("Error: There is no example 'rdqn'; did you mean rdqm?\n")
     far = runner.invoke(main, ["examples", "zzzzzz"])
     assert "`airqueue examples` lists them." in far.stderr
     assert runner.invoke(main, ["examples", "--path"]).exit_code == 2

@@ -225,7 +225,7 @@ def test_without_consent_and_without_a_radio_nothing_is_planned_or_set(
 ) -> None:
     path = router.folder / "other.json"
     refused = CliRunner().invoke(main, [*COMMAND.split(), "--plan", str(path)])
-    assert refused.exit_code == 1 and "add --drops-stations" in " ".join(refused.output.split())
+    assert refused.exit_code == 2 and "add --drops-stations" in " ".join(refused.output.split())
     assert not path.exists()
     alone = CliRunner().invoke(main, [*COMMAND.split()[:-2], "--drops-stations"])
     assert alone.exit_code == 2 and "--plan-sets uci" in alone.output

@@ -18,7 +18,7 @@ from airqueue import provenance, text
 from airqueue.cli.backends import backend_of, cluster_option, workers_option
 from airqueue.cli.common import json_option, stdout
 from airqueue.cli.errors import sentence
-from airqueue.cli.written import check_folders, check_outputs
+from airqueue.cli.written import check_directories, check_folders, check_outputs
 from airqueue.files import write_atomically
 from airqueue.linux.virtual import machine
 from airqueue.runs import Local, Store
@@ -127,7 +127,7 @@ def reproduce_command(
     try:
         chosen = choose(names)
     except UnknownItemError as error:
-        raise click.ClickException(sentence(error)) from error
+        raise click.UsageError(sentence(error)) from error
     backend = backend_of(workers, cluster)
     if exact and cluster is not None:
         raise click.ClickException("--exact boots a kernel on this machine: leave --cluster out.")
@@ -135,6 +135,7 @@ def reproduce_command(
         command_tables.show_items(stdout(), chosen)
         return
     check_folders([("--out", out_path)])
+    check_directories([out_path])
     check_outputs([("--json", json_path)])
     began = time.monotonic()
     store = Store(_kept_at(out_path))

@@ -9,7 +9,11 @@ Packages load when they are first used. ``docs/python.md`` says which names are 
 
 from typing import Any
 
-from airqueue import _native
+from airqueue import starting
+
+starting.begin()
+
+from airqueue import _native  # noqa: E402 - takes a while to load
 
 __version__ = _native.VERSION
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import codecs
 import errno
 import fcntl
+import json
 import os
 import secrets
 import shutil
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from airqueue import told
 
@@ -32,9 +33,54 @@ def read_bytes(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """Return what a file has, ``-``: standard input; no more than ``most`` bytes. Raises OSError."""
     told.tell(f"reading {named(path)}")
     if os.fspath(path) == STANDARD_INPUT:
-        return sys.stdin.buffer.read(most)
+        return standard_input().read(most)
     with Path(path).open("rb") as file:
         return file.read(most)
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input. Raises OSError where it is closed."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "standard input is closed; give it a file with '< FILE'")
+    return sys.stdin.buffer
+
+
+class NotJsonError(ValueError):
+    """A file is not JSON: the message is a sentence without its full stop, which names the file."""
+
+
+class WrongNumberError(ValueError):
+    """A number that JSON, or a result, has none of; for the functions given to `parse_json`."""
+
+
+def parse_json(data: bytes, name: str, advice: str, **hooks: Any) -> Any:
+    """Return the value that the JSON of a file describes.
+
+    ``name`` is the file's, ``advice`` the end of the message; ``hooks`` are those of `json.loads`,
+    and may raise WrongNumberError. Raises NotJsonError.
+    """
+    try:
+        if not data.strip():
+            raise _not_json(name, "is an empty file", advice)
+        return json.loads(decode(data), **hooks)
+    except UnicodeDecodeError as error:
+        raise _not_json(name, "is not a JSON file in UTF-8", advice) from error
+    except RecursionError as error:
+        raise _not_json(name, "is nested too deeply to be a result", advice) from error
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise _not_json(name, f"is not JSON, at {where}", advice) from error
+    except WrongNumberError as error:
+        raise _not_json(name, f"is not JSON: {error}", advice) from error
+    except NotJsonError:
+        raise
+    except ValueError as error:
+        # Python limits the digits of whole numbers.
+        raise _not_json(name, "has a number of thousands of digits", advice) from error
+
+
+def _not_json(name: str, what: str, advice: str) -> NotJsonError:
+    return NotJsonError(f"{name} {what}; {advice}")
 
 
 def decode(data: bytes) -> str:
@@ -96,6 +142,12 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise _about(error, target) from error
 
 
+def no_directory(path: Path) -> Path | None:
+    """Return what keeps a path from being a directory: itself, or what it is below; None: nothing."""
+    found = (each for each in (path, *path.parents) if each.exists() and not each.is_dir())
+    return next(found, None)
+
+
 @contextmanager
 def alone(path: str | os.PathLike[str], error: type[Exception]) -> Iterator[None]:
     """Make a directory and keep other processes from it; the end of this one, too, lets it go.
@@ -103,8 +155,8 @@ def alone(path: str | os.PathLike[str], error: type[Exception]) -> Iterator[None
     Raises OSError, or ``error`` for what is no directory, or one that another process writes to.
     """
     directory = Path(path)
-    if directory.exists() and not directory.is_dir():
-        raise error(f"{directory}: is no directory; choose another name")
+    if (file := no_directory(directory)) is not None:
+        raise error(f"{file}: is no directory; choose another name")
     directory.mkdir(parents=True, exist_ok=True)
     handle = os.open(directory, os.O_RDONLY)
     try:

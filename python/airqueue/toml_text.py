@@ -20,10 +20,13 @@ _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class TomlError(ValueError):
-    """Text that is no TOML: the message names the place, what was found and what was expected."""
+    """Text that is no TOML: the message names the place, what was found and what was expected.
+
+    The place is empty where it is the whole text.
+    """
 
     def __init__(self, place: str, found: str, expected: str) -> None:
-        super().__init__(f"{place}: {found}; expected {expected}")
+        super().__init__(f"{place}: {found}; expected {expected}".removeprefix(": "))
         self.place = place
         self.found = found
         self.expected = expected
@@ -36,12 +39,12 @@ def read(path: str | os.PathLike[str]) -> str:
     """
     data = files.read_bytes(path, MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        raise TomlError("the file", "too large", f"at most {MAX_FILE_BYTES >> 20} MiB")
+        raise TomlError("", "too large", f"at most {MAX_FILE_BYTES >> 20} MiB")
     try:
         return files.decode(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise TomlError("the file", f"line {line} is not UTF-8", "a TOML file in UTF-8") from error
+        raise TomlError("", f"line {line} is not UTF-8", "a TOML file in UTF-8") from error
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -53,11 +56,11 @@ def parse(text: str) -> dict[str, Any]:
     {'phy': {'standard': '802.11b'}}
     """
     if any(line.count(".") >= 50 and _LONG_KEY.search(line) for line in text.splitlines()):
-        raise TomlError("the text", "a key of fifty parts", "a flat TOML file")
+        raise TomlError("", "a key of fifty parts", "a flat TOML file")
     try:
         return tomllib.loads(text)
     except RecursionError as error:
-        raise TomlError("the text", "nested too deeply", "a flat TOML file") from error
+        raise TomlError("", "nested too deeply", "a flat TOML file") from error
     except ValueError as error:
         raise _not_toml(str(error)) from error
 
@@ -66,7 +69,7 @@ def _not_toml(reason: str) -> TomlError:
     """Return tomllib's reason, which ends in ``(at line 2, column 6)`` or the like."""
     what, _, place = reason.removesuffix(")").rpartition(" (at ")
     if not what:
-        what, place = reason, "the text"
+        what, place = reason, ""
     return TomlError(place, short(what[0].lower() + what[1:]), "valid TOML")
 
 

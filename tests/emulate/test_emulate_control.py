@@ -336,7 +336,10 @@ def test_a_running_network_changes():
         before = net.report()
         for wrong, says in (
             ({"station": "nobody", "away": True}, "station: there is no station"),
-            ({"station": "phone", "away": float("nan")}, "the change is refused"),
+            (
+                {"host": "server", "loss": float("nan")},
+                "refused: loss: found nan, expected a finite",
+            ),
             ({"station": {1}}, "the change is refused"),
             ({}, "it changes nothing"),
         ):

@@ -138,6 +138,30 @@ def test_nothing_is_left_when_it_is_killed_at_any_moment(seed):
     assert outside_now() == before
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_signals_to_the_group_at_any_moment_keep_the_files(seed, tmp_path):
+    """As `timeout` and service managers send them: to every process, and more than once."""
+    rng = random.Random(seed)
+    command = [sys.executable, "-m", "airqueue", "emulate", "quiet-flat", "--quiet"]
+    files = ["--json", "a.json", "--report", "a.html"]
+    process = subprocess.Popen(
+        [*command, *files, "--", "sh", "-c", "echo ready; exec sleep 1000"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    for pause_s in (rng.uniform(0, 0.3), *(rng.uniform(0, 0.2) for _ in range(seed))):
+        time.sleep(pause_s)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=BRIEF_S)
+    assert (process.returncode, said) == (128 + signal.SIGINT, b"")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.json"]
+
+
 def test_the_network_outside_is_not_touched():
     before = outside_now()
     settings = Path("/proc/sys/net/ipv6/conf/default")

@@ -95,12 +95,20 @@ def test_the_command(tmp_path):
     [
         (["--workers", "2", "--cluster", "tcp://127.0.0.1:9"], "a cluster has its own"),
         (["--exact", "--cluster", "tcp://127.0.0.1:9"], "leave --cluster out"),
+        (["--cluster", "here"], "--cluster here is no address"),
     ],
 )
 def test_a_cluster_excludes_what_is_for_this_machine(arguments, says):
     refused = CliRunner().invoke(reproduce_command, ["apq.fig6", *arguments])
     assert refused.exit_code > 0
     assert says in refused.output
+
+
+def test_a_report_below_a_file_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    refused = CliRunner().invoke(reproduce_command, ["apq.fig6", "--out", str(tmp_path / "file/x")])
+    assert refused.exit_code == 1
+    assert f"{tmp_path}/file: is no directory; choose another name" in refused.output
 
 
 @pytest.mark.long

@@ -347,11 +347,11 @@ def test_an_unknown_revision_is_no_other(tmp_path, monkeypatch):
     ("out", "says"),
     [
         ("cell.toml", "cell.toml: is no directory; choose another name."),
-        ("cell.toml/out", "cell.toml/out: Not a directory."),
+        ("cell.toml/out", "cell.toml: is no directory; choose another name."),
         ("/proc/none", "/proc/none: No such file or directory."),
         ("/proc/self", "/proc/self/scenario.toml: No such file or directory."),
         ("foreign", "foreign: has flows.parquet and no provenance.json that says what of; choose"),
-        ("torn", "torn/provenance.json: no JSON: Expecting value"),
+        ("torn", "torn/provenance.json is an empty file; choose another directory."),
         ("listed", "listed/provenance.json: a list of 0; expected an object."),
         ("bare", "bare/scenario.toml: No such file or directory."),
     ],

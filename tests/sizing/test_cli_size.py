@@ -136,6 +136,31 @@ def test_text_and_json_say_the_same(name):
     assert {entry["target"] for entry in found["settings"]} == targets
 
 
+@pytest.mark.parametrize("name", ["ap", "rdqm", "edca", "web"])
+def test_a_scenario_alone_is_read_by_simulate(name):
+    advised = invoke(f"{GOOD[name]} --no-simulate --for scenario")
+    assert advised.exit_code == 0, advised.output
+    assert advised.stderr.count("\n") == 1
+    simulate = ["simulate", "-", "--replications", "1", "--set", "duration=10 ms"]
+    done = CliRunner().invoke(main, simulate, input=advised.stdout)
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_scenario_alone_is_printed_on_a_terminal_with_quiet():
+    shown = invoke(f"{GOOD['ap']} --for scenario").stdout
+    alone = invoke(f"{GOOD['ap']} --for scenario --quiet")
+    assert alone.stderr == ""
+    assert shown.endswith(alone.stdout) and len(alone.stdout) < len(shown) / 2
+
+
+def test_no_heading_of_settings_stands_alone():
+    lines = invoke(f"{GOOD['mesh']} --for all").stdout.splitlines()
+    heads = re.compile(r"# (openwrt|tc|hostapd): ")
+    alone = [line for line, below in zip(lines, [*lines[1:], ""], strict=True) if not below]
+    assert not [line for line in alone if heads.match(line)]
+
+
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("name", ["ap", "mesh", "edca"])

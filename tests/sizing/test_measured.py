@@ -270,7 +270,7 @@ def test_the_command_says_what_the_json_holds(measured, name, tmp_path):
         (["FILE", "--phy", "g"], "--phy does not go with FILE"),
         (["FILE", "--packet", "1500"], "--packet does not go with FILE"),
         (["no-such.json"], "no-such.json"),
-        ([__file__], "is not JSON"),
+        ([__file__], "is not JSON, at line 1, column 3; give a file written by"),
     ],
 )
 def test_bad_input_is_answered_in_a_sentence(options, says, measured, tmp_path):

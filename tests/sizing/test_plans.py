@@ -87,11 +87,17 @@ def test_a_plan_of_a_mesh_is_for_one_node():
     assert list(limits.values()) == [2, 2, 3, 3]
 
 
-@pytest.mark.parametrize("node", [[], ["--node", "roof"]])
-def test_a_plan_of_a_mesh_without_its_node_is_refused(node):
+@pytest.mark.parametrize(
+    ("node", "says"),
+    [
+        ([], "name it with --node, one of client, relay 1"),
+        (["--node", "roof"], 'There is no node "roof" with settings for a plan; the nodes are cl'),
+    ],
+)
+def test_a_plan_of_a_mesh_without_its_node_is_refused_before_the_advice(node, says):
     done = CliRunner().invoke(main, ["size", "mesh", CHAIN, *node, "--plan", "plan.json"])
-    assert done.exit_code == 1
-    assert "name it with --node, one of client, relay 1" in " ".join(done.output.split())
+    assert done.exit_code == 2 and done.stdout == ""
+    assert says in " ".join(done.stderr.split())
 
 
 def test_channel_access_is_planned_for_stations_and_access_point():

@@ -133,7 +133,11 @@ def test_pictures_that_cannot_be_are_refused_before_anything_runs(invoke):
     [
         ("x = 1", "sweep.toml: x: unknown key of a sweep"),
         ("x", "; expected valid TOML"),
-        ('scenario = "none.toml"\nparameters.a = [1]', "none.toml: No such file or directory"),
+        (
+            'scenario = "none.toml"\nparameters.a = [1]',
+            "sweep.toml: scenario: there is no file none.toml; name one",
+        ),
+        ("", "sweep.toml: missing key scenario; expected the name of a scenario file"),
         ('scenario = "sweep.toml"', "sweep.toml: parameters: a table of 0; expected"),
         ('scenario = "cell.toml"\nparameters.phy.x = [1]', "point 0 (phy.x=1): cell.toml: phy.x"),
     ],
@@ -151,6 +155,8 @@ def test_every_error_is_a_sentence_with_file_and_key(invoke, text, says):
     [
         (["--show", "medium"], "medium: no figure; expected"),
         (["--workers", "2", "--cluster", "tcp://127.0.0.1:9"], "a cluster has its own"),
+        (["--cluster", "http://x"], "--cluster http://x is no address; write tcp://HOST:PORT"),
+        (["--plot", "a.gif"], "a plot is SVG, PDF or PNG"),
         (["--workers", "0"], "found '0', expected a whole number from 1 to"),
     ],
 )
@@ -162,14 +168,15 @@ def test_wrong_usage_is_exit_code_2(invoke, arguments, says):
 
 def test_a_figure_that_there_is_not_is_refused(invoke):
     result = invoke("sweep.toml", "--show", "flows.up.dealy")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "--show flows.up.dealy: unknown figure of flows; they have offered_bps" in result.output
 
 
 def test_a_cluster_that_is_not_there_is_an_error(invoke, monkeypatch):
     monkeypatch.setattr("airqueue.runs.cluster._CONNECT_S", 0.2)
-    result = invoke("sweep.toml", "--cluster", "tcp://127.0.0.1:9")
+    result = invoke("sweep.toml", "--cluster", "tcp://127.0.0.1:9", "--out", "out")
     assert result.exit_code == 1
+    assert list(Path("out").iterdir()) == []
     assert "Error: no Dask scheduler at 'tcp://127.0.0.1:9'" in result.output
 
 

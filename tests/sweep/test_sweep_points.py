@@ -337,7 +337,7 @@ def test_directories_of_something_else_are_refused(tmp_path):
     with pytest.raises(SweepError, match=r"provenance\.json: not of a sweep; choose another"):
         Sweep(COUNTS).run(tmp_path)
     (tmp_path / "provenance.json").write_text("{")
-    with pytest.raises(SweepError, match=r"provenance\.json: no JSON"):
+    with pytest.raises(SweepError, match=r"provenance\.json is not JSON, at line 1"):
         Sweep(COUNTS).run(tmp_path)
     with pytest.raises(SweepError, match=r"flows\.parquet: is no directory"):
         Sweep(COUNTS).run(tmp_path / "flows.parquet")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 import airqueue
+from airqueue import starting
 from airqueue.cli import daemon, elsewhere, talk, terminal
 from airqueue.cli.errors import one_sentence, warnings_as_sentences
 
@@ -85,18 +86,19 @@ class LazyGroup(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Read the command line and run a command, as click does."""
+        terminal.open_closed()
         terminal.write_anywhere()
         talk.begin()
         return super().main(*args, **kwargs)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read options; some print something already, as --help does, which may fail."""
-        with one_sentence():
+        with one_sentence(), starting.interruptible():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error that the user can mend becomes one sentence and exit code 1."""
-        with warnings_as_sentences(), one_sentence():
+        with warnings_as_sentences(), one_sentence(), starting.interruptible():
             return super().invoke(ctx)
 
 

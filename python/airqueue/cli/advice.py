@@ -10,17 +10,26 @@ import click
 from airqueue.cli.common import bullets, stdout, write_named
 from airqueue.cli.console import Console
 from airqueue.cli.table import Table as TextTable
+from airqueue.cli.talk import note, talk
 from airqueue.cli.written import all_written
 from airqueue.measure.schema import to_text
 from airqueue.sizing.advice import Advice, Settings, Table, Value, said, with_unit
 
 
-def emit(advice: Advice, json_path: str | None) -> None:
-    """Write the JSON if there is a path, and show the advice; ``-`` shows JSON instead."""
+def emit(advice: Advice, json_path: str | None, *, alone: bool = False) -> None:
+    """Write the JSON if there is a path, and show the advice; ``-`` shows JSON instead.
+
+    ``alone``: what is read by a program, or with ``-q``, has the settings and nothing else.
+    """
     with all_written() as write:
         if json_path is not None:
             write(write_named, json_path, to_text(advice.to_json()))
-        if json_path != "-":
+        if json_path == "-":
+            return
+        if alone and advice.settings and (talk.quiet or not stdout().is_terminal):
+            note(advice.headline)
+            write(_show_settings, advice)
+        else:
             write(_show, advice)
 
 
@@ -36,9 +45,15 @@ def _show(advice: Advice) -> None:
         "Other answers:", [f"{other.name}: {other.why}" for other in advice.alternatives], console
     )
     _list("Mind:", list(advice.cautions), console)
-    known: set[str] = set()
+    _show_settings(advice)
+
+
+def _show_settings(advice: Advice) -> None:
+    console, known = stdout(), set[str]()
     for settings in advice.settings:
-        show_settings(settings, console, known)
+        # A heading alone says nothing.
+        if settings.lines or not known >= set(settings.notes):
+            show_settings(settings, console, known)
         known |= set(settings.notes)
 
 
@@ -85,6 +100,6 @@ def show_settings(settings: Settings, console: Console, known: Collection[str]) 
     for line in settings.lines:
         # Users copy these lines: do not wrap them, whatever the width of the terminal.
         click.echo(line)
-    for note in (note for note in settings.notes if note not in known):
-        for line in wrap(note, console.width - 2):
+    for each in (each for each in settings.notes if each not in known):
+        for line in wrap(each, console.width - 2):
             click.echo(f"# {line}")

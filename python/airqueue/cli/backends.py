@@ -9,6 +9,7 @@ import click
 from airqueue.cli.parameters import Whole
 from airqueue.runs import Cluster, Local
 from airqueue.runs.backend import Backend
+from airqueue.runs.cluster import is_address
 
 _MOST_WORKERS: Final = 10_000
 
@@ -25,9 +26,14 @@ cluster_option = click.option(
 
 
 def backend_of(workers: int | None, cluster: str | None) -> Backend:
-    """Return the processes of this machine, or the cluster. Raises UsageError for both at once."""
+    """Return the processes of this machine, or the cluster. Raises UsageError for both at once, and
+    for what is no address of a cluster."""
     if cluster is None:
         return Local(workers)
     if workers is not None:
         raise click.UsageError("--workers is for this machine; a cluster has its own.")
+    if not is_address(cluster):
+        raise click.UsageError(
+            f"--cluster {cluster} is no address; write tcp://HOST:PORT, as 'dask scheduler' does."
+        )
     return Cluster(cluster)

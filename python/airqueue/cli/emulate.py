@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from airqueue.cli.parameters import DURATION, Named, Whole
 from airqueue.cli.trace import trace_option, write_trace
 from airqueue.cli.written import all_written, check_apart, check_each
 from airqueue.linux import pid_namespace, privileges
+from airqueue.linux.noted import NotedSignals, ignore_for_good
 from airqueue.linux.virtual import machine
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ class _Asked:
             raise click.UsageError("--at says where a command runs; write the command after --.")
         if not (self.command or self.shell or self.runs or self.duration_s):
             raise click.UsageError(
-                "Say what to run: a command after --, --shell NODE, --run NAME=COMMAND, "
+                "Say what to run: a command after --, --shell NODE, --run NODE=COMMAND, "
                 "or a --duration."
             )
         if self.duration_s is not None and self.duration_s > LONGEST_S:
@@ -150,7 +152,7 @@ class _Asked:
 @click.option(
     "--run",
     "runs",
-    type=Named("run", "NAME=COMMAND", "server='iperf3 -s'"),
+    type=Named("run", "NODE=COMMAND", "server='iperf3 -s'"),
     multiple=True,
     metavar="NODE=COMMAND",
     help="Start this first, with the shell; ended when COMMAND ends. May be repeated.",
@@ -264,13 +266,16 @@ def emulate(*, scenario: str | None, show_list: bool, **options: Any) -> None:
     if asked.twins is not None:
         machine.check()
     if asked.exact:
-        raise click.exceptions.Exit(_emulate(asked, _exactly))
+        with ExitStack() as held:
+            raise click.exceptions.Exit(_emulate(asked, _exactly, held))
     from airqueue.emulate.nodes import TOOLS  # noqa: PLC0415 - exact runs do without
 
     privileges.ensure("an emulation", TOOLS)
     # Before anything starts a thread: numpy does when it is imported.
     pid_namespace.enter()
-    raise click.exceptions.Exit(_emulate(asked, _in_real_time))
+    code = _emulate(asked, _in_real_time, ExitStack())
+    ignore_for_good()
+    raise click.exceptions.Exit(code)
 
 
 def _list() -> None:
@@ -283,7 +288,16 @@ def _list() -> None:
     stdout().print(table)
 
 
-def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork], Outcome]) -> int:
+def _emulate(
+    asked: _Asked,
+    carry_out: Callable[[_Asked, Order, EmulatedNetwork, ExitStack], Outcome],
+    held: ExitStack,
+) -> int:
+    """Carry out what is asked and return the exit code.
+
+    From the end of the run on, ``held`` has signals noted, so that none keeps files from being
+    written; twins alone may be interrupted.
+    """
     from airqueue.cli import emulate_tables  # noqa: PLC0415 - loads numpy, which starts threads
     from airqueue.emulate.network import EmulatedNetwork  # noqa: PLC0415
 
@@ -302,13 +316,25 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
         click.echo(emulate_tables.beginning(network.name, network.plan), err=True)
         if asked.outside is not None:
             click.echo(emulate_tables.way_out(asked.outside), err=True)
-    results, code, wall_s, found = carry_out(asked, order, network)
+    outcome = carry_out(asked, order, network, held)
+    held.enter_context(NotedSignals())
+    results, code, wall_s, _ = outcome
     if not asked.quiet:
         console = Results(stderr=True)
         emulate_tables.show(console, results, wall_s)
     for capture in results.captures:
         if capture.problem is not None or not asked.quiet:
             click.echo(capture.sentence, err=True)
+    _write(asked, outcome, order, held)
+    if asked.strict and not results.verdict.trusted:
+        click.echo(f"Error: {results.verdict.sentence} (exit code of COMMAND: {code}).", err=True)
+        return NOT_TRUSTED
+    return code
+
+
+def _write(asked: _Asked, outcome: Outcome, order: Order, held: ExitStack) -> None:
+    """Write the files, and those of twins, which are simulated in between."""
+    results, code, _, found = outcome
     with all_written() as write:
         # Twins take long, and may be interrupted: what there is already is written before.
         if asked.twins is None or asked.json_path != "-":
@@ -317,13 +343,11 @@ def _emulate(asked: _Asked, carry_out: Callable[[_Asked, Order, EmulatedNetwork]
         if asked.trace is not None and found is not None:
             write(write_trace, asked.trace[1], found)
         if asked.twins is not None:
+            held.close()
             twins, comparisons = _twins(asked, asked.twins, order, results, code)
+            held.enter_context(NotedSignals())
             write(_json, asked, results, code, twins)
             write(_report, asked, results, code, comparisons)
-    if asked.strict and not results.verdict.trusted:
-        click.echo(f"Error: {results.verdict.sentence} (exit code of COMMAND: {code}).", err=True)
-        return NOT_TRUSTED
-    return code
 
 
 def _json(
@@ -346,21 +370,24 @@ def _report(
         write_report(asked.report_path, results, code, comparisons)
 
 
-def _in_real_time(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
+def _in_real_time(
+    asked: _Asked, order: Order, network: EmulatedNetwork, held: ExitStack
+) -> Outcome:
     def say(text: str) -> None:
         if not asked.quiet:
             click.echo(text, err=True)
 
+    noted = held.enter_context(NotedSignals())
     try:
         if asked.report_path is not None or asked.json_path is not None:
             network.keep_series()
-        code = emulate_live.run(network, order, say, asked.watched)
+        code = emulate_live.run(network, order, say, asked.watched, noted)
     finally:
         network.close()
     return network.report(), code, None, network.opportunities
 
 
-def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork) -> Outcome:
+def _exactly(asked: _Asked, order: Order, network: EmulatedNetwork, held: ExitStack) -> Outcome:
     from airqueue.cli import emulate_exact  # noqa: PLC0415 - loads numpy
 
     done = emulate_exact.run(

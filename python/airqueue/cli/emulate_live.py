@@ -15,6 +15,7 @@ import click
 if TYPE_CHECKING:
     from airqueue.emulate.network import EmulatedNetwork
     from airqueue.emulate.session import Order
+    from airqueue.linux.noted import NotedSignals
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -102,10 +103,15 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run(
-    network: EmulatedNetwork, order: Order, say: Callable[[str], None], watched: Watched
+    network: EmulatedNetwork,
+    order: Order,
+    say: Callable[[str], None],
+    watched: Watched,
+    noted: NotedSignals,
 ) -> int:
     """Carry out an order in real time, seen and changed from outside; return the exit code.
 
+    ``noted`` notes signals from before to after this.
     Raises what `Session.run` raises, and EmulationError or OSError for a socket.
     """
     from airqueue.cli.emulate_view import Screen  # noqa: PLC0415 - loads numpy, which starts threads
@@ -138,5 +144,6 @@ def run(
         say,
         streams=(1, 2) if screen is None else screen.streams,
         environment=None if path is None else {control.VARIABLE: str(path)},
+        noted=noted,
     )
     return session.run(alongside())

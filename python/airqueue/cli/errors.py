@@ -6,7 +6,7 @@ import errno
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -78,6 +78,15 @@ def one_sentence() -> Iterator[None]:
         raise click.ClickException(message) from error
 
 
+@contextmanager
+def as_usage(*kinds: type[Exception]) -> Iterator[None]:
+    """Turn errors about values of the command line into wrong usage, exit code 2."""
+    try:
+        yield
+    except kinds as error:
+        raise click.UsageError(sentence(error)) from error
+
+
 def said(error: Exception) -> str | None:
     """Return an error that the user can mend as a sentence, None for other errors.
 
@@ -92,15 +101,22 @@ def said(error: Exception) -> str | None:
 
 def sentence(error: Exception | str) -> str:
     """Return the message of an error with its full stop."""
-    message = str(error)
+    message = _shown(str(error))
     return message if message.endswith((".", "!", "?", "?)")) else f"{message}."
+
+
+def _shown(text: str) -> str:
+    r"""Return a text with the bytes of names that are not UTF-8 as in ``\xff``."""
+    with suppress(UnicodeEncodeError):
+        return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    return text
 
 
 def describe(error: OSError) -> str:
     """Return an operating system error as a sentence that names the file and what to do."""
     if error.strerror is None:
-        return str(error)
-    about = f"{error.filename}: " if error.filename is not None else ""
+        return _shown(str(error))
+    about = f"{_shown(str(error.filename))}: " if error.filename is not None else ""
     advice = _ADVICE.get(error.errno or 0)
     if error.errno == errno.ENOENT:
         advice = _example(str(error.filename))

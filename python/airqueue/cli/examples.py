@@ -55,7 +55,7 @@ def all_examples() -> list[Example]:
 
 
 def find(name: str) -> Example:
-    """Return an example by its name, with or without its kind. Raises ClickException."""
+    """Return an example by its name, with or without its kind. Raises UsageError."""
     known = all_examples()
     found = [each for each in known if name in {each.name, each.name.partition("/")[2]}]
     if found:
@@ -63,7 +63,7 @@ def find(name: str) -> Example:
     words = [word for each in known for word in (each.name, each.name.partition("/")[2])]
     near = difflib.get_close_matches(name, words, n=1, cutoff=0.7)
     hint = f"did you mean {near[0]}?" if near else "`airqueue examples` lists them."
-    raise click.ClickException(f"There is no example {name!r}; {hint}")
+    raise click.UsageError(f"There is no example {name!r}; {hint}")
 
 
 def of_checkout(path: str) -> Example | None:

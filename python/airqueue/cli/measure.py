@@ -174,6 +174,8 @@ def measure(
     3 not as expected; 4 undecided whether it is as expected; 130 interrupted. Without an
     expectation every result is 0.
     """
+    if not host.strip():
+        raise click.UsageError("HOST is empty; give a name or an IP address.")
     common = {"airqueue": airqueue.__version__, "created": _now().strftime("%Y-%m-%dT%H:%M:%SZ")}
     common["target"] = server_address(host, port)
     asked = Asked(

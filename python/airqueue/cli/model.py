@@ -28,7 +28,7 @@ from airqueue.measure.events import Event
 from airqueue.models import sweep
 from airqueue.models.arguments import ArgumentError, Request, read
 from airqueue.models.catalogue import MODULES, Kind, Model, Output, find
-from airqueue.models.errors import ModelError
+from airqueue.models.errors import ModelError, ParameterError
 
 if TYPE_CHECKING:
     from airqueue.plots.model_picture import ModelPlot
@@ -229,6 +229,8 @@ def _evaluate(
         raise click.exceptions.Exit(INTERRUPTED)
     if ended is not None:
         said = sentence(ended)
+        if not evaluated and isinstance(ended, ParameterError):
+            raise click.UsageError(said) from ended
         raise click.ClickException(f"stopped {after}: {said}" if evaluated else said) from ended
 
 

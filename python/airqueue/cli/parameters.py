@@ -175,7 +175,9 @@ def read_key(path: str | None) -> bytes | None:
         return key or None
     key = files.read_bytes(path, MAX_KEY_BYTES + 1).removeprefix(codecs.BOM_UTF8).strip()
     if not key:
-        raise click.ClickException(f"The key file {path} is empty.")
+        raise click.ClickException(
+            f"{path} has no key, which is a line of text; write one into it."
+        )
     if len(key) > MAX_KEY_BYTES:
         raise click.ClickException(f"The key in {path} is longer than {MAX_KEY_BYTES} bytes.")
     return key

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import click
 
 from airqueue import _native
+from airqueue.cli.errors import as_usage
 from airqueue.files import write_atomically
 from airqueue.sizing.advice import Settings
-from airqueue.sizing.plans import ACCESS, PLACES, UCI, chosen, plan, text
+from airqueue.sizing.plans import (
+    ACCESS,
+    PLACES,
+    UCI,
+    PlanError,
+    WhichMachineError,
+    chosen,
+    plan,
+    text,
+)
 
 plan_option = click.option(
     "--plan",
@@ -51,10 +62,18 @@ class PlanFile:
 
     def check(self) -> None:
         """Raise click.UsageError for options that do not go together."""
-        if self.path is None and (self.sets is not None or self.node is not None):
-            raise click.UsageError("--plan-sets and --node go with --plan FILE")
+        for flag, value in (("--plan-sets", self.sets), ("--node", self.node)):
+            if self.path is None and value is not None:
+                raise click.UsageError(f"{flag} goes with --plan FILE")
         if self.drops_stations and (self.path is None or self.sets != UCI):
             raise click.UsageError("--drops-stations goes with --plan FILE --plan-sets uci")
+
+    def check_node(self, settings: Sequence[Settings]) -> None:
+        """Raise UsageError if ``node`` says no machine of these, before anything takes long."""
+        if self.path is not None:
+            # Other reasons why there is no plan follow the advice.
+            with suppress(PlanError), as_usage(WhichMachineError):
+                chosen(settings, self.sets, self.node)
 
     def write(self, settings: Sequence[Settings], why: str) -> None:
         """Write the plan, if asked for. Raises PlanError, OSError."""

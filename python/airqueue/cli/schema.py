@@ -51,5 +51,5 @@ def schema(name: str | None) -> None:
             raise click.ClickException(f"{absent}.")
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
         hint = f"did you mean {near[0]}?" if near else "`airqueue schema` lists them."
-        raise click.ClickException(f"There is no schema {name!r}; {hint}")
+        raise click.UsageError(f"There is no schema {name!r}; {hint}")
     click.echo(json.dumps(schemas.schema(name), indent=2, ensure_ascii=False))

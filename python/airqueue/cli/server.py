@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import signal
 import time
+from typing import Any
 
 import click
 
@@ -15,8 +17,27 @@ POLL_S = 0.2
 """Interval of the foreground's checks of the server, whose work is in its own thread."""
 
 
+class _Address(click.ParamType[str]):
+    """An IP address: names may have several, and others tomorrow."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """Return the text as it is."""
+        try:
+            ipaddress.ip_address(value)
+        except ValueError:
+            self.fail(f"{value!r} is no IP address, such as 192.0.2.1", param, ctx)
+        return str(value)
+
+
+_ADDRESS = _Address()
+
+
 @click.command(short_help="Be the other end of measurements.")
-@click.option("--bind", metavar="ADDRESS", help="Listen on this address only (default: all).")
+@click.option(
+    "--bind", type=_ADDRESS, metavar="ADDRESS", help="Listen on this address only (default: all)."
+)
 @click.option("--port", default=5860, show_default=True, type=Whole(0, 65535))
 @click.option(
     "--no-tcp",
@@ -25,6 +46,7 @@ POLL_S = 0.2
 )
 @click.option(
     "--attend",
+    type=_ADDRESS,
     metavar="ADDRESS",
     multiple=True,
     help="IP address of another server that may flood this machine, when a client measures several "

@@ -11,8 +11,8 @@ import click
 from airqueue import text
 from airqueue.cli import device_tables, simulate_tables
 from airqueue.cli.common import json_option, stdout
-from airqueue.cli.errors import INTERRUPTED, sentence
-from airqueue.cli.parameters import DURATION, Whole
+from airqueue.cli.errors import INTERRUPTED, as_usage, sentence
+from airqueue.cli.parameters import DURATION, Whole, given_options
 from airqueue.cli.progress import on_terminal
 from airqueue.cli.simulate_files import Files
 from airqueue.cli.trace import trace_option
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from airqueue.plots.simulation_picture import SimulationPlot
     from airqueue.traces import Opportunities
 
+_MOST_NAMES: Final = 20
+"""Names that a message lists."""
 _INTERVALS: Final = 240
 """Of the pictures over time, at most."""
 
@@ -203,9 +205,11 @@ def simulate(
     replications that have finished. docs/reference explains files and figures.
     """
     if show_schema:
+        _refuse_more("--schema", "show_schema")
         click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
         return
     if show_devices:
+        _refuse_more("--devices", "show_devices", "json_path")
         device_tables.show(json_path)
         return
     if path is None:
@@ -228,13 +232,16 @@ def simulate(
         if given is not None and other is None:
             raise click.UsageError(said)
     scenario = Scenario.from_toml(path, dict(changes))
+    if pcap_station is not None:
+        _check_station(pcap_station, scenario)
     bounds = _bounds(expected, scenario)
     link = None if trace is None else trace[0]
     if report_path is not None and series_interval_s is None:
         series_interval_s = _interval_s(scenario)
     recorders = Recorders(pcap_path, pcap_station, series_interval_s, pcap_bytes, link)
-    picture = None if plot_path is None else _picture(plot_path)
-    network = None if map_path is None else _map(map_path)
+    with as_usage(ScenarioError):
+        picture = None if plot_path is None else _picture(plot_path)
+        network = None if map_path is None else _map(map_path)
     files = Files(
         scenario,
         json_path,
@@ -257,6 +264,24 @@ def simulate(
     _emit(path, results, files, recorders.opportunities)
     if bounds is not None:
         bounds.enforce(results.summary)
+
+
+def _refuse_more(flag: str, *allowed: str) -> None:
+    """Refuse what an option that only prints something would ignore."""
+    for parameter in given_options(click.get_current_context()):
+        if parameter.expose_value and parameter.name not in allowed:
+            name = parameter.human_readable_name if parameter.name == "path" else parameter.opts[0]
+            raise click.UsageError(f"{flag} simulates nothing: leave out {name}.")
+
+
+def _check_station(name: str, scenario: Scenario) -> None:
+    """Raise UsageError for a station that the scenario has not."""
+    known = scenario.stations
+    if name not in known:
+        shown = [*known[:_MOST_NAMES], "..."] if len(known) > _MOST_NAMES else known
+        raise click.UsageError(
+            f"--pcap-station: there is no station {name!r}; the stations are {', '.join(shown)}."
+        )
 
 
 def _bounds(expected: Sequence[str], scenario: Scenario) -> Bounds | None:

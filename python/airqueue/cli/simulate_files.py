@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from airqueue.cli.common import write_named
 from airqueue.cli.trace import write_trace
-from airqueue.cli.written import Named, Writing, check_apart, check_each, check_folders, write_drawn
+from airqueue.cli.written import (
+    Named,
+    Writing,
+    check_apart,
+    check_directories,
+    check_each,
+    check_folders,
+    write_drawn,
+)
 from airqueue.files import named, write_atomically
 from airqueue.simulate import Results, Scenario, tables
 from airqueue.simulate.directory import FILES
@@ -49,6 +57,7 @@ class Files:
         ]
         check_folders([("--out", out_path), ("--csv", self.csv_path)])
         check_apart([*files, *(("--out", file) for file in kept)], [path, *self.scenario.records])
+        check_directories([self.csv_path])
         if self.csv_path is not None:
             Path(self.csv_path).mkdir(parents=True, exist_ok=True)
         check_each(files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import click
@@ -26,6 +27,7 @@ from airqueue.cli.size_options import (
     finish,
     for_targets,
     line_device_option,
+    of_options,
     packet_option,
     phy_device_option,
     phy_option,
@@ -36,6 +38,7 @@ from airqueue.cli.size_trial import simulate_option, trials, tried
 from airqueue.cli.size_web import web
 from airqueue.measure.schema import read_result
 from airqueue.models.mesh_allocation import ROUNDINGS, STRATEGIES
+from airqueue.models.mesh_exchange import preset
 from airqueue.models.sawtooth import CONTROLS
 from airqueue.models.virtual_queues import RING_PACKETS
 from airqueue.sizing.ap import DELAY_TARGET_S, ap_queue
@@ -48,6 +51,7 @@ from airqueue.sizing.measured import RTT_S, measured_air, measured_plan
 from airqueue.sizing.measured_advice import measured_advice
 from airqueue.sizing.mesh import RULES, size_mesh
 from airqueue.sizing.mesh_advice import mesh_advice
+from airqueue.sizing.plans import UCI
 
 _OF_DESCRIPTION = frozenset({"rates", "phy", "packet_bytes", "simulate"})
 """Options of `size ap` that describe radios, or need them."""
@@ -176,15 +180,16 @@ def ap(
         plan = measured_plan(measured_air(read_result(file)), asked)
         advice = measured_advice(plan, asked, rtt_given=rtt is not None)
     else:
-        sized = ap_queue(
-            rates,
-            asked.rtt_s,
-            asked.flows,
-            phy=phy,
-            packet_bytes=packet_bytes,
-            delay_target_s=delay_target,
-            control=control,
-        )
+        with of_options():
+            sized = ap_queue(
+                rates,
+                asked.rtt_s,
+                asked.flows,
+                phy=phy,
+                packet_bytes=packet_bytes,
+                delay_target_s=delay_target,
+                control=control,
+            )
         trial, untried = tried(
             False if slow_line(sized, asked) else simulate,
             lambda: trials.ap.why_not(sized, asked),
@@ -294,6 +299,9 @@ def mesh(
     planned = PlanFile(plan_path, sets, node)
     check_files(json_path, planned, file)
     described = read_mesh(file)
+    if radio is not None and not described.exchanges:
+        with of_options():
+            preset(radio)
     if radio is not None and described.exchanges:
         raise click.BadParameter(
             f"{file} is a scenario, which says how its frames are timed; leave --radio out",
@@ -318,6 +326,15 @@ def mesh(
         "carrying": carrying,
         "ring_packets": ring_packets,
     }
+    advise = partial(
+        mesh_advice,
+        forecast,
+        inputs=inputs,
+        device=device,
+        phy_device=phy_device,
+        cautions=described.cautions,
+    )
+    planned.check_node(advise().settings)
     scenario = described.scenario
     if scenario is None and simulate:
         raise click.BadParameter(f"{file} is no scenario: {_NO_AIR}", param_hint="--simulate")
@@ -330,16 +347,7 @@ def mesh(
             lambda show: trials.mesh.try_limits(scenario, forecast, show),
         )
     )
-    advice = mesh_advice(
-        forecast,
-        inputs=inputs,
-        device=device,
-        phy_device=phy_device,
-        cautions=described.cautions,
-        trial=trial,
-        untried=untried,
-    )
-    finish(advice, targets, json_path, planned)
+    finish(advise(trial=trial, untried=untried), targets, json_path, planned)
 
 
 @size.command()
@@ -427,7 +435,17 @@ def edca(
     """
     planned = PlanFile(plan_path, sets, drops_stations=drops_stations)
     check_files(json_path, planned)
-    sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
+    if sets == UCI and not drops_stations:
+        raise click.UsageError(
+            "OpenWrt's radios are set by `wifi reload`, at which stations may lose their "
+            "connection: add --drops-stations if they may."
+        )
+    if most_packets is not None and not {"airqueued", "all"} & {*targets}:
+        raise click.UsageError(
+            "--most-packets is of the loop that --for airqueued prints: add that."
+        )
+    with of_options():
+        sized = size_edca(uploads, downloads, phy=phy, rate_bps=rate, packet_bytes=packet_bytes)
     trial, untried = tried(
         False if leaves(sized) else simulate,
         lambda: trials.edca.why_not(sized),

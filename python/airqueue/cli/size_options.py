@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import click
 
 from airqueue.cli.advice import emit
+from airqueue.cli.errors import sentence
 from airqueue.cli.parameters import Whole
 from airqueue.cli.plans import PlanFile
 from airqueue.cli.written import all_written, check_outputs
+from airqueue.models.errors import ConvergenceError, ModelError
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.sizing.advice import Advice, wanted
 from airqueue.sizing.cell import MAX_PACKET_BYTES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+SCENARIO = "scenario"
+"""The target that is a whole file, for a program to read."""
 TARGETS = ("hostapd", "openwrt", "tc")
 
 
@@ -82,6 +88,17 @@ line_device_option = device_named(
 phy_device_option = device_named("--phy-device", "phy_device", "phy0", "Its name for iw phy.")
 
 
+@contextmanager
+def of_options() -> Iterator[None]:
+    """Turn errors about what the options describe into wrong usage."""
+    try:
+        yield
+    except ConvergenceError:
+        raise
+    except ModelError as error:
+        raise click.UsageError(sentence(error)) from error
+
+
 def check_files(json_path: str | None, planned: PlanFile, file: str | None = None) -> None:
     """Refuse outputs that would be lost, before anything takes time. ``file``: what is read."""
     planned.check()
@@ -94,4 +111,5 @@ def finish(
     """Show the advice and write its files, each even if another fails or there is no plan."""
     with all_written() as write:
         write(planned.write, advice.settings, advice.headline)
-        write(emit, replace(advice, settings=wanted(advice.settings, targets)), json_path)
+        asked_for = replace(advice, settings=wanted(advice.settings, targets))
+        write(partial(emit, alone={*targets} == {SCENARIO}), asked_for, json_path)

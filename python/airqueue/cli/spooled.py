@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from airqueue.files import STANDARD_INPUT, named
+from airqueue.files import STANDARD_INPUT, named, standard_input
 
 
 @contextmanager
@@ -27,7 +26,7 @@ def on_disk(files: Sequence[str]) -> Iterator[list[Path]]:
         paths = [Path(file) for file in files]
         if STANDARD_INPUT in files:
             kept = stack.enter_context(tempfile.NamedTemporaryFile(prefix="airqueue-"))
-            shutil.copyfileobj(sys.stdin.buffer, kept)
+            shutil.copyfileobj(standard_input(), kept)
             kept.flush()
             paths[files.index(STANDARD_INPUT)] = Path(kept.name)
             stack.enter_context(_renamed(kept.name))

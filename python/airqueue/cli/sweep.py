@@ -11,11 +11,12 @@ from airqueue import text
 from airqueue.cli import sweep_tables
 from airqueue.cli.backends import backend_of, cluster_option, workers_option
 from airqueue.cli.common import json_option, stdout, write_named
-from airqueue.cli.errors import INTERRUPTED, sentence
+from airqueue.cli.errors import INTERRUPTED, as_usage, sentence
 from airqueue.cli.progress import on_terminal
 from airqueue.cli.written import all_written, check_apart, check_each, check_folders, write_drawn
 from airqueue.measure.events import Event
 from airqueue.runs.backend import Backend
+from airqueue.simulate.errors import ScenarioError
 from airqueue.sweep import Interrupted, Sweep, SweepError, SweepProgress, SweepResults
 from airqueue.sweep.directory import FILES
 from airqueue.sweep.figures import Pattern
@@ -93,12 +94,14 @@ def sweep(
     """
     backend = backend_of(workers, cluster)
     plan = Sweep.from_toml(path)
-    plan.check_figures(shown, "--show ")
+    with as_usage(SweepError):
+        plan.check_figures(shown, "--show ")
     if listed:
         sweep_tables.show_points(stdout(), path, plan)
         return
     patterns = shown or sweep_tables.usual(plan)
-    picture = None if plot_path is None else _picture(plan, patterns, plot_path)
+    with as_usage(SweepError, ScenarioError):
+        picture = None if plot_path is None else _picture(plan, patterns, plot_path)
     check_folders([("--out", out_path)])
     described = Path(path).parent / plan.spec.source if plan.spec.source else None
     read = [path, described, *plan.spec.records]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 import unicodedata
 from io import TextIOWrapper
@@ -41,6 +42,30 @@ _SIGNS: Final = {
     "━": "-",
     "│": "|",
 }
+
+
+def open_closed() -> None:
+    """Have closed streams be the null device, so that no file of ours gets into their place.
+
+    What is written there is lost, as whoever closed them wants. Python's stdin stays None: what is
+    to be read there is missing, and `airqueue.files` says so.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        try:
+            os.fstat(number)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, number)
+            if null == number:
+                os.set_inheritable(number, True)
+            else:
+                os.close(null)
+        if number:
+            # Text ends there for good, so nothing is to be closed.
+            stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
 
 
 def write_anywhere() -> None:

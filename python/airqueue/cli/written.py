@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import click
 
 from airqueue.cli.errors import said
-from airqueue.files import check_writable, write_atomically
+from airqueue.files import check_writable, no_directory, write_atomically
 
 Named = tuple[str, str | os.PathLike[str] | None]
 """An option, and the file that the user named by it."""
@@ -73,6 +73,13 @@ def check_folders(named: Iterable[Named]) -> None:
     for option, path in named:
         if path == STREAM:
             raise click.UsageError(f"{option} writes a directory, and - is none: write a name.")
+
+
+def check_directories(paths: Iterable[str | None]) -> None:
+    """Raise ClickException for a directory to write whose name, or one above it, is a file's."""
+    for path in paths:
+        if path is not None and (file := no_directory(Path(path))) is not None:
+            raise click.ClickException(f"{file}: is no directory; choose another name.")
 
 
 def _is_kept(path: Path) -> bool:

@@ -38,6 +38,7 @@ MEASUREMENT: Final = "urn:airqueue:measurement"
 """By this name schema.json refers to the schema of a measurement."""
 TOGETHER: Final = "both"
 """Direction of round trips under a download and an upload at once."""
+_ADVICE: Final = "give a file written by `airqueue diagnose --json`"
 LONGEST_S: Final = 86_400.0
 """A diagnosis of more than a day is a damaged file."""
 
@@ -203,17 +204,17 @@ def read_diagnosis(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     data, path = files.read_bytes(path), files.named(path)
     try:
-        loaded = json.loads(
-            files.decode(data), parse_float=_finite, parse_int=_whole, parse_constant=_finite
+        loaded = files.parse_json(
+            data, path, _ADVICE, parse_float=_finite, parse_int=_whole, parse_constant=_finite
         )
         # Half a surrogate pair would be refused by every file that the names get into.
         json.dumps(loaded, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise DiagnosisError(f"{path} is not JSON: {error}.") from error
+    except files.NotJsonError as error:
+        raise DiagnosisError(f"{error}.") from error
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise DiagnosisError(f"{path} has a name that is no text in UTF-8; {_ADVICE}.") from error
     if not isinstance(loaded, dict) or loaded.get("format") != FORMAT:
-        raise DiagnosisError(
-            f"{path} is not a diagnosis; give a file written by `airqueue diagnose --json`."
-        )
+        raise DiagnosisError(f"{path} is not a diagnosis; {_ADVICE}.")
     if loaded.get("version") != VERSION:
         raise DiagnosisError(
             f"{path} has version {loaded.get('version')!r} of the format and this airqueue reads "
@@ -239,7 +240,7 @@ def created_at(created: str) -> datetime.datetime:
 def _finite(literal: str) -> float:
     value = float(literal)
     if not math.isfinite(value):
-        raise ValueError(f"{literal[:20]} is no number that a result has")
+        raise files.WrongNumberError(f"{literal[:20]} is no number that a result has")
     return value
 
 

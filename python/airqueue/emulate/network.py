@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import time
@@ -167,6 +168,11 @@ class EmulatedNetwork:
         """
         if self.ended:
             raise EmulationError("the emulation is not running")
+        for key, value in change.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ScenarioError(
+                    f"the change is refused: {key}: found {value}, expected a finite number"
+                )
         try:
             at_s = self._running().change(json.dumps(change))
         except (TypeError, ValueError) as error:

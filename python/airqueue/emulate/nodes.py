@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -32,6 +33,12 @@ _SETTINGS6: Final = {
 # Services of the machine that the C library asks before it reads /etc/resolv.conf.
 _NAME_SERVICES: Final = ("/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve")
 
+_START: Final = """\
+command -v "$1" >/dev/null || case $1 in */*) [ -e "$1" ];; *) false;; esac ||
+  { printf 'airqueue: there is no program %%s at %%s.\\n' "$1" %s >&2; exit 127; }
+exec "$@"
+"""
+"""Starts a program at a node, whose name is to be filled in."""
 _LOOK_S: Final = 0.01
 """How often it is looked whether killed processes are gone."""
 
@@ -132,7 +139,7 @@ class Host:
         argv = program_words(argv)
         env = {**(options.pop("env", None) or os.environ), **self.environment}
         # The shell has exit codes for what cannot be started, and runs scripts that name no program.
-        command = ("sh", "-c", 'exec "$@"', "airqueue", *argv)
+        command = ("sh", "-c", _START % shlex.quote(self.name), "airqueue", *argv)
 
         def start() -> subprocess.Popen[Any]:
             self._show_own_files()

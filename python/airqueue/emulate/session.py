@@ -9,13 +9,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from airqueue import text
 from airqueue.emulate.network import EmulatedNetwork
 from airqueue.emulate.nodes import Host, program_words
+from airqueue.linux.noted import NotedSignals
 from airqueue.linux.pid_namespace import shell_exit_code
 
 _READY_S: Final = 3.0
@@ -25,7 +26,6 @@ _PATIENCE_S: Final = 3.0
 _LOOK_S: Final = 0.02
 _SHOWN: Final = 60
 """Characters of a command that a sentence shows."""
-_HANDLED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,13 @@ class Session:
         *,
         streams: tuple[int, int] = (1, 2),
         environment: Mapping[str, str] | None = None,
+        noted: NotedSignals | None = None,
     ) -> None:
-        """Programs write to the descriptors ``streams``, and have ``environment`` in addition."""
+        """Programs write to the descriptors ``streams``, and have ``environment`` in addition.
+
+        ``noted``: who notes signals, and goes on doing so after `run`; by default they are noted
+        while `run` lasts.
+        """
         self._network = network
         self._streams = streams
         self._environment = environment or {}
@@ -93,9 +98,9 @@ class Session:
         self._others: dict[subprocess.Popen[Any], Program] = {}
         self._watched: dict[int, subprocess.Popen[Any]] = {}
         """Programs whose end has not been seen, by descriptors that become readable then."""
-        self._signals: list[int] = []
-        self._wake, self._waker = os.pipe()
-        os.set_blocking(self._waker, False)
+        self._noted = NotedSignals() if noted is None else noted
+        self._noting = self._noted if noted is None else nullcontext()
+        self._signals = self._noted.numbers
 
     def run(self, alongside: AbstractContextManager[object] | None = None) -> int:
         """Run everything and return the exit code: the main program's, 128 and its signal if one
@@ -105,8 +110,8 @@ class Session:
         programs have ended.
         """
         order, network = self._order, self._network
-        network.on_end = self._notify
-        with self._signals_handled(), alongside or nullcontext():
+        network.on_end = self._noted.notify
+        with self._noting, alongside or nullcontext():
             network.start(order.duration_s, lambda: bool(self._signals))
             try:
                 if not self._signals:
@@ -121,7 +126,7 @@ class Session:
                 network.programs = tuple(map(_document, self._ran))
                 network.stop()
                 network.on_end = lambda: None
-                for fd in (*self._watched, self._wake, self._waker):
+                for fd in self._watched:
                     os.close(fd)
 
     def _start_others(self) -> None:
@@ -190,12 +195,13 @@ class Session:
     def _until_news(self) -> list[subprocess.Popen[Any]]:
         """Wait for a signal, the end of the engine, or of programs, which are returned."""
         poll = select.poll()
-        for fd in (*self._watched, self._wake):
+        wake = self._noted.wake
+        for fd in (*self._watched, wake):
             poll.register(fd, select.POLLIN)
         ready = [fd for fd, _ in poll.poll()]
-        if self._wake in ready:
-            os.read(self._wake, 4096)
-            ready.remove(self._wake)
+        if wake in ready:
+            os.read(wake, 4096)
+            ready.remove(wake)
         for fd in ready:
             os.close(fd)
         return [self._watched.pop(fd) for fd in ready]
@@ -246,23 +252,6 @@ class Session:
         command = program.argv[-1]
         code = shell_exit_code(process.returncode)
         self._say(f"What runs at {program.node} ({command}) has ended with exit code {code}.")
-
-    def _notify(self) -> None:
-        with suppress(BlockingIOError):
-            os.write(self._waker, b"x")
-
-    @contextmanager
-    def _signals_handled(self) -> Iterator[None]:
-        def note(number: int, frame: object) -> None:
-            self._signals.append(number)
-            self._notify()
-
-        before = {number: signal.signal(number, note) for number in _HANDLED}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def _document(ran: tuple[Program, subprocess.Popen[Any]]) -> dict[str, Any]:

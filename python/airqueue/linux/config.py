@@ -71,9 +71,9 @@ class QueueSpec:
     def __post_init__(self) -> None:
         smallest = FRAME_BYTES if self.kind == "bfifo" else 1
         if not smallest <= self.limit < 2**31:
+            least = "1 packet" if smallest == 1 else f"{smallest} bytes"
             raise ConfigError(
-                f"the limit of {self.kind}:{self.limit} must be at least {smallest} "
-                f"{self.counted_in} and less than 2^31"
+                f"the limit of {self.kind}:{self.limit} must be at least {least} and less than 2^31"
             )
 
     @property
@@ -147,7 +147,7 @@ class HostApConfig:
 
     def __post_init__(self) -> None:
         if not MIN_RATE_BPS <= self.rate_bps <= MAX_RATE_BPS:
-            raise ConfigError(f"the rate of {self.rate_bps} b/s is outside 8 kb/s to 1 Gb/s")
+            raise ConfigError(f"the rate of {self.rate_bps:g} b/s is outside 8 kb/s to 1 Gb/s")
         if not MIN_BURST_BYTES <= self.bucket_bytes <= 2**24:
             raise ConfigError(
                 f"the burst of {self.bucket_bytes} bytes must be from {MIN_BURST_BYTES} "

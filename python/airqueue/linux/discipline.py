@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 Unit = Literal["packets", "bytes"]
@@ -28,6 +29,13 @@ _LIMITED_IN: Final[dict[str, Unit]] = {
 
 NAMES: Final = tuple(sorted(_LIMITED_IN))
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.,%+/-]*", re.ASCII)
+_WITH_NUMBERS: Final = frozenset(
+    {
+        *("ce_threshold", "depth", "drop_batch", "flows", "interval", "limit", "max"),
+        *("memory_limit", "min", "perturb", "quantum", "rtt", "target", "tupdate"),
+    }
+)
+"""Parameters whose values begin with a digit, whatever the discipline."""
 _MOST_WORDS = 40
 _LONGEST_WORD = 40
 
@@ -38,7 +46,10 @@ class DisciplineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Discipline:
-    """A discipline other than a FIFO. ``parameters`` are tc's own words, which tc checks."""
+    """A discipline other than a FIFO. ``parameters`` are tc's own words, which tc checks.
+
+    Only that numbers are numbers is checked here too.
+    """
 
     kind: str
     parameters: tuple[str, ...] = ()
@@ -66,6 +77,13 @@ class Discipline:
                 raise DisciplineError(
                     f"{word[:_LONGEST_WORD]!r} is no word of tc's parameters for {self.kind}; "
                     "write for example 'codel target 50ms limit 1000'"
+                )
+
+        for name, value in pairwise(self.parameters):
+            if name in _WITH_NUMBERS and not value[0].isdigit():
+                raise DisciplineError(
+                    f"{self.kind} has {name} {value}; expected a number, as in "
+                    "'codel target 50ms limit 1000'"
                 )
 
     @property

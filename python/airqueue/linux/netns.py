@@ -111,9 +111,10 @@ class Namespace:
 
     def close(self) -> None:
         """Give the namespace up; the kernel removes it once no socket is left inside."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        # Taken out first: whatever interrupts this, no descriptor is closed twice.
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     def __enter__(self) -> Namespace:
         return self

@@ -129,8 +129,10 @@ def _other_file(path: Path) -> str | None:
 def _parse(text: str, path: Path, what: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError as error:
-        raise CaptureError(f"cannot read {path}: the {what} is not JSON ({error}).") from error
+    except (ValueError, RecursionError) as error:
+        raise CaptureError(
+            f"cannot read {path}: the {what} is not JSON; the file is damaged or was edited."
+        ) from error
     if not isinstance(value, dict):
         raise CaptureError(f"cannot read {path}: the {what} is not a JSON object.")
     return value

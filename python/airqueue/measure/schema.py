@@ -8,12 +8,14 @@ import math
 import os
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import jsonschema
 
 from airqueue import files
 from airqueue.measure.document import Document
+
+_ADVICE: Final = "give a file written by `airqueue measure --json`"
 
 
 class ResultError(Exception):
@@ -49,14 +51,11 @@ def read_result(path: str | os.PathLike[str]) -> Document:
     """
     data, path = files.read_bytes(path), files.named(path)
     try:
-        loaded = json.loads(files.decode(data), parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise ResultError(f"{path} is not JSON: {_shortened(str(error))}.") from error
+        loaded = files.parse_json(data, path, _ADVICE, parse_constant=_no_number)
+    except files.NotJsonError as error:
+        raise ResultError(f"{error}.") from error
     if not isinstance(loaded, dict) or loaded.get("format") != "airqueue-measurement":
-        raise ResultError(
-            f"{path} is not an airqueue measurement; give a file written by "
-            "`airqueue measure --json`."
-        )
+        raise ResultError(f"{path} is not an airqueue measurement; {_ADVICE}.")
     if loaded.get("version") != 1:
         raise ResultError(
             f"{path} has version {loaded.get('version')!r} of the result format and this airqueue "
@@ -71,7 +70,7 @@ def read_result(path: str | os.PathLike[str]) -> Document:
 
 def _no_number(name: str) -> None:
     """Refuse the NaN and Infinity that Python's parser takes beyond the JSON standard."""
-    raise ValueError(f"{name} is not a JSON number")
+    raise files.WrongNumberError(f"{name} is not a JSON number")
 
 
 def _plain(value: Any) -> Any:

@@ -83,7 +83,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except TopologyError as error:
-        place = f"{named(path)}: {error.place}"
+        place = f"{named(path)}: {error.place}".removesuffix(": ")
         raise TopologyError(place, error.found, error.expected) from error
 
 
@@ -141,6 +141,12 @@ def _as_topology_error() -> Iterator[None]:
 
 def _nodes(table: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, tuple[float, float]]]:
     nodes = table.get("nodes")
+    if nodes is None:
+        raise TopologyError(
+            "",
+            "missing key nodes",
+            'the names of the nodes, as in nodes = ["roof", "gateway"], or a table',
+        )
     if not isinstance(nodes, list | dict):
         raise TopologyError(
             "nodes", found(nodes), 'their names, as in nodes = ["roof", "gateway"], or a table'

@@ -36,7 +36,7 @@ class TopologyError(ModelError):
     """An invalid mesh: the message names the place, the value found and the value expected."""
 
     def __init__(self, place: str, found: str, expected: str) -> None:
-        super().__init__(f"{place}: {found}; expected {expected}")
+        super().__init__(f"{place}: {found}; expected {expected}".removeprefix(": "))
         self.place = place
         self.found = found
         self.expected = expected

@@ -24,6 +24,11 @@ _CHECK_S: Final = 5.0
 _ADDRESS: Final = re.compile(r"[a-z]+://[^\s/]+:[0-9]{1,5}")
 
 
+def is_address(text: str) -> bool:
+    """Return whether a text is the address of a scheduler, there or not."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
 class Cluster:
     """The workers of a Dask scheduler, as ``tcp://HOST:8786``.
 
@@ -159,7 +164,7 @@ def run_on_worker(line: str) -> tuple[str, str]:
 
 def _connected(address: str) -> Any:
     distributed = lazy.required("distributed")
-    if _ADDRESS.fullmatch(address) is None:
+    if not is_address(address):
         raise _nowhere(address, "no such address")
     # This module reports lost workers in sentences.
     for name in ("distributed", "distributed.client"):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import airqueue
 from airqueue import lazy, provenance, toml_text
 from airqueue.description import Description
-from airqueue.files import alone, write_atomically
+from airqueue.files import NotJsonError, alone, parse_json, write_atomically
 from airqueue.runs import Store, Work
 from airqueue.simulate import tables
 from airqueue.simulate.errors import OtherResultsError, ResultsError
@@ -255,9 +255,9 @@ def _rows(root: Path, table: str) -> list[tables.Row]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        loaded = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ResultsError(f"{path}: no JSON: {error}") from error
+        loaded = parse_json(path.read_bytes(), str(path), "choose another directory")
+    except NotJsonError as error:
+        raise ResultsError(str(error)) from error
     if not isinstance(loaded, dict):
         raise ResultsError(f"{path}: {toml_text.found(loaded)}; expected an object")
     return loaded

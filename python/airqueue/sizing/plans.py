@@ -33,6 +33,10 @@ class PlanError(Exception):
     """There is nothing to write a plan of; the message is one sentence that says why."""
 
 
+class WhichMachineError(PlanError):
+    """An advice is for several machines, and which one is not said, or is none of them."""
+
+
 def queue(interface: str, discipline: Mapping[str, Any]) -> Set:
     """Return the setting of an interface's queue discipline.
 
@@ -118,7 +122,7 @@ def chosen(
     """Return the settings that a plan is written of: the first that can be set. Raises PlanError.
 
     kind: of `PLACES`; OpenWrt's configuration only if it is named: other machines have none.
-    machine: which of several.
+    machine: which of several; WhichMachineError where that does not say.
     """
     able = [each for each in settings if each.sets and (kind == UCI or not _is_uci(each))]
     if not able and any(_is_uci(each) for each in settings):
@@ -132,9 +136,14 @@ def chosen(
             "typed by hand."
         )
     machines = list(dict.fromkeys(each.machine for each in able))
-    if machine not in machines and (machine is not None or len(machines) > 1):
-        raise PlanError(
+    if machine is None and len(machines) > 1:
+        raise WhichMachineError(
             f"A plan is for one machine: name it with --node, one of {_names(machines)}."
+        )
+    if machine is not None and machine not in machines:
+        raise WhichMachineError(
+            f'There is no node "{machine}" with settings for a plan; the nodes are '
+            f"{_names(machines)}."
         )
     able = [each for each in able if machine is None or each.machine == machine]
     kinds = list(dict.fromkeys(key for each in able for setting in each.sets for key in setting))

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import airqueue
 from airqueue import lazy, provenance
-from airqueue.files import alone, write_atomically
+from airqueue.files import NotJsonError, alone, parse_json, write_atomically
 from airqueue.runs import Store
 from airqueue.simulate import cautions
 from airqueue.sweep import results as of
@@ -108,9 +108,9 @@ class SweepDirectory:
         if not path.exists():
             return {}
         try:
-            noted = json.loads(path.read_bytes())
-        except ValueError as error:
-            raise SweepError(f"{path}: no JSON: {error}") from error
+            noted = parse_json(path.read_bytes(), str(path), "choose another directory")
+        except NotJsonError as error:
+            raise SweepError(str(error)) from error
         if not isinstance(noted, dict) or noted.get("format") != FORMAT:
             raise SweepError(f"{path}: not of a sweep; choose another directory")
         return noted

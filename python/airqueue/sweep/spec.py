@@ -88,13 +88,17 @@ def _scenario(given: Any, folder: Path) -> tuple[Mapping[str, object], str]:
         except ScenarioError as error:
             raise SweepError(f"scenario: {error}") from error
     if not isinstance(given, str):
+        at = "missing key scenario" if given is None else f"scenario: {found(given)}"
         raise SweepError(
-            f"scenario: {found(given)}; expected the name of a scenario file, seen from this one, or "
-            "a table with its keys"
+            f"{at}; expected the name of a scenario file, as seen from this one, or a table"
         )
     path = given if given == STANDARD_INPUT else folder / given
     try:
         return renamed.current(read_file(path)), given
+    except FileNotFoundError as error:
+        raise SweepError(
+            f"scenario: there is no file {path}; name one, seen from this file"
+        ) from error
     except ScenarioError as error:
         raise SweepError(f"scenario: {named(path)}: {error}") from error
 

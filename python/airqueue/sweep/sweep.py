@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from airqueue import runs, toml_text
 from airqueue.description import Description
 from airqueue.files import named
 from airqueue.runs import Store, Work
-from airqueue.runs.backend import Backend
+from airqueue.runs.backend import Backend, WorkerPool
 from airqueue.simulate import cautions, overrides
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.reported import KINDS, Run
@@ -149,12 +150,15 @@ class Sweep:
             A file that cannot be written.
         """
         with SweepDirectory.opened(out) as directory:
-            directory.begin_session(self.spec)
+            announced = _Announced(
+                backend or runs.Local(), lambda: directory.begin_session(self.spec)
+            )
             effort = _Effort(self, directory.store)
             interrupted = False
             try:
-                effort.execute(backend, on_progress)
+                effort.execute(announced, on_progress)
             except KeyboardInterrupt:
+                announced.begin()
                 interrupted = True
             outcomes = tuple(effort.outcomes())
             found = SweepResults(directory.path, self.spec, outcomes, self.warnings())
@@ -206,6 +210,28 @@ class Sweep:
 
 def _same_names(one: Run, other: Run) -> bool:
     return all(list(one[kind]) == list(other[kind]) for kind in KINDS)
+
+
+class _Announced:
+    """A backend whose session is recorded once it is there: a wrong address leaves no record."""
+
+    def __init__(self, backend: Backend, record: Callable[[], None]) -> None:
+        self._backend = backend
+        self._record = record
+        self._recorded = False
+
+    @contextmanager
+    def opened(self) -> Iterator[WorkerPool]:
+        """Open the backend."""
+        with self._backend.opened() as pool:
+            self.begin()
+            yield pool
+
+    def begin(self) -> None:
+        """Record the session, once."""
+        if not self._recorded:
+            self._recorded = True
+            self._record()
 
 
 @dataclass

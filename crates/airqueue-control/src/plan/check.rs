@@ -17,6 +17,9 @@ pub enum PlanError {
         /// The parser's words.
         what: String,
     },
+    /// The text has nothing but white space.
+    #[error("the plan is empty: a plan begins with {{\"plan\": 1, ...}}")]
+    Empty,
     /// Another version of the format.
     #[error(
         "the plan's version is {found}; this program reads version {}: take the program that wrote the plan, or write the plan again",
@@ -51,6 +54,9 @@ impl PlanError {
 
 /// The parser's words without the place, which is stated apart.
 fn words(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "the text ends too early".to_owned();
+    }
     let text = error.to_string();
     match text.rfind(" at line ") {
         Some(end) => text[..end].to_owned(),

@@ -111,6 +111,9 @@ impl Set {
 impl Plan {
     /// Reads a plan. The error names the key, what is wrong with it and what is possible.
     pub fn read(text: &str) -> Result<Plan, PlanError> {
+        if text.trim().is_empty() {
+            return Err(PlanError::Empty);
+        }
         let json: serde_json::Value = serde_json::from_str(text).map_err(PlanError::not_json)?;
         // Before the keys: those of another version are unknown ones.
         match json.get("plan").map(|version| version.as_u64()) {

@@ -122,7 +122,10 @@ fn errors_name_the_key_and_what_is_possible() {
 fn text_that_is_no_json_is_located() {
     let error = Plan::read("{\"plan\": 1,\n oops}").unwrap_err();
     assert!(matches!(error, PlanError::NotJson { line: 2, .. }), "{error}");
-    for other in ["", "[]", "1", "null", "{\"plan\": \"1\"}", "{\"plan\": -1}"] {
+    assert_eq!(Plan::read(" \n").unwrap_err(), PlanError::Empty);
+    let cut = Plan::read("{\"plan\":").unwrap_err().to_string();
+    assert_eq!(cut, "line 1, column 8: the text ends too early");
+    for other in ["[]", "1", "null", "{\"plan\": \"1\"}", "{\"plan\": -1}"] {
         assert!(Plan::read(other).is_err(), "{other}");
     }
 }

@@ -189,11 +189,24 @@ const MOST_CLASSES: u16 = 500;
 /// Rate that a class has at least, ten times over: so that the shares are those of flows.
 const LEAST_CLASS_BPS: u64 = 80_000;
 
+/// The parser's words in one line, with keys where Rust has fields.
+fn unreadable(error: &toml::de::Error, text: &str) -> ConfigError {
+    let words: Vec<_> = error.message().lines().map(str::trim).collect();
+    let words = words.join(", ").replace("missing field", "missing key");
+    let words = words.replace("unknown field", "unknown key");
+    let begin = error.span().map_or(0, |span| span.start);
+    let line = text.bytes().take(begin).filter(|&byte| byte == b'\n').count() + 1;
+    ConfigError::Unreadable(format!("line {line}: {words}"))
+}
+
 impl Config {
     /// Reads a configuration. The error names line or key, what is wrong and what is possible.
     pub fn read(text: &str) -> Result<Config, ConfigError> {
-        let config: Config = toml::from_str(text)
-            .map_err(|error| ConfigError::Unreadable(error.to_string().trim_end().to_owned()))?;
+        if text.trim().is_empty() {
+            let what = "the configuration is empty: it begins with config = 1";
+            return Err(ConfigError::Unreadable(what.to_owned()));
+        }
+        let config: Config = toml::from_str(text).map_err(|error| unreadable(&error, text))?;
         config.check()?;
         Ok(config)
     }
@@ -452,7 +465,7 @@ mod tests {
             ("config = 1".to_owned(), "plan: is missing"),
             (
                 "config = 1\nplan = \"p\"\nsample_intervall = \"1 s\"".to_owned(),
-                "unknown field `sample_intervall`",
+                "unknown key `sample_intervall`",
             ),
             ("config = 1\nplan = \"p\"\nsample_interval = 3".to_owned(), "a length of time"),
             (format!("{edca}packet = \"1 s\""), "edca[0].packet: is 1 s; give a time"),
@@ -470,7 +483,7 @@ mod tests {
                 row("aifsn = 2, cw_min = 15, packets = 31"),
                 "edca[0].access[0].packets: is 31; give 1 to",
             ),
-            (row("aifsn = 2, cw_min = 15"), "missing field `packets`"),
+            (row("aifsn = 2, cw_min = 15"), "missing key `packets`"),
             (format!("{rdqm}\"1 Mb/s\""), "rdqm[0].rate: is 1 Mb/s; give 2640 kb/s at least"),
             (
                 format!("{rdqm}\"9 Mb/s\"\nclasses = 100"),

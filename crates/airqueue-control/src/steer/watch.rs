@@ -60,7 +60,7 @@ mod tests {
         for (rest, expected) in [
             ("interval = \"10 ms\"", "watch.interval: is 10 ms; give a time from 0.1 s"),
             ("stuck_after = \"100 ms\"", "watch.stuck_after: is 100 ms; give a time from 1 s"),
-            ("every = \"1 s\"", "unknown field `every`"),
+            ("every = \"1 s\"", "unknown key `every`"),
         ] {
             let error = Config::read(&format!("config = 1\n[watch]\n{rest}")).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");

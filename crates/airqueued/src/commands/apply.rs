@@ -3,7 +3,7 @@
 use super::args::{ApplyArgs, Args};
 use super::obeys::{self, Looked, Place};
 use super::survey::{Line, survey};
-use super::{Code, Ground, Stop, applied, say, show, this_run};
+use super::{Code, Ground, Stop, applied, say, show, this_run, why};
 use crate::carry::{Company, carry};
 use crate::points::Points;
 use crate::state::State;
@@ -48,7 +48,7 @@ pub(super) fn read(path: &Path) -> Result<Plan, Stop> {
     };
     let mut text = String::new();
     source.and_then(|source| source.take(LARGEST + 1).read_to_string(&mut text)).map_err(
-        |error| Stop::new(Code::Refused, format!("cannot read the plan {from}: {error}")),
+        |error| Stop::new(Code::Refused, format!("cannot read the plan {from}: {}", why(&error))),
     )?;
     if text.len() as u64 > LARGEST {
         return Err(Stop::new(
@@ -213,4 +213,30 @@ fn report(args: &ApplyArgs, outcome: &str, lines: &[Line], sentence: &str) {
 fn document(args: &ApplyArgs, outcome: &str, lines: &[Line], queues: &[Value]) -> Value {
     let confirm_within_s = args.confirm.filter(|_| outcome != "already so").map(Span::as_secs_f64);
     json!({"outcome": outcome, "confirm_within_s": confirm_within_s, "settings": lines, "queues": queues})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Folder;
+    use std::fs;
+
+    #[test]
+    fn what_is_no_plan_is_told_in_words_of_its_own() {
+        let folder = Folder::new("plans");
+        let cases: [(&str, &[u8], &str); 4] = [
+            ("none", b"", ": No such file or directory"),
+            ("bytes", b"\xff\xfe\xff", ": it is no text in UTF-8"),
+            ("empty", b" \n", ": the plan is empty: a plan begins with {\"plan\": 1, ...}"),
+            ("open", b"{", ": line 1, column 1: the text ends too early"),
+        ];
+        for (name, content, expected) in cases {
+            let path = folder.path().join(name);
+            if name != "none" {
+                fs::write(&path, content).unwrap();
+            }
+            let told = read(&path).unwrap_err().text;
+            assert!(told.ends_with(expected), "{told}");
+        }
+    }
 }

@@ -193,7 +193,7 @@ pub struct LooksArgs {
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
     pub every: Span,
     /// End after this number of looks
-    #[arg(long, value_name = "LOOKS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "LOOKS", value_parser = looks)]
     pub count: Option<u32>,
     /// Print the last look alone
     #[arg(long, requires = "count")]
@@ -301,6 +301,12 @@ fn interval(text: &str) -> Result<Span, String> {
     }
 }
 
+/// Reads a number of looks.
+fn looks(text: &str) -> Result<u32, String> {
+    let wrong = || "give a whole number of 1 or more".to_owned();
+    text.parse().ok().filter(|&number| number > 0).ok_or_else(wrong)
+}
+
 /// Reads `90s` or `5min`.
 fn wait(text: &str) -> Result<Span, String> {
     match Kind::Duration.parse(text)? {
@@ -317,6 +323,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_number_of_looks_is_told_in_words() {
+        for given in ["nan", "0", "1.5", "-1"] {
+            let line = format!("airqueued watch --count={given}");
+            let told = Args::try_parse_from(line.split(' ')).unwrap_err().to_string();
+            assert!(told.contains(": give a whole number of 1 or more"), "{told}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ use args::{Args, Command};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -73,6 +73,15 @@ impl From<StateError> for Stop {
         let code = if matches!(error, StateError::Busy) { Code::NotNow } else { Code::Failed };
         Stop::new(code, error.to_string())
     }
+}
+
+/// Why a file cannot be read, in the system's words without its number.
+fn why(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::InvalidData {
+        return "it is no text in UTF-8".to_owned();
+    }
+    let words = error.to_string();
+    words.split(" (os error ").next().unwrap_or_default().to_owned()
 }
 
 /// Runs a command.

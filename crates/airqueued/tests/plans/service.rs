@@ -148,7 +148,7 @@ fn a_configuration_that_cannot_be_followed_changes_nothing() {
         "[[rdqm]]\nuplink = \"vb\"\nbuffer = \"99 p\"\nrate = \"9 Mb/s\"\ninterface = \"va\"";
     for (text, code, words) in [
         ("config = 1".to_owned(), 3, "plan: is missing"),
-        (format!("{PLAN}evry = \"1 s\""), 3, "unknown field `evry`"),
+        (format!("{PLAN}evry = \"1 s\""), 3, "unknown key `evry`"),
         (format!("{PLAN}{edca}"), 3, "edca[0]: the plan has no setting"),
         (format!("{PLAN}{adaptive}\"vb\""), 3, "a fifo with limit_packets"),
         (format!("{PLAN}{rdqm}"), 3, "sets the queue of va again"),

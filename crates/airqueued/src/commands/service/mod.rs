@@ -8,7 +8,7 @@ mod queues;
 mod rdqm;
 
 use super::args::StateArgs;
-use super::{Code, Stop, say};
+use super::{Code, Stop, say, why};
 use crate::machine;
 use crate::state::State;
 use crate::tap;
@@ -56,7 +56,7 @@ fn config(path: &Path) -> Result<Config, Stop> {
         true => io::read_to_string(io::stdin()),
         false => fs::read_to_string(path),
     };
-    let text = text.map_err(|error| refused(format!("cannot be read: {error}")))?;
+    let text = text.map_err(|error| refused(format!("cannot be read: {}", why(&error))))?;
     Config::read(text.trim_start_matches('\u{feff}')).map_err(|error| refused(error.to_string()))
 }
 
@@ -217,7 +217,26 @@ fn wait(signals: &SignalFd, until: Time) -> Result<(), Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Folder;
     use airqueue_control::plan::Category;
+
+    #[test]
+    fn a_wrong_configuration_is_one_sentence_with_file_and_key() {
+        let folder = Folder::new("configurations");
+        let cases: [(&[u8], &str); 4] = [
+            (b"", ": the configuration is empty: it begins with config = 1"),
+            (b"watch = {}\n", ": line 1: missing key `config`"),
+            (b"config = 1\n\nplna = \"p\"", ": line 3: unknown key `plna`, expected one of"),
+            (b"\xff", ": cannot be read: it is no text in UTF-8"),
+        ];
+        for (content, expected) in cases {
+            let path = folder.path().join("c.toml");
+            fs::write(&path, content).unwrap();
+            let told = config(&path).unwrap_err().text;
+            assert!(told.contains(&format!("c.toml{expected}")), "{told}");
+            assert_eq!(told.lines().count(), 1);
+        }
+    }
 
     #[test]
     fn events_are_lines_of_text_or_of_json() {
