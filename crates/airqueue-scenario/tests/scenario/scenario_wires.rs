@@ -201,7 +201,11 @@ fn what_is_wrong_is_refused() {
         "no host or group of hosts \"nobody\"",
     );
     change(host("rate", json!("HT-MCS7")), "changes[0].rate", "wired link");
-    change(host("rate", Value::Null), "changes[0]", "`rate` or `rate_to_host` or `delay` or `loss` is needed");
+    change(
+        host("rate", Value::Null),
+        "changes[0]",
+        "`rate` or `rate_to_host` or `delay` or `loss` is needed",
+    );
     change(host("loss", json!(1.5)), "changes[0].loss", "probability from 0 to 1");
     change(host("loss", json!(-0.5)), "changes[0].loss", "probability from 0 to 1");
     change(host("delay", json!("-1 s")), "changes[0].delay", "-1 s");
