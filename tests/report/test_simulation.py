@@ -129,6 +129,13 @@ def test_packets_before_a_wired_link_without_figures_are_noticed():
     assert said[0].startswith("Packets wait in server->ap: ")
     said, _ = noticed(PAIR, hosts=[{**host, "rate": "50 Mb/s"}], flows=[flow])
     assert said[0].startswith("No queue holds more than one packet")
+    # Of an asymmetric line the direction towards the host alone is slow.
+    back = {"name": "up", "from": "phone", "to": "server", **CONSTANT}
+    line = {**host, "rate": "50 Mb/s", "rate_to_host": "1 Mb/s"}
+    said, _ = noticed(PAIR, hosts=[line], flows=[back])
+    assert "packets wait before the wired link ap->server" in said[0]
+    said, _ = noticed(PAIR, hosts=[line], flows=[flow])
+    assert said[0].startswith("No queue holds more than one packet")
 
 
 def test_packets_of_a_processor_are_noticed():

@@ -151,10 +151,11 @@ def _filled(results: Results, scenario: Scenario, route: Sequence[str]) -> Itera
 def _rate_of(wire: str, scenario: Scenario) -> float | None:
     """Return the rate of a wired link; None where there is none, or the link is on the air."""
     for of in scenario.description.get("hosts", ()):
-        for end in wire.split("->"):
+        for place, end in enumerate(wire.split("->")):
             is_end = is_of(end, of["name"]) if "count" in of else end == of["name"]
             if "rate" in of and is_end:
-                return units.parse_rate(of["rate"])
+                to_host = of.get("rate_to_host") if place else None
+                return units.parse_rate(of["rate"] if to_host is None else to_host)
     return None
 
 
