@@ -205,9 +205,9 @@ def test_numbers_that_json_lacks_become_null():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not JSON"),
-        (b"\xff\xfe\x00", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
+        (b"", "is an empty file"),
+        (b"\xff\xfe\x00", "not a JSON file in UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
         (b"[NaN]", "not JSON"),
         (b"[]", "not an airqueue measurement"),
         (b'{"format": "airqueue-measurement", "version": 2}', "version 2"),
