@@ -23,6 +23,7 @@ from airqueue.models.buffer_rules import (
     tiny_utilisation,
 )
 from airqueue.models.errors import ModelError, ParameterError
+from airqueue.models.sawtooth import window_packets
 
 
 def test_the_guideline_of_the_apq_paper() -> None:
@@ -167,7 +168,32 @@ def test_extremes_are_answered_or_refused(name: str, value: float) -> None:
         figures = MODEL.evaluate(**defaults(**{name: value}))
     except ModelError:
         return
-    assert all(np.isfinite(figure) for figure in figures.values())
+    assert all(
+        figure is None or isinstance(figure, str) or np.isfinite(figure)
+        for figure in figures.values()
+    )
+
+
+@pytest.mark.parametrize("rtt_s", [1e-5, 5e-4, 6.6e-4, 6.7e-4, 1e-3, 0.2])
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+def test_there_is_no_utilisation_where_there_is_no_saw_tooth(rtt_s: float, control: str) -> None:
+    """The figure is there exactly where `sawtooth` computes one for the rule's buffer."""
+    figures = MODEL.evaluate(**defaults(rtt_s=rtt_s, control=control))
+    try:
+        window_packets(1500 * figures["bdp_packets"], 18e6, rtt_s, 1500)
+    except ParameterError:
+        assert figures["bdp_utilisation"] is None
+        assert figures["many_utilisation"] is None
+        assert "timeouts" in figures["caution"]
+    else:
+        assert figures["bdp_utilisation"] is not None
+        assert figures["caution"] is None
+
+
+def test_small_windows_of_many_flows_are_warned_of() -> None:
+    """300 packets in flight and 19 in the buffer are 1.28 for each of 250 flows."""
+    assert "hold 1.28 packets for each flow" in MODEL.evaluate(**defaults(flows=250))["caution"]
+    assert MODEL.evaluate(**defaults(flows=100))["caution"] is None
 
 
 def test_the_command_s_figures() -> None:

@@ -9,8 +9,9 @@ import pytest
 from tables import rows
 
 from airqueue import _native
+from airqueue.models.batch_means import quotient
 from airqueue.models.edca_compare import Comparison, Point, aifs_points, compare, window_points
-from airqueue.models.edca_slots import MODEL, Estimate, quotient, slots
+from airqueue.models.edca_slots import MODEL, Estimate, slots
 from airqueue.models.errors import ModelError, ParameterError
 
 TRANSMISSIONS = 2_000_000

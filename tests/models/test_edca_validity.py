@@ -129,11 +129,23 @@ def test_a_share_of_nothing_is_compared_too() -> None:
     assert "too little" in got_some.note
 
 
+@pytest.mark.parametrize("stations", [[1.4, 1], [2.5, 1.4], [1, 7.6], [1.2, 1.3, 4.4]])
+def test_stations_that_are_not_whole_are_compared_one_by_one(stations: list[float]) -> None:
+    """Classes that are alike get the same each, whatever their numbers: the chain is right."""
+    trust = of_chain(stations, [0] * len(stations), [31] * len(stations))
+    assert trust.within
+    assert trust.note == ""
+    # Half as much for each of the first class is half of its share, and not right.
+    share = hold_chain(stations, 0, 31).success_share
+    share[0] /= 2
+    assert validity(share / share.sum(), stations, 0, 31).share_error[0] < -0.2
+
+
 def test_stations_that_are_not_whole_are_rounded() -> None:
-    share = [0.5, 0.5]
-    here = validity(share, [2.4, 1.6], [0, 1], 31)
-    there = validity(share, [2, 2], [0, 1], 31)
-    assert (here.share_error == there.share_error).all()
+    """2.4 and 1.6 stations with shares of 0.6 and 0.4 get as much each as two and two with 0.5."""
+    here = validity([0.6, 0.4], [2.4, 1.6], [0, 1], 31)
+    there = validity([0.5, 0.5], [2, 2], [0, 1], 31)
+    assert here.share_error == pytest.approx(there.share_error)
 
 
 def test_very_many_stations_take_no_longer() -> None:

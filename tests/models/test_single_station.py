@@ -111,16 +111,56 @@ def test_with_and_without_aggregation() -> None:
     assert (np.diff(swept.throughput_bps) > 0)[1]
     most = single_station(layer)
     assert most.throughput_bps == swept.throughput_bps[2]
-    # At 6.5 Mb/s the delimiter makes one symbol too many of 4385 bytes, so such frames go alone.
+    # 4423 bytes are more than the delimiter's 12 bits can say, so such frames go alone.
     mixed = single_station(layer, [1500, 4385], 6.5e6)
     assert mixed.mpdus.tolist() == [2, 0]
     assert mixed.cycle_s[1] == pytest.approx(exchange_s(layer, 4423, 6.5e6, aifsn=3))
 
 
+@pytest.mark.parametrize(
+    ("name", "most", "alone"),
+    [
+        ("n", 4095, 7965),
+        ("n-2.4-40mhz-4ss", 4095, 7965),
+        ("ac", 11454, 11454),
+        ("ax", 11454, 11454),
+    ],
+)
+def test_frames_are_no_longer_than_the_standard_has_them(name: str, most: int, alone: int) -> None:
+    """IEEE 802.11-2016, 9.7.1 and Table 9-19: in an A-MPDU; alone, an A-MSDU of 7935 bytes."""
+    layer = phy(name)
+    longest = single_station(layer, most - 38, mpdus=2)
+    assert float(longest.mpdus) == 2
+    assert float(single_station(layer, most - 38).mpdus) >= 2
+    assert float(single_station(layer, alone - 38, mpdus=0).mpdus) == 0
+    for size, mpdus in ((most - 37, 1), (most - 37, [0, 2]), (alone - 37, 0), (alone - 37, None)):
+        with pytest.raises(ParameterError, match="use smaller packets") as raised:
+            single_station(layer, size, mpdus=mpdus)
+        assert raised.value.parameter == "packet_bytes"
+    with pytest.raises(ParameterError, match="frame of 10038 bytes"):
+        single_station(phy("n"), 10_000)
+    # Without aggregation the PHY's LENGTH field is the limit.
+    with pytest.raises(ParameterError, match="packet_bytes is 4060, which makes a frame of 4096"):
+        single_station(phy("g"), 4060)
+
+
+def test_a_name_is_no_layer() -> None:
+    for call in (
+        lambda: single_station("n"),
+        lambda: frame_s("n", 1500, 65e6),
+        lambda: exchange_s("n", 1500, 65e6),
+        lambda: single_station(None, overhead_bytes=36),
+    ):
+        with pytest.raises(ParameterError, match="must be a physical layer") as raised:
+            call()
+        assert raised.value.parameter == "phy"
+
+
 @pytest.mark.parametrize("mpdus", [None, 0])
 def test_no_frame_lasts_longer_than_it_may(mpdus: int | None) -> None:
-    with pytest.raises(ParameterError, match=r"takes 9\.936 ms .* may take 5\.484 ms") as raised:
-        single_station(phy("n"), 8000, 6.5e6, mpdus=mpdus)
+    # 36 µs, and 63 526 bits in symbols of 26 and 4 µs.
+    with pytest.raises(ParameterError, match=r"takes 9\.812 ms .* may take 5\.484 ms") as raised:
+        single_station(phy("n"), 7900, 6.5e6, mpdus=mpdus)
     assert raised.value.parameter == "mpdu_bytes"
     assert exchange_s(phy("a"), 4095, 6e6) > MAX_PPDU_S
 

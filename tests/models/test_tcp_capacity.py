@@ -9,13 +9,15 @@ from tables import half_unit, rows
 
 from airqueue.models.errors import ConvergenceError, ParameterError
 from airqueue.models.http_constants import CONSTANTS_11A, HttpConstants
-from airqueue.models.http_timing import DOT11A, DOT11B, timing_from, timing_of
+from airqueue.models.http_timing import DOT11A, DOT11B, HttpTiming, timing_from, timing_of
+from airqueue.models.kumar import kumar
 from airqueue.models.tcp_capacity import (
     MODEL,
     caution,
     collision,
     collision_free,
     contention_time,
+    most_connections,
     single_station_bps,
 )
 from airqueue.models.tcp_window import tcp_window
@@ -176,8 +178,58 @@ def test_bad_input_is_named(call, names: str) -> None:
 
 def test_no_answer_for_more_connections_than_the_fixed_point_has() -> None:
     assert float(collision(400).aggregate_bps) > 0
-    with pytest.raises(ConvergenceError, match="backlogged"):
+    with pytest.raises(ConvergenceError, match="500 connections, only up to 427"):
         collision(500)
+
+
+@pytest.mark.parametrize("d", [1, 3, 2.5])
+@pytest.mark.parametrize("timing", [DOT11B, DOT11A], ids=["b", "a"])
+def test_the_most_connections_are_the_last_with_a_solution(d: float, timing: HttpTiming) -> None:
+    most = int(most_connections(d, timing))
+    p = np.linspace(1e-6, 1 - 1e-6, 1_000_000)
+    windows = [min((timing.cw_min + 1) * 2**k, timing.cw_max + 1) for k in range(7)]
+    backoff = sum(p**k * (1 - p) * (w - 1) / 2 for k, w in enumerate(windows))
+    usable = backoff > 1
+    stations = 1 + np.log1p(-p[usable]) / np.log1p(-1 / backoff[usable])
+    assert most == int(2 * d * (stations.max() - 1))
+    assert float(collision(most, d, timing).aggregate_bps) > 0
+    with pytest.raises(ConvergenceError, match="only up to"):
+        collision(most + 1, d, timing)
+
+
+def with_drops_bps(n_c: int, timing: HttpTiming) -> float:
+    """Eqs (10), (12), each collision counted once, from the fixed point that counts drops."""
+    n_b = 1 + n_c / 2
+    solved = kumar(n_b, timing.cw_min, timing.cw_max, timing.attempts - 1, convention="http")
+    tau = float(solved.attempt_probability)
+    one, idle = n_b * tau * (1 - tau) ** (n_b - 1), (1 - tau) ** n_b
+    lost = idle * float(timing.slot_s) + (1 - one - idle) * float(timing.collision_s)
+    exchanges = float(timing.data_exchange_s + timing.ack_exchange_s)
+    return float(timing.tcp_bits) / (exchanges + 2 * lost / one)
+
+
+@pytest.mark.parametrize(
+    "timing",
+    [DOT11B, DOT11A, timing_of(phy="g", access="basic", segment_bytes=1460)],
+    ids=["b", "a", "g"],
+)
+def test_the_end_of_the_contention_model_is_warned_of(timing: HttpTiming) -> None:
+    """Without a caution it is within 8 % of the fixed point with drops, with one as it says."""
+
+    def low(n_c: int) -> float:
+        found = float(collision(n_c, 1, timing, collision_cost="corrected").aggregate_bps)
+        return 1 - found / with_drops_bps(n_c, timing)
+
+    most = int(most_connections(1, timing))
+    warned = [
+        n for n in range(1, most + 1, 5) if "given up" in str(caution(timing, "corrected", n))
+    ]
+    assert warned and warned == [n for n in range(1, most + 1, 5) if n >= warned[0]]
+    assert max(low(n) for n in range(1, warned[0], 10)) < 0.08
+    assert 0.03 <= low(warned[0]) <= 0.08
+    assert 0.15 <= low(most) <= 0.36
+    assert caution(timing, "corrected", 2 * warned[0] - 12, d=2) is None
+    assert "given up" in str(caution(timing, "corrected", 2 * warned[0], d=2))
 
 
 def test_the_command_s_figures() -> None:

@@ -160,6 +160,8 @@ def test_a_source_with_a_queue_of_its_own_is_not_sized() -> None:
     (whole,) = virtual_queues(chain(4)).flows
     assert float(flow.buffer.packets) == float(whole.buffer.packets)
     assert "holds 4 of its 4 hops" in flow.reason()
+    (single,) = virtual_queues(chain(1)).flows
+    assert "holds 1 of its 1 hop. " in single.reason()
     (direct,) = virtual_queues(chain(1), source="separate").flows
     assert (direct.queues, direct.returned) == ((), None)
 

@@ -222,8 +222,47 @@ def test_bad_input_is_named(function: Any, arguments: tuple[Any, ...], names: st
 
 
 def test_an_advantage_has_bounds() -> None:
-    with pytest.raises(ParameterError, match="advantage"):
-        r_factor(0.1, advantage=21)
+    for function in (r_factor, largest_delay_s, largest_loss):
+        with pytest.raises(ParameterError, match="advantage"):
+            function(3.0, advantage=21)
+
+
+def slow_mos(r: float) -> float:
+    return 1 if r < 0 else 4.5 if r > 100 else 1 + 0.035 * r + r * (r - 60) * (100 - r) * 7e-6
+
+
+@pytest.mark.parametrize(
+    ("codec", "loss"), [("g729a-vad", 0.0), ("g729", 0.03), ("g711-plc", 0.05)]
+)
+@pytest.mark.parametrize("advantage", [0.0, 5.0, 20.0])
+def test_an_advantage_is_delay_and_loss_to_spare(codec: str, loss: float, advantage: float) -> None:
+    """By a walk in steps of 0.1 ms, and of 0.01 % of loss, with the recommendation's equations."""
+
+    def good(delay: float, lost: float) -> bool:
+        return slow_mos(slow_r(delay, lost, codec, 2.0) + advantage) >= 3.5
+
+    delay = 0.1
+    while delay < LONGEST_DELAY_S and good(delay + 1e-4, loss):
+        delay += 1e-4
+    found = float(largest_delay_s(3.5, loss, codec, burst_ratio=2.0, advantage=advantage))
+    assert found == pytest.approx(delay, abs=1.1e-4)
+    lost = 0.0
+    while lost < 1 and good(0.15, lost + 1e-4):
+        lost += 1e-4
+    found = float(largest_loss(3.5, 0.15, codec, burst_ratio=2.0, advantage=advantage))
+    assert found == pytest.approx(lost, abs=1.1e-4)
+    figures = MODEL.evaluate(
+        **defaults(
+            codec=codec,
+            loss=loss,
+            burst_ratio=2.0,
+            advantage=advantage,
+            score=3.5,
+            mouth_to_ear_s=0.15,
+        )
+    )
+    assert figures["largest_delay_s"] == pytest.approx(delay, abs=1.1e-4)
+    assert figures["largest_loss"] == pytest.approx(lost, abs=1.1e-4)
 
 
 def test_a_score_out_of_reach_says_what_is_in_reach() -> None:

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from tables import half_unit, rows
 
-from airqueue.models.errors import ConvergenceError, ParameterError
-from airqueue.models.file_sizes import mean_segments_of
+from airqueue.models.checks import FORMS
+from airqueue.models.errors import ParameterError
+from airqueue.models.file_sizes import DISTRIBUTIONS, mean_segments_of
 from airqueue.models.http_constants import HttpConstants
 from airqueue.models.http_timing import DOT11B, timing_from
+from airqueue.models.tcp_capacity import collision
+from airqueue.models.tcp_window import tcp_window
 from airqueue.models.web_session import (
     MODEL,
     affine_delay_s,
@@ -17,6 +20,7 @@ from airqueue.models.web_session import (
     handshake_s,
     mean_file_delay_s,
     session_delay,
+    work_bits,
 )
 
 BITS = 240_000
@@ -146,9 +150,68 @@ def test_elements_do_not_depend_on_their_neighbours() -> None:
 
 
 def test_too_many_users_for_the_collision_model() -> None:
-    with pytest.raises(ConvergenceError, match="backlogged"):
+    with pytest.raises(ParameterError, match="more than 427 downloads at a time") as raised:
         session_delay(1000)
+    assert raised.value.parameter == "n"
     assert float(session_delay(1000, 1000, curve="collision-free").mean_s) > 0.1
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("users", "think_s"), [(1000, 3600.0), (5000, 3600.0), (600, 120.0)])
+def test_users_who_hardly_ever_download_need_no_capacity_for_all(
+    form: str, users: int, think_s: float
+) -> None:
+    """The birth-death chain by ratios, cut off where its weights are below 1e-15."""
+    weight, weights = 1.0, [1.0]
+    while weight > 1e-15 * max(weights) or len(weights) < 20:
+        k = len(weights)
+        rate = float(collision(k, collision_cost="corrected").aggregate_bps)
+        if k == 1 and form == "corrected":
+            rate = float(tcp_window(1).throughput_bps)
+        weight *= (users - k + 1) / think_s / (rate / BITS)
+        weights.append(weight)
+    chance = np.array(weights) / sum(weights)
+    active = float(np.arange(len(chance)) @ chance)
+    transfer = active / ((users - active) / think_s)
+    found = session_delay(users + 1, think_s, BITS, collision_cost="corrected", form=form)
+    assert float(found.transfer_s) == pytest.approx(transfer, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 800, 7999, 8000, 8001, 20_000, 243_210])
+def test_one_user_alone_sends_segment_by_segment(size: float) -> None:
+    """Exchange by exchange: data and its acknowledgement, each with a backoff; the last is short."""
+    total, left = float(handshake_s()), size
+    while left > 0:
+        carried = min(left, 8000)
+        total += float(DOT11B.data_exchange_s) - (8000 - carried) / 11e6 + 15.5 * 20e-6
+        total += float(DOT11B.ack_exchange_s) + 15.5 * 20e-6
+        left -= carried
+    delay = session_delay(2, mean_bits=size, form="corrected", segments=math.ceil(size / 8000))
+    assert float(delay.mean_s) == pytest.approx(total, rel=1e-12)
+    # Without the number of segments: no less than one packet, and no more than a packet too little.
+    least = float(session_delay(2, mean_bits=size, form="corrected").mean_s)
+    assert least == pytest.approx(total) if size <= 8000 else 0 <= total - least <= 3.6e-3
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("size_bytes", [100, 1500, 30_000])
+def test_the_command_agrees_with_itself_for_one_user(distribution: str, size_bytes: float) -> None:
+    """alone_s is the exact mean of Eq. (14); a single user among none waits for nobody."""
+    given = {parameter.name: parameter.default for parameter in MODEL.parameters}
+    one = given | {"n": 2, "size_bytes": size_bytes, "distribution": distribution}
+    figures = MODEL.evaluate(**one)
+    assert figures["mean_s"] == pytest.approx(figures["alone_s"], rel=1e-12)
+
+
+def test_a_single_packet_with_delayed_acks_takes_a_round_trip() -> None:
+    """However many segments an ACK is for: data, ACK, two backoffs."""
+    for bits, d in ((800, 2), (8000, 5), (1, 1)):
+        short = (8000 - bits) / 11e6
+        delay = session_delay(2, mean_bits=bits, d=d, form="corrected")
+        assert float(delay.transfer_s) == pytest.approx(float(DOT11B.round_trip_s) - short)
+    assert work_bits([800, 8000, 80_000], [1, 1, 10]).shape == (3,)
+    with pytest.raises(ParameterError, match="segments"):
+        work_bits(800, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +220,9 @@ def test_too_many_users_for_the_collision_model() -> None:
         ({"n": 1}, "n"),
         ({"n": float("inf")}, "n"),
         ({"think_s": -1}, "think_s"),
-        ({"mean_bits": 0}, "mean_size_bits"),
+        ({"mean_bits": 0}, "mean_bits"),
+        ({"form": "exact"}, "form"),
+        ({"mean_bits": 0, "form": "corrected"}, "mean_bits"),
         ({"d": 0}, "d"),
         ({"timer_s": -1}, "timer_s"),
         ({"curve": "flat"}, "curve"),
@@ -185,6 +250,7 @@ def test_the_command_s_figures() -> None:
         shape=1.5,
         handshake="corrected",
         collision_cost="printed",
+        form="printed",
     )
     assert set(figures) == {output.name for output in MODEL.outputs}
     assert figures["mean_s"] == pytest.approx(0.1153, abs=5e-5)

@@ -20,7 +20,7 @@ from airqueue.models.checks import FloatArray, Numbers, broadcast, choice, finis
 from airqueue.models.errors import ParameterError
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
-from airqueue.models.phys import DSSS, MAX_NON_HT_BYTES, Phy, rates_text
+from airqueue.models.phys import DSSS, MAX_NON_HT_BYTES, Phy, checked, rates_text
 from airqueue.models.phys_ht import MAX_PSDU_BYTES
 
 HEADER_BYTES: Final = Ieee80211.HEADER_BYTES
@@ -58,7 +58,7 @@ def frame_s(phy: Phy, mpdu_bytes: Numbers, rate_bps: Numbers) -> FloatArray:
     >>> (frame_s(layer_named("a"), [14, 1536], [24e6, 54e6]) * 1e6).round(3).tolist()
     [28.0, 248.0]
     """
-    size = numbers("mpdu_bytes", mpdu_bytes, above=0, at_most=phy.max_psdu_bytes)
+    size = numbers("mpdu_bytes", mpdu_bytes, above=0, at_most=checked(phy).max_psdu_bytes)
     index, size = mode_places(phy.modes, phy.name, size, "rate_bps", rate_bps)
     return finished("duration", phy.radio.frame_s(index, size))
 
@@ -295,7 +295,7 @@ def mac_overhead_bytes(phy: Phy) -> int:
     >>> mac_overhead_bytes(layer_named("a")), mac_overhead_bytes(layer_named("n"))
     (36, 38)
     """
-    header_bytes = QOS_HEADER_BYTES if phy.max_mpdus > 1 else HEADER_BYTES
+    header_bytes = QOS_HEADER_BYTES if checked(phy).max_mpdus > 1 else HEADER_BYTES
     return header_bytes + LLC_SNAP_BYTES + FCS_BYTES
 
 

@@ -26,10 +26,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airqueue.models.catalogue import Kind, Model, Output, Parameter
+from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
 from airqueue.models.packets import PACKET_BYTES, PACKET_PARAMETER
-from airqueue.models.sawtooth import CONTROL_PARAMETER, Sawtooth, full_use_share, sawtooth
+from airqueue.models.sawtooth import (
+    CONTROL_PARAMETER,
+    LEAST_WINDOW_PACKETS,
+    Sawtooth,
+    full_use_share,
+    sawtooth,
+)
 
 ENOUGH_FLOWS = 250
 """Least number of flows for which APQ quotes ``RTT C / √n`` as valid (its reference [1])."""
@@ -197,7 +203,8 @@ def rule(
     Reno's 1/2, for which it was derived). The utilisation is the larger of two
     lower bounds: all flows in step (`airqueue.models.sawtooth`, the worst case; valid for any n) and,
     for Reno, all independent (`desynchronised_utilisation`, normal approximation; trust it for tens
-    of flows at least). Raises ParameterError.
+    of flows at least). Neither holds where path and buffer hold less than `LEAST_WINDOW_PACKETS` for
+    each flow: senders then wait for timeouts. Raises ParameterError.
 
     >>> float(rule(18e6, 0.2).buffer_packets), float(rule(18e6, 0.2, 20).buffer_packets)
     (300.0, 68.0)
@@ -237,23 +244,38 @@ def _evaluate(
     window_packets: float,
     load: float,
     effective_utilisation: float,
-) -> dict[str, float]:
+) -> dict[str, Figure]:
     thumb = rule(rate_bps, rtt_s, 1.0, control, packet_bytes)
     many = rule(rate_bps, rtt_s, flows, control, packet_bytes)
     tiny = tiny_packets(window_packets, load, effective_utilisation)
+    path = float(bandwidth_delay_bytes(rate_bps, rtt_s)) / packet_bytes
+    # The windows of all flows together at the loss, in packets, for each rule.
+    window, whole = (path + float(each.buffer_packets) for each in (thumb, many))
     return {
         "bdp_packets": float(thumb.buffer_packets),
         "bdp_bytes": float(thumb.buffer_bytes),
         "bdp_delay_s": float(thumb.full_delay_s),
-        "bdp_utilisation": float(thumb.utilisation_at_least),
+        "bdp_utilisation": None if _small_windows(window) else float(thumb.utilisation_at_least),
         "many_packets": float(many.buffer_packets),
         "many_bytes": float(many.buffer_bytes),
         "many_delay_s": float(many.full_delay_s),
-        "many_utilisation": float(many.utilisation_at_least),
+        "many_utilisation": None if _small_windows(whole) else float(many.utilisation_at_least),
         "tiny_packets": float(np.ceil(tiny)),
         "tiny_delay_s": float(finished("delay", 8.0 * np.ceil(tiny) * packet_bytes / rate_bps)),
         "tiny_utilisation": load * effective_utilisation,
+        "caution": _small_windows(min(window, whole / flows)),
     }
+
+
+def _small_windows(window: float) -> str | None:
+    """Return a caution where flows of such windows, in packets, have no saw tooth."""
+    # Allow for rounding in the last place.
+    if window >= LEAST_WINDOW_PACKETS * (1.0 - 1e-12):
+        return None
+    return (
+        f"path and buffer hold {window:.3g} packets for each flow, and the rules need windows of "
+        f"{LEAST_WINDOW_PACKETS:g} or more: senders wait for timeouts, and the link idles"
+    )
 
 
 MODEL = Model(
@@ -273,7 +295,7 @@ MODEL = Model(
         Output("bdp_packets", "(1/f - 1) RTT·C in packets"),
         Output("bdp_bytes", "(1/f - 1) RTT·C in bytes"),
         Output("bdp_delay_s", "wait in this buffer when full"),
-        Output("bdp_utilisation", "least utilisation"),
+        Output("bdp_utilisation", "least utilisation; none for windows below 2 packets"),
         Output("many_packets", "(1/f - 1) RTT·C/√n in packets"),
         Output("many_bytes", "(1/f - 1) RTT·C/√n in bytes"),
         Output("many_delay_s", "wait in this buffer when full"),
@@ -281,6 +303,7 @@ MODEL = Model(
         Output("tiny_packets", "log W rule in packets"),
         Output("tiny_delay_s", "wait in this buffer when full"),
         Output("tiny_utilisation", "ρ θ, if the senders are paced"),
+        Output("caution", "windows too small for a rule"),
     ),
     evaluate=_evaluate,
     example="flows=1..250",

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from airqueue.models.backoff import CW_MAX, CW_MIN
+from airqueue.models.batch_means import Estimate
 from airqueue.models.edca_classes import RETRIES
 from airqueue.models.edca_hold import hold_chain
-from airqueue.models.edca_slots import Estimate, slots
+from airqueue.models.edca_slots import slots
 from airqueue.models.edca_validity import TOLERANCE
 from airqueue.models.errors import ModelError
 

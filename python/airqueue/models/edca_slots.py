@@ -15,31 +15,20 @@ import numpy as np
 
 from airqueue import _native
 from airqueue.models.backoff import CW_MAX, CW_MIN
+from airqueue.models.batch_means import Estimate, ratio_of, share_of
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
 from airqueue.models.checks import FloatArray, Numbers, choice, number, numbers
 from airqueue.models.edca_classes import CLASS_PARAMETERS, RETRIES, Classes, classes
 from airqueue.models.errors import ModelError, ParameterError
-from airqueue.stats import t_quantile
 
 if TYPE_CHECKING:
     from airqueue.records import ContentionDict
 
+__all__ = ["BATCHES", "MODEL", "RULES", "Columns", "Estimate", "Slots", "slots"]
+
 RULES: Final = ("edca", "freeze")
 """Whether a counter moves in a slot in which another station transmits ("edca") or not."""
 BATCHES: Final = 30
-CONFIDENCE: Final = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean and the half width of its 95 % confidence interval."""
-
-    mean: float
-    half_width: float
-
-    def covers(self, value: float) -> bool:
-        """Whether a value lies within the interval."""
-        return abs(value - self.mean) <= self.half_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +51,8 @@ class Slots:
     drops: FloatArray
     packets: FloatArray
     """Successes times the packets of one opportunity."""
+    most_packets: float
+    """The most packets of one opportunity of any class."""
 
     def success_share(self, index: int) -> Estimate:
         """Share of a class in all successes; raises ModelError without any success."""
@@ -70,11 +61,11 @@ class Slots:
                 f"there was no success in {self.transmissions.sum():.0f} transmissions, only "
                 "collisions; use fewer stations, larger windows, or more transmissions"
             )
-        return quotient(self.successes[:, index], self.successes.sum(axis=1))
+        return share_of(self.successes[:, index], self.successes.sum(axis=1))
 
     def packet_share(self, index: int) -> Estimate:
         """Share of a class in all packets delivered, of which there must be some."""
-        return quotient(self.packets[:, index], self.packets.sum(axis=1))
+        return share_of(self.packets[:, index], self.packets.sum(axis=1), event=self.most_packets)
 
     def ratio(self, one: int, other: int) -> Estimate:
         """Successes of a station of class ``one`` for each of one of class ``other``.
@@ -86,9 +77,11 @@ class Slots:
                 f"class {other} had no success in {self.transmissions.sum():.0f} transmissions, so "
                 "that there is no ratio to it; it is starved, or needs more transmissions"
             )
-        return quotient(
-            self.successes[:, one] / self.stations[one],
-            self.successes[:, other] / self.stations[other],
+        return ratio_of(
+            self.successes[:, one],
+            self.successes[:, other],
+            self.successes.sum(axis=1),
+            scale=float(self.stations[other] / self.stations[one]),
         )
 
     def collision_probability(self, index: int) -> Estimate:
@@ -98,27 +91,14 @@ class Slots:
                 f"class {index} made no attempt in {self.transmissions.sum():.0f} transmissions; it "
                 "is locked out, or needs more transmissions"
             )
-        return quotient(self.collisions[:, index], self.attempts[:, index])
+        # Collisions are hardly alike in successive batches, and much less rare than successes may be.
+        return share_of(self.collisions[:, index], self.attempts[:, index], merged=(1,))
 
     def station_success_per_slot(self, index: int) -> Estimate:
         """Successes of one station in a slot, where a busy period counts as one slot."""
-        return quotient(
-            self.successes[:, index] / self.stations[index], self.transmissions + self.idle_slots
-        )
-
-
-def quotient(over: FloatArray, under: FloatArray) -> Estimate:
-    """Return Σ over / Σ under with the half width of its 95 % interval, from one value per batch.
-
-    The quotient of sums, r, has the standard error of the mean of ``over - r under``, divided by the
-    mean of ``under``; the factor is Student's for the number of batches. Batches must be long against
-    the memory of the process. ``under`` must not be zero throughout.
-    """
-    batches = len(over)
-    mean = float(over.sum() / under.sum())
-    residual = over - mean * under
-    error = np.sqrt(np.sum(residual**2) / (batches * (batches - 1.0))) / under.mean()
-    return Estimate(mean, t_quantile(batches - 1, 0.5 + CONFIDENCE / 2.0) * float(error))
+        found = share_of(self.successes[:, index], self.transmissions + self.idle_slots)
+        each = float(self.stations[index])
+        return Estimate(found.mean / each, found.half_width / each)
 
 
 def slots(
@@ -171,7 +151,7 @@ def slots(
         counts.append(process.run(part))
         if progress is not None:
             progress((done + 1) / (parts + 1))
-    return _by_class(given.stations, counts[1:])
+    return _by_class(given.stations, counts[1:], float(np.max(packets)))
 
 
 Columns: TypeAlias = Literal[
@@ -226,7 +206,7 @@ def _contenders(
     return contenders
 
 
-def _by_class(stations: FloatArray, counts: Sequence[ContentionDict]) -> Slots:
+def _by_class(stations: FloatArray, counts: Sequence[ContentionDict], most_packets: float) -> Slots:
     starts = np.concatenate([[0], np.cumsum(stations)[:-1]]).astype(np.intp)
 
     def column(name: Columns) -> FloatArray:
@@ -243,6 +223,7 @@ def _by_class(stations: FloatArray, counts: Sequence[ContentionDict]) -> Slots:
         internal_collisions=column("internal_collisions"),
         drops=column("drops"),
         packets=column("packets"),
+        most_packets=most_packets,
     )
 
 

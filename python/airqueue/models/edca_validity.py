@@ -45,7 +45,7 @@ class Validity:
     1: the class had no success in the run."""
     half_width: FloatArray
     """Half width of the 95 % confidence interval of share_error; without any success, the effect of
-    three successes (the rule of three)."""
+    3.7 successes (`airqueue.models.batch_means`)."""
     starved: NDArray[np.bool_]
     locked_out: NDArray[np.bool_]
     """As `strict_priority` has them."""
@@ -103,8 +103,9 @@ def validity(
 
     model_share: of each class, from 0 to 1. The other parameters are those of
     `airqueue.models.edca_slots.slots`; rule is how real counters move. A number of stations that
-    is not whole is rounded for the run. tolerance: relative error of a share up to which
-    `Validity.within` is true. Takes some tens of milliseconds.
+    is not whole is rounded for the run, and the successes of one station of each class are compared.
+    tolerance: relative error of a share up to which `Validity.within` is true. Takes some tens of
+    milliseconds.
 
     Raises ParameterError, or ModelError if no station succeeds in the whole run.
 
@@ -119,6 +120,10 @@ def validity(
     starved, locked_out = strict_priority(given, choice("rule", rule, RULES))
     asked = number("transmissions", transmissions, at_least=1)
     whole = np.floor(given.stations + 0.5)
+    if np.any(whole != given.stations):
+        # The shares of as many stations as the run has.
+        of_run = share / given.stations * whole
+        share = np.maximum(of_run * (share.sum() / of_run.sum()), _LEAST_SHARE)
     run = slots(
         whole,
         given.aifs_slots,
@@ -135,7 +140,7 @@ def validity(
     error = 1.0 - mean / share
     return Validity(
         share_error=error,
-        half_width=np.where(mean > 0, width, 3.0 / run.successes.sum()) / share,
+        half_width=width / share,
         starved=starved,
         locked_out=locked_out,
         within=bool(np.all(np.abs(error) <= bound) and not np.any(starved | locked_out)),

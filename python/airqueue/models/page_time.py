@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
-from airqueue.models.checks import FloatArray, Numbers, broadcast, finished, numbers
+from airqueue.models.checks import FloatArray, Numbers, broadcast, called, finished, numbers
 from airqueue.models.engset import SIZE_BYTES, THINK_S, size_bits
 from airqueue.models.http_timing import (
     CAUTION,
@@ -24,11 +24,13 @@ from airqueue.models.http_timing import (
     HttpTiming,
     timing_of,
 )
-from airqueue.models.tcp_capacity import COST_PARAMETER, D_PARAMETER, collision
-from airqueue.models.web_session import TIMER_PARAMETER, session_delay
+from airqueue.models.tcp_capacity import COST_PARAMETER, D_PARAMETER, caution, collision_free
+from airqueue.models.web_session import TIMER_PARAMETER, session_delay, work_bits
 
 ROUND_TRIPS = 2.0
 """TCP handshake, then request and first byte."""
+FEW_SEGMENTS = 10.0
+"""Segments of a page below which half a segment more or less shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,10 @@ class PageTime:
     protocol_s: FloatArray
     """Handshake on the air and the delayed-ACK timer."""
     transfer_s: FloatArray
-    """The page's own transfer, at the speed of a cell without others."""
+    """The page's own transfer in a cell without others, at least that of one packet."""
     sharing_s: FloatArray
     """Time added by the other users. Can be slightly negative: the stations' backoffs overlap, so a
-    cell carries a little more with two or three downloads than with one."""
+    cell carries more with two or three downloads than with one, by 5 % for 802.11b."""
     busy: FloatArray
     """Fraction of time in which someone downloads."""
     active_users: FloatArray
@@ -71,7 +73,9 @@ def page_time(
     delayed ACK. rtt_s: round trip between access point and server; round_trips: number before
     the first data (2: TCP handshake, request; TLS 1.3 adds one). They pass outside the cell, so they
     lengthen the user's pause, not the queue. Slow start is not included: with a large ``rtt_s`` and
-    pages of more than the initial window add its rounds to round_trips.
+    pages of more than the initial window add its rounds to round_trips. Bytes count, not whole
+    segments, except that a page is at least one packet: pages of a few segments take up to one
+    packet's time more (`airqueue.models.web_session` has whole segments, by the distribution).
 
     collision_cost: "corrected" by default, unlike in the other models of the paper: as printed, Eq.
     (3) lets the capacity fall by a quarter from one download to forty; in ns-2 it does not fall, and
@@ -83,7 +87,7 @@ def page_time(
 
     >>> page = page_time(10)
     >>> float(page.mean_s.round(4)), float(page.transfer_s.round(4)), float(page.sharing_s.round(4))
-    (0.1139, 0.1016, 0.0095)
+    (0.1189, 0.1066, 0.0094)
     """
     people = numbers("users", users, at_least=1, at_most=99_999, whole=True)
     bits = 8.0 * numbers("page_bytes", page_bytes, above=0, at_most=1e17)
@@ -92,16 +96,18 @@ def page_time(
     trips = numbers("round_trips", round_trips, at_least=0, at_most=1e4)
     think, trip, trips = broadcast(think_s=think, rtt_s=trip, round_trips=trips)
     distance = trip * trips
-    session = session_delay(
-        people + 1.0,
-        think + distance,
-        bits,
-        d,
-        timing,
-        timer_s=timer_s,
-        collision_cost=collision_cost,
-    )
-    alone = bits / collision(1.0, d, timing, collision_cost=collision_cost).aggregate_bps
+    with called({"n": "users", "mean_bits": "page_bytes"}):
+        session = session_delay(
+            people + 1.0,
+            think + distance,
+            bits,
+            d,
+            timing,
+            timer_s=timer_s,
+            collision_cost=collision_cost,
+            form="corrected",
+        )
+    alone = work_bits(bits, None, d, timing) / collision_free(1.0, d, timing).aggregate_bps
     shape = np.shape(session.mean_s)
     protocol = session.setup_s + session.timer_wait_s
     distance, protocol, alone = (
@@ -124,7 +130,7 @@ def reason(page: PageTime, *, timer: bool = True) -> str:
     timer: whether the times contain a wait for the timer of delayed acknowledgements.
 
     >>> reason(page_time(10))
-    '89% of the page time is the transfer itself: smaller pages or a higher rate would help most'
+    '90% of the page time is the transfer itself: smaller pages or a higher rate would help most'
     """
     parts = (
         (page.distance_s, "the path to the server: fewer round trips or a nearer server"),
@@ -169,7 +175,17 @@ def _evaluate(
     figures: dict[str, Figure] = {
         field.name: float(getattr(page, field.name)) for field in fields(page)
     }
-    return figures | {"reason": reason(page), "caution": timing.caution}
+    notes = [caution(timing, collision_cost, max(1.0, float(page.active_users)), d)]
+    segment_s = float(timing.round_trip_s)
+    if 8.0 * page_bytes < FEW_SEGMENTS * float(np.asarray(timing.tcp_bits)):
+        notes.append(
+            "pages count by the byte, at least one packet; whole segments take up to "
+            f"{1e3 * segment_s:.2g} ms more"
+        )
+    return figures | {
+        "reason": reason(page, timer=timer_s > 0 and d > 1),
+        "caution": "; ".join(note for note in notes if note) or None,
+    }
 
 
 MODEL = Model(

@@ -30,14 +30,16 @@ _OPTIONS: Final[Mapping[str, frozenset[str]]] = {
 }
 PHY_HELP: Final = (
     f"{', '.join(['b-long, b-short, g, g-long-slot, a', *_LATER][:-1])} or {[*_LATER][-1]}; "
-    "with options as in n-2.4-40mhz-2ss-sgi, ax-80mhz-2ss-gi1.6, g-long-slot-long-preamble"
+    "with options as in n-2.4-40mhz-2ss-sgi, ax-80mhz-2ss-gi1.6, g-long-slot-long-preamble "
+    "(airqueue simulate's g and 2.4 GHz have long preambles)"
 )
 
 
 def phy(name: str) -> Phy:
     """Return the physical layer of a name: a standard and its options, joined by hyphens.
 
-    ``b-long``, ``b-short`` (preamble); ``g`` (short slots and preambles), options
+    ``b-long``, ``b-short`` (preamble); ``g`` (short slots, and short preambles at 802.11b's rates,
+    where `airqueue simulate` has long ones unless told otherwise), options
     ``long-slot``, ``long-preamble``; ``a``; ``n``, ``ac``, ``ax`` and later, options ``2.4`` (GHz; 5
     without), ``40mhz`` (without: 80 from ac on at 5 GHz, else 20), ``2ss`` (spatial streams; 1
     without), ``sgi`` (0.4 µs) or ``gi0.8`` (guard interval in µs; 0.8 without); at 2.4 GHz also

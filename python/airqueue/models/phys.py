@@ -19,6 +19,10 @@ DSSS: Final = "dsss"
 """Modulation class of 802.11b's rates; for responses all other classes count as OFDM."""
 MAX_NON_HT_BYTES: Final = Ieee80211.MAX_NON_HT_PSDU_BYTES
 """Largest PSDU before HT: OFDM's LENGTH field has 12 bits (17.3.4.3)."""
+_HT_MPDU_BYTES: Final = 4095
+_VHT_MPDU_BYTES: Final = 11454
+_HT_PSDU_BYTES: Final = 65535
+"""Bytes of the largest A-MPDU of HT; later ones are larger."""
 MAX_WINDOW: Final = 1e9
 """Far above any window, and low enough for the engine's whole numbers."""
 PREAMBLES: Final = ("long", "short")
@@ -82,6 +86,17 @@ class Phy:
         return self.radio.max_mpdus
 
     @property
+    def max_mpdu_bytes(self) -> int:
+        """Bytes of the largest MPDU of an A-MPDU, or of the largest frame without aggregation.
+
+        HT's delimiter has 12 bits for the length (IEEE 802.11-2016, 9.7.1 and 10.13); from VHT on
+        MPDUs are limited (Table 9-19).
+        """
+        if self.max_mpdus == 1:
+            return self.max_psdu_bytes
+        return _HT_MPDU_BYTES if self.max_psdu_bytes <= _HT_PSDU_BYTES else _VHT_MPDU_BYTES
+
+    @property
     def max_psdu_bytes(self) -> int:
         """Bytes of the largest frame, or of the largest A-MPDU."""
         return self.radio.max_psdu_bytes
@@ -101,6 +116,23 @@ class Phy:
         slots = numbers("aifsn", aifsn, at_least=0, at_most=1e6)[()]
         aifs_s: FloatArray = self.sifs_s + slots * self.slot_s
         return aifs_s
+
+
+def checked(phy: object, name: str = "phy") -> Phy:
+    """Return a physical layer; ParameterError for anything else, such as its name.
+
+    >>> checked("n")
+    Traceback (most recent call last):
+    airqueue.models.errors.ParameterError: phy is 'n'; it must be a physical layer, as \
+airqueue.models.phy_names.phy returns for a name
+    """
+    if not isinstance(phy, Phy):
+        raise ParameterError(
+            name,
+            f"{name} is {phy!r}; it must be a physical layer, as airqueue.models.phy_names.phy "
+            "returns for a name",
+        )
+    return phy
 
 
 def rates_text(rates_bps: list[float] | tuple[float, ...]) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Final, Unpack
 
 import numpy as np
 
 from airqueue.models.airtime import (
     EXCHANGE_PARAMETERS,
+    FCS_BYTES,
     MAX_FRAME_BYTES,
+    QOS_HEADER_BYTES,
     RATE_PARAMETER,
     ExchangeOptions,
     exchange_s,
@@ -23,7 +25,10 @@ from airqueue.models.errors import ParameterError
 from airqueue.models.packets import PACKET_BYTES
 from airqueue.models.phy_names import PHY_HELP
 from airqueue.models.phy_names import phy as layer_named
-from airqueue.models.phys import Phy
+from airqueue.models.phys import Phy, checked
+
+_LONGEST_AMSDU_BYTES: Final = 7935
+"""Of HT (IEEE 802.11-2016, Table 9-19)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +62,12 @@ def single_station(
     layers with aggregation, and 2 (DIFS) for others.
 
     Valid for a station that always has a packet, without errors or other stations on the medium.
-    Raises ParameterError.
+    Raises ParameterError, also for packets that the layer's frames cannot carry.
 
     >>> float((single_station(layer_named("b-short")).throughput_bps / 1e6).round(2))
     6.91
     """
+    checked(phy)
     extra = mac_overhead_bytes(phy) if overhead_bytes is None else overhead_bytes
     rate, packet, added = broadcast(
         rate_bps=numbers("rate_bps", phy.rates_bps[-1] if rate_bps is None else rate_bps, above=0),
@@ -70,6 +76,7 @@ def single_station(
     )
     if phy.max_mpdus > 1 and options.get("aifsn") is None:
         options["aifsn"] = BEST_EFFORT_AIFSN
+    _assert_fits(phy, packet, added, mpdus)
     mpdu, count = broadcast(
         packet_bytes=packet + added, mpdus=_mpdus(phy, packet + added, rate, mpdus)
     )
@@ -89,6 +96,28 @@ def single_station(
     )
 
 
+def _assert_fits(phy: Phy, packet: FloatArray, added: FloatArray, given: Numbers | None) -> None:
+    """Raise ParameterError for packets that no frame of the layer carries, or no aggregate.
+
+    Alone, an MPDU of HT may be as long as an A-MSDU of 7935 bytes makes it; later layers have one
+    limit for both.
+    """
+    alone = float(phy.max_mpdu_bytes)
+    if phy.max_mpdus > 1:
+        alone = max(alone, _LONGEST_AMSDU_BYTES + QOS_HEADER_BYTES + FCS_BYTES)
+    aggregated = numbers("mpdus", 0.0 if given is None else given) > 0
+    most = np.where(aggregated, float(phy.max_mpdu_bytes), alone)
+    packet, added, most = broadcast(packet_bytes=packet, overhead_bytes=added, mpdus=most)
+    wrong = packet + added > most
+    if wrong.any():
+        size, more, limit = (float(each[wrong].flat[0]) for each in (packet, added, most))
+        raise ParameterError(
+            "packet_bytes",
+            f"packet_bytes is {size:g}, which makes a frame of {size + more:g} bytes; in {phy.name} "
+            f"it may have {limit:g}: use smaller packets",
+        )
+
+
 def _mpdus(phy: Phy, mpdu: FloatArray, rate: FloatArray, given: Numbers | None) -> FloatArray:
     if given is not None:
         count = numbers("mpdus", given, at_least=0, whole=True)
@@ -97,7 +126,10 @@ def _mpdus(phy: Phy, mpdu: FloatArray, rate: FloatArray, given: Numbers | None) 
                 "mpdus", f"{phy.name} has no aggregation; mpdus must be 0 or not be given"
             )
         return count
-    return np.zeros(()) if phy.max_mpdus == 1 else largest_aggregate(phy, mpdu, rate)
+    if phy.max_mpdus == 1:
+        return np.zeros(())
+    # What is too long for an aggregate goes alone.
+    return np.where(mpdu <= phy.max_mpdu_bytes, largest_aggregate(phy, mpdu, rate), 0.0)
 
 
 def _evaluate(
@@ -158,6 +190,7 @@ MODEL = Model(
     valid=(
         "One station that always has a packet, no errors, no other station on the medium: the most "
         "that a cell can carry, apart from the gain of several stations whose backoffs overlap. "
-        "Packets above the 2304 bytes of an MSDU are computed if the layer has such frames."
+        "Packets above the 2304 bytes of an MSDU are computed if the layer has such frames: MPDUs of "
+        "an aggregate have at most 4095 bytes in n, 11,454 from ac on."
     ),
 )

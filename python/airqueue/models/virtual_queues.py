@@ -40,6 +40,7 @@ from airqueue.models.mesh_exchange import (
 )
 from airqueue.models.mesh_topology import Flow, Link, Topology
 from airqueue.models.packets import SEGMENT_BYTES, SEGMENT_PARAMETER
+from airqueue.text import plural
 
 RING_PACKETS: Final = 3
 """Size of the driver's ring of each node, below the queues, on the paper's testbed (5.2.3)."""
@@ -88,7 +89,7 @@ class FlowBuffers:
         return (
             f"{self.flow.name}: the collision domain around {self.bottleneck.centre} is {where} "
             f"({self.bottleneck.utilisation:.0%}) and holds {self.bottleneck.transmitters} of its "
-            f"{len(self.flow.hops)} hops. {self.buffer.reason()} packets."
+            f"{plural(len(self.flow.hops), 'hop')}. {self.buffer.reason()} packets."
         )
 
 

@@ -137,7 +137,7 @@ def r_factor(
         mouth_to_ear_s=numbers("mouth_to_ear_s", mouth_to_ear_s, at_least=0),
         loss=probability("loss", loss),
         burst_ratio=numbers("burst_ratio", burst_ratio, above=0),
-        advantage=numbers("advantage", advantage, at_least=0, at_most=20),
+        advantage=_advantage(advantage),
     )
     codec_of(codec)
     return finished("R", _native.voice_r_factor(codec, delay, lost, burst) + bonus)
@@ -199,21 +199,23 @@ def largest_delay_s(
     codec: str = DEFAULT_CODEC,
     *,
     burst_ratio: Numbers = 1.0,
+    advantage: Numbers = 0.0,
 ) -> FloatArray:
     """Return the longest one-way delay from mouth to ear that keeps this mean opinion score.
 
-    At most `LONGEST_DELAY_S`, which then means "that or more". Raises ParameterError if the codec
-    with this loss misses the score without any delay.
+    Parameters as in `r_factor`. At most `LONGEST_DELAY_S`, which then means "that or more". Raises
+    ParameterError if the codec with this loss misses the score without any delay.
 
     >>> float(largest_delay_s(3.6).round(3))
     0.277
     """
-    wanted, lost, burst = broadcast(
+    wanted, lost, burst, bonus = broadcast(
         score=numbers("score", score, above=1, at_most=4.5),
         loss=probability("loss", loss),
         burst_ratio=numbers("burst_ratio", burst_ratio, above=0),
+        advantage=_advantage(advantage),
     )
-    best = np.asarray(r_factor(0.0, lost, codec, burst_ratio=burst))
+    best = np.asarray(r_factor(0.0, lost, codec, burst_ratio=burst, advantage=bonus))
     spare = _spare(wanted, best, f"{codec} with this loss and no delay")
     reach = np.minimum(spare, delay_impairment(LONGEST_DELAY_S))
     return finished(
@@ -234,29 +236,35 @@ def largest_loss(
     codec: str = DEFAULT_CODEC,
     *,
     burst_ratio: Numbers = 1.0,
+    advantage: Numbers = 0.0,
 ) -> FloatArray:
     """Return the largest share of lost packets that keeps this mean opinion score.
 
-    Solves ``(95 - Ie) P/(P/BurstR + Bpl) = x`` for x points of R to spare:
-    ``P = x Bpl/(95 - Ie - x/BurstR)``, at most 100 %. Raises ParameterError if the codec with this
-    delay misses the score without any loss.
+    Parameters as in `r_factor`. Solves ``(95 - Ie) P/(P/BurstR + Bpl) = x`` for x points of R to
+    spare: ``P = x Bpl/(95 - Ie - x/BurstR)``, at most 100 %. Raises ParameterError if the codec with
+    this delay misses the score without any loss.
 
     >>> float(largest_loss(3.6, 0.15).round(4))
     0.0316
     """
-    wanted, delay, burst = broadcast(
+    wanted, delay, burst, bonus = broadcast(
         score=numbers("score", score, above=1, at_most=4.5),
         mouth_to_ear_s=numbers("mouth_to_ear_s", mouth_to_ear_s, at_least=0),
         burst_ratio=numbers("burst_ratio", burst_ratio, above=0),
+        advantage=_advantage(advantage),
     )
     kind = codec_of(codec)
-    best = np.asarray(r_factor(delay, 0.0, codec))
+    best = np.asarray(r_factor(delay, 0.0, codec, advantage=bonus))
     spare = _spare(wanted, best, f"{codec} with this delay and no loss")
     with np.errstate(over="ignore"):
         room = 95.0 - kind.ie - spare / burst
         # Without a positive denominator even the loss of every packet costs fewer points than x.
         percent = np.divide(spare * kind.bpl, room, out=np.full_like(spare, 100.0), where=room > 0)
     return finished("loss", np.minimum(100.0, percent) / 100.0)
+
+
+def _advantage(advantage: Numbers) -> FloatArray:
+    return numbers("advantage", advantage, at_least=0, at_most=20)
 
 
 def _loss_and_burst(loss: Numbers, burst_ratio: Numbers) -> tuple[FloatArray, ...]:
@@ -298,23 +306,24 @@ def _evaluate(
     form: str,
 ) -> dict[str, float | None]:
     r = r_factor(mouth_to_ear_s, loss, codec, burst_ratio=burst_ratio, advantage=advantage)
+    kept = {"burst_ratio": burst_ratio, "advantage": advantage}
     return {
         "r": float(r),
         "mos": float(mos(r, form)),
         "delay_impairment": float(delay_impairment(mouth_to_ear_s)),
         "loss_impairment": float(loss_impairment(loss, codec, burst_ratio)),
         "cole_rosenbluth_r": float(cole_rosenbluth(mouth_to_ear_s, loss, codec)),
-        "largest_delay_s": _or_none(largest_delay_s, score, loss, codec, burst_ratio),
-        "largest_loss": _or_none(largest_loss, score, mouth_to_ear_s, codec, burst_ratio),
+        "largest_delay_s": _or_none(largest_delay_s, score, loss, codec, **kept),
+        "largest_loss": _or_none(largest_loss, score, mouth_to_ear_s, codec, **kept),
     }
 
 
 def _or_none(
-    largest: Callable[..., FloatArray], score: float, other: float, codec: str, burst_ratio: float
+    largest: Callable[..., FloatArray], score: float, other: float, codec: str, **kept: float
 ) -> float | None:
     """Return an inverse, or None where the score is out of reach; other errors still raise."""
     try:
-        return float(largest(score, other, codec, burst_ratio=burst_ratio))
+        return float(largest(score, other, codec, **kept))
     except ParameterError as error:
         if error.parameter == "score" and 1.0 < score <= 4.5:
             return None

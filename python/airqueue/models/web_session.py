@@ -1,4 +1,10 @@
-"""Time of a download of a file, TCP handshake included: HTTP paper, Eqs (13)-(15), (17)."""
+"""Time of a download of a file, TCP handshake included: HTTP paper, Eqs (13)-(15), (17).
+
+Eq. (17) as printed lets sizes be any number of bits, so that a page of 100 bytes takes a tenth of a
+packet's time, and takes C_1 from Eq. (12), where a single download contends with itself (n_b = 1.5).
+Alone with a window of d segments it does not: Eq. (11) is exact, and 5 % less (`tcp_window` at
+W* = 1, ns-2). ``form="corrected"`` has Eq. (11) for C_1, and whole segments.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +14,18 @@ from typing import Any
 import numpy as np
 
 from airqueue.models.catalogue import Figure, Kind, Model, Output, Parameter
-from airqueue.models.checks import FORMS, FloatArray, Numbers, broadcast, choice, finished, numbers
+from airqueue.models.checks import (
+    FORMS,
+    FloatArray,
+    Numbers,
+    broadcast,
+    called,
+    choice,
+    finished,
+    numbers,
+)
 from airqueue.models.engset import SESSION_PARAMETERS, engset, size_bits
+from airqueue.models.errors import ParameterError
 from airqueue.models.file_sizes import DISTRIBUTIONS, PARETO_SHAPE, mean_segments
 from airqueue.models.http_timing import (
     CAUTION,
@@ -26,10 +42,13 @@ from airqueue.models.tcp_capacity import (
     caution,
     collision,
     collision_free,
+    most_connections,
 )
 
 CURVES = ("collision", "collision-free")
 _MOST_BITS = 1e18
+_NEGLIGIBLE = 1e-6
+"""Probability of more downloads at a time than the collision model has a capacity for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +187,35 @@ def timer_wait_s(d: Numbers, timer_s: Numbers) -> FloatArray:
     return finished("timer", timer * (per_ack - 1.0) / per_ack)
 
 
+def work_bits(
+    mean_bits: Numbers,
+    segments: Numbers | None = None,
+    d: Numbers = 1.0,
+    timing: HttpTiming = DOT11B,
+) -> FloatArray:
+    """Return the bits that take as long as files of whole segments at the rate of one download alone.
+
+    As in Eq. (14), a segment that is short by some bits saves these bits at R_data and nothing else:
+    ``N L - (N L - X) C_1/R_data``, with C_1 of Eq. (11); not less than a round trip of one segment.
+    mean_bits: E[X]. segments: E[N], from `file_sizes.mean_segments`; if not given, E[X]/L or 1, which
+    is low by up to one segment. d: segments per TCP ACK. Raises ParameterError.
+
+    >>> float(work_bits(800).round()), float(work_bits(240_000))
+    (6527.0, 240000.0)
+    """
+    bits = numbers("mean_bits", mean_bits, above=0, at_most=_MOST_BITS)
+    segment, rate = np.asarray(timing.tcp_bits), np.asarray(timing.data_rate_bps)
+    if segments is None:
+        count = np.maximum(bits / segment, 1.0)
+    else:
+        count = numbers("segments", segments, at_least=1, at_most=_MOST_BITS)
+    alone = np.asarray(collision_free(1.0, d, timing).aggregate_bps)
+    broadcast(mean_bits=bits, segments=count, d=alone, timing=timing.ones)
+    work = count * segment - np.maximum(count * segment - bits, 0.0) * alone / rate
+    one = (timing.round_trip_s - np.maximum(segment - bits, 0.0) / rate) * alone
+    return finished("work", np.maximum(work, one))
+
+
 def session_delay(
     n: Numbers,
     think_s: Numbers = 10.0,
@@ -180,6 +228,8 @@ def session_delay(
     handshake: str = "corrected",
     collision_cost: str = "printed",
     arrivals: str = "corrected",
+    form: str = "printed",
+    segments: Numbers | None = None,
 ) -> SessionDelay:
     """Return E[T_session] of Eq. (17): n-1 users who think, then download from the access point.
 
@@ -187,7 +237,12 @@ def session_delay(
     ACK, with W* = d. timer_s: receiver's delayed-ACK timer, see `affine_delay_s`; it is added to the
     delay, not taken from the think time. curve: C_k by the "collision" model, `tcp_capacity`, or
     "collision-free". handshake: form of Eq. (13). collision_cost: form of Eq. (3). arrivals: form
-    of λ̄, see `engset`.
+    of λ̄, see `engset`. form: "printed", with which the paper's figures are made, or "corrected", with
+    an exact C_1 and whole segments (the module's text); segments: their mean number, for "corrected",
+    see `work_bits`.
+
+    The collision model has no C_k beyond `tcp_capacity.most_connections`; where so many downloads at
+    a time have a probability above 1e-6 the session is refused.
 
     Insensitive to the distributions of size and think time as far as active users share evenly
     (`engset`): W* = d, or a fair queue at the access point. Large windows over one FIFO are worse
@@ -210,14 +265,26 @@ def session_delay(
         timing=timing.ones,
     )[0]
 
+    exact = choice("form", form, FORMS) == "corrected"
+    most = np.asarray(most_connections(per_ack, timing))
+    collides = curve == "collision"
+
     def capacity(k: FloatArray) -> FloatArray:
-        if curve == "collision-free":
-            return collision_free(k, per_ack, timing).aggregate_bps
-        return collision(k, per_ack, timing, collision_cost=collision_cost).aggregate_bps
+        alone = collision_free(k, per_ack, timing).aggregate_bps
+        if not collides:
+            return alone
+        # Beyond its end the curve is held, for states that must not occur.
+        known = np.minimum(k, np.maximum(most, 1.0))
+        found = collision(known, per_ack, timing, collision_cost=collision_cost).aggregate_bps
+        return np.where(k == 1.0, alone, found) if exact else found
 
     # The queue gets all axes, including axes that only d or the timing have.
     think = think.reshape((1,) * (points.ndim - think.ndim) + think.shape)
-    queue = engset(n, think, mean_bits, capacity, arrivals=arrivals)
+    size = work_bits(mean_bits, segments, per_ack, timing) if exact else mean_bits
+    with called({"mean_size_bits": "mean_bits"}):
+        queue = engset(n, think, size, capacity, arrivals=arrivals)
+    if collides:
+        _assert_known(queue.probabilities, most)
     setup, wait = handshake_s(timing, handshake), timer_wait_s(per_ack, timer_s)
     busy = 1.0 - queue.probabilities[0]
     parts = (setup, queue.mean_delay_s, wait, queue.mean_active, queue.arrivals_per_s, busy)
@@ -226,6 +293,19 @@ def session_delay(
     )
     total = finished("E[T]", setup + transfer + wait)
     return SessionDelay(total, setup, transfer, wait, active, rate, busy)
+
+
+def _assert_known(probabilities: FloatArray, most: FloatArray) -> None:
+    """Raise ParameterError if more downloads at a time than ``most`` are likely."""
+    states = np.arange(len(probabilities)).reshape(-1, *(1,) * (probabilities.ndim - 1))
+    beyond = np.sum(probabilities * (states > most), axis=0)
+    if np.any(beyond > _NEGLIGIBLE):
+        raise ParameterError(
+            "n",
+            f"n asks for more than {float(most.min()):g} downloads at a time, with a probability of "
+            f"{float(np.max(beyond)):.2g}, and the collision model has no capacity for so many; use "
+            "fewer users, longer think times or smaller sizes",
+        )
 
 
 def _evaluate(
@@ -240,9 +320,11 @@ def _evaluate(
     shape: float,
     handshake: str,
     collision_cost: str,
+    form: str = "corrected",
     **phy: Any,
 ) -> dict[str, Figure]:
     timing, bits = timing_of(**phy), size_bits(size_bytes)
+    count = mean_segments(bits, timing.tcp_bits, distribution, shape)
     delay = session_delay(
         n,
         think_s,
@@ -253,12 +335,16 @@ def _evaluate(
         timer_s=timer_s,
         handshake=handshake,
         collision_cost=collision_cost,
+        form=form,
+        segments=count,
     )
     alone = mean_file_delay_s(
         bits, timing, distribution=distribution, shape=shape, handshake=handshake
     )
     # The collision-free curve has no collisions to count.
-    cost = collision_cost if curve == "collision" else "corrected"
+    note = timing.caution
+    if curve == "collision":
+        note = caution(timing, collision_cost, max(1.0, float(delay.mean_active)), d)
     return {
         "mean_s": float(delay.mean_s),
         "setup_s": float(delay.setup_s),
@@ -269,7 +355,7 @@ def _evaluate(
         "busy": float(delay.busy),
         "affine_s": float(affine_delay_s(bits, d, timing, timer_s=timer_s, handshake=handshake)),
         "alone_s": float(alone),
-        "caution": caution(timing, cost, float(delay.mean_active)),
+        "caution": note,
     }
 
 
@@ -285,12 +371,13 @@ MODEL = Model(
         D_PARAMETER,
         TIMER_PARAMETER,
         Parameter("curve", "capacity of k downloads", "collision", Kind.CHOICE, CURVES),
-        Parameter(
-            "distribution", "of sizes, for alone_s", "exponential", Kind.CHOICE, DISTRIBUTIONS
-        ),
+        Parameter("distribution", "of sizes", "exponential", Kind.CHOICE, DISTRIBUTIONS),
         Parameter("shape", "of Pareto sizes", PARETO_SHAPE),
         HANDSHAKE_PARAMETER,
         COST_PARAMETER,
+        Parameter(
+            "form", "whole segments and an exact C_1, or Eq. (17)", "corrected", Kind.CHOICE, FORMS
+        ),
         *TIMING_PARAMETERS,
     ),
     outputs=(

@@ -189,14 +189,16 @@ const MOST_CLASSES: u16 = 500;
 /// Rate that a class has at least, ten times over: so that the shares are those of flows.
 const LEAST_CLASS_BPS: u64 = 80_000;
 
-/// The parser's words in one line, with keys where Rust has fields.
+/// The parser's words in one sentence, with the line that they are about, and keys where Rust has fields.
 fn unreadable(error: &toml::de::Error, text: &str) -> ConfigError {
     let words: Vec<_> = error.message().lines().map(str::trim).collect();
     let words = words.join(", ").replace("missing field", "missing key");
     let words = words.replace("unknown field", "unknown key");
     let begin = error.span().map_or(0, |span| span.start);
-    let line = text.bytes().take(begin).filter(|&byte| byte == b'\n').count() + 1;
-    ConfigError::Unreadable(format!("line {line}: {words}"))
+    let line = text.bytes().take(begin).filter(|&byte| byte == b'\n').count();
+    let shown: String =
+        text.lines().nth(line).unwrap_or_default().trim().chars().take(60).collect();
+    ConfigError::Unreadable(format!("line {}, {shown:?}: {words}", line + 1))
 }
 
 impl Config {
