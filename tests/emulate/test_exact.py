@@ -185,6 +185,40 @@ def test_programs_see_the_directory_the_environment_and_a_date(tmp_path, monkeyp
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_what_is_trapped_may_stand_at_the_end_of_a_page(tmp_path):
+    # The page behind is not in memory. CPUID keeps rbx, which belongs to the caller.
+    (tmp_path / "edge.c").write_text(
+        """
+        #include <stdio.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        static const char *codes[] = {
+            "\\x53\\x0f\\xa2\\x5b\\xc3", "\\x0f\\x31\\xc3", "\\x0f\\x01\\xf9\\xc3"
+        };
+        int main(void)
+        {
+            int done = 0;
+            for (int at = 0; at < 24; at++) {
+                int rights = PROT_READ | PROT_WRITE | PROT_EXEC, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+                char *page = mmap(0, 8192, rights, kind, -1, 0);
+                const char *code = codes[at % 3];
+                char *begin = page + 4096 - at / 3 - strlen(code);
+                memcpy(begin, code, strlen(code));
+                ((void (*)(void))begin)();
+                done++;
+            }
+            printf("%d", done);
+        }
+        """,
+        encoding="ascii",
+    )
+    program = tmp_path / "edge"
+    subprocess.run(["cc", str(tmp_path / "edge.c"), "-o", str(program)], check=True)
+    done = exact.run("quiet-flat", phone(str(program)))
+    assert (done.exit_code, done.stdout) == (0, b"24")
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_the_processors_own_clock_and_random_numbers_are_virtual(tmp_path):
     (tmp_path / "own.c").write_text(
         """

@@ -166,14 +166,32 @@ static void cpuid(struct user_regs_struct *registers)
 	registers->rdx = d;
 }
 
+/*
+ * The code at an address: three bytes at least, with errno not 0 if they cannot be read. Words are read where they begin,
+ * so that none is in two pages: the page behind an instruction may not be in memory yet.
+ */
+static uint64_t code_at(pid_t process, uint64_t address)
+{
+	unsigned skipped = address % 8;
+	errno = 0;
+	uint64_t code = (uint64_t)ptrace(PTRACE_PEEKTEXT, process, (void *)(address - skipped), NULL) >> 8 * skipped;
+	if (errno || skipped <= 5)
+		return code;
+	uint64_t next = ptrace(PTRACE_PEEKTEXT, process, (void *)(address - skipped + 8), NULL);
+	if (!errno)
+		code |= next << (64 - 8 * skipped);
+	/* An instruction of two bytes may end before that word. */
+	errno = 0;
+	return code;
+}
+
 /* Carry out the instruction that trapped; 0 if the instruction is another one. */
 static int emulate(pid_t process)
 {
 	struct user_regs_struct registers;
 	if (ptrace(PTRACE_GETREGS, process, NULL, &registers) < 0)
 		return 0;
-	errno = 0;
-	uint64_t code = ptrace(PTRACE_PEEKTEXT, process, (void *)registers.rip, NULL);
+	uint64_t code = code_at(process, registers.rip);
 	if (errno)
 		return 0;
 	int counter = (code & 0xffff) == 0x310f, counter_and_processor = (code & 0xffffff) == 0xf9010f;
