@@ -198,7 +198,7 @@ fn unreadable(error: &toml::de::Error, text: &str) -> ConfigError {
     let line = text.bytes().take(begin).filter(|&byte| byte == b'\n').count();
     let shown: String =
         text.lines().nth(line).unwrap_or_default().trim().chars().take(60).collect();
-    ConfigError::Unreadable(format!("line {}, {shown:?}: {words}", line + 1))
+    ConfigError::Unreadable(format!("line {}: {words}, in {shown:?}", line + 1))
 }
 
 impl Config {
