@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from airqueue import scratch as scratch_files
 from airqueue.emulate import guest
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.network import Given
@@ -106,8 +106,7 @@ def run(
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)
         scratch = scratch.resolve()
-    with tempfile.TemporaryDirectory(prefix="airqueue-") as name:
-        folder = Path(name)
+    with scratch_files.folder() as folder:
         kernel = machine.find(folder)
         task = {
             "scenario": given,

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from airqueue import scratch
 from airqueue.linux import config as configs
 from airqueue.linux import uml_guest
 from airqueue.linux.config import ConfigError, HostApConfig
@@ -112,8 +112,7 @@ def run(
     if not 0 <= seed < 2**63:
         raise ConfigError(f"the seed {seed} is outside 0 to 2^63 - 1")
     check(config)
-    with tempfile.TemporaryDirectory(prefix="airqueue-") as name:
-        folder = Path(name)
+    with scratch.folder() as folder:
         task = {
             "config": configs.to_json(config),
             "function": function,

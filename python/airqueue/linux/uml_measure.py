@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import importlib
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from airqueue import scratch
 from airqueue.linux import uml_bed
 from airqueue.linux.config import HostApConfig
 from airqueue.linux.errors import NamespaceError
@@ -66,8 +66,7 @@ def measure(
         "header": {"target": target(config)},
     }
     runs: list[Run] = []
-    with tempfile.TemporaryDirectory(prefix="airqueue-") as name:
-        files = Path(name)
+    with scratch.folder() as files:
         try:
             ran = uml_bed.run(
                 config,
