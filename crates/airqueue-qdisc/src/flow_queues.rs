@@ -6,6 +6,9 @@ use crate::lists::Lists;
 use airqueue_core::{DropReason, Drops, Packet, Time};
 use std::collections::VecDeque;
 
+/// Queues in a word.
+const WORD: usize = u64::BITS as usize;
+
 /// All flow queues, with their packets.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueues {
@@ -16,6 +19,8 @@ pub(crate) struct FlowQueues {
     flows: Vec<Flow>,
     /// The backlog of each flow in bytes, stored apart from the flows: the search for the maximum reads nothing else.
     backlogs: Vec<u64>,
+    /// One bit for each flow, in words: the flows with a backlog, and some that had one since the last search.
+    backlogged: Vec<u64>,
     bytes: u64,
 }
 
@@ -74,6 +79,7 @@ impl FlowQueues {
             waiting: Lists::new(queues),
             flows: vec![Flow::default(); queues],
             backlogs: vec![0; queues],
+            backlogged: vec![0; queues.div_ceil(WORD)],
             bytes: 0,
         }
     }
@@ -89,6 +95,7 @@ impl FlowQueues {
         self.waiting.add();
         self.flows.push(Flow::default());
         self.backlogs.push(0);
+        self.backlogged.resize(self.flows.len().div_ceil(WORD), 0);
         self.flows.len() as u32 - 1
     }
 
@@ -126,6 +133,7 @@ impl FlowQueues {
         let cost = self.cost(&packet);
         self.waiting.push(at, packet);
         self.backlogs[at] += cost;
+        self.backlogged[at / WORD] |= 1 << (at % WORD);
         self.bytes += cost;
         turns.bytes += cost;
         let flow = &mut self.flows[at];
@@ -192,12 +200,20 @@ impl FlowQueues {
         flows[at].control.dequeue(codel, now, take, drops)
     }
 
-    /// The queue with the most bytes.
-    pub(crate) fn fattest(&self) -> usize {
-        let mut fattest = 0;
-        for (at, &backlog) in self.backlogs.iter().enumerate() {
-            if backlog > self.backlogs[fattest] {
-                fattest = at;
+    /// The queue with the most bytes, the first of several. Most queues are empty: only those with a backlog are compared.
+    pub(crate) fn fattest(&mut self) -> usize {
+        let (mut fattest, mut most) = (0, 0);
+        for (at, word) in self.backlogged.iter_mut().enumerate() {
+            let mut rest = *word;
+            while rest != 0 {
+                let queue = at * WORD + rest.trailing_zeros() as usize;
+                let backlog = self.backlogs[queue];
+                if backlog > most {
+                    (fattest, most) = (queue, backlog);
+                } else if backlog == 0 {
+                    *word &= !(rest & rest.wrapping_neg());
+                }
+                rest &= rest - 1;
             }
         }
         fattest
@@ -227,5 +243,47 @@ impl FlowQueues {
     /// Makes CoDel's signal stronger: `packets` of a queue were dropped for lack of room.
     pub(crate) fn add_drops(&mut self, at: usize, packets: u32) {
         self.flows[at].control.add_drops(packets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airqueue_core::FlowKey;
+    use proptest::prelude::*;
+
+    const QUEUES: usize = 130;
+
+    proptest! {
+        /// Packets come, leave and are shed; queues are added. The fattest is the first with the largest backlog of all.
+        #[test]
+        fn the_fattest_has_the_most_bytes(
+            steps in prop::collection::vec((0..QUEUES, 1u32..4, 0u8..8), 1..200),
+        ) {
+            let (mut queues, mut turns) = (FlowQueues::new(300, QUEUES - 2), Turns::with_capacity(QUEUES));
+            queues.add();
+            queues.add();
+            let (codel, mut drops, now) = (CodelParams::default(), Drops::new(), Time::ZERO);
+            for (at, size, step) in steps {
+                match step {
+                    0..4 => {
+                        let packet = Packet::new(0, FlowKey(0), 100 * size, now);
+                        queues.push(at, 0, &mut turns, packet, now);
+                    }
+                    4..7 => {
+                        queues.pop(&mut turns, &codel, now, &mut drops);
+                    }
+                    _ => {
+                        let fattest = queues.fattest();
+                        let shed = queues.shed(fattest, 2, u64::MAX, &mut drops);
+                        turns.shed(shed.bytes);
+                    }
+                }
+                let backlogs: Vec<u64> = (0..QUEUES).map(|queue| queues.backlog(queue).1).collect();
+                let most = backlogs.iter().max().expect("there are queues");
+                let first = backlogs.iter().position(|backlog| backlog == most);
+                prop_assert_eq!(Some(queues.fattest()), first);
+            }
+        }
     }
 }
