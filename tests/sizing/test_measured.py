@@ -186,6 +186,20 @@ def test_a_managed_queue_is_judged_by_what_a_sparse_flow_waits(measured):
     assert "waits 1.71 s" in advice_for(document).headline
 
 
+def test_a_sparse_flow_waits_behind_packets_of_the_size_that_is_sized(measured):
+    """Behind a queue full of small packets nobody waits for long: such sessions do not count."""
+    document = measured("bytes")
+    times_s = {1500: 0.06, 750: 0.03}
+    for session in document["sessions"]:
+        waits_s = times_s[session["size_bytes"]]
+        session |= {"sparse_loaded_p50_s": waits_s, "sparse_loaded_p95_s": 1.1 * waits_s}
+    sizes = [session["size_bytes"] for session in document["sessions"] if session["accepted"]]
+    assert set(sizes) == set(times_s)
+    advice = advice_for(document)
+    assert advice.figure("sparse_loaded_p50_s") == 0.06
+    assert advice.figure("sparse_loaded_p95_s") == pytest.approx(0.066)
+
+
 def test_bursts_are_the_least_that_a_queue_must_hold(measured):
     air = measured_air(measured("bursts"))
     assert 16 <= air.aggregated_packets <= 40

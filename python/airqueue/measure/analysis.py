@@ -170,16 +170,21 @@ def _row(judged: Judged) -> SessionResult:
 
 
 def _sparse(session: Session) -> dict[str, float]:
-    """Quantiles of the sparse flows' delay above the quiet path, without the flood and beside it."""
+    """Quantiles of the sparse flows' delay above the quiet path, without the flood and beside it.
+
+    Of a flow that lost most of its packets the few others are no basis for a 95th percentile.
+    """
     found: dict[str, float] = {}
     delays = excess_delay_s(session)
-    known = np.isfinite(delays) & (session.run.flow != FLOOD_FLOW)
-    known &= session.run.size_bytes == session.size_bytes
+    sparse = session.run.sent & (session.run.flow != FLOOD_FLOW)
+    sparse &= session.run.size_bytes == session.size_bytes
     for name, phases in (("idle", ("quiet",)), ("loaded", ("hold", "press"))):
-        chosen = known & np.logical_or.reduce([session.during(phase) for phase in phases])
-        if np.any(chosen):
-            p50, p95 = np.percentile(delays[chosen], [50, 95])
-            found |= {f"sparse_{name}_p50_s": float(p50), f"sparse_{name}_p95_s": float(p95)}
+        sent = sparse & np.logical_or.reduce([session.during(phase) for phase in phases])
+        arrived = sent & np.isfinite(delays)
+        if np.any(arrived):
+            found[f"sparse_{name}_p50_s"] = float(np.median(delays[arrived]))
+        if 2 * np.count_nonzero(arrived) > np.count_nonzero(sent):
+            found[f"sparse_{name}_p95_s"] = float(np.percentile(delays[arrived], 95))
     return found
 
 

@@ -206,7 +206,7 @@ class Session(TypedDict):
     sparse_loaded_p50_s: NotRequired[float | None]
     """The same beside the flood, median: what a call feels."""
     sparse_loaded_p95_s: NotRequired[float | None]
-    """The same beside the flood, 95th percentile."""
+    """The same beside the flood, 95th percentile; null where most of the packets were lost."""
     started_s: float | None
     elapsed_s: float | None
 

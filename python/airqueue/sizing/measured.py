@@ -124,7 +124,7 @@ def measured_air(result: Mapping[str, Any]) -> MeasuredAir:
         )
     size = max(times)
     held_packets, held_bytes = _held(result, size, 1 / times[size])
-    sparse = [_median(result, name) for name in ("sparse_loaded_p50_s", "sparse_loaded_p95_s")]
+    sparse = [_median(result, f"sparse_loaded_{of}_s", size) for of in ("p50", "p95")]
     burst = _burst(result)
     return MeasuredAir(
         packet_bytes=float(size),
@@ -157,9 +157,12 @@ def _held(
     return capacity, None
 
 
-def _median(result: Mapping[str, Any], name: str) -> float | None:
-    rows = [row.get(name) for row in result["sessions"] if row["accepted"]]
-    known = [value for value in rows if value is not None]
+def _median(result: Mapping[str, Any], name: str, size_bytes: int) -> float | None:
+    """Return the median of a column over the sessions with packets of one size, if any has it."""
+    rows = [
+        row for row in result["sessions"] if row["accepted"] and row["size_bytes"] == size_bytes
+    ]
+    known = [value for value in (row.get(name) for row in rows) if value is not None]
     return statistics.median(known) if known else None
 
 
