@@ -3,13 +3,14 @@
 use super::tree::{self, Tree};
 use super::trial::{Trial, trial};
 use super::{build, filters, words};
+use crate::machine;
 use crate::netlink::{Netlink, NetlinkError, ROUTE};
 use crate::radio::links;
 use airqueue_control::flows::FlowKey;
 use airqueue_control::plan::{Queue, QueueOf, Set};
 use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
 use nix::errno::Errno;
-use nix::net::if_::{if_indextoname, if_nametoindex};
+use nix::net::if_::if_nametoindex;
 
 /// Queues of the interfaces of this network namespace.
 pub struct Queues {
@@ -93,7 +94,7 @@ impl Queues {
 
     /// The tree of the interface that had this number. Its name may be another one's by now.
     fn again(&mut self, interface: &str, index: u32) -> Result<Tree, PointError> {
-        if if_indextoname(index).is_err() {
+        if !machine::has_interface(index) {
             let what = "was removed since, and its settings with it";
             return Err(PointError::Gone(format!("the interface {interface} {what}")));
         }

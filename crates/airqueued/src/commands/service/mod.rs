@@ -23,6 +23,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use queues::Queues;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::{fs, io};
@@ -39,7 +40,7 @@ pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
     let queues = config.watch.as_ref().map(watching);
     let signals = signals()?;
     let helm = Helm::take(&state, &plan)?;
-    let mut service = Service { helm, loops, queues, json: args.json };
+    let mut service = Service { helm, loops, queues, gone: BTreeSet::new(), json: args.json };
     service.greet();
     let ended = service.steer(&signals, config.sample_interval.value);
     // The reason to end is told after the settings are back; if they were put back by another, nothing is to be done.
@@ -87,6 +88,8 @@ struct Service<'a> {
     helm: Helm<'a>,
     loops: Loops,
     queues: Option<Queues>,
+    /// Places of settings whose things are gone, as was told.
+    gone: BTreeSet<usize>,
     json: bool,
 }
 
@@ -136,7 +139,7 @@ impl Service<'_> {
     fn look(&mut self, now: Time) -> Result<(), Stop> {
         let sets: Vec<_> = self.helm.settings().map(|(set, _)| set.clone()).collect();
         for turn in self.loops.look(&sets, now) {
-            let (from, to) = self.helm.turn(turn.at, turn.set)?;
+            let Some((from, to)) = self.helm.turn(turn.at, turn.set)? else { continue };
             if let Some(moves) = &turn.moves {
                 self.helm.classify(moves)?;
             }
@@ -149,7 +152,7 @@ impl Service<'_> {
         Ok(())
     }
 
-    /// Sees to it that settings are as they were set.
+    /// Sees to it that settings are as they were set. What is gone is told once.
     fn keep(&mut self) -> Result<(), Stop> {
         let settings = self.helm.settings().len();
         for at in 0..settings {
@@ -160,10 +163,14 @@ impl Service<'_> {
                 (Kept::So | Kept::SetAgain(_), Some(moves)) => self.helm.reclassify(moves)?,
                 _ => 0,
             };
+            if !matches!(kept, Kept::Gone(_)) {
+                self.gone.remove(&at);
+            }
             let (event, why) = match kept {
                 Kept::So if missing == 0 => continue,
                 Kept::So => ("set again", format!("{missing} filters were missing")),
                 Kept::SetAgain(was) => ("set again", format!("it had become {was}")),
+                Kept::Gone(_) if !self.gone.insert(at) => continue,
                 Kept::Gone(what) => ("gone", what),
             };
             self.tell(event, &point, Some(&why));
