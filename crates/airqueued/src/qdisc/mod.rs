@@ -12,6 +12,7 @@ mod kinds;
 mod message;
 mod point;
 pub mod rates;
+mod tbf;
 mod tree;
 mod trial;
 mod words;
