@@ -212,10 +212,20 @@ impl State {
         }
     }
 
+    /// A file system may have become read-only. Its files can be locked all the same, and a plan has to go back then, too.
     fn lock_file(&self, name: &'static str) -> Result<File, StateError> {
+        let path = self.path.join(name);
         let mut options = OpenOptions::new();
         options.write(true).create(true).mode(0o600).custom_flags(OFlag::O_NOFOLLOW.bits());
-        options.open(self.path.join(name)).map_err(|error| self.failed("open", name, error))
+        let opened = options.open(&path).or_else(|error| match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => {
+                let mut options = OpenOptions::new();
+                options.read(true).custom_flags(OFlag::O_NOFOLLOW.bits());
+                options.open(&path).map_err(|_| error)
+            }
+            _ => Err(error),
+        });
+        opened.map_err(|error| self.failed("open", name, error))
     }
 
     fn failed(&self, action: &'static str, name: &str, reason: io::Error) -> StateError {

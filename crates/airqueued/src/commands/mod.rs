@@ -257,6 +257,11 @@ fn ended(outcome: Outcome) -> Result<Vec<String>, Stop> {
         Outcome::PutBack { left_alone, .. } => Ok(left_alone),
         Outcome::Applied => Ok(Vec::new()),
         Outcome::NotBegun(why) => Err(Stop::new(Code::Failed, why)),
+        Outcome::Unwritten(why) => {
+            let text =
+                format!("everything was put back, but {why}; then try `airqueued restore` again");
+            Err(Stop::new(Code::Stuck, text))
+        }
         Outcome::Stuck(what) => {
             let text = format!(
                 "could not put everything back: {}; try `airqueued restore` again",
