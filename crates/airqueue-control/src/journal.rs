@@ -20,6 +20,13 @@ pub struct Run {
     pub namespace: u64,
 }
 
+impl Run {
+    /// Whether it is another network namespace of the same run of the machine: names of interfaces mean others there.
+    pub fn is_elsewhere(&self, now: &Run) -> bool {
+        self.boot == now.boot && self.namespace != now.namespace
+    }
+}
+
 /// Everything that has to be known to put settings back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

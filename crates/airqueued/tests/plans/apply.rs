@@ -343,19 +343,23 @@ fn an_interface_that_is_gone_or_made_again_is_named() {
 #[test]
 fn another_namespace_is_no_place_for_the_journal() {
     let (Some(bed), Some(other)) = (Bed::new(), Bed::new()) else { return };
-    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
-    let output = other
-        .command(env!("CARGO_BIN_EXE_airqueued"))
-        .arg("restore")
-        .arg("--state")
-        .arg(bed.state())
-        .output();
-    let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(4));
-    assert!(
-        String::from_utf8_lossy(&output.stderr).contains("is about another network namespace"),
-        "{output:?}"
-    );
+    let plan = bed.plan(&two_queues(20));
+    bed.apply(&plan, "60s").ends(0, "Set and read back");
+    let there = |words: &[&str]| {
+        let mut command = other.command(env!("CARGO_BIN_EXE_airqueued"));
+        let output = command.args(words).arg("--state").arg(bed.state()).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    };
+    for words in [&["restore"][..], &["apply", plan.to_str().unwrap(), "--dry-run"]] {
+        let (code, said) = there(words);
+        assert_eq!(code, Some(4), "{said}");
+        assert!(said.contains("is about another network namespace"), "{said}");
+    }
+    // There is a va, too, and it is another one.
+    let (code, said) = there(&["status"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.matches("now     in another network namespace").count(), 2, "{said}");
 }
 
 #[test]
