@@ -52,7 +52,7 @@ pub(super) fn tree(queue: &Queue, interface: Interface, avoided: &[&Tree]) -> Tr
         Queue::Shaped(shaped) => builder.shaped(shaped),
         Queue::Shared(shared) => builder.shared(shared),
     }
-    Tree { index: interface.index, default: None, nodes: builder.nodes }
+    Tree { index: interface.index, default: None, nodes: builder.nodes, zero_length: false }
 }
 
 /// Why a queue is not to be set: the kernel would make another burst of the one that was given, or long frames would be dropped.

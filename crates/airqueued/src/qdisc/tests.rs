@@ -254,7 +254,7 @@ proptest! {
         let _ = kinds::holds(&asked, &told);
         let _ = kinds::changeable(&asked, &told);
         let _ = kinds::for_kernel(&told);
-        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told] });
+        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told], zero_length: false });
     }
 
     /// The same with right attributes around wrong values.
@@ -270,6 +270,6 @@ proptest! {
         let (asked, told) = (of(&asked), of(&told));
         let _ = kinds::holds(&asked, &told);
         let _ = kinds::for_kernel(&told);
-        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told] });
+        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told], zero_length: false });
     }
 }

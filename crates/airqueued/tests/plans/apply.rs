@@ -128,6 +128,10 @@ fn what_could_not_be_put_back_is_refused_beforehand() {
         ],
         "va has a size table (tc stab)",
     );
+    refused(
+        &["qdisc add dev va root est 1sec 8sec pfifo limit 33"],
+        "va has a rate estimator (tc estimator)",
+    );
 }
 
 #[test]
