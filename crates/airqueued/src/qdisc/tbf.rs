@@ -1,4 +1,4 @@
-//! Token buckets as the kernel tells them: by the time that a burst lasts, in ticks.
+//! Token buckets, and those in classes of htb, as the kernel tells them: by the time that a burst lasts, in ticks.
 //!
 //! The kernel makes bytes of that time and rounds them down, and what is longer than the bucket is dropped: a bucket of one frame
 //! that is put back by its time is a byte too small for every such frame, while tc shows the same as before. The bytes are
@@ -13,11 +13,16 @@ const PEAK_RATE: u16 = 5;
 pub(super) const BURST: u16 = 6;
 pub(super) const PEAK_BURST: u16 = 7;
 
+/// `TCA_HTB_RATE64`.
+const HTB_RATE: u16 = 6;
+
 /// Where `struct tc_tbf_qopt` has the rates, and the times of their bursts.
 const RATE_AT: usize = 0;
 const PEAK_RATE_AT: usize = 12;
 const BURST_AT: usize = 28;
 const PEAK_BURST_AT: usize = 32;
+/// Where `struct tc_htb_opt` has the time of its burst.
+const HTB_BURST_AT: usize = 24;
 
 /// A tick of the packet scheduler (`PSCHED_SHIFT`).
 const TICK_SHIFT: u32 = 6;
@@ -37,6 +42,16 @@ pub(super) fn for_kernel(told: &[u8]) -> Vec<u8> {
             missing(PEAK_BURST, bytes(&all, PEAK_RATE, PEAK_RATE_AT, PEAK_BURST_AT)),
         )
         .finish()
+}
+
+/// The bytes that may leave a token bucket, or a class of htb, at once.
+pub(super) fn burst(kind: &str, options: &[u8]) -> Option<u32> {
+    let all = attributes::read(options).ok()?;
+    if kind == "htb" {
+        return bytes(&all, HTB_RATE, RATE_AT, HTB_BURST_AT);
+    }
+    let given = all.number(BURST).and_then(|bytes| u32::try_from(bytes).ok());
+    given.or_else(|| bytes(&all, RATE, RATE_AT, BURST_AT))
 }
 
 /// The bytes of a burst. None if there is no such rate, or if no number of bytes lasts so long.

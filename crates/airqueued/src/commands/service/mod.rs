@@ -24,10 +24,13 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use queues::Queues;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::{fs, io};
 
+/// A configuration has less.
+const LARGEST: u64 = 1 << 20;
 /// How often every setting is looked at: another program may have changed it.
 const KEPT_EVERY: Span = Span::from_secs(5);
 
@@ -53,11 +56,15 @@ pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
 
 fn config(path: &Path) -> Result<Config, Stop> {
     let refused = |what: String| Stop::new(Code::Refused, format!("{}: {what}", path.display()));
-    let text = match path == Path::new("-") {
-        true => io::read_to_string(io::stdin()),
-        false => fs::read_to_string(path),
+    let source: io::Result<Box<dyn Read>> = match path == Path::new("-") {
+        true => Ok(Box::new(io::stdin())),
+        false => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
     };
+    let text = source.and_then(|source| io::read_to_string(source.take(LARGEST + 1)));
     let text = text.map_err(|error| refused(format!("cannot be read: {}", why(&error))))?;
+    if text.len() as u64 > LARGEST {
+        return Err(refused(format!("is longer than {LARGEST} bytes: it is no configuration")));
+    }
     Config::read(text.trim_start_matches('\u{feff}')).map_err(|error| refused(error.to_string()))
 }
 
@@ -226,6 +233,7 @@ mod tests {
     use super::*;
     use crate::testing::Folder;
     use airqueue_control::plan::Category;
+    use std::fs;
 
     #[test]
     fn a_wrong_configuration_is_one_sentence_with_file_and_key() {
@@ -243,6 +251,8 @@ mod tests {
             assert!(told.contains(&format!("c.toml{expected}")), "{told}");
             assert_eq!(told.lines().count(), 1);
         }
+        let endless = config(Path::new("/dev/zero")).unwrap_err().text;
+        assert!(endless.starts_with("/dev/zero: is longer than"), "{endless}");
     }
 
     #[test]
