@@ -158,6 +158,12 @@ impl Journal {
         }
     }
 
+    /// The version of a journal, whatever else the text has.
+    pub fn version(text: &str) -> Option<u64> {
+        let json: serde_json::Value = serde_json::from_str(text).ok()?;
+        json.get("journal")?.as_u64()
+    }
+
     /// The journal as text.
     pub fn write(&self) -> String {
         serde_json::to_string_pretty(self).expect("a journal is JSON")
