@@ -92,6 +92,13 @@ def test_every_plan_is_one_that_airqueued_takes(receivers):
     assert limits == [each["queue"]["limit_packets"] for each in shared["classes"]]
     rates = [int(bps) for bps in re.findall(r"htb rate (\d+)bit ceil", printed)]
     assert rates == [each["rate_bps"] for each in shared["classes"]]
+    # airqueued's choice is not that of tc: 4 ms of the whole rate, and turns of 60 kB at most.
+    burst = max(3036, shared["rate_bps"] // 2000)
+    turns = re.findall(
+        rf"htb rate (\d+)bit.* burst {burst} cburst {burst} quantum (\d+)$", printed, re.M
+    )
+    assert len(turns) == 1 + len(rates)
+    assert all(int(turn) == min(max(int(bps) // 80, 1518), 60_000) for bps, turn in turns)
 
 
 def test_rules_put_stations_into_their_classes():

@@ -20,6 +20,13 @@ pub struct Run {
     pub namespace: u64,
 }
 
+impl Run {
+    /// Whether it is another network namespace of the same run of the machine: names of interfaces mean others there.
+    pub fn is_elsewhere(&self, now: &Run) -> bool {
+        self.boot == now.boot && self.namespace != now.namespace
+    }
+}
+
 /// Everything that has to be known to put settings back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -149,6 +156,12 @@ impl Journal {
             VERSION => Ok(journal),
             other => Err(format!("its version is {other}; this program reads version {VERSION}")),
         }
+    }
+
+    /// The version of a journal, whatever else the text has.
+    pub fn version(text: &str) -> Option<u64> {
+        let json: serde_json::Value = serde_json::from_str(text).ok()?;
+        json.get("journal")?.as_u64()
     }
 
     /// The journal as text.

@@ -60,6 +60,8 @@ pub enum Outcome {
         /// What was left as it is, in sentences.
         left_alone: Vec<String>,
     },
+    /// Everything is as it was before, and the journal could not be told so; why. The next try finds nothing to do.
+    Unwritten(String),
     /// Some settings could not be put back; they stay in the journal, and the next try goes on.
     Stuck(Vec<String>),
 }
@@ -239,7 +241,7 @@ impl Transaction {
             }
             // The settings are back, and whoever reads the old journal finds nothing to do.
             (Stage::Clear(Outcome::PutBack { .. }), Done::Badly(why) | Done::Gone(why)) => {
-                Stage::End(Outcome::Stuck(vec![why]))
+                Stage::End(Outcome::Unwritten(why))
             }
             (Stage::Clear(outcome), _) | (Stage::End(outcome), _) => Stage::End(outcome),
         };

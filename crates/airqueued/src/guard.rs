@@ -129,7 +129,7 @@ fn look(lock: &Locked, state: &State, points: &mut Points) -> Result<Look, State
     let found = points.found(&journal.undoing(), &run);
     let work = Transaction::undo(&journal, &run, &why, &found);
     Ok(match carry::carry(work, lock, points, Company::None) {
-        Outcome::Stuck(_) => Look::Stuck,
+        Outcome::Stuck(_) | Outcome::Unwritten(_) => Look::Stuck,
         _ => Look::Ended,
     })
 }

@@ -2,6 +2,7 @@
 
 use airqueue_control::journal::Run;
 use airqueue_core::Time;
+use nix::net::if_::if_indextoname;
 use nix::sys::signal::{SigSet, Signal};
 use nix::time::{ClockId, clock_gettime};
 use std::fs;
@@ -14,6 +15,12 @@ pub fn run() -> io::Result<Run> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
     let namespace = fs::metadata("/proc/self/ns/net")?.ino();
     Ok(Run { boot, namespace })
+}
+
+/// Whether an interface of this network namespace has the number. nix takes the null pointer of a number that none has for a
+/// name, an empty one.
+pub fn has_interface(index: u32) -> bool {
+    if_indextoname(index).is_ok_and(|name| !name.is_empty())
 }
 
 /// A terminal does not stop this process any more (Ctrl-Z): half-way it would hold the lock, and guards would wait for it.

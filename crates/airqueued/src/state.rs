@@ -1,6 +1,6 @@
 //! The directory of the journal: whoever holds its lock acts, and nobody else.
 
-use airqueue_control::journal::Journal;
+use airqueue_control::journal::{Journal, VERSION};
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use nix::unistd::geteuid;
@@ -44,6 +44,14 @@ pub enum StateError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
+    },
+    /// The journal is that of another version of this program.
+    #[error("the journal {} is of version {found}, and this airqueued reads version {VERSION}: settings stay as they are. Restore them with the airqueued that has set them", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
     },
     /// Another process acts.
     #[error("another airqueued is changing settings; try again when it has ended")]
@@ -154,18 +162,23 @@ impl State {
     pub fn journal(&self) -> Result<Journal, StateError> {
         let path = self.path.join("journal.json");
         let mut text = String::new();
+        // Of a pipe nothing is waited for.
         let file = match OpenOptions::new()
             .read(true)
-            .custom_flags(OFlag::O_NOFOLLOW.bits())
+            .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
             .open(&path)
         {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Journal::default()),
             Err(error) => return Err(self.failed("read", "journal.json", error)),
             Ok(file) => file,
         };
-        let damaged = |reason: String| StateError::Damaged { path: path.clone(), reason };
-        file.take(LARGEST).read_to_string(&mut text).map_err(|error| damaged(error.to_string()))?;
-        Journal::read(&text).map_err(damaged)
+        if let Err(error) = file.take(LARGEST).read_to_string(&mut text) {
+            return Err(StateError::Damaged { path, reason: error.to_string() });
+        }
+        Journal::read(&text).map_err(|reason| match Journal::version(&text) {
+            Some(found) if found != u64::from(VERSION) => StateError::Version { path, found },
+            _ => StateError::Damaged { path, reason },
+        })
     }
 
     /// A number that is larger each time: the time of day in seconds, or one more than the last one, where the clock stands still
@@ -212,10 +225,20 @@ impl State {
         }
     }
 
+    /// A file system may have become read-only. Its files can be locked all the same, and a plan has to go back then, too.
     fn lock_file(&self, name: &'static str) -> Result<File, StateError> {
+        let path = self.path.join(name);
         let mut options = OpenOptions::new();
         options.write(true).create(true).mode(0o600).custom_flags(OFlag::O_NOFOLLOW.bits());
-        options.open(self.path.join(name)).map_err(|error| self.failed("open", name, error))
+        let opened = options.open(&path).or_else(|error| match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => {
+                let mut options = OpenOptions::new();
+                options.read(true).custom_flags(OFlag::O_NOFOLLOW.bits());
+                options.open(&path).map_err(|_| error)
+            }
+            _ => Err(error),
+        });
+        opened.map_err(|error| self.failed("open", name, error))
     }
 
     fn failed(&self, action: &'static str, name: &str, reason: io::Error) -> StateError {

@@ -64,6 +64,7 @@ pub enum TapError {
 /// An interface that is listened to.
 #[derive(Debug)]
 pub struct Tap {
+    index: u32,
     socket: OwnedFd,
     ring: Ring,
     lost: u64,
@@ -97,7 +98,12 @@ impl Tap {
         setsockopt(&socket, Filter, &program)?;
         let ring = Ring::map(&socket, LAYOUT)?;
         airqueue_ring::bind_to(&socket, index as libc::c_int)?;
-        Ok(Tap { socket, ring, lost: 0 })
+        Ok(Tap { index, socket, ring, lost: 0 })
+    }
+
+    /// Whether the interface was removed: nothing will be heard any more, also not of another one of its name.
+    pub fn is_deaf(&self) -> bool {
+        !machine::has_interface(self.index)
     }
 
     /// Tells flows of all packets that have gathered. `towards_stations`: what leaves this interface goes to stations.

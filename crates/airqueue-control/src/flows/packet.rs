@@ -94,10 +94,9 @@ impl Packet {
             _ => return None,
         };
         let at = |part: &[u8]| part.as_ptr() as usize - frame.as_ptr() as usize;
-        let ip_bytes = match ip_bytes {
-            0 => wire_bytes.saturating_sub(u32::try_from(at(ip)).ok()?),
-            told => told,
-        };
+        // No packet has more bytes than its frame, whatever its sender claims.
+        let most = wire_bytes.saturating_sub(u32::try_from(at(ip)).ok()?);
+        let ip_bytes = if ip_bytes == 0 { most } else { ip_bytes.min(most) };
         let payload = |transport: &[u8], header: usize| {
             let before = at(transport) - at(ip) + header;
             ip_bytes.saturating_sub(u32::try_from(before).unwrap_or(u32::MAX))

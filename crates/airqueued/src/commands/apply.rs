@@ -3,7 +3,7 @@
 use super::args::{ApplyArgs, Args};
 use super::obeys::{self, Looked, Place};
 use super::survey::{Line, survey};
-use super::{Code, Ground, Stop, applied, say, show, this_run, why};
+use super::{Code, Ground, Stop, applied, elsewhere, say, show, this_run, why};
 use crate::carry::{Company, carry};
 use crate::points::Points;
 use crate::state::State;
@@ -63,11 +63,13 @@ pub(super) fn read(path: &Path) -> Result<Plan, Stop> {
 
 fn dry_run(args: &ApplyArgs, plan: &Plan) -> Result<(), Stop> {
     // Nothing is written, not even the directory.
-    let journal = match args.state.directory().exists() {
-        true => State::open(args.state.directory())?.journal()?,
-        false => Journal::default(),
-    };
-    let survey = survey(plan, &journal, &this_run()?, &mut Points::default())?;
+    let (run, mut journal) = (this_run()?, Journal::default());
+    if args.state.directory().exists() {
+        let state = State::open(args.state.directory())?;
+        journal = state.journal()?;
+        elsewhere(&journal, &run, &state)?;
+    }
+    let survey = survey(plan, &journal, &run, &mut Points::default())?;
     if args.state.json {
         return show(&json!({"outcome": "dry run", "settings": survey.lines}).to_string());
     }

@@ -70,7 +70,7 @@ Exit codes:
   3  the plan is wrong, or this machine cannot hold it; nothing was changed
   4  not now: another plan waits to be confirmed, or none does
   5  applying failed; everything was put back
-  6  some settings could not be put back; the next restore goes on
+  6  some settings could not be put back, or the journal could not be told; the next restore goes on
   7  a queue held more than its limit
   8  a queue did not fill, so that nothing is known
 

@@ -5,6 +5,7 @@ use super::{Code, Ground, Stop, say};
 use crate::guard;
 use crate::state::State;
 use airqueue_control::journal::Change;
+use airqueue_control::point::PointError;
 use serde_json::json;
 
 pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
@@ -27,12 +28,12 @@ pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
     };
     for step in &forward.steps {
         ground.points.check(&step.set, &step.target).map_err(|error| {
-            Stop::new(
-                Code::NotNow,
-                format!(
-                    "{error}: another program changed it; `airqueued restore`, then apply again"
-                ),
-            )
+            let who = match error {
+                PointError::Gone(_) => "",
+                _ => ": another program changed it",
+            };
+            let what = format!("{error}{who}; `airqueued restore`, then apply again");
+            Stop::new(Code::NotNow, what)
         })?;
     }
     ground.lock.write(&ground.journal.confirmed())?;

@@ -61,6 +61,10 @@ pub(super) fn run(args: &FlowsArgs) -> Result<(), Stop> {
     looks::each(args.looks.every, args.looks.count, listen, |number| {
         listen();
         let (tap, flows) = &mut *ears.borrow_mut();
+        if tap.is_deaf() {
+            let what = format!("{} was removed: nothing passes it any more", args.interface);
+            return Err(Stop::new(Code::Failed, what));
+        }
         let now = machine::now();
         let seen = flows.look(now);
         let shown = seen.flows.iter().filter(|flow| args.all || flow.active);

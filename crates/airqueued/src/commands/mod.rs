@@ -228,7 +228,7 @@ fn this_run() -> Result<Run, Stop> {
 /// Names of interfaces mean others in another network namespace.
 fn elsewhere(journal: &Journal, now: &Run, state: &State) -> Result<(), Stop> {
     let mut runs = journal.undoing().into_iter().chain(journal.restoring()).map(|task| task.run);
-    let other = runs.find(|run| run.boot == now.boot && run.namespace != now.namespace);
+    let other = runs.find(|run| run.is_elsewhere(now));
     other.map_or(Ok(()), |_| {
         let path = state.path().join("journal.json");
         let what = format!(
@@ -257,6 +257,11 @@ fn ended(outcome: Outcome) -> Result<Vec<String>, Stop> {
         Outcome::PutBack { left_alone, .. } => Ok(left_alone),
         Outcome::Applied => Ok(Vec::new()),
         Outcome::NotBegun(why) => Err(Stop::new(Code::Failed, why)),
+        Outcome::Unwritten(why) => {
+            let text =
+                format!("everything was put back, but {why}; then try `airqueued restore` again");
+            Err(Stop::new(Code::Stuck, text))
+        }
         Outcome::Stuck(what) => {
             let text = format!(
                 "could not put everything back: {}; try `airqueued restore` again",

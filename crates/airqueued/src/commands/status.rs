@@ -5,7 +5,7 @@ use super::{Stop, show, this_run};
 use crate::machine;
 use crate::points::Points;
 use crate::state::State;
-use airqueue_control::journal::{Change, Journal, Task};
+use airqueue_control::journal::{Change, Journal, Run, Task};
 use airqueue_control::transaction::Found;
 use serde::Serialize;
 use serde_json::json;
@@ -39,7 +39,9 @@ pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
     let mut lines = Vec::new();
     for (tasks, waits) in [(journal.restoring(), false), (journal.undoing(), true)] {
         let found = points.found(&tasks, &run);
-        lines.extend(tasks.into_iter().zip(found).map(|(task, found)| line(task, found, waits)));
+        lines.extend(
+            tasks.into_iter().zip(found).map(|(task, found)| line(task, found, waits, &run)),
+        );
     }
     let (state, left_s) = match &journal.change {
         None if journal.kept.is_empty() => ("nothing of ours", None),
@@ -68,8 +70,10 @@ pub(super) fn run(args: &StateArgs) -> Result<(), Stop> {
     show(&format!("State: {state}{missing}{left}{guard}{last}."))
 }
 
-fn line(task: Task, found: Found, waits: bool) -> Line {
+fn line(task: Task, found: Found, waits: bool, run: &Run) -> Line {
     let now = match found {
+        // What was found is another thing of that name.
+        _ if task.run.is_elsewhere(run) => "in another network namespace: ask there".to_owned(),
         Found::Old => task.to.words.clone(),
         Found::Ours => task.ours.words.clone(),
         Found::Other(words) | Found::Gone(words) | Found::Untold(words) => words,

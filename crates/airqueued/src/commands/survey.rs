@@ -67,7 +67,11 @@ pub(super) fn survey(
     let mut survey = Survey { lines: Vec::new(), steps: Vec::new() };
     let (mut refusals, mut denied) = (Vec::new(), false);
     for (index, item) in plan.settings.iter().enumerate() {
-        match one(item, journal, run, points) {
+        let surveyed = one(item, journal, run, points).and_then(|(line, step)| {
+            has_one_name(&step, &survey.steps, journal, run)?;
+            Ok((line, step))
+        });
+        match surveyed {
             Ok((line, step)) => {
                 survey.lines.push(line);
                 survey.steps.push(step);
@@ -127,6 +131,36 @@ fn one(
     let (set, why, target) = (item.set.clone(), item.why.clone(), aim.value);
     let step = Step { set, why, original, before: now, target };
     Ok((line, step))
+}
+
+/// Refuses an interface that the plan, or a confirmed plan, sets under another name, an alternative one or a former one: what
+/// was before the first of the two would not come back.
+fn has_one_name(
+    step: &Step,
+    earlier: &[Step],
+    journal: &Journal,
+    run: &Run,
+) -> Result<(), PointError> {
+    let Some((name, number)) = interface(&step.set, &step.before) else { return Ok(()) };
+    let other =
+        |set, value| interface(set, value).filter(|&(other, same)| other != name && same == number);
+    if let Some((other, _)) = earlier.iter().find_map(|step| other(&step.set, &step.before)) {
+        let what = "which the plan sets as well; keep one of the two";
+        return Err(PointError::Refused(format!("{name} is another name of {other}, {what}")));
+    }
+    let mut kept = journal.kept.iter().filter(|kept| kept.run == *run);
+    match kept.find_map(|kept| other(&kept.set, &kept.ours)) {
+        Some((other, _)) => Err(PointError::Refused(format!(
+            "a confirmed plan has set {name} as {other}; `airqueued restore` first"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Name and number of the interface whose queue is set.
+fn interface<'a>(set: &'a Set, value: &Value) -> Option<(&'a str, u64)> {
+    let Set::Queue(queue) = set else { return None };
+    Some((&queue.interface, value.raw.get("index")?.as_u64()?))
 }
 
 /// Refuses a queue of a radio in which no packet would wait. Of other interfaces it says why none will.

@@ -52,7 +52,7 @@ pub(super) fn tree(queue: &Queue, interface: Interface, avoided: &[&Tree]) -> Tr
         Queue::Shaped(shaped) => builder.shaped(shaped),
         Queue::Shared(shared) => builder.shared(shared),
     }
-    Tree { index: interface.index, default: None, nodes: builder.nodes }
+    Tree { index: interface.index, default: None, nodes: builder.nodes, zero_length: false }
 }
 
 /// Why a queue is not to be set: the kernel would make another burst of the one that was given, or long frames would be dropped.
@@ -157,15 +157,9 @@ impl Builder {
         let root = u32::from(shared.handle) << 16;
         self.taken.push(shared.handle);
         let all = root | u32::from(ONLY);
-        let shaped = |rate_bps| Shaped {
-            by: Shaper::Tbf,
-            rate_bps,
-            burst_bytes: None,
-            below: Leaf::Fifo(Fifo::default()),
-        };
-        let burst = |rate_bps| shaped(rate_bps).burst();
+        let burst = |rate_bps| with_usual_burst(rate_bps).burst();
         // htb leaves packets merged, and its FIFOs would count many as one: a token bucket around it takes them apart.
-        let whole = shaped(shared.rate_bps);
+        let whole = with_usual_burst(shared.rate_bps);
         let above = match self.longest.filter(|_| takes_apart(&whole)) {
             Some(longest) => {
                 let major = self.major();
@@ -194,6 +188,12 @@ impl Builder {
             self.leaf(class, &Leaf::Fifo(queue.clone()));
         }
     }
+}
+
+/// A token bucket whose plan leaves its burst out.
+pub(super) fn with_usual_burst(rate_bps: u64) -> Shaped {
+    let below = Leaf::Fifo(Fifo::default());
+    Shaped { by: Shaper::Tbf, rate_bps, burst_bytes: None, below }
 }
 
 /// The kernel's discipline and its limit.

@@ -55,7 +55,7 @@ pub(super) fn options(cake: &Cake) -> Vec<u8> {
         .finish()
 }
 
-/// What is not CAKE's default, the rate and the memory apart.
+/// What is not CAKE's default, the rate apart.
 pub(super) fn unusual(options: &[u8]) -> Vec<String> {
     let Ok(all) = attributes::read(options) else { return Vec::new() };
     let other = |attribute, usual| all.number(attribute).filter(|&value| value != usual);
@@ -64,6 +64,7 @@ pub(super) fn unusual(options: &[u8]) -> Vec<String> {
         other(RTT, USUAL_RTT_US).map(|us| format!("rtt {} ms", us as f64 / 1e3)),
         other(TINS_MODE, USUAL_TINS).map(|tins| format!("tins {}", name(&TINS, tins))),
         other(ISOLATION, USUAL_ISOLATION).map(|by| format!("isolation {}", name(&ISOLATIONS, by))),
+        other(MEMORY, 0).map(|bytes| format!("memory {bytes} bytes")),
         other(NAT, 0).map(|_| "nat".to_owned()),
         other(ACK_FILTER, 0).map(|_| "ack-filter".to_owned()),
     ];

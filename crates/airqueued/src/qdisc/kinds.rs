@@ -1,5 +1,6 @@
 //! What the kernel tells of each kind of discipline, and what it takes back.
 
+use super::tbf;
 use super::tree::Node;
 use crate::netlink::attributes::{self, Writer};
 
@@ -23,8 +24,6 @@ const KNOWN: [&str; 14] = [
 ];
 
 const TBF_PARMS: u16 = 1;
-const TBF_BURST: u16 = 6;
-const TBF_PEAK_BURST: u16 = 7;
 const HTB_PARMS: u16 = 1;
 const HTB_INIT: u16 = 2;
 
@@ -55,7 +54,7 @@ pub(super) fn holds(wanted: &Node, now: &Node) -> bool {
             };
             asked.0.iter().all(|each| {
                 // The kernel takes bursts in bytes, and tells the times that they last.
-                (wanted.kind == "tbf" && matches!(each.kind, TBF_BURST | TBF_PEAK_BURST))
+                (wanted.kind == "tbf" && matches!(each.kind, tbf::BURST | tbf::PEAK_BURST))
                     || told
                         .find(each.kind)
                         .is_some_and(|told| same(wanted, each.kind, each.value, told))
@@ -135,6 +134,7 @@ pub(super) fn is_changed(node: &Node) -> bool {
 pub(super) fn for_kernel(node: &Node) -> Option<Vec<u8>> {
     let told = node.options.as_deref()?;
     let rewrite: fn(&Node, u16, &[u8]) -> Vec<u8> = match node.kind.as_str() {
+        "tbf" => return Some(tbf::for_kernel(told)),
         "htb" if !node.class => htb_version,
         "fq_codel" | "codel" => codel_time,
         _ => return Some(told.to_vec()),

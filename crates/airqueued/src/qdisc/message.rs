@@ -21,6 +21,9 @@ pub(super) const INGRESS: u32 = 0xffff_fff1;
 const KIND: u16 = 1;
 const OPTIONS: u16 = 2;
 const SIZE_TABLE: u16 = 8;
+const STATISTICS: u16 = 7;
+/// `TCA_STATS_RATE_EST` and `TCA_STATS_RATE_EST64`, which are there if there is an estimator.
+const ESTIMATES: [u16; 2] = [2, 5];
 const HARDWARE: u16 = 12;
 const INGRESS_BLOCK: u16 = 13;
 const EGRESS_BLOCK: u16 = 14;
@@ -54,9 +57,13 @@ impl Told {
         let word =
             |at: usize| u32::from_ne_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]]);
         let attributes = attributes::read(&body[HEADER..])?;
+        let statistics = attributes.inside(STATISTICS).unwrap_or_default();
         let has = |kind| attributes.number(kind).is_some_and(|number| number != 0);
         let lost = match () {
             () if attributes.find(SIZE_TABLE).is_some() => Some("a size table (tc stab)"),
+            () if ESTIMATES.iter().any(|&kind| statistics.find(kind).is_some()) => {
+                Some("a rate estimator (tc estimator)")
+            }
             () if has(HARDWARE) => Some("an offload to hardware"),
             () if has(INGRESS_BLOCK) || has(EGRESS_BLOCK) => Some("a shared block of filters"),
             () => None,

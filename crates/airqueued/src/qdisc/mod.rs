@@ -12,6 +12,7 @@ mod kinds;
 mod message;
 mod point;
 pub mod rates;
+mod tbf;
 mod tree;
 mod trial;
 mod words;
@@ -24,7 +25,7 @@ use crate::netlink::{Message, NetlinkError};
 /// What a message of the kernel says of a queue discipline, in words.
 pub fn describe(message: &Message) -> Result<String, NetlinkError> {
     let node = tree::node((false, message::Told::read(message)?));
-    Ok(words::of(&Tree { index: 0, default: None, nodes: vec![node] }))
+    Ok(words::of(&Tree { index: 0, default: None, nodes: vec![node], zero_length: false }))
 }
 
 /// The classes that have filters of ours, with the filters' numbers, in messages of the kernel.

@@ -3,13 +3,14 @@
 use super::tree::{self, Tree};
 use super::trial::{Trial, trial};
 use super::{build, filters, words};
+use crate::machine;
 use crate::netlink::{Netlink, NetlinkError, ROUTE};
-use crate::radio::links;
+use crate::radio::links::{self, Link};
 use airqueue_control::flows::FlowKey;
 use airqueue_control::plan::{Queue, QueueOf, Set};
 use airqueue_control::point::{Aim, ControlPoint, PointError, Value};
 use nix::errno::Errno;
-use nix::net::if_::{if_indextoname, if_nametoindex};
+use nix::net::if_::if_nametoindex;
 
 /// Queues of the interfaces of this network namespace.
 pub struct Queues {
@@ -80,10 +81,15 @@ impl Queues {
 
     /// What a tree of the interface depends on.
     fn interface(&mut self, name: &str, index: u32) -> Result<build::Interface, PointError> {
-        let told = self.netlink.dump(&links::list()).and_then(|all| links::read_all(&all));
-        let links = told.map_err(|error| refused(name, "tell its MTU", &error))?;
-        let mtu = links.iter().find(|link| link.index == index).and_then(|link| link.mtu);
+        let mtu = self.link(name, index)?.and_then(|link| link.mtu);
         Ok(build::Interface { index, mtu })
+    }
+
+    /// The interface's own settings; none of the loopback.
+    fn link(&mut self, name: &str, index: u32) -> Result<Option<Link>, PointError> {
+        let told = self.netlink.dump(&links::list()).and_then(|all| links::read_all(&all));
+        let links = told.map_err(|error| refused(name, "tell its MTU and txqueuelen", &error))?;
+        Ok(links.into_iter().find(|link| link.index == index))
     }
 
     fn tree(&mut self, interface: &str, index: u32) -> Result<Tree, PointError> {
@@ -93,7 +99,7 @@ impl Queues {
 
     /// The tree of the interface that had this number. Its name may be another one's by now.
     fn again(&mut self, interface: &str, index: u32) -> Result<Tree, PointError> {
-        if if_indextoname(index).is_err() {
+        if !machine::has_interface(index) {
             let what = "was removed since, and its settings with it";
             return Err(PointError::Gone(format!("the interface {interface} {what}")));
         }
@@ -108,7 +114,9 @@ impl ControlPoint for Queues {
             Some(value) => self.again(interface, parsed(value)?.index)?,
             None => self.tree(interface, index(interface)?)?,
         };
-        Ok(value(&found))
+        let link = self.link(interface, found.index)?;
+        let zero_length = link.is_some_and(|link| link.queue_length == Some(0));
+        Ok(value(&Tree { zero_length, ..found }))
     }
 
     fn aim(&mut self, set: &Set, now: &Value, original: &Value) -> Result<Aim, PointError> {
@@ -150,9 +158,11 @@ impl ControlPoint for Queues {
         let interface = &queue_of(set)?.interface;
         let to = parsed(to)?;
         let now = self.again(interface, to.index)?;
+        let length = to.zero_length.then(|| links::without_length(to.index));
+        let requests: Vec<_> = to.requests(&now).into_iter().chain(length).collect();
         let refusals = self
             .netlink
-            .batch(&to.requests(&now))
+            .batch(&requests)
             .map_err(|error| refused(interface, "take the queue", &error))?;
         match refusals.into_iter().next() {
             Some((_, refusal)) => {

@@ -254,7 +254,7 @@ proptest! {
         let _ = kinds::holds(&asked, &told);
         let _ = kinds::changeable(&asked, &told);
         let _ = kinds::for_kernel(&told);
-        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told] });
+        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told], zero_length: false });
     }
 
     /// The same with right attributes around wrong values.
@@ -270,6 +270,32 @@ proptest! {
         let (asked, told) = (of(&asked), of(&told));
         let _ = kinds::holds(&asked, &told);
         let _ = kinds::for_kernel(&told);
-        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told] });
+        let _ = words::of(&Tree { index: 1, default: None, nodes: vec![asked, told], zero_length: false });
     }
+}
+
+/// A dry run tells what changes, whatever of it a plan can change.
+#[test]
+fn what_a_plan_changes_is_told_in_words() {
+    let told = |asked: Value| words::of(&build::tree(&queue(asked), ETHERNET, &[]));
+    let shaped = |by: &str, burst: Option<u32>| {
+        let mut shaped =
+            json!({"by": by, "rate_bps": 8_000_000, "below": {"fifo": {"limit_packets": 9}}});
+        if let Some(bytes) = burst {
+            shaped["burst_bytes"] = json!(bytes);
+        }
+        told(json!({"shaped": shaped}))
+    };
+    for by in ["tbf", "htb"] {
+        assert_eq!(shaped(by, None), format!("{by} at 8 Mb/s above a FIFO of 9 packets"));
+        let burst = format!("{by} at 8 Mb/s (burst 6000 bytes) above a FIFO of 9 packets");
+        assert_eq!(shaped(by, Some(6000)), burst);
+    }
+    let usual = json!({"fq_codel": {"interval_us": 100_000, "ecn": true, "quantum_bytes": 1514}});
+    assert_eq!(told(usual), "fq_codel");
+    let unusual = json!({"fq_codel": {"interval_us": 50_000, "ecn": false, "quantum_bytes": 300, "memory_limit_bytes": 4_000_000}});
+    let words = "fq_codel (interval 50 ms, no ECN, quantum 300 bytes, memory 4000000 bytes)";
+    assert_eq!(told(unusual), words);
+    let cake = json!({"cake": {"memory_limit_bytes": 4_000_000}});
+    assert_eq!(told(cake), "cake (memory 4000000 bytes)");
 }

@@ -41,6 +41,9 @@ pub struct Tree {
     pub default: Option<String>,
     /// What somebody has set, parents before children; nothing if there is the default.
     pub nodes: Vec<Node>,
+    /// Whether the interface's `txqueuelen` is 0. The kernel makes it 1000 when a discipline is set, and leaves it so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub zero_length: bool,
 }
 
 /// What the kernel tells of an interface.
@@ -70,14 +73,14 @@ fn below(netlink: &mut Netlink, index: u32) -> Result<Below, NetlinkError> {
     Ok(Below { default: None, made: made.chain(classes.map(|told| (true, told))).collect() })
 }
 
-/// Reads the tree of the interface with this number.
+/// Reads the tree of the interface with this number, which does not tell the interface's own settings.
 pub(super) fn read(netlink: &mut Netlink, index: u32) -> Result<Tree, NetlinkError> {
     let Below { default, made } = below(netlink, index)?;
     let nodes = match default {
         Some(_) => Vec::new(),
         None => ordered(made.into_iter().map(node).collect()).0,
     };
-    Ok(Tree { index, default, nodes })
+    Ok(Tree { index, default, nodes, zero_length: false })
 }
 
 /// What of an interface's queue could not be put back, in words: "a filter (u32) at 1:". The kernel is asked for the filters

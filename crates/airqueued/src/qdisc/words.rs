@@ -1,10 +1,14 @@
 //! Trees in words.
 
 use super::tree::{Node, Tree};
-use super::{cake, kinds, rates};
+use super::{build, cake, kinds, rates, tbf};
 use crate::netlink::attributes;
 use std::collections::BTreeSet;
 
+/// What fq_codel has on Ethernet unless it is told otherwise.
+const USUAL_INTERVAL_MS: f64 = 100.0;
+const USUAL_QUANTUM: u64 = 1514;
+const USUAL_MEMORY: u64 = 32 << 20;
 /// How many queues of a shaper are told one by one.
 const MOST_TOLD: usize = 4;
 
@@ -17,9 +21,9 @@ pub(super) fn of(tree: &Tree) -> String {
         (_, Some(root)) => {
             // What has classes holds no packets itself.
             let queue = |node: &&Node| !node.class && !kinds::has_classes(&node.kind);
-            let root = match of_classes(tree) {
-                Some(bytes_per_s) if root.kind == "htb" => format!("htb at {}", rate(bytes_per_s)),
-                _ => one(root),
+            let root = match of_classes(tree).filter(|_| root.kind == "htb") {
+                Some(options) => shaper("htb", options),
+                None => one(root),
             };
             let below = tree.nodes[1..].iter().filter(queue);
             let below: Vec<String> =
@@ -46,10 +50,10 @@ pub(super) fn modules(tree: &Tree) -> String {
     modules.join(", ")
 }
 
-/// The rate of the class of htb that has all others, in bytes per second.
-fn of_classes(tree: &Tree) -> Option<u64> {
-    let top = tree.nodes.iter().find(|node| node.class && node.kind == "htb");
-    top.and_then(|class| rates::of_class(class.options.as_deref().unwrap_or_default()))
+/// The options of the class of htb that has all others, if they tell a rate.
+fn of_classes(tree: &Tree) -> Option<&[u8]> {
+    let top = tree.nodes.iter().find(|node| node.class && node.kind == "htb")?;
+    top.options.as_deref().filter(|options| rates::of_class(options).is_some())
 }
 
 /// The rate of a queue's class, where there are several.
@@ -68,7 +72,7 @@ fn one(node: &Node) -> String {
         "pfifo" if limit() == 1 => "a FIFO of 1 packet".to_owned(),
         "pfifo" => format!("a FIFO of {} packets", limit()),
         "bfifo" => format!("a FIFO of {} bytes", limit()),
-        "tbf" => format!("tbf at {}", rate(rates::bytes_per_s("tbf", options).unwrap_or_default())),
+        "tbf" => shaper("tbf", options),
         "fq_codel" | "codel" => format!("{}{}", node.kind, codel(options, node.kind == "fq_codel")),
         "cake" => match rates::bytes_per_s("cake", options) {
             None => format!("cake{}", bracketed(cake::unusual(options))),
@@ -80,13 +84,37 @@ fn one(node: &Node) -> String {
     }
 }
 
-/// Target and limit, where they are told.
+/// A shaper with its rate, and with its burst unless that is the usual one of a plan.
+fn shaper(kind: &str, options: &[u8]) -> String {
+    let found = match kind {
+        "htb" => rates::of_class(options),
+        _ => rates::bytes_per_s(kind, options),
+    };
+    let bytes_per_s = found.unwrap_or_default();
+    let usual = build::with_usual_burst(bytes_per_s.saturating_mul(8)).burst();
+    // The kernel tells bursts in ticks.
+    let other = |bytes: &u32| bytes.abs_diff(usual) > 1 + usual / 1000;
+    let burst = tbf::burst(kind, options).filter(other);
+    let burst = burst.map(|bytes| format!("burst {bytes} bytes")).into_iter().collect();
+    format!("{kind} at {}{}", rate(bytes_per_s), bracketed(burst))
+}
+
+/// Target and limit, where they are told, and what is not usual.
 fn codel(options: &[u8], flows: bool) -> String {
     let Ok(all) = attributes::read(options) else { return String::new() };
-    let target = all.number(1).map(|us| format!("target {} ms", us.div_ceil(10) as f64 / 100.0));
+    let ms = |us: u64| us.div_ceil(10) as f64 / 100.0;
+    let target = all.number(1).map(|us| format!("target {} ms", ms(us)));
     let limit = all.number(2).map(|packets| format!("limit {packets} packets"));
     let queues = all.number(5).filter(|_| flows).map(|queues| format!("{queues} queues"));
-    bracketed([target, limit, queues].into_iter().flatten().collect())
+    let interval = all.number(3).map(ms).filter(|&ms| ms != USUAL_INTERVAL_MS);
+    let interval = interval.map(|ms| format!("interval {ms} ms"));
+    let ecn = all.number(4).filter(|&ecn| (ecn != 0) != flows);
+    let ecn = ecn.map(|ecn| if ecn == 0 { "no ECN" } else { "ECN" }.to_owned());
+    let of_flows = |kind, usual| all.number(kind).filter(|&bytes| flows && bytes != usual);
+    let quantum = of_flows(6, USUAL_QUANTUM).map(|bytes| format!("quantum {bytes} bytes"));
+    let memory = of_flows(9, USUAL_MEMORY).map(|bytes| format!("memory {bytes} bytes"));
+    let told = [target, limit, queues, interval, ecn, quantum, memory];
+    bracketed(told.into_iter().flatten().collect())
 }
 
 /// What is told of a discipline, behind its name.

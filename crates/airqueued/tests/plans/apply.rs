@@ -128,6 +128,10 @@ fn what_could_not_be_put_back_is_refused_beforehand() {
         ],
         "va has a size table (tc stab)",
     );
+    refused(
+        &["qdisc add dev va root est 1sec 8sec pfifo limit 33"],
+        "va has a rate estimator (tc estimator)",
+    );
 }
 
 #[test]
@@ -343,19 +347,23 @@ fn an_interface_that_is_gone_or_made_again_is_named() {
 #[test]
 fn another_namespace_is_no_place_for_the_journal() {
     let (Some(bed), Some(other)) = (Bed::new(), Bed::new()) else { return };
-    bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
-    let output = other
-        .command(env!("CARGO_BIN_EXE_airqueued"))
-        .arg("restore")
-        .arg("--state")
-        .arg(bed.state())
-        .output();
-    let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(4));
-    assert!(
-        String::from_utf8_lossy(&output.stderr).contains("is about another network namespace"),
-        "{output:?}"
-    );
+    let plan = bed.plan(&two_queues(20));
+    bed.apply(&plan, "60s").ends(0, "Set and read back");
+    let there = |words: &[&str]| {
+        let mut command = other.command(env!("CARGO_BIN_EXE_airqueued"));
+        let output = command.args(words).arg("--state").arg(bed.state()).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    };
+    for words in [&["restore"][..], &["apply", plan.to_str().unwrap(), "--dry-run"]] {
+        let (code, said) = there(words);
+        assert_eq!(code, Some(4), "{said}");
+        assert!(said.contains("is about another network namespace"), "{said}");
+    }
+    // There is a va, too, and it is another one.
+    let (code, said) = there(&["status"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.matches("now     in another network namespace").count(), 2, "{said}");
 }
 
 #[test]
@@ -412,19 +420,19 @@ fn a_damaged_journal_or_an_open_directory_is_an_error() {
     let Some(bed) = Bed::new() else { return };
     let (before, plan) = (bed.both(), bed.plan(&two_queues(20)));
     std::fs::create_dir(bed.state()).unwrap();
-    for text in [
-        "",
-        "{\"journal\": 1",
-        "[]",
-        "{\"journal\": 9, \"kept\": [], \"change\": null, \"last\": null}",
-        "\u{0}",
-    ] {
+    for text in ["", "{\"journal\": 1", "[]", "\u{0}"] {
         std::fs::write(bed.state().join("journal.json"), text).unwrap();
         for command in ["confirm", "restore", "status"] {
             bed.run(&[command]).ends(1, "is damaged");
         }
         bed.apply(&plan, "60s").ends(1, "is damaged");
     }
+    // Its keys may be others, too.
+    std::fs::write(bed.state().join("journal.json"), "{\"journal\": 9, \"held\": []}").unwrap();
+    bed.run(&["restore"]).ends(1, "is of version 9, and this airqueued reads version 1");
+    std::fs::remove_file(bed.state().join("journal.json")).unwrap();
+    nix::unistd::mkfifo(&bed.state().join("journal.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    bed.run(&["status"]).ends(1, "is damaged");
     std::fs::remove_file(bed.state().join("journal.json")).unwrap();
     std::fs::set_permissions(bed.state(), std::os::unix::fs::PermissionsExt::from_mode(0o777))
         .unwrap();

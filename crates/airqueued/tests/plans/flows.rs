@@ -3,6 +3,7 @@
 use crate::bed::{Bed, GUARDED, PATIENCE, apart};
 use serde_json::Value;
 use std::cell::RefCell;
+use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -386,6 +387,21 @@ fn a_limit_follows_the_number_of_flows() {
     bed.until("a limit for four flows", PATIENCE, || has(166));
     service.kill().unwrap();
     service.wait().unwrap();
+}
+
+/// A page without flows would say that nobody sends.
+#[test]
+fn a_look_at_an_interface_ends_when_that_is_removed() {
+    let Some(bed) = Bed::new() else { return };
+    let mut command = bed.command(env!("CARGO_BIN_EXE_airqueued"));
+    command.args(["flows", "va", "--every", "200ms", "--count", "100", "--json"]);
+    let mut looks = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = [0];
+    looks.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+    bed.ip("link del va");
+    let output = looks.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), said.contains("va was removed")), (Some(1), true), "{said}");
 }
 
 /// The number of active flows and the round trip in ms that a change of a limit gives as its reason.

@@ -3,6 +3,37 @@
 use crate::bed::{Bed, two_queues};
 use serde_json::{Value, json};
 
+/// Packets that the disciplines of `va` have dropped, as tc counts them.
+fn drops(bed: &Bed) -> u64 {
+    let output = bed.inside("tc", &["-s", "-j", "qdisc", "show", "dev", "va"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    told.as_array().unwrap().iter().map(|each| each["drops"].as_u64().unwrap()).sum()
+}
+
+/// tc shows the same of a bucket that is a byte smaller, which drops every long frame.
+#[test]
+fn a_bucket_of_one_frame_holds_that_frame_when_it_is_back() {
+    let Some(bed) = Bed::new() else { return };
+    for bucket in [
+        "rate 7mbit burst 1514",
+        "rate 100mbit burst 1514",
+        "rate 933mbit burst 1514",
+        "rate 900kbit burst 1538 overhead 24 mpu 64",
+        "rate 7mbit burst 3000 peakrate 20mbit mtu 1514",
+    ] {
+        bed.tc(&format!("qdisc add dev va root tbf {bucket} limit 300000"));
+        let before = bed.both();
+        bed.send(3, 1472);
+        assert_eq!(drops(&bed), 0, "{bucket}");
+        bed.apply(&bed.plan(&two_queues(20)), "60s").ends(0, "Set and read back");
+        bed.run(&["restore"]).ends(0, "as it was before");
+        assert_eq!(bed.both(), before, "{bucket}");
+        bed.send(3, 1472);
+        assert_eq!(drops(&bed), 0, "{bucket}");
+        bed.tc("qdisc del dev va root");
+    }
+}
+
 #[test]
 fn a_plan_is_set_anew_once_the_mtu_is_larger() {
     let Some(bed) = Bed::new() else { return };
@@ -18,10 +49,7 @@ fn a_plan_is_set_anew_once_the_mtu_is_larger() {
     // The bucket that takes merged packets apart holds one frame: by tc, "minburst" or "burst" beside the peak rate.
     assert_ne!(bed.shown("va"), before);
     bed.send(5, 8900);
-    let output = bed.inside("tc", &["-s", "-j", "qdisc", "show", "dev", "va"]);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let drops = told.as_array().unwrap().iter().map(|each| each["drops"].as_u64().unwrap());
-    assert_eq!(drops.sum::<u64>(), 0, "{told}");
+    assert_eq!(drops(&bed), 0);
     // And nothing more is to be done.
     bed.apply(&plan, "60s").ends(0, "All is so already");
 }

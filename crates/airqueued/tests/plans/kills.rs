@@ -363,3 +363,32 @@ fn kills_at_random_moments_leave_all_or_nothing() {
         "the kills came too early or too late: {found:?}"
     );
 }
+
+/// In a mount namespace of its own the state's file system becomes read-only, as ext4's does after an error.
+const READ_ONLY: &str = "
+$1 apply $2 --confirm 2s --state $3 || exit 100
+mount --bind $3 $3 && mount -o remount,ro,bind $3 || exit 101
+$1 status --state $3 || exit 102
+sleep 5
+$1 restore --state $3
+";
+
+#[test]
+fn a_plan_goes_back_where_the_journal_has_become_read_only() {
+    let Some(bed) = Bed::new() else { return };
+    let (before, plan, state) = (bed.both(), bed.plan(&two_queues(20)), bed.state());
+    let files = [env!("CARGO_BIN_EXE_airqueued"), plan.to_str().unwrap(), state.to_str().unwrap()];
+    let words = [&["--mount", "sh", "-c", READ_ONLY, "sh"][..], &files].concat();
+    let output = bed.inside("unshare", &words);
+    if output.status.code() == Some(101) {
+        eprintln!("SKIPPED: no mount in a namespace of its own");
+        return;
+    }
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(said.contains("everything was put back, but cannot write"), "{said}");
+    assert_eq!(bed.both(), before);
+    // It can be written again.
+    bed.run(&["restore"]).ends(0, "as it was before");
+    bed.settled();
+}

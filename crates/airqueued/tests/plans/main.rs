@@ -5,6 +5,7 @@ mod apply;
 mod bed;
 mod flows;
 mod frames;
+mod interfaces;
 mod kills;
 mod mesh;
 mod obeys;

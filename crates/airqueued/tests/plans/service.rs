@@ -115,6 +115,43 @@ fn settings_of_a_service_that_is_killed_go_back() {
     }
 }
 
+/// An interface that is removed does not end the service, one that is made anew gets its queue, and the packets of the new one
+/// are heard: the limit of the FIFO follows its flow.
+#[test]
+fn an_interface_that_is_made_anew_gets_its_queue_again() {
+    let Some(bed) = Bed::new() else { return };
+    let loops = "sample_interval = \"200 ms\"\nat_most_every = \"1 s\"\n\
+                 [[adaptive]]\ninterface = \"va\"\nrate = \"8 Mb/s\"\n";
+    let events = bed.plan_file().with_file_name("events");
+    let file = configured(&bed, &format!("{PLAN}{loops}"));
+    let mut command = bed.airqueued(&["--config", file.to_str().unwrap(), "--json"]);
+    command.stdout(std::fs::File::create(&events).unwrap());
+    let process = command.spawn().unwrap();
+    let mut service = Service { bed: &bed, process };
+    bed.until("steered", PATIENCE, || bed.status()["state"] == "steered");
+    bed.ip("link del va");
+    let told = |event: &str| std::fs::read_to_string(&events).unwrap().matches(event).count();
+    bed.until("it is told", PATIENCE, || told("va was removed since") == 1);
+    let now = bed.status()["settings"][0]["now"].as_str().unwrap().to_owned();
+    assert!(now.contains("va was removed since"), "{now}");
+    // The service has looked once more, and has said nothing.
+    std::thread::sleep(Duration::from_secs(6));
+    assert_eq!(told("was removed since"), 2, "one for each interface");
+    bed.ip("link add va type veth peer name vb");
+    bed.ip("link set va up");
+    bed.ip("link set vb up");
+    let before = bed.both();
+    let begins = || bed.disciplines("va").contains("limit 20p");
+    bed.until("set again", PATIENCE, begins);
+    bed.until("the flow is heard", PATIENCE, || {
+        bed.send(300, 1400);
+        !begins()
+    });
+    service.signal(Signal::SIGTERM);
+    assert_eq!(service.ended(), Some(0));
+    assert_eq!(bed.both(), before);
+}
+
 #[test]
 fn a_restore_ends_the_service() {
     let Some(bed) = Bed::new() else { return };

@@ -24,6 +24,9 @@ OTHER_SHARE: Final = 0.05
 """Of the rate, which such packets have for themselves."""
 BITS: Final = 8
 """Rates of the kernel are bytes per second."""
+RATE_TO_QUANTUM: Final = 10
+LEAST_QUANTUM_BYTES: Final = 1518
+MOST_QUANTUM_BYTES: Final = 60_000
 
 NOTES: Final = (
     "The classes hold the queue while their rates together stay below that of the air; on a "
@@ -71,19 +74,27 @@ def _whole(bps: float) -> int:
     return max(8000, int(bps) // BITS * BITS)
 
 
+def _quantum(bps: int) -> int:
+    """Return the bytes that a class sends in its turn, as plans have them."""
+    return min(max(bps // (BITS * RATE_TO_QUANTUM), LEAST_QUANTUM_BYTES), MOST_QUANTUM_BYTES)
+
+
 def _tree(
     device: str, total: int, other: int, every: Sequence[tuple[int, int, int]]
 ) -> tuple[str, ...]:
     root = f"{HANDLE:x}"
+    burst = linux.burst_bytes(total)
+    bursts = f"burst {burst} cburst {burst}"
     lines = [
         linux.token_bucket(device, total),
         f"tc qdisc add dev {device} parent 1:1 handle {root}: htb default {other:x}",
-        f"tc class add dev {device} parent {root}: classid {root}:1 htb rate {total}bit",
+        f"tc class add dev {device} parent {root}: classid {root}:1 htb rate {total}bit "
+        f"{bursts} quantum {_quantum(total)}",
     ]
     for number, bps, limit in every:
         lines += [
             f"tc class add dev {device} parent {root}:1 classid {root}:{number:x} "
-            f"htb rate {bps}bit ceil {total}bit",
+            f"htb rate {bps}bit ceil {total}bit {bursts} quantum {_quantum(bps)}",
             f"tc qdisc add dev {device} parent {root}:{number:x} pfifo limit {limit}",
         ]
     return tuple(lines)

@@ -102,11 +102,20 @@ def token_bucket(device: str, rate_bps: int) -> str:
     >>> token_bucket("eth0", 8_000_000).partition("tbf ")[2]
     'rate 8000000bit burst 4000 limit 151800 peakrate 16gbit mtu 1664'
     """
-    burst = max(LEAST_BURST_BYTES, int(rate_bps * BURST_S / 8))
     return (
-        f"tc qdisc replace dev {device} root handle 1: tbf rate {rate_bps}bit burst {burst} "
-        f"limit {TBF_LIMIT_BYTES} peakrate 16gbit mtu {PEAK_BURST_BYTES}"
+        f"tc qdisc replace dev {device} root handle 1: tbf rate {rate_bps}bit "
+        f"burst {burst_bytes(rate_bps)} limit {TBF_LIMIT_BYTES} "
+        f"peakrate 16gbit mtu {PEAK_BURST_BYTES}"
     )
+
+
+def burst_bytes(rate_bps: int) -> int:
+    """Return what may leave a shaper at once, as in plans that do not say it.
+
+    >>> burst_bytes(8_000_000)
+    4000
+    """
+    return max(LEAST_BURST_BYTES, rate_bps // round(8 / BURST_S))
 
 
 def txqueuelen(device: str, packets: int) -> str:

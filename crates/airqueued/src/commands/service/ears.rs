@@ -16,6 +16,17 @@ pub(super) enum Side {
     Far,
 }
 
+impl Ear {
+    /// Listens to the interface that has the name now, if the one before was removed.
+    fn find(&mut self, interface: &str, now: Time) {
+        if self.tap.is_deaf()
+            && let Ok(tap) = Tap::open(interface)
+        {
+            *self = Ear { tap, flows: Flows::new(now), seen: Look::default() };
+        }
+    }
+}
+
 /// All taps, with the flows that pass them.
 #[derive(Default)]
 pub(super) struct Ears {
@@ -53,7 +64,8 @@ impl Ears {
 
     /// Looks at all flows.
     pub(super) fn look(&mut self, now: Time) {
-        for ear in self.ears.values_mut() {
+        for ((interface, _), ear) in &mut self.ears {
+            ear.find(interface, now);
             ear.seen = ear.flows.look(now);
         }
     }

@@ -62,20 +62,34 @@ impl<'a> Helm<'a> {
         self.steps.iter().map(|step| (&step.set, &step.target))
     }
 
-    /// Changes the setting at a place in the plan. Returns the values before and after, in words.
-    pub(super) fn turn(&mut self, at: usize, set: Set) -> Result<(String, String), Stop> {
+    /// Changes the setting at a place in the plan. Returns the values before and after, in words; none if the thing is gone:
+    /// it gets the value when there is another one.
+    pub(super) fn turn(&mut self, at: usize, set: Set) -> Result<Option<(String, String)>, Stop> {
         let (lock, _) = ours(self.state)?;
-        let step = &mut self.steps[at];
-        let point = self.points.of(&set).map_err(refused)?;
-        let read = point.read(&set, Some(&step.target)).map_err(refused)?;
-        let now = if point.tells() { read } else { step.target.clone() };
-        let target = point.aim(&set, &now, &step.original).map_err(refused)?.value;
-        point.put(&set, &target).map_err(refused)?;
-        self.points.check(&set, &target).map_err(refused)?;
+        let turned = self.turned(at, &set);
         drop(lock);
-        let before = std::mem::replace(&mut step.target, target);
+        let step = &mut self.steps[at];
         step.set = set;
-        Ok((before.words, step.target.words.clone()))
+        match turned {
+            Ok(target) => {
+                let before = std::mem::replace(&mut step.target, target);
+                Ok(Some((before.words, step.target.words.clone())))
+            }
+            Err(PointError::Gone(_)) => Ok(None),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    /// Sets a value in the place of the one at a place in the plan, and reads it back.
+    fn turned(&mut self, at: usize, set: &Set) -> Result<Value, PointError> {
+        let step = &self.steps[at];
+        let point = self.points.of(set)?;
+        let read = point.read(set, Some(&step.target))?;
+        let now = if point.tells() { read } else { step.target.clone() };
+        let target = point.aim(set, &now, &step.original)?.value;
+        point.put(set, &target)?;
+        self.points.check(set, &target)?;
+        Ok(target)
     }
 
     /// Moves flows between the classes of a queue.
@@ -109,8 +123,7 @@ impl<'a> Helm<'a> {
             Ok(now) if !point.tells() || point.same(&now, &target) => Ok(Kept::So),
             Ok(now) => {
                 let _lock = ours(self.state)?;
-                self.points.of(&set).and_then(|point| point.put(&set, &target)).map_err(refused)?;
-                Ok(Kept::SetAgain(now.words))
+                self.set_again(at, now.words)
             }
             Err(PointError::Gone(what)) => self.anew(at, what),
             Err(error) => Err(refused(error)),
@@ -139,10 +152,17 @@ impl<'a> Helm<'a> {
         };
         journal.change = Some(Change::Steered(forward));
         lock.write(&journal)?;
+        self.set_again(at, words)
+    }
+
+    /// Sets the value at a place in the plan, where there was another one.
+    fn set_again(&mut self, at: usize, was: String) -> Result<Kept, Stop> {
         let Step { set, target, .. } = &self.steps[at];
-        let done = self.points.of(set).and_then(|point| point.put(set, target));
-        done.map_err(refused)?;
-        Ok(Kept::SetAgain(words))
+        match self.points.of(set).and_then(|point| point.put(set, target)) {
+            Ok(()) => Ok(Kept::SetAgain(was)),
+            Err(PointError::Gone(what)) => Ok(Kept::Gone(what)),
+            Err(error) => Err(refused(error)),
+        }
     }
 
     /// Puts everything back. Returns what was left as it is.

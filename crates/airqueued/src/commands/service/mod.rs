@@ -23,10 +23,14 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use queues::Queues;
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::{fs, io};
 
+/// A configuration has less.
+const LARGEST: u64 = 1 << 20;
 /// How often every setting is looked at: another program may have changed it.
 const KEPT_EVERY: Span = Span::from_secs(5);
 
@@ -39,7 +43,7 @@ pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
     let queues = config.watch.as_ref().map(watching);
     let signals = signals()?;
     let helm = Helm::take(&state, &plan)?;
-    let mut service = Service { helm, loops, queues, json: args.json };
+    let mut service = Service { helm, loops, queues, gone: BTreeSet::new(), json: args.json };
     service.greet();
     let ended = service.steer(&signals, config.sample_interval.value);
     // The reason to end is told after the settings are back; if they were put back by another, nothing is to be done.
@@ -52,11 +56,15 @@ pub(super) fn run(path: &Path, args: &StateArgs) -> Result<(), Stop> {
 
 fn config(path: &Path) -> Result<Config, Stop> {
     let refused = |what: String| Stop::new(Code::Refused, format!("{}: {what}", path.display()));
-    let text = match path == Path::new("-") {
-        true => io::read_to_string(io::stdin()),
-        false => fs::read_to_string(path),
+    let source: io::Result<Box<dyn Read>> = match path == Path::new("-") {
+        true => Ok(Box::new(io::stdin())),
+        false => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
     };
+    let text = source.and_then(|source| io::read_to_string(source.take(LARGEST + 1)));
     let text = text.map_err(|error| refused(format!("cannot be read: {}", why(&error))))?;
+    if text.len() as u64 > LARGEST {
+        return Err(refused(format!("is longer than {LARGEST} bytes: it is no configuration")));
+    }
     Config::read(text.trim_start_matches('\u{feff}')).map_err(|error| refused(error.to_string()))
 }
 
@@ -87,6 +95,8 @@ struct Service<'a> {
     helm: Helm<'a>,
     loops: Loops,
     queues: Option<Queues>,
+    /// Places of settings whose things are gone, as was told.
+    gone: BTreeSet<usize>,
     json: bool,
 }
 
@@ -136,7 +146,7 @@ impl Service<'_> {
     fn look(&mut self, now: Time) -> Result<(), Stop> {
         let sets: Vec<_> = self.helm.settings().map(|(set, _)| set.clone()).collect();
         for turn in self.loops.look(&sets, now) {
-            let (from, to) = self.helm.turn(turn.at, turn.set)?;
+            let Some((from, to)) = self.helm.turn(turn.at, turn.set)? else { continue };
             if let Some(moves) = &turn.moves {
                 self.helm.classify(moves)?;
             }
@@ -149,7 +159,7 @@ impl Service<'_> {
         Ok(())
     }
 
-    /// Sees to it that settings are as they were set.
+    /// Sees to it that settings are as they were set. What is gone is told once.
     fn keep(&mut self) -> Result<(), Stop> {
         let settings = self.helm.settings().len();
         for at in 0..settings {
@@ -160,10 +170,14 @@ impl Service<'_> {
                 (Kept::So | Kept::SetAgain(_), Some(moves)) => self.helm.reclassify(moves)?,
                 _ => 0,
             };
+            if !matches!(kept, Kept::Gone(_)) {
+                self.gone.remove(&at);
+            }
             let (event, why) = match kept {
                 Kept::So if missing == 0 => continue,
                 Kept::So => ("set again", format!("{missing} filters were missing")),
                 Kept::SetAgain(was) => ("set again", format!("it had become {was}")),
+                Kept::Gone(_) if !self.gone.insert(at) => continue,
                 Kept::Gone(what) => ("gone", what),
             };
             self.tell(event, &point, Some(&why));
@@ -219,6 +233,7 @@ mod tests {
     use super::*;
     use crate::testing::Folder;
     use airqueue_control::plan::Category;
+    use std::fs;
 
     #[test]
     fn a_wrong_configuration_is_one_sentence_with_file_and_key() {
@@ -236,6 +251,8 @@ mod tests {
             assert!(told.contains(&format!("c.toml{expected}")), "{told}");
             assert_eq!(told.lines().count(), 1);
         }
+        let endless = config(Path::new("/dev/zero")).unwrap_err().text;
+        assert!(endless.starts_with("/dev/zero: is longer than"), "{endless}");
     }
 
     #[test]
