@@ -93,14 +93,17 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8-sig")
 
 
-def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
+def write_atomically(
+    path: str | os.PathLike[str], content: str | bytes, *, certain: bool = True
+) -> None:
     """Write ``content`` (text as UTF-8) to ``path`` by way of a temporary file beside it.
 
-    A path that exists and is no regular file (a pipe, a device) is written to directly. Raises
-    OSError that names ``path``; nothing is left behind then, and an older file stays as it was.
+    A path that exists and is no regular file (a pipe, a device) is written to directly. Not
+    ``certain``: soon after, a power failure may leave the older file, or none. Raises OSError that
+    names ``path``; nothing is left behind then, and an older file stays as it was.
     """
     data = content.encode() if isinstance(content, str) else content
-    _put(Path(path), lambda to: to.write(data))
+    _put(Path(path), lambda to: to.write(data), certain=certain)
 
 
 def copy_atomically(source: Path, path: str | os.PathLike[str]) -> None:
@@ -113,13 +116,16 @@ def copy_atomically(source: Path, path: str | os.PathLike[str]) -> None:
     _put(Path(path), copy)
 
 
-def _put(target: Path, write: Callable[[BinaryIO], object]) -> None:
+def _put(target: Path, write: Callable[[BinaryIO], object], *, certain: bool = True) -> None:
     try:
         if target.exists() and not target.is_file():
             with target.open("wb") as file:
                 write(file)
         else:
-            _replace(Path(os.path.realpath(target)), write)
+            whole = Path(os.path.realpath(target))
+            _replace(whole, write)
+            if certain:
+                _sync_directory(whole.parent)
     except OSError as error:
         raise _about(error, target) from error
     told.tell(f"wrote {target}")
@@ -189,7 +195,6 @@ def _replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_directory(target.parent)
 
 
 def _sync_directory(directory: Path) -> None:

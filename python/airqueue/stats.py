@@ -46,7 +46,7 @@ def t_interval(samples: Sequence[float]) -> Interval | None:
     None without samples. One sample has an unbounded interval: it says nothing about its spread.
     Infinite samples, and those that are no numbers, have no interval: its ends are NaN.
     """
-    values = [float(sample) for sample in samples]
+    values = list(map(float, samples))
     n = len(values)
     if n == 0:
         return None
@@ -55,7 +55,7 @@ def t_interval(samples: Sequence[float]) -> Interval | None:
     mean = math.fsum(values) / n
     if n == 1:
         return Interval(mean, -math.inf, math.inf, 1)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    deviation = math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / (n - 1))
     half = t_quantile(n - 1) * deviation / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n)
 

@@ -89,8 +89,7 @@ def sweep(
 
     Every combination of values is a point. A point gets replications until the intervals that FILE
     names are narrow enough. FILE, its scenario and the version of airqueue determine the tables,
-    on any machine. Ctrl-C or a power failure loses only the unfinished runs.
-    docs/sweep.md explains files and tables.
+    on any machine. Ctrl-C loses only the unfinished runs. docs/sweep.md explains files and tables.
     """
     backend = backend_of(workers, cluster)
     plan = Sweep.from_toml(path)

@@ -6,10 +6,12 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from airqueue.runs.backend import Backend, WorkerPool
+from airqueue.runs.keeper import Keeper
 from airqueue.runs.local import Local
 from airqueue.runs.store import Store
 from airqueue.runs.work import Work
@@ -54,12 +56,13 @@ def execute(
     CrewError, OSError where a result cannot be written, and lets KeyboardInterrupt pass: in each
     case all work in progress is stopped, and finished results are kept.
     """
-    with (backend or Local()).opened() as pool:
-        effort = _Effort(pool, store, on_progress, further, again)
+    with ExitStack() as stack:
+        keeper = None if store is None else stack.enter_context(Keeper(store))
+        pool = stack.enter_context((backend or Local()).opened())
+        effort = _Effort(pool, keeper, on_progress, further, again)
         effort.take(works)
         while effort.waiting:
-            finished = pool.collect(_REFRESH_S)
-            for work, result in finished:
+            for work, result in pool.collect(_REFRESH_S):
                 effort.finish(work, result)
             effort.report()
     return effort.results
@@ -71,14 +74,14 @@ class _Effort:
     def __init__(
         self,
         pool: WorkerPool,
-        store: Store | None,
+        keeper: Keeper | None,
         on_progress: Callable[[WorkProgress], None] | None,
         further: Further | None,
         again: Container[str],
     ) -> None:
         self._pool = pool
         self._again = again
-        self._store = store
+        self._keeper = keeper
         self._on_progress = on_progress
         self._further = further
         self._works: dict[str, Work] = {}
@@ -95,9 +98,9 @@ class _Effort:
     @property
     def results(self) -> Mapping[str, Any]:
         """The results by key, in the order in which the work came."""
-        if self._store is None:
+        if self._keeper is None:
             return {key: self._results[key] for key in self._works}
-        return _Kept(self._store, self._works)
+        return _Kept(self._keeper.store, self._works)
 
     def take(self, works: Iterable[Work]) -> None:
         """Submit new work, and the work that follows from kept results."""
@@ -124,10 +127,10 @@ class _Effort:
 
     def finish(self, work: Work, result: Any) -> None:
         """Keep a result, and submit the work that follows from it."""
-        if self._store is None:
+        if self._keeper is None:
             self._results[work.key] = result
         else:
-            self._store.write(work, result)
+            self._keeper.keep(work, result)
         self.waiting -= 1
         self._done_weight += work.weight
         self.take(self._followers(work, result))
@@ -154,9 +157,9 @@ class _Effort:
         self._on_progress(progress)
 
     def _read(self, work: Work) -> Any:
-        if self._store is None or work.key in self._again:
+        if self._keeper is None or work.key in self._again:
             raise KeyError(work.key)
-        return self._store.read(work)
+        return self._keeper.store.read(work)
 
     def _followers(self, work: Work, result: Any) -> Iterable[Work]:
         return () if self._further is None else self._further(work, result)

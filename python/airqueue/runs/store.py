@@ -18,12 +18,15 @@ VERSION: Final = 1
 class Store:
     """A directory of results. Several processes may use it at the same time.
 
-    Files are written atomically, so that a killed process loses only its work in progress. A foreign
-    or damaged file counts as missing and is written anew.
+    Files are written atomically, so that a killed process loses only its work in progress; a power
+    failure may lose the names of the last files, too. A foreign or damaged file counts as missing and
+    is written anew.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._made: set[Path] = set()
+        """Directories that are there."""
 
     def read(self, work: Work) -> Any:
         """Return the result of a piece of work; raises KeyError if the result is missing."""
@@ -49,7 +52,9 @@ class Store:
     def write(self, work: Work, result: Any) -> None:
         """Keep a result together with its inputs. Raises OSError."""
         file = self._file(work.stored_key)
-        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.parent not in self._made:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._made.add(file.parent)
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -59,7 +64,8 @@ class Store:
             "inputs": work.inputs,
             "result": result,
         }
-        write_atomically(file, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+        write_atomically(file, text, certain=False)
 
     def _file(self, key: str) -> Path:
         # Spread over directories: there may be a hundred thousand files.

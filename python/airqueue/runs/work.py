@@ -34,7 +34,7 @@ class Work:
         kinds.find(self.kind)
         if not self.weight > 0:
             raise RunError(f"{self}: its weight is {self.weight!r}; expected a number above zero")
-        _ = self.text
+        _ = self.key
 
     def __str__(self) -> str:
         return self.name or f"a {self.kind}"
@@ -67,4 +67,4 @@ class Work:
     @functools.cached_property
     def stored_key(self) -> str:
         """64 hexadecimal digits that identify the result among those of other code, too."""
-        return hashlib.sha256(f"{self.kind}\n{self.code}\n{self.text}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.code}\n{self.key}".encode()).hexdigest()

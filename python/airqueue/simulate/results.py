@@ -394,6 +394,9 @@ def _summaries(runs: Sequence[Named | MediumFigures]) -> dict[str, Summary]:
 
 def summarised(values: Sequence[float | None]) -> Summary:
     """Return mean and 95 % interval of a figure over replications; ``n`` if values are missing."""
+    if len(values) > 1 and not any(values) and None not in values:
+        # Most figures of a network count what does not happen in it.
+        return {"mean": 0.0, "ci95": [0.0, 0.0]}
     present = [value for value in values if value is not None]
     interval = t_interval(present)
     if interval is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,18 +148,21 @@ class SweepResults:
         have the figure. No value at a point gives no mean and no interval.
         """
         noun = tables.noun_of(pattern.kind)
-        columns = ["point", "replication", pattern.figure, *([noun] if noun else [])]
-        table = self.table(pattern.kind)
-        if pattern.figure not in table:
+        table = self.to_arrow(pattern.kind)
+        if pattern.figure not in table.column_names:
             return [summarised([]) for _ in self.outcomes]
-        rows = table[columns].dropna()
-        if noun:
-            # With an empty list of choices pandas would choose columns, none of them.
-            chosen = pd.Series([pattern.matches(name) for name in rows[noun]], rows.index, bool)
-            rows = rows[chosen]
-        means = rows.groupby(["point", "replication"])[pattern.figure].mean()
-        found = {point: list(of) for point, of in means.groupby("point")}
-        return [summarised(found.get(each.point.number, [])) for each in self.outcomes]
+        columns = ["point", "replication", pattern.figure, *([noun] if noun else [])]
+        rows = zip(*(table[column].to_pylist() for column in columns), strict=True)
+        matches = functools.cache(pattern.matches)
+        found: dict[int, dict[int, list[float]]] = {}
+        for point, replication, value, *names in rows:
+            if value is not None and all(map(matches, names)):
+                found.setdefault(point, {}).setdefault(replication, []).append(value)
+        means = {
+            point: [math.fsum(of) / len(of) for of in replications.values()]
+            for point, replications in found.items()
+        }
+        return [summarised(means.get(each.point.number, [])) for each in self.outcomes]
 
     def to_text(self) -> str:
         """Return the output of ``--json`` as text, the content of ``summary.json``."""

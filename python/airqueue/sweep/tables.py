@@ -32,6 +32,7 @@ class Tables:
         self._columns = {head: (cells, pa.array(cells).type) for head, cells in found.items()}
         self._has_rule = bool(spec.rule.widths)
         self._parts: dict[str, list[Any]] = {name: [] for name in NAMES}
+        self._rows = {name: _Rows() for name in NAMES}
 
     def add(self, outcome: Outcome, runs: Mapping[int, Run], summary: Summaries) -> None:
         """Add a point."""
@@ -43,22 +44,34 @@ class Tables:
         for name in TABLES:
             found = tables.columns(name, runs)
             self._add(name, number, found, len(found["replication"]))
-        rows = list(_summary_rows(summary, len(outcome.replications)))
-        found = {head: [row[head] for row in rows] for head in _SUMMARY_TYPES}
-        self._add("summary", number, found, len(rows))
+        found = _summary_columns(summary, len(outcome.replications))
+        self._add("summary", number, found, len(found["figure"]))
 
     def files(self, origin: str) -> Iterator[tuple[str, bytes]]:
         """Yield the tables as Parquet files, ``origin`` in their metadata."""
         for name, parts in self._parts.items():
+            if self._rows[name].points or not parts:
+                self._convert(name)
             # Only points with a call have the columns of calls.
             whole = pa.concat_tables(parts, promote_options="permissive")
             whole = whole.replace_schema_metadata({_METADATA: origin.encode()})
             yield name, tables.parquet(whole)
 
     def _add(self, name: str, point: int, found: Mapping[str, Any], rows: int) -> None:
-        before: dict[str, Any] = {"point": pa.array([point] * rows, pa.int64())}
+        """Add rows: many at a time become a table of Arrow, each of which has its cost."""
+        gathered = self._rows[name]
+        if gathered.points and (
+            (rows and list(found) != list(gathered.found)) or len(gathered.points) > _MOST_ROWS
+        ):
+            self._convert(name)
+        self._rows[name].add(point, found, rows)
+
+    def _convert(self, name: str) -> None:
+        found, points = self._rows[name].found, self._rows[name].points
+        self._rows[name] = _Rows()
+        before: dict[str, Any] = {"point": pa.array(points, pa.int64())}
         for head, (cells, of_type) in self._columns.items():
-            before[head] = pa.array([cells[point]] * rows, of_type)
+            before[head] = pa.array([cells[point] for point in points], of_type)
         types = {"summary": _SUMMARY_TYPES, "points": _POINT_TYPES}.get(name)
         if types is None:
             table = tables.arrow(found)
@@ -70,6 +83,27 @@ class Tables:
         self._parts[name].append(pa.table({**before, **own}))
 
 
+class _Rows:
+    """Rows of a table, with the same columns, on their way to Arrow."""
+
+    def __init__(self) -> None:
+        self.found: Mapping[str, Any] = {}
+        self.points: list[int] = []
+        """The point of each row."""
+
+    def add(self, point: int, found: Mapping[str, Any], rows: int) -> None:
+        """Add the rows of a point."""
+        if not self.points:
+            # Without rows they are columns of the right types.
+            self.found = found
+        elif rows:
+            for head, values in self.found.items():
+                values.extend(found[head])
+        self.points.extend([point] * rows)
+
+
+_MOST_ROWS: Final = 10_000
+"""Rows of a table that are gathered: as lists they take several times the memory of columns."""
 _POINT_TYPES: Final = {"replications": "int64", "narrow": "bool_"}
 _SUMMARY_TYPES: Final = {
     "kind": "string",
@@ -82,23 +116,25 @@ _SUMMARY_TYPES: Final = {
 }
 
 
-def _summary_rows(found: Summaries, replications: int) -> Iterator[dict[str, Any]]:
+def _summary_columns(found: Summaries, replications: int) -> dict[str, list[Any]]:
+    """Return a row for each figure, as columns."""
     every: list[tuple[str, str | None, Mapping[str, Summary]]] = [
         (kind, name, summaries(figures)) for kind in KINDS for name, figures in found[kind].items()
     ]
     every.append(("medium", None, summaries(found["medium"])))
+    made: dict[str, list[Any]] = {head: [] for head in _SUMMARY_TYPES}
     for kind, name, figures in every:
-        for figure, of in figures.items():
+        made["kind"] += [kind] * len(figures)
+        made["name"] += [name] * len(figures)
+        made["figure"] += figures
+        for of in figures.values():
+            mean = of["mean"]
             low, high = of["ci95"] or (None, None)
-            yield {
-                "kind": kind,
-                "name": name,
-                "figure": figure,
-                "mean": of["mean"],
-                "ci95_low": low,
-                "ci95_high": high,
-                "n": 0 if of["mean"] is None else of.get("n", replications),
-            }
+            made["mean"].append(mean)
+            made["ci95_low"].append(low)
+            made["ci95_high"].append(high)
+            made["n"].append(0 if mean is None else of.get("n", replications))
+    return made
 
 
 def columns(paths: Sequence[str], points: Sequence[Point]) -> dict[str, list[Any]]:
