@@ -293,6 +293,28 @@ class Sleeper(AccessPoint):
             self.rates_bps = whole
 
 
+@dataclasses.dataclass
+class CutShort(AccessPoint):
+    """An access point of which the first run of each kind is cut short."""
+
+    def run(self, plan, meta, on_progress=None):
+        first = all(run.meta["kind"] != meta["kind"] for run in self.runs)
+        run = super().run(plan, meta, on_progress)
+        if first and meta["kind"] != plans.RATE:
+            self.runs[-1] = run = dataclasses.replace(run, end="sender_silent")
+        return run
+
+
+def test_a_run_that_is_cut_short_is_done_again_and_the_result_says_so():
+    prober = CutShort("fifo", (FAST, SLOW))
+    result = measure(prober, NAMES[:2])
+    assert (result["queues"], result["shares"]) == ("one_queue", "proportional")
+    assert None not in [station["alone_bps"] for station in result["stations"]]
+    [said] = result["warnings"]
+    assert said.startswith(f"Of {len(prober.runs)} runs 3 did not count"), said
+    assert said in stations_lines(result)
+
+
 def test_a_rate_that_was_found_too_low_is_found_again():
     prober = Sleeper("fifo", (FAST, SLOW))
     result = measure(prober, NAMES[:2])

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypedDict
 import numpy as np
 
 from airqueue.measure.records import Run
-from airqueue.measure.stations.survey import HeaderDict, from_header
+from airqueue.measure.stations.survey import HeaderDict, counts, from_header
 from airqueue.uploads import elsewhere, ratios, txop
 from airqueue.uploads.accesses import Accesses, accesses
 from airqueue.uploads.plans import CATEGORY, EQUAL, RATE, SIZE_BYTES, flow_of, uploads_of
@@ -183,7 +183,7 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> UploadsDict:
     """
     names: list[str] = list(header["stations"])
     settings = from_dict(header["settings"])
-    whole = [r for r in runs if r.end == "complete" and not r.host.shared]
+    whole = [run for run in runs if counts(run)]
     records = _Records(whole, len(names))
     equal = _equal(records)
     categories = [
@@ -196,7 +196,7 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> UploadsDict:
     return {
         "format": "airqueue-uploads",
         "version": 1,
-        **from_header(header),
+        **from_header(header, runs),
         "settings": to_dict(settings),
         "obedience": obedience,
         "says": f"{OBEDIENCE[obedience]}; {FAIRNESS[fairness]}.",

@@ -15,11 +15,12 @@ from airqueue.measure.runner import Runner
 from airqueue.measure.stations import plans
 from airqueue.measure.stations.observed import is_saturated, rate_pps
 from airqueue.measure.stations.plans import Pair, flow_of
-from airqueue.measure.stations.survey import FASTER, Survey, agreed_pps
+from airqueue.measure.stations.survey import FASTER, Survey, agreed_pps, counts
 from airqueue.measure.stations.verdict import StationsDict, judge
 
 TRIES: Final = 3
-"""Floods to a station alone: one that the path carries whole shows a rate that was too low."""
+"""Floods to a station alone: one that the path carries whole shows a rate that was too low, and one
+that is cut short shows none."""
 
 
 def measure(
@@ -75,7 +76,7 @@ class _Survey(Survey):
                 return None
             planned = plans.alone_plan(station, guess, count, self.most_pps, index)
             run = self.run(planned, f"measuring the rate of {self.names[station]} alone")
-            carried = rate_pps(run, flow_of(station))
+            carried = rate_pps(run, flow_of(station)) if counts(run) else None
             if carried is None:
                 continue
             if is_saturated(run, flow_of(station), carried):
@@ -114,7 +115,8 @@ class _Survey(Survey):
             if planned is None:
                 self.warnings.append(f"The paths to {both} are too fast for the agreed rates.")
                 return
-            self.run(planned, f"flooding {both}")
+            if not counts(self.run(planned, f"flooding {both}")):
+                self.run(planned, f"flooding {both} again")
 
 
 def _carried(run: Run, flow: int) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NotRequired, TypedDict
 
+from airqueue import text
 from airqueue.measure.prober import Prober
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
@@ -32,20 +33,40 @@ class HeaderDict(TypedDict):
     warnings: list[str]
 
 
-def from_header(header: Mapping[str, Any]) -> HeaderDict:
-    """Return what a result has from the header of its runs."""
+def from_header(header: Mapping[str, Any], runs: Sequence[Run]) -> HeaderDict:
+    """Return what a result has from the header of its runs, and which runs do not count."""
     found: HeaderDict = {
         "target": str(header.get("target", "")),
         "size_bytes": SIZE_BYTES,
         "elapsed_s": float(header.get("elapsed_s", 0.0)),
         "interrupted": bool(header.get("interrupted", False)),
-        "warnings": [str(w) for w in header.get("warnings", ())],
+        "warnings": [*(str(w) for w in header.get("warnings", ())), *left_out(runs)],
     }
     if "airqueue" in header:
         found["airqueue"] = str(header["airqueue"])
     if "created" in header:
         found["created"] = str(header["created"])
     return found
+
+
+def counts(run: Run) -> bool:
+    """Whether a run is whole, and no other client had a part in it."""
+    return run.end == "complete" and not run.host.shared
+
+
+def left_out(runs: Sequence[Run]) -> list[str]:
+    """Say how many runs do not count, and why."""
+    cut = sum(run.end != "complete" for run in runs)
+    shared = sum(run.end == "complete" and run.host.shared for run in runs)
+    reasons = (
+        (cut, "an end heard nothing for too long"),
+        (shared, "a server carried packets of other clients meanwhile"),
+    )
+    return [
+        f"Of {text.plural(len(runs), 'run')} {n} did not count, because {why}."
+        for n, why in reasons
+        if n
+    ]
 
 
 def agreed_pps(prober: Prober) -> float:
