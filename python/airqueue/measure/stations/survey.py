@@ -60,7 +60,7 @@ def left_out(runs: Sequence[Run]) -> list[str]:
     shared = sum(run.end == "complete" and run.host.shared for run in runs)
     reasons = (
         (cut, "an end heard nothing for too long"),
-        (shared, "a server carried packets of other clients meanwhile"),
+        (shared, "packets of other clients, or of a failed run just before, passed a server"),
     )
     return [
         f"Of {text.plural(len(runs), 'run')} {n} did not count, because {why}."
