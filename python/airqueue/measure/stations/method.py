@@ -76,12 +76,16 @@ class _Survey(Survey):
                 return None
             planned = plans.alone_plan(station, guess, count, self.most_pps, index)
             run = self.run(planned, f"measuring the rate of {self.names[station]} alone")
-            carried = rate_pps(run, flow_of(station)) if counts(run) else None
+            carried = rate_pps(run, flow_of(station))
             if carried is None:
                 continue
-            if is_saturated(run, flow_of(station), carried):
+            if not is_saturated(run, flow_of(station), carried):
+                guess = carried * FASTER / 2
+            elif counts(run):
                 return carried
-            guess = carried * FASTER / 2
+            else:
+                # A smaller flood leaves room for the few packets that keep other stations in the run.
+                guess = min(guess, carried)
         return None
 
     def _search(self, station: int) -> float | None:
