@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NotRequired, TypedDict
 
+import numpy as np
+
 from airqueue import text
-from airqueue.measure.prober import Prober
+from airqueue.measure.prober import ProbeError, Prober
 from airqueue.measure.records import Run
 from airqueue.measure.runner import Runner
-from airqueue.measure.stations.plans import SIZE_BYTES, Planned
+from airqueue.measure.stations.plans import SIZE_BYTES, Planned, flow_of
 
 START_PPS: Final = 2e6 / (8 * SIZE_BYTES)
 """Of the first run of a search: a slow station gets no more than it carries in some seconds."""
@@ -102,12 +104,13 @@ class Survey:
         """Return about what a path carries; None if it carries all that may be sent.
 
         ``plan``: of a rate and the number of the run; ``carried_pps``: of a run and its rate, None if
-        the path was not saturated.
+        the path was not saturated. Raises ProbeError if no packet arrives.
         """
         rate = START_PPS
         for index in range(RUNS):
             rate = min(rate, ceiling_pps)
             run = self.run(plan(rate, index), f"looking for the rate of {self.names[station]}")
+            self._check_size(run, station)
             carried = carried_pps(run, rate)
             if carried is not None:
                 return carried
@@ -115,3 +118,14 @@ class Survey:
                 break
             rate *= FASTER
         return None
+
+    def _check_size(self, run: Run, station: int) -> None:
+        """Raise ProbeError if none of the packets to or from a station arrived."""
+        large = run.flow == flow_of(station)
+        if not np.any(large) or np.any(run.received[large]):
+            return
+        raise ProbeError(
+            f"Of {int(np.count_nonzero(large))} packets of {SIZE_BYTES} bytes between the server and "
+            f"{self.names[station]} none arrived: a link between the two may only carry smaller "
+            f"packets, and several stations are measured with {SIZE_BYTES} bytes."
+        )
