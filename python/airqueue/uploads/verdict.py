@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
 
+from airqueue import text
 from airqueue.measure.records import Run
 from airqueue.measure.stations.survey import HeaderDict, counts, from_header
 from airqueue.uploads import elsewhere, ratios, txop
@@ -18,6 +19,7 @@ from airqueue.uploads.accesses import Accesses, accesses
 from airqueue.uploads.plans import CATEGORY, EQUAL, RATE, SIZE_BYTES, flow_of, uploads_of
 from airqueue.uploads.settings import (
     CATEGORIES,
+    NAMES,
     AccessDict,
     Category,
     Prediction,
@@ -199,7 +201,7 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> UploadsDict:
         **from_header(header, runs),
         "settings": to_dict(settings),
         "obedience": obedience,
-        "says": f"{OBEDIENCE[obedience]}; {FAIRNESS[fairness]}.",
+        "says": f"{OBEDIENCE[obedience]}{_for(categories)}; {FAIRNESS[fairness]}.",
         "stations": [
             {"name": name, "alone_bps": None if rate is None else rate * 8 * SIZE_BYTES}
             for name, rate in zip(names, records.alone_pps, strict=True)
@@ -207,6 +209,12 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> UploadsDict:
         "equal": equal,
         "categories": categories,
     }
+
+
+def _for(categories: Sequence[CategoryDict]) -> str:
+    """Name what was compared with best effort."""
+    names = [NAMES[each["category"]] for each in categories]
+    return f" for {text.listed(names, 'and')}" if names else ""
 
 
 def _overall(found: Sequence[ratios.Obedience]) -> ratios.Obedience:
