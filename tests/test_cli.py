@@ -284,6 +284,7 @@ def test_a_capture_of_something_else_is_not_resumed(runner, path_of, header, say
         (["measure", "h", "--port", "0"], "65535"),
         (["measure", "h", "--capture", "a", "--resume", "b"], "--capture"),
         (["analyze"], "FILE"),
+        (["analyze", "--format", "mgen", "a.drc", "b.drc", "a.drc"], "name each file once"),
         (["analyze", "a", "b"], "one FILE"),
         (["analyze", "a", "--sender-log", "b"], "--format mgen"),
         (["nonsense"], "nonsense"),
